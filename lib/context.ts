@@ -1,0 +1,30 @@
+import type { Log } from './log.ts';
+import type { Settings } from './settings.ts';
+import type { Spool } from './spool/spool.ts';
+import type { Table } from './table/table.ts';
+import type { Vault } from './vault/vault.ts';
+import type { Warehouse } from './warehouse/warehouse.ts';
+import type { Workflow } from './workflow/workflow.ts';
+
+/**
+ * What an operation or a step may touch, and nothing else: the ports, the clock, ids and the log. The home (local
+ * main, a Lambda entry, a test) makes one and hands it to `handler(context)`; code takes the member it uses.
+ */
+export interface Context {
+  readonly table: Table;
+  readonly workflow: Workflow;
+  readonly warehouse: Warehouse;
+  /** What runs keep until they are delivered. */
+  readonly spool: Spool;
+  /** The lake's files. */
+  readonly lake: Spool;
+  readonly vault: Vault;
+  /** Now, in milliseconds since 1970. */
+  readonly clock: () => number;
+  /** A new uuid, ordered by time (version 7). */
+  readonly newId: () => string;
+  /** `bytes` random bytes; the only source of keys and tokens. */
+  readonly random: (bytes: number) => Buffer;
+  readonly log: Log;
+  readonly settings: Settings;
+}

@@ -1,0 +1,77 @@
+import type * as z from 'zod';
+import type { MembershipItem, OrganizationItem, ProjectItem } from '../organizations/model.ts';
+import type { Op } from '../table/table.ts';
+import type { UserItem } from '../users/model.ts';
+import type { Route } from './route.ts';
+
+/** What the authorizer found out about the key; travels as text in the request context. */
+export interface Credentials {
+  readonly userId: string;
+  readonly keyId: string;
+  readonly keyMask: string;
+  readonly scopes: readonly string[];
+  /** Empty: no limit. */
+  readonly scopedTeams: readonly number[];
+  /** Empty: no limit. */
+  readonly scopedOrganizations: readonly string[];
+}
+
+/** Who calls: the key, its user and the user's memberships (read with each request, so a removal acts at once). */
+export interface Caller extends Credentials {
+  readonly user: UserItem;
+  readonly memberships: readonly MembershipItem[];
+}
+
+/** The organization that the path names (directly, or through its project), proved to be the caller's. */
+export interface Tenant {
+  readonly organization: OrganizationItem;
+  /** The caller's membership in it. */
+  readonly membership: MembershipItem;
+  /** Present when the path names a project. */
+  readonly project?: ProjectItem;
+}
+
+type Parsed<T> = T extends z.ZodType ? z.output<T> : undefined;
+
+/** A checked request. `Read` is what the operation's `read` returned. */
+export interface Request<R extends Route = Route, Read = undefined> {
+  readonly params: Parsed<R['params']>;
+  readonly query: Parsed<R['query']>;
+  readonly body: Parsed<R['body']>;
+  readonly caller: Caller;
+  /** Throws when the path names neither an organization nor a project (a mistake of ours). */
+  readonly tenant: Tenant;
+  /** What was read beside the tenancy reads. */
+  readonly read: Read;
+  /** Limit and offset of a list, as `page.ts` understands them, and what it needs to write links. */
+  readonly paging: Paging;
+  /** Versions that If-Match names; undefined when it was not sent or is `*`. To be put into the write's condition. */
+  readonly ifMatch: readonly number[] | undefined;
+  /** Ops to add to the transaction that creates `objectId`, so that a repeat with the same Idempotency-Key is known. */
+  readonly once: (objectId: string) => Op[];
+  readonly requestId: string;
+}
+
+export interface Paging {
+  readonly limit: number;
+  readonly offset: number;
+  /** Where the last page ended, as `next` carries it. */
+  readonly cursor: string | undefined;
+  /** The request's own absolute address, without query; on the caller's origin, with slash or without, as sent. */
+  readonly url: string;
+  /** The query as sent, repeated names kept. */
+  readonly query: readonly (readonly [string, string])[];
+}
+
+/** An answer with more than a body. Operations that need no more return the body itself. */
+export class Answer<T> {
+  readonly body: T;
+  /** The version of the writable state: answered as ETag. */
+  readonly version: number | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  constructor(body: T, options: { version?: number; headers?: Record<string, string> } = {}) {
+    this.body = body;
+    this.version = options.version;
+    this.headers = options.headers ?? {};
+  }
+}

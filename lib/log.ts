@@ -1,0 +1,52 @@
+export type Level = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** The service's own log (not the log lines of an export, which customers read). Never given a secret. */
+export interface Log {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warning(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+  /** A log that adds these fields to every line. */
+  with(fields: LogFields): Log;
+}
+
+/** Writes one line. `at` is in milliseconds since 1970. */
+export type LogSink = (line: { level: Level; at: number; message: string; fields: LogFields }) => void;
+
+const ORDER: Record<Level, number> = { DEBUG: 0, INFO: 1, WARNING: 2, ERROR: 3 };
+
+/** A log over a sink; lines below `threshold` are dropped. */
+export function logTo(sink: LogSink, clock: () => number, threshold: Level = 'INFO', fields: LogFields = {}): Log {
+  const at =
+    (level: Level) =>
+    (message: string, more: LogFields = {}): void => {
+      if (ORDER[level] >= ORDER[threshold]) sink({ level, at: clock(), message, fields: { ...fields, ...more } });
+    };
+  return {
+    debug: at('DEBUG'),
+    info: at('INFO'),
+    warning: at('WARNING'),
+    error: at('ERROR'),
+    with: (more) => logTo(sink, clock, threshold, { ...fields, ...more }),
+  };
+}
+
+/** One JSON object a line: what CloudWatch and log shippers read. */
+export const jsonLines =
+  (write: (text: string) => void): LogSink =>
+  ({ level, at, message, fields }) => {
+    write(`${JSON.stringify({ time: new Date(at).toISOString(), level, message, ...fields })}\n`);
+  };
+
+/** Short lines for a person at a terminal. */
+export const shortLines =
+  (write: (text: string) => void): LogSink =>
+  ({ level, at, message, fields }) => {
+    const time = new Date(at).toISOString().slice(11, 19);
+    const mark = level === 'INFO' ? ' ' : level.slice(0, 1);
+    const rest = Object.entries(fields)
+      .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+      .join(' ');
+    write(`${time} ${mark} ${message}${rest === '' ? '' : `  ${rest}`}\n`);
+  };

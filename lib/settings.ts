@@ -1,0 +1,31 @@
+/** What differs between deployments and a person may set. Times are in the unit that the name says. */
+export interface Settings {
+  /** A slot is due this long after its end; saves writers a rewrite, decides nothing. */
+  readonly settleSeconds: number;
+  /** An imported event older than the project's first slot by this much keeps its own time as arrival. */
+  readonly historyDays: number;
+  /** Chunks of one backfill that run at the same time. */
+  readonly backfillConcurrency: number;
+  /** Slots of one chunk that are delivered at the same time. */
+  readonly deliveryConcurrency: number;
+  /** How long log lines of exports are kept. */
+  readonly logDays: number;
+  /** Destinations at loopback, link-local and private addresses are allowed (local mode). */
+  readonly privateAddresses: boolean;
+  /** Absolute folders below which the Folder destination may write; null: anywhere; undefined: Folder is not offered. */
+  readonly folderRoots: readonly string[] | null | undefined;
+  /** Destination types that this deployment can deliver to. */
+  readonly destinations: readonly string[];
+}
+
+/** The defaults of local mode. */
+export const LOCAL_SETTINGS: Settings = {
+  settleSeconds: 30,
+  historyDays: 7,
+  backfillConcurrency: 2,
+  deliveryConcurrency: 4,
+  logDays: 30,
+  privateAddresses: true,
+  folderRoots: null,
+  destinations: ['Folder', 'S3'],
+};

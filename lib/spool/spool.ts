@@ -1,0 +1,23 @@
+import type { Readable } from 'node:stream';
+
+/**
+ * The port to files: what a run keeps until it is delivered (plan, receipts, unloaded files), and under another root
+ * the lake. A path is relative, `/`-separated, made of the lake's and the runs' own names (never a caller's text).
+ * A written file is durable and whole, or not there.
+ */
+export interface Spool {
+  /** The bytes, or undefined when there is no such file. */
+  read(path: string): Promise<Buffer | undefined>;
+  /** Writes or replaces. */
+  write(path: string, content: string | Uint8Array | Readable): Promise<void>;
+  /** Paths below the prefix, in byte order, with sizes in bytes. */
+  list(prefix: string): AsyncIterable<{ path: string; size: number }>;
+  /** Moves a file; fine when it has been moved before (the target is there). */
+  move(from: string, to: string): Promise<void>;
+  /** Takes a local file in, by rename where it can. */
+  take(localFile: string, path: string): Promise<void>;
+  /** Removes all below the prefix; fine when nothing is there. */
+  remove(prefix: string): Promise<void>;
+  /** The address by which the warehouse reads the file: an absolute path, or `s3://bucket/key`. */
+  address(path: string): string;
+}

@@ -1,0 +1,150 @@
+/**
+ * Every key of the table, on one page. Nothing else joins text into a key.
+ *
+ *   item                       pk            sk                        first index                 second index (keys only)
+ *   user / by e-mail           U#uid         USER   | MAIL#email MAIL
+ *   membership                 U#uid         ORG#oid                   O#oid#MEMBERS / joined#uid
+ *   organization / slug        O#oid         ORG    | SLUG#slug SLUG
+ *   project                    P#pid         PROJECT                   O#oid#PROJECTS / created#pid
+ *   personal API key           KEY#sha256    KEY                       U#uid#KEYS / created#kid
+ *   batch export / its plan    E#eid         EXPORT | PLAN             O#oid#EXPORTS / created#eid
+ *   run                        E#eid         RUN#rid                   E#eid#RUNS / created#rid    E#eid#RUNS / slot start#rid
+ *   backfill                   E#eid         BACKFILL#bid              E#eid#BACKFILLS / created#… E#eid#BACKFILLS / start_at#bid
+ *   log lines of one step      L#eid         time#holder#step
+ *   idempotency record         ONCE#uid#hash ONCE
+ *   job                        J#kind#id     JOB                                                   DUE / time#kind#id
+ *   integer ids                SEQ#kind      SEQ
+ *   lake: fence, lease         W#pid         FENCE | LEASE
+ *   lake: batch on its way     W#pid         PENDING#time#batch
+ *   lake: file                 W#pid         FILE#model#day#time#n
+ *   execution (local mode)     X#name        EXECUTION | ITEM#state#index                          EXECUTIONS / name (running only)
+ *
+ * An index place is spread into the item: `{ ...keys.project(id), ...places.projectOf(oid, created, id), ... }`.
+ * Instants inside keys are written by `sortable`, fixed in width, so that the order of text is the order of time.
+ */
+import type { Key, Range } from './table.ts';
+
+/** Names of the table's attributes that make up its keys; infra builds the table from this. */
+export const TABLE_DEFINITION = {
+  key: { partition: 'pk', sort: 'sk' },
+  indexes: {
+    first: { partition: 'first_pk', sort: 'first_sk', projection: 'ALL' },
+    second: { partition: 'second_pk', sort: 'second_sk', projection: 'KEYS_ONLY' },
+  },
+  ttl: 'ttl',
+} as const;
+
+/** An instant (milliseconds since 1970) as text whose order is the order of time. Years 0 to 9999. */
+export function sortable(instant: number): string {
+  return new Date(instant).toISOString();
+}
+
+/** A whole number as text whose order is numeric. At most 15 digits. */
+function padded(n: number): string {
+  return String(n).padStart(15, '0');
+}
+
+export const keys = {
+  user: (uid: string): Key => ({ pk: `U#${uid}`, sk: 'USER' }),
+  email: (email: string): Key => ({ pk: `MAIL#${email.toLowerCase()}`, sk: 'MAIL' }),
+  membership: (uid: string, oid: string): Key => ({ pk: `U#${uid}`, sk: `ORG#${oid}` }),
+  organization: (oid: string): Key => ({ pk: `O#${oid}`, sk: 'ORG' }),
+  slug: (slug: string): Key => ({ pk: `SLUG#${slug}`, sk: 'SLUG' }),
+  project: (pid: number): Key => ({ pk: `P#${pid}`, sk: 'PROJECT' }),
+  personalApiKey: (sha256: string): Key => ({ pk: `KEY#${sha256}`, sk: 'KEY' }),
+  batchExport: (eid: string): Key => ({ pk: `E#${eid}`, sk: 'EXPORT' }),
+  plan: (eid: string): Key => ({ pk: `E#${eid}`, sk: 'PLAN' }),
+  run: (eid: string, rid: string): Key => ({ pk: `E#${eid}`, sk: `RUN#${rid}` }),
+  backfill: (eid: string, bid: string): Key => ({ pk: `E#${eid}`, sk: `BACKFILL#${bid}` }),
+  logLines: (eid: string, instant: number, holder: string, step: string): Key => ({
+    pk: `L#${eid}`,
+    sk: `${sortable(instant)}#${holder}#${step}`,
+  }),
+  once: (uid: string, hash: string): Key => ({ pk: `ONCE#${uid}#${hash}`, sk: 'ONCE' }),
+  job: (kind: string, id: string): Key => ({ pk: `J#${kind}#${id}`, sk: 'JOB' }),
+  sequence: (kind: string): Key => ({ pk: `SEQ#${kind}`, sk: 'SEQ' }),
+  fence: (pid: number): Key => ({ pk: `W#${pid}`, sk: 'FENCE' }),
+  lease: (pid: number): Key => ({ pk: `W#${pid}`, sk: 'LEASE' }),
+  pendingBatch: (pid: number, instant: number, batch: string): Key => ({
+    pk: `W#${pid}`,
+    sk: `PENDING#${sortable(instant)}#${batch}`,
+  }),
+  lakeFile: (pid: number, model: string, day: string, instant: number, batch: string, n: number): Key => ({
+    pk: `W#${pid}`,
+    sk: `FILE#${model}#${day}#${sortable(instant)}#${batch}#${n}`,
+  }),
+  execution: (name: string): Key => ({ pk: `X#${name}`, sk: 'EXECUTION' }),
+  executionItem: (name: string, state: string, index: number): Key => ({
+    pk: `X#${name}`,
+    sk: `ITEM#${state}#${padded(index)}`,
+  }),
+};
+
+type First = { readonly first_pk: string; readonly first_sk: string };
+type Second = { readonly second_pk: string; readonly second_sk: string };
+
+const first = (partition: string, sort: string): First => ({ first_pk: partition, first_sk: sort });
+const second = (partition: string, sort: string): Second => ({ second_pk: partition, second_sk: sort });
+
+/** Where items stand in the indexes. */
+export const places = {
+  memberOf: (oid: string, joined: number, uid: string) => first(`O#${oid}#MEMBERS`, `${sortable(joined)}#${uid}`),
+  projectOf: (oid: string, created: number, pid: number) =>
+    first(`O#${oid}#PROJECTS`, `${sortable(created)}#${padded(pid)}`),
+  keyOf: (uid: string, created: number, kid: string) => first(`U#${uid}#KEYS`, `${sortable(created)}#${kid}`),
+  exportOf: (oid: string, created: number, eid: string) => first(`O#${oid}#EXPORTS`, `${sortable(created)}#${eid}`),
+  runOf: (eid: string, created: number, slotStart: number, rid: string) => ({
+    ...first(`E#${eid}#RUNS`, `${sortable(created)}#${rid}`),
+    ...second(`E#${eid}#RUNS`, `${sortable(slotStart)}#${rid}`),
+  }),
+  backfillOf: (eid: string, created: number, startAt: number, bid: string) => ({
+    ...first(`E#${eid}#BACKFILLS`, `${sortable(created)}#${bid}`),
+    ...second(`E#${eid}#BACKFILLS`, `${sortable(startAt)}#${bid}`),
+  }),
+  dueAt: (due: number, kind: string, id: string) => second('DUE', `${sortable(due)}#${kind}#${id}`),
+  runningExecution: (name: string) => second('EXECUTIONS', name),
+};
+
+/** The ranges that are read. */
+export const ranges = {
+  userAndMemberships: (uid: string): Range => ({ partition: `U#${uid}` }),
+  membersOf: (oid: string): Range => ({ index: 'first', partition: `O#${oid}#MEMBERS` }),
+  projectsOf: (oid: string): Range => ({ index: 'first', partition: `O#${oid}#PROJECTS` }),
+  keysOf: (uid: string): Range => ({ index: 'first', partition: `U#${uid}#KEYS`, newestFirst: true }),
+  exportsOf: (oid: string): Range => ({ index: 'first', partition: `O#${oid}#EXPORTS`, newestFirst: true }),
+  ofExport: (eid: string): Range => ({ partition: `E#${eid}` }),
+  runsByCreation: (eid: string): Range => ({ index: 'first', partition: `E#${eid}#RUNS`, newestFirst: true }),
+  runsBySlot: (eid: string): Range => ({ index: 'second', partition: `E#${eid}#RUNS`, newestFirst: true }),
+  backfillsByCreation: (eid: string): Range => ({ index: 'first', partition: `E#${eid}#BACKFILLS`, newestFirst: true }),
+  backfillsByStart: (eid: string): Range => ({ index: 'second', partition: `E#${eid}#BACKFILLS`, newestFirst: true }),
+  logLines: (eid: string, from?: number, to?: number): Range => ({
+    partition: `L#${eid}`,
+    ...(from === undefined ? {} : { from: sortable(from) }),
+    ...(to === undefined ? {} : { to: `${sortable(to)}~` }),
+  }),
+  dueJobs: (upTo: number): Range => ({ index: 'second', partition: 'DUE', to: `${sortable(upTo)}~` }),
+  pendingBatches: (pid: number): Range => ({ partition: `W#${pid}`, prefix: 'PENDING#' }),
+  /** Files of one model whose arrival day is in [fromDay, toDay], both `YYYY-MM-DD`. */
+  lakeFiles: (pid: number, model: string, fromDay: string, toDay: string): Range => ({
+    partition: `W#${pid}`,
+    from: `FILE#${model}#${fromDay}`,
+    to: `FILE#${model}#${toDay}~`,
+  }),
+  ofExecution: (name: string): Range => ({ partition: `X#${name}` }),
+  runningExecutions: (): Range => ({ index: 'second', partition: 'EXECUTIONS' }),
+};
+
+const lastPart = (text: string): string => text.slice(text.lastIndexOf('#') + 1);
+
+/** Reads an id back out of a key: what keys-only index entries are turned into. */
+export const idsIn = {
+  /** `RUN#rid`, `BACKFILL#bid`, `ORG#oid` -> the id. */
+  sortKey: (key: Key): string => lastPart(key.sk),
+  /** `J#kind#id` -> kind and id. */
+  job: (key: Key): { kind: string; id: string } => {
+    const [, kind, ...id] = key.pk.split('#');
+    return { kind: kind ?? '', id: id.join('#') };
+  },
+  /** `X#name` -> the execution's name. */
+  execution: (key: Key): string => key.pk.slice('X#'.length),
+};

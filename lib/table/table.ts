@@ -1,0 +1,130 @@
+/**
+ * The port to the one table: four verbs, and conditions that are words. Two adapters (DynamoDB, SQLite) pass one
+ * conformance suite. Items are flat; free-form objects and lists travel as JSON text (DynamoDB nests 32 levels, the
+ * API allows 64). Order is that of UTF-8 bytes in both.
+ */
+export type Value = string | number | boolean | null;
+
+/** Where an item lives. Only `keys.ts` makes one. */
+export interface Key {
+  readonly pk: string;
+  readonly sk: string;
+}
+
+/**
+ * A stored item: its key, its places in the two indexes, its expiry and its fields. `first` is the index that holds
+ * whole items, `second` holds keys only. `ttl` is in seconds since 1970: from then on the item does not exist for
+ * reads and conditions, whenever it is really removed.
+ */
+export interface Item extends Key {
+  readonly first_pk?: string;
+  readonly first_sk?: string;
+  readonly second_pk?: string;
+  readonly second_sk?: string;
+  readonly ttl?: number;
+  readonly [field: string]: Value | undefined;
+}
+
+/** All words must hold. A field that is absent equals null. */
+export type Condition =
+  | 'absent'
+  | 'present'
+  | {
+      /** The field equals the value, or one of the values; null means missing (or stored null). */
+      readonly is?: Readonly<Record<string, Value | readonly Value[]>>;
+      /** The field is at most the value; a missing field is fine. */
+      readonly notAbove?: Readonly<Record<string, number | string>>;
+    };
+
+/**
+ * One change. `put` replaces the whole item. `change` is field-wise: concurrent changes of different fields both last;
+ * it creates the item when it is absent, unless `if` forbids. `add` adds to a number (missing counts as 0).
+ */
+export type Op = (
+  | { readonly put: Item }
+  | {
+      readonly change: Key;
+      readonly set?: Readonly<Record<string, Value>>;
+      readonly unset?: readonly string[];
+      readonly add?: Readonly<Record<string, number>>;
+    }
+  | { readonly remove: Key }
+  | { readonly check: Key }
+) & { readonly if?: Condition };
+
+/** One partition of the table, or of an index, in the order of the sort part. `from` and `to` are inclusive. */
+export interface Range {
+  readonly index?: 'first' | 'second';
+  readonly partition: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly prefix?: string;
+  readonly newestFirst?: boolean;
+}
+
+export interface Page {
+  /** At most this many items; the adapter reads on until it has them or the range ends. */
+  readonly limit: number;
+  /** A cursor that an earlier list of the same range gave. A cursor that is not one throws `BadCursor`. */
+  readonly after?: string;
+  /** Skip this many items first (after the cursor, when there is one). */
+  readonly skip?: number;
+  /** Also count the whole range. */
+  readonly count?: boolean;
+}
+
+export interface Listed {
+  /** Whole items; of the second index only the keys (pk, sk, second_pk, second_sk). */
+  readonly items: Item[];
+  /** Present when the range holds more. It holds only the sort part and the base key, never the partition. */
+  readonly cursor?: string;
+  /** Present when asked for. */
+  readonly count?: number;
+}
+
+export interface Table {
+  /** Strongly consistent. */
+  get(key: Key): Promise<Item | undefined>;
+  /** Strongly consistent; any number; answers in the order of the keys. */
+  many(keys: readonly Key[]): Promise<(Item | undefined)[]>;
+  /** Strongly consistent on the table, eventually on an index. */
+  list(range: Range, page: Page): Promise<Listed>;
+  /**
+   * One op: a plain write. 2 to 100 ops: one transaction, all or nothing, no two on one item. `apart`: any number of
+   * ops without conditions, each by itself (purge). Returns the new item of each op (undefined for remove and check;
+   * in a transaction undefined for `change` as well, since DynamoDB does not return it).
+   * Throws `Refused` when a condition does not hold, `Busy` when conflicts or throttling outlast 3 s, `TooLarge` when
+   * an item passes 400 KB.
+   */
+  write(ops: readonly Op[], options?: { apart?: boolean }): Promise<(Item | undefined)[]>;
+}
+
+/** A condition did not hold. `op` is the index of the op, `found` the item as stored, so no second read is needed. */
+export class Refused extends Error {
+  override readonly name = 'Refused';
+  readonly op: number;
+  readonly found: Item | undefined;
+  constructor(op: number, found: Item | undefined) {
+    super(`condition of op ${op} does not hold`);
+    this.op = op;
+    this.found = found;
+  }
+}
+
+/** The table could not be written in time; the caller may try again. Answered as 429. */
+export class Busy extends Error {
+  override readonly name = 'Busy';
+}
+
+/** An item is larger than the table can hold. */
+export class TooLarge extends Error {
+  override readonly name = 'TooLarge';
+}
+
+/** A cursor was not made by this table. */
+export class BadCursor extends Error {
+  override readonly name = 'BadCursor';
+}
+
+/** The largest transaction of either adapter (DynamoDB's limit). */
+export const MAX_TRANSACTION = 100;

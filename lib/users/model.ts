@@ -1,0 +1,43 @@
+import * as z from 'zod';
+import type { Item } from '../table/table.ts';
+
+/** A user as stored. `id` is the public integer, `uuid` the key. */
+export interface UserItem extends Item {
+  readonly id: number;
+  readonly uuid: string;
+  readonly distinct_id: string;
+  readonly first_name: string;
+  readonly last_name: string;
+  readonly email: string;
+  readonly created_at: number;
+}
+
+/** A user inside answers. */
+export const User = z
+  .object({
+    id: z.int(),
+    uuid: z.uuid(),
+    distinct_id: z.string(),
+    first_name: z.string(),
+    last_name: z.string(),
+    email: z.string(),
+    is_email_verified: z.boolean(),
+    hedgehog_config: z.record(z.string(), z.unknown()),
+    role_at_organization: z.string(),
+  })
+  .meta({ id: 'User' });
+
+/** The public object of a stored user. */
+export function userCard(user: UserItem): z.output<typeof User> {
+  return {
+    id: user.id,
+    uuid: user.uuid,
+    distinct_id: user.distinct_id,
+    first_name: user.first_name,
+    last_name: user.last_name,
+    email: user.email,
+    is_email_verified: false,
+    hedgehog_config: {},
+    role_at_organization: '',
+  };
+}

@@ -1,0 +1,40 @@
+import type { Slot } from '../batch-exports/intervals.ts';
+import type { Model } from '../batch-exports/model.ts';
+
+/**
+ * What `begin` froze for a chunk: the query and the list of immutable lake files. It lies in the spool as
+ * `<token>/plan.json`; every attempt and retry reads that, so each delivers the same rows.
+ */
+export interface FrozenPlan {
+  readonly token: string;
+  readonly exportId: string;
+  readonly organizationId: string;
+  readonly teamId: number;
+  readonly model: Model;
+  readonly query: RowQuery;
+  /** Paths in the lake, each with the arrival range that it holds, in milliseconds, inclusive. */
+  readonly files: readonly { readonly path: string; readonly from: number; readonly to: number }[];
+  readonly slots: readonly Slot[];
+}
+
+/** Which of a model's rows an export lets through, and as which columns. */
+export interface RowQuery {
+  /** Event names; null: no restriction. */
+  readonly includeEvents: readonly string[] | null;
+  readonly excludeEvents: readonly string[] | null;
+}
+
+/** How rows become bytes. Compression is Node's, on top of it. */
+export interface Form {
+  readonly format: 'JSONLines';
+}
+
+/** The port to the engine that selects rows and forms the final bytes. */
+export interface Warehouse {
+  /** What the machine's Unload state sends to Athena; null where rows are read from the lake as they are. */
+  unload(plan: FrozenPlan): Promise<{ QueryString: string; WorkGroup: string } | null>;
+  /** How many rows the slot delivers. */
+  count(plan: FrozenPlan, slot: Slot, signal: AbortSignal): Promise<number>;
+  /** The slot's rows in the final form: chunks of whole lines, in a fixed order. Ends with an error on abort. */
+  read(plan: FrozenPlan, slot: Slot, form: Form, signal: AbortSignal): AsyncIterable<Buffer>;
+}

@@ -1,0 +1,19 @@
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+/** The state machines, by name: `lib/workflow/<name>.ts` holds each as data. */
+export type MachineName = 'export-run' | 'backfill' | 'purge';
+
+export type ExecutionStatus = 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'TIMED_OUT' | 'ABORTED';
+
+/** The port to durable executions: Step Functions on AWS, the embedded engine on one machine. */
+export interface Workflow {
+  /**
+   * Starts an execution. A name that is known (running or ended) starts nothing and is fine. Names: 1 to 80 of
+   * letters, digits, `-`, `_`.
+   */
+  start(machine: MachineName, name: string, input: Json): Promise<void>;
+  /** Aborts a running execution and its children; fine when it has ended or was never started. */
+  stop(machine: MachineName, name: string, cause: string): Promise<void>;
+  /** Undefined: no execution of this name. */
+  status(machine: MachineName, name: string): Promise<ExecutionStatus | undefined>;
+}
