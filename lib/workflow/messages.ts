@@ -1,0 +1,160 @@
+/**
+ * What the state machines and their steps (functions/steps) say to each other: the input and the output of every
+ * task. A payload is at most 256 KiB of JSON (MAX_PAYLOAD), in both homes.
+ *
+ * A step may run twice, or beside its own ghost, with equal input: `holder`, `token` and `slot` are what it needs to
+ * find that its work is done. `holder` is the name of the execution; a PLAN's active entry, the runs and log items
+ * carry it, so the engine can be asked about it by name.
+ */
+
+/** The largest input or output of a state, in bytes of UTF-8: 256 KiB (AWS). */
+export const MAX_PAYLOAD = 262_144;
+
+/** What a caught error looks like in a state machine. `Cause` of a failed function is Lambda's JSON; see `reasonOf`. */
+export interface ErrorOutput {
+  readonly Error: string;
+  readonly Cause?: string;
+}
+
+/**
+ * Why an `export-run` looks at its export. `schedule`: whatever is due. `retry`: the id of the run that ended
+ * FailedRetryable, whose slot is run again. `backfill` and `chunk`: the chunk's slots, up to 96, follow from its
+ * number (from 0).
+ */
+export type Trigger = 'schedule' | { readonly retry: string } | { readonly backfill: string; readonly chunk: number };
+
+/** Input of an `export-run` execution. A backfill's are named `<backfill>-<chunk>`, a job's `<id>-<minute>`. */
+export interface ExportRunInput {
+  readonly export: string;
+  readonly trigger: Trigger;
+}
+
+export interface BeginInput extends ExportRunInput {
+  readonly holder: string;
+}
+
+/**
+ * `nothing`: all is done (nothing is due, or every slot was empty: then begin has settled them, renewed the export's
+ * latest runs, the backfill's progress and the next job). `hold`: a slot is taken by another holder, or not settled
+ * yet; begin is asked again after `seconds`. `unload`: Athena runs `unload` first. `deliver`: the rows are read where
+ * they lie.
+ */
+export type BeginOutput =
+  | { readonly do: 'nothing' }
+  | { readonly do: 'hold' /** 5 to 60. */; readonly seconds: number }
+  | (Deliverable & {
+      readonly do: 'unload';
+      /** `QueryString`: at most 150 kB; `{attempt}` in it becomes the number of the attempt, from 0. */
+      readonly unload: { readonly QueryString: string; readonly WorkGroup: string };
+    })
+  | (Deliverable & { readonly do: 'deliver' });
+
+export interface Deliverable {
+  /** `<export id>-<plan version at acquire>`. */
+  readonly token: string;
+  /** Which of the frozen plan's slots are to be sent: indexes into it, at most 96, at least one. */
+  readonly slots: readonly number[];
+  /** How many of them at the same time. */
+  readonly concurrency: number;
+}
+
+export interface SendInput {
+  readonly export: string;
+  readonly holder: string;
+  readonly token: string;
+  /** Index into the frozen plan's slots. */
+  readonly slot: number;
+  /** Which attempt of Unload wrote the rows (`spool/<token>/<attempt>/`); null: nothing was unloaded. */
+  readonly unloaded: number | null;
+}
+
+/** How the slot's run ended. Transient trouble is thrown, never answered. */
+export interface SendOutput {
+  readonly slot: number;
+  readonly status: 'Completed' | 'Failed' | 'Cancelled';
+}
+
+/** A slot that Send could not bring to an end. Its cause is cut to 500 characters: 96 x 500 x 4 bytes = 192 kB. */
+export interface Skipped {
+  readonly slot: number;
+  readonly error: ErrorOutput;
+}
+
+export interface FinishInput extends ExportRunInput {
+  readonly holder: string;
+  /** Null: begin never acquired anything. */
+  readonly token: string | null;
+  readonly skipped: readonly Skipped[];
+  /** Why the whole chunk was given up; null on the ordinary way. */
+  readonly error: ErrorOutput | null;
+}
+
+/** For whoever looks at the execution: how many of its runs ended how. */
+export interface FinishOutput {
+  readonly completed: number;
+  readonly failed: number;
+  readonly cancelled: number;
+}
+
+/** Input of a `backfill` execution. The one that POST starts is named `<backfill>`. */
+export interface BackfillInput {
+  readonly export: string;
+  readonly backfill: string;
+}
+
+export interface PrepareInput extends BackfillInput {
+  readonly holder: string;
+}
+
+export interface PrepareOutput {
+  /** Numbers of the chunks to run, at most 2,084; none: straight to Close. */
+  readonly chunks: readonly number[];
+  /** How many of them at the same time. */
+  readonly concurrency: number;
+}
+
+export interface CloseInput extends BackfillInput {
+  readonly holder: string;
+  /** Why the backfill was given up; null on the ordinary way, on which single chunks may still have failed. */
+  readonly error: ErrorOutput | null;
+}
+
+export interface CloseOutput {
+  readonly status: string;
+}
+
+/** Input of a `purge` execution: the organization or project that was deleted. */
+export interface PurgeInput {
+  readonly kind: 'organization' | 'project';
+  readonly id: string;
+}
+
+/** `more`: its 10 minutes were over, walk on. `rest`: walked to the end and found something, so once more after a rest. */
+export interface PurgeOutput {
+  readonly do: 'more' | 'rest' | 'nothing';
+}
+
+/** Input of `execution-ended`: an execution that ended by itself in another way than SUCCEEDED, or was stopped. */
+export interface EndedInput {
+  readonly machine: 'export-run' | 'backfill' | 'purge';
+  /** The execution's name: the holder. */
+  readonly name: string;
+  readonly status: 'FAILED' | 'TIMED_OUT' | 'ABORTED';
+  /** The execution's own input: ExportRunInput, BackfillInput or PurgeInput. */
+  readonly input: unknown;
+  readonly error: ErrorOutput | null;
+}
+
+/**
+ * The words for a person in a caught error. A failed function's cause is `{"errorType": …, "errorMessage": …,
+ * "trace": …}`, perhaps cut off; any other cause is the words themselves.
+ */
+export function reasonOf({ Error: name, Cause: cause = '' }: ErrorOutput): string {
+  const found = /^\{"errorType":"(?:[^"\\]|\\.)*","errorMessage":"((?:[^"\\]|\\.)*)/.exec(cause)?.[1];
+  if (found === undefined) return cause === '' ? name : cause;
+  try {
+    return String(JSON.parse(`"${found}"`));
+  } catch {
+    return found;
+  }
+}
