@@ -1,0 +1,46 @@
+import type { Context } from '../context.ts';
+import { messageOf, Permanent, Transient } from '../errors.ts';
+import { Busy } from '../table/table.ts';
+import type { Json } from './workflow.ts';
+
+/** A task of a state machine, as the home calls it: input and output are JSON. */
+export type Step = (input: Json, signal?: AbortSignal) => Promise<Json>;
+
+/**
+ * Makes a step out of what is particular to it, as a function of the context. It logs how the step began and ended
+ * with the execution's name (`holder` or `name` of the input), and decides under which name an error leaves, which is
+ * what a machine's Retry and Catch match: Transient and Permanent stay, a Busy table is Transient, anything else keeps
+ * its own name and is logged with its stack. `signal` is aborted when the execution is stopped or the time is up;
+ * where the home gives none (Lambda) it never is.
+ */
+export const step =
+  <In, Out>(name: string, run: (input: In, context: Context, signal: AbortSignal) => Promise<Out>) =>
+  (context: Context): Step =>
+  async (input, signal = new AbortController().signal) => {
+    const log = context.log.with({ step: name, execution: executionOf(input) });
+    const since = context.clock();
+    log.debug('step begins');
+    try {
+      const output = await run(input as In, context, signal);
+      log.debug('step ended', { ms: context.clock() - since });
+      return (output ?? null) as Json;
+    } catch (error) {
+      const ms = context.clock() - since;
+      if (error instanceof Busy) {
+        log.warning('step failed, the table is busy', { ms });
+        throw new Transient(error.message, { cause: error });
+      }
+      if (error instanceof Transient) log.warning('step failed for now', { ms, reason: error.message });
+      else if (error instanceof Permanent) log.info('step failed for good', { ms, reason: error.message });
+      else if (signal.aborted) log.info('step was stopped', { ms, reason: messageOf(error) });
+      else
+        log.error('step broke', { ms, reason: messageOf(error), stack: error instanceof Error ? error.stack : null });
+      throw error;
+    }
+  };
+
+function executionOf(input: Json): string | null {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return null;
+  const { holder, name } = input;
+  return typeof holder === 'string' ? holder : typeof name === 'string' ? name : null;
+}
