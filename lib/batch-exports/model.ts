@@ -1,5 +1,6 @@
+import * as z from 'zod';
 import type { Item } from '../table/table.ts';
-import type { Interval } from './intervals.ts';
+import { INTERVALS, type Interval } from './intervals.ts';
 
 export const MODELS = ['events', 'persons'] as const;
 export type Model = (typeof MODELS)[number];
@@ -101,4 +102,176 @@ export interface JobItem extends Item {
   readonly attempts: number;
   /** JSON of what the job needs beyond its id, or null. */
   readonly about: string | null;
+}
+
+const instant = z.iso.datetime();
+
+/** A run inside an export's `latest_runs`. */
+export const BatchExportRun = z
+  .object({
+    id: z.uuid(),
+    status: z.enum(RUN_STATUSES),
+    records_completed: z.int().nullable(),
+    latest_error: z.string().nullable(),
+    data_interval_start: instant,
+    data_interval_end: instant,
+    cursor: z.string().nullable(),
+    created_at: instant,
+    finished_at: instant.nullable(),
+    last_updated_at: instant,
+    records_total_count: z.int().nullable(),
+    batch_export: z.uuid(),
+  })
+  .meta({ id: 'BatchExportRun' });
+
+/** A run by itself: also which backfill made it, and the bytes that the destination took, after compression. */
+export const BatchExportRunDetail = BatchExportRun.extend({
+  backfill: z.uuid().nullable(),
+  bytes_exported: z.int().nullable(),
+}).meta({ id: 'BatchExportRunDetail' });
+
+export const BatchExport = z
+  .object({
+    id: z.uuid(),
+    team_id: z.int(),
+    name: z.string(),
+    model: z.enum(MODELS),
+    destination: z.object({ type: z.string(), config: z.record(z.string(), z.unknown()) }),
+    interval: z.enum(INTERVALS),
+    paused: z.boolean(),
+    created_at: instant,
+    last_updated_at: instant,
+    last_paused_at: instant.nullable(),
+    start_at: instant.nullable(),
+    end_at: instant.nullable(),
+    latest_runs: z.array(BatchExportRun),
+    hogql_query: z.string().nullable(),
+    schema: z.unknown(),
+  })
+  .meta({ id: 'BatchExport' });
+
+/** How far a backfill is. `progress` is between 0 and 1, to one decimal. */
+export const BackfillProgress = z
+  .object({ total_runs: z.int(), finished_runs: z.int(), progress: z.number().min(0).max(1) })
+  .meta({ id: 'BackfillProgress' });
+
+export const BatchExportBackfill = z
+  .object({
+    id: z.uuid(),
+    batch_export: z.uuid(),
+    team: z.int(),
+    start_at: instant,
+    end_at: instant,
+    adjusted_start_at: instant,
+    adjusted_end_at: instant,
+    status: z.enum(RUN_STATUSES),
+    created_at: instant,
+    finished_at: instant.nullable(),
+    last_updated_at: instant,
+    total_records_count: z.int(),
+    progress: BackfillProgress.nullable(),
+  })
+  .meta({ id: 'BatchExportBackfill' });
+
+export const LOG_LEVELS = ['DEBUG', 'INFO', 'WARNING', 'ERROR'] as const;
+
+export const BatchExportLogEntry = z
+  .object({
+    log_source_id: z.uuid(),
+    instance_id: z.string(),
+    timestamp: instant,
+    level: z.enum(LOG_LEVELS),
+    message: z.string(),
+  })
+  .meta({ id: 'BatchExportLogEntry' });
+
+/** An instant on the wire: ISO 8601 UTC, with a fraction only when there is one. */
+const iso = (milliseconds: number): string => new Date(milliseconds).toISOString().replace('.000Z', 'Z');
+const isoOrNull = (milliseconds: number | null): string | null => (milliseconds === null ? null : iso(milliseconds));
+
+/** The public object of a stored run, as `latest_runs` holds it. */
+export function runObject(run: RunItem): z.output<typeof BatchExportRun> {
+  return {
+    id: run.id,
+    status: run.status,
+    records_completed: run.records_completed,
+    latest_error: run.latest_error,
+    data_interval_start: iso(run.data_interval_start),
+    data_interval_end: iso(run.data_interval_end),
+    cursor: null,
+    created_at: iso(run.created_at),
+    finished_at: isoOrNull(run.finished_at),
+    last_updated_at: iso(run.last_updated_at),
+    records_total_count: run.records_total_count,
+    batch_export: run.batch_export,
+  };
+}
+
+/** The public object of a stored run, by itself. */
+export function runDetailObject(run: RunItem): z.output<typeof BatchExportRunDetail> {
+  return { ...runObject(run), backfill: run.backfill, bytes_exported: run.bytes_exported };
+}
+
+/** The public object of a stored export. Its secrets are no part of `destination_config`. */
+export function batchExportObject(item: BatchExportItem): z.output<typeof BatchExport> {
+  return {
+    id: item.id,
+    team_id: item.team_id,
+    name: item.name,
+    model: item.model,
+    destination: { type: item.destination_type, config: JSON.parse(item.destination_config) },
+    interval: item.interval,
+    paused: item.paused,
+    created_at: iso(item.created_at),
+    last_updated_at: iso(item.last_updated_at),
+    last_paused_at: isoOrNull(item.last_paused_at),
+    start_at: isoOrNull(item.start_at),
+    end_at: isoOrNull(item.end_at),
+    latest_runs: JSON.parse(item.latest_runs),
+    hogql_query: item.hogql_query,
+    schema: item.schema === null ? null : JSON.parse(item.schema),
+  };
+}
+
+/** What one chunk of a backfill has come to; stored as JSON in the backfill's field `chunk_<n>`. */
+export interface ChunkProgress {
+  readonly finished: number;
+  readonly failed: number;
+  readonly records: number;
+}
+
+/** The public object of a stored backfill; its progress is the sum of its chunks. */
+export function backfillObject(item: BackfillItem): z.output<typeof BatchExportBackfill> {
+  const chunks = Object.entries(item)
+    .filter(([name]) => name.startsWith('chunk_'))
+    .map(([, text]): ChunkProgress => JSON.parse(String(text)));
+  const sum = (part: (chunk: ChunkProgress) => number) => chunks.reduce((total, chunk) => total + part(chunk), 0);
+  return {
+    id: item.id,
+    batch_export: item.batch_export,
+    team: item.team_id,
+    start_at: iso(item.start_at),
+    end_at: iso(item.end_at),
+    adjusted_start_at: iso(item.adjusted_start_at),
+    adjusted_end_at: iso(item.adjusted_end_at),
+    status: item.status,
+    created_at: iso(item.created_at),
+    finished_at: isoOrNull(item.finished_at),
+    last_updated_at: iso(item.last_updated_at),
+    total_records_count: sum((chunk) => chunk.records),
+    progress: progressOf(
+      item,
+      sum((chunk) => chunk.finished + chunk.failed),
+    ),
+  };
+}
+
+/** Null where upstream has none: a backfill that failed or was cancelled, or one whose runs are not counted yet. */
+function progressOf(item: BackfillItem, finished: number): z.output<typeof BackfillProgress> | null {
+  const total = item.total_runs;
+  if (total === null) return null;
+  if (item.status === 'Completed') return { total_runs: total, finished_runs: total, progress: 1 };
+  if (item.status !== 'Starting' && item.status !== 'Running') return null;
+  const share = total === 0 ? 0 : Math.min(1, finished / total);
+  return { total_runs: total, finished_runs: Math.min(finished, total), progress: Math.round(share * 10) / 10 };
 }
