@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { wireInstant } from '../http/instant.ts';
 import type { Item } from '../table/table.ts';
 
 /** Levels of membership, as numbers that compare. */
@@ -56,4 +57,97 @@ export interface MembershipItem extends Item {
   readonly organization_created_at: number;
 }
 
-export const Organization = z.object({ id: z.uuid() }).meta({ id: 'Organization' });
+/** What a caller writes when he makes an organization, or changes one (then every field may be missing). */
+export const OrganizationInput = z.object({
+  name: z.string().trim().min(1).max(64),
+  logo_media_id: z.uuid().nullable().optional(),
+  is_member_join_email_enabled: z.boolean().optional(),
+  enforce_2fa: z.boolean().nullable().optional(),
+});
+
+const Feature = z.object({ key: z.string(), name: z.string() });
+
+const Team = z.object({
+  id: z.int(),
+  uuid: z.uuid(),
+  organization: z.uuid(),
+  project_id: z.int(),
+  api_token: z.string(),
+  name: z.string(),
+  completed_snippet_onboarding: z.boolean(),
+  has_completed_onboarding_for: z.record(z.string(), z.unknown()).nullable(),
+  ingested_event: z.boolean(),
+  is_demo: z.boolean(),
+  timezone: z.string(),
+  access_control: z.boolean(),
+});
+
+/** An organization as its members see it. */
+export const Organization = z
+  .object({
+    id: z.uuid(),
+    name: z.string(),
+    slug: z.string(),
+    logo_media_id: z.uuid().nullable(),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime(),
+    membership_level: z
+      .literal([LEVELS.member, LEVELS.admin, LEVELS.owner])
+      .describe("The caller's: 1 member, 8 admin, 15 owner."),
+    plugins_access_level: z.int(),
+    teams: z.array(Team),
+    projects: z.array(z.object({ id: z.int(), organization_id: z.uuid(), name: z.string() })),
+    available_product_features: z.array(Feature),
+    is_member_join_email_enabled: z.boolean(),
+    metadata: z.string().describe('JSON text.'),
+    customer_id: z.string().nullable(),
+    enforce_2fa: z.boolean(),
+    member_count: z.string().describe('A whole number, as text.'),
+  })
+  .meta({ id: 'Organization' });
+
+/** Every organization may use everything: there are no plans. */
+const FEATURES = [
+  { key: 'tagging', name: 'Tagging' },
+  { key: 'advanced_permissions', name: 'Advanced permissions' },
+  { key: 'organizations_projects', name: 'Multiple projects' },
+];
+
+/** What upstream gives a new organization: plugins may be configured, not installed. */
+const PLUGINS_ACCESS_LEVEL = 3;
+
+/** The public object of a stored organization, for a caller with this level in it. */
+export function organizationObject(stored: OrganizationItem, level: Level): z.output<typeof Organization> {
+  const projects = JSON.parse(stored.projects) as ProjectBrief[];
+  return {
+    id: stored.id,
+    name: stored.name,
+    slug: stored.slug,
+    logo_media_id: stored.logo_media_id,
+    created_at: wireInstant(stored.created_at),
+    updated_at: wireInstant(stored.updated_at),
+    membership_level: level,
+    plugins_access_level: PLUGINS_ACCESS_LEVEL,
+    teams: projects.map((project) => ({
+      id: project.id,
+      uuid: project.uuid,
+      organization: stored.id,
+      project_id: project.id,
+      api_token: project.api_token,
+      name: project.name,
+      completed_snippet_onboarding: false,
+      has_completed_onboarding_for: null,
+      ingested_event: false,
+      is_demo: false,
+      timezone: 'UTC',
+      access_control: false,
+    })),
+    projects: projects.map(({ id, name }) => ({ id, organization_id: stored.id, name })),
+    available_product_features: FEATURES,
+    is_member_join_email_enabled: stored.is_member_join_email_enabled,
+    metadata: JSON.stringify({ instance_tag: 'none' }),
+    customer_id: null,
+    enforce_2fa: stored.enforce_2fa,
+    member_count: String(stored.members),
+  };
+}

@@ -12,6 +12,9 @@ export interface UserItem extends Item {
   readonly created_at: number;
 }
 
+/** An e-mail address as sent: trimmed, at most 254 characters. */
+export const EmailAddress = z.string().trim().max(254).pipe(z.email());
+
 /** A user inside answers. */
 export const User = z
   .object({

@@ -1,0 +1,29 @@
+import type { Route } from './http/route.ts';
+import * as organizations from './organizations/routes.ts';
+
+/** Every row of the API. */
+export const routes: readonly Route[] = Object.values(organizations);
+
+const byTemplate = new Map<string, Map<string, Route>>();
+for (const row of routes) {
+  for (const path of row.paths) {
+    const rows = byTemplate.get(path) ?? new Map<string, Route>();
+    if (rows.has(row.method)) throw new Error(`two rows for ${row.method} ${path}`);
+    byTemplate.set(path, rows.set(row.method, row));
+  }
+}
+
+/** Every path template, each once. */
+export const templates: readonly string[] = [...byTemplate.keys()];
+
+/** The row that serves a method of a path template; HEAD follows GET. */
+export function rowFor(method: string, template: string): Route | undefined {
+  return byTemplate.get(template)?.get(method === 'HEAD' ? 'GET' : method);
+}
+
+/** The methods of a path template, for `Allow`; HEAD beside GET. Empty: no such path. */
+export function allowedMethods(template: string): string[] {
+  return [...(byTemplate.get(template)?.keys() ?? [])].flatMap((method) =>
+    method === 'GET' ? ['GET', 'HEAD'] : method,
+  );
+}

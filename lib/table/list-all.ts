@@ -1,0 +1,13 @@
+import type { Item, Range, Table } from './table.ts';
+
+/** Every item of a range. For ranges that are known to be small. */
+export async function listAll(table: Table, range: Range): Promise<Item[]> {
+  const found: Item[] = [];
+  let after: string | undefined;
+  do {
+    const page = await table.list(range, { limit: 1000, ...(after === undefined ? {} : { after }) });
+    found.push(...page.items);
+    after = page.cursor;
+  } while (after !== undefined);
+  return found;
+}

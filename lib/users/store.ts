@@ -1,0 +1,43 @@
+import { base62 } from '../auth/tokens.ts';
+import type { Context } from '../context.ts';
+import { invalid } from '../errors.ts';
+import { keys } from '../table/keys.ts';
+import { nextNumber } from '../table/sequence.ts';
+import { Refused, type Table } from '../table/table.ts';
+import { EmailAddress, type UserItem } from './model.ts';
+
+/** Makes a user. An e-mail address that is no address, or that another user has (in whatever case), is a 400. */
+export async function createUser(
+  { table, newId, random, clock }: Pick<Context, 'table' | 'newId' | 'random' | 'clock'>,
+  { email, first_name = '', last_name = '' }: { email: string; first_name?: string; last_name?: string },
+): Promise<UserItem> {
+  const address = EmailAddress.safeParse(email);
+  if (!address.success) invalid('email', 'Enter a valid email address.');
+  const uuid = newId();
+  const user: UserItem = {
+    ...keys.user(uuid),
+    id: await nextNumber(table, 'user'),
+    uuid,
+    distinct_id: base62(random(32)),
+    first_name,
+    last_name,
+    email: address.data,
+    created_at: clock(),
+  };
+  try {
+    await table.write([
+      { put: user, if: 'absent' },
+      { put: { ...keys.email(user.email), user_uuid: uuid }, if: 'absent' },
+    ]);
+  } catch (error) {
+    if (error instanceof Refused) invalid('email', 'There is already an account with this email address.', 'unique');
+    throw error;
+  }
+  return user;
+}
+
+/** The user who has this e-mail address, in whatever case. */
+export async function findUserByEmail(table: Table, email: string): Promise<UserItem | undefined> {
+  const mail = await table.get(keys.email(email));
+  return mail === undefined ? undefined : ((await table.get(keys.user(mail['user_uuid'] as string))) as UserItem);
+}
