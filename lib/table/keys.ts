@@ -2,7 +2,7 @@
  * Every key of the table, on one page. Nothing else joins text into a key.
  *
  *   item                       pk            sk                        first index                 second index (keys only)
- *   user / by e-mail           U#uid         USER   | MAIL#email MAIL
+ *   user / by e-mail           U#uid         USER   | MAIL#email MAIL  user: USERS / created#uid
  *   membership                 U#uid         ORG#oid                   O#oid#MEMBERS / joined#uid
  *   organization / slug        O#oid         ORG    | SLUG#slug SLUG
  *   project                    P#pid         PROJECT                   O#oid#PROJECTS / created#pid
@@ -88,6 +88,7 @@ const second = (partition: string, sort: string): Second => ({ second_pk: partit
 
 /** Where items stand in the indexes. */
 export const places = {
+  userAmongAll: (created: number, uid: string) => first('USERS', `${sortable(created)}#${uid}`),
   memberOf: (oid: string, joined: number, uid: string) => first(`O#${oid}#MEMBERS`, `${sortable(joined)}#${uid}`),
   projectOf: (oid: string, created: number, pid: number) =>
     first(`O#${oid}#PROJECTS`, `${sortable(created)}#${padded(pid)}`),
@@ -107,6 +108,7 @@ export const places = {
 
 /** The ranges that are read. */
 export const ranges = {
+  allUsers: (): Range => ({ index: 'first', partition: 'USERS' }),
   userAndMemberships: (uid: string): Range => ({ partition: `U#${uid}` }),
   membersOf: (oid: string): Range => ({ index: 'first', partition: `O#${oid}#MEMBERS` }),
   projectsOf: (oid: string): Range => ({ index: 'first', partition: `O#${oid}#PROJECTS` }),

@@ -1,7 +1,7 @@
 import { base62 } from '../auth/tokens.ts';
 import type { Context } from '../context.ts';
 import { invalid } from '../errors.ts';
-import { keys } from '../table/keys.ts';
+import { keys, places } from '../table/keys.ts';
 import { nextNumber } from '../table/sequence.ts';
 import { Refused, type Table } from '../table/table.ts';
 import { EmailAddress, type UserItem } from './model.ts';
@@ -14,15 +14,17 @@ export async function createUser(
   const address = EmailAddress.safeParse(email);
   if (!address.success) invalid('email', 'Enter a valid email address.');
   const uuid = newId();
+  const now = clock();
   const user: UserItem = {
     ...keys.user(uuid),
+    ...places.userAmongAll(now, uuid),
     id: await nextNumber(table, 'user'),
     uuid,
     distinct_id: base62(random(32)),
     first_name,
     last_name,
     email: address.data,
-    created_at: clock(),
+    created_at: now,
   };
   try {
     await table.write([
