@@ -10,14 +10,14 @@ export interface Spool {
   read(path: string): Promise<Buffer | undefined>;
   /** Writes or replaces. */
   write(path: string, content: string | Uint8Array | Readable): Promise<void>;
-  /** Paths below the prefix, in byte order, with sizes in bytes. */
-  list(prefix: string): AsyncIterable<{ path: string; size: number }>;
+  /** The file of this path, or all files below it as a folder (`''`: all), in byte order, with sizes in bytes. */
+  list(path: string): AsyncIterable<{ path: string; size: number }>;
   /** Moves a file; fine when it has been moved before (the target is there). */
   move(from: string, to: string): Promise<void>;
   /** Takes a local file in, by rename where it can. */
   take(localFile: string, path: string): Promise<void>;
-  /** Removes all below the prefix; fine when nothing is there. */
-  remove(prefix: string): Promise<void>;
+  /** Removes the file of this path, or the folder with all below it; fine when nothing is there. */
+  remove(path: string): Promise<void>;
   /** The address by which the warehouse reads the file: an absolute path, or `s3://bucket/key`. */
   address(path: string): string;
 }

@@ -1,0 +1,187 @@
+/**
+ * The table in one SQLite file (or in memory): WAL, every commit on the disk before it is acknowledged, one writer at
+ * a time, any number of processes.
+ */
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { fromCursor, positionOf, toCursor } from './cursor.ts';
+import {
+  boundsOf,
+  changed,
+  holds,
+  isPossibleKey,
+  keyOf,
+  live,
+  prepared,
+  refuseLargeItem,
+  seconds,
+} from './semantics.ts';
+import {
+  Busy,
+  type Item,
+  type Key,
+  type Listed,
+  type Op,
+  type Page,
+  type Range,
+  Refused,
+  type Table,
+} from './table.ts';
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS item (
+    pk TEXT NOT NULL, sk TEXT NOT NULL,
+    first_pk TEXT, first_sk TEXT, second_pk TEXT, second_sk TEXT,
+    ttl INTEGER, value TEXT NOT NULL,
+    UNIQUE (pk, sk)
+  );
+  CREATE INDEX IF NOT EXISTS item_first ON item (first_pk, first_sk, pk, sk, ttl)
+    WHERE first_pk IS NOT NULL AND first_sk IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS item_second ON item (second_pk, second_sk, pk, sk)
+    WHERE second_pk IS NOT NULL AND second_sk IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS item_ttl ON item (ttl) WHERE ttl IS NOT NULL;
+`;
+
+const COLUMNS = ['pk', 'sk', 'first_pk', 'first_sk', 'second_pk', 'second_sk', 'ttl'] as const;
+
+/** Another process's write is waited for this long before `Busy`, in milliseconds. */
+const BUSY_TIMEOUT = 5_000;
+/** Expired items removed beside one write, so that they never pile up. */
+const SWEEP = 20;
+
+/** Opens or makes the file; `:memory:` is a table that lives as long as it is open. */
+export function sqliteTable(path: string, { clock }: { clock: () => number }): Table & { close(): void } {
+  const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT });
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
+  database.exec(SCHEMA);
+
+  const statements = new Map<string, StatementSync>();
+  const statement = (sql: string): StatementSync => {
+    const known = statements.get(sql) ?? database.prepare(sql);
+    statements.set(sql, known);
+    return known;
+  };
+
+  const read = ({ pk, sk }: Key): Item | undefined => {
+    const row = statement('SELECT * FROM item WHERE pk = ? AND sk = ?').get(pk, sk);
+    return row === undefined ? undefined : live(itemOf(row), clock());
+  };
+
+  const store = (item: Item): void => {
+    const rest = Object.entries(item).filter(([field]) => !isColumn(field));
+    statement(
+      `INSERT INTO item (${COLUMNS.join(', ')}, value) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (pk, sk) DO UPDATE SET first_pk = excluded.first_pk, first_sk = excluded.first_sk,
+         second_pk = excluded.second_pk, second_sk = excluded.second_sk, ttl = excluded.ttl, value = excluded.value`,
+    ).run(...COLUMNS.map((column) => item[column] ?? null), JSON.stringify(Object.fromEntries(rest)));
+  };
+
+  const apply = (op: Op, index: number): Item | undefined => {
+    const key = keyOf(op);
+    const found = op.if === undefined && !('change' in op) ? undefined : read(key);
+    if (!holds(op.if, found)) throw new Refused(index, found);
+    if ('check' in op) return undefined;
+    if ('remove' in op) {
+      statement('DELETE FROM item WHERE pk = ? AND sk = ?').run(key.pk, key.sk);
+      return undefined;
+    }
+    const item = 'put' in op ? op.put : changed(found, op);
+    refuseLargeItem(item);
+    store(item);
+    return item;
+  };
+
+  const inTransaction = <T>(work: () => T): T => {
+    try {
+      database.exec('BEGIN IMMEDIATE');
+      try {
+        const result = work();
+        database.exec('COMMIT');
+        return result;
+      } catch (error) {
+        if (database.isTransaction) database.exec('ROLLBACK');
+        throw error;
+      }
+    } catch (error) {
+      throw isBusy(error) ? new Busy('another process is writing', { cause: error }) : error;
+    }
+  };
+
+  const list = (range: Range, { limit, after, skip = 0, count = false }: Page): Listed => {
+    const position = after === undefined ? undefined : fromCursor(range, after);
+    const bounds = boundsOf(range);
+    if (bounds === undefined) return { items: [], ...(count ? { count: 0 } : {}) };
+
+    const { index, partition, newestFirst = false } = range;
+    const [pk, sk] = index === undefined ? ['pk', 'sk'] : [`${index}_pk`, `${index}_sk`];
+    const order = index === undefined ? ['sk'] : [sk, 'pk', 'sk'];
+    const where = [`${pk} = ?`];
+    const values: (string | number)[] = [partition];
+    const narrow = (text: string, ...more: (string | number)[]): void => {
+      where.push(text);
+      values.push(...more);
+    };
+    if (index !== undefined) narrow(`${sk} IS NOT NULL`);
+    if (index !== 'second') narrow('(ttl IS NULL OR ttl > ?)', seconds(clock()));
+    if (bounds.low !== undefined) narrow(`${sk} >= ?`, bounds.low);
+    if (bounds.high !== undefined) narrow(`${sk} <= ?`, bounds.high);
+
+    const total = count
+      ? Number(statement(`SELECT count(*) AS n FROM item WHERE ${where.join(' AND ')}`).get(...values)?.['n'])
+      : undefined;
+
+    if (position !== undefined) {
+      const at = index === undefined ? [position.sk] : [position.sort, position.pk, position.sk];
+      narrow(`(${order.join(', ')}) ${newestFirst ? '<' : '>'} (${at.map(() => '?').join(', ')})`, ...at);
+    }
+    const direction = newestFirst ? 'DESC' : 'ASC';
+    // One row more at the end tells whether the range goes on; one before the page tells where skipping ended.
+    const before = skip > 0 ? 1 : 0;
+    const rows = statement(
+      `SELECT ${index === 'second' ? 'pk, sk, second_pk, second_sk' : '*'} FROM item WHERE ${where.join(' AND ')}
+       ORDER BY ${order.map((column) => `${column} ${direction}`).join(', ')} LIMIT ? OFFSET ?`,
+    ).all(...values, before + limit + 1, skip - before);
+    const items = rows.map(itemOf);
+    const last = items.at(before + limit - 1);
+    return {
+      items: items.slice(before, before + limit),
+      ...(rows.length > before + limit && last !== undefined
+        ? { cursor: toCursor(range, positionOf(range, last)) }
+        : {}),
+      ...(total === undefined ? {} : { count: total }),
+    };
+  };
+
+  return {
+    get: async (key) => (isPossibleKey(key) ? read(key) : undefined),
+    many: async (keys) => keys.map((key) => (isPossibleKey(key) ? read(key) : undefined)),
+    list: async (range, page) => list(range, page),
+    write: async (ops, { apart = false } = {}) => {
+      const clean = prepared(ops, apart);
+      if (clean.length === 0) return [];
+      return inTransaction(() => {
+        const items = clean.map(apply);
+        statement(
+          'DELETE FROM item WHERE rowid IN (SELECT rowid FROM item WHERE ttl IS NOT NULL AND ttl <= ? LIMIT ?)',
+        ).run(seconds(clock()), SWEEP);
+        const whole = apart || clean.length === 1;
+        return items.map((item, at) => (whole || 'put' in (clean[at] as Op) ? item : undefined));
+      });
+    },
+    close: () => database.close(),
+  };
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+function itemOf(row: Row): Item {
+  const columns = COLUMNS.map((column) => [column, row[column]] as const).filter(([, value]) => value != null);
+  const rest = typeof row['value'] === 'string' ? (JSON.parse(row['value']) as Record<string, never>) : {};
+  return { ...rest, ...(Object.fromEntries(columns) as unknown as Item) };
+}
+
+const isColumn = (field: string): boolean => (COLUMNS as readonly string[]).includes(field);
+
+/** SQLITE_BUSY is 5; its extended codes have it in the low byte. */
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === 5;
+}

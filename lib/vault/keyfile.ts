@@ -1,0 +1,104 @@
+/**
+ * The vault of one machine: AES-256-GCM under a key that lies in a file. A sealed text is
+ * `v1.<key's fingerprint>.<base64url of nonce (12 bytes), tag (16 bytes), cipher text>`; what it belongs to is
+ * authenticated with it, so it opens nowhere else.
+ */
+import { createCipheriv, createDecipheriv, createHash, randomBytes, randomUUID } from 'node:crypto';
+import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { messageOf, Permanent } from '../errors.ts';
+import type { Belonging, Vault } from './vault.ts';
+
+const VERSION = 'v1';
+const CIPHER = 'aes-256-gcm';
+const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+/** First line of the key file; the key follows it as base64url. */
+const HEADER = 'vault key v1';
+
+/**
+ * A vault whose key lies at `path`. The file is made, readable by its owner only, when the first text is sealed; two
+ * processes that do so at once end with the same key. Losing the file loses what was sealed with it.
+ */
+export function keyfileVault(path: string): Vault {
+  let known: Promise<Buffer> | undefined;
+  const key = (load: (path: string) => Promise<Buffer>): Promise<Buffer> => {
+    known ??= load(path).catch((error: unknown) => {
+      known = undefined;
+      throw error;
+    });
+    return known;
+  };
+
+  return {
+    seal: async (plain, belonging) => {
+      const secret = await key(readOrMakeKey);
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv(CIPHER, secret, nonce, { authTagLength: TAG_BYTES }).setAAD(bound(belonging));
+      const text = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
+      const body = Buffer.concat([nonce, cipher.getAuthTag(), text]).toString('base64url');
+      return `${VERSION}.${fingerprint(secret)}.${body}`;
+    },
+
+    open: async (sealed, belonging) => {
+      const [version, print, body, ...more] = sealed.split('.');
+      if (version !== VERSION || print === undefined || body === undefined || more.length > 0) {
+        throw new Permanent('The stored credentials are not in a form that this version can open.');
+      }
+      const secret = await key(readKey).catch((error: unknown) => {
+        throw new Permanent(`The key of the stored credentials cannot be read: ${messageOf(error)}`);
+      });
+      if (print !== fingerprint(secret)) {
+        throw new Permanent('The stored credentials were sealed with another key. Enter them again.');
+      }
+      const all = Buffer.from(body, 'base64url');
+      try {
+        const decipher = createDecipheriv(CIPHER, secret, all.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })
+          .setAAD(bound(belonging))
+          .setAuthTag(all.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+        return Buffer.concat([decipher.update(all.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString();
+      } catch {
+        throw new Permanent('The stored credentials were altered, or belong to another export. Enter them again.');
+      }
+    },
+  };
+}
+
+const bound = ({ organization, batchExport }: Belonging): Buffer =>
+  Buffer.from(JSON.stringify([VERSION, organization, batchExport]));
+
+const fingerprint = (secret: Buffer): string => createHash('sha256').update(secret).digest('hex').slice(0, 16);
+
+async function readKey(path: string): Promise<Buffer> {
+  const [header, text = ''] = (await readFile(path, 'utf8')).split('\n');
+  const secret = Buffer.from(text, 'base64url');
+  if (header !== HEADER || secret.length !== KEY_BYTES) throw new Error(`${path} is not a key file`);
+  return secret;
+}
+
+async function readOrMakeKey(path: string): Promise<Buffer> {
+  try {
+    return await readKey(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+  await mkdir(dirname(path), { recursive: true });
+  const unfinished = `${path}.${randomUUID()}`;
+  try {
+    const file = await open(unfinished, 'wx', 0o600);
+    await file.writeFile(`${HEADER}\n${randomBytes(KEY_BYTES).toString('base64url')}\n`);
+    await file.sync();
+    await file.close();
+    // A link never replaces: who comes second takes the first one's key.
+    await link(unfinished, path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  } finally {
+    await rm(unfinished, { force: true });
+  }
+  const folder = await open(dirname(path), 'r');
+  await folder.sync();
+  await folder.close();
+  return readKey(path);
+}

@@ -1,0 +1,117 @@
+/**
+ * A whole context for tests: a table in memory, folders that are removed after the file's tests, a clock that stands
+ * still until it is moved, ids and random bytes that are the same in every run.
+ */
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Context } from '../../lib/context.ts';
+import { type LogSink, logTo } from '../../lib/log.ts';
+import { LOCAL_SETTINGS } from '../../lib/settings.ts';
+import { folderSpool } from '../../lib/spool/folder.ts';
+import { sqliteTable } from '../../lib/table/sqlite.ts';
+import { keyfileVault } from '../../lib/vault/keyfile.ts';
+import type { Warehouse } from '../../lib/warehouse/warehouse.ts';
+import { type RecordingWorkflow, recordingWorkflow } from './workflow.ts';
+
+/** Where every settable clock starts: 2026-01-01T00:00:00Z. */
+export const START = Date.UTC(2026, 0, 1);
+
+/** A clock in milliseconds that a test moves. */
+export interface SettableClock {
+  (): number;
+  set(instant: number): void;
+  advance(milliseconds: number): void;
+}
+
+export type LogLine = Parameters<LogSink>[0];
+
+/** `folder` is the test's own temporary folder; `lines` are what the log was told, all levels. */
+export type TestContext<Overrides> = Omit<Context, 'clock' | 'workflow'> & {
+  readonly clock: SettableClock;
+  readonly workflow: RecordingWorkflow;
+  readonly lines: LogLine[];
+  readonly folder: string;
+} & Overrides;
+
+const endings: (() => void)[] = [];
+afterAll(() => {
+  for (const end of endings.splice(0).toReversed()) end();
+});
+
+/** A folder that is removed after the tests of the file. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'test-'));
+  endings.push(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export function settableClock(now = START): SettableClock {
+  return Object.assign(() => now, {
+    set: (instant: number) => {
+      now = instant;
+    },
+    advance: (milliseconds: number) => {
+      now += milliseconds;
+    },
+  });
+}
+
+/** Uuids of version 7: the clock's instant, then a count. */
+export function countedIds(clock: () => number): () => string {
+  let count = 0;
+  return () => {
+    const time = clock().toString(16).padStart(12, '0');
+    count += 1;
+    return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${count.toString(16).padStart(12, '0')}`;
+  };
+}
+
+/** Bytes that look random and are the same in every run. */
+export function countedBytes(): (bytes: number) => Buffer {
+  let count = 0;
+  return (bytes) => {
+    count += 1;
+    return createHash('shake256', { outputLength: bytes }).update(`bytes ${count}`).digest();
+  };
+}
+
+const noWarehouse: Warehouse = {
+  unload: () => Promise.reject(new Error('this test has no warehouse')),
+  count: () => Promise.reject(new Error('this test has no warehouse')),
+  read: () => {
+    throw new Error('this test has no warehouse');
+  },
+};
+
+/** A fresh context; every member may be replaced. */
+export function testContext<Overrides extends Partial<Context & { clock: SettableClock }>>(
+  overrides: Overrides = {} as Overrides,
+): TestContext<Overrides> {
+  const clock = overrides.clock ?? settableClock();
+  const folder = temporaryFolder();
+  const lines: LogLine[] = [];
+  let table = overrides.table;
+  if (table === undefined) {
+    const own = sqliteTable(':memory:', { clock });
+    endings.push(() => own.close());
+    table = own;
+  }
+  return {
+    workflow: recordingWorkflow(),
+    warehouse: noWarehouse,
+    spool: folderSpool(join(folder, 'spool')),
+    lake: folderSpool(join(folder, 'lake')),
+    vault: keyfileVault(join(folder, 'vault-key')),
+    newId: countedIds(clock),
+    random: countedBytes(),
+    log: logTo((line) => lines.push(line), clock, 'DEBUG'),
+    settings: LOCAL_SETTINGS,
+    lines,
+    folder,
+    ...overrides,
+    table,
+    clock,
+  };
+}
