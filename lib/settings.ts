@@ -2,6 +2,8 @@
 export interface Settings {
   /** A slot is due this long after its end; saves writers a rewrite, decides nothing. */
   readonly settleSeconds: number;
+  /** Exports of one interval start at most this long after one another, so that they do not start all at once. */
+  readonly spreadSeconds: number;
   /** An imported event older than the project's first slot by this much keeps its own time as arrival. */
   readonly historyDays: number;
   /** Chunks of one backfill that run at the same time. */
@@ -21,6 +23,7 @@ export interface Settings {
 /** The defaults of local mode. */
 export const LOCAL_SETTINGS: Settings = {
   settleSeconds: 30,
+  spreadSeconds: 0,
   historyDays: 7,
   backfillConcurrency: 2,
   deliveryConcurrency: 4,

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { wireInstant } from '../http/instant.ts';
 import type { Item } from '../table/table.ts';
 import { INTERVALS, type Interval } from './intervals.ts';
 
@@ -42,14 +43,18 @@ export interface BatchExportItem extends Item {
   readonly ver: number;
 }
 
-/** Who may run which slots of one export; changed only by `acquire` and `settle`, under its version. */
+/** Who may run which slots of one export; changed only by the functions of `plan.ts`, under its version. */
 export interface PlanItem extends Item {
   readonly version: number;
   /** The end of the last planned slot of the schedule. */
   readonly next: number;
-  /** JSON of `{from, to, interval}[]`: ranges that were run, and the grid they were run on. */
+  /** JSON of `Range[]`: what the schedule passes over. */
+  readonly skipped: string;
+  /** JSON of `GridRange[]`: ranges that were run, and the grid they were run on. */
   readonly ran: string;
-  /** JSON of `{holder, from, to, since}[]`: who is running what. */
+  /** JSON of `Claim[]`: the ranges of backfills that have not ended. */
+  readonly claimed: string;
+  /** JSON of `Active[]`: who is running what. */
   readonly active: string;
 }
 
@@ -185,9 +190,7 @@ export const BatchExportLogEntry = z
   })
   .meta({ id: 'BatchExportLogEntry' });
 
-/** An instant on the wire: ISO 8601 UTC, with a fraction only when there is one. */
-const iso = (milliseconds: number): string => new Date(milliseconds).toISOString().replace('.000Z', 'Z');
-const isoOrNull = (milliseconds: number | null): string | null => (milliseconds === null ? null : iso(milliseconds));
+const wireInstantOrNull = (instant: number | null): string | null => (instant === null ? null : wireInstant(instant));
 
 /** The public object of a stored run, as `latest_runs` holds it. */
 export function runObject(run: RunItem): z.output<typeof BatchExportRun> {
@@ -196,12 +199,12 @@ export function runObject(run: RunItem): z.output<typeof BatchExportRun> {
     status: run.status,
     records_completed: run.records_completed,
     latest_error: run.latest_error,
-    data_interval_start: iso(run.data_interval_start),
-    data_interval_end: iso(run.data_interval_end),
+    data_interval_start: wireInstant(run.data_interval_start),
+    data_interval_end: wireInstant(run.data_interval_end),
     cursor: null,
-    created_at: iso(run.created_at),
-    finished_at: isoOrNull(run.finished_at),
-    last_updated_at: iso(run.last_updated_at),
+    created_at: wireInstant(run.created_at),
+    finished_at: wireInstantOrNull(run.finished_at),
+    last_updated_at: wireInstant(run.last_updated_at),
     records_total_count: run.records_total_count,
     batch_export: run.batch_export,
   };
@@ -222,11 +225,11 @@ export function batchExportObject(item: BatchExportItem): z.output<typeof BatchE
     destination: { type: item.destination_type, config: JSON.parse(item.destination_config) },
     interval: item.interval,
     paused: item.paused,
-    created_at: iso(item.created_at),
-    last_updated_at: iso(item.last_updated_at),
-    last_paused_at: isoOrNull(item.last_paused_at),
-    start_at: isoOrNull(item.start_at),
-    end_at: isoOrNull(item.end_at),
+    created_at: wireInstant(item.created_at),
+    last_updated_at: wireInstant(item.last_updated_at),
+    last_paused_at: wireInstantOrNull(item.last_paused_at),
+    start_at: wireInstantOrNull(item.start_at),
+    end_at: wireInstantOrNull(item.end_at),
     latest_runs: JSON.parse(item.latest_runs),
     hogql_query: item.hogql_query,
     schema: item.schema === null ? null : JSON.parse(item.schema),
@@ -250,14 +253,14 @@ export function backfillObject(item: BackfillItem): z.output<typeof BatchExportB
     id: item.id,
     batch_export: item.batch_export,
     team: item.team_id,
-    start_at: iso(item.start_at),
-    end_at: iso(item.end_at),
-    adjusted_start_at: iso(item.adjusted_start_at),
-    adjusted_end_at: iso(item.adjusted_end_at),
+    start_at: wireInstant(item.start_at),
+    end_at: wireInstant(item.end_at),
+    adjusted_start_at: wireInstant(item.adjusted_start_at),
+    adjusted_end_at: wireInstant(item.adjusted_end_at),
     status: item.status,
-    created_at: iso(item.created_at),
-    finished_at: isoOrNull(item.finished_at),
-    last_updated_at: iso(item.last_updated_at),
+    created_at: wireInstant(item.created_at),
+    finished_at: wireInstantOrNull(item.finished_at),
+    last_updated_at: wireInstant(item.last_updated_at),
     total_records_count: sum((chunk) => chunk.records),
     progress: progressOf(
       item,
