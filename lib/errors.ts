@@ -42,11 +42,18 @@ export const FAILURES = {
     code: 'request_too_large',
     detail: 'The request body is larger than 1 MiB.',
   },
+  uri_too_long: { status: 414, type: 'invalid_request', code: 'uri_too_long', detail: 'The address is too long.' },
   unsupported_media_type: {
     status: 415,
     type: 'invalid_request',
     code: 'unsupported_media_type',
     detail: 'Unsupported media type in request.',
+  },
+  headers_too_large: {
+    status: 431,
+    type: 'invalid_request',
+    code: 'headers_too_large',
+    detail: 'The request headers are too large.',
   },
   throttled: { status: 429, type: 'throttled_error', code: 'throttled', detail: 'Request was throttled.' },
   server_error: { status: 500, type: 'server_error', code: 'error', detail: 'A server error occurred.' },

@@ -1,0 +1,45 @@
+import type { APIGatewayAuthorizerResult, APIGatewayRequestAuthorizerEvent } from 'aws-lambda';
+import { authorize } from '../lib/auth/authorize.ts';
+import { toContext } from '../lib/auth/credentials.ts';
+import type { Context } from '../lib/context.ts';
+import { headerOf } from '../lib/http/header.ts';
+
+/**
+ * The REQUEST authorizer of every route that needs a key. Its answer is valid for this header, method and route
+ * template, the three that the gateway keeps it by. `Unauthorized` is the word that API Gateway answers with 401;
+ * a refusal carries `detail`, which the gateway response writes into its body.
+ */
+export const handler =
+  (context: Pick<Context, 'table' | 'clock' | 'log'>) =>
+  async (event: APIGatewayRequestAuthorizerEvent): Promise<APIGatewayAuthorizerResult> => {
+    const decision = await authorize(context, {
+      authorization: headerOf(event.headers, 'authorization'),
+      method: event.httpMethod,
+      template: event.resource,
+    });
+    if (decision.kind === 'unauthorized') throw new Error('Unauthorized');
+    return decision.kind === 'allow'
+      ? {
+          principalId: decision.credentials.userId,
+          policyDocument: policy('Allow', event.methodArn),
+          context: { ...toContext(decision.credentials) },
+        }
+      : {
+          principalId: decision.keyId,
+          policyDocument: policy('Deny', event.methodArn),
+          context: { detail: decision.detail },
+        };
+  };
+
+/**
+ * Every path of the API, for one method: the answer is kept for the route template, and other paths of the same
+ * template must find it valid. `arn:aws:execute-api:region:account:api/stage/METHOD/path`, where the first three of
+ * the slashes' parts are kept.
+ */
+function policy(Effect: 'Allow' | 'Deny', methodArn: string): APIGatewayAuthorizerResult['policyDocument'] {
+  const [api, stage, method] = methodArn.split('/');
+  return {
+    Version: '2012-10-17',
+    Statement: [{ Action: 'execute-api:Invoke', Effect, Resource: `${api}/${stage}/${method}/*` }],
+  };
+}

@@ -1,0 +1,55 @@
+import { FAILURES, type FailureKind } from '../errors.ts';
+
+/** What the gateway itself answers, before or instead of a function. */
+export interface GatewayResponse {
+  /** Null: what the gateway would answer anyway. */
+  readonly status: number | null;
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON text; `$context.…` in it is replaced by the gateway, as it is, without escaping. */
+  readonly template: string;
+}
+
+/** The longest time that a stage's token bucket needs for one token: its rate is at least one a second. */
+const RETRY_AFTER = { 'Retry-After': '1' };
+
+/** The answer that a failure of the table gives, when a gateway gives it. */
+export function answer(
+  kind: FailureKind,
+  more: { detail?: string; headers?: Record<string, string> } = {},
+): GatewayResponse & { status: number } {
+  const { status, type, code, detail } = FAILURES[kind];
+  return {
+    status,
+    headers: more.headers ?? {},
+    template: JSON.stringify({ type, code, detail: more.detail ?? detail, attr: null }),
+  };
+}
+
+/**
+ * The gateway's own answers, by API Gateway's response types, in the one shape of every error. infra deploys them;
+ * the local gateway answers with them.
+ */
+export const GATEWAY_RESPONSES = {
+  /** No key, or none that is good. */
+  UNAUTHORIZED: answer('not_authenticated'),
+  /** A policy of the authorizer says Deny; its context says why. */
+  ACCESS_DENIED: answer('permission_denied', { detail: '$context.authorizer.detail' }),
+  /** API Gateway's name for a path that is not there. */
+  MISSING_AUTHENTICATION_TOKEN: answer('not_found', { detail: 'Endpoint not found.' }),
+  RESOURCE_NOT_FOUND: answer('not_found', { detail: 'Endpoint not found.' }),
+  BAD_REQUEST_PARAMETERS: answer('parse_error'),
+  BAD_REQUEST_BODY: answer('parse_error'),
+  UNSUPPORTED_MEDIA_TYPE: answer('unsupported_media_type'),
+  REQUEST_TOO_LARGE: answer('request_too_large'),
+  THROTTLED: answer('throttled', { headers: RETRY_AFTER }),
+  QUOTA_EXCEEDED: answer('throttled', { headers: RETRY_AFTER }),
+  INTEGRATION_TIMEOUT: answer('timeout'),
+  INTEGRATION_FAILURE: answer('server_error'),
+  AUTHORIZER_FAILURE: answer('server_error'),
+  AUTHORIZER_CONFIGURATION_ERROR: answer('server_error'),
+  API_CONFIGURATION_ERROR: answer('server_error'),
+  DEFAULT_4XX: { ...answer('parse_error'), status: null },
+  DEFAULT_5XX: { ...answer('server_error'), status: null },
+} as const satisfies Record<string, GatewayResponse>;
+
+export type GatewayResponseType = keyof typeof GATEWAY_RESPONSES;

@@ -1,0 +1,11 @@
+/** A header's value, whatever the case of its name as sent. */
+export function headerOf(
+  headers: Readonly<Record<string, string | undefined>> | null | undefined,
+  lowerCaseName: string,
+): string | undefined {
+  if (headers === null || headers === undefined) return undefined;
+  const value = headers[lowerCaseName];
+  if (typeof value === 'string') return value;
+  const name = Object.keys(headers).find((key) => key.toLowerCase() === lowerCaseName);
+  return name === undefined ? undefined : headers[name];
+}

@@ -1,0 +1,82 @@
+/** The service over HTTP: the real gateway, authorizer and functions on a free port, and a small client. */
+import { type Gateway, type GatewayOptions, startGateway } from '../../infra/local/gateway.ts';
+import type { Context } from '../../lib/context.ts';
+import type { Level, OrganizationItem, ProjectItem } from '../../lib/organizations/model.ts';
+import { addMember, createOrganization } from '../../lib/organizations/store.ts';
+import { createKey, type NewKey } from '../../lib/personal-api-keys/store.ts';
+import type { UserItem } from '../../lib/users/model.ts';
+import { createUser } from '../../lib/users/store.ts';
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The body as JSON; undefined when it is empty. */
+  readonly body: Record<string, unknown> | undefined;
+}
+
+export interface CallOptions {
+  /** A key's value; default: the seeded owner's. Null: no Authorization header. */
+  readonly key?: string | null;
+  /** Sent as JSON, or as it is when it is text. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Service extends Gateway {
+  /** The seeded user, the organization that he owns, its first project, and a key of his that may do everything. */
+  readonly owner: UserItem;
+  readonly organization: OrganizationItem;
+  readonly project: ProjectItem;
+  readonly key: string;
+  call(method: string, path: string, options?: CallOptions): Promise<Reply>;
+  /** Another user; with `level`, a member of the seeded organization. */
+  newUser(level?: Level): Promise<UserItem>;
+  /** A key's value. */
+  newKey(user: UserItem, key?: Partial<NewKey>): Promise<string>;
+}
+
+const started: Gateway[] = [];
+afterAll(() => Promise.all(started.splice(0).map((gateway) => gateway.close())));
+
+/** Starts the service over a context; it ends after the tests of the file. */
+export async function testService(
+  context: Context,
+  options: Omit<GatewayOptions, 'context' | 'host' | 'port'> = {},
+): Promise<Service> {
+  const gateway = await startGateway({ context, host: '127.0.0.1', port: 0, rateLimit: null, ...options });
+  started.push(gateway);
+  const owner = await createUser(context, { email: 'owner@example.com', first_name: 'Olivia' });
+  const { organization, project } = await createOrganization(context, { name: 'Acme', owner });
+  const { value: key } = await createKey(context, { user: owner, label: 'Everything', scopes: ['*'] });
+  let users = 0;
+  return {
+    ...gateway,
+    owner,
+    organization,
+    project,
+    key,
+    async call(method, path, { key: used = key, body, headers = {} } = {}) {
+      const response = await fetch(`${gateway.address}${path}`, {
+        method,
+        redirect: 'manual',
+        headers: {
+          ...(used === null ? {} : { Authorization: `Bearer ${used}` }),
+          ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+    },
+    async newUser(level) {
+      users += 1;
+      const user = await createUser(context, { email: `user-${users}@example.com` });
+      if (level !== undefined) await addMember(context, { organization, user, level });
+      return user;
+    },
+    async newKey(user, made = {}) {
+      return (await createKey(context, { user, label: 'A key', scopes: ['*'], ...made })).value;
+    },
+  };
+}
