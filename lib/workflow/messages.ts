@@ -1,3 +1,5 @@
+import type { MachineName } from './workflow.ts';
+
 /**
  * What the state machines and their steps (functions/steps) say to each other: the input and the output of every
  * task. A payload is at most 256 KiB of JSON (MAX_PAYLOAD), in both homes.
@@ -129,14 +131,18 @@ export interface PurgeInput {
   readonly id: string;
 }
 
+export interface WalkInput extends PurgeInput {
+  readonly holder: string;
+}
+
 /** `more`: its 10 minutes were over, walk on. `rest`: walked to the end and found something, so once more after a rest. */
-export interface PurgeOutput {
+export interface WalkOutput {
   readonly do: 'more' | 'rest' | 'nothing';
 }
 
 /** Input of `execution-ended`: an execution that ended by itself in another way than SUCCEEDED, or was stopped. */
 export interface EndedInput {
-  readonly machine: 'export-run' | 'backfill' | 'purge';
+  readonly machine: MachineName;
   /** The execution's name: the holder. */
   readonly name: string;
   readonly status: 'FAILED' | 'TIMED_OUT' | 'ABORTED';

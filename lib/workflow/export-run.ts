@@ -1,0 +1,145 @@
+import type { Definition } from './definition.ts';
+import { CAUGHT, calls, FAILED, otherwise } from './task.ts';
+
+/**
+ * Runs up to 96 slots of one export: a scheduled look at it, a retry, or a chunk of a backfill. Input: ExportRunInput.
+ * messages.ts says what passes between its states. Transitions: 4 without data, 7 with one slot and no unload, 8 with.
+ */
+export const exportRun = {
+  Comment: 'Up to 96 slots of one export: begin, unload once, send each, finish.',
+  QueryLanguage: 'JSONata',
+  // A day. 96 slots, 4 at a time, 15 minutes each: 6 hours, and 2 of holding; the rest is room for retries. An active
+  // entry of the plan that is older is not being run by anybody.
+  TimeoutSeconds: 86_400,
+  StartAt: 'Begin',
+  States: {
+    Begin: {
+      ...calls('begin-run', {
+        export: '{% $states.input.export %}',
+        trigger: '{% $states.input.trigger %}',
+        holder: '{% $states.context.Execution.Name %}',
+      }),
+      Output: '{% $merge([$states.input, $states.result.Payload]) %}',
+      Catch: otherwise('GiveUp'),
+      Next: 'Ready',
+    },
+    Ready: {
+      Type: 'Choice',
+      Choices: [
+        { Condition: "{% $states.input.do = 'unload' %}", Next: 'Unload' },
+        { Condition: "{% $states.input.do = 'deliver' %}", Next: 'Deliver' },
+        { Condition: "{% $states.input.do = 'nothing' %}", Next: 'Done', Output: {} },
+        {
+          // 2 hours, and perhaps a last minute.
+          Condition: "{% $states.input.do = 'hold' and $sum([$states.input.held]) >= 7200 %}",
+          Output:
+            '{% $merge([$states.input, { "error": { "Error": "Held", "Cause": "Another run had its intervals for 2 hours." } }]) %}',
+          Next: 'GiveUp',
+        },
+        { Condition: "{% $states.input.do = 'hold' %}", Next: 'Hold' },
+      ],
+    },
+    Hold: {
+      Type: 'Wait',
+      Seconds: '{% $states.input.seconds %}',
+      Output: {
+        export: '{% $states.input.export %}',
+        trigger: '{% $states.input.trigger %}',
+        held: '{% $sum([$states.input.held, $states.input.seconds]) %}',
+      },
+      Next: 'Begin',
+    },
+    Unload: {
+      Type: 'Task',
+      Resource: 'arn:aws:states:::athena:startQueryExecution.sync',
+      Arguments: {
+        // The target of an UNLOAD must be empty, and a failed one leaves files behind: each attempt has its own.
+        QueryString:
+          '{% $replace($states.input.unload.QueryString, "{attempt}", $string($states.context.State.RetryCount)) %}',
+        WorkGroup: '{% $states.input.unload.WorkGroup %}',
+      },
+      // Athena ends a query after 30 minutes; 30 more for its queue.
+      TimeoutSeconds: 3600,
+      Retry: [
+        // More queries than the account may run: as for Transient, 11 waits of at most 1,815 s together.
+        {
+          ErrorEquals: ['Athena.TooManyRequestsException', 'Athena.ThrottlingException'],
+          IntervalSeconds: 5,
+          BackoffRate: 2,
+          MaxDelaySeconds: 300,
+          MaxAttempts: 11,
+          JitterStrategy: 'FULL',
+        },
+        // Each attempt scans, and is paid for, again.
+        { ErrorEquals: ['States.TaskFailed', 'States.Timeout'], IntervalSeconds: 30, BackoffRate: 2, MaxAttempts: 2 },
+      ],
+      Output: '{% $merge([$states.input, { "unload": null, "unloaded": $states.context.State.RetryCount }]) %}',
+      Catch: otherwise('GiveUp'),
+      Next: 'Deliver',
+    },
+    Deliver: {
+      Type: 'Map',
+      Items: '{% $states.input.slots %}',
+      ItemSelector: {
+        export: '{% $states.input.export %}',
+        holder: '{% $states.context.Execution.Name %}',
+        token: '{% $states.input.token %}',
+        slot: '{% $states.context.Map.Item.Value %}',
+        unloaded: '{% $exists($states.input.unloaded) ? $states.input.unloaded : null %}',
+      },
+      MaxConcurrency: '{% $states.input.concurrency %}',
+      ItemProcessor: {
+        ProcessorConfig: { Mode: 'INLINE' },
+        StartAt: 'Send',
+        States: {
+          Send: {
+            ...calls('send-slot', '{% $states.input %}'),
+            Output: '{% $states.result.Payload %}',
+            Catch: otherwise('Skip'),
+            End: true,
+          },
+          Skip: {
+            Type: 'Pass',
+            Output: {
+              slot: '{% $states.input.slot %}',
+              error: {
+                Error: '{% $states.input.error.Error %}',
+                Cause: '{% $substring($string($states.input.error.Cause), 0, 500) %}',
+              },
+            },
+            End: true,
+          },
+        },
+      },
+      Output: '{% $merge([$states.input, { "skipped": [$states.result[$exists(error)]] }]) %}',
+      Catch: otherwise('GiveUp'),
+      Next: 'Finish',
+    },
+    Finish: {
+      ...calls('finish-run', {
+        export: '{% $states.input.export %}',
+        trigger: '{% $states.input.trigger %}',
+        holder: '{% $states.context.Execution.Name %}',
+        token: '{% $states.input.token %}',
+        skipped: '{% $states.input.skipped %}',
+        error: null,
+      }),
+      Output: '{% $states.result.Payload %}',
+      Next: 'Done',
+    },
+    Done: { Type: 'Succeed' },
+    GiveUp: {
+      ...calls('finish-run', {
+        export: '{% $states.input.export %}',
+        trigger: '{% $states.input.trigger %}',
+        holder: '{% $states.context.Execution.Name %}',
+        token: '{% $exists($states.input.token) ? $states.input.token : null %}',
+        skipped: [],
+        error: '{% $states.input.error %}',
+      }),
+      Output: CAUGHT,
+      Next: 'Failed',
+    },
+    Failed: FAILED,
+  },
+} satisfies Definition;

@@ -1,0 +1,38 @@
+import type { Definition } from './definition.ts';
+import { calls } from './task.ts';
+
+/**
+ * Removes all that a deleted organization or project left. Input: PurgeInput. Indexes lag, and requests that were under
+ * way may still write, so the walk is repeated after 15 minutes until one finds nothing. A walk that fails for good
+ * fails the execution; its job starts another.
+ */
+export const purge = {
+  Comment: 'Walks and removes until nothing is found.',
+  QueryLanguage: 'JSONata',
+  StartAt: 'Walk',
+  States: {
+    Walk: {
+      ...calls('purge', {
+        kind: '{% $states.input.kind %}',
+        id: '{% $states.input.id %}',
+        holder: '{% $states.context.Execution.Name %}',
+      }),
+      Output: {
+        kind: '{% $states.input.kind %}',
+        id: '{% $states.input.id %}',
+        do: '{% $states.result.Payload.do %}',
+      },
+      Next: 'More',
+    },
+    More: {
+      Type: 'Choice',
+      Choices: [
+        { Condition: "{% $states.input.do = 'more' %}", Next: 'Walk' },
+        { Condition: "{% $states.input.do = 'rest' %}", Next: 'Rest' },
+      ],
+      Default: 'Done',
+    },
+    Rest: { Type: 'Wait', Seconds: 900, Next: 'Walk' },
+    Done: { Type: 'Succeed' },
+  },
+} satisfies Definition;

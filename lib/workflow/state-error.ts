@@ -1,0 +1,25 @@
+import type { ErrorOutput } from './messages.ts';
+
+/** A state failed under a name that Retry and Catch match. */
+export class StateError extends Error {
+  override readonly name = 'StateError';
+  readonly output: Required<ErrorOutput>;
+
+  constructor(error: string, cause: string) {
+    super(`${error}: ${cause}`);
+    this.output = { Error: error, Cause: cause };
+  }
+}
+
+/** Names that no `States.ALL` catches: the execution fails. */
+const TERMINAL: readonly string[] = ['States.DataLimitExceeded', 'States.Runtime'];
+
+/** Whether a retrier or catcher with these names takes the error. `States.TaskFailed` is anything but a time-out. */
+export function takes(names: readonly string[], { output: { Error: error } }: StateError): boolean {
+  if (TERMINAL.includes(error)) return names.includes(error);
+  return (
+    names.includes(error) ||
+    names.includes('States.ALL') ||
+    (names.includes('States.TaskFailed') && error !== 'States.Timeout')
+  );
+}
