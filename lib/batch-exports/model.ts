@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { boolean, choice, datetime, freeObject, text } from '../http/fields.ts';
 import { wireInstant } from '../http/instant.ts';
 import type { Item } from '../table/table.ts';
 import { INTERVALS, type Interval } from './intervals.ts';
@@ -154,6 +155,39 @@ export const BatchExport = z
     schema: z.unknown(),
   })
   .meta({ id: 'BatchExport' });
+
+/** What a caller writes when he makes an export, or changes one (then every field may be missing). */
+export const BatchExportInput = z
+  .object({
+    name: text().describe('For people; need not be unique.'),
+    model: choice(MODELS).nullable().optional().describe('What is exported. Default: events.'),
+    destination: z.object({
+      type: text({ blank: true, trim: false }).describe('Where to. It cannot be changed later.'),
+      config: freeObject().describe(
+        'How to get there: the keys depend on the type. A PATCH lays what it sends over what is stored, so that keys ' +
+          'and secrets that it omits stay. Secrets are never returned. Every type takes include_events and ' +
+          'exclude_events, lists of event names.',
+      ),
+    }),
+    interval: choice(INTERVALS).describe('How much time one run exports.'),
+    paused: boolean().optional().describe('A paused export starts no runs by itself; backfills run. Default: false.'),
+    last_paused_at: datetime().nullable().optional().describe('Set by the service when `paused` becomes true.'),
+    start_at: datetime().nullable().optional().describe('No runs are triggered before this time.'),
+    end_at: datetime().nullable().optional().describe('No runs are triggered after this time.'),
+    hogql_query: text().nullable().optional().describe('Not available yet: null.'),
+    filters: z.unknown().optional().describe('Not available yet: null or an empty list.'),
+    team_id: z
+      .unknown()
+      .optional()
+      .describe(
+        "On the organization's address, when an export is made: the project that it belongs to; default: the oldest.",
+      ),
+  })
+  .meta({ id: 'BatchExportInput' });
+export type BatchExportInput = z.output<typeof BatchExportInput>;
+
+export const BatchExportPatch = BatchExportInput.partial().meta({ id: 'BatchExportPatch' });
+export type BatchExportPatch = z.output<typeof BatchExportPatch>;
 
 /** How far a backfill is. `progress` is between 0 and 1, to one decimal. */
 export const BackfillProgress = z

@@ -8,6 +8,7 @@
  *   project                    P#pid         PROJECT                   O#oid#PROJECTS / created#pid
  *   personal API key           KEY#sha256    KEY                       U#uid#KEYS / created#kid
  *   batch export / its plan    E#eid         EXPORT | PLAN             O#oid#EXPORTS / created#eid
+ *   batch export, deleted      E#eid         EXPORT                    O#oid#DELETED / deleted#eid
  *   run                        E#eid         RUN#rid                   E#eid#RUNS / created#rid    E#eid#RUNS / slot start#rid
  *   backfill                   E#eid         BACKFILL#bid              E#eid#BACKFILLS / created#… E#eid#BACKFILLS / start_at#bid
  *   log lines of one step      L#eid         time#holder#step
@@ -94,6 +95,8 @@ export const places = {
     first(`O#${oid}#PROJECTS`, `${sortable(created)}#${padded(pid)}`),
   keyOf: (uid: string, created: number, kid: string) => first(`U#${uid}#KEYS`, `${sortable(created)}#${kid}`),
   exportOf: (oid: string, created: number, eid: string) => first(`O#${oid}#EXPORTS`, `${sortable(created)}#${eid}`),
+  deletedExportOf: (oid: string, deleted: number, eid: string) =>
+    first(`O#${oid}#DELETED`, `${sortable(deleted)}#${eid}`),
   runOf: (eid: string, created: number, slotStart: number, rid: string) => ({
     ...first(`E#${eid}#RUNS`, `${sortable(created)}#${rid}`),
     ...second(`E#${eid}#RUNS`, `${sortable(slotStart)}#${rid}`),
@@ -114,6 +117,8 @@ export const ranges = {
   projectsOf: (oid: string): Range => ({ index: 'first', partition: `O#${oid}#PROJECTS` }),
   keysOf: (uid: string): Range => ({ index: 'first', partition: `U#${uid}#KEYS`, newestFirst: true }),
   exportsOf: (oid: string): Range => ({ index: 'first', partition: `O#${oid}#EXPORTS`, newestFirst: true }),
+  /** What was deleted of an organization and waits for its purge. */
+  deletedExportsOf: (oid: string): Range => ({ index: 'first', partition: `O#${oid}#DELETED` }),
   ofExport: (eid: string): Range => ({ partition: `E#${eid}` }),
   runsByCreation: (eid: string): Range => ({ index: 'first', partition: `E#${eid}#RUNS`, newestFirst: true }),
   runsBySlot: (eid: string): Range => ({ index: 'second', partition: `E#${eid}#RUNS`, newestFirst: true }),

@@ -1,0 +1,305 @@
+import { isDeepStrictEqual } from 'node:util';
+import * as z from 'zod';
+import { invalid } from '../errors.ts';
+import { datetime, integer, typeName } from '../http/fields.ts';
+import { wireInstant } from '../http/instant.ts';
+import type { ProjectBrief } from '../organizations/model.ts';
+import type { Settings } from '../settings.ts';
+import type { Config, Destination } from './destinations/destination.ts';
+import type { BatchExportInput, BatchExportItem, BatchExportPatch } from './model.ts';
+
+/** What a caller may write of one export, name, config and secrets together, as JSON. */
+export const MAX_EXPORT_BYTES = 100 * 1024;
+
+/** Keys that the config of every type takes: names of events; an empty list or null restricts nothing. */
+const EVENT_LISTS = {
+  exclude_events: z.array(z.string()).nullable().optional(),
+  include_events: z.array(z.string()).nullable().optional(),
+};
+
+/** Keys that clients send in every config, though they say nothing there. */
+const TOLERATED: ReadonlySet<string> = new Set(['interval']);
+
+const isObject = (value: unknown): value is Config => typeName(value) === 'dict';
+
+/**
+ * `over` laid upon `base`: objects are merged key by key at any depth, anything else is replaced. Nothing is ever
+ * removed by omission.
+ */
+export function merge(base: Config, over: Config): Config {
+  const merged = new Map(Object.entries(base));
+  for (const [key, value] of Object.entries(over)) {
+    const old = merged.get(key);
+    merged.set(key, isObject(old) && isObject(value) ? merge(old, value) : value);
+  }
+  return Object.fromEntries(merged);
+}
+
+/** A config taken apart: the keys named, at any depth, and the rest. `merge` puts it together again. */
+export function splitSecrets(config: Config, names: readonly string[]): { open: Config; secret: Config } {
+  const open: [string, unknown][] = [];
+  const secret: [string, unknown][] = [];
+  for (const [key, value] of Object.entries(config)) {
+    if (names.includes(key)) secret.push([key, value]);
+    else if (isObject(value)) {
+      const inner = splitSecrets(value, names);
+      open.push([key, inner.open]);
+      if (Object.keys(inner.secret).length > 0) secret.push([key, inner.secret]);
+    } else open.push([key, value]);
+  }
+  return { open: Object.fromEntries(open), secret: Object.fromEntries(secret) };
+}
+
+/**
+ * The config that a create makes of what was sent (`stored` undefined), or that a PATCH makes of it and the stored
+ * one, secrets included: known keys only, values of the right type (numbers and booleans sent as text become what
+ * they say), defaults filled in, and the destination's own rules kept. Refuses with upstream's texts.
+ */
+export function checkedConfig(
+  destination: Destination,
+  sent: Config,
+  stored: Config | undefined,
+  about: Pick<BatchExportItem, 'model'>,
+  settings: Settings,
+): Config {
+  const known = z.object({ ...destination.config.shape, ...EVENT_LISTS });
+  const fields = new Map<string, z.ZodType>(Object.entries(known.shape));
+  const unknown = Object.keys(sent).filter((key) => !fields.has(key) && !TOLERATED.has(key));
+  if (unknown.length > 0) {
+    refuseConfig(`Configuration has unknown field/s: ${quoted(unknown.toSorted())}`);
+  }
+  const merged = merge(stored ?? {}, coerced(sent, fields));
+  for (const [key, field] of fields) {
+    if (!Object.hasOwn(merged, key) && !field.safeParse(undefined).success) {
+      refuseConfig(`Configuration missing required field: '${key}'`);
+    }
+  }
+  const parsed = known.safeParse(merged);
+  if (!parsed.success) refuseIssue(parsed.error.issues[0] as z.core.$ZodIssue, merged);
+  destination.check(parsed.data, about.model, settings);
+  if (stored !== undefined) checkSecretsSentAgain(destination, stored, parsed.data, sent);
+  return parsed.data;
+}
+
+/** Secrets are for the address that they were given for: when it changes, they must come with the change. */
+function checkSecretsSentAgain(destination: Destination, stored: Config, merged: Config, sent: Config): void {
+  const moved = destination.addresses.filter((key) => !isDeepStrictEqual(stored[key], merged[key]));
+  const kept = destination.secrets.filter((name) => holds(stored, name) && !holds(sent, name));
+  if (moved.length > 0 && kept.length > 0) {
+    invalid('destination', `${quoted(kept)} must be sent again when ${quoted(moved)} changes.`);
+  }
+}
+
+/** Is there a value of this name, at any depth? */
+function holds(config: Config, name: string): boolean {
+  return Object.entries(config).some(([key, value]) =>
+    key === name ? value !== null : isObject(value) && holds(value, name),
+  );
+}
+
+const quoted = (names: readonly string[]): string => names.map((name) => `'${name}'`).join(', ');
+
+function refuseConfig(detail: string): never {
+  invalid('destination__non_field_errors', detail);
+}
+
+/** Numbers and booleans sent as text become what they say, where the field is a plain number or boolean. */
+function coerced(sent: Config, fields: ReadonlyMap<string, z.ZodType>): Config {
+  return Object.fromEntries(
+    Object.entries(sent)
+      .filter(([key]) => fields.has(key))
+      .map(([key, value]) => [key, typeof value === 'string' ? fromText(value, plainType(fields.get(key))) : value]),
+  );
+}
+
+/** The type below defaults and nulls. */
+function plainType(field: z.core.$ZodType | undefined): string | undefined {
+  const definition = field?._zod.def;
+  return definition !== undefined && 'innerType' in definition
+    ? plainType(definition.innerType as z.core.$ZodType)
+    : definition?.type;
+}
+
+const TRUE = /^(true|t|yes|y|on|1)$/i;
+const FALSE = /^(false|f|no|n|off|0)$/i;
+
+function fromText(text: string, type: string | undefined): unknown {
+  if (type === 'number' && /^\s*[+-]?\d{1,15}\s*$/.test(text)) return Number(text);
+  if (type === 'boolean' && (TRUE.test(text) || FALSE.test(text))) return TRUE.test(text);
+  return text;
+}
+
+/** What zod expects, by the names of typeName. */
+const EXPECTED: ReadonlyMap<string, string> = new Map([
+  ['string', 'str'],
+  ['number', 'int'],
+  ['int', 'int'],
+  ['boolean', 'bool'],
+  ['array', 'list'],
+  ['object', 'dict'],
+  ['record', 'dict'],
+]);
+
+function refuseIssue(issue: z.core.$ZodIssue, config: Config): never {
+  const value = issue.path.reduce<unknown>((inner, key) => (inner as Config)[String(key)], config);
+  const expected = issue.code === 'invalid_type' ? (EXPECTED.get(issue.expected) ?? issue.expected) : 'str';
+  const isWrongType = issue.code === 'invalid_type' || (issue.code === 'invalid_value' && typeof value !== 'string');
+  if (isWrongType && typeName(value) !== expected) {
+    refuseConfig(`Configuration has invalid type: got '${typeName(value)}', expected '${expected}'`);
+  }
+  if (issue.code === 'invalid_value') invalid('destination', `"${value}" is not a valid choice.`, 'invalid_choice');
+  invalid('destination', `'${issue.path.join('.')}' has an invalid value: ${issue.message}`);
+}
+
+/**
+ * The project that an export of an organization belongs to: the one asked for, which must be the organization's, else
+ * the oldest.
+ */
+export function projectFor(projects: readonly ProjectBrief[], asked: unknown): ProjectBrief {
+  if (asked === undefined || asked === null) {
+    return projects[0] ?? invalid('team_id', 'The organization has no project that the batch export could belong to.');
+  }
+  const read = integer().safeParse(asked);
+  if (!read.success) invalid('team_id', 'A valid integer is required.');
+  const id = read.data;
+  return (
+    projects.find((project) => project.id === id) ??
+    invalid('team_id', `Invalid pk "${id}" - object does not exist.`, 'does_not_exist')
+  );
+}
+
+/** Refuses what the public product offers and this service does not yet. */
+export function checkBuilt({ model, hogql_query, filters }: BatchExportPatch): void {
+  if (model === 'persons') invalid('model', 'Exports of the persons model are not available yet.');
+  if (Array.isArray(filters) ? filters.length > 0 : filters !== undefined && filters !== null) {
+    invalid('filters', "'filters' are not available yet; choose events with include_events and exclude_events.");
+  }
+  if (hogql_query !== undefined && hogql_query !== null) {
+    invalid('hogql_query', "A 'hogql_query' is not available yet; leave it out to export the default columns.");
+  }
+}
+
+/** The type of a destination stays. */
+export function checkSameType(stored: string, sent: string): void {
+  if (sent === stored) return;
+  const advice = 'Delete this batch export and create a new one with the new destination type.';
+  invalid('destination', `Cannot change destination type from '${stored}' to '${sent}'. ${advice}`);
+}
+
+/** The fields of an export that the schedule depends on. */
+export const SCHEDULE_FIELDS = ['interval', 'paused', 'start_at', 'end_at'] as const;
+
+/** The fields that are stored as they are sent. */
+type PlainFields = Pick<
+  BatchExportItem,
+  'name' | 'model' | 'interval' | 'paused' | 'last_paused_at' | 'start_at' | 'end_at' | 'hogql_query'
+>;
+
+/** The plain fields of a new export. */
+export function newFields(input: BatchExportInput, now: number): PlainFields {
+  const paused = input.paused ?? false;
+  return checkedBounds({
+    name: input.name,
+    model: input.model ?? 'events',
+    interval: input.interval,
+    paused,
+    last_paused_at: input.last_paused_at === undefined ? (paused ? now : null) : input.last_paused_at,
+    start_at: input.start_at ?? null,
+    end_at: input.end_at ?? null,
+    hogql_query: input.hogql_query ?? null,
+  });
+}
+
+/**
+ * The plain fields that a PATCH sets: those that were sent, and `last_paused_at` when it pauses and does not say.
+ */
+export function changedFields(item: BatchExportItem, patch: BatchExportPatch, now: number): Partial<PlainFields> {
+  const { destination: _destination, filters: _filters, team_id: _team, model, ...sent } = patch;
+  const changed = {
+    ...(patch.paused === true && !item.paused ? { last_paused_at: now } : {}),
+    ...(model === undefined ? {} : { model: model ?? 'events' }),
+    ...sent,
+  } as Partial<PlainFields>;
+  checkedBounds({ ...item, ...changed });
+  return changed;
+}
+
+function checkedBounds<T extends Pick<BatchExportItem, 'start_at' | 'end_at'>>(fields: T): T {
+  if (fields.start_at !== null && fields.end_at !== null && fields.end_at < fields.start_at) {
+    invalid('end_at', "'end_at' must not be before 'start_at'.");
+  }
+  return fields;
+}
+
+/** Refuses an export that is larger than MAX_EXPORT_BYTES. */
+export function checkSize(written: unknown): void {
+  if (Buffer.byteLength(JSON.stringify(written)) > MAX_EXPORT_BYTES) {
+    invalid(null, `A batch export may hold at most ${MAX_EXPORT_BYTES / 1024} KB.`);
+  }
+}
+
+/** The range that a backfill was asked for, in milliseconds since 1970. Checks come in upstream's order. */
+export function backfillRange(
+  { start_at, end_at }: { start_at?: unknown; end_at?: unknown },
+  now: number,
+): { start_at: number; end_at: number } {
+  const start = backfillBound(start_at, 'start');
+  const end = backfillBound(end_at, 'end');
+  if (start >= end) invalid(null, "The initial backfill datetime 'start_at' happens after 'end_at'");
+  if (end > now) {
+    invalid(null, `The provided 'end_at' (${wireInstant(end).replace('Z', '+00:00')}) is in the future`);
+  }
+  return { start_at: start, end_at: end };
+}
+
+/** A time with an offset at its end; a date's last two digits are none. */
+const OFFSET = /[T ].*(Z|[+-]\d\d(:?\d\d)?)\s*$/i;
+
+function backfillBound(sent: unknown, which: 'start' | 'end'): number {
+  if (sent === undefined || sent === null) {
+    invalid(null, `Backfilling a BatchExport with no ${which} date is not allowed`);
+  }
+  const text = typeof sent === 'string' ? sent : JSON.stringify(sent);
+  const read = datetime().safeParse(sent);
+  if (!read.success) invalid(null, `Input ${text} is not a valid ISO formatted datetime.`);
+  if (!OFFSET.test(text)) invalid(null, `Input ${text} is naive.`);
+  return read.data;
+}
+
+/** Lengths of the units of relative times, in milliseconds. Months and years are the calendar's. */
+const UNITS: ReadonlyMap<string, number> = new Map([
+  ['s', 1_000],
+  ['M', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+  ['w', 7 * 86_400_000],
+]);
+
+const MONTHS: ReadonlyMap<string, number> = new Map([
+  ['m', 1],
+  ['q', 3],
+  ['y', 12],
+]);
+
+/**
+ * A time in a query: ISO 8601 (UTC where it has no offset), or relative to now: `-7d`, `-24h`; units s, M (minutes),
+ * h, d, w, m (months), q, y; never before 1970. Undefined: it is none.
+ */
+export function readTime(text: string, now: number): number | undefined {
+  const [, digits = '', unit = ''] = /^-(\d{1,5})([sMhdwmqy])$/.exec(text) ?? [];
+  if (digits === '') return datetime().safeParse(text).data;
+  const length = UNITS.get(unit);
+  const then =
+    length === undefined ? monthsBefore(now, Number(digits) * (MONTHS.get(unit) ?? 0)) : now - Number(digits) * length;
+  return Math.max(then, 0);
+}
+
+/** The same time of day some months before; the month's last day where it has no such day. */
+function monthsBefore(now: number, months: number): number {
+  const then = new Date(now);
+  then.setUTCDate(1);
+  then.setUTCMonth(then.getUTCMonth() - months);
+  const lastDay = new Date(Date.UTC(then.getUTCFullYear(), then.getUTCMonth() + 1, 0)).getUTCDate();
+  then.setUTCDate(Math.min(new Date(now).getUTCDate(), lastDay));
+  return then.getTime();
+}
