@@ -1,10 +1,20 @@
-import type * as z from 'zod';
+import * as z from 'zod';
 import type { Scope } from '../auth/scopes.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** What else than the table a handler touches; infra grants exactly this. */
 export type Need = 'workflow' | 'vault' | 'lake' | 'spool' | 'outbound';
+
+/** How a list is paged; `page.ts` reads it. */
+export interface PagingRule {
+  /** `offset`: limit, offset and count. `cursor`: pages linked to one another, without a count. */
+  readonly kind: 'offset' | 'cursor';
+  /** Results of a page when the caller does not say: 100. */
+  readonly limit?: number;
+  /** A larger limit is taken as this: 1,000. */
+  readonly max?: number;
+}
 
 /**
  * One endpoint, declared once and read by the gateway, the authorizer, `endpoint`, the OpenAPI document, infra and
@@ -39,12 +49,34 @@ export interface Route<
   readonly status: 200 | 201 | 204;
   /** POSTs that create or start something take an Idempotency-Key. */
   readonly idempotent?: boolean;
+  /** Lists say how they are paged. */
+  readonly paging?: PagingRule;
   readonly needs?: readonly Need[];
 }
 
-/** Keeps the exact types of a row. */
-export function route<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType>(
-  row: Route<P, Q, B, R>,
-): Route<P, Q, B, R> {
+/** Keeps the exact types of a row. What it does not name is undefined in its requests and answers. */
+export function route<
+  P extends z.ZodType,
+  Q extends z.ZodType = z.ZodUndefined,
+  B extends z.ZodType = z.ZodUndefined,
+  R extends z.ZodType = z.ZodUndefined,
+>(row: Route<P, Q, B, R>): Route<P, Q, B, R> {
   return row;
+}
+
+const link = z.string().nullable().meta({ format: 'uri' });
+
+/** The answer of an offset list. */
+export function pageOf<T extends z.ZodType>(result: T) {
+  return z.object({
+    count: z.int().describe('How many there are in all.'),
+    next: link,
+    previous: link,
+    results: z.array(result),
+  });
+}
+
+/** The answer of a cursor list. */
+export function cursorPageOf<T extends z.ZodType>(result: T) {
+  return z.object({ next: link, previous: link, results: z.array(result) });
 }

@@ -1,0 +1,60 @@
+import type { APIGatewayProxyEvent } from 'aws-lambda';
+import * as z from 'zod';
+import { Failure, fail } from '../errors.ts';
+import { headerOf } from './header.ts';
+import { BadJson, parseJson } from './json.ts';
+
+const MAX_BYTES = 1024 * 1024;
+
+/** The body as it was sent, in bytes. */
+export function bytesOf({ body, isBase64Encoded }: Pick<APIGatewayProxyEvent, 'body' | 'isBase64Encoded'>): Buffer {
+  return Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8');
+}
+
+/**
+ * The value that a request's body stands for: JSON, or a form whose names may repeat for lists. An empty body is `{}`.
+ * Fails with 413, 415, or the 400 of a body that cannot be read. `schema` says which fields of a form are lists.
+ */
+export function bodyOf(event: APIGatewayProxyEvent, schema: z.ZodType): unknown {
+  const bytes = bytesOf(event);
+  if (bytes.length > MAX_BYTES) fail('request_too_large');
+  if (bytes.length === 0) return {};
+  const sent = headerOf(event.headers, 'content-type') ?? '';
+  const mediaType = (sent.split(';')[0] ?? '').trim().toLowerCase();
+  if (mediaType === '' || mediaType === 'application/json') return json(bytes);
+  if (mediaType === 'application/x-www-form-urlencoded') return fields(new URLSearchParams(utf8(bytes)), schema);
+  return fail('unsupported_media_type', `Unsupported media type "${sent.slice(0, 200)}" in request.`);
+}
+
+function json(bytes: Buffer): unknown {
+  try {
+    return parseJson(utf8(bytes));
+  } catch (error) {
+    throw error instanceof BadJson ? new Failure('parse_error', { detail: error.message }) : error;
+  }
+}
+
+function utf8(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return fail('parse_error', 'The request body is not valid UTF-8.');
+  }
+}
+
+/** Named values as an object: of repeated names all for a list, else the last. Names are own keys, whatever they are. */
+export function fields(values: Iterable<readonly [string, string]>, schema: z.ZodType): unknown {
+  const shape = schema instanceof z.ZodObject ? (schema.shape as Readonly<Record<string, z.ZodType>>) : {};
+  const all = new Map<string, string[]>();
+  for (const [name, value] of values) all.set(name, [...(all.get(name) ?? []), value]);
+  return Object.fromEntries(
+    [...all].map(([name, found]) => [name, Object.hasOwn(shape, name) && isList(shape[name]) ? found : found.at(-1)]),
+  );
+}
+
+function isList(schema: z.ZodType | undefined): boolean {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault) {
+    return isList(schema.unwrap() as z.ZodType);
+  }
+  return schema instanceof z.ZodArray;
+}

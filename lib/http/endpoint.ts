@@ -1,0 +1,312 @@
+/** From a row and what is particular to it to a handler: the only file that knows middy. */
+import middy from '@middy/core';
+import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context as LambdaContext } from 'aws-lambda';
+import * as z from 'zod';
+import { type CredentialsText, fromContext } from '../auth/credentials.ts';
+import type { Context } from '../context.ts';
+import { Failure, fail, messageOf } from '../errors.ts';
+import { BadCursor, Busy, Refused, TooLarge } from '../table/table.ts';
+import { bodyOf, fields } from './body.ts';
+import { etagOf, versionsIn } from './etag.ts';
+import { failureOf } from './fields.ts';
+import { headerOf } from './header.ts';
+import { type Once, onceOf } from './idempotency.ts';
+import { pagingOf } from './page.ts';
+import { Answer, type Body, type Credentials, type Early, type Request } from './request.ts';
+import type { Route } from './route.ts';
+import { type Admitted, placeOf, resolveCurrent, tenancy } from './tenancy.ts';
+
+type Awaitable<T> = T | Promise<T>;
+
+/** What is particular to an operation. */
+export interface Operation<R extends Route, Read> {
+  /** Reads that need nothing but the request; started beside the tenancy's own, seen only when that has passed. */
+  read?(request: Early<R>, context: Context): Promise<Read>;
+  run(request: Request<R, Read>, context: Context): Awaitable<Body<R> | Answer<Body<R>>>;
+  /** The answer of a create again, for a repeated Idempotency-Key. Rows that are `idempotent` must have it. */
+  replay?(objectId: string, request: Request<R, Read>, context: Context): Awaitable<Body<R> | Answer<Body<R>>>;
+}
+
+export type Handler = (event: APIGatewayProxyEvent, lambda?: LambdaContext) => Promise<APIGatewayProxyResult>;
+
+/** The form of operations inside this file: whatever the row says, `endpoint` has checked it. */
+type AnyOperation = Operation<Route, unknown>;
+type AnyRequest = Request<Route, unknown>;
+
+/** What the chain finds out about one request, stage by stage. */
+interface Exchange {
+  readonly event: APIGatewayProxyEvent;
+  readonly context: Context;
+  readonly startedAt: number;
+  credentials?: Credentials;
+  early?: Early;
+  admitted?: Admitted;
+  read?: unknown;
+  once?: Once | undefined;
+  /** What an earlier request with the same Idempotency-Key created. */
+  created?: string | undefined;
+}
+
+type Stage = middy.MiddlewareObj<unknown, unknown, Error, LambdaContext, { exchange: Exchange }>;
+
+/**
+ * The handler of a row, as a function of its context. Each request passes one chain: log and request id, caller,
+ * tenancy, parse, run, check of the answer; failures are mapped on the way out.
+ */
+export function endpoint<R extends Route, Read = undefined>(
+  row: R,
+  operation: Operation<R, Read> | Operation<R, Read>['run'],
+): (context: Context) => Handler {
+  const { run, read, replay } = (typeof operation === 'function'
+    ? { run: operation }
+    : operation) as unknown as AnyOperation;
+  if (row.idempotent === true && replay === undefined) throw new Error(`${row.handler} cannot replay`);
+
+  const perform = async ({
+    request,
+    exchange,
+  }: {
+    request: AnyRequest;
+    exchange: Exchange;
+  }): Promise<Answer<unknown>> => {
+    const { context, created, once } = exchange;
+    const again = async (objectId: string) => replayed((await replay?.(objectId, request, context)) as unknown);
+    if (created !== undefined) return again(created);
+    try {
+      const result: unknown = await run(request, context);
+      return result instanceof Answer ? result : new Answer(result);
+    } catch (error) {
+      // Two with one key at once: the slower one's transaction is refused, and finds what the faster one wrote.
+      const twin = error instanceof Refused ? await once?.find() : undefined;
+      if (twin === undefined) throw error;
+      return again(twin);
+    }
+  };
+
+  return (context) => {
+    const chain = middy(perform as (input: unknown) => Promise<unknown>)
+      .use(logged(row, context))
+      .use(failed())
+      .use(called(row))
+      .use(admitted(row, read, tenancy(context.table)))
+      .use(parsed(row))
+      .use(answered(row));
+    return (event, lambda) => chain(event, lambda as LambdaContext) as Promise<APIGatewayProxyResult>;
+  };
+}
+
+function replayed(result: unknown): Answer<unknown> {
+  const { body, version, headers } = result instanceof Answer ? result : new Answer<unknown>(result);
+  return new Answer(body, {
+    ...(version === undefined ? {} : { version }),
+    headers: { ...headers, 'Idempotent-Replayed': 'true' },
+  });
+}
+
+/** Every line of the request's log carries its id, and every answer: `X-Request-Id`. */
+function logged(row: Route, context: Context): Stage {
+  const close: Stage['after'] = ({ response, internal: { exchange } }) => {
+    const { event, startedAt, credentials } = exchange;
+    const { statusCode, headers } = response as APIGatewayProxyResult;
+    Object.assign(headers ?? {}, { 'X-Request-Id': event.requestContext.requestId });
+    exchange.context.log.info('answered', {
+      method: event.httpMethod,
+      path: event.path,
+      status: statusCode,
+      ms: context.clock() - startedAt,
+      ...(credentials === undefined ? {} : { key: credentials.keyMask }),
+    });
+  };
+  return {
+    before: (request) => {
+      const event = request.event as APIGatewayProxyEvent;
+      const log = context.log.with({ request: event.requestContext.requestId, operation: row.handler });
+      request.internal.exchange = { event, context: { ...context, log }, startedAt: context.clock() };
+    },
+    after: close,
+    onError: close,
+  };
+}
+
+/** Whatever is thrown becomes one of the public failures; what is our mistake is logged, and says nothing. */
+function failed(): Stage {
+  return {
+    onError: (request) => {
+      const { context, event } = request.internal.exchange;
+      const failure = failureFrom(request.error, event);
+      if (failure.status >= 500) {
+        const { error } = request;
+        context.log.error(messageOf(error), { stack: error instanceof Error ? error.stack : undefined });
+      }
+      request.response = {
+        statusCode: failure.status,
+        headers: { ...failure.headers, 'Content-Type': 'application/json' },
+        body: event.httpMethod === 'HEAD' ? '' : JSON.stringify(failure.body),
+      };
+    },
+  };
+}
+
+function failureFrom(error: unknown, event: APIGatewayProxyEvent): Failure {
+  if (error instanceof Failure) return error;
+  if (error instanceof Refused) return refusal(error, event);
+  if (error instanceof Busy) {
+    const detail = 'Request was throttled. Expected available in 1 second.';
+    return new Failure('throttled', { detail, headers: { 'Retry-After': '1' } });
+  }
+  if (error instanceof TooLarge) return new Failure('validation', { detail: 'The object is too large to be stored.' });
+  if (error instanceof BadCursor) return new Failure('validation', { attr: 'cursor', detail: 'Invalid cursor.' });
+  return new Failure(error instanceof Error && error.name === 'TimeoutError' ? 'timeout' : 'server_error');
+}
+
+/** A write that the operation let be refused: the object is gone, or not in the version that If-Match names, or busy. */
+function refusal({ found }: Refused, event: APIGatewayProxyEvent): Failure {
+  if (found === undefined || (found['deleted_at'] ?? null) !== null) return new Failure('not_found');
+  const versions = versionsIn(headerOf(event.headers, 'if-match'));
+  const isStale = versions !== undefined && !versions.includes(Number(found['ver']));
+  return new Failure(isStale ? 'precondition_failed' : 'conflict');
+}
+
+/** The authorizer has checked the key and its scope; what it found is in the event. */
+function called(row: Route): Stage {
+  return {
+    before: ({ internal: { exchange } }) => {
+      if (row.scope === 'public') return;
+      const text = exchange.event.requestContext.authorizer as CredentialsText | null | undefined;
+      if (typeof text?.userId !== 'string') fail('not_authenticated');
+      exchange.credentials = fromContext(text);
+    },
+  };
+}
+
+/**
+ * Tenancy, with the operation's own reads and the look for an earlier request beside it. Their failures are seen only
+ * by callers who passed.
+ */
+function admitted(row: Route, read: AnyOperation['read'], admit: ReturnType<typeof tenancy>): Stage {
+  return {
+    before: async ({ internal: { exchange } }) => {
+      const { event, context, credentials } = exchange;
+      if (credentials === undefined) return;
+      const { userId } = credentials;
+      const sent = event.pathParameters ?? {};
+      const params = await resolveCurrent(context.table, userId, event.resource, sent);
+      const place = placeOf(event.resource, params);
+      const [proof, own, earlier] = await Promise.allSettled([
+        admit(row, credentials, place),
+        (async () => {
+          exchange.early = earlyOf(row, event, params, credentials);
+          return read?.(exchange.early, context);
+        })(),
+        (async () => {
+          if (row.idempotent !== true) return undefined;
+          exchange.once = onceOf(event, row.status, userId, context);
+          return exchange.once?.find();
+        })(),
+      ]);
+      exchange.admitted = valueOf(proof);
+      exchange.read = valueOf(own);
+      exchange.created = valueOf(earlier);
+    },
+  };
+}
+
+function valueOf<T>(settled: PromiseSettledResult<T>): T {
+  if (settled.status === 'rejected') throw settled.reason;
+  return settled.value;
+}
+
+/** Path parameters that do not fit name nothing: 404. */
+function earlyOf(
+  row: Route,
+  event: APIGatewayProxyEvent,
+  sent: Readonly<Record<string, string | undefined>>,
+  caller: Credentials,
+): Early {
+  const params = row.params.safeParse(sent);
+  if (!params.success) fail('not_found');
+  const paging = pagingOf(event, row.paging);
+  return { params: params.data, query: queryOf(row, paging.query), caller, paging };
+}
+
+function queryOf({ query }: Route, sent: readonly (readonly [string, string])[]): unknown {
+  if (query === undefined) return undefined;
+  const parsed = query.safeParse(fields(sent, query), { reportInput: true });
+  if (!parsed.success) throw failureOf(parsed.error);
+  return parsed.data;
+}
+
+/** The last stage before the operation: the body, and the request as the operation sees it. */
+function parsed(row: Route): Stage {
+  return {
+    before: (request) => {
+      const { exchange } = request.internal;
+      const { event, admitted, once } = exchange;
+      const early = exchange.early ?? earlyOf(row, event, event.pathParameters ?? {}, NOBODY);
+      const checked: AnyRequest = {
+        ...early,
+        body: parsedBody(row, event),
+        get caller() {
+          return admitted?.caller ?? mistake(`${row.handler} is public and has no caller`);
+        },
+        get tenant() {
+          return admitted?.tenant ?? mistake(`${row.handler} names no tenant`);
+        },
+        read: exchange.read,
+        ifMatch: versionsIn(headerOf(event.headers, 'if-match')),
+        once: (objectId) => once?.ops(objectId) ?? [],
+        requestId: event.requestContext.requestId,
+      };
+      request.event = { request: checked, exchange };
+    },
+  };
+}
+
+/** Who calls a public operation. */
+const NOBODY: Credentials = {
+  userId: '',
+  keyId: '',
+  keyMask: '',
+  scopes: [],
+  scopedTeams: [],
+  scopedOrganizations: [],
+};
+
+function mistake(message: string): never {
+  throw new Error(message);
+}
+
+function parsedBody({ body }: Route, event: APIGatewayProxyEvent): unknown {
+  if (body === undefined) return undefined;
+  const parsed = body.safeParse(bodyOf(event, body), { reportInput: true });
+  if (!parsed.success) throw failureOf(parsed.error);
+  return parsed.data;
+}
+
+/** The answer, with exactly the fields that the row declares. */
+function answered(row: Route): Stage {
+  return {
+    after: (request) => {
+      const { event } = request.internal.exchange;
+      const { body, version, headers } = request.response as Answer<unknown>;
+      const tag: Record<string, string> = version === undefined ? {} : { ETag: etagOf(version) };
+      const isRead = event.httpMethod === 'GET' || event.httpMethod === 'HEAD';
+      if (isRead && version !== undefined && versionsIn(headerOf(event.headers, 'if-none-match'))?.includes(version)) {
+        request.response = { statusCode: 304, headers: { ...headers, ...tag }, body: '' };
+        return;
+      }
+      const text = row.response === undefined ? undefined : JSON.stringify(declared(row, row.response, body));
+      request.response = {
+        statusCode: row.status,
+        headers: { ...headers, ...tag, ...(text === undefined ? {} : { 'Content-Type': 'application/json' }) },
+        body: event.httpMethod === 'HEAD' ? '' : (text ?? ''),
+      };
+    },
+  };
+}
+
+function declared(row: Route, response: z.ZodType, body: unknown): unknown {
+  const checked = response.safeParse(body);
+  if (checked.success) return checked.data;
+  throw new Error(`${row.handler} answered what its row does not declare: ${z.prettifyError(checked.error)}`);
+}

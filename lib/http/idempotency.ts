@@ -1,0 +1,63 @@
+/**
+ * Idempotency-Key: a repeat of a request that created something renders that object again. What is remembered is
+ * written in the create's own transaction, so it exists exactly when the object does.
+ */
+import { createHash } from 'node:crypto';
+import type { APIGatewayProxyEvent } from 'aws-lambda';
+import { Failure } from '../errors.ts';
+import { keys } from '../table/keys.ts';
+import type { Item, Op, Table } from '../table/table.ts';
+import { bytesOf } from './body.ts';
+import { headerOf } from './header.ts';
+
+/** How long a key is remembered, in seconds: 24 hours. */
+const KEPT = 24 * 60 * 60;
+
+/** What is remembered of a request that succeeded. */
+interface OnceItem extends Item {
+  /** SHA-256 of the body as sent. */
+  readonly body: string;
+  readonly status: number;
+  /** The id of the object that was created. */
+  readonly object: string;
+}
+
+/** One request's key. */
+export interface Once {
+  /** The object that an earlier request with this key created; fails with 409 when that had another body. */
+  find(): Promise<string | undefined>;
+  /** What the create adds to its transaction. */
+  ops(objectId: string): Op[];
+}
+
+const sha256 = (data: string | Buffer): string => createHash('sha256').update(data).digest('hex');
+
+/** The request's Idempotency-Key; undefined when it has none. Fails with 400 when it cannot be one. */
+export function onceOf(
+  event: APIGatewayProxyEvent,
+  status: number,
+  userId: string,
+  { table, clock }: { readonly table: Table; readonly clock: () => number },
+): Once | undefined {
+  const sent = headerOf(event.headers, 'idempotency-key');
+  if (sent === undefined) return undefined;
+  if (!/^[\x20-\x7e]{1,255}$/.test(sent)) {
+    throw new Failure('validation', { detail: 'The Idempotency-Key must be 1 to 255 ASCII characters.' });
+  }
+  const path = event.path.replace(/\/$/, '');
+  const key = keys.once(userId, sha256(JSON.stringify([event.httpMethod, path, sent])));
+  const body = sha256(bytesOf(event));
+  return {
+    async find() {
+      const record = (await table.get(key)) as OnceItem | undefined;
+      if (record !== undefined && record.body !== body) {
+        throw new Failure('conflict', { detail: 'The Idempotency-Key was used before with another request body.' });
+      }
+      return record?.object;
+    },
+    ops(object) {
+      const record: OnceItem = { ...key, body, status, object, ttl: Math.floor(clock() / 1000) + KEPT };
+      return [{ put: record, if: 'absent' }];
+    },
+  };
+}

@@ -1,0 +1,175 @@
+/**
+ * Pages of lists. Offset pages (`count`, `next`, `previous`, `results`) work with any limit and offset; `next` also
+ * carries where the table stood, so that following it reads each item once. Cursor pages have no count.
+ */
+import type { APIGatewayProxyEvent } from 'aws-lambda';
+import { positionOf, toCursor } from '../table/cursor.ts';
+import { BadCursor, type Item, type Range, type Table } from '../table/table.ts';
+import { headerOf } from './header.ts';
+import type { Paging } from './request.ts';
+import type { PagingRule } from './route.ts';
+
+const LIMIT = 100;
+const MAX_LIMIT = 1000;
+
+/** A page stops when its results pass this many bytes: a function's answer may have 6 MB. */
+const MAX_PAGE_BYTES = 5_000_000;
+
+/** What a request asks of a list. Bad values of limit and offset fall back, they are never an error. */
+export function pagingOf(event: APIGatewayProxyEvent, rule: PagingRule | undefined): Paging {
+  const query = Object.entries(event.multiValueQueryStringParameters ?? {}).flatMap(([name, values]) =>
+    (values ?? []).map((value) => [name, value] as const),
+  );
+  const last = (name: string): string | undefined => query.findLast(([key]) => key === name)?.[1];
+  const max = rule?.max ?? MAX_LIMIT;
+  const offset = numberOf(last('offset')) ?? 0;
+  return {
+    limit: Math.min(numberOf(last('limit')) || (rule?.limit ?? LIMIT), max),
+    offset,
+    cursor: rule?.kind === 'cursor' ? last('cursor') : cursorAt(offset, last('cursor')),
+    url: addressOf(event),
+    query,
+  };
+}
+
+/** A whole number as the public product reads it: `+2` and ` 2 ` are 2. Undefined when it is none. */
+function numberOf(value: string | undefined): number | undefined {
+  if (value === undefined || !/^\s*\+?\d+\s*$/.test(value)) return undefined;
+  return Math.min(Number(value), Number.MAX_SAFE_INTEGER);
+}
+
+/** The cursor that `next` carries is `<offset>.<cursor>`: when the caller changes the offset, the cursor is void. */
+function cursorAt(offset: number, value: string | undefined): string | undefined {
+  const prefix = `${offset}.`;
+  return value?.startsWith(prefix) === true ? value.slice(prefix.length) : undefined;
+}
+
+/**
+ * The request's own address without its query: on the host that the caller named, with the stage's prefix. API
+ * Gateway's domain is served over TLS; a request that names none came to the local gateway.
+ */
+function addressOf({ requestContext, headers }: APIGatewayProxyEvent): string {
+  const { domainName, path } = requestContext;
+  if (domainName !== undefined) return `https://${domainName}${path}`;
+  const host = headerOf(headers, 'host') ?? '';
+  return `http://${/^[\w.:[\]-]+$/.test(host) ? host : 'localhost'}${path}`;
+}
+
+/** The address with some parameters set, or taken out (null); names in alphabetical order. */
+function linkTo({ url, query }: Paging, changes: Readonly<Record<string, string | number | null>>): string {
+  const changed = new Map(Object.entries(changes));
+  const parameters = new URLSearchParams();
+  for (const [name, value] of query) if (!changed.has(name)) parameters.append(name, value);
+  for (const [name, value] of changed) if (value !== null) parameters.append(name, String(value));
+  parameters.sort();
+  return `${url}?${parameters}`;
+}
+
+/** One page of a range, and how many items the range holds. A cursor that does not fit is passed over. */
+export async function readPage(
+  table: Table,
+  range: Range,
+  { limit, offset, cursor }: Pick<Paging, 'limit' | 'offset' | 'cursor'>,
+): Promise<{ items: Item[]; count: number; cursor: string | undefined }> {
+  const read = async (place: { after: string } | { skip: number }) => {
+    const { items, count = 0, cursor } = await table.list(range, { limit, count: true, ...place });
+    return { items, count, cursor };
+  };
+  if (cursor === undefined) return read({ skip: offset });
+  try {
+    return await read({ after: cursor });
+  } catch (error) {
+    if (error instanceof BadCursor) return read({ skip: offset });
+    throw error;
+  }
+}
+
+/**
+ * The body of an offset list: `items` are those of the asked limit and offset, of `count` in all. It stops before
+ * 5 MB, and `next` goes on from there.
+ */
+export function page<T, R>(
+  paging: Paging,
+  { items, count, cursor }: { items: readonly T[]; count: number; cursor?: string | undefined },
+  render: (item: T) => R,
+): { count: number; next: string | null; previous: string | null; results: R[] } {
+  const { limit, offset } = paging;
+  const results = fitting(items, render);
+  const isCut = results.length < items.length;
+  const end = offset + (isCut ? results.length : limit);
+  const start = offset - limit;
+  return {
+    count,
+    next:
+      end >= count
+        ? null
+        : linkTo(paging, {
+            limit,
+            offset: end,
+            cursor: isCut || cursor === undefined ? null : `${end}.${cursor}`,
+          }),
+    previous: offset === 0 ? null : linkTo(paging, { limit, offset: start > 0 ? start : null, cursor: null }),
+    results,
+  };
+}
+
+/** What fits into one answer, and always the first. */
+function fitting<T, R>(items: readonly T[], render: (item: T) => R): R[] {
+  const results: R[] = [];
+  let bytes = 0;
+  for (const item of items) {
+    const result = render(item);
+    bytes += Buffer.byteLength(JSON.stringify(result)) + 1;
+    if (bytes > MAX_PAGE_BYTES && results.length > 0) break;
+    results.push(result);
+  }
+  return results;
+}
+
+/** Items of a cursor page, and what its links carry. */
+export interface CursorPage {
+  readonly items: Item[];
+  readonly next: string | undefined;
+  readonly previous: string | undefined;
+}
+
+const CURSOR = /^(after|before)\.(.+)$/;
+
+/** One page of a range, forward from a cursor or back from it. A cursor that does not fit throws `BadCursor`. */
+export async function readCursorPage(
+  table: Table,
+  range: Range,
+  { limit, cursor }: Pick<Paging, 'limit' | 'cursor'>,
+): Promise<CursorPage> {
+  const [, way = 'after', place] = cursor === undefined ? [] : (CURSOR.exec(cursor) ?? fault());
+  const isBack = way === 'before';
+  const listed = await table.list(
+    { ...range, newestFirst: (range.newestFirst ?? false) !== isBack },
+    { limit, ...(place === undefined ? {} : { after: place }) },
+  );
+  const items = isBack ? listed.items.toReversed() : listed.items;
+  const at = (item: Item | undefined) => (item === undefined ? undefined : toCursor(range, positionOf(range, item)));
+  const hasMore = listed.cursor !== undefined;
+  const isFirst = isBack ? !hasMore : place === undefined;
+  const isLast = isBack ? items.length === 0 : !hasMore;
+  const [first, last] = [at(items[0]), at(items.at(-1))];
+  return {
+    items,
+    next: isLast || last === undefined ? undefined : `after.${last}`,
+    previous: isFirst || first === undefined ? undefined : `before.${first}`,
+  };
+}
+
+function fault(): never {
+  throw new BadCursor();
+}
+
+/** The body of a cursor list. */
+export function cursorPage<T, R>(
+  paging: Paging,
+  { items, next, previous }: { items: readonly T[]; next: string | undefined; previous: string | undefined },
+  render: (item: T) => R,
+): { next: string | null; previous: string | null; results: R[] } {
+  const to = (cursor: string | undefined) => (cursor === undefined ? null : linkTo(paging, { cursor }));
+  return { next: to(next), previous: to(previous), results: items.map(render) };
+}
