@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { Settings } from '../../settings.ts';
 import type { Form } from '../../warehouse/warehouse.ts';
 import type { Slot } from '../intervals.ts';
 import type { Model } from '../model.ts';
@@ -6,6 +7,9 @@ import type { Outbound } from './outbound.ts';
 
 /** A config as stored and checked: the values that the destination's schema gives, secrets included. */
 export type Config = Readonly<Record<string, unknown>>;
+
+/** What a deployment lets destinations reach. */
+export type Reach = Pick<Settings, 'privateAddresses' | 'folderRoots'>;
 
 /** One slot on its way to one destination. */
 export interface Delivery<C extends Config = Config> {
@@ -20,6 +24,7 @@ export interface Delivery<C extends Config = Config> {
   /** The rows in the form asked for, from the first one, each time it is called. */
   rows(form: Form): AsyncIterable<Buffer>;
   readonly outbound: Outbound;
+  readonly reach: Reach;
   /** Aborted when the run is cancelled or loses its slot; a destination stops and leaves nothing visible. */
   readonly signal: AbortSignal;
   /** Tells the customer something, in the export's log. */
@@ -37,7 +42,7 @@ export interface CheckStep<C extends Config = Config> {
   readonly name: string;
   readonly description: string;
   /** Resolves when passed; throws `Permanent` with the message for the user. */
-  run(config: C, outbound: Outbound): Promise<void>;
+  run(config: C, outbound: Outbound, reach: Reach): Promise<void>;
 }
 
 /**
@@ -55,11 +60,7 @@ export interface Destination<C extends Config = Config> {
   /** Keys that say where the secrets go; when one changes, the secrets must be sent again. */
   readonly addresses: readonly string[];
   /** Rules across keys, and what is not built: throws a `Failure` with upstream's text. */
-  check(
-    config: C,
-    model: Model,
-    settings: { privateAddresses: boolean; folderRoots: readonly string[] | null | undefined },
-  ): void;
+  check(config: C, model: Model, reach: Reach): void;
   readonly steps: readonly CheckStep<C>[];
   deliver(delivery: Delivery<C>): Promise<Receipt>;
   commit(delivery: Delivery<C>, receipt: Receipt): Promise<void>;
