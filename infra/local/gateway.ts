@@ -267,7 +267,6 @@ function proxyEvent(request: IncomingMessage, parts: EventParts): APIGatewayProx
       accountId: '000000000000',
       apiId: 'local',
       authorizer: undefined,
-      domainName: request.headers.host ?? 'localhost',
       extendedRequestId: parts.requestId,
       httpMethod: method,
       identity: {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Scope } from '../auth/scopes.ts';
+import type { Level } from '../organizations/model.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -36,6 +37,8 @@ export interface Route<
   readonly paths: readonly [string, ...string[]];
   /** `public`: no key; `any`: any valid key. There is no default. */
   readonly scope: Scope | 'public' | 'any';
+  /** The least membership that a caller needs in the organization of the path. Absent: any. */
+  readonly level?: Level;
   readonly summary: string;
   /** More than the summary, for the reference page. */
   readonly description?: string;

@@ -117,10 +117,16 @@ export function tenancy(table: Table) {
       ? { organization: await readOrganization(place.organization) }
       : readProject(place.project);
 
-  return async (row: Pick<Route, 'scope'>, credentials: Credentials, place: Place | undefined): Promise<Admitted> => {
+  const nothing: Found = {};
+
+  return async (
+    row: Pick<Route, 'scope' | 'level'>,
+    credentials: Credentials,
+    place: Place | undefined,
+  ): Promise<Admitted> => {
     const [{ user, memberships }, { organization, project }] = await Promise.all([
       readUser(table, credentials.userId),
-      place === undefined ? ({} as Found) : readPlace(place),
+      place === undefined ? nothing : readPlace(place),
     ]);
     if (user === undefined) fail('not_authenticated');
     const caller: Caller = { ...credentials, user, memberships };
@@ -133,6 +139,9 @@ export function tenancy(table: Table) {
     checkTeams(caller, project?.id);
     checkOrganizations(caller, organization.id);
     if (membership === undefined) fail('permission_denied', "You don't have access to the project.");
+    if (row.level !== undefined && membership.level < row.level) {
+      fail('permission_denied', 'Your organization access level is insufficient.');
+    }
     return { caller, tenant: { organization, membership, ...(project === undefined ? {} : { project }) } };
   };
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { boolean, nullableBoolean, reference, text } from '../http/fields.ts';
 import { wireInstant } from '../http/instant.ts';
 import type { Item } from '../table/table.ts';
 
@@ -57,13 +58,18 @@ export interface MembershipItem extends Item {
   readonly organization_created_at: number;
 }
 
-/** What a caller writes when he makes an organization, or changes one (then every field may be missing). */
+/** What a caller writes to make an organization. */
 export const OrganizationInput = z.object({
-  name: z.string().trim().min(1).max(64),
-  logo_media_id: z.uuid().nullable().optional(),
-  is_member_join_email_enabled: z.boolean().optional(),
-  enforce_2fa: z.boolean().nullable().optional(),
+  name: text({ max: 64 }),
+  logo_media_id: reference().nullable().optional(),
+  is_member_join_email_enabled: boolean().optional(),
+  enforce_2fa: nullableBoolean()
+    .transform((value) => value ?? false)
+    .optional(),
 });
+
+/** What a caller writes to change one. */
+export const OrganizationPatch = OrganizationInput.partial();
 
 const Feature = z.object({ key: z.string(), name: z.string() });
 

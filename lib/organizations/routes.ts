@@ -1,12 +1,13 @@
 import * as z from 'zod';
-import { route } from '../http/route.ts';
-import { Organization, OrganizationInput } from './model.ts';
+import { uuid } from '../http/fields.ts';
+import { pageOf, route } from '../http/route.ts';
+import { LEVELS, Organization, OrganizationInput, OrganizationPatch } from './model.ts';
 
 const tag = 'Organizations';
 const all = ['/api/organizations'] as const;
 const one = ['/api/organizations/{organization_id}'] as const;
 const noParams = z.object({});
-const inOrganization = z.object({ organization_id: z.string() });
+const inOrganization = z.object({ organization_id: uuid() });
 
 export const listOrganizations = route({
   handler: 'organizations/list',
@@ -17,7 +18,8 @@ export const listOrganizations = route({
   description: 'The organizations of the caller that the key may see, oldest first.',
   tag,
   params: noParams,
-  response: z.array(Organization),
+  response: pageOf(Organization),
+  paging: { kind: 'offset' },
   status: 200,
 });
 
@@ -53,11 +55,12 @@ export const updateOrganization = route({
   method: 'PATCH',
   paths: one,
   scope: 'organization:write',
+  level: LEVELS.admin,
   summary: 'Change an organization',
   description: 'For admins and owners. The slug stays.',
   tag,
   params: inOrganization,
-  body: OrganizationInput.partial(),
+  body: OrganizationPatch,
   response: Organization,
   status: 200,
 });
@@ -67,6 +70,7 @@ export const destroyOrganization = route({
   method: 'DELETE',
   paths: one,
   scope: 'organization:write',
+  level: LEVELS.owner,
   summary: 'Delete an organization',
   description: 'For owners. It is gone at once; its exports are stopped and its records removed in the background.',
   tag,

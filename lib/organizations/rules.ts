@@ -1,17 +1,6 @@
-import { invalid } from '../errors.ts';
+import type { MembershipItem } from './model.ts';
 
-const NAME_LENGTH = 64;
 const SLUG_LENGTH = 48;
-
-/** The name, trimmed; 400 when it is blank or too long (counted in code points). */
-export function checkName(name: string): string {
-  const trimmed = name.trim();
-  if (trimmed === '') invalid('name', 'This field may not be blank.', 'blank');
-  if (Array.from(trimmed).length > NAME_LENGTH) {
-    invalid('name', `Ensure this field has no more than ${NAME_LENGTH} characters.`, 'max_length');
-  }
-  return trimmed;
-}
 
 /**
  * The slug of a name: lower-case ASCII letters, digits, `_` and `-`, at most 48 characters, never empty. With a
@@ -26,4 +15,12 @@ export function slugOf(name: string, tail?: string): string {
     .replace(/^[-_]+|[-_]+$/g, '');
   const slug = words === '' ? 'organization' : words;
   return tail === undefined ? slug.slice(0, SLUG_LENGTH) : `${slug.slice(0, SLUG_LENGTH - 1 - tail.length)}-${tail}`;
+}
+
+/** The memberships that a key may show: all, or those of the organizations that it is limited to. */
+export function visibleMemberships(
+  memberships: readonly MembershipItem[],
+  limits: readonly string[],
+): readonly MembershipItem[] {
+  return limits.length === 0 ? memberships : memberships.filter((member) => limits.includes(member.organization_id));
 }

@@ -1,24 +1,32 @@
+import type * as z from 'zod';
 import { letters } from '../auth/tokens.ts';
 import type { Context } from '../context.ts';
 import { fail, invalid } from '../errors.ts';
+import { parsed } from '../http/parsed.ts';
+import { jobOps } from '../jobs/jobs.ts';
 import { newProject, projectBrief } from '../projects/store.ts';
 import { keys, places, ranges } from '../table/keys.ts';
 import { listAll } from '../table/list-all.ts';
 import { type Op, Refused, type Table, type Value } from '../table/table.ts';
 import type { UserItem } from '../users/model.ts';
-import { LEVELS, type Level, type MembershipItem, type OrganizationItem, type ProjectItem } from './model.ts';
-import { checkName, slugOf } from './rules.ts';
+import {
+  LEVELS,
+  type Level,
+  type MembershipItem,
+  OrganizationInput,
+  type OrganizationItem,
+  type OrganizationPatch,
+  type ProjectItem,
+} from './model.ts';
+import { slugOf } from './rules.ts';
 
 /** Slugs tried before giving up; 26^4 tails a name, so the second try nearly always holds. */
 const SLUG_TRIES = 10;
 
-export interface NewOrganization {
-  readonly name: string;
-  readonly owner: UserItem;
-  readonly logo_media_id?: string | null;
-  readonly is_member_join_email_enabled?: boolean;
-  readonly enforce_2fa?: boolean;
-}
+export type NewOrganization = z.output<typeof OrganizationInput> & { readonly owner: UserItem };
+
+/** What a caller may change of an organization. */
+export type OrganizationChanges = z.output<typeof OrganizationPatch>;
 
 /**
  * Makes an organization with its owner's membership and a "Default project", in one transaction, together with what
@@ -30,7 +38,12 @@ export async function createOrganization(
   once: (organizationId: string) => readonly Op[] = () => [],
 ): Promise<{ organization: OrganizationItem; project: ProjectItem }> {
   const { table, newId, random, clock } = context;
-  const name = checkName(fields.name);
+  const {
+    name,
+    logo_media_id = null,
+    is_member_join_email_enabled = true,
+    enforce_2fa = false,
+  } = parsed(OrganizationInput, fields);
   const id = newId();
   const now = clock();
   const project = await newProject(context, { organizationId: id, name: 'Default project', now });
@@ -41,9 +54,9 @@ export async function createOrganization(
       id,
       name,
       slug,
-      logo_media_id: fields.logo_media_id ?? null,
-      is_member_join_email_enabled: fields.is_member_join_email_enabled ?? true,
-      enforce_2fa: fields.enforce_2fa ?? false,
+      logo_media_id,
+      is_member_join_email_enabled,
+      enforce_2fa,
       created_at: now,
       updated_at: now,
       members: 1,
@@ -108,52 +121,80 @@ export async function findOrganization(table: Table, id: string): Promise<Organi
   return organization?.deleted_at === null ? organization : undefined;
 }
 
-/** The organizations of these memberships that are not deleted, oldest first. One read. */
+/** The organizations of these memberships that are not deleted, oldest first, each with its membership. One read. */
 export async function organizationsIn(
   table: Table,
   memberships: readonly MembershipItem[],
-): Promise<OrganizationItem[]> {
-  const found = (await table.many(memberships.map((membership) => keys.organization(membership.organization_id)))) as (
+): Promise<{ organization: OrganizationItem; membership: MembershipItem }[]> {
+  const found = (await table.many(memberships.map((member) => keys.organization(member.organization_id)))) as (
     | OrganizationItem
     | undefined
   )[];
-  return found
-    .filter((organization): organization is OrganizationItem => organization?.deleted_at === null)
-    .toSorted((a, b) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1));
+  return memberships
+    .flatMap((membership, at) => {
+      const organization = found[at];
+      return organization?.deleted_at === null ? [{ organization, membership }] : [];
+    })
+    .toSorted(({ organization: a }, { organization: b }) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1));
+}
+
+/** The memberships of a user. */
+export async function membershipsOf(table: Table, uid: string): Promise<MembershipItem[]> {
+  const items = await listAll(table, ranges.userAndMemberships(uid));
+  return items.filter((item): item is MembershipItem => 'organization_id' in item);
+}
+
+/** A user's membership in one organization; undefined when he is no member. */
+export async function findMembership(table: Table, uid: string, oid: string): Promise<MembershipItem | undefined> {
+  return (await table.get(keys.membership(uid, oid))) as MembershipItem | undefined;
 }
 
 /** The organizations of a user that are not deleted, oldest first. */
 export async function organizationsOf(table: Table, uid: string): Promise<OrganizationItem[]> {
-  const items = await listAll(table, ranges.userAndMemberships(uid));
-  return organizationsIn(
-    table,
-    items.filter((item): item is MembershipItem => 'organization_id' in item),
-  );
+  const found = await organizationsIn(table, await membershipsOf(table, uid));
+  return found.map(({ organization }) => organization);
 }
 
 /**
- * Changes fields of an organization, and only those: concurrent changes of other fields last. 404 when it is gone,
- * 412 when its version is none of `ifMatch`.
+ * Changes fields of an organization, and only those: concurrent changes of other fields last. Refused when it is gone,
+ * or its version is none of `ifMatch`.
  */
 export async function changeOrganization(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
   id: string,
-  set: Readonly<Record<string, Value>>,
+  changes: OrganizationChanges,
   ifMatch?: readonly number[],
 ): Promise<OrganizationItem> {
   const versions = ifMatch === undefined ? {} : { ver: ifMatch };
-  try {
-    const [changed] = await table.write([
-      {
-        change: keys.organization(id),
-        set: { ...set, updated_at: clock() },
-        add: { ver: 1 },
-        if: { is: { ...isAlive(id), ...versions } },
-      },
-    ]);
-    return changed as OrganizationItem;
-  } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    return fail(error.found?.['deleted_at'] === null ? 'precondition_failed' : 'not_found');
-  }
+  const [changed] = await table.write([
+    {
+      change: keys.organization(id),
+      set: { ...(changes as Readonly<Record<string, Value>>), updated_at: clock() },
+      add: { ver: 1 },
+      if: { is: { ...isAlive(id), ...versions } },
+    },
+  ]);
+  return changed as OrganizationItem;
+}
+
+/**
+ * Hides the organization from everybody at once, and leaves a job that stops its exports and purges its records.
+ * Refused as `changeOrganization`.
+ */
+export async function deleteOrganization(
+  { table, clock }: Pick<Context, 'table' | 'clock'>,
+  id: string,
+  ifMatch?: readonly number[],
+): Promise<void> {
+  const now = clock();
+  const versions = ifMatch === undefined ? {} : { ver: ifMatch };
+  await table.write([
+    {
+      change: keys.organization(id),
+      set: { deleted_at: now },
+      add: { ver: 1 },
+      if: { is: { ...isAlive(id), ...versions } },
+    },
+    ...jobOps('purge', id, now, { kind: 'organization' }),
+  ]);
 }

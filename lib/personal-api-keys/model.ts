@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { isScope } from '../auth/scopes.ts';
+import { integer, text, uuidOf } from '../http/fields.ts';
 import type { Item } from '../table/table.ts';
 
 /** A personal API key as stored, under the SHA-256 of its value; the value itself is never stored. */
@@ -22,11 +23,21 @@ export interface PersonalApiKeyItem extends Item {
   readonly expires_at: number | null;
 }
 
-/** What a key is made of. */
+/** What a key is made of. `expires_at` is in milliseconds since 1970. */
 export const PersonalApiKeyInput = z.object({
-  label: z.string().trim().min(1, 'This field may not be blank.').max(40),
-  scopes: z.array(z.string().refine(isScope, { error: ({ input }) => `Invalid scope: ${String(input)}` })),
-  scoped_teams: z.array(z.int()).default([]),
-  scoped_organizations: z.array(z.uuid('Invalid organization UUID')).default([]),
-  expires_at: z.int().nullable().default(null),
+  label: text({ max: 40 }),
+  scopes: z.array(text()).check(({ value, issues }) => {
+    const wrong = value.find((scope) => !isScope(scope));
+    if (wrong !== undefined) issues.push({ code: 'custom', input: value, message: `Invalid scope: ${wrong}` });
+  }),
+  scoped_teams: z.array(integer()).optional(),
+  scoped_organizations: z
+    .array(text())
+    .check(({ value, issues }) => {
+      if (value.some((id) => uuidOf(id) !== id)) {
+        issues.push({ code: 'custom', input: value, message: 'Invalid organization UUID' });
+      }
+    })
+    .optional(),
+  expires_at: integer().nullable().optional(),
 });

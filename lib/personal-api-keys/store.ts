@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { base62 } from '../auth/tokens.ts';
 import type { Context } from '../context.ts';
 import { invalid } from '../errors.ts';
+import { parsed } from '../http/parsed.ts';
 import { keys, places, ranges } from '../table/keys.ts';
 import { listAll } from '../table/list-all.ts';
 import type { Item, Table } from '../table/table.ts';
@@ -23,12 +24,13 @@ export async function createKey(
   { table, newId, random, clock }: Pick<Context, 'table' | 'newId' | 'random' | 'clock'>,
   { user, ...input }: { user: UserItem } & NewKey,
 ): Promise<{ item: PersonalApiKeyItem; value: string }> {
-  const parsed = PersonalApiKeyInput.safeParse(input);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    invalid(String(issue?.path[0]), issue?.message ?? 'Invalid input.');
-  }
-  const { label, scopes, scoped_teams, scoped_organizations, expires_at } = parsed.data;
+  const {
+    label,
+    scopes,
+    scoped_teams = [],
+    scoped_organizations = [],
+    expires_at = null,
+  } = parsed(PersonalApiKeyInput, input);
   await refuseForeignLimits(table, user, scoped_teams, scoped_organizations);
 
   const id = newId();

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { text } from '../http/fields.ts';
 import type { Item } from '../table/table.ts';
 
 /** A user as stored. `id` is the public integer, `uuid` the key. */
@@ -12,8 +13,12 @@ export interface UserItem extends Item {
   readonly created_at: number;
 }
 
-/** An e-mail address as sent: trimmed, at most 254 characters. */
-export const EmailAddress = z.string().trim().max(254).pipe(z.email());
+/** What a user is made of. */
+export const UserInput = z.object({
+  email: text({ max: 254 }).pipe(z.email()),
+  first_name: text({ max: 150, blank: true }).optional(),
+  last_name: text({ max: 150, blank: true }).optional(),
+});
 
 /** A user inside answers. */
 export const User = z

@@ -1,18 +1,18 @@
 import { base62 } from '../auth/tokens.ts';
 import type { Context } from '../context.ts';
 import { invalid } from '../errors.ts';
+import { parsed } from '../http/parsed.ts';
 import { keys, places } from '../table/keys.ts';
 import { nextNumber } from '../table/sequence.ts';
 import { Refused, type Table } from '../table/table.ts';
-import { EmailAddress, type UserItem } from './model.ts';
+import { UserInput, type UserItem } from './model.ts';
 
 /** Makes a user. An e-mail address that is no address, or that another user has (in whatever case), is a 400. */
 export async function createUser(
   { table, newId, random, clock }: Pick<Context, 'table' | 'newId' | 'random' | 'clock'>,
-  { email, first_name = '', last_name = '' }: { email: string; first_name?: string; last_name?: string },
+  input: { email: string; first_name?: string; last_name?: string },
 ): Promise<UserItem> {
-  const address = EmailAddress.safeParse(email);
-  if (!address.success) invalid('email', 'Enter a valid email address.');
+  const { email, first_name = '', last_name = '' } = parsed(UserInput, input);
   const uuid = newId();
   const now = clock();
   const user: UserItem = {
@@ -23,13 +23,13 @@ export async function createUser(
     distinct_id: base62(random(32)),
     first_name,
     last_name,
-    email: address.data,
+    email,
     created_at: now,
   };
   try {
     await table.write([
       { put: user, if: 'absent' },
-      { put: { ...keys.email(user.email), user_uuid: uuid }, if: 'absent' },
+      { put: { ...keys.email(email), user_uuid: uuid }, if: 'absent' },
     ]);
   } catch (error) {
     if (error instanceof Refused) invalid('email', 'There is already an account with this email address.', 'unique');

@@ -1,0 +1,30 @@
+import type { APIGatewayProxyEvent } from 'aws-lambda';
+import * as z from 'zod';
+import type { Context } from '../lib/context.ts';
+import { fail } from '../lib/errors.ts';
+import { endpoint, type Handler } from '../lib/http/endpoint.ts';
+import { allowedMethods } from '../lib/routes.ts';
+
+const NAME = 'method-not-allowed';
+
+/** Any other method on a known path: whoever may see what the path names learns which methods it has. */
+export const handler =
+  (context: Context): Handler =>
+  (event: APIGatewayProxyEvent) =>
+    endpoint(
+      {
+        handler: NAME,
+        method: 'GET',
+        paths: [event.resource],
+        scope: 'any',
+        summary: '',
+        tag: '',
+        params: z.object({}),
+        status: 200,
+      },
+      () =>
+        fail('method_not_allowed', {
+          detail: `Method "${event.httpMethod}" not allowed.`,
+          headers: { Allow: allowedMethods(event.resource).join(', ') },
+        }),
+    )(context)(event);

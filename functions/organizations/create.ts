@@ -1,0 +1,26 @@
+import { fail } from '../../lib/errors.ts';
+import { endpoint } from '../../lib/http/endpoint.ts';
+import { Answer } from '../../lib/http/request.ts';
+import { LEVELS, organizationObject } from '../../lib/organizations/model.ts';
+import { createOrganization as row } from '../../lib/organizations/routes.ts';
+import { createOrganization, findMembership, findOrganization } from '../../lib/organizations/store.ts';
+
+export const handler = endpoint(row, {
+  async read({ caller }) {
+    if (caller.scopedOrganizations.length > 0) {
+      fail('permission_denied', 'API keys with scoped organizations cannot create organizations.');
+    }
+  },
+  async run({ body, caller, once }, context) {
+    const { organization } = await createOrganization(context, { ...body, owner: caller.user }, once);
+    return new Answer(organizationObject(organization, LEVELS.owner), { version: organization.ver });
+  },
+  async replay(id, { caller }, { table }) {
+    const [organization, membership] = await Promise.all([
+      findOrganization(table, id),
+      findMembership(table, caller.userId, id),
+    ]);
+    if (organization === undefined || membership === undefined) fail('not_found');
+    return new Answer(organizationObject(organization, membership.level), { version: organization.ver });
+  },
+});

@@ -1,0 +1,10 @@
+import { endpoint } from '../../lib/http/endpoint.ts';
+import { Answer } from '../../lib/http/request.ts';
+import { organizationObject } from '../../lib/organizations/model.ts';
+import { updateOrganization } from '../../lib/organizations/routes.ts';
+import { changeOrganization } from '../../lib/organizations/store.ts';
+
+export const handler = endpoint(updateOrganization, async ({ body, tenant, ifMatch }, context) => {
+  const changed = await changeOrganization(context, tenant.organization.id, body, ifMatch);
+  return new Answer(organizationObject(changed, tenant.membership.level), { version: changed.ver });
+});
