@@ -16,6 +16,8 @@ export interface Settings {
   readonly privateAddresses: boolean;
   /** Absolute folders below which the Folder destination may write; null: anywhere; undefined: Folder is not offered. */
   readonly folderRoots: readonly string[] | null | undefined;
+  /** An answer that does not fit its row is a 500 (tests), not a line in the log. */
+  readonly strictAnswers: boolean;
   /** Destination types that this deployment can deliver to. */
   readonly destinations: readonly string[];
 }
@@ -30,5 +32,6 @@ export const LOCAL_SETTINGS: Settings = {
   logDays: 30,
   privateAddresses: true,
   folderRoots: null,
+  strictAnswers: false,
   destinations: ['Folder', 'S3'],
 };

@@ -1,17 +1,17 @@
 /** From a row and what is particular to it to a handler: the only file that knows middy. */
 import middy from '@middy/core';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context as LambdaContext } from 'aws-lambda';
-import * as z from 'zod';
 import { type CredentialsText, fromContext } from '../auth/credentials.ts';
 import type { Context } from '../context.ts';
 import { Failure, fail, messageOf } from '../errors.ts';
 import { BadCursor, Busy, Refused, TooLarge } from '../table/table.ts';
+import { declaredBody } from './answer.ts';
 import { bodyOf, fields } from './body.ts';
-import { etagOf, versionsIn } from './etag.ts';
-import { failureOf } from './fields.ts';
+import { etagOf, namesVersion, versionsIn } from './etag.ts';
 import { headerOf } from './header.ts';
 import { type Once, onceOf } from './idempotency.ts';
 import { pagingOf } from './page.ts';
+import { parsed } from './parsed.ts';
 import { Answer, type Body, type Credentials, type Early, type Request } from './request.ts';
 import type { Route } from './route.ts';
 import { type Admitted, placeOf, resolveCurrent, tenancy } from './tenancy.ts';
@@ -21,11 +21,16 @@ type Awaitable<T> = T | Promise<T>;
 /** What is particular to an operation. */
 export interface Operation<R extends Route, Read> {
   /** Reads that need nothing but the request; started beside the tenancy's own, seen only when that has passed. */
-  read?(request: Early<R>, context: Context): Promise<Read>;
-  run(request: Request<R, Read>, context: Context): Awaitable<Body<R> | Answer<Body<R>>>;
+  readonly read?: (request: Early<R>, context: Context) => Promise<Read>;
+  readonly run: Run<R, Read>;
   /** The answer of a create again, for a repeated Idempotency-Key. Rows that are `idempotent` must have it. */
-  replay?(objectId: string, request: Request<R, Read>, context: Context): Awaitable<Body<R> | Answer<Body<R>>>;
+  readonly replay?: (objectId: string, request: Request<R, Read>, context: Context) => Result<R>;
 }
+
+/** What an operation does once its request is checked. */
+export type Run<R extends Route, Read> = (request: Request<R, Read>, context: Context) => Result<R>;
+
+type Result<R extends Route> = Awaitable<Body<R> | Answer<Body<R>>>;
 
 export type Handler = (event: APIGatewayProxyEvent, lambda?: LambdaContext) => Promise<APIGatewayProxyResult>;
 
@@ -55,7 +60,7 @@ type Stage = middy.MiddlewareObj<unknown, unknown, Error, LambdaContext, { excha
  */
 export function endpoint<R extends Route, Read = undefined>(
   row: R,
-  operation: Operation<R, Read> | Operation<R, Read>['run'],
+  operation: Operation<R, Read> | Run<R, Read>,
 ): (context: Context) => Handler {
   const { run, read, replay } = (typeof operation === 'function'
     ? { run: operation }
@@ -70,7 +75,7 @@ export function endpoint<R extends Route, Read = undefined>(
     exchange: Exchange;
   }): Promise<Answer<unknown>> => {
     const { context, created, once } = exchange;
-    const again = async (objectId: string) => replayed((await replay?.(objectId, request, context)) as unknown);
+    const again = async (objectId: string) => replayed(await replay?.(objectId, request, context));
     if (created !== undefined) return again(created);
     try {
       const result: unknown = await run(request, context);
@@ -89,7 +94,7 @@ export function endpoint<R extends Route, Read = undefined>(
       .use(failed())
       .use(called(row))
       .use(admitted(row, read, tenancy(context.table)))
-      .use(parsed(row))
+      .use(checked(row))
       .use(answered(row));
     return (event, lambda) => chain(event, lambda as LambdaContext) as Promise<APIGatewayProxyResult>;
   };
@@ -162,8 +167,8 @@ function failureFrom(error: unknown, event: APIGatewayProxyEvent): Failure {
 /** A write that the operation let be refused: the object is gone, or not in the version that If-Match names, or busy. */
 function refusal({ found }: Refused, event: APIGatewayProxyEvent): Failure {
   if (found === undefined || (found['deleted_at'] ?? null) !== null) return new Failure('not_found');
-  const versions = versionsIn(headerOf(event.headers, 'if-match'));
-  const isStale = versions !== undefined && !versions.includes(Number(found['ver']));
+  const tags = headerOf(event.headers, 'if-match');
+  const isStale = tags !== undefined && !namesVersion(tags, Number(found['ver']));
   return new Failure(isStale ? 'precondition_failed' : 'conflict');
 }
 
@@ -226,26 +231,22 @@ function earlyOf(
   const params = row.params.safeParse(sent);
   if (!params.success) fail('not_found');
   const paging = pagingOf(event, row.paging);
-  return { params: params.data, query: queryOf(row, paging.query), caller, paging };
-}
-
-function queryOf({ query }: Route, sent: readonly (readonly [string, string])[]): unknown {
-  if (query === undefined) return undefined;
-  const parsed = query.safeParse(fields(sent, query), { reportInput: true });
-  if (!parsed.success) throw failureOf(parsed.error);
-  return parsed.data;
+  const query = row.query === undefined ? undefined : parsed(row.query, fields(paging.query, row.query));
+  return { params: params.data, query, caller, paging };
 }
 
 /** The last stage before the operation: the body, and the request as the operation sees it. */
-function parsed(row: Route): Stage {
+function checked(row: Route): Stage {
   return {
     before: (request) => {
       const { exchange } = request.internal;
       const { event, admitted, once } = exchange;
+      const tags = headerOf(event.headers, 'if-match');
+      const versions = tags === undefined ? 'any' : versionsIn(tags);
       const early = exchange.early ?? earlyOf(row, event, event.pathParameters ?? {}, NOBODY);
-      const checked: AnyRequest = {
+      const complete: AnyRequest = {
         ...early,
-        body: parsedBody(row, event),
+        body: row.body === undefined ? undefined : parsed(row.body, bodyOf(event, row.body)),
         get caller() {
           return admitted?.caller ?? mistake(`${row.handler} is public and has no caller`);
         },
@@ -253,11 +254,11 @@ function parsed(row: Route): Stage {
           return admitted?.tenant ?? mistake(`${row.handler} names no tenant`);
         },
         read: exchange.read,
-        ifMatch: versionsIn(headerOf(event.headers, 'if-match')),
+        ifMatch: versions === 'any' ? undefined : versions,
         once: (objectId) => once?.ops(objectId) ?? [],
         requestId: event.requestContext.requestId,
       };
-      request.event = { request: checked, exchange };
+      request.event = { request: complete, exchange };
     },
   };
 }
@@ -276,26 +277,23 @@ function mistake(message: string): never {
   throw new Error(message);
 }
 
-function parsedBody({ body }: Route, event: APIGatewayProxyEvent): unknown {
-  if (body === undefined) return undefined;
-  const parsed = body.safeParse(bodyOf(event, body), { reportInput: true });
-  if (!parsed.success) throw failureOf(parsed.error);
-  return parsed.data;
-}
-
 /** The answer, with exactly the fields that the row declares. */
 function answered(row: Route): Stage {
   return {
     after: (request) => {
-      const { event } = request.internal.exchange;
+      const { event, context } = request.internal.exchange;
       const { body, version, headers } = request.response as Answer<unknown>;
       const tag: Record<string, string> = version === undefined ? {} : { ETag: etagOf(version) };
-      const isRead = event.httpMethod === 'GET' || event.httpMethod === 'HEAD';
-      if (isRead && version !== undefined && versionsIn(headerOf(event.headers, 'if-none-match'))?.includes(version)) {
+      if (
+        row.method === 'GET' &&
+        version !== undefined &&
+        namesVersion(headerOf(event.headers, 'if-none-match'), version)
+      ) {
         request.response = { statusCode: 304, headers: { ...headers, ...tag }, body: '' };
         return;
       }
-      const text = row.response === undefined ? undefined : JSON.stringify(declared(row, row.response, body));
+      const leaving = declaredBody(row, body, { strict: context.settings.strictAnswers, log: context.log });
+      const text = leaving === undefined ? undefined : JSON.stringify(leaving);
       request.response = {
         statusCode: row.status,
         headers: { ...headers, ...tag, ...(text === undefined ? {} : { 'Content-Type': 'application/json' }) },
@@ -303,10 +301,4 @@ function answered(row: Route): Stage {
       };
     },
   };
-}
-
-function declared(row: Route, response: z.ZodType, body: unknown): unknown {
-  const checked = response.safeParse(body);
-  if (checked.success) return checked.data;
-  throw new Error(`${row.handler} answered what its row does not declare: ${z.prettifyError(checked.error)}`);
 }

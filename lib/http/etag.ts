@@ -6,10 +6,16 @@ export const etagOf = (version: number): string => `"${version}"`;
 const FOREIGN = -1;
 
 /**
- * The versions that a header with tags names; undefined when it was not sent, or is `*`. Weak tags count: a proxy that
- * compresses answers weakens ours.
+ * The versions that If-Match or If-None-Match names; `any` for `*`. Weak tags count: a proxy that compresses answers
+ * weakens ours.
  */
-export function versionsIn(header: string | undefined): number[] | undefined {
-  if (header === undefined || header.trim() === '*') return undefined;
+export function versionsIn(header: string): number[] | 'any' {
+  if (header.trim() === '*') return 'any';
   return header.split(',').map((tag) => Number(/^(?:W\/)?"(\d{1,15})"$/.exec(tag.trim())?.[1] ?? FOREIGN));
+}
+
+/** Does the header name this version? One that was not sent names none. */
+export function namesVersion(header: string | undefined, version: number): boolean {
+  const versions = header === undefined ? [] : versionsIn(header);
+  return versions === 'any' || versions.includes(version);
 }

@@ -75,8 +75,8 @@ const FALSE = new Set(['f', 'n', 'no', 'false', 'off', '0']);
 const BOOLEAN = { type: 'boolean' };
 
 function booleanOf(value: unknown): boolean | undefined {
-  if (typeof value === 'object') return undefined;
-  const word = String(value).toLowerCase();
+  if (typeof value === 'boolean') return value;
+  const word = textOf(value)?.toLowerCase() ?? '';
   if (TRUE.has(word)) return true;
   return FALSE.has(word) ? false : undefined;
 }
@@ -253,6 +253,7 @@ function explain(issue: z.core.$ZodIssue): Text {
     case 'invalid_union':
     case 'invalid_key':
     case 'invalid_element':
+    default:
       return ['Invalid input.'];
   }
 }

@@ -10,13 +10,14 @@ export interface RawNumber {
 
 type Reviver = (this: unknown, key: string, value: unknown, context: { readonly source?: string }) => unknown;
 
-const { rawJSON, isRawJSON, parse } = JSON as unknown as {
+// In every engine that is supported, not yet in TypeScript's library.
+const Json = JSON as unknown as {
   rawJSON(text: string): RawNumber;
   isRawJSON(value: unknown): value is RawNumber;
   parse(text: string, reviver?: Reviver): unknown;
 };
 
-export { isRawJSON as isRawNumber };
+export const isRawNumber = (value: unknown): value is RawNumber => Json.isRawJSON(value);
 
 /** Malformed JSON, with the text that the caller reads. */
 export class BadJson extends Error {
@@ -30,7 +31,7 @@ const keepExact: Reviver = (_key, value, { source }) =>
   typeof value === 'number' &&
   source !== undefined &&
   (!Number.isFinite(value) || (/^-?\d+$/.test(source) && !Number.isSafeInteger(value)))
-    ? rawJSON(source)
+    ? Json.rawJSON(source)
     : value;
 
 /**
@@ -40,7 +41,7 @@ const keepExact: Reviver = (_key, value, { source }) =>
 export function parseJson(text: string): unknown {
   if (depthOf(text) > MAX_DEPTH) throw new BadJson(`JSON parse error - Nested over ${MAX_DEPTH} levels`);
   try {
-    return MAY_HOLD_RAW_NUMBER.test(text) ? parse(text, keepExact) : parse(text);
+    return MAY_HOLD_RAW_NUMBER.test(text) ? Json.parse(text, keepExact) : Json.parse(text);
   } catch {
     throw new BadJson(`JSON parse error - ${explain(text)}`);
   }
@@ -64,7 +65,7 @@ function depthOf(text: string): number {
 }
 
 const BLANK = /[ \t\n\r]*/y;
-const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*/y;
+const STRING = /"(?:[^"\\\p{Cc}]|[\u007f-\u009f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*/uy;
 const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 
 /** Where and why malformed JSON breaks, in the words of the public product's parser. Only for text that does not parse. */

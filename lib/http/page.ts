@@ -62,7 +62,7 @@ function linkTo({ url, query }: Paging, changes: Readonly<Record<string, string 
   for (const [name, value] of query) if (!changed.has(name)) parameters.append(name, value);
   for (const [name, value] of changed) if (value !== null) parameters.append(name, String(value));
   parameters.sort();
-  return `${url}?${parameters}`;
+  return `${url}?${parameters.toString()}`;
 }
 
 /** One page of a range, and how many items the range holds. A cursor that does not fit is passed over. */

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openOutbound } from '../../lib/batch-exports/destinations/outbound.ts';
 import type { Context } from '../../lib/context.ts';
 import { type LogSink, logTo } from '../../lib/log.ts';
 import { LOCAL_SETTINGS } from '../../lib/settings.ts';
@@ -104,10 +105,11 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     spool: folderSpool(join(folder, 'spool')),
     lake: folderSpool(join(folder, 'lake')),
     vault: keyfileVault(join(folder, 'vault-key')),
+    outbound: openOutbound(LOCAL_SETTINGS),
     newId: countedIds(clock),
     random: countedBytes(),
     log: logTo((line) => lines.push(line), clock, 'DEBUG'),
-    settings: LOCAL_SETTINGS,
+    settings: { ...LOCAL_SETTINGS, strictAnswers: true },
     lines,
     folder,
     ...overrides,

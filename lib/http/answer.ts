@@ -1,0 +1,34 @@
+import * as z from 'zod';
+import type { Log } from '../log.ts';
+import type { Route } from './route.ts';
+
+/**
+ * The body as it may leave: exactly the fields that the row declares. A body that does not fit its row is a mistake of
+ * ours. `strict` (tests) throws it; otherwise it is logged, and the caller still gets the declared fields: what he asked
+ * for was done, and a list must not break on one odd item.
+ */
+export function declaredBody(row: Route, body: unknown, { strict, log }: { strict: boolean; log: Log }): unknown {
+  if (row.response === undefined) return undefined;
+  const checked = row.response.safeParse(body);
+  if (checked.success) return checked.data;
+  const message = `${row.handler} answers what its row does not declare`;
+  if (strict) throw new Error(`${message}: ${z.prettifyError(checked.error)}`);
+  log.error(message, { faults: z.prettifyError(checked.error) });
+  return onlyDeclared(row.response, body);
+}
+
+/** The value without what the schema does not declare, though it does not fit. */
+function onlyDeclared(schema: unknown, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return onlyDeclared(schema.unwrap(), value);
+  if (schema instanceof z.ZodArray) {
+    return Array.isArray(value) ? value.map((item) => onlyDeclared(schema.element, item)) : [];
+  }
+  if (schema instanceof z.ZodObject) {
+    const names = Object.keys(schema.shape).filter((name) => Object.hasOwn(value, name));
+    return Object.fromEntries(
+      names.map((name) => [name, onlyDeclared(schema.shape[name], (value as Record<string, unknown>)[name])]),
+    );
+  }
+  return schema instanceof z.ZodRecord || schema instanceof z.ZodUnknown ? value : null;
+}
