@@ -146,7 +146,7 @@ function cleanOp(op: Op): Op {
   const key = keyOf(op);
   if (key.pk === '' || key.sk === '') throw new TypeError('an empty key');
   if (!isPossibleKey(key)) throw new TooLarge(`a key of more than ${MAX_PARTITION} and ${MAX_SORT} bytes`);
-  const condition = op.if === undefined ? {} : { if: op.if };
+  const condition = saysSomething(op.if) ? { if: op.if } : {};
   if ('put' in op) {
     const put = cleanFields(op.put) as Item;
     refuseUnfilterable(put);
@@ -160,6 +160,7 @@ function cleanOp(op: Op): Op {
     const unset = op.unset ?? [];
     const named = [...Object.keys(set), ...Object.keys(add), ...unset];
     if (new Set(named).size < named.length) throw new TypeError('a change names a field twice');
+    if (named.length === 0) throw new TypeError('a change that changes nothing');
     if (named.includes('pk') || named.includes('sk')) throw new TypeError('a change cannot move an item');
     for (const [field, amount] of Object.entries(add)) {
       if (!Number.isSafeInteger(amount)) throw new TypeError(`${field}: only whole numbers can be added`);
@@ -169,8 +170,13 @@ function cleanOp(op: Op): Op {
     return { change: at, set, unset, add, ...condition };
   }
   if ('remove' in op) return { remove: at, ...condition };
-  if (op.if === undefined) throw new TypeError('a check without a condition');
+  if (condition.if === undefined) throw new TypeError('a check without a condition');
   return { check: at, ...condition };
+}
+
+function saysSomething(condition: Condition | undefined): condition is Condition {
+  if (condition === undefined || typeof condition === 'string') return condition !== undefined;
+  return Object.keys(condition.is ?? {}).length + Object.keys(condition.notAbove ?? {}).length > 0;
 }
 
 function cleanFields(fields: Readonly<Record<string, Value | undefined>>): Record<string, Value> {

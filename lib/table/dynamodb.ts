@@ -1,0 +1,471 @@
+/**
+ * The table in DynamoDB.
+ *
+ * Tries again, within 3 s and with full jitter, what a conflict, throttling or a broken connection stopped. The
+ * client must not do so by itself (`maxAttempts: 1`), for only the adapter knows what may be sent twice when an answer
+ * was lost and the write may have been applied:
+ *
+ *   reads                          always.
+ *   transactions                   always: the request token makes the second one a repetition of the first.
+ *   put, remove, change            yes. When the repetition is refused although the item is as this write would have
+ *                                  left it, the first one was applied, and the answer is that of success. (Another
+ *                                  writer who wrote exactly the same cannot be told from us.)
+ *   change with `add`              no: `Busy`, and the sum may or may not have been added.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import {
+  type AttributeValue,
+  BatchGetItemCommand,
+  BatchWriteItemCommand,
+  ConditionalCheckFailedException,
+  DeleteItemCommand,
+  type DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  QueryCommand,
+  type QueryCommandInput,
+  TransactionCanceledException,
+  type TransactWriteItem,
+  TransactWriteItemsCommand,
+  UpdateItemCommand,
+  type WriteRequest,
+} from '@aws-sdk/client-dynamodb';
+import { isThrottlingError, isTransientError } from '@smithy/core/retry';
+import { fromCursor, type Position, positionOf, toCursor } from './cursor.ts';
+import { allowed, boundsOf, changed, holds, isPossibleKey, keyOf, live, prepared, seconds } from './semantics.ts';
+import {
+  Busy,
+  type Condition,
+  type Item,
+  type Key,
+  type Listed,
+  type Op,
+  type Page,
+  type Range,
+  Refused,
+  type Table,
+  TooLarge,
+  type Value,
+} from './table.ts';
+
+/** Conflicts, throttling and broken connections are retried for this long, in milliseconds. */
+const PATIENCE = 3_000;
+const FIRST_DELAY = 25;
+const LONGEST_DELAY = 500;
+/** DynamoDB's limits of one request. */
+const MAX_BATCH_GET = 100;
+const MAX_BATCH_WRITE = 25;
+
+type SdkError = Parameters<typeof isTransientError>[0];
+
+/** Something stopped a request: try again if there is time. `lost`: it may have been applied all the same. */
+class Again extends Error {
+  readonly lost: boolean;
+  constructor(cause: unknown, lost = false) {
+    super('the table is busy', { cause });
+    this.lost = lost;
+  }
+}
+
+export interface DynamodbOptions {
+  /** Made with `maxAttempts: 1`. */
+  readonly client: DynamoDBClient;
+  readonly tableName: string;
+  /** Now, in milliseconds; decides what has expired. */
+  readonly clock: () => number;
+  readonly sleep?: (milliseconds: number) => Promise<void>;
+  /** In [0, 1): the jitter. */
+  readonly random?: () => number;
+}
+
+/** The table of this name, made after `TABLE_DEFINITION`. */
+export function dynamodbTable(options: DynamodbOptions): Table {
+  const { client, tableName: TableName, clock, sleep = setTimeout, random = Math.random } = options;
+
+  const persist = async <T>(work: () => Promise<T>): Promise<T> => {
+    if ((await client.config.maxAttempts()) !== 1) throw new TypeError('the client must be made with maxAttempts: 1');
+    let spent = 0;
+    for (let attempt = 0; ; attempt += 1) {
+      const began = performance.now();
+      try {
+        return await work();
+      } catch (error) {
+        if (!(error instanceof Again)) throw error;
+        spent += performance.now() - began;
+        const delay = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** attempt) * random();
+        if (spent + delay > PATIENCE) throw new Busy('the table is busy', { cause: error.cause });
+        spent += delay;
+        await sleep(delay);
+      }
+    }
+  };
+
+  /** Sends, and sorts the errors that are the same for all requests. */
+  const sent = async <T>(request: Promise<T>): Promise<T> => {
+    try {
+      return await request;
+    } catch (error) {
+      if (!(error instanceof Error) || error instanceof ConditionalCheckFailedException) throw error;
+      const raised = error as SdkError;
+      if (isThrottlingError(raised) || error.name === 'TransactionConflictException') throw new Again(error);
+      if (isTransientError(raised)) throw new Again(error, true);
+      if (error.name === 'ValidationException' && speaksOfSize(error.message)) {
+        throw new TooLarge(error.message, { cause: error });
+      }
+      throw error;
+    }
+  };
+
+  const get = (key: Key): Promise<Item | undefined> =>
+    persist(async () => {
+      const { Item: found } = await sent(
+        client.send(new GetItemCommand({ TableName, Key: attributes(bare(key)), ConsistentRead: true })),
+      );
+      return found && live(itemOf(found), clock());
+    });
+
+  const many = async (keys: readonly Key[]): Promise<(Item | undefined)[]> => {
+    const textOf = ({ pk, sk }: Key): string => JSON.stringify([pk, sk]);
+    const wanted = new Map(keys.filter(isPossibleKey).map((key) => [textOf(key), attributes(bare(key))]));
+    const found = new Map<string, Item>();
+    const read = async (names: readonly string[]): Promise<void> => {
+      let left: Attributes[] = names.map((name) => wanted.get(name) ?? {});
+      await persist(async () => {
+        const { Responses, UnprocessedKeys } = await sent(
+          client.send(new BatchGetItemCommand({ RequestItems: { [TableName]: { Keys: left, ConsistentRead: true } } })),
+        );
+        for (const item of (Responses?.[TableName] ?? []).map(itemOf)) found.set(textOf(item), item);
+        left = UnprocessedKeys?.[TableName]?.Keys ?? [];
+        if (left.length > 0) throw new Again('keys were left out');
+      });
+    };
+    await Promise.all(groups([...wanted.keys()], MAX_BATCH_GET).map(read));
+    return keys.map((key) => live(found.get(textOf(key)), clock()));
+  };
+
+  const list = async (range: Range, { limit, after, skip = 0, count = false }: Page): Promise<Listed> => {
+    const start = after === undefined ? undefined : fromCursor(range, after);
+    const query = queryOf(range, seconds(clock()));
+    if (query === undefined) return { items: [], ...(count ? { count: 0 } : {}) };
+
+    const page = async (position: Position | undefined, more: Partial<QueryCommandInput>) => {
+      const ExclusiveStartKey = position && startKey(range, position);
+      const input = { TableName, ...query, ...more, ExclusiveStartKey };
+      const answer = await persist(() => sent(client.send(new QueryCommand(input))));
+      const last = answer.LastEvaluatedKey;
+      return { items: answer.Items ?? [], count: answer.Count ?? 0, next: last && positionOf(range, itemOf(last)) };
+    };
+
+    /** Counts up to `most` items; `next` is where counting stopped, undefined at the end of the range. */
+    const walk = async (from: Position | undefined, most: number) => {
+      let position = from;
+      let passed = 0;
+      do {
+        const left = most - passed;
+        const { count: n, next } = await page(position, {
+          Select: 'COUNT',
+          ...(Number.isFinite(left) ? { Limit: left } : {}),
+        });
+        passed += n;
+        position = next;
+      } while (position !== undefined && passed < most);
+      return { passed, position };
+    };
+
+    const collect = async () => {
+      const begin = skip > 0 ? (await walk(start, skip)).position : start;
+      if (skip > 0 && begin === undefined) return { items: [] };
+      const items: Item[] = [];
+      let position = begin;
+      // One item more than asked for tells whether the range goes on.
+      do {
+        const { items: more, next } = await page(position, { Limit: limit + 1 - items.length });
+        items.push(...more.map(itemOf));
+        position = next;
+      } while (position !== undefined && items.length <= limit);
+      const kept = items.slice(0, limit);
+      const last = kept.at(-1);
+      const end = last === undefined ? begin : positionOf(range, last);
+      return { items: kept, ...(items.length > limit && end !== undefined ? { cursor: toCursor(range, end) } : {}) };
+    };
+
+    const total = count ? walk(undefined, Number.POSITIVE_INFINITY) : undefined;
+    const [listed, counted] = await Promise.all([collect(), total]);
+    return { ...listed, ...(counted === undefined ? {} : { count: counted.passed }) };
+  };
+
+  const writeOne = (op: Exclude<Op, { check: Key }>): Promise<Item | undefined> => {
+    let maybeApplied = false;
+    let fromNothing = false;
+    return persist(async () => {
+      const now = clock();
+      try {
+        return await send(fromNothing ? anew(op) : op, now);
+      } catch (error) {
+        if (error instanceof Again && error.lost) {
+          if ('add' in op && Object.keys(op.add ?? {}).length > 0) {
+            throw new Busy('the answer was lost; the write may have been applied', { cause: error.cause });
+          }
+          maybeApplied = true;
+        }
+        if (!(error instanceof ConditionalCheckFailedException)) throw error;
+        const stored = error.Item && itemOf(error.Item);
+        const found = live(stored, now);
+        if (maybeApplied && isDone(op, found)) return found;
+        if (!holds(op.if, found)) throw new Refused(0, found);
+        // Refused only because a change must not build upon an item that has expired, or because the item came or
+        // went in between.
+        fromNothing = found === undefined;
+        throw new Again(error);
+      }
+    });
+  };
+
+  const send = async (op: Op, now: number): Promise<Item | undefined> => {
+    const write = compiled(op, TableName, now);
+    if (write.Put !== undefined) {
+      await sent(client.send(new PutItemCommand(write.Put)));
+      return (op as { put: Item }).put;
+    }
+    if (write.Delete !== undefined) {
+      await sent(client.send(new DeleteItemCommand(write.Delete)));
+      return undefined;
+    }
+    const { Attributes: stored } = await sent(
+      client.send(new UpdateItemCommand({ ...(write.Update as Updating), ReturnValues: 'ALL_NEW' })),
+    );
+    return stored && itemOf(stored);
+  };
+
+  const writeTogether = async (ops: readonly Op[]): Promise<(Item | undefined)[]> => {
+    // The token stands for one request, to the letter: the clock is read once, and other ops get another token.
+    const now = clock();
+    let sending = ops;
+    let token = randomUUID();
+    await persist(async () => {
+      const TransactItems = sending.map((op) => compiled(op, TableName, now));
+      try {
+        await sent(client.send(new TransactWriteItemsCommand({ TransactItems, ClientRequestToken: token })));
+      } catch (error) {
+        if (!(error instanceof TransactionCanceledException)) throw error;
+        const reasons = error.CancellationReasons ?? [];
+        const found = reasons.map(({ Item: stored }) => stored && live(itemOf(stored), now));
+        const failed = [...reasons.keys()].filter((at) => reasons[at]?.Code === 'ConditionalCheckFailed');
+        const refused = failed.find((at) => !holds((ops[at] as Op).if, found[at]));
+        if (refused !== undefined) throw new Refused(refused, found[refused]);
+        const large = reasons.find(({ Code, Message = '' }) => Code === 'ValidationError' && speaksOfSize(Message));
+        if (large !== undefined) throw new TooLarge(large.Message, { cause: error });
+        if (reasons.some(({ Code }) => Code === 'ValidationError')) throw error;
+        if (failed.length > 0) {
+          sending = ops.map((op, at) => (failed.includes(at) && found[at] === undefined ? anew(op) : op));
+          token = randomUUID();
+        }
+        throw new Again(error);
+      }
+    });
+    return ops.map((op) => ('put' in op ? op.put : undefined));
+  };
+
+  const writeApart = async (ops: readonly Op[]): Promise<(Item | undefined)[]> => {
+    const batched = ops.filter((op) => 'put' in op || 'remove' in op);
+    for (const group of groups(batched, MAX_BATCH_WRITE)) {
+      let left: WriteRequest[] = group.map((op) =>
+        'put' in op ? { PutRequest: { Item: attributes(op.put) } } : { DeleteRequest: { Key: attributes(keyOf(op)) } },
+      );
+      await persist(async () => {
+        const { UnprocessedItems } = await sent(
+          client.send(new BatchWriteItemCommand({ RequestItems: { [TableName]: left } })),
+        );
+        left = UnprocessedItems?.[TableName] ?? [];
+        if (left.length > 0) throw new Again('items were left out');
+      });
+    }
+    const items: (Item | undefined)[] = [];
+    for (const op of ops) items.push('put' in op ? op.put : 'change' in op ? await writeOne(op) : undefined);
+    return items;
+  };
+
+  return {
+    get: async (key) => (isPossibleKey(key) ? get(key) : undefined),
+    many,
+    list,
+    write: async (ops, { apart = false } = {}) => {
+      const clean = prepared(ops, apart);
+      const [only] = clean;
+      if (only === undefined) return [];
+      if (apart) return writeApart(clean);
+      return clean.length === 1 && !('check' in only) ? [await writeOne(only)] : writeTogether(clean);
+    },
+  };
+}
+
+type Attributes = Record<string, AttributeValue>;
+type Updating = NonNullable<TransactWriteItem['Update']>;
+
+const bare = ({ pk, sk }: Key): Key => ({ pk, sk });
+
+function attributes(fields: object): Attributes {
+  return Object.fromEntries(Object.entries(fields).map(([field, value]) => [nameOf(field), attribute(value as Value)]));
+}
+
+/** The SDK loses an attribute of the name `__proto__`, so it is stored with a dot before it. */
+const nameOf = (field: string): string => (/^\.*__proto__$/.test(field) ? `.${field}` : field);
+const fieldOf = (name: string): string => (/^\.+__proto__$/.test(name) ? name.slice(1) : name);
+
+function attribute(value: Value): AttributeValue {
+  if (value === null) return { NULL: true };
+  if (typeof value === 'string') return { S: value };
+  return typeof value === 'number' ? { N: String(value) } : { BOOL: value };
+}
+
+function itemOf(stored: Attributes): Item {
+  const fields = Object.entries(stored).map(([name, value]) => [fieldOf(name), plain(value)] as const);
+  return Object.fromEntries(fields) as unknown as Item;
+}
+
+function plain(value: AttributeValue): Value {
+  if (value.S !== undefined) return value.S;
+  if (value.N !== undefined) return Number(value.N);
+  return value.BOOL ?? null;
+}
+
+function groups<T>(all: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, at) => all.slice(at * size, (at + 1) * size));
+}
+
+const speaksOfSize = (message: string): boolean => /size.*exceeded|exceeds? .*(size|MB|KB)/i.test(message);
+
+/** The op as a put, for an item that is not there or has expired. */
+function anew(op: Op): Op {
+  if (!('change' in op)) return op;
+  return { put: changed(undefined, op), if: 'absent' };
+}
+
+/** Whether the stored item is as this op leaves it. */
+function isDone(op: Op, found: Item | undefined): boolean {
+  if ('remove' in op) return found === undefined;
+  if (found === undefined) return false;
+  const same = (fields: object): boolean =>
+    Object.entries(fields).every(([field, value]) => Object.hasOwn(found, field) && found[field] === value);
+  if ('put' in op) return same(op.put) && Object.keys(op.put).length === Object.keys(found).length;
+  return 'change' in op && same(op.set ?? {}) && (op.unset ?? []).every((field) => !Object.hasOwn(found, field));
+}
+
+/** Names and values of one request's expressions. */
+class Placeholders {
+  readonly #names = new Map<string, string>();
+  readonly #values: Attributes = {};
+
+  name(field: string): string {
+    const known = this.#names.get(field) ?? `#n${this.#names.size}`;
+    this.#names.set(field, known);
+    return known;
+  }
+
+  value(value: Value): string {
+    const name = `:v${Object.keys(this.#values).length}`;
+    this.#values[name] = attribute(value);
+    return name;
+  }
+
+  /** DynamoDB takes neither empty maps nor names that no expression uses. */
+  get expressions(): Pick<Updating, 'ExpressionAttributeNames' | 'ExpressionAttributeValues'> {
+    return {
+      ...(this.#names.size > 0 && {
+        ExpressionAttributeNames: Object.fromEntries([...this.#names].map(([field, name]) => [name, nameOf(field)])),
+      }),
+      ...(Object.keys(this.#values).length > 0 && { ExpressionAttributeValues: this.#values }),
+    };
+  }
+}
+
+/** One op as DynamoDB's write of one item. `now` decides what has expired. */
+function compiled(op: Op, TableName: string, now: number): TransactWriteItem {
+  const use = new Placeholders();
+  const condition = conditionOf(op, now, use);
+  const common = {
+    TableName,
+    ...(condition !== undefined && {
+      ConditionExpression: condition,
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+    }),
+  };
+  if ('put' in op) return { Put: { ...common, Item: attributes(op.put), ...use.expressions } };
+  const Key = attributes(bare(keyOf(op)));
+  if ('remove' in op) return { Delete: { ...common, Key, ...use.expressions } };
+  if ('check' in op) return { ConditionCheck: { ...common, ConditionExpression: condition, Key, ...use.expressions } };
+  const parts = (word: string, list: string[]): string => (list.length > 0 ? ` ${word} ${list.join(', ')}` : '');
+  const UpdateExpression = [
+    parts(
+      'SET',
+      Object.entries(op.set ?? {}).map(([field, value]) => `${use.name(field)} = ${use.value(value)}`),
+    ),
+    parts(
+      'REMOVE',
+      (op.unset ?? []).map((field) => use.name(field)),
+    ),
+    parts(
+      'ADD',
+      Object.entries(op.add ?? {}).map(([field, amount]) => `${use.name(field)} ${use.value(amount)}`),
+    ),
+  ].join('');
+  return { Update: { ...common, Key, UpdateExpression, ...use.expressions } };
+}
+
+/** The condition as an expression for which an item that has expired is absent. Undefined: none. */
+function conditionOf(op: Op, now: number, use: Placeholders): string | undefined {
+  const expired = (): string => `${use.name('ttl')} <= ${use.value(seconds(now))}`;
+  const alive = (): string =>
+    `(attribute_not_exists(${use.name('ttl')}) OR ${use.name('ttl')} > ${use.value(seconds(now))})`;
+  // A field-wise change of an item that has expired must not build upon it: it is refused here, and written anew.
+  if (op.if === undefined) return 'change' in op ? alive() : undefined;
+  const words = wordsOf(op.if, use);
+  return 'change' in op || !holds(op.if, undefined) ? `(${words}) AND ${alive()}` : `(${words}) OR ${expired()}`;
+}
+
+function wordsOf(condition: Condition, use: Placeholders): string {
+  if (condition === 'absent') return `attribute_not_exists(${use.name('pk')})`;
+  if (condition === 'present') return `attribute_exists(${use.name('pk')})`;
+  const missing = (field: string): string =>
+    `attribute_not_exists(${use.name(field)}) OR ${use.name(field)} = ${use.value(null)}`;
+  const never = (): string => `attribute_exists(${use.name('pk')}) AND attribute_not_exists(${use.name('pk')})`;
+  const is = Object.entries(condition.is ?? {}).map(([field, wanted]) => {
+    const values = allowed(wanted).filter((value) => value !== null);
+    const oneOf = `${use.name(field)} IN (${values.map((value) => use.value(value)).join(', ')})`;
+    return [...(allowed(wanted).includes(null) ? [missing(field)] : []), ...(values.length > 0 ? [oneOf] : [])].join(
+      ' OR ',
+    );
+  });
+  const notAbove = Object.entries(condition.notAbove ?? {}).map(
+    ([field, most]) => `${missing(field)} OR ${use.name(field)} <= ${use.value(most)}`,
+  );
+  return [...is, ...notAbove].map((word) => `(${word === '' ? never() : word})`).join(' AND ');
+}
+
+/** Undefined: the range holds nothing. */
+function queryOf(range: Range, now: number): Omit<QueryCommandInput, 'TableName'> | undefined {
+  const bounds = boundsOf(range);
+  if (bounds === undefined) return undefined;
+  const { low, high } = bounds;
+  const use = new Placeholders();
+  const [pk, sk] = range.index === undefined ? ['pk', 'sk'] : [`${range.index}_pk`, `${range.index}_sk`];
+  const conditions = [`${use.name(pk)} = ${use.value(range.partition)}`];
+  if (low !== undefined && high !== undefined) {
+    conditions.push(`${use.name(sk)} BETWEEN ${use.value(low)} AND ${use.value(high)}`);
+  } else if (low !== undefined) conditions.push(`${use.name(sk)} >= ${use.value(low)}`);
+  else if (high !== undefined) conditions.push(`${use.name(sk)} <= ${use.value(high)}`);
+  // The second index holds no `ttl`.
+  const ttl = range.index === 'second' ? undefined : use.name('ttl');
+  return {
+    KeyConditionExpression: conditions.join(' AND '),
+    ...(ttl !== undefined && { FilterExpression: `attribute_not_exists(${ttl}) OR ${ttl} > ${use.value(now)}` }),
+    ...(range.index === undefined ? { ConsistentRead: true } : { IndexName: range.index }),
+    ScanIndexForward: range.newestFirst !== true,
+    ...use.expressions,
+  };
+}
+
+function startKey({ index, partition }: Range, { sort, pk, sk }: Position): Attributes {
+  return attributes({ pk, sk, ...(index !== undefined && { [`${index}_pk`]: partition, [`${index}_sk`]: sort }) });
+}
