@@ -67,7 +67,10 @@ export interface RunItem extends Item {
   /** Set before the destination's commit; from then on the run is finished, not cancelled. */
   readonly phase: 'committing' | null;
   readonly token: string;
+  /** The execution that runs it. */
   readonly holder: string;
+  /** On whose behalf: `schedule`, a backfill's id, or the id of the run that is run again. */
+  readonly by: string;
   readonly backfill: string | null;
   readonly data_interval_start: number;
   readonly data_interval_end: number;
@@ -75,6 +78,8 @@ export interface RunItem extends Item {
   readonly records_completed: number | null;
   readonly bytes_exported: number | null;
   readonly latest_error: string | null;
+  /** When the slot's first run was made that this one repeats; else its own `created_at`. */
+  readonly first_tried_at: number;
   readonly created_at: number;
   readonly finished_at: number | null;
   readonly last_updated_at: number;
@@ -277,12 +282,22 @@ export interface ChunkProgress {
   readonly records: number;
 }
 
-/** The public object of a stored backfill; its progress is the sum of its chunks. */
+/** What a backfill has come to so far: the sum of its chunks. */
+export function progressSum(item: BackfillItem): ChunkProgress {
+  const sum = { finished: 0, failed: 0, records: 0 };
+  for (const [name, text] of Object.entries(item)) {
+    if (!name.startsWith('chunk_')) continue;
+    const chunk: ChunkProgress = JSON.parse(String(text));
+    sum.finished += chunk.finished;
+    sum.failed += chunk.failed;
+    sum.records += chunk.records;
+  }
+  return sum;
+}
+
+/** The public object of a stored backfill. */
 export function backfillObject(item: BackfillItem): z.output<typeof BatchExportBackfill> {
-  const chunks = Object.entries(item)
-    .filter(([name]) => name.startsWith('chunk_'))
-    .map(([, text]): ChunkProgress => JSON.parse(String(text)));
-  const sum = (part: (chunk: ChunkProgress) => number) => chunks.reduce((total, chunk) => total + part(chunk), 0);
+  const { finished, failed, records } = progressSum(item);
   return {
     id: item.id,
     batch_export: item.batch_export,
@@ -295,11 +310,8 @@ export function backfillObject(item: BackfillItem): z.output<typeof BatchExportB
     created_at: wireInstant(item.created_at),
     finished_at: wireInstantOrNull(item.finished_at),
     last_updated_at: wireInstant(item.last_updated_at),
-    total_records_count: sum((chunk) => chunk.records),
-    progress: progressOf(
-      item,
-      sum((chunk) => chunk.finished + chunk.failed),
-    ),
+    total_records_count: records,
+    progress: progressOf(item, finished + failed),
   };
 }
 
@@ -311,4 +323,18 @@ function progressOf(item: BackfillItem, finished: number): z.output<typeof Backf
   if (item.status !== 'Starting' && item.status !== 'Running') return null;
   const share = total === 0 ? 0 : Math.min(1, finished / total);
   return { total_runs: total, finished_runs: Math.min(finished, total), progress: Math.round(share * 10) / 10 };
+}
+
+/** The public object of a log line (`at` in milliseconds since 1970), which is about a run, a backfill or the export. */
+export function logEntryObject(
+  exportId: string,
+  line: { at: number; level: (typeof LOG_LEVELS)[number]; message: string; instance: string },
+): z.output<typeof BatchExportLogEntry> {
+  return {
+    log_source_id: exportId,
+    instance_id: line.instance,
+    timestamp: wireInstant(line.at),
+    level: line.level,
+    message: line.message,
+  };
 }

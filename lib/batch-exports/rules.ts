@@ -6,7 +6,7 @@ import { wireInstant } from '../http/instant.ts';
 import type { ProjectBrief } from '../organizations/model.ts';
 import type { Settings } from '../settings.ts';
 import type { Config, Destination } from './destinations/destination.ts';
-import type { BatchExportInput, BatchExportItem, BatchExportPatch } from './model.ts';
+import type { BatchExportInput, BatchExportItem, BatchExportPatch, RunStatus } from './model.ts';
 
 /** What a caller may write of one export, name, config and secrets together, as JSON. */
 export const MAX_EXPORT_BYTES = 100 * 1024;
@@ -264,6 +264,50 @@ function backfillBound(sent: unknown, which: 'start' | 'end'): number {
   if (!read.success) invalid(null, `Input ${text} is not a valid ISO formatted datetime.`);
   if (!OFFSET.test(text)) invalid(null, `Input ${text} is naive.`);
   return read.data;
+}
+
+/** What a list of runs was asked for. Times are milliseconds since 1970, inclusive. */
+export interface RunsAsked {
+  readonly by: 'created_at' | 'data_interval_start';
+  readonly newestFirst: boolean;
+  readonly from: number;
+  readonly to: number;
+  /** Undefined: any. */
+  readonly statuses: ReadonlySet<RunStatus> | undefined;
+}
+
+/**
+ * What a query for runs asks for: by creation it reads `after` and `before`, by interval `start` and `end`; by default
+ * the last seven days.
+ */
+export function runsAsked(
+  query: {
+    readonly ordering?: `${'' | '-'}${RunsAsked['by']}` | undefined;
+    readonly status?: readonly RunStatus[] | undefined;
+  } & { readonly [name in 'after' | 'before' | 'start' | 'end']?: string | undefined },
+  now: number,
+): RunsAsked {
+  const ordering = query.ordering ?? '-created_at';
+  const isByCreation = ordering.endsWith('created_at');
+  const [from, to] = isByCreation ? (['after', 'before'] as const) : (['start', 'end'] as const);
+  const time = (name: 'after' | 'before' | 'start' | 'end', otherwise: string): number =>
+    readTime(query[name] ?? otherwise, now) ??
+    invalid(name, 'Enter a time in ISO 8601, or one relative to now such as -24h or -7d.');
+  return {
+    by: isByCreation ? 'created_at' : 'data_interval_start',
+    newestFirst: ordering.startsWith('-'),
+    from: time(from, '-7d'),
+    to: time(to, '-0d'),
+    statuses: query.status === undefined ? undefined : new Set(query.status),
+  };
+}
+
+/** The order in which a list of backfills was asked for. */
+export function backfillsAsked({ ordering = '-created_at' }: { readonly ordering?: string | undefined }): {
+  readonly by: 'created_at' | 'start_at';
+  readonly newestFirst: boolean;
+} {
+  return { by: ordering.endsWith('start_at') ? 'start_at' : 'created_at', newestFirst: ordering.startsWith('-') };
 }
 
 /** Lengths of the units of relative times, in milliseconds. Months and years are the calendar's. */

@@ -137,7 +137,7 @@ const CURSOR = /^(after|before)\.(.+)$/;
 
 /** One page of a range, forward from a cursor or back from it. A cursor that does not fit throws `BadCursor`. */
 export async function readCursorPage(
-  table: Table,
+  table: Pick<Table, 'list'>,
   range: Range,
   { limit, cursor }: Pick<Paging, 'limit' | 'cursor'>,
 ): Promise<CursorPage> {

@@ -19,6 +19,7 @@
  *   lake: batch on its way     W#pid         PENDING#time#batch
  *   lake: file                 W#pid         FILE#model#day#time#n
  *   execution (local mode)     X#name        EXECUTION | ITEM#state#index                          EXECUTIONS / name (running only)
+ *   definition of a machine    DEFINITIONS   hash
  *
  * An index place is spread into the item: `{ ...keys.project(id), ...places.projectOf(oid, created, id), ... }`.
  * Instants inside keys are written by `sortable`, fixed in width, so that the order of text is the order of time.
@@ -79,6 +80,7 @@ export const keys = {
     pk: `X#${name}`,
     sk: `ITEM#${state}#${padded(index)}`,
   }),
+  definition: (hash: string): Key => ({ pk: 'DEFINITIONS', sk: hash }),
 };
 
 type First = { readonly first_pk: string; readonly first_sk: string };
@@ -109,6 +111,12 @@ export const places = {
   runningExecution: (name: string) => second('EXECUTIONS', name),
 };
 
+/** Sort parts that begin with an instant in [from, to]. */
+const between = (from?: number, to?: number): Pick<Range, 'from' | 'to'> => ({
+  ...(from === undefined ? {} : { from: sortable(from) }),
+  ...(to === undefined ? {} : { to: `${sortable(to)}~` }),
+});
+
 /** The ranges that are read. */
 export const ranges = {
   allUsers: (): Range => ({ index: 'first', partition: 'USERS' }),
@@ -120,14 +128,25 @@ export const ranges = {
   /** What was deleted of an organization and waits for its purge. */
   deletedExportsOf: (oid: string): Range => ({ index: 'first', partition: `O#${oid}#DELETED` }),
   ofExport: (eid: string): Range => ({ partition: `E#${eid}` }),
-  runsByCreation: (eid: string): Range => ({ index: 'first', partition: `E#${eid}#RUNS`, newestFirst: true }),
-  runsBySlot: (eid: string): Range => ({ index: 'second', partition: `E#${eid}#RUNS`, newestFirst: true }),
+  /** Runs that were made in [from, to]. */
+  runsByCreation: (eid: string, from?: number, to?: number): Range => ({
+    index: 'first',
+    partition: `E#${eid}#RUNS`,
+    ...between(from, to),
+    newestFirst: true,
+  }),
+  /** Runs whose slot starts in [from, to]. */
+  runsBySlot: (eid: string, from?: number, to?: number): Range => ({
+    index: 'second',
+    partition: `E#${eid}#RUNS`,
+    ...between(from, to),
+    newestFirst: true,
+  }),
   backfillsByCreation: (eid: string): Range => ({ index: 'first', partition: `E#${eid}#BACKFILLS`, newestFirst: true }),
   backfillsByStart: (eid: string): Range => ({ index: 'second', partition: `E#${eid}#BACKFILLS`, newestFirst: true }),
   logLines: (eid: string, from?: number, to?: number): Range => ({
     partition: `L#${eid}`,
-    ...(from === undefined ? {} : { from: sortable(from) }),
-    ...(to === undefined ? {} : { to: `${sortable(to)}~` }),
+    ...between(from, to),
   }),
   dueJobs: (upTo: number): Range => ({ index: 'second', partition: 'DUE', to: `${sortable(upTo)}~` }),
   pendingBatches: (pid: number): Range => ({ partition: `W#${pid}`, prefix: 'PENDING#' }),
@@ -137,7 +156,11 @@ export const ranges = {
     from: `FILE#${model}#${fromDay}`,
     to: `FILE#${model}#${toDay}~`,
   }),
-  ofExecution: (name: string): Range => ({ partition: `X#${name}` }),
+  itemsOf: (name: string, state?: string): Range => ({
+    partition: `X#${name}`,
+    prefix: state === undefined ? 'ITEM#' : `ITEM#${state}#`,
+  }),
+  definitions: (): Range => ({ partition: 'DEFINITIONS' }),
   runningExecutions: (): Range => ({ index: 'second', partition: 'EXECUTIONS' }),
 };
 
@@ -154,4 +177,6 @@ export const idsIn = {
   },
   /** `X#name` -> the execution's name. */
   execution: (key: Key): string => key.pk.slice('X#'.length),
+  /** `ITEM#state#index` -> the index. */
+  executionItem: (key: Key): number => Number(lastPart(key.sk)),
 };
