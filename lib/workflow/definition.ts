@@ -168,7 +168,7 @@ function checkFlow(flow: Flow, names: Set<string>, refuse: Refuse): void {
     if (state.Type === 'Task') checkNames(state.Retry ?? [], (why) => refuse(at('Retry'), why));
     if (state.Type === 'Task' || state.Type === 'Map') checkNames(state.Catch ?? [], (why) => refuse(at('Catch'), why));
     if (state.Type === 'Map') checkFlow(state.ItemProcessor, names, refuse);
-    for (const [field, template, parts] of templatesOf(state)) {
+    for (const { field, template, parts } of templatesOf(state)) {
       for (const expression of expressionsIn(template)) {
         const refusal = refusalOf(expression, parts);
         if (refusal !== undefined) refuse(at(field), `the expression ${expression} ${refusal}`);
@@ -217,39 +217,37 @@ function reachedFrom(start: string, next: (name: string) => readonly string[]): 
   return reached;
 }
 
-/** Every field that may hold expressions, with the parts of `$states` that exist when it is evaluated. */
-function templatesOf(state: State): [field: string, template: Json, parts: readonly Part[]][] {
-  const output = (field: string, template: Json | undefined, ...parts: Part[]): [string, Json, readonly Part[]][] =>
-    template === undefined ? [] : [[field, template, ['input', ...parts]]];
-  switch (state.Type) {
-    case 'Task':
-      return [
-        ...output('Arguments', state.Arguments),
-        ...output('Output', state.Output, 'result'),
-        ...(state.Catch ?? []).flatMap(({ Output }) => output('Catch', Output, 'errorOutput')),
-      ];
-    case 'Map':
-      return [
-        ...output('Items', state.Items),
-        ...output('ItemSelector', state.ItemSelector, 'context.Map.Item.Value'),
-        ...output('MaxConcurrency', state.MaxConcurrency),
-        ...output('Output', state.Output, 'result'),
-        ...(state.Catch ?? []).flatMap(({ Output }) => output('Catch', Output, 'errorOutput')),
-      ];
-    case 'Choice':
-      return [
-        ...state.Choices.flatMap(({ Condition, Output }) => [
-          ...output('Condition', Condition),
-          ...output('Output', Output),
-        ]),
-        ...output('Output', state.Output),
-      ];
-    case 'Wait':
-      return [...output('Seconds', state.Seconds), ...output('Output', state.Output)];
-    case 'Fail':
-      return [...output('Error', state.Error), ...output('Cause', state.Cause)];
-    case 'Pass':
-    case 'Succeed':
-      return output('Output', state.Output);
+/** A field that may hold expressions, with the parts of `$states` that exist when it is evaluated. */
+interface Field {
+  readonly field: string;
+  readonly template: Json;
+  readonly parts: readonly Part[];
+}
+
+function may(field: string, template: Json | undefined, ...parts: Part[]): Field[] {
+  return template === undefined ? [] : [{ field, template, parts: ['input', ...parts] }];
+}
+
+function templatesOf(state: State): Field[] {
+  const fields: Field[] = [];
+  if (state.Type === 'Task') fields.push(...may('Arguments', state.Arguments));
+  if (state.Type === 'Task' || state.Type === 'Map') {
+    fields.push(...may('Output', state.Output, 'result'));
+    for (const { Output } of state.Catch ?? []) fields.push(...may('Catch', Output, 'errorOutput'));
+  } else if (state.Type === 'Fail') {
+    fields.push(...may('Error', state.Error), ...may('Cause', state.Cause));
+  } else {
+    fields.push(...may('Output', state.Output));
   }
+  if (state.Type === 'Map') {
+    fields.push(...may('Items', state.Items), ...may('MaxConcurrency', state.MaxConcurrency));
+    fields.push(...may('ItemSelector', state.ItemSelector, 'context.Map.Item.Value'));
+  }
+  if (state.Type === 'Wait') fields.push(...may('Seconds', state.Seconds));
+  if (state.Type === 'Choice') {
+    for (const { Condition, Output } of state.Choices) {
+      fields.push(...may('Condition', Condition), ...may('Output', Output));
+    }
+  }
+  return fields;
 }

@@ -14,7 +14,10 @@ export type Step = (input: Json, signal?: AbortSignal) => Promise<Json>;
  * where the home gives none (Lambda) it never is.
  */
 export const step =
-  <In, Out>(name: string, run: (input: In, context: Context, signal: AbortSignal) => Promise<Out>) =>
+  <In, Out extends object | null>(
+    name: string,
+    run: (input: In, context: Context, signal: AbortSignal) => Promise<Out>,
+  ) =>
   (context: Context): Step =>
   async (input, signal = new AbortController().signal) => {
     const log = context.log.with({ step: name, execution: executionOf(input) });
@@ -23,7 +26,7 @@ export const step =
     try {
       const output = await run(input as In, context, signal);
       log.debug('step ended', { ms: context.clock() - since });
-      return (output ?? null) as Json;
+      return output as Json;
     } catch (error) {
       const ms = context.clock() - since;
       if (error instanceof Busy) {

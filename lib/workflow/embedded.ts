@@ -1,0 +1,725 @@
+/**
+ * The engine of one machine: runs the state machines inside this process and keeps every execution in the table, so that
+ * a kill at any moment costs at most a task run again. The language is definition.ts's; interpreter.ts says what its
+ * states mean.
+ *
+ * Durability. An execution is one item: before a state does anything (Task, Wait, Map), the state, its input, its
+ * retries and its `wake_at` are written, in one write, on the condition that the execution is still running. States that
+ * only compute (Choice, Pass, Succeed, Fail) are computed again from the state before. An item of a Map has an item of
+ * its own from its second state on, and when it has ended. `resume` goes on from there; a task that was under way runs
+ * again. Definitions are kept by hash: an execution ends on the definition that it began with.
+ *
+ * Ends. SUCCEEDED and FAILED by the machine, TIMED_OUT by its TimeoutSeconds, ABORTED by `stop`. A child whose parent
+ * ends is stopped. Whatever did not succeed is told to `onEnded` until it has been taken (12 times at most), also after
+ * a crash. An ended execution is known by name for 7 days more.
+ */
+import { createHash } from 'node:crypto';
+import { messageOf } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { idsIn, keys, places, ranges } from '../table/keys.ts';
+import { listAll } from '../table/list-all.ts';
+import { type Item, Refused, type Table, TooLarge } from '../table/table.ts';
+import { type Definition, type Flow, readDefinition, type Task } from './definition.ts';
+import { type BranchHome, type Position, startOf, walk } from './interpreter.ts';
+import type { EndedInput, ErrorOutput } from './messages.ts';
+import { StateError } from './state-error.ts';
+import type { Step } from './step.ts';
+import { AFTER_THE_LIMIT } from './task.ts';
+import { Activity, alarm, Places, systemTimer, type Timer } from './waiting.ts';
+import type { ExecutionStatus, Json, Workflow } from './workflow.ts';
+
+export interface EngineOptions {
+  readonly table: Table;
+  /** Now, in milliseconds since 1970. */
+  readonly clock: () => number;
+  readonly log: Log;
+  /** The state machines by name; one outside the subset is refused here. */
+  readonly machines: Readonly<Record<string, Definition>>;
+  /** The task that a definition calls `${name}`. Its signal is aborted when it is to stop. */
+  readonly tasks: (name: string) => Step;
+  /** Told of every execution that did not succeed; its input is an EndedInput. Must be idempotent. */
+  readonly onEnded?: Step;
+  readonly timer?: Timer;
+  /** At least 0, below 1: the random part of a retry's pause. */
+  readonly random?: () => number;
+  /** Tasks that run at the same time. Executions that wait cost nothing. */
+  readonly concurrency?: number;
+}
+
+export interface Engine extends Workflow {
+  /** Goes on with every execution that has not ended. To be called once, when the process starts. */
+  resume(): Promise<void>;
+  /** Aborts the tasks under way and lets go; every execution stays where it is, for the next process. */
+  close(): Promise<void>;
+  /** Resolves when nothing is being done: what is left waits for a time to come. */
+  idle(): Promise<void>;
+}
+
+/** The embedded engine; it begins with what `start` brings and, once called, what `resume` finds. */
+export function startEngine(options: EngineOptions): Engine {
+  return new EmbeddedEngine(options);
+}
+
+/** 1 to 80 of these: what every home takes as the name of an execution. */
+const NAME = /^[A-Za-z0-9_-]{1,80}$/;
+/** An item holds 400 KB (409,600 bytes): 256 KiB of the state's input, and half of that of the execution's leave 16 KB. */
+const MAX_EXECUTION_INPUT = 131_072;
+/** As on AWS, in characters. */
+const MAX_CAUSE = 32_768;
+/** How long an ended execution is known, in seconds: 7 days. */
+const KEPT = 7 * 24 * 3600;
+/** How often `onEnded` is tried, and the pauses between in milliseconds: 5 s doubling to 5 minutes. */
+const TELLINGS = 12;
+const TELLING_PAUSE = { first: 5_000, longest: 300_000 };
+/** Pauses before a write that failed is tried again, in milliseconds: until the disk or the table is well again. */
+const WRITING_PAUSE = { first: 1_000, longest: 60_000 };
+
+/** An execution as stored. */
+interface ExecutionItem extends Item {
+  readonly machine: string;
+  /** Hash of its definition. */
+  readonly definition: string;
+  /** JSON. */
+  readonly input: string;
+  readonly status: ExecutionStatus;
+  /** The position, until it has ended: the state, its input (JSON), its retries (JSON), until when it waits first. */
+  readonly state: string;
+  readonly data: string;
+  readonly attempt: string;
+  readonly wake_at: number | null;
+  /** How many positions were kept; tells the items of one visit to a Map from those of an earlier one. */
+  readonly visit: number;
+  /** It has been in a Map: there may be items to remove. */
+  readonly mapped: boolean;
+  readonly parent: string | null;
+  readonly started_at: number;
+  readonly ended_at: number | null;
+  /** JSON of the output, of a SUCCEEDED one. */
+  readonly output: string | null;
+  /** JSON of an ErrorOutput, of any other that has ended. */
+  readonly error: string | null;
+}
+
+/** An execution that this process runs. */
+interface Running {
+  readonly name: string;
+  readonly machine: string;
+  readonly flow: Flow & { readonly TimeoutSeconds?: number | undefined };
+  readonly parent: string | null;
+  readonly startedAt: number;
+  readonly controller: AbortController;
+  /** Undefined: begun by this process, so nothing of a Map is stored; else the visit that it was resumed in. */
+  readonly resumedIn: number | undefined;
+  visit: number;
+  mapped: boolean;
+  /** Resolves when none of its tasks runs any more. */
+  settled: Promise<void>;
+}
+
+/** How a machine came to its end by itself. */
+type Outcome =
+  | { readonly status: 'SUCCEEDED'; readonly output: Json }
+  | { readonly status: 'FAILED'; readonly error: ErrorOutput };
+
+/** How an execution is ended from outside; `only`: fields that it must have. */
+type Ending = [
+  name: string,
+  status: 'ABORTED' | 'TIMED_OUT' | 'FAILED',
+  error: ErrorOutput,
+  only?: Readonly<Record<string, string>>,
+];
+
+/** Why a branch does not go on. `closing`: the process ends. `ended`: the execution has. `sibling`: another item failed. */
+class Halt extends Error {
+  override readonly name = 'Halt';
+  readonly why: 'closing' | 'ended' | 'sibling';
+  constructor(why: 'closing' | 'ended' | 'sibling') {
+    super({ closing: 'the service is closing', ended: 'the execution has ended', sibling: 'another item failed' }[why]);
+    this.why = why;
+  }
+}
+
+const isClosing = (reason: unknown): boolean => reason instanceof Halt && reason.why === 'closing';
+
+class EmbeddedEngine implements Engine {
+  readonly #options: EngineOptions;
+  readonly #table: Table;
+  readonly #clock: () => number;
+  readonly #log: Log;
+  readonly #timer: Timer;
+  readonly #machines: ReadonlyMap<string, { hash: string; text: string; flow: Running['flow'] }>;
+  readonly #running = new Map<string, Running>();
+  /** Names of ended executions whose end is being completed. */
+  readonly #completing = new Set<string>();
+  readonly #watchers = new Map<string, Set<(ended: ExecutionItem) => void>>();
+  readonly #activity = new Activity();
+  readonly #places: Places;
+  readonly #closing = new AbortController();
+  readonly #background = new Set<Promise<void>>();
+  #stored: Promise<void> | undefined;
+
+  constructor(options: EngineOptions) {
+    this.#options = options;
+    this.#table = options.table;
+    this.#clock = options.clock;
+    this.#log = options.log;
+    this.#timer = options.timer ?? systemTimer;
+    // Tasks wait for disks and networks more than they compute; 8 keep a small machine busy.
+    this.#places = new Places(options.concurrency ?? 8);
+    this.#machines = new Map(
+      Object.entries(options.machines).map(([name, definition]) => {
+        const text = JSON.stringify(definition);
+        const hash = createHash('sha256').update(text).digest('hex');
+        return [name, { hash, text, flow: readDefinition(name, definition) }];
+      }),
+    );
+  }
+
+  async start(machine: string, name: string, input: Json): Promise<void> {
+    await this.#begin(machine, name, input, null);
+  }
+
+  async stop(machine: string, name: string, cause: string): Promise<void> {
+    await this.#halt(name, 'ABORTED', { Error: 'Stopped', Cause: cause }, { machine });
+  }
+
+  async status(machine: string, name: string): Promise<ExecutionStatus | undefined> {
+    const found = (await this.#table.get(keys.execution(name))) as ExecutionItem | undefined;
+    return found?.machine === machine ? found.status : undefined;
+  }
+
+  async resume(): Promise<void> {
+    await this.#storeDefinitions();
+    const listed = await listAll(this.#table, ranges.runningExecutions());
+    const found = (await this.#table.many(listed)).filter((item) => item !== undefined) as ExecutionItem[];
+    const flows = await this.#storedFlows(new Set(found.map(({ definition }) => definition)));
+    for (const item of found.filter(({ status }) => status === 'RUNNING')) {
+      const name = nameOf(item);
+      const flow = flows.get(item.definition);
+      if (this.#running.has(name)) continue;
+      if (flow === undefined) {
+        await this.#haltDurably(name, 'FAILED', {
+          Error: 'States.Runtime',
+          Cause: 'Its definition cannot be run any more.',
+        });
+      } else {
+        this.#run(item, flow, item.visit);
+      }
+    }
+    for (const item of found.filter(({ status }) => status !== 'RUNNING')) this.#complete(item);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new Halt('closing'));
+    for (const { controller } of this.#running.values()) controller.abort(this.#closing.signal.reason);
+    while (this.#background.size > 0) await Promise.all(this.#background);
+  }
+
+  idle(): Promise<void> {
+    return this.#activity.idle();
+  }
+
+  /** Stores and runs a new execution; a name that is known gives the execution of that name instead. */
+  async #begin(machine: string, name: string, input: Json, parent: string | null): Promise<ExecutionItem | undefined> {
+    const known = this.#machines.get(machine);
+    if (known === undefined) {
+      throw new StateError('StepFunctions.StateMachineDoesNotExistException', `There is no state machine ${machine}.`);
+    }
+    if (!NAME.test(name)) {
+      throw new StateError('StepFunctions.InvalidNameException', `An execution cannot be named ${name}.`);
+    }
+    const text = JSON.stringify(input);
+    if (Buffer.byteLength(text) > MAX_EXECUTION_INPUT) {
+      throw new StateError('StepFunctions.InvalidExecutionInputException', `The input of ${name} is too large.`);
+    }
+    await this.#storeDefinitions();
+    const item: ExecutionItem = {
+      ...keys.execution(name),
+      ...places.runningExecution(name),
+      machine,
+      definition: known.hash,
+      input: text,
+      status: 'RUNNING',
+      ...stored(startOf(known.flow, input)),
+      visit: 0,
+      mapped: isMap(known.flow, known.flow.StartAt),
+      parent,
+      started_at: this.#clock(),
+      ended_at: null,
+      output: null,
+      error: null,
+    };
+    try {
+      await this.#table.write([{ put: item, if: 'absent' }]);
+    } catch (error) {
+      if (error instanceof Refused) return error.found as ExecutionItem;
+      throw error;
+    }
+    this.#run(item, known.flow);
+    return undefined;
+  }
+
+  #run(item: ExecutionItem, flow: Running['flow'], resumedIn?: number): void {
+    if (this.#closing.signal.aborted) return;
+    const { machine, parent, started_at: startedAt, visit, mapped } = item;
+    const name = nameOf(item);
+    const controller = new AbortController();
+    const settled = Promise.resolve();
+    const running = { name, machine, flow, parent, startedAt, controller, resumedIn, visit, mapped, settled };
+    this.#running.set(name, running);
+    running.settled = this.#inBackground(() => this.#drive(running, positionOf(item)));
+  }
+
+  /** From the position to the end, unless somebody else ends it. */
+  async #drive(running: Running, position: Position): Promise<void> {
+    const { name, flow, startedAt, controller } = running;
+    const limit = flow.TimeoutSeconds;
+    const cause = `The execution ran longer than ${limit} s.`;
+    const callOff =
+      limit === undefined
+        ? () => {}
+        : alarm(startedAt + limit * 1000, this.#clock, this.#timer, () => {
+            void this.#inBackground(() =>
+              this.#haltDurably(name, 'TIMED_OUT', { Error: 'States.Timeout', Cause: cause }),
+            );
+          });
+    try {
+      let outcome: Outcome;
+      try {
+        outcome = { status: 'SUCCEEDED', output: await walk(flow, position, this.#homeOf(running)) };
+      } catch (error) {
+        if (controller.signal.aborted || error instanceof Halt) return;
+        if (!(error instanceof StateError)) {
+          this.#log.error('the engine failed', { execution: name, reason: messageOf(error), stack: stackOf(error) });
+        }
+        outcome = { status: 'FAILED', error: outputOf(error) };
+      }
+      await this.#end(running, outcome);
+    } finally {
+      callOff();
+      this.#running.delete(name);
+    }
+  }
+
+  #homeOf(running: Running): BranchHome {
+    const { name, controller } = running;
+    const { signal } = controller;
+    return {
+      name,
+      signal,
+      now: this.#clock,
+      random: this.#options.random ?? Math.random,
+      keep: async (position) => {
+        running.visit += 1;
+        running.mapped ||= isMap(running.flow, position.state);
+        const { visit, mapped } = running;
+        await this.#change(name, { ...stored(position), visit, mapped }, [], signal);
+      },
+      sleepUntil: (instant) => this.#sleepUntil(instant, signal),
+      perform: (task, args) => this.#perform(running, task, args, signal),
+      each: (state, flow, inputs, concurrency) => this.#each(running, state, flow, inputs, concurrency),
+    };
+  }
+
+  /** A Map: its items from where they are, `concurrency` at a time; one that fails stops the others. */
+  async #each(
+    running: Running,
+    state: string,
+    flow: Flow,
+    inputs: readonly Json[],
+    concurrency: number,
+  ): Promise<Json[]> {
+    const { name, visit } = running;
+    const found = running.resumedIn === visit ? await this.#keptItems(name, state, visit) : new Map<number, KeptItem>();
+    const siblings = new AbortController();
+    const signal = AbortSignal.any([running.controller.signal, siblings.signal]);
+    const outputs = inputs.map((_, index) => found.get(index)?.output);
+    let failure: { readonly error: unknown } | undefined;
+
+    const runItem = async (index: number, input: Json): Promise<void> => {
+      const put = (fields: Item | Readonly<Record<string, string | number | null>>): Promise<unknown> =>
+        this.#durably(signal, () =>
+          this.#table.write([{ put: { ...keys.executionItem(name, state, index), visit, ...fields } }]),
+        );
+      const output = await walk(flow, found.get(index)?.position ?? startOf(flow, input), {
+        ...this.#homeOf(running),
+        signal,
+        keep: async (position) => void (await put(stored(position))),
+        sleepUntil: (instant) => this.#sleepUntil(instant, signal),
+        perform: (task, args) => this.#perform(running, task, args, signal),
+        each: () => Promise.reject(new StateError('States.Runtime', 'A Map cannot be in a Map.')),
+      });
+      await put({ output: JSON.stringify(output) });
+      outputs[index] = output;
+    };
+
+    const waiting = inputs.entries().filter(([index]) => outputs[index] === undefined);
+    const lanes = Math.min(concurrency || inputs.length, inputs.length);
+    let open = lanes;
+    const lane = async (): Promise<void> => {
+      for (const [index, input] of waiting) {
+        if (signal.aborted) break;
+        try {
+          await runItem(index, input);
+        } catch (error) {
+          failure ??= { error };
+          siblings.abort(new Halt('sibling'));
+        }
+      }
+      // The Map is active through its lanes; the last one hands that back.
+      open -= 1;
+      if (open > 0) this.#activity.leave();
+    };
+    for (let more = 1; more < lanes; more += 1) this.#activity.enter();
+    await Promise.all(Array.from({ length: lanes }, lane));
+    running.controller.signal.throwIfAborted();
+    if (failure !== undefined) throw failure.error;
+    return outputs as Json[];
+  }
+
+  async #keptItems(name: string, state: string, visit: number): Promise<Map<number, KeptItem>> {
+    const kept = (await listAll(this.#table, ranges.itemsOf(name, state))) as (ExecutionItem & { output?: string })[];
+    return new Map(
+      kept
+        .filter((item) => item.visit === visit)
+        .map((item) => [
+          idsIn.executionItem(item),
+          typeof item.output === 'string'
+            ? { output: JSON.parse(item.output) as Json }
+            : { position: positionOf(item) },
+        ]),
+    );
+  }
+
+  async #perform(running: Running, task: Task, args: Json, signal: AbortSignal): Promise<Json> {
+    const { TimeoutSeconds: limit } = task;
+    if (task.Resource === 'arn:aws:states:::lambda:invoke') {
+      const { Payload } = args as { Payload: Json };
+      const call = this.#options.tasks(referenced(task.Arguments.FunctionName));
+      return this.#places.run(signal, () => this.#within(limit, signal, (until) => this.#call(call, Payload, until)));
+    }
+    if (task.Resource === 'arn:aws:states:::states:startExecution.sync:2') {
+      const { Name, Input } = args as { Name: string; Input: Json };
+      const machine = referenced(task.Arguments.StateMachineArn);
+      return this.#within(limit, signal, (until) => this.#child(running, machine, Name, Input, until));
+    }
+    // Athena: there is none here. What reads the rows reads them where they lie.
+    return { QueryExecution: { Status: { State: 'SUCCEEDED' } } };
+  }
+
+  /** Runs `work` under the time limit: past it, its signal is aborted and the end is States.Timeout. */
+  async #within<T>(
+    seconds: number | undefined,
+    signal: AbortSignal,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    if (seconds === undefined) return work(signal);
+    const late = new AbortController();
+    const tooLate = new StateError('States.Timeout', `It ran longer than ${seconds} s.`);
+    const callOff = alarm(this.#clock() + seconds * 1000, this.#clock, this.#timer, () => late.abort(tooLate));
+    try {
+      return await work(AbortSignal.any([signal, late.signal]));
+    } finally {
+      callOff();
+    }
+  }
+
+  /**
+   * Runs a step. When the signal is aborted it has 30 s to end by itself, so that no old attempt runs beside the next;
+   * what it brings by then counts only when the process is closing.
+   */
+  async #call(call: Step, input: Json, signal: AbortSignal): Promise<Json> {
+    signal.throwIfAborted();
+    const over = Promise.withResolvers<never>();
+    let callOff: (() => void) | undefined;
+    const patience = (): void => {
+      const instant = this.#clock() + AFTER_THE_LIMIT * 1000;
+      callOff = alarm(instant, this.#clock, this.#timer, () => over.reject(signal.reason));
+    };
+    signal.addEventListener('abort', patience);
+    try {
+      const payload = await Promise.race([(async () => call(input, signal))(), over.promise]);
+      if (signal.aborted && !isClosing(signal.reason)) throw signal.reason;
+      return { StatusCode: 200, Payload: payload };
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      throw new StateError(error instanceof Error ? error.name : 'Error', lambdaCause(error));
+    } finally {
+      signal.removeEventListener('abort', patience);
+      callOff?.();
+    }
+  }
+
+  /** Runs an execution as a child, or joins the one of this name, and waits for its end. */
+  async #child(running: Running, machine: string, name: string, input: Json, signal: AbortSignal): Promise<Json> {
+    let ended: ExecutionItem | undefined;
+    let wake = (item: ExecutionItem): void => void (ended = item);
+    const watch = (item: ExecutionItem): void => wake(item);
+    const watchers = this.#watchers.get(name) ?? new Set();
+    this.#watchers.set(name, watchers.add(watch));
+    try {
+      const found = await this.#durably(signal, () => this.#begin(machine, name, input, running.name));
+      if (found !== undefined && found.status !== 'RUNNING') ended = found;
+      ended ??= await this.#activity.suspend<ExecutionItem>(signal, (resolve) => {
+        wake = resolve;
+        return () => {};
+      });
+    } catch (error) {
+      if (signal.aborted && !isClosing(signal.reason)) {
+        const cause = { Error: 'Stopped', Cause: 'The execution that started it does not wait for it any more.' };
+        await this.#haltDurably(name, 'ABORTED', cause, { parent: running.name });
+      }
+      throw error;
+    } finally {
+      watchers.delete(watch);
+      if (watchers.size === 0) this.#watchers.delete(name);
+    }
+    const described = { Name: name, Status: ended.status, Input: JSON.parse(ended.input) as Json };
+    if (ended.status === 'SUCCEEDED') return { ...described, Output: JSON.parse(ended.output ?? 'null') as Json };
+    const error = JSON.parse(ended.error ?? '{}') as { [name: string]: Json };
+    throw new StateError('States.TaskFailed', JSON.stringify({ ...described, ...error }).slice(0, MAX_CAUSE));
+  }
+
+  /** The end that the machine itself came to. */
+  async #end(running: Running, outcome: Outcome): Promise<void> {
+    const succeeded = outcome.status === 'SUCCEEDED';
+    const result = succeeded ? { output: JSON.stringify(outcome.output) } : { error: JSON.stringify(outcome.error) };
+    // Nothing is left to do: one write. Otherwise it stays among those that `resume` finds.
+    const complete = succeeded && !running.mapped;
+    const ended_at = this.#clock();
+    const item = await this.#change(
+      running.name,
+      { status: outcome.status, ...result, ended_at, ...(complete ? { ttl: expiry(ended_at) } : {}) },
+      [...POSITION, ...(complete ? INDEX : [])],
+      this.#closing.signal,
+    );
+    if (complete) this.#tell(item);
+    else this.#complete(item);
+  }
+
+  /** Ends a running execution from outside; fine when it has ended. */
+  async #halt(...[name, status, error, only = {}]: Ending): Promise<void> {
+    try {
+      const [item] = await this.#table.write([
+        {
+          change: keys.execution(name),
+          set: { status, error: JSON.stringify(error), ended_at: this.#clock() },
+          unset: POSITION,
+          if: { is: { status: 'RUNNING', ...only } },
+        },
+      ]);
+      this.#running.get(name)?.controller.abort(new Halt('ended'));
+      this.#complete(item as ExecutionItem);
+    } catch (refused) {
+      if (!(refused instanceof Refused)) throw refused;
+    }
+  }
+
+  #haltDurably(...end: Ending): Promise<void> {
+    return this.#durably(this.#closing.signal, () => this.#halt(...end));
+  }
+
+  /** What follows the end of an execution, in the background: again and again, in the next process too. */
+  #complete(item: ExecutionItem): void {
+    const name = nameOf(item);
+    if (this.#completing.has(name) || this.#closing.signal.aborted) return;
+    this.#completing.add(name);
+    void this.#inBackground(async () => {
+      const { signal } = this.#closing;
+      try {
+        await this.#running.get(name)?.settled;
+        await this.#stopChildren(name);
+        if (item.mapped) await this.#durably(signal, () => this.#removeItems(name));
+        const taken = item.status === 'SUCCEEDED' || (await this.#tellEnded(item));
+        this.#tell(item);
+        if (!taken) await this.#tellEndedLater(item);
+        const ttl = expiry(item.ended_at ?? this.#clock());
+        await this.#durably(signal, () =>
+          this.#table.write([{ change: keys.execution(name), set: { ttl }, unset: INDEX }]),
+        );
+      } finally {
+        this.#completing.delete(name);
+      }
+    });
+  }
+
+  async #stopChildren(name: string): Promise<void> {
+    for (const child of [...this.#running.values()].filter(({ parent }) => parent === name)) {
+      const cause = { Error: 'Stopped', Cause: 'The execution that started it has ended.' };
+      await this.#haltDurably(child.name, 'ABORTED', cause);
+    }
+  }
+
+  async #removeItems(name: string): Promise<void> {
+    const items = await listAll(this.#table, ranges.itemsOf(name));
+    await this.#table.write(
+      items.map((remove) => ({ remove })),
+      { apart: true },
+    );
+  }
+
+  /** Whether `onEnded` took it. */
+  async #tellEnded(item: ExecutionItem): Promise<boolean> {
+    const { onEnded } = this.#options;
+    const { machine, status } = item;
+    const name = nameOf(item);
+    const error = JSON.parse(item.error ?? 'null') as Json;
+    this.#log.warning('execution did not succeed', { machine, execution: name, status, error });
+    const ended = { machine, name, status, input: JSON.parse(item.input) as Json, error } satisfies Record<
+      keyof EndedInput,
+      Json
+    >;
+    try {
+      await onEnded?.(ended, this.#closing.signal);
+      return true;
+    } catch (failure) {
+      this.#log.error('the end of an execution could not be told', { execution: name, reason: messageOf(failure) });
+      return false;
+    }
+  }
+
+  async #tellEndedLater(item: ExecutionItem): Promise<void> {
+    let pause = TELLING_PAUSE.first;
+    for (let telling = 2; telling <= TELLINGS; telling += 1) {
+      await this.#sleepUntil(this.#clock() + pause, this.#closing.signal);
+      if (await this.#tellEnded(item)) return;
+      pause = Math.min(pause * 2, TELLING_PAUSE.longest);
+    }
+  }
+
+  #tell(item: ExecutionItem): void {
+    for (const watch of this.#watchers.get(nameOf(item)) ?? []) watch(item);
+  }
+
+  /** Changes a running execution; throws `Halt` when it has ended meanwhile. */
+  async #change(
+    name: string,
+    set: Readonly<Record<string, string | number | boolean | null>>,
+    unset: readonly string[],
+    signal: AbortSignal,
+  ): Promise<ExecutionItem> {
+    try {
+      const [item] = await this.#durably(signal, () =>
+        this.#table.write([{ change: keys.execution(name), set, unset, if: { is: { status: 'RUNNING' } } }]),
+      );
+      return item as ExecutionItem;
+    } catch (error) {
+      if (error instanceof Refused) throw new Halt('ended');
+      throw error;
+    }
+  }
+
+  /** Writes, and when that fails for want of a disk or a turn, writes again until it is done. */
+  async #durably<T>(signal: AbortSignal, write: () => Promise<T>): Promise<T> {
+    for (let pause = WRITING_PAUSE.first; ; pause = Math.min(pause * 2, WRITING_PAUSE.longest)) {
+      try {
+        return await write();
+      } catch (error) {
+        if (error instanceof Refused || error instanceof StateError) throw error;
+        if (error instanceof TooLarge) throw new StateError('States.DataLimitExceeded', error.message);
+        this.#log.error('the table could not be written', { reason: messageOf(error) });
+        await this.#sleepUntil(this.#clock() + pause, signal);
+      }
+    }
+  }
+
+  async #sleepUntil(instant: number, signal: AbortSignal): Promise<void> {
+    if (this.#clock() >= instant) return;
+    await this.#activity.suspend<void>(signal, (resolve) => alarm(instant, this.#clock, this.#timer, resolve));
+  }
+
+  async #inBackground(work: () => Promise<void>): Promise<void> {
+    this.#activity.enter();
+    const done = (async () => {
+      try {
+        await work();
+      } catch (error) {
+        if (!isClosing(error)) {
+          this.#log.error('the engine failed', { reason: messageOf(error), stack: stackOf(error) });
+        }
+      }
+    })();
+    this.#background.add(done);
+    await done;
+    this.#background.delete(done);
+    this.#activity.leave();
+  }
+
+  /** Keeps the definitions of this process by hash, once. */
+  #storeDefinitions(): Promise<void> {
+    this.#stored ??= (async () => {
+      for (const { hash, text } of this.#machines.values()) {
+        await this.#table.write([{ put: { ...keys.definition(hash), definition: text } }]);
+      }
+    })();
+    this.#stored.catch(() => {
+      this.#stored = undefined;
+    });
+    return this.#stored;
+  }
+
+  /** The definitions with these hashes; those that nobody uses any more are removed. */
+  async #storedFlows(used: ReadonlySet<string>): Promise<Map<string, Running['flow']>> {
+    const flows = new Map([...this.#machines.values()].map(({ hash, flow }) => [hash, flow]));
+    for (const item of await listAll(this.#table, ranges.definitions())) {
+      const hash = item.sk;
+      if (flows.has(hash)) continue;
+      if (!used.has(hash)) {
+        await this.#table.write([{ remove: item }]);
+        continue;
+      }
+      try {
+        flows.set(hash, readDefinition('of an earlier version', JSON.parse(String(item['definition']))));
+      } catch (error) {
+        this.#log.error('a definition of an earlier version is refused', { reason: messageOf(error) });
+      }
+    }
+    return flows;
+  }
+}
+
+/** An item of a Map as kept: where it is, or what it gave. */
+interface KeptItem {
+  readonly position?: Position;
+  readonly output?: Json;
+}
+
+const POSITION = ['state', 'data', 'attempt', 'wake_at'];
+const INDEX = ['second_pk', 'second_sk'];
+
+const nameOf = (item: Item): string => idsIn.execution(item);
+
+const expiry = (endedAt: number): number => Math.ceil(endedAt / 1000) + KEPT;
+
+const isMap = (flow: Flow, state: string): boolean => flow.States[state]?.Type === 'Map';
+
+const stored = ({ state, data, retries, wakeAt }: Position) => ({
+  state,
+  data: JSON.stringify(data),
+  attempt: JSON.stringify(retries),
+  wake_at: wakeAt,
+});
+
+const positionOf = ({ state, data, attempt, wake_at }: ExecutionItem): Position => ({
+  state,
+  data: JSON.parse(data) as Json,
+  retries: JSON.parse(attempt) as number[],
+  wakeAt: wake_at,
+});
+
+/** `${begin-run}` -> `begin-run`. */
+const referenced = (reference: string): string => reference.slice(2, -1);
+
+const stackOf = (error: unknown): string | undefined => (error instanceof Error ? error.stack : undefined);
+
+const outputOf = (error: unknown): ErrorOutput =>
+  error instanceof StateError
+    ? { Error: error.output.Error, Cause: error.output.Cause.slice(0, MAX_CAUSE) }
+    : { Error: 'States.Runtime', Cause: messageOf(error) };
+
+/** What Step Functions gets as the cause when a function throws. */
+function lambdaCause(error: unknown): string {
+  const trace = (stackOf(error) ?? '').split('\n');
+  const errorType = error instanceof Error ? error.name : typeof error;
+  return JSON.stringify({ errorType, errorMessage: messageOf(error), trace }).slice(0, MAX_CAUSE);
+}
