@@ -1,0 +1,35 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+
+/** How much of the machine a DuckDB may take. */
+export interface DatabaseLimits {
+  /** What DuckDB holds at most, as it writes sizes. Default 400MB: with what Node holds, well under 700 MB. */
+  readonly memoryLimit?: string;
+  /** Default: one for each core. */
+  readonly threads?: number;
+  /** Where it spills to. Default: a folder of this process below the system's temporary one. */
+  readonly tempDirectory?: string;
+}
+
+/** A DuckDB in memory that spills to disk, and never loads anything from the network. */
+export function openDatabase(limits: DatabaseLimits): Promise<DuckDBInstance> {
+  return DuckDBInstance.create(':memory:', {
+    memory_limit: limits.memoryLimit ?? '400MB',
+    ...(limits.threads === undefined ? {} : { threads: String(limits.threads) }),
+    temp_directory: limits.tempDirectory ?? join(tmpdir(), `duckdb-${process.pid}`),
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+  });
+}
+
+/** A text as an SQL literal. */
+export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+/** Parquet files as an SQL list of literals; what would be a pattern in a path is taken as it is written. */
+export const pathList = (paths: readonly string[]): string =>
+  `[${paths.map((path) => literal(path.replace(/[*?[]/g, '[$&]'))).join(', ')}]`;
+
+/** Rows of Parquet files, in the order of the list; a column that a file lacks is null. */
+export const parquet = (paths: readonly string[]): string =>
+  `read_parquet(${pathList(paths)}, union_by_name = true, hive_partitioning = false)`;

@@ -1,0 +1,99 @@
+/**
+ * In which order, and how, files are read so that rows come out by arrival, timestamp and uuid without a big sort.
+ *
+ * Each file is sorted. Where only one has rows of a time, it is read as it lies; where several have, the time is cut
+ * into stretches that are small enough to sort in memory.
+ */
+
+/** A row group of a file: the arrivals that it holds (microseconds, inclusive), and its size. */
+export interface RowGroup {
+  readonly path: string;
+  readonly min: bigint;
+  readonly max: bigint;
+  readonly rows: number;
+  /** Uncompressed. */
+  readonly bytes: number;
+}
+
+/** Rows with arrival in [from, to), microseconds. `sorted`: they must be; else the files lie in order, one after another. */
+export interface Stretch {
+  readonly from: bigint;
+  readonly to: bigint;
+  readonly paths: readonly string[];
+  readonly sorted: boolean;
+}
+
+/** What is sorted at once: 200,000 rows of 400 bytes are 80 MB, four times that while they are sorted. */
+const SORTED_ROWS = 200_000;
+const SORTED_BYTES = 64 * 1024 * 1024;
+
+/** Stretches in order and without overlap that hold every row of [from, to). */
+export function stretches(groups: readonly RowGroup[], from: bigint, to: bigint): Stretch[] {
+  const touching = groups.filter(({ min, max }) => min < to && max >= from).toSorted((a, b) => compare(a.min, b.min));
+  // Between two edges the same row groups are open: an edge is where one begins, or right after one has ended.
+  const edges = new Set(touching.flatMap(({ min, max }) => [min < from ? from : min, max + 1n]).filter((x) => x < to));
+  const found: Stretch[] = [];
+  let current: Growing | undefined;
+  let open: RowGroup[] = [];
+  let next = 0;
+  for (const edge of [...edges].toSorted(compare)) {
+    open = open.filter(({ max }) => max >= edge);
+    for (let group = touching[next]; group !== undefined && group.min <= edge; group = touching[next]) {
+      open.push(group);
+      next += 1;
+    }
+    if (open.length === 0) continue;
+    const grown: Growing | undefined = current && grow(current, open);
+    if (current !== undefined && grown === undefined) found.push(stretch(current, edge));
+    current = grown ?? begin(edge, open);
+  }
+  if (current !== undefined) found.push(stretch(current, to));
+  return found;
+}
+
+interface Growing {
+  readonly from: bigint;
+  readonly groups: ReadonlySet<RowGroup>;
+  /** The files one after another; undefined: they overlap, and must be sorted. */
+  readonly paths: readonly string[] | undefined;
+}
+
+const begin = (from: bigint, open: readonly RowGroup[]): Growing => {
+  const only = onlyPath(open);
+  return { from, groups: new Set(open), paths: only === undefined ? undefined : [only] };
+};
+
+/** Undefined: it would have to be sorted, and is too big for that. */
+function grow({ from, groups, paths }: Growing, open: readonly RowGroup[]): Growing | undefined {
+  const all = new Set([...groups, ...open]);
+  const only = onlyPath(open);
+  if (paths !== undefined && only !== undefined) {
+    if (only === paths.at(-1)) return { from, groups: all, paths };
+    if (!paths.includes(only)) return { from, groups: all, paths: [...paths, only] };
+  }
+  return isSmall(all) ? { from, groups: all, paths: undefined } : undefined;
+}
+
+const stretch = ({ from, groups, paths }: Growing, to: bigint): Stretch => ({
+  from,
+  to,
+  paths: paths ?? [...new Set([...groups].map(({ path }) => path))],
+  sorted: paths === undefined,
+});
+
+function onlyPath(open: readonly RowGroup[]): string | undefined {
+  const path = open[0]?.path;
+  return open.every((group) => group.path === path) ? path : undefined;
+}
+
+function isSmall(groups: ReadonlySet<RowGroup>): boolean {
+  let rows = 0;
+  let bytes = 0;
+  for (const group of groups) {
+    rows += group.rows;
+    bytes += group.bytes;
+  }
+  return rows <= SORTED_ROWS && bytes <= SORTED_BYTES;
+}
+
+const compare = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0);
