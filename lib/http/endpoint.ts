@@ -125,7 +125,7 @@ function logged(row: Route, context: Context): Stage {
   return {
     before: (request) => {
       const event = request.event as APIGatewayProxyEvent;
-      const log = context.log.with({ request: event.requestContext.requestId, operation: row.handler });
+      const log = context.log.with({ request_id: event.requestContext.requestId, operation: row.handler });
       request.internal.exchange = { event, context: { ...context, log }, startedAt: context.clock() };
     },
     after: close,
