@@ -15,7 +15,7 @@ import type { Route } from './route.ts';
 const CURRENT = '@current';
 
 /** What a path names, and the answer when it is not there, or is no business of the caller's. */
-export type Place = { readonly missing: Failure } & (
+export type Place = { readonly missing: () => Failure } & (
   | { readonly project: number }
   | { readonly organization: string; readonly project?: undefined }
 );
@@ -62,12 +62,12 @@ export function placeOf(template: string, params: Readonly<Record<string, string
   const { project_id: project, organization_id: organization } = params;
   if (project !== undefined) {
     if (!/^\d{1,15}$/.test(project)) throw noProject();
-    return { project: Number(project), missing: noProject() };
+    return { project: Number(project), missing: noProject };
   }
   if (organization === undefined) return undefined;
   const id = uuidOf(organization);
   if (id === undefined) throw isItself(template) ? new Failure('not_found') : noOrganization();
-  return { organization: id, missing: new Failure(isItself(template) ? 'not_found' : 'permission_denied') };
+  return { organization: id, missing: () => new Failure(isItself(template) ? 'not_found' : 'permission_denied') };
 }
 
 /** Is the operation about the organization itself? */
@@ -135,7 +135,7 @@ export function tenancy(table: Table) {
       return { caller, tenant: undefined };
     }
     const membership = memberships.find(({ organization_id }) => organization_id === organization?.id);
-    if (organization === undefined || (membership === undefined && place.project === undefined)) throw place.missing;
+    if (organization === undefined || (membership === undefined && place.project === undefined)) throw place.missing();
     checkTeams(caller, project?.id);
     checkOrganizations(caller, organization.id);
     if (membership === undefined) fail('permission_denied', "You don't have access to the project.");
