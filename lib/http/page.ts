@@ -12,8 +12,8 @@ import type { PagingRule } from './route.ts';
 const LIMIT = 100;
 const MAX_LIMIT = 1000;
 
-/** A page stops when its results pass this many bytes: a function's answer may have 6 MB. */
-const MAX_PAGE_BYTES = 5_000_000;
+/** Bytes that the results of a page may have: 5 MB (a function's answer may have 6) less two links of at most 10 kB. */
+const MAX_RESULT_BYTES = 5_000_000 - 20_000;
 
 /** What a request asks of a list. Bad values of limit and offset fall back, they are never an error. */
 export function pagingOf(event: APIGatewayProxyEvent, rule: PagingRule | undefined): Paging {
@@ -120,7 +120,7 @@ function fitting<T, R>(items: readonly T[], render: (item: T) => R): R[] {
   for (const item of items) {
     const result = render(item);
     bytes += Buffer.byteLength(JSON.stringify(result)) + 1;
-    if (bytes > MAX_PAGE_BYTES && results.length > 0) break;
+    if (bytes > MAX_RESULT_BYTES && results.length > 0) break;
     results.push(result);
   }
   return results;

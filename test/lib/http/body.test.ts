@@ -1,0 +1,75 @@
+import * as z from 'zod';
+import type { Failure } from '../../../lib/errors.ts';
+import { bodyOf } from '../../../lib/http/body.ts';
+import { text } from '../../../lib/http/fields.ts';
+import { proxyEvent } from '../../support/event.ts';
+
+const schema = z.object({ name: text(), tags: z.array(text()).nullable().optional(), on: text().optional() });
+const read = (body: unknown, contentType?: string): unknown => {
+  const headers = contentType === undefined ? {} : { 'content-type': contentType };
+  try {
+    return bodyOf(proxyEvent({ method: 'POST', paths: ['/'] }, { body, headers }), schema);
+  } catch (error) {
+    const { status, body: answer } = error as Failure;
+    return `${status} ${answer.code}: ${answer.detail}`;
+  }
+};
+
+test('JSON is read with and without a content type', () => {
+  for (const type of [undefined, '', 'application/json', 'Application/JSON; charset=utf-8']) {
+    expect(read('{"name":"é 😀"}', type)).toEqual({ name: 'é 😀' });
+  }
+});
+
+test('an empty body is an empty object, whatever its type', () => {
+  for (const type of [undefined, 'application/json', 'text/plain']) expect(read('', type)).toEqual({});
+  expect(read(undefined)).toEqual({});
+});
+
+test.each(['text/plain', 'multipart/form-data; boundary=x', 'application/xml', 'json'])('%s is 415', (type) => {
+  expect(read('{}', type)).toBe(`415 unsupported_media_type: Unsupported media type "${type}" in request.`);
+});
+
+test('malformed JSON is 400', () => {
+  expect(read('{a}')).toBe(
+    '400 parse_error: JSON parse error - Expecting property name enclosed in double quotes: line 1 column 2 (char 1)',
+  );
+});
+
+test('bytes that are not UTF-8 are 400, in JSON and in a form', () => {
+  for (const type of ['application/json', 'application/x-www-form-urlencoded']) {
+    expect(read(Buffer.from([0x22, 0xff, 0x22]), type)).toBe('400 parse_error: The request body is not valid UTF-8.');
+  }
+});
+
+test('base64 is decoded', () => {
+  expect(read(Buffer.from('{"name":"ü"}'))).toEqual({ name: 'ü' });
+});
+
+const filled = (bytes: number): string => `"${'x'.repeat(bytes - 2)}"`;
+
+test('1 MiB is read, a byte more is 413, counted in bytes', () => {
+  expect(read(filled(1024 * 1024))).toHaveLength(1024 * 1024 - 2);
+  expect(read(filled(1024 * 1024 + 1))).toMatch(/^413 request_too_large/);
+  expect(read(`"${'é'.repeat(1024 * 512)}"`)).toMatch(/^413/);
+  expect(read(Buffer.alloc(1024 * 1024 + 1))).toMatch(/^413/);
+});
+
+const form = (body: string): unknown => read(body, 'application/x-www-form-urlencoded');
+
+describe('a form', () => {
+  test('has the last of repeated values, and all of a list', () => {
+    expect(form('name=a&name=b&tags=x')).toEqual({ name: 'b', tags: ['x'] });
+    expect(form('tags=x&tags=y+z&on=%C3%A9')).toEqual({ tags: ['x', 'y z'], on: 'é' });
+  });
+
+  test('may name anything', () => {
+    const value = form('__proto__=x&constructor=y&toString=z') as object;
+    expect(Object.entries(value)).toEqual([
+      ['__proto__', 'x'],
+      ['constructor', 'y'],
+      ['toString', 'z'],
+    ]);
+    expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+  });
+});
