@@ -101,22 +101,6 @@ export function dynamodbTable(options: DynamodbOptions): Table {
     }
   };
 
-  /** Sends, and sorts the errors that are the same for all requests. */
-  const sent = async <T>(request: Promise<T>): Promise<T> => {
-    try {
-      return await request;
-    } catch (error) {
-      if (!(error instanceof Error) || error instanceof ConditionalCheckFailedException) throw error;
-      const raised = error as SdkError;
-      if (isThrottlingError(raised) || error.name === 'TransactionConflictException') throw new Again(error);
-      if (isTransientError(raised)) throw new Again(error, true);
-      if (error.name === 'ValidationException' && speaksOfSize(error.message)) {
-        throw new TooLarge(error.message, { cause: error });
-      }
-      throw error;
-    }
-  };
-
   const get = (key: Key): Promise<Item | undefined> =>
     persist(async () => {
       const { Item: found } = await sent(
@@ -126,7 +110,6 @@ export function dynamodbTable(options: DynamodbOptions): Table {
     });
 
   const many = async (keys: readonly Key[]): Promise<(Item | undefined)[]> => {
-    const textOf = ({ pk, sk }: Key): string => JSON.stringify([pk, sk]);
     const wanted = new Map(keys.filter(isPossibleKey).map((key) => [textOf(key), attributes(bare(key))]));
     const found = new Map<string, Item>();
     const read = async (names: readonly string[]): Promise<void> => {
@@ -303,6 +286,23 @@ export function dynamodbTable(options: DynamodbOptions): Table {
 type Attributes = Record<string, AttributeValue>;
 type Updating = NonNullable<TransactWriteItem['Update']>;
 
+/** Sorts the errors that are the same for all requests. */
+async function sent<T>(request: Promise<T>): Promise<T> {
+  try {
+    return await request;
+  } catch (error) {
+    if (!(error instanceof Error) || error instanceof ConditionalCheckFailedException) throw error;
+    const raised = error as SdkError;
+    if (isThrottlingError(raised) || error.name === 'TransactionConflictException') throw new Again(error);
+    if (isTransientError(raised)) throw new Again(error, true);
+    if (error.name === 'ValidationException' && speaksOfSize(error.message)) {
+      throw new TooLarge(error.message, { cause: error });
+    }
+    throw error;
+  }
+}
+
+const textOf = ({ pk, sk }: Key): string => JSON.stringify([pk, sk]);
 const bare = ({ pk, sk }: Key): Key => ({ pk, sk });
 
 function attributes(fields: object): Attributes {
@@ -395,7 +395,6 @@ function compiled(op: Op, TableName: string, now: number): TransactWriteItem {
   const Key = attributes(bare(keyOf(op)));
   if ('remove' in op) return { Delete: { ...common, Key, ...use.expressions } };
   if ('check' in op) return { ConditionCheck: { ...common, ConditionExpression: condition, Key, ...use.expressions } };
-  const parts = (word: string, list: string[]): string => (list.length > 0 ? ` ${word} ${list.join(', ')}` : '');
   const UpdateExpression = [
     parts(
       'SET',
@@ -413,34 +412,48 @@ function compiled(op: Op, TableName: string, now: number): TransactWriteItem {
   return { Update: { ...common, Key, UpdateExpression, ...use.expressions } };
 }
 
+const parts = (word: string, list: readonly string[]): string => (list.length > 0 ? ` ${word} ${list.join(', ')}` : '');
+
 /** The condition as an expression for which an item that has expired is absent. Undefined: none. */
 function conditionOf(op: Op, now: number, use: Placeholders): string | undefined {
-  const expired = (): string => `${use.name('ttl')} <= ${use.value(seconds(now))}`;
-  const alive = (): string =>
-    `(attribute_not_exists(${use.name('ttl')}) OR ${use.name('ttl')} > ${use.value(seconds(now))})`;
-  // A field-wise change of an item that has expired must not build upon it: it is refused here, and written anew.
-  if (op.if === undefined) return 'change' in op ? alive() : undefined;
   const words = wordsOf(op.if, use);
-  return 'change' in op || !holds(op.if, undefined) ? `(${words}) AND ${alive()}` : `(${words}) OR ${expired()}`;
+  if (words.length === 0 && !('change' in op)) return undefined;
+  const ttl = use.name('ttl');
+  const time = use.value(seconds(now));
+  // A change of an item that has expired must not build upon it: it is refused here, and written anew.
+  const clauses =
+    'change' in op || !holds(op.if, undefined)
+      ? [...words, [`attribute_not_exists(${ttl})`, `${ttl} > ${time}`]]
+      : words.map((word) => [...word, `${ttl} <= ${time}`]);
+  const [only] = clauses;
+  if (clauses.length === 1 && only !== undefined) return only.join(' OR ');
+  // DynamoDB refuses parentheses that are not needed.
+  return clauses.map((word) => (word.length > 1 ? `(${word.join(' OR ')})` : word.join(''))).join(' AND ');
 }
 
-function wordsOf(condition: Condition, use: Placeholders): string {
-  if (condition === 'absent') return `attribute_not_exists(${use.name('pk')})`;
-  if (condition === 'present') return `attribute_exists(${use.name('pk')})`;
-  const missing = (field: string): string =>
-    `attribute_not_exists(${use.name(field)}) OR ${use.name(field)} = ${use.value(null)}`;
-  const never = (): string => `attribute_exists(${use.name('pk')}) AND attribute_not_exists(${use.name('pk')})`;
+/** Of each word one alternative must hold. */
+function wordsOf(condition: Condition | undefined, use: Placeholders): string[][] {
+  if (condition === undefined) return [];
+  if (condition === 'absent') return [[`attribute_not_exists(${use.name('pk')})`]];
+  if (condition === 'present') return [[`attribute_exists(${use.name('pk')})`]];
+  const missing = (field: string): string[] => [
+    `attribute_not_exists(${use.name(field)})`,
+    `${use.name(field)} = ${use.value(null)}`,
+  ];
   const is = Object.entries(condition.is ?? {}).map(([field, wanted]) => {
     const values = allowed(wanted).filter((value) => value !== null);
-    const oneOf = `${use.name(field)} IN (${values.map((value) => use.value(value)).join(', ')})`;
-    return [...(allowed(wanted).includes(null) ? [missing(field)] : []), ...(values.length > 0 ? [oneOf] : [])].join(
-      ' OR ',
-    );
+    // Of no value at all: never, for no key is null.
+    if (allowed(wanted).length === 0) return [`${use.name('pk')} = ${use.value(null)}`];
+    return [
+      ...(allowed(wanted).includes(null) ? missing(field) : []),
+      ...(values.length > 0 ? [`${use.name(field)} IN (${values.map((value) => use.value(value)).join(', ')})`] : []),
+    ];
   });
-  const notAbove = Object.entries(condition.notAbove ?? {}).map(
-    ([field, most]) => `${missing(field)} OR ${use.name(field)} <= ${use.value(most)}`,
-  );
-  return [...is, ...notAbove].map((word) => `(${word === '' ? never() : word})`).join(' AND ');
+  const notAbove = Object.entries(condition.notAbove ?? {}).map(([field, most]) => [
+    ...missing(field),
+    `${use.name(field)} <= ${use.value(most)}`,
+  ]);
+  return [...is, ...notAbove];
 }
 
 /** Undefined: the range holds nothing. */

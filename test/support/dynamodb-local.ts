@@ -54,14 +54,15 @@ export async function dynamodbClient(config: DynamoDBClientConfig = {}): Promise
   });
 }
 
+const schema = ({ partition, sort }: { partition: string; sort: string }) => [
+  { AttributeName: partition, KeyType: 'HASH' as const },
+  { AttributeName: sort, KeyType: 'RANGE' as const },
+];
+
 /** Makes a table after `TABLE_DEFINITION` and gives its name. */
 export async function createTable(client: DynamoDBClient): Promise<string> {
   const TableName = `test-${randomUUID()}`;
   const { key, indexes } = TABLE_DEFINITION;
-  const schema = ({ partition, sort }: { partition: string; sort: string }) => [
-    { AttributeName: partition, KeyType: 'HASH' as const },
-    { AttributeName: sort, KeyType: 'RANGE' as const },
-  ];
   const attributes = [key, ...Object.values(indexes)].flatMap(({ partition, sort }) => [partition, sort]);
   await client.send(
     new CreateTableCommand({

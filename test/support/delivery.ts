@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import type { Delivery, Destination, Receipt } from '../../lib/batch-exports/destinations/destination.ts';
+import { openOutbound } from '../../lib/batch-exports/destinations/outbound.ts';
+
+/** The hour that test deliveries are about. */
+export const SLOT = { start: Date.UTC(2023, 6, 28, 0), end: Date.UTC(2023, 6, 28, 1) };
+
+/** Lines of 128 bytes that do not compress well, in chunks of 1,024 lines: the same ones each time. */
+export async function* lines(count: number): AsyncGenerator<Buffer> {
+  for (let from = 0; from < count; from += 1024) {
+    const hash = createHash('shake256', { outputLength: 59 * Math.min(1024, count - from) });
+    const noise = hash.update(`lines from ${from}`).digest('hex');
+    yield Buffer.from(noise.replace(/.{118}/g, (text) => `{"row":"${text}"}\n`).replaceAll('{"row":"', '{"r":"'));
+  }
+}
+
+/** All of `lines` in one piece. */
+export async function linesAtOnce(count: number): Promise<Buffer> {
+  return Buffer.concat(await Array.fromAsync(lines(count)));
+}
+
+/** A delivery of so many lines to a local address, unless said otherwise. */
+export function delivery(
+  destination: Destination,
+  config: Readonly<Record<string, unknown>>,
+  count: number,
+  changes: Partial<Delivery> = {},
+): Delivery {
+  const reach = { privateAddresses: true, folderRoots: null };
+  return {
+    exportId: '01890000-0000-7000-8000-000000000001',
+    runId: '01890000-0000-5000-8000-000000000002',
+    token: '01890000-0000-7000-8000-000000000001-1',
+    model: 'events',
+    teamId: 1,
+    slot: SLOT,
+    config: destination.config.parse(config),
+    rows: () => lines(count),
+    outbound: openOutbound(reach),
+    reach,
+    signal: new AbortController().signal,
+    say: () => {},
+    ...changes,
+  };
+}
+
+/** Brings a delivery to its end: the receipt is kept before the commit, and a kept receipt is committed. */
+export async function send(destination: Destination, given: Delivery, receiptFile: string): Promise<Receipt> {
+  if (!existsSync(receiptFile)) {
+    const receipt = await destination.deliver(given);
+    writeFileSync(`${receiptFile}.new`, JSON.stringify(receipt));
+    renameSync(`${receiptFile}.new`, receiptFile);
+  }
+  const receipt = JSON.parse(readFileSync(receiptFile, 'utf8')) as Receipt;
+  await destination.commit(given, receipt);
+  return receipt;
+}

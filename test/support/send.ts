@@ -1,0 +1,12 @@
+/** A process that makes one delivery, to be killed: `node send.ts <type> <config as JSON> <lines> <receipt file>`. */
+import { destinationOf } from '../../lib/batch-exports/destinations/index.ts';
+import { delivery, send } from './delivery.ts';
+
+const [type = '', config = '', count = '', receiptFile = ''] = process.argv.slice(2);
+const destination = destinationOf(type);
+if (destination === undefined) throw new Error(`no destination '${type}'`);
+await send(
+  destination,
+  delivery(destination, JSON.parse(config) as Record<string, unknown>, Number(count)),
+  receiptFile,
+);
