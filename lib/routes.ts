@@ -1,8 +1,12 @@
+import * as batchExports from './batch-exports/routes.ts';
 import type { Route } from './http/route.ts';
+import * as http from './http/routes.ts';
 import * as organizations from './organizations/routes.ts';
 
 /** Every row of the API. */
-export const routes: readonly Route[] = Object.values(organizations);
+export const routes: readonly Route[] = [organizations, batchExports, http].flatMap((rows): Route[] =>
+  Object.values(rows),
+);
 
 const byTemplate = new Map<string, Map<string, Route>>();
 for (const row of routes) {

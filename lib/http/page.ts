@@ -7,10 +7,7 @@ import { positionOf, toCursor } from '../table/cursor.ts';
 import { BadCursor, type Item, type Range, type Table } from '../table/table.ts';
 import { headerOf } from './header.ts';
 import type { Paging } from './request.ts';
-import type { PagingRule } from './route.ts';
-
-const LIMIT = 100;
-const MAX_LIMIT = 1000;
+import { PAGING, type PagingRule } from './route.ts';
 
 /** Bytes that the results of a page may have: 5 MB (a function's answer may have 6) less two links of at most 10 kB. */
 const MAX_RESULT_BYTES = 5_000_000 - 20_000;
@@ -21,10 +18,10 @@ export function pagingOf(event: APIGatewayProxyEvent, rule: PagingRule | undefin
     (values ?? []).map((value) => [name, value] as const),
   );
   const last = (name: string): string | undefined => query.findLast(([key]) => key === name)?.[1];
-  const max = rule?.max ?? MAX_LIMIT;
+  const { limit, max } = { ...PAGING, ...rule };
   const offset = numberOf(last('offset')) ?? 0;
   return {
-    limit: Math.min(numberOf(last('limit')) || (rule?.limit ?? LIMIT), max),
+    limit: Math.min(numberOf(last('limit')) || limit, max),
     offset,
     cursor: rule?.kind === 'cursor' ? last('cursor') : cursorAt(offset, last('cursor')),
     url: addressOf(event),

@@ -11,11 +11,14 @@ export type Need = 'workflow' | 'vault' | 'lake' | 'spool' | 'outbound';
 export interface PagingRule {
   /** `offset`: limit, offset and count. `cursor`: pages linked to one another, without a count. */
   readonly kind: 'offset' | 'cursor';
-  /** Results of a page when the caller does not say: 100. */
+  /** Results of a page when the caller does not say. */
   readonly limit?: number;
-  /** A larger limit is taken as this: 1,000. */
+  /** A larger limit is taken as this. */
   readonly max?: number;
 }
+
+/** What a list does that says no more than its kind (decisions: as the public product; 1,000 is ours). */
+export const PAGING = { limit: 100, max: 1000 } as const;
 
 /**
  * One endpoint, declared once and read by the gateway, the authorizer, `endpoint`, the OpenAPI document, infra and
