@@ -12,19 +12,24 @@ import { headerOf } from './header.ts';
 import { type Once, onceOf } from './idempotency.ts';
 import { pagingOf } from './page.ts';
 import { parsed } from './parsed.ts';
-import { Answer, type Body, type Credentials, type Early, type Request } from './request.ts';
+import { Answer, type Body, type Credentials, type Early, type Request, type Tenant } from './request.ts';
 import type { Route } from './route.ts';
 import { type Admitted, placeOf, resolveCurrent, tenancy } from './tenancy.ts';
 
 type Awaitable<T> = T | Promise<T>;
 
 /** What is particular to an operation. */
-export interface Operation<R extends Route, Read> {
+export interface Operation<R extends Route, Read, Found = Read> {
   /** Reads that need nothing but the request; started beside the tenancy's own, seen only when that has passed. */
   readonly read?: (request: Early<R>, context: Context) => Promise<Read>;
-  readonly run: Run<R, Read>;
+  /**
+   * What `run` gets for what was read, once tenancy has passed and before the body is looked at: the place to answer
+   * that the object is not there.
+   */
+  readonly found?: (read: Read, tenant: Tenant) => Found;
+  readonly run: Run<R, Found>;
   /** The answer of a create again, for a repeated Idempotency-Key. Rows that are `idempotent` must have it. */
-  readonly replay?: (objectId: string, request: Request<R, Read>, context: Context) => Result<R>;
+  readonly replay?: (objectId: string, request: Request<R, Found>, context: Context) => Result<R>;
 }
 
 /** What an operation does once its request is checked. */
@@ -58,11 +63,11 @@ type Stage = middy.MiddlewareObj<unknown, unknown, Error, LambdaContext, { excha
  * The handler of a row, as a function of its context. Each request passes one chain: log and request id, caller,
  * tenancy, parse, run, check of the answer; failures are mapped on the way out.
  */
-export function endpoint<R extends Route, Read = undefined>(
+export function endpoint<R extends Route, Read = undefined, Found = Read>(
   row: R,
-  operation: Operation<R, Read> | Run<R, Read>,
+  operation: Operation<R, Read, Found> | Run<R, Found>,
 ): (context: Context) => Handler {
-  const { run, read, replay } = (typeof operation === 'function'
+  const { run, replay, ...reads } = (typeof operation === 'function'
     ? { run: operation }
     : operation) as unknown as AnyOperation;
   if (row.idempotent === true && replay === undefined) throw new Error(`${row.handler} cannot replay`);
@@ -93,7 +98,7 @@ export function endpoint<R extends Route, Read = undefined>(
       .use(logged(row, context))
       .use(failed())
       .use(called(row))
-      .use(admitted(row, read, tenancy(context.table)))
+      .use(admitted(row, reads, tenancy(context.table)))
       .use(checked(row))
       .use(answered(row));
     return (event, lambda) => chain(event, lambda as LambdaContext) as Promise<APIGatewayProxyResult>;
@@ -188,7 +193,11 @@ function called(row: Route): Stage {
  * Tenancy, with the operation's own reads and the look for an earlier request beside it. Their failures are seen only
  * by callers who passed.
  */
-function admitted(row: Route, read: AnyOperation['read'], admit: ReturnType<typeof tenancy>): Stage {
+function admitted(
+  row: Route,
+  { read, found }: Pick<AnyOperation, 'read' | 'found'>,
+  admit: ReturnType<typeof tenancy>,
+): Stage {
   return {
     before: async ({ internal: { exchange } }) => {
       const { event, context, credentials } = exchange;
@@ -210,7 +219,8 @@ function admitted(row: Route, read: AnyOperation['read'], admit: ReturnType<type
         })(),
       ]);
       exchange.admitted = valueOf(proof);
-      exchange.read = valueOf(own);
+      const result = valueOf(own);
+      exchange.read = found === undefined ? result : found(result, tenantOf(exchange.admitted, row));
       exchange.created = valueOf(earlier);
     },
   };
@@ -251,7 +261,7 @@ function checked(row: Route): Stage {
           return admitted?.caller ?? mistake(`${row.handler} is public and has no caller`);
         },
         get tenant() {
-          return admitted?.tenant ?? mistake(`${row.handler} names no tenant`);
+          return tenantOf(admitted, row);
         },
         read: exchange.read,
         ifMatch: versions === 'any' ? undefined : versions,
@@ -272,6 +282,9 @@ const NOBODY: Credentials = {
   scopedTeams: [],
   scopedOrganizations: [],
 };
+
+const tenantOf = (admitted: Admitted | undefined, { handler }: Route): Tenant =>
+  admitted?.tenant ?? mistake(`${handler} names no tenant`);
 
 function mistake(message: string): never {
   throw new Error(message);

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { fail } from '../../../lib/errors.ts';
 import { endpoint, type Operation, type Run } from '../../../lib/http/endpoint.ts';
 import { boolean, freeObject, integer, text } from '../../../lib/http/fields.ts';
-import { Answer } from '../../../lib/http/request.ts';
+import { Answer, type Tenant } from '../../../lib/http/request.ts';
 import { type Route, route } from '../../../lib/http/route.ts';
 import { createOrganization } from '../../../lib/organizations/store.ts';
 import { BadCursor, Busy, Refused, TooLarge } from '../../../lib/table/table.ts';
@@ -56,9 +56,9 @@ async function world() {
   const context = testContext();
   const user = await createUser(context, { email: 'a@example.com' });
   const { organization } = await createOrganization(context, { name: 'Acme', owner: user });
-  const call = async <R extends Route, Read = undefined>(
+  const call = async <R extends Route, Read = undefined, Found = Read>(
     row: R,
-    operation: Operation<R, Read> | Run<R, Read>,
+    operation: Operation<R, Read, Found> | Run<R, Found>,
     sent: Sent = {},
   ) => {
     const event = proxyEvent(row, {
@@ -66,7 +66,7 @@ async function world() {
       ...sent,
       params: { organization_id: organization.id, ...sent.params },
     });
-    const { statusCode, headers = {}, body } = await endpoint<R, Read>(row, operation)(context)(event);
+    const { statusCode, headers = {}, body } = await endpoint<R, Read, Found>(row, operation)(context)(event);
     return { status: statusCode, headers, text: body, body: body === '' ? undefined : JSON.parse(body) };
   };
   return { context, user, organization, call };
@@ -205,6 +205,18 @@ describe("the operation's own reads", () => {
     expect((await call(retrieveWidget, operation, { params: { id: ID } })).status).toBe(404);
     const sent = { params: { id: ID }, credentials: { userId: stranger.uuid } };
     expect((await call(retrieveWidget, operation, sent)).status).toBe(403);
+  });
+
+  test('are turned into what the operation gets before the body is looked at', async () => {
+    const { call, organization } = await world();
+    const operation = {
+      read: async () => 5,
+      found: (read: number, tenant: Tenant) => (read === 5 ? tenant.organization.id : fail('not_found')),
+      run: ({ read }: { read: string }) => ({ id: read, size: 1 }),
+    };
+    expect((await call(retrieveWidget, operation, { params: { id: ID } })).body.id).toBe(organization.id);
+    const missing = { ...operation, found: () => fail('not_found') };
+    expect((await call(createWidget, missing, { body: '{' })).status).toBe(404);
   });
 
   test('come before the body: a missing object is 404, whatever was sent', async () => {
