@@ -25,6 +25,15 @@ export async function startBucket(): Promise<Bucket> {
   const credentials = { accessKeyId: 'AKIATEST', secretAccessKey: 'secret' };
   const client = new S3({ endpoint: url, region: 'us-east-1', forcePathStyle: true, credentials });
   const listUploads = async () => (await client.listMultipartUploads({ Bucket })).Uploads ?? [];
+  const keys = async () => {
+    const { Contents = [] } = await client.listObjectsV2({ Bucket });
+    return Contents.map(({ Key = '' }) => Key);
+  };
+  const abortUploads = async () => {
+    for (const { Key, UploadId } of await listUploads()) {
+      await client.abortMultipartUpload({ Bucket, Key, UploadId });
+    }
+  };
   return {
     url,
     config: {
@@ -35,10 +44,7 @@ export async function startBucket(): Promise<Bucket> {
       aws_secret_access_key: credentials.secretAccessKey,
       endpoint_url: url,
     },
-    async keys() {
-      const { Contents = [] } = await client.listObjectsV2({ Bucket });
-      return Contents.map(({ Key = '' }) => Key);
-    },
+    keys,
     async read(Key) {
       const { Body, Metadata = {}, ContentType } = await client.getObject({ Bucket, Key });
       return {
@@ -48,14 +54,10 @@ export async function startBucket(): Promise<Bucket> {
       };
     },
     uploads: async () => (await listUploads()).map(({ Key = '' }) => Key),
-    async abortUploads() {
-      for (const { Key, UploadId } of await listUploads()) {
-        await client.abortMultipartUpload({ Bucket, Key, UploadId });
-      }
-    },
+    abortUploads,
     async empty() {
-      await this.abortUploads();
-      for (const Key of await this.keys()) await client.deleteObject({ Bucket, Key });
+      await abortUploads();
+      for (const Key of await keys()) await client.deleteObject({ Bucket, Key });
     },
     async close() {
       client.destroy();

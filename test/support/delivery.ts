@@ -1,32 +1,34 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import type { Delivery, Destination, Receipt } from '../../lib/batch-exports/destinations/destination.ts';
+import type { Config, Delivery, Destination, Receipt } from '../../lib/batch-exports/destinations/destination.ts';
 import { openOutbound } from '../../lib/batch-exports/destinations/outbound.ts';
 
 /** The hour that test deliveries are about. */
 export const SLOT = { start: Date.UTC(2023, 6, 28, 0), end: Date.UTC(2023, 6, 28, 1) };
 
-/** Lines of 128 bytes that do not compress well, in chunks of 1,024 lines: the same ones each time. */
+/** Lines of 127 bytes that do not compress well, in chunks of 1,024 lines: the same ones each time. */
 export async function* lines(count: number): AsyncGenerator<Buffer> {
   for (let from = 0; from < count; from += 1024) {
     const hash = createHash('shake256', { outputLength: 59 * Math.min(1024, count - from) });
     const noise = hash.update(`lines from ${from}`).digest('hex');
-    yield Buffer.from(noise.replace(/.{118}/g, (text) => `{"row":"${text}"}\n`).replaceAll('{"row":"', '{"r":"'));
+    yield Buffer.from(noise.replace(/.{118}/g, '{"r":"$&"}\n'));
   }
 }
 
-/** All of `lines` in one piece. */
-export async function linesAtOnce(count: number): Promise<Buffer> {
-  return Buffer.concat(await Array.fromAsync(lines(count)));
+/** All that comes, in one piece. */
+export async function atOnce(source: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of source) chunks.push(chunk);
+  return Buffer.concat(chunks);
 }
 
 /** A delivery of so many lines to a local address, unless said otherwise. */
-export function delivery(
-  destination: Destination,
-  config: Readonly<Record<string, unknown>>,
+export function delivery<C extends Config>(
+  destination: Destination<C>,
+  config: Config,
   count: number,
-  changes: Partial<Delivery> = {},
-): Delivery {
+  changes: Partial<Delivery<C>> = {},
+): Delivery<C> {
   const reach = { privateAddresses: true, folderRoots: null };
   return {
     exportId: '01890000-0000-7000-8000-000000000001',
@@ -35,7 +37,7 @@ export function delivery(
     model: 'events',
     teamId: 1,
     slot: SLOT,
-    config: destination.config.parse(config),
+    config: destination.config.parse(config) as C,
     rows: () => lines(count),
     outbound: openOutbound(reach),
     reach,
@@ -46,7 +48,11 @@ export function delivery(
 }
 
 /** Brings a delivery to its end: the receipt is kept before the commit, and a kept receipt is committed. */
-export async function send(destination: Destination, given: Delivery, receiptFile: string): Promise<Receipt> {
+export async function send<C extends Config>(
+  destination: Destination<C>,
+  given: Delivery<C>,
+  receiptFile: string,
+): Promise<Receipt> {
   if (!existsSync(receiptFile)) {
     const receipt = await destination.deliver(given);
     writeFileSync(`${receiptFile}.new`, JSON.stringify(receipt));

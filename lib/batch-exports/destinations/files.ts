@@ -92,8 +92,11 @@ const GZIP = { level: 1, chunkSize: 64 * 1024 };
 async function* gzipped(source: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   const gzip = createGzip(GZIP);
   const fed = pipeline(source, gzip);
-  // A failure of the source also ends the loop below, with the same error.
-  fed.catch(() => {});
-  for await (const chunk of gzip) yield chunk as Buffer;
-  await fed;
+  try {
+    for await (const chunk of gzip) yield chunk as Buffer;
+  } finally {
+    // A failure of the source ends the loop with its error; a reader who stops early stops the source.
+    gzip.destroy();
+    await fed.catch(() => {});
+  }
 }

@@ -1,0 +1,305 @@
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import type { Delivery, Reach } from '../../../../lib/batch-exports/destinations/destination.ts';
+import { folder } from '../../../../lib/batch-exports/destinations/folder.ts';
+import { openOutbound } from '../../../../lib/batch-exports/destinations/outbound.ts';
+import { Failure, Permanent, Transient } from '../../../../lib/errors.ts';
+import { temporaryFolder } from '../../../support/context.ts';
+import { atOnce, delivery, lines, send } from '../../../support/delivery.ts';
+
+const NAME = '2023-07-28T00:00:00+00:00-2023-07-28T01:00:00+00:00.jsonl';
+const ANYWHERE = { privateAddresses: true, folderRoots: null };
+
+let path: string;
+beforeEach(() => {
+  path = join(temporaryFolder(), 'exports');
+});
+
+type Changes = Pick<Delivery, 'rows' | 'signal' | 'reach'>;
+
+/** All files and folders below, by their paths. */
+const tree = (): string[] => (existsSync(path) ? readdirSync(path, { recursive: true }).map(String).toSorted() : []);
+const receiptFile = () => join(path, '..', 'receipt.json');
+const given = (count: number, config: object = {}, changes: Partial<Changes> = {}) =>
+  delivery(folder, { path, ...config }, count, changes);
+
+describe('a delivery', () => {
+  test('shows nothing until it is committed, then the whole file and nothing else', async () => {
+    const receipt = await folder.deliver(given(3000));
+    expect(tree().filter((name) => !name.startsWith('.'))).toEqual([]);
+    await folder.commit(given(3000), receipt);
+    expect(tree()).toEqual([NAME]);
+    expect(readFileSync(join(path, NAME))).toEqual(await atOnce(lines(3000)));
+    expect(receipt.bytes).toBe(statSync(join(path, NAME)).size);
+  });
+
+  test('goes below its prefix, in gzip when asked for', async () => {
+    const config = { prefix: '/{table}/{year}/{month}/', compression: 'gzip' };
+    const receipt = await send(folder, given(3000, config), receiptFile());
+    const file = join(path, 'events', '2023', '07', `${NAME}.gz`);
+    expect(gunzipSync(readFileSync(file))).toEqual(await atOnce(lines(3000)));
+    expect(receipt.bytes).toBe(statSync(file).size);
+  });
+
+  test('of no rows is an empty file', async () => {
+    await send(folder, given(0), receiptFile());
+    expect(tree()).toEqual([NAME]);
+    expect(statSync(join(path, NAME)).size).toBe(0);
+  });
+
+  test('replaces what an earlier run of the interval delivered', async () => {
+    await send(folder, given(10), receiptFile());
+    rmSync(receiptFile());
+    await send(folder, given(2000), receiptFile());
+    expect(tree()).toEqual([NAME]);
+    expect(readFileSync(join(path, NAME))).toEqual(await atOnce(lines(2000)));
+  });
+
+  test('may be committed twice', async () => {
+    const receipt = await folder.deliver(given(100));
+    await folder.commit(given(100), receipt);
+    const before = statSync(join(path, NAME), { bigint: true });
+    await folder.commit(given(100), receipt);
+    const after = statSync(join(path, NAME), { bigint: true });
+    expect([after.ino, after.mtimeNs]).toEqual([before.ino, before.mtimeNs]);
+    expect(tree()).toEqual([NAME]);
+  });
+
+  test('whose prepared file was removed is made again by the commit', async () => {
+    const receipt = await folder.deliver(given(100));
+    rmSync(path, { recursive: true });
+    await folder.commit(given(100), receipt);
+    expect(readFileSync(join(path, NAME))).toEqual(await atOnce(lines(100)));
+  });
+
+  test('is taken away by discard, with and without a receipt', async () => {
+    const receipt = await folder.deliver(given(100));
+    await folder.discard(given(100), receipt);
+    expect(tree()).toEqual([]);
+    await folder.deliver(given(100));
+    await folder.discard(given(100), undefined);
+    await folder.discard(given(100), undefined);
+    expect(tree()).toEqual([]);
+  });
+
+  test('that is cancelled stops with the reason of the cancel and leaves nothing', async () => {
+    const cancel = new AbortController();
+    async function* rows() {
+      for await (const chunk of lines(100_000)) {
+        yield chunk;
+        cancel.abort(new Error('cancelled'));
+      }
+    }
+    const cancelled = given(0, {}, { rows, signal: cancel.signal });
+    await expect(folder.deliver(cancelled)).rejects.toThrow('cancelled');
+    expect(tree()).toEqual([]);
+  });
+
+  test('whose rows fail ends with their error and leaves nothing', async () => {
+    async function* rows() {
+      yield* lines(5000);
+      throw Object.assign(new Error('the lake is dry'), { code: 'ENOENT' });
+    }
+    await expect(folder.deliver(given(0, { compression: 'gzip' }, { rows }))).rejects.toThrow('the lake is dry');
+    expect(tree()).toEqual([]);
+  });
+
+  test('made twice at the same time gives one right file', async () => {
+    const twins = ['one', 'two'].map((name) => send(folder, given(20_000), join(path, '..', name)));
+    for (const [at, { status }] of (await Promise.allSettled(twins)).entries()) {
+      // As the state machine does: what failed is tried again.
+      if (status === 'rejected') await send(folder, given(20_000), join(path, '..', at === 0 ? 'one' : 'two'));
+    }
+    expect(tree()).toEqual([NAME]);
+    expect(readFileSync(join(path, NAME))).toEqual(await atOnce(lines(20_000)));
+  });
+});
+
+test.each(['before', 'after'])(
+  'a delivery killed %s any call of the file system is finished by the next',
+  async (when) => {
+    const config = { path, prefix: '{year}/{month}', compression: 'gzip' };
+    const expected = await atOnce(lines(3000));
+    const support = join(import.meta.dirname, '..', '..', '..', 'support');
+    const attempt = (KILL_AT: number) =>
+      spawnSync(
+        process.execPath,
+        [
+          '--import',
+          join(support, 'kill-at-call.ts'),
+          join(support, 'send.ts'),
+          'Folder',
+          JSON.stringify(config),
+          '3000',
+          receiptFile(),
+        ],
+        { env: { ...process.env, KILL_AT: String(KILL_AT), KILL_WHEN: when }, encoding: 'utf8' },
+      );
+    let kills = 0;
+    for (let call = 1; ; call += 1) {
+      const { signal, status, stderr } = attempt(call);
+      if (signal === null) {
+        expect([status, stderr]).toEqual([0, '']);
+        break;
+      }
+      kills += 1;
+      const file = join(path, '2023', '07', `${NAME}.gz`);
+      if (existsSync(file)) expect(gunzipSync(readFileSync(file))).toEqual(expected);
+      // Every other time as a new attempt, which knows nothing of the first.
+      if (call % 2 === 0) rmSync(receiptFile(), { force: true });
+      await send(folder, delivery(folder, config, 3000), receiptFile());
+      expect(tree()).toEqual(['2023', '2023/07', `2023/07/${NAME}.gz`]);
+      expect(gunzipSync(readFileSync(file))).toEqual(expected);
+      rmSync(path, { recursive: true });
+      rmSync(receiptFile(), { force: true });
+    }
+    expect(kills).toBeGreaterThan(15);
+  },
+  120_000,
+);
+
+describe('a failure of the file system', () => {
+  const failure = async (config: object = {}, changes: Partial<Changes> = {}) =>
+    folder.deliver(given(10, config, changes)).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+
+  test('says what to do about a file in the place of a folder', async () => {
+    mkdirSync(path);
+    writeFileSync(join(path, 'events'), 'mine');
+    const error = await failure({ prefix: 'events' });
+    expect(error).toBeInstanceOf(Permanent);
+    expect((error as Error).message).toBe(
+      `Could not write '${join(path, 'events', NAME)}'. A file is in the way of a folder: choose another path or prefix.`,
+    );
+    expect(readFileSync(join(path, 'events'), 'utf8')).toBe('mine');
+  });
+
+  test('says what to do about a folder in the place of the file', async () => {
+    mkdirSync(join(path, NAME), { recursive: true });
+    const receipt = await folder.deliver(given(10));
+    const error = await folder.commit(given(10), receipt).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(Permanent);
+    expect((error as Error).message).toContain('A folder is in the place of the file');
+  });
+
+  const isRoot = process.getuid?.() === 0;
+  (isRoot ? test.skip : test)('says what to do about missing permission', async () => {
+    mkdirSync(path);
+    chmodSync(path, 0o500);
+    expect(await failure()).toBeInstanceOf(Permanent);
+  });
+
+  test('of a full disk is tried again, and leaves no half of a file', async () => {
+    async function* rows() {
+      yield* lines(1000);
+      throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', syscall: 'write' });
+    }
+    const error = await failure({}, { rows });
+    expect(error).toBeInstanceOf(Transient);
+    expect((error as Error).message).toContain('The disk is full: free some space.');
+    expect(tree()).toEqual([]);
+  });
+});
+
+describe('the allowed folders', () => {
+  test('may not be left through a symbolic link, and nothing is made outside', async () => {
+    const root = join(path, 'allowed');
+    const outside = join(path, 'outside');
+    mkdirSync(root, { recursive: true });
+    mkdirSync(outside);
+    symlinkSync(outside, join(root, 'way-out'));
+    const reach = { privateAddresses: true, folderRoots: [root] };
+    for (const config of [{ path: join(root, 'way-out') }, { path: root, prefix: 'way-out/deep' }]) {
+      await expect(folder.deliver(delivery(folder, config, 10, { reach }))).rejects.toThrow(Permanent);
+    }
+    expect(readdirSync(outside)).toEqual([]);
+    await send(folder, delivery(folder, { path: join(root, 'in', 'side') }, 10, { reach }), receiptFile());
+    expect(existsSync(join(root, 'in', 'side', NAME))).toBe(true);
+  });
+
+  test('may themselves be symbolic links', async () => {
+    mkdirSync(join(path, 'real'), { recursive: true });
+    symlinkSync(join(path, 'real'), join(path, 'link'));
+    const reach = { privateAddresses: true, folderRoots: [join(path, 'link')] };
+    await send(folder, delivery(folder, { path: join(path, 'link') }, 10, { reach }), receiptFile());
+    expect(existsSync(join(path, 'real', NAME))).toBe(true);
+  });
+});
+
+describe('a config', () => {
+  const refusal = (config: object, reach: Reach = ANYWHERE) => {
+    try {
+      folder.check(delivery(folder, { path: '/srv/exports', ...config }, 0).config, 'events', reach);
+      return undefined;
+    } catch (error) {
+      if (error instanceof Failure) return [error.status, error.body.attr, error.message];
+      throw error;
+    }
+  };
+
+  test.each([
+    [{ path: 'exports' }, 'absolute'],
+    [{ path: '' }, 'absolute'],
+    [{ path: './exports' }, 'absolute'],
+    [{ path: '/srv/\0' }, 'absolute'],
+    [{ prefix: '..' }, "'..'"],
+    [{ prefix: 'a/../../b' }, "'..'"],
+    [{ prefix: './a' }, "'.'"],
+    [{ prefix: 'x'.repeat(300) }, 'too long'],
+    [{ prefix: 'ä'.repeat(150) }, 'too long'],
+    [{ prefix: 'x/'.repeat(2500) }, 'too long'],
+    [{ file_format: 'Parquet' }, 'not available yet'],
+  ])('%j is refused', (config, text) => {
+    expect(refusal(config)).toEqual([400, 'destination', expect.stringContaining(text)]);
+  });
+
+  test.each([{}, { prefix: '..a/b..' }, { prefix: 'x'.repeat(240) }, { path: '/srv/../srv/exports' }])(
+    '%j is fine',
+    (config) => {
+      expect(refusal(config)).toBeUndefined();
+    },
+  );
+
+  test('must lead below an allowed folder', () => {
+    const within = (path: string, folderRoots: Reach['folderRoots']) =>
+      refusal({ path }, { privateAddresses: true, folderRoots });
+    expect(within('/srv/exports/deep', ['/data', '/srv/exports'])).toBeUndefined();
+    expect(within('/srv/exports', ['/srv/exports'])).toBeUndefined();
+    expect(within('/srv/exports2', ['/srv/exports'])).toEqual([
+      400,
+      'destination',
+      'path must lie below one of: /srv/exports.',
+    ]);
+    expect(within('/srv/exports/../other', ['/srv/exports'])?.[0]).toBe(400);
+    expect(within('/srv/exports', [])?.[0]).toBe(400);
+    expect(within('/srv/exports', undefined)?.[0]).toBe(400);
+  });
+});
+
+describe('the check of a folder', () => {
+  const check = () => folder.steps[0]?.run(given(0).config, openOutbound(ANYWHERE), ANYWHERE);
+
+  test('passes when it can be written, and leaves no file', async () => {
+    await check();
+    expect(tree()).toEqual([]);
+  });
+
+  test('says why it cannot', async () => {
+    writeFileSync(path, 'mine');
+    await expect(check()).rejects.toThrow(`Could not write '${path}'`);
+  });
+});

@@ -1,0 +1,228 @@
+import type { lookup } from 'node:dns';
+import { createServer, get, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import fc from 'fast-check';
+import {
+  checkUrl,
+  isPublicAddress,
+  openOutbound,
+  publicLookup,
+} from '../../../../lib/batch-exports/destinations/outbound.ts';
+import { Failure, Permanent } from '../../../../lib/errors.ts';
+
+const CLOSED = { privateAddresses: false };
+const OPEN = { privateAddresses: true };
+
+/** A resolver that knows these names. */
+const resolver = (names: Record<string, string[]>) =>
+  ((hostname: string, _options: unknown, done: (error: Error | null, answers: unknown) => void) => {
+    const answers = (names[hostname] ?? []).map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+    done(answers.length === 0 ? Object.assign(new Error('no such host'), { code: 'ENOTFOUND' }) : null, answers);
+  }) as unknown as typeof lookup;
+
+const refusal = (url: string, allowance = CLOSED): Failure | undefined => {
+  try {
+    checkUrl(url, allowance);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
+};
+
+describe('an address that is written', () => {
+  test.each([
+    ['loopback', ['http://127.0.0.1', 'http://127.9.8.7:9000', 'http://[::1]', 'http://0.0.0.0', 'http://[::]']],
+    ['decimal', ['http://2130706433', 'http://3232235521', 'http://167772161:80']],
+    ['octal', ['http://0177.0.0.1', 'http://017700000001', 'http://0300.0250.0.1']],
+    ['hexadecimal', ['http://0x7f.1', 'http://0x7f000001', 'http://0xA9.0xFE.0xA9.0xFE']],
+    ['shortened', ['http://127.1', 'http://10.1', 'http://192.168.257']],
+    ['full-width', ['http://１２７.０.０.１', 'http://ｌｏｃａｌｈｏｓｔ', 'http://127。0。0。1']],
+    ['percent-encoded', ['http://%31%32%37.0.0.1', 'http://%6cocalhost']],
+    ['private', ['https://10.0.0.1', 'https://172.16.0.1', 'https://172.31.255.255', 'https://192.168.1.1']],
+    ['link-local and metadata', ['http://169.254.169.254/latest', 'http://[fe80::1]', 'http://[fd00:ec2::254]']],
+    ['of a host agent', ['http://168.63.129.16']],
+    ['shared by carriers', ['http://100.64.0.1', 'http://100.100.100.200']],
+    [
+      'reserved',
+      ['http://192.0.0.192', 'http://198.18.0.1', 'http://203.0.113.7', 'http://240.0.0.1', 'http://255.255.255.255'],
+    ],
+    ['multicast', ['http://224.0.0.1', 'http://[ff02::1]']],
+    [
+      'IPv4 inside IPv6',
+      [
+        'http://[::ffff:127.0.0.1]',
+        'http://[::ffff:7f00:1]',
+        'http://[::127.0.0.1]',
+        'http://[64:ff9b::10.0.0.1]',
+        'http://[64:ff9b:1::a00:1]',
+        'http://[2002:7f00:1::]',
+        'http://[2001::1]',
+      ],
+    ],
+    ['unique local', ['http://[fc00::1]', 'http://[fd12:3456::1]', 'http://[fec0::1]']],
+    [
+      'a reserved name',
+      [
+        'http://localhost',
+        'http://LOCALHOST.',
+        'http://db.localhost:9000',
+        'http://minio',
+        'http://minio.local',
+        'http://metadata.google.internal',
+        'http://host.docker.internal',
+        'http://nas.lan',
+        'http://a.home.arpa',
+        'http://x.test',
+        'http://x.onion',
+      ],
+    ],
+  ])('is refused with 400 when it is %s', (_kind, urls) => {
+    for (const url of urls) {
+      expect([url, refusal(url)?.status, refusal(url)?.body.attr]).toEqual([url, 400, 'destination']);
+      expect([url, refusal(url, OPEN)]).toEqual([url, undefined]);
+    }
+  });
+
+  test.each([
+    'ftp://example.com',
+    'file:///etc/passwd',
+    'example.com',
+    '',
+    'https://',
+    'http://a b',
+    'https://s3.eu?x=1',
+    'https://s3.eu#x',
+  ])("is refused with 400 when it is no URL of a server: '%s'", (url) => {
+    expect(refusal(url, OPEN)?.body.detail).toContain('is not a valid address');
+  });
+
+  test('may not hold credentials, which would be shown to readers', () => {
+    expect(refusal('https://key:secret@s3.eu-central-1.wasabisys.com')?.body.detail).toContain(
+      'fields for credentials',
+    );
+  });
+
+  test.each([
+    'https://s3.eu-central-1.wasabisys.com',
+    'https://account.r2.cloudflarestorage.com/',
+    'http://8.8.8.8:9000',
+    'https://[2606:4700::1111]',
+    'https://localhost.example.com',
+  ])('is accepted when it is public: %s', (url) => {
+    expect(refusal(url)).toBeUndefined();
+  });
+});
+
+test('no private IPv4 address is public in any spelling that a URL can have', () => {
+  const octet = fc.nat({ max: 255 });
+  const privateAddress = fc.oneof(
+    fc.tuple(fc.constantFrom(0, 10, 127), octet, octet, octet),
+    fc.tuple(fc.constant(192), fc.constant(168), octet, octet),
+    fc.tuple(fc.constant(169), fc.constant(254), octet, octet),
+    fc.tuple(fc.constant(172), fc.integer({ min: 16, max: 31 }), octet, octet),
+  );
+  const spell = (radix: number, value: number): string =>
+    radix === 16 ? `0x${value.toString(16)}` : radix === 8 ? `0${value.toString(8)}` : String(value);
+  const radix = fc.constantFrom(8, 10, 16);
+  fc.assert(
+    fc.property(
+      privateAddress,
+      fc.tuple(radix, radix, radix, radix),
+      fc.integer({ min: 1, max: 4 }),
+      (octets, radixes, parts) => {
+        const last = octets.slice(parts - 1).reduce((sum, value) => sum * 256 + value, 0);
+        const host = [...octets.slice(0, parts - 1), last]
+          .map((value, at) => spell(radixes[at] ?? 10, value))
+          .join('.');
+        expect([host, refusal(`http://${host}:9000`)?.status]).toEqual([host, 400]);
+        expect(isPublicAddress(`::ffff:${octets.join('.')}`)).toBe(false);
+      },
+    ),
+  );
+});
+
+describe('a name', () => {
+  const ask = (names: Record<string, string[]>, hostname: string, all: boolean) =>
+    new Promise((done) => {
+      publicLookup(resolver(names))(hostname, { all }, (error, address, family) => {
+        done(error === null ? [address, family] : error);
+      });
+    });
+
+  test('leads only to those of its addresses that are public', async () => {
+    const names = { 'a.com': ['10.0.0.1', '93.184.216.34', '::1', '2606:4700::1111'] };
+    expect(await ask(names, 'a.com', false)).toEqual(['93.184.216.34', 4]);
+    expect(await ask(names, 'a.com', true)).toEqual([
+      [
+        { address: '93.184.216.34', family: 4 },
+        { address: '2606:4700::1111', family: 6 },
+      ],
+      undefined,
+    ]);
+  });
+
+  test('is refused when all of its addresses are private, with a text that names them', async () => {
+    const error = await ask({ 'a.com': ['127.0.0.1', 'fd00::1'] }, 'a.com', true);
+    expect(error).toBeInstanceOf(Permanent);
+    expect((error as Error).message).toContain("'a.com' resolves to 127.0.0.1, fd00::1, which is not public");
+  });
+
+  test('that is not known fails as DNS says', async () => {
+    expect(await ask({}, 'a.com', false)).toMatchObject({ code: 'ENOTFOUND' });
+  });
+});
+
+describe('a connection', () => {
+  let server: Server;
+  let connections = 0;
+  let port: number;
+
+  beforeAll(async () => {
+    server = createServer((_request, response) => response.end('hello'));
+    server.on('connection', () => {
+      connections += 1;
+    });
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+    port = (server.address() as AddressInfo).port;
+  });
+  afterAll(() => new Promise((done) => server.close(done)));
+
+  const outcome = (host: string, allowance: { privateAddresses: boolean }) => {
+    const { httpAgent } = openOutbound(allowance, resolver({ 'rebound.com': ['127.0.0.1'] }));
+    return new Promise((done) => {
+      get({ host, port, agent: httpAgent }, (response) => {
+        response.resume();
+        response.on('end', () => {
+          httpAgent.destroy();
+          done(response.statusCode);
+        });
+      }).on('error', done);
+    });
+  };
+
+  test.each(['127.0.0.1', 'localhost', 'rebound.com', '2130706433', '::1'])(
+    'to %s is never opened where only public addresses are allowed',
+    async (host) => {
+      connections = 0;
+      expect(await outcome(host, CLOSED)).toBeInstanceOf(Permanent);
+      expect(connections).toBe(0);
+    },
+  );
+
+  test('to a private address is opened where they are allowed', async () => {
+    connections = 0;
+    expect(await outcome('127.0.0.1', OPEN)).toBe(200);
+    expect(connections).toBe(1);
+  });
+
+  test('over TLS passes the same door', async () => {
+    const { httpsAgent } = openOutbound(CLOSED, resolver({ 'rebound.com': ['127.0.0.1'] }));
+    for (const host of ['127.0.0.1', 'rebound.com']) {
+      const error = await new Promise((done) => {
+        get({ protocol: 'https:', host, port, agent: httpsAgent }, done).on('error', done);
+      });
+      expect(error).toBeInstanceOf(Permanent);
+    }
+  });
+});
