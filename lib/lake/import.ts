@@ -1,0 +1,381 @@
+/**
+ * Import of events from files: web server logs and JSON lines, plain or gzipped. Safe to repeat, beside the running
+ * service, in a process of its own: an event that is in the lake already adds nothing.
+ *
+ * Which event a line is: one that carries its own uuid is the same as another with that uuid and timestamp. Any other
+ * gets a uuid made of the project, the line and how many equal lines its file has before it. So the same file twice
+ * adds nothing, a file that has grown adds its new lines, and two files that hold equal lines hold the same events.
+ */
+import { hash } from 'node:crypto';
+import { mkdtemp, open, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { BatchExportItem, PlanItem } from '../batch-exports/model.ts';
+import { planOf, type Range } from '../batch-exports/plan.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import type { ProjectItem } from '../organizations/model.ts';
+import { keys, ranges } from '../table/keys.ts';
+import { listAll } from '../table/list-all.ts';
+import { type Arrived, historyEnd } from './arrival.ts';
+import { filesBetween, type LakeFile, type Lease, publish, underLease } from './lake.ts';
+import { type Rejected, type RejectedLine, rejectedLines } from './rejected.ts';
+import { accessLogReader } from './sources/access-log.ts';
+import type { LineReader } from './sources/event.ts';
+import { readJsonLine } from './sources/json-lines.ts';
+import { type Line, linesOf } from './sources/lines.ts';
+import { LONGEST_ROW, openStaging, type StagedRow, type Staging, stagedLine } from './staging.ts';
+
+/** What a file may hold. */
+export const IMPORT_FORMATS = ['combined', 'jsonl'] as const;
+export type ImportFormat = (typeof IMPORT_FORMATS)[number];
+
+export interface ImportOptions {
+  readonly projectId: number;
+  readonly files: readonly string[];
+  /** Default: told for each file by its first lines. */
+  readonly format?: ImportFormat;
+  /** Default: `then` for history, `now` for all else. */
+  readonly arrived?: 'now' | 'then';
+  /** Lines that are no events are copied to a file in here, which is made when there is one. */
+  readonly rejectedFolder: string;
+  /** For the import's own temporary files: some 500 bytes for each of a million rows. Default: the system's. */
+  readonly temporaryFolder?: string;
+  readonly onProgress?: (progress: ImportProgress) => void;
+}
+
+export interface ImportProgress {
+  /** Of the files as they lie, read so far, and in all. */
+  readonly bytes: number;
+  readonly totalBytes: number;
+  readonly events: number;
+  readonly bad: number;
+}
+
+/** What became of one file. `events`, `bad` and `blank` lines are all its lines. */
+export interface FileReport {
+  readonly file: string;
+  /** Null: it could not be told. */
+  readonly format: ImportFormat | null;
+  readonly events: number;
+  readonly bad: number;
+  readonly blank: number;
+  /** What is wrong with the file as a whole; what could be read of it was imported. */
+  readonly problem: string | null;
+  /** The copy of its bad lines. */
+  readonly rejected: string | null;
+}
+
+export interface ImportReport {
+  readonly files: readonly FileReport[];
+  /** Lines that are events, in all files. */
+  readonly events: number;
+  /** Events that were not in the lake. */
+  readonly added: number;
+  /** Events that were there already, or twice in these files. */
+  readonly known: number;
+  readonly bad: number;
+  /** The first 20 bad lines. */
+  readonly rejected: readonly RejectedLine[];
+  /** Arrival of the first and the last event that was added, milliseconds; null when none was. */
+  readonly arrival: Range | null;
+  /** Intervals that were exported before and have got events now: only a backfill of them delivers these. */
+  readonly backfills: readonly NeededBackfill[];
+}
+
+/** Milliseconds, rounded outward to hours; a backfill rounds them to its export's interval. */
+export interface NeededBackfill extends Range {
+  readonly export: string;
+  readonly name: string;
+}
+
+/** A batch: this many rows, or bytes while it is staged, or milliseconds of reading. */
+const BATCH = { rows: 1_000_000, bytes: 512 * 1024 * 1024, time: 60_000 };
+/** Staged rows go to the disk in writes of this many characters. */
+const WRITE = 1024 * 1024;
+/** Lines by which a file's format is told. */
+const LOOKED_AT = 100;
+const BYTES_OF_A_CHARACTER = 3;
+/** After any arrival. */
+const END_OF_TIME = Date.UTC(9999, 0);
+
+/**
+ * Imports files into a project. Throws `Failure` for an unknown project or a file that is not there (before anything
+ * is read), `ImportUnderWay` while another import into it runs. Whatever the files hold, it does not throw.
+ */
+export async function importEvents(context: Context, options: ImportOptions): Promise<ImportReport> {
+  const { projectId } = options;
+  const project = (await context.table.get(keys.project(projectId))) as ProjectItem | undefined;
+  if (project === undefined || project.deleted_at !== null) fail('not_found', `There is no project ${projectId}.`);
+  const totalBytes = await totalSize(options.files);
+  return underLease(context, projectId, async (lease) => {
+    const folder = await mkdtemp(join(options.temporaryFolder ?? tmpdir(), 'import-'));
+    const staging = await openStaging(folder, projectId);
+    const door = await openDoor(context, lease, staging, options.arrived ?? 'auto', folder);
+    try {
+      const files: FileReport[] = [];
+      const rejected: RejectedLine[] = [];
+      let bytesBefore = 0;
+      for (const [n, file] of options.files.entries()) {
+        const report = await readFile(file, n, {
+          ...options,
+          lease,
+          door,
+          rejected: await rejectedLines(file, options.rejectedFolder, rejected),
+          onLines: (bytes, events, bad) =>
+            options.onProgress?.({
+              bytes: bytesBefore + bytes,
+              totalBytes,
+              events: sum(files, 'events') + events,
+              bad: sum(files, 'bad') + bad,
+            }),
+        });
+        files.push(report);
+        bytesBefore += (await stat(file)).size;
+      }
+      const { published, known } = await door.end();
+      return {
+        files,
+        events: sum(files, 'events'),
+        added: published.reduce((rows, file) => rows + file.rows, 0),
+        known,
+        bad: sum(files, 'bad'),
+        rejected,
+        arrival: arrivalOf(published),
+        backfills: await neededBackfills(context, project, published),
+      };
+    } finally {
+      await door.end().catch(() => {});
+      staging.close();
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+}
+
+async function totalSize(files: readonly string[]): Promise<number> {
+  let total = 0;
+  for (const file of files) {
+    const found = await stat(file).catch(() => undefined);
+    if (found === undefined) fail('not_found', `There is no file ${file}.`);
+    if (!found.isFile()) fail('validation', `${file} is not a file.`);
+    total += found.size;
+  }
+  return total;
+}
+
+const sum = (files: readonly FileReport[], field: 'events' | 'bad'): number =>
+  files.reduce((total, file) => total + file[field], 0);
+
+/** Where rows go: into a batch, and when that is full through the lake's door, while the next one is filled. */
+interface Door {
+  /** False: the row is too large. */
+  add(row: Omit<StagedRow, 'row'>): boolean;
+  /** Lets the door write, or start a batch on its way. Throws when an earlier one has failed. */
+  pass(): Promise<void>;
+  /** Sees all batches through. */
+  end(): Promise<{ published: readonly LakeFile[]; known: number }>;
+}
+
+async function openDoor(
+  context: Context,
+  lease: Lease,
+  staging: Staging,
+  arrived: Arrived,
+  folder: string,
+): Promise<Door> {
+  const lake: LakeFile[] = await filesBetween(context.table, lease.projectId, 'events', 0, END_OF_TIME);
+  const before = lake.length;
+  let known = 0;
+  let underWay: Promise<void> = Promise.resolve();
+
+  const overlapping = (min: number, max: number): string[] =>
+    lake
+      .filter((file) => file.min_timestamp <= max && file.max_timestamp >= min)
+      .map((file) => context.lake.address(file.path));
+
+  const send = async (file: string): Promise<void> => {
+    const batch = await staging.load(file, overlapping);
+    await rm(file);
+    known += batch.known;
+    if (batch.rows === 0) return;
+    const files = await publish(context, lease, 'events', (stamp, target) => {
+      const end = historyEnd(arrived, stamp.live, context.settings.historyDays);
+      return staging.write({ at: stamp.at, historyEnd: end }, target, context.lake);
+    });
+    lake.push(...files);
+  };
+
+  let lines = '';
+  let total = 0;
+  let batch = { number: 0, rows: 0, bytes: 0, began: context.clock() };
+  const path = (): string => join(folder, `batch-${batch.number}`);
+
+  const write = async (): Promise<void> => {
+    const text = Buffer.from(lines);
+    lines = '';
+    const file = await open(path(), 'a');
+    await file.writeFile(text);
+    await file.close();
+    batch.bytes += text.length;
+  };
+
+  const cut = async (): Promise<void> => {
+    if (batch.rows === 0) return;
+    await write();
+    await underWay;
+    underWay = send(path());
+    underWay.catch(() => {});
+    batch = { number: batch.number + 1, rows: 0, bytes: 0, began: context.clock() };
+  };
+
+  return {
+    add: (row) => {
+      const line = stagedLine({ ...row, row: total });
+      if (line.length > LONGEST_ROW / BYTES_OF_A_CHARACTER) return false;
+      lines += `${line}\n`;
+      total += 1;
+      batch.rows += 1;
+      return true;
+    },
+    pass: async () => {
+      lease.signal.throwIfAborted();
+      if (lines.length >= WRITE) await write();
+      const late = context.clock() - batch.began > BATCH.time;
+      if (batch.rows >= BATCH.rows || batch.bytes >= BATCH.bytes || late) await cut();
+    },
+    end: async () => {
+      await cut();
+      await underWay;
+      return { published: lake.slice(before), known };
+    },
+  };
+}
+
+interface Reading extends ImportOptions {
+  readonly lease: Lease;
+  readonly door: Door;
+  readonly rejected: Rejected;
+  readonly onLines: (bytes: number, events: number, bad: number) => void;
+}
+
+async function readFile(file: string, n: number, options: Reading): Promise<FileReport> {
+  const { door, rejected, projectId } = options;
+  const source = linesOf(file);
+  const count = { events: 0, bad: 0, blank: 0 };
+  let format = options.format ?? null;
+  let read: LineReader | undefined;
+  let problem: string | undefined;
+
+  /** Why the line is no event; undefined when it is one. */
+  const take = ({ text, encoding, problem: unreadable }: Line, reader: LineReader): string | undefined => {
+    if (unreadable !== undefined) return unreadable;
+    if (format === 'jsonl' && encoding !== 'utf8') return 'not UTF-8';
+    const event = reader(text);
+    if (typeof event === 'string') return event;
+    const uuid = event.uuid ?? lineUuid(projectId, text);
+    return door.add({ ...event, uuid, own: event.uuid !== null, file: n }) ? undefined : 'too large as JSON';
+  };
+
+  for await (const lines of source.batches()) {
+    format ??= formatOf(lines);
+    if (format === null && lines.some(isReadable)) {
+      problem = `its first lines are in no known format (${IMPORT_FORMATS.join(', ')}); nothing of it was imported`;
+      break;
+    }
+    if (format !== null) read ??= READERS[format]();
+    for (const line of lines) {
+      if (isBlank(line)) {
+        count.blank += 1;
+        continue;
+      }
+      const reason = take(line, read ?? readJsonLine);
+      if (reason === undefined) {
+        count.events += 1;
+        continue;
+      }
+      count.bad += 1;
+      rejected.add(line, reason);
+    }
+    await rejected.flush();
+    await door.pass();
+    options.onLines(source.bytesRead(), count.events, count.bad);
+  }
+  problem ??= source.damage();
+  return { file, format, ...count, problem: problem ?? null, rejected: rejected.path() ?? null };
+}
+
+const isBlank = ({ text, problem }: Line): boolean => problem === undefined && text.trim() === '';
+const isReadable = (line: Line): boolean => line.problem === undefined && !isBlank(line);
+
+/** A reader keeps what it remembers for one file. */
+const READERS: Readonly<Record<ImportFormat, () => LineReader>> = {
+  combined: accessLogReader,
+  jsonl: () => readJsonLine,
+};
+
+/** The format that most of the first lines are in; null when they are in none. */
+function formatOf(lines: readonly Line[]): ImportFormat | null {
+  const some = lines.filter(isReadable).slice(0, LOOKED_AT);
+  let found: ImportFormat | null = null;
+  let most = 0;
+  for (const format of IMPORT_FORMATS) {
+    const read = READERS[format]();
+    const events = some.filter((line) => typeof read(line.text) !== 'string').length;
+    if (events > most) found = format;
+    most = Math.max(most, events);
+  }
+  return found;
+}
+
+/** A uuid of version 8, made of a SHA-256. */
+function lineUuid(projectId: number, line: string): string {
+  const hex = hash('sha256', `${projectId} ${line}`, 'hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+const HOUR = 3_600_000;
+
+function arrivalOf(files: readonly LakeFile[]): Range | null {
+  if (files.length === 0) return null;
+  return {
+    from: Math.min(...files.map((file) => file.min_arrival)),
+    to: Math.max(...files.map((file) => file.max_arrival)),
+  };
+}
+
+/** The hours that hold rows of these files, neighbours joined. */
+function hoursOf(files: readonly LakeFile[]): Range[] {
+  const starts = files.flatMap((file) => {
+    const midnight = Math.floor(file.min_arrival / (24 * HOUR)) * 24 * HOUR;
+    return (JSON.parse(file.hours) as number[]).flatMap((rows, hour) => (rows > 0 ? [midnight + hour * HOUR] : []));
+  });
+  const found: { from: number; to: number }[] = [];
+  for (const from of [...new Set(starts)].toSorted((a, b) => a - b)) {
+    const last = found.at(-1);
+    if (last?.to === from) last.to = from + HOUR;
+    else found.push({ from, to: from + HOUR });
+  }
+  return found;
+}
+
+/** Read after the last commit: what an export plans from now on sees the new rows. */
+async function neededBackfills(
+  { table }: Context,
+  project: ProjectItem,
+  published: readonly LakeFile[],
+): Promise<NeededBackfill[]> {
+  const hours = hoursOf(published);
+  if (hours.length === 0) return [];
+  const all = (await listAll(table, ranges.exportsOf(project.organization_id))) as BatchExportItem[];
+  const exports = all.filter(({ team_id, deleted_at }) => team_id === project.id && deleted_at === null);
+  const plans = (await table.many(exports.map(({ id }) => keys.plan(id)))) as (PlanItem | undefined)[];
+  return exports.flatMap(({ id, name }, n) => {
+    const item = plans[n];
+    if (item === undefined) return [];
+    const { ran, active } = planOf(item);
+    const exported = [...ran, ...active];
+    return hours
+      .filter(({ from, to }) => exported.some((range) => range.from < to && range.to > from))
+      .map((range) => ({ export: id, name, ...range }));
+  });
+}

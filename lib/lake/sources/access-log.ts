@@ -1,0 +1,186 @@
+/**
+ * Events from web server logs in the combined format, as Apache and nginx write it, also without its last two fields
+ * (the common format) and with the virtual host in front. Each request is a `$pageview`:
+ *
+ *   distinct_id        a hash of address and agent: the nearest thing to a person that a log has
+ *   $current_url       with the host when the line knows it, else the path as it is
+ *   $referrer  $ip  $user_agent  $host  method  protocol  status  bytes  user  remote_host (a name instead of an address)
+ *   request            the request as it is, when it is not one of HTTP (port scanners send anything)
+ *   extra              what the server's own format has behind the agent
+ *
+ * A dash is a missing value. A line whose tail is cut off is an event with the fields that are there, as long as the
+ * time is.
+ */
+
+import { isUtf8 } from 'node:buffer';
+import { hash } from 'node:crypto';
+import { isIP } from 'node:net';
+import { isoMicroseconds, type LineReader, microsecondsOf, storable, YEARS } from './event.ts';
+
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const TIME = /^(\d{1,2})\/([a-z]{3})\/(\d{4}):(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))? ([+-])(\d\d)(\d\d)$/i;
+/** The time is looked for behind this many opening brackets: a user's name may hold some. */
+const BRACKETS = 8;
+const LONGEST_TIME = 40;
+const VIRTUAL_HOST = /^([^\s:]+):(\d{1,5})$/;
+const METHOD = /^[A-Za-z][A-Za-z_-]{0,31}$/;
+const PROTOCOL = /^HTTP\/\d(?:\.\d)?$/;
+/** Values that come again and again are worked out once: this many are remembered, none longer than this (10 MB). */
+const REMEMBERED = 20_000;
+const LONGEST_REMEMBERED = 500;
+
+/** A reader of its own memory, for one import. */
+export function accessLogReader(): LineReader {
+  const time = remembering(timeOf);
+  const text = remembering((raw: string) => JSON.stringify(unescaped(raw)));
+  const visitor = remembering((key: string) => hash('sha256', key, 'hex').slice(0, 32));
+  const isAddress = remembering((host: string) => isIP(host) !== 0);
+
+  return (line) => {
+    const found = findTime(line, time);
+    if (typeof found === 'string') return found;
+    const front = line.slice(0, found.begin).split(' ');
+    const [, server, port] = (front.length > 3 && VIRTUAL_HOST.exec(front[0] ?? '')) || [];
+    const names = server === undefined ? front : front.slice(1);
+    if (names.length < 3 || names[0] === '') return 'no address, identity and user before the time';
+    const [client = ''] = names;
+    const user = names.slice(2).join(' ');
+
+    const request = quotedAt(line, found.end);
+    const [status, afterStatus] = wordAt(line, request.end);
+    const [bytes, afterBytes] = wordAt(line, afterStatus);
+    const referrer = quotedAt(line, afterBytes);
+    const agent = quotedAt(line, referrer.end);
+    const extra = line.slice(agent.end).trim();
+
+    const fields: string[] = [];
+    const add = (name: string, value: string | undefined): void => {
+      if (value !== undefined && value !== '' && value !== '-') fields.push(`"${name}":${text(value)}`);
+    };
+    const addNumber = (name: string, value: string): void => {
+      if (/^\d{1,15}$/.test(value)) fields.push(`"${name}":${Number(value)}`);
+    };
+    const http = httpRequest(request.text);
+    add('$current_url', http && urlOf(http.target, server, port));
+    add('$host', server);
+    add('$referrer', referrer.text);
+    add(isAddress(client) ? '$ip' : 'remote_host', client);
+    add('$user_agent', agent.text);
+    add('method', http?.method);
+    add('protocol', http?.protocol);
+    addNumber('status', status);
+    addNumber('bytes', bytes);
+    add('user', user);
+    if (http === undefined && request.text !== '' && request.text !== '-')
+      fields.push(`"request":${JSON.stringify(request.text)}`);
+    if (extra !== '') fields.push(`"extra":${JSON.stringify(extra)}`);
+    return {
+      uuid: null,
+      event: '$pageview',
+      distinctId: visitor(`${client}\n${agent.text}`),
+      properties: storable(`{${fields.join(',')}}`),
+      timestamp: found.time,
+      created: null,
+      personId: null,
+      personProperties: null,
+      elementsChain: null,
+    };
+  };
+}
+
+/** Where the time in brackets begins and ends, and what it is; or why there is none. */
+function findTime(
+  line: string,
+  time: (text: string) => number | undefined,
+): { begin: number; end: number; time: number } | string {
+  let seen = false;
+  for (let begin = line.indexOf(' ['), tries = 0; begin !== -1 && tries < BRACKETS; tries += 1) {
+    const end = line.indexOf(']', begin);
+    if (end === -1) break;
+    if (end - begin <= LONGEST_TIME) {
+      seen = true;
+      const found = time(line.slice(begin + 2, end));
+      if (found !== undefined) return { begin, end: end + 1, time: found };
+    }
+    begin = line.indexOf(' [', begin + 1);
+  }
+  return seen ? `the time is not a date between ${YEARS.first} and ${YEARS.last}` : 'no time in brackets';
+}
+
+function timeOf(text: string): number | undefined {
+  const match = TIME.exec(text);
+  if (match === null) return isoMicroseconds(text);
+  const [, day, month = '', year, hour, minute, second, fraction = '', sign, zoneHours, zoneMinutes] = match;
+  const zone = Number(zoneHours) * 60 + Number(zoneMinutes);
+  return microsecondsOf({
+    year: Number(year),
+    month: MONTHS.indexOf(month.toLowerCase()) + 1,
+    day: Number(day),
+    hour: Number(hour),
+    minute: Number(minute),
+    second: Number(second),
+    micros: Number(fraction.padEnd(6, '0').slice(0, 6)),
+    zone: sign === '-' ? -zone : zone,
+  });
+}
+
+/** A field in quotes, with its escapes; empty when there is none here. Without a closing quote it is the rest. */
+function quotedAt(line: string, at: number): { text: string; end: number } {
+  const begin = line.charCodeAt(at) === 32 ? at + 1 : at;
+  if (line.charCodeAt(begin) !== 34) return { text: '', end: at };
+  for (let end = line.indexOf('"', begin + 1); end !== -1; end = line.indexOf('"', end + 1)) {
+    let slashes = 0;
+    while (line.charCodeAt(end - 1 - slashes) === 92) slashes += 1;
+    if (slashes % 2 === 0) return { text: line.slice(begin + 1, end), end: end + 1 };
+  }
+  return { text: line.slice(begin + 1), end: line.length };
+}
+
+function wordAt(line: string, at: number): [word: string, end: number] {
+  const begin = line.charCodeAt(at) === 32 ? at + 1 : at;
+  if (line.charCodeAt(begin) === 34) return ['', at];
+  const end = line.indexOf(' ', begin);
+  return end === -1 ? [line.slice(begin), line.length] : [line.slice(begin, end), end];
+}
+
+function httpRequest(text: string): { method: string; target: string; protocol?: string } | undefined {
+  const space = text.indexOf(' ');
+  const method = text.slice(0, space);
+  if (space === -1 || !METHOD.test(method)) return undefined;
+  const last = text.lastIndexOf(' ');
+  const protocol = text.slice(last + 1);
+  if (last > space && PROTOCOL.test(protocol)) return { method, target: text.slice(space + 1, last), protocol };
+  return { method, target: text.slice(space + 1) };
+}
+
+function urlOf(target: string, server: string | undefined, port: string | undefined): string {
+  if (server === undefined || !target.startsWith('/')) return target;
+  const scheme = port === '443' ? 'https' : 'http';
+  return `${scheme}://${server}${port === '443' || port === '80' ? '' : `:${port}`}${target}`;
+}
+
+/** Servers write what is not printable as `\xhh`, and quotes and backslashes behind a backslash. */
+const ESCAPE = /((?:\\x[0-9a-f]{2})+)|\\(.)/gi;
+const ESCAPED: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', v: '\v', f: '\f' };
+
+function unescaped(raw: string): string {
+  if (!raw.includes('\\')) return raw;
+  return raw.replace(ESCAPE, (_all, bytes: string | undefined, letter: string) => {
+    if (bytes === undefined) return ESCAPED[letter] ?? letter;
+    const buffer = Buffer.from(bytes.replaceAll(/\\x/gi, ''), 'hex');
+    return buffer.toString(isUtf8(buffer) ? 'utf8' : 'latin1');
+  });
+}
+
+function remembering<T>(work: (key: string) => T): (key: string) => T {
+  const known = new Map<string, T>();
+  return (key) => {
+    const found = known.get(key);
+    if (found !== undefined) return found;
+    const made = work(key);
+    if (key.length > LONGEST_REMEMBERED) return made;
+    if (known.size >= REMEMBERED) known.clear();
+    known.set(key, made);
+    return made;
+  };
+}

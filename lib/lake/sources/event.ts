@@ -1,0 +1,109 @@
+/** What a line of a source becomes: the content of an event, before it has a project, a uuid of its own, an arrival. */
+export interface SourceEvent {
+  /** The uuid that the event carries, lower case; null: it gets one made of its line. */
+  readonly uuid: string | null;
+  readonly event: string;
+  readonly distinctId: string;
+  /** Compact JSON text of an object. */
+  readonly properties: string;
+  /** Microseconds since 1970, a safe integer. */
+  readonly timestamp: number;
+  /** Microseconds since 1970; null where the source does not say. */
+  readonly created: number | null;
+  readonly personId: string | null;
+  /** Compact JSON text of an object. */
+  readonly personProperties: string | null;
+  readonly elementsChain: string | null;
+}
+
+/** Reads one line (not blank, without its line end). A text is the reason why the line is no event. Never throws. */
+export type LineReader = (line: string) => SourceEvent | string;
+
+/** Microseconds are safe integers from 1685 to 2255; beyond this a time is a mistake. */
+export const YEARS = { first: 1700, last: 2199 } as const;
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** A uuid in the form in which it is stored, or undefined when it is none. */
+export const uuidOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && UUID.test(value) ? value.toLowerCase() : undefined;
+
+/** The parts of a date as microseconds since 1970, or undefined when there is no such date, or not in these years. */
+export function microsecondsOf(parts: {
+  readonly year: number;
+  /** From 1. */
+  readonly month: number;
+  readonly day: number;
+  readonly hour: number;
+  readonly minute: number;
+  /** 60 (a leap second) is the next minute's first. */
+  readonly second: number;
+  readonly micros: number;
+  /** Minutes east of Greenwich. */
+  readonly zone: number;
+}): number | undefined {
+  const { year, month, day, hour, minute, second, micros, zone } = parts;
+  if (year < YEARS.first || year > YEARS.last || hour > 23 || minute > 59 || second > 60) return undefined;
+  if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return undefined;
+  return (Date.UTC(year, month - 1, day, hour, minute, second) - zone * 60_000) * 1000 + micros;
+}
+
+const daysIn = (year: number, month: number): number =>
+  month === 2
+    ? year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
+      ? 29
+      : 28
+    : [4, 6, 9, 11].includes(month)
+      ? 30
+      : 31;
+
+const ISO =
+  /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)? ?(?:Z|UTC|([+-])(\d\d)(?::?(\d\d))?)?$/i;
+
+/** An ISO 8601 instant as microseconds; without a zone it is UTC, a finer fraction is cut off. */
+export function isoMicroseconds(text: string): number | undefined {
+  const match = ISO.exec(text);
+  if (match === null) return undefined;
+  const [
+    ,
+    year,
+    month,
+    day,
+    hour = '0',
+    minute = '0',
+    second = '0',
+    fraction = '',
+    sign,
+    zoneHours = '0',
+    zoneMinutes = '0',
+  ] = match;
+  const zone = Number(zoneHours) * 60 + Number(zoneMinutes);
+  return microsecondsOf({
+    year: Number(year),
+    month: Number(month),
+    day: Number(day),
+    hour: Number(hour),
+    minute: Number(minute),
+    second: Number(second),
+    micros: Number(fraction.padEnd(6, '0').slice(0, 6)),
+    zone: sign === '-' ? -zone : zone,
+  });
+}
+
+/**
+ * JSON text as it can be stored everywhere: an escaped NUL or lone surrogate, which databases refuse, becomes U+FFFD.
+ * For the output of `JSON.stringify` only.
+ */
+export const storable = (json: string): string =>
+  /\\u(?:0000|d[89a-f])/.test(json)
+    ? json.replace(/\\(u(?:0000|d[89a-f][0-9a-f]{2})|.)/g, (all, escape: string) =>
+        escape.length > 1 ? '\\ufffd' : all,
+      )
+    : json;
+
+/** The same for text. */
+export const storableText = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd');
+
+/** Is it an object, not a list? */
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

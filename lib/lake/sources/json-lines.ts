@@ -1,0 +1,127 @@
+/**
+ * Events as JSON lines: an object a line, as the public product's API takes them and as this service exports them.
+ *
+ *   event         text, not blank
+ *   distinct_id   text or a whole number, not blank; here or in properties
+ *   timestamp     ISO 8601 (without a zone: UTC), or a number: seconds, milliseconds or microseconds since 1970
+ *   properties    an object, or JSON text of one; may be missing. `$set` and `$set_once` beside it are put into it
+ *   uuid          may be missing, then the event gets one made of its line
+ *   created_at, person_id, person_properties, elements_chain     may be missing, or null
+ *
+ * Other fields are ignored. Numbers in properties keep all their digits.
+ */
+import {
+  isObject,
+  isoMicroseconds,
+  type LineReader,
+  type SourceEvent,
+  storable,
+  storableText,
+  uuidOf,
+  YEARS,
+} from './event.ts';
+
+/** How JSON keeps a number as it was written; not in TypeScript's library yet. */
+const exact = JSON as unknown as {
+  parse(text: string, reviver: (name: string, value: unknown, context: { source?: string }) => unknown): unknown;
+  rawJSON(text: string): unknown;
+  isRawJSON(value: unknown): value is { readonly rawJSON: string };
+};
+
+/** Ends the reading of a line with a reason. */
+class NoEvent extends Error {}
+
+const refuse = (reason: string): never => {
+  throw new NoEvent(reason);
+};
+
+export const readJsonLine: LineReader = (line) => {
+  try {
+    return eventOf(parsed(line));
+  } catch (error) {
+    if (error instanceof NoEvent) return error.message;
+    // Of JSON.stringify, when it runs out of stack.
+    if (error instanceof RangeError) return 'nested too deeply';
+    throw error;
+  }
+};
+
+function eventOf(value: unknown): SourceEvent {
+  if (!isObject(value)) return refuse('not a JSON object');
+  const properties = objectOf(value['properties'], 'properties') ?? {};
+  for (const name of ['$set', '$set_once'])
+    if (isObject(value[name]) && !Object.hasOwn(properties, name)) properties[name] = value[name];
+  const personProperties = objectOf(value['person_properties'], 'person_properties');
+  return {
+    uuid: optionalUuid(value['uuid'], 'uuid'),
+    event: requiredText(value['event'], 'event'),
+    distinctId: distinctIdOf(value['distinct_id'] ?? properties['distinct_id']),
+    properties: storable(JSON.stringify(properties)),
+    timestamp: isMissing(value['timestamp']) ? refuse('no timestamp') : instantOf(value['timestamp'], 'timestamp'),
+    created: isMissing(value['created_at']) ? null : instantOf(value['created_at'], 'created_at'),
+    personId: optionalUuid(value['person_id'], 'person_id'),
+    personProperties: personProperties === undefined ? null : storable(JSON.stringify(personProperties)),
+    elementsChain: typeof value['elements_chain'] === 'string' ? storableText(value['elements_chain']) : null,
+  };
+}
+
+const isMissing = (value: unknown): boolean => value === undefined || value === null || value === '';
+
+function requiredText(value: unknown, name: string): string {
+  if (isMissing(value)) return refuse(`no ${name}`);
+  if (typeof value !== 'string') return refuse(`${name} is not text`);
+  return value.trim() === '' ? refuse(`${name} is blank`) : storableText(value);
+}
+
+const distinctIdOf = (value: unknown): string => requiredText(numberText(value) ?? value, 'distinct_id');
+
+function optionalUuid(value: unknown, name: string): string | null {
+  return isMissing(value) ? null : (uuidOf(value) ?? refuse(`${name} is not a UUID`));
+}
+
+function objectOf(value: unknown, name: string): Record<string, unknown> | undefined {
+  if (isMissing(value)) return undefined;
+  const object = typeof value === 'string' ? parsed(value, name) : value;
+  return isObject(object) && !exact.isRawJSON(object) ? object : refuse(`${name} is not an object`);
+}
+
+/** Below these a number is taken for seconds, then for milliseconds: the year 5138 in seconds is 1973 in milliseconds. */
+const SECONDS_BELOW = 1e11;
+const MILLISECONDS_BELOW = 1e14;
+
+function instantOf(value: unknown, name: string): number {
+  const number = numberText(value);
+  const found =
+    number === undefined
+      ? typeof value === 'string'
+        ? isoMicroseconds(value.trim())
+        : undefined
+      : numeric(Number(number));
+  return found ?? refuse(`${name} is not an instant between ${YEARS.first} and ${YEARS.last}`);
+}
+
+function numeric(value: number): number | undefined {
+  const size = Math.abs(value);
+  const micros = Math.round(value * (size < SECONDS_BELOW ? 1e6 : size < MILLISECONDS_BELOW ? 1e3 : 1));
+  return micros >= Date.UTC(YEARS.first, 0) * 1000 && micros < Date.UTC(YEARS.last + 1, 0) * 1000 ? micros : undefined;
+}
+
+const numberText = (value: unknown): string | undefined =>
+  typeof value === 'number' ? String(value) : exact.isRawJSON(value) ? value.rawJSON : undefined;
+
+/** May a number in the text lose digits, or its size, as a double? Looks at the text only: a false alarm costs time. */
+const LONG_NUMBER = /[[:,\s]-?(?:\d[\d.]{15}|[\d.]+[eE])/;
+
+function parsed(text: string, name?: string): unknown {
+  try {
+    return LONG_NUMBER.test(text) ? exact.parse(text, exactNumber) : JSON.parse(text);
+  } catch (error) {
+    if (error instanceof RangeError) return refuse('nested too deeply');
+    return refuse(`${name === undefined ? '' : `${name}: `}not JSON: ${(error as Error).message}`);
+  }
+}
+
+/** A number that a double cannot hold stays as it was written. */
+function exactNumber(_name: string, value: unknown, { source }: { source?: string }): unknown {
+  return typeof value === 'number' && source !== undefined && String(value) !== source ? exact.rawJSON(source) : value;
+}
