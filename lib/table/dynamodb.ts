@@ -7,10 +7,11 @@
  *
  *   reads                          always.
  *   transactions                   always: the request token makes the second one a repetition of the first.
- *   put, remove, change            yes. When the repetition is refused although the item is as this write would have
- *                                  left it, the first one was applied, and the answer is that of success. (Another
- *                                  writer who wrote exactly the same cannot be told from us.)
- *   change with `add`              no: `Busy`, and the sum may or may not have been added.
+ *   put, remove, change            yes. A repetition that is refused although the item is as this write leaves it counts
+ *                                  as success: the first one was applied. (Another writer who wrote exactly the same
+ *                                  cannot be told from us.) One that is refused for anything else is `Busy`: the
+ *                                  first one may have been applied, and somebody have written since.
+ *   change with `add`              no: `Busy` at once.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
@@ -195,7 +196,10 @@ export function dynamodbTable(options: DynamodbOptions): Table {
         if (!(error instanceof ConditionalCheckFailedException)) throw error;
         const stored = error.Item && itemOf(error.Item);
         const found = live(stored, now);
-        if (maybeApplied && isDone(op, found)) return found;
+        if (maybeApplied) {
+          if (isDone(op, found)) return found;
+          throw new Busy('the answer was lost; the write may have been applied', { cause: error });
+        }
         if (!holds(op.if, found)) throw new Refused(0, found);
         // Refused only because a change must not build upon an item that has expired, or because the item came or
         // went in between.

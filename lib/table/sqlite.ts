@@ -49,8 +49,11 @@ const BUSY_TIMEOUT = 5_000;
 const SWEEP = 20;
 
 /** Opens or makes the file; `:memory:` is a table that lives as long as it is open. */
-export function sqliteTable(path: string, { clock }: { clock: () => number }): Table & { close(): void } {
-  const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT });
+export function sqliteTable(
+  path: string,
+  { clock, timeout = BUSY_TIMEOUT }: { clock: () => number; timeout?: number },
+): Table & { close(): void } {
+  const database = new DatabaseSync(path, { timeout });
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
   database.exec(SCHEMA);
 

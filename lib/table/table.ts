@@ -111,7 +111,10 @@ export class Refused extends Error {
   }
 }
 
-/** The table could not be written in time; the caller may try again. Answered as 429. */
+/**
+ * The table did not answer in time; the caller may try again. Answered as 429. A write may have been applied all the
+ * same, when only its answer was lost.
+ */
 export class Busy extends Error {
   override readonly name = 'Busy';
 }
