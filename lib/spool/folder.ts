@@ -7,8 +7,6 @@ import { randomUUID } from 'node:crypto';
 import { createReadStream, type Dirent } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { compareText } from '../table/semantics.ts';
 import type { Spool } from './spool.ts';
 
@@ -41,8 +39,7 @@ export function folderSpool(root: string): Spool {
     try {
       const file = await open(temporary, 'wx');
       try {
-        if (content instanceof Readable) await pipeline(content, file.createWriteStream({ autoClose: false }));
-        else await file.writeFile(content);
+        await file.writeFile(content);
         await file.sync();
       } finally {
         await file.close();
@@ -105,7 +102,7 @@ async function* filesBelow(place: string, path: string): AsyncGenerator<{ path: 
     return;
   }
   const named = entries
-    .filter((entry) => path !== '' || entry.name !== UNFINISHED)
+    .filter((entry) => (entry.isFile() || entry.isDirectory()) && (path !== '' || entry.name !== UNFINISHED))
     .map((entry) => ({ entry, order: entry.isDirectory() ? `${entry.name}/` : entry.name }))
     .toSorted((a, b) => compareText(a.order, b.order));
   for (const { entry } of named)

@@ -295,12 +295,12 @@ async function sent<T>(request: Promise<T>): Promise<T> {
   try {
     return await request;
   } catch (error) {
-    if (!(error instanceof Error) || error instanceof ConditionalCheckFailedException) throw error;
+    if (error instanceof ConditionalCheckFailedException) throw error;
     const raised = error as SdkError;
-    if (isThrottlingError(raised) || error.name === 'TransactionConflictException') throw new Again(error);
+    if (isThrottlingError(raised) || raised.name === 'TransactionConflictException') throw new Again(error);
     if (isTransientError(raised)) throw new Again(error, true);
-    if (error.name === 'ValidationException' && speaksOfSize(error.message)) {
-      throw new TooLarge(error.message, { cause: error });
+    if (raised.name === 'ValidationException' && speaksOfSize(raised.message)) {
+      throw new TooLarge(raised.message, { cause: error });
     }
     throw error;
   }

@@ -190,5 +190,5 @@ const isColumn = (field: string): boolean => (COLUMNS as readonly string[]).incl
 
 /** SQLITE_BUSY is 5; its extended codes have it in the low byte. */
 function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === 5;
+  return (Number((error as { errcode?: unknown }).errcode) & 0xff) === 5;
 }

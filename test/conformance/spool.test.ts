@@ -1,0 +1,170 @@
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import * as fc from 'fast-check';
+import { folderSpool } from '../../lib/spool/folder.ts';
+import type { Spool } from '../../lib/spool/spool.ts';
+import { compareText } from '../../lib/table/semantics.ts';
+import { temporaryFolder } from '../support/context.ts';
+
+async function filesIn(spool: Spool, path = ''): Promise<{ path: string; size: number }[]> {
+  const files: { path: string; size: number }[] = [];
+  for await (const file of spool.list(path)) files.push(file);
+  return files;
+}
+
+const pathsIn = async (spool: Spool, path = ''): Promise<string[]> =>
+  (await filesIn(spool, path)).map((file) => file.path);
+
+/** What every spool promises. */
+function spoolCases(open: () => Spool): void {
+  test.each<[string, () => string | Uint8Array | Readable, string]>([
+    ['a text', () => 'grüße', 'grüße'],
+    ['bytes', () => new Uint8Array([0x61, 0x62]), 'ab'],
+    ['a stream', () => Readable.from([Buffer.from('a'), Buffer.from('b')]), 'ab'],
+    ['nothing', () => '', ''],
+  ])('writes %s and reads it back', async (_name, content, expected) => {
+    const spool = open();
+    await spool.write('a/b', content());
+    expect((await spool.read('a/b'))?.toString()).toBe(expected);
+    expect(await filesIn(spool)).toEqual([{ path: 'a/b', size: Buffer.byteLength(expected) }]);
+  });
+
+  test('replaces a file', async () => {
+    const spool = open();
+    await spool.write('a', 'a long text');
+    await spool.write('a', 'short');
+    expect(String(await spool.read('a'))).toBe('short');
+  });
+
+  test('has no file where none was written, nor where only a folder is', async () => {
+    const spool = open();
+    expect(await spool.read('a')).toBeUndefined();
+    expect(await pathsIn(spool)).toEqual([]);
+    await spool.write('a/b', '');
+    expect(await spool.read('a')).toBeUndefined();
+    expect(await spool.read('a/b/c')).toBeUndefined();
+  });
+
+  test('leaves the old file, and nothing else, when a stream breaks', async () => {
+    const spool = open();
+    await spool.write('a', 'old');
+    const broken = Readable.from(
+      (async function* () {
+        yield 'new';
+        throw new Error('the source broke');
+      })(),
+    );
+    await expect(spool.write('a', broken)).rejects.toThrow('the source broke');
+    expect(String(await spool.read('a'))).toBe('old');
+    expect(await pathsIn(spool)).toEqual(['a']);
+  });
+
+  test('lists below a folder in the order of bytes', async () => {
+    const spool = open();
+    const segment = fc.constantFrom('a', 'a-b', 'a.c', 'a0', 'b', 'day=2026-01-01', 'É', '\u{ffff}', '\u{1f600}');
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uniqueArray(fc.array(segment, { minLength: 1, maxLength: 3 }), { maxLength: 12, selector: String }),
+        async (given) => {
+          // A name is a file or a folder, so files end in a letter that no folder has.
+          const paths = given.map((parts) => `${parts.join('/')}.file`);
+          await Promise.all(paths.map((path) => spool.write(`root/${path}`, path)));
+          expect(await pathsIn(spool, 'root')).toEqual(paths.map((path) => `root/${path}`).toSorted(compareText));
+          const below = paths.filter((path) => path.startsWith('a/')).map((path) => `root/${path}`);
+          expect(await pathsIn(spool, 'root/a')).toEqual(below.toSorted(compareText));
+          expect(await pathsIn(spool, 'root/a/')).toEqual(below.toSorted(compareText));
+          await spool.remove('root');
+          expect(await pathsIn(spool)).toEqual([]);
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+
+  test('lists and removes a file by its path, and neighbours of a folder never', async () => {
+    const spool = open();
+    for (const path of ['1/a', '1/b/c', '10/a', '1x']) await spool.write(path, '');
+    expect(await pathsIn(spool, '1/a')).toEqual(['1/a']);
+    expect(await pathsIn(spool, '1')).toEqual(['1/a', '1/b/c']);
+    await spool.remove('1/a');
+    expect(await pathsIn(spool)).toEqual(['1/b/c', '10/a', '1x']);
+    await spool.remove('1');
+    await spool.remove('1');
+    expect(await pathsIn(spool)).toEqual(['10/a', '1x']);
+  });
+
+  test('moves a file, also a second time, also over another', async () => {
+    const spool = open();
+    await spool.write('a/from', 'x');
+    await spool.write('b/to', 'old');
+    await spool.move('a/from', 'b/to');
+    await spool.move('a/from', 'b/to');
+    expect(await pathsIn(spool)).toEqual(['b/to']);
+    expect(String(await spool.read('b/to'))).toBe('x');
+    await expect(spool.move('a/from', 'c/to')).rejects.toThrow('a/from');
+  });
+
+  test('takes a local file in', async () => {
+    const spool = open();
+    const local = join(temporaryFolder(), 'local');
+    writeFileSync(local, 'x');
+    await spool.take(local, 'a/b');
+    expect(String(await spool.read('a/b'))).toBe('x');
+    await expect(spool.take(local, 'a/c')).rejects.toThrow('local');
+    expect(await pathsIn(spool)).toEqual(['a/b']);
+  });
+
+  test.each(['', '/', '/a', 'a//b', '.', '..', '../a', 'a/../../b', 'a/..', './a', 'a\\b', 'a\0', '.unfinished/a'])(
+    'lets nobody out of it: %j is no path',
+    async (path) => {
+      const spool = open();
+      await spool.write('inside', 'x');
+      await expect(spool.write(path, 'x')).rejects.toThrow(TypeError);
+      await expect(spool.read(path)).rejects.toThrow(TypeError);
+      await expect(spool.move('inside', path)).rejects.toThrow(TypeError);
+      await expect(spool.move(path, 'inside')).rejects.toThrow(TypeError);
+      expect(() => spool.address(path)).toThrow(TypeError);
+      await expect(spool.remove(path)).rejects.toThrow(TypeError);
+      expect(await pathsIn(spool)).toEqual(['inside']);
+    },
+  );
+}
+
+describe('a folder spool', () => {
+  spoolCases(() => folderSpool(join(temporaryFolder(), 'not', 'there', 'yet')));
+
+  test('gives the absolute path of a file', async () => {
+    const folder = temporaryFolder();
+    const spool = folderSpool(folder);
+    await spool.write('a/b', 'x');
+    expect(spool.address('a/b')).toBe(join(folder, 'a', 'b'));
+    expect(readFileSync(spool.address('a/b'), 'utf8')).toBe('x');
+  });
+
+  test('never lists what was not finished, and removes it after a day', async () => {
+    const folder = temporaryFolder();
+    const unfinished = join(folder, '.unfinished');
+    mkdirSync(unfinished);
+    writeFileSync(join(unfinished, 'old'), 'x');
+    writeFileSync(join(unfinished, 'young'), 'x');
+    const twoDaysAgo = new Date(Date.now() - 2 * 86_400_000);
+    utimesSync(join(unfinished, 'old'), twoDaysAgo, twoDaysAgo);
+    const spool = folderSpool(folder);
+    expect(await pathsIn(spool)).toEqual([]);
+    await spool.write('a', 'x');
+    expect(readdirSync(unfinished)).toEqual(['young']);
+  });
+
+  test('does not follow links', async () => {
+    const folder = temporaryFolder();
+    const outside = temporaryFolder();
+    writeFileSync(join(outside, 'secret'), 'x');
+    const spool = folderSpool(folder);
+    await spool.write('a/b', 'x');
+    symlinkSync(outside, join(folder, 'a', 'link'));
+    expect(await pathsIn(spool)).toEqual(['a/b']);
+    await spool.remove('a');
+    expect(readdirSync(outside)).toEqual(['secret']);
+  });
+});

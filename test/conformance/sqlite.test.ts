@@ -1,0 +1,116 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { DatabaseSync } from 'node:sqlite';
+import { sqliteTable } from '../../lib/table/sqlite.ts';
+import { Busy, type Table } from '../../lib/table/table.ts';
+import { settableClock, temporaryFolder } from '../support/context.ts';
+
+jest.setTimeout(30_000);
+
+const clock = settableClock();
+const opened: (() => void)[] = [];
+afterEach(() => opened.splice(0).forEach((close) => close()));
+
+function openTable(file: string, timeout?: number): Table {
+  const table = sqliteTable(file, timeout === undefined ? { clock } : { clock, timeout });
+  opened.push(() => table.close());
+  return table;
+}
+
+function startWriter(file: string, name: string, count: number): ChildProcess & { lines: AsyncIterable<string> } {
+  const program = join(__dirname, '../support/sqlite-writer.ts');
+  const child = spawn(process.execPath, [program, file, name, String(count)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  opened.push(() => child.kill('SIGKILL'));
+  return Object.assign(child, { lines: createInterface(child.stdout) });
+}
+
+const sum = async (table: Table) => (await table.get({ pk: 'sum', sk: 'sum' }))?.['n'] ?? 0;
+const written = async (table: Table, name: string) =>
+  (await table.list({ partition: name }, { limit: 0, count: true })).count;
+
+describe('a SQLite table in a file', () => {
+  test('keeps every acknowledged write, whole, when the writing process is killed', async () => {
+    const file = join(temporaryFolder(), 'table.db');
+    for (const [round, patience] of [20, 150, 400].entries()) {
+      const child = startWriter(file, `writer ${round}`, 1_000_000);
+      const acknowledged: string[] = [];
+      for await (const line of child.lines) {
+        acknowledged.push(line);
+        if (acknowledged.length === patience) child.kill('SIGKILL');
+      }
+      const table = openTable(file);
+      const there = await table.many(acknowledged.map((n) => ({ pk: `writer ${round}`, sk: n })));
+      expect(there.filter((item) => item === undefined)).toEqual([]);
+      const all = await Promise.all([0, 1, 2].map((at) => written(table, `writer ${at}`)));
+      expect(await sum(table)).toBe(all.reduce<number>((total, n) => total + (n ?? 0), 0));
+    }
+  });
+
+  test('is written by several processes at once, and nothing is lost', async () => {
+    const file = join(temporaryFolder(), 'table.db');
+    const table = openTable(file);
+    const children = ['one', 'two'].map((name) => startWriter(file, name, 300));
+    const ends = children.map((child) => once(child, 'exit'));
+    children.forEach((child) => child.stdout?.resume());
+    for (let n = 0; n < 100; n += 1) {
+      await table.write([{ change: { pk: 'sum', sk: 'sum' }, add: { n: 1 } }]);
+      await new Promise(setImmediate);
+    }
+    expect(await Promise.all(ends)).toEqual([
+      [0, null],
+      [0, null],
+    ]);
+    expect(await sum(table)).toBe(700);
+    expect([await written(table, 'one'), await written(table, 'two')]).toEqual([300, 300]);
+  });
+
+  test('shows at once what another process has committed', async () => {
+    const file = join(temporaryFolder(), 'table.db');
+    const table = openTable(file);
+    expect(await sum(table)).toBe(0);
+    const child = startWriter(file, 'other', 3);
+    for await (const line of child.lines) {
+      expect(await table.get({ pk: 'other', sk: line })).toEqual({ pk: 'other', sk: line });
+      expect(await sum(table)).toBeGreaterThan(Number(line));
+    }
+  });
+
+  test('is busy for a writer that waited too long for another one; readers do not wait', async () => {
+    const file = join(temporaryFolder(), 'table.db');
+    const table = openTable(file, 50);
+    const other = new DatabaseSync(file);
+    opened.push(() => other.close());
+    other.exec('BEGIN IMMEDIATE');
+    await expect(table.write([{ put: { pk: 'a', sk: 'b' } }])).rejects.toThrow(Busy);
+    expect(await table.get({ pk: 'a', sk: 'b' })).toBeUndefined();
+    other.exec('COMMIT');
+    await table.write([{ put: { pk: 'a', sk: 'b' } }]);
+    expect(await table.get({ pk: 'a', sk: 'b' })).toEqual({ pk: 'a', sk: 'b' });
+  });
+
+  test('is brought to the disk with every commit, and keeps its rows in the order of their bytes', () => {
+    const file = join(temporaryFolder(), 'table.db');
+    openTable(file);
+    const database = new DatabaseSync(file);
+    opened.push(() => database.close());
+    expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
+    expect(database.prepare('PRAGMA encoding').get()).toEqual({ encoding: 'UTF-8' });
+  });
+
+  test('removes what has expired beside later writes', async () => {
+    const file = join(temporaryFolder(), 'table.db');
+    const table = openTable(file);
+    const ttl = clock() / 1000 + 10;
+    await table.write(
+      Array.from({ length: 50 }, (_, at) => ({ put: { pk: 'a', sk: `${at}`, ttl } })),
+      { apart: true },
+    );
+    clock.advance(10_000);
+    for (let at = 0; at < 3; at += 1) await table.write([{ put: { pk: 'b', sk: 'b' } }]);
+    const database = new DatabaseSync(file);
+    opened.push(() => database.close());
+    expect(database.prepare('SELECT count(*) AS n FROM item').get()).toEqual({ n: 1 });
+  });
+});

@@ -1,0 +1,107 @@
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { Permanent } from '../../lib/errors.ts';
+import { keyfileVault } from '../../lib/vault/keyfile.ts';
+import type { Vault } from '../../lib/vault/vault.ts';
+import { temporaryFolder } from '../support/context.ts';
+
+const here = { organization: 'org', batchExport: 'export' };
+
+/** What every vault promises. */
+function vaultCases(open: () => Vault): void {
+  test('opens what it sealed, whatever the text', async () => {
+    const vault = open();
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'binary' }), async (plain) => {
+        expect(await vault.open(await vault.seal(plain, here), here)).toBe(plain);
+      }),
+    );
+  });
+
+  test('shows neither the text nor that two texts are the same', async () => {
+    const vault = open();
+    const [one, two] = [await vault.seal('open sesame', here), await vault.seal('open sesame', here)];
+    expect(one).not.toBe(two);
+    expect(Buffer.from(one).includes('sesame')).toBe(false);
+  });
+
+  test.each([
+    { organization: 'other', batchExport: 'export' },
+    { organization: 'org', batchExport: 'other' },
+    { organization: 'export', batchExport: 'org' },
+    { organization: 'or', batchExport: 'gexport' },
+    { organization: 'org","export', batchExport: '' },
+  ])('opens it nowhere else: %j', async (elsewhere) => {
+    const vault = open();
+    await expect(vault.open(await vault.seal('x', here), elsewhere)).rejects.toThrow(Permanent);
+  });
+
+  test('opens nothing that was altered, cut or made up', async () => {
+    const vault = open();
+    const sealed = await vault.seal('a text of some length', here);
+    const body = sealed.lastIndexOf('.') + 1;
+    for (let at = 0; at < sealed.length; at += 1) {
+      // The last letter of base64url holds bits that mean nothing.
+      if (at === sealed.length - 1) break;
+      const letter = sealed[at] === 'A' ? 'B' : 'A';
+      const altered = sealed.slice(0, at) + letter + sealed.slice(at + 1);
+      await expect(vault.open(altered, here)).rejects.toThrow(Permanent);
+    }
+    for (const wrong of [
+      '',
+      'x',
+      'v1..',
+      'v1.a.b.c',
+      sealed.slice(0, body),
+      sealed.slice(0, body + 30),
+      `${sealed}.`,
+    ]) {
+      await expect(vault.open(wrong, here)).rejects.toThrow(Permanent);
+    }
+  });
+}
+
+describe('a key file vault', () => {
+  vaultCases(() => keyfileVault(join(temporaryFolder(), 'folder', 'key')));
+
+  test('makes the key file when it first seals, for its owner only, and leaves nothing beside it', async () => {
+    const folder = temporaryFolder();
+    const path = join(folder, 'key');
+    const vault = keyfileVault(path);
+    expect(readdirSync(folder)).toEqual([]);
+    await vault.seal('x', here);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(readdirSync(folder)).toEqual(['key']);
+  });
+
+  test('opens with the same file after a restart, and in another process at once', async () => {
+    const path = join(temporaryFolder(), 'key');
+    const vaults = Array.from({ length: 8 }, () => keyfileVault(path));
+    const sealed = await Promise.all(vaults.map((vault) => vault.seal('x', here)));
+    const restarted = keyfileVault(path);
+    for (const text of sealed) expect(await restarted.open(text, here)).toBe('x');
+  });
+
+  test('says that the key is gone, or another one, and makes none to open', async () => {
+    const path = join(temporaryFolder(), 'key');
+    const sealed = await keyfileVault(path).seal('x', here);
+    const kept = readFileSync(path);
+    rmSync(path);
+    await expect(keyfileVault(path).open(sealed, here)).rejects.toThrow(Permanent);
+    await expect(keyfileVault(path).open(sealed, here)).rejects.toThrow('cannot be read');
+    const other = keyfileVault(path);
+    await other.seal('y', here);
+    await expect(other.open(sealed, here)).rejects.toThrow('another key');
+    chmodSync(path, 0o600);
+    writeFileSync(path, kept);
+    expect(await keyfileVault(path).open(sealed, here)).toBe('x');
+  });
+
+  test('never overwrites a file that is no key file', async () => {
+    const path = join(temporaryFolder(), 'key');
+    writeFileSync(path, 'my diary');
+    await expect(keyfileVault(path).seal('x', here)).rejects.toThrow('is not a key file');
+    expect(readFileSync(path, 'utf8')).toBe('my diary');
+  });
+});
