@@ -1,3 +1,4 @@
+import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
 import * as z from 'zod';
 import type { Log } from '../log.ts';
 import type { Route } from './route.ts';
@@ -31,4 +32,17 @@ function onlyDeclared(schema: unknown, value: unknown): unknown {
     );
   }
   return schema instanceof z.ZodRecord || schema instanceof z.ZodUnknown ? value : null;
+}
+
+/** An answer as a gateway takes it, with JSON or without a body. HEAD has the headers that GET would have. */
+export function reply(
+  { httpMethod }: Pick<APIGatewayProxyEvent, 'httpMethod'>,
+  statusCode: number,
+  headers: Readonly<Record<string, string>>,
+  json?: string,
+): APIGatewayProxyResult {
+  if (json === undefined) return { statusCode, headers: { ...headers }, body: '' };
+  const described = { ...headers, 'Content-Type': 'application/json' };
+  if (httpMethod !== 'HEAD') return { statusCode, headers: described, body: json };
+  return { statusCode, headers: { ...described, 'Content-Length': String(Buffer.byteLength(json)) }, body: '' };
 }

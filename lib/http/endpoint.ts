@@ -3,11 +3,12 @@ import middy from '@middy/core';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context as LambdaContext } from 'aws-lambda';
 import { type CredentialsText, fromContext } from '../auth/credentials.ts';
 import type { Context } from '../context.ts';
-import { Failure, fail, messageOf } from '../errors.ts';
-import { BadCursor, Busy, Refused, TooLarge } from '../table/table.ts';
-import { declaredBody } from './answer.ts';
+import { fail, messageOf } from '../errors.ts';
+import { Refused } from '../table/table.ts';
+import { declaredBody, reply } from './answer.ts';
 import { bodyOf, fields } from './body.ts';
 import { etagOf, namesVersion, versionsIn } from './etag.ts';
+import { failureFrom } from './failures.ts';
 import { headerOf } from './header.ts';
 import { type Once, onceOf } from './idempotency.ts';
 import { pagingOf } from './page.ts';
@@ -148,33 +149,9 @@ function failed(): Stage {
         const { error } = request;
         context.log.error(messageOf(error), { stack: error instanceof Error ? error.stack : undefined });
       }
-      request.response = {
-        statusCode: failure.status,
-        headers: { ...failure.headers, 'Content-Type': 'application/json' },
-        body: event.httpMethod === 'HEAD' ? '' : JSON.stringify(failure.body),
-      };
+      request.response = reply(event, failure.status, failure.headers, JSON.stringify(failure.body));
     },
   };
-}
-
-function failureFrom(error: unknown, event: APIGatewayProxyEvent): Failure {
-  if (error instanceof Failure) return error;
-  if (error instanceof Refused) return refusal(error, event);
-  if (error instanceof Busy) {
-    const detail = 'Request was throttled. Expected available in 1 second.';
-    return new Failure('throttled', { detail, headers: { 'Retry-After': '1' } });
-  }
-  if (error instanceof TooLarge) return new Failure('validation', { detail: 'The object is too large to be stored.' });
-  if (error instanceof BadCursor) return new Failure('validation', { attr: 'cursor', detail: 'Invalid cursor.' });
-  return new Failure(error instanceof Error && error.name === 'TimeoutError' ? 'timeout' : 'server_error');
-}
-
-/** A write that the operation let be refused: the object is gone, or not in the version that If-Match names, or busy. */
-function refusal({ found }: Refused, event: APIGatewayProxyEvent): Failure {
-  if (found === undefined || (found['deleted_at'] ?? null) !== null) return new Failure('not_found');
-  const tags = headerOf(event.headers, 'if-match');
-  const isStale = tags !== undefined && !namesVersion(tags, Number(found['ver']));
-  return new Failure(isStale ? 'precondition_failed' : 'conflict');
 }
 
 /** The authorizer has checked the key and its scope; what it found is in the event. */
@@ -302,16 +279,11 @@ function answered(row: Route): Stage {
         version !== undefined &&
         namesVersion(headerOf(event.headers, 'if-none-match'), version)
       ) {
-        request.response = { statusCode: 304, headers: { ...headers, ...tag }, body: '' };
+        request.response = reply(event, 304, { ...headers, ...tag });
         return;
       }
       const leaving = declaredBody(row, body, { strict: context.settings.strictAnswers, log: context.log });
-      const text = leaving === undefined ? undefined : JSON.stringify(leaving);
-      request.response = {
-        statusCode: row.status,
-        headers: { ...headers, ...tag, ...(text === undefined ? {} : { 'Content-Type': 'application/json' }) },
-        body: event.httpMethod === 'HEAD' ? '' : (text ?? ''),
-      };
+      request.response = reply(event, row.status, { ...headers, ...tag }, JSON.stringify(leaving));
     },
   };
 }

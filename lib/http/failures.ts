@@ -1,0 +1,26 @@
+import type { APIGatewayProxyEvent } from 'aws-lambda';
+import { Failure } from '../errors.ts';
+import { BadCursor, Busy, Refused, TooLarge } from '../table/table.ts';
+import { namesVersion } from './etag.ts';
+import { headerOf } from './header.ts';
+
+/** The public failure that stands for anything thrown. What is no failure of the caller's says nothing to him. */
+export function failureFrom(error: unknown, event: APIGatewayProxyEvent): Failure {
+  if (error instanceof Failure) return error;
+  if (error instanceof Refused) return refusal(error, event);
+  if (error instanceof Busy) {
+    const detail = 'Request was throttled. Expected available in 1 second.';
+    return new Failure('throttled', { detail, headers: { 'Retry-After': '1' } });
+  }
+  if (error instanceof TooLarge) return new Failure('validation', { detail: 'The object is too large to be stored.' });
+  if (error instanceof BadCursor) return new Failure('validation', { attr: 'cursor', detail: 'Invalid cursor.' });
+  return new Failure(error instanceof Error && error.name === 'TimeoutError' ? 'timeout' : 'server_error');
+}
+
+/** A write that the operation let be refused: the object is gone, or not in the version that If-Match names, or busy. */
+function refusal({ found }: Refused, event: APIGatewayProxyEvent): Failure {
+  if (found === undefined || (found['deleted_at'] ?? null) !== null) return new Failure('not_found');
+  const tags = headerOf(event.headers, 'if-match');
+  const isStale = tags !== undefined && !namesVersion(tags, Number(found['ver']));
+  return new Failure(isStale ? 'precondition_failed' : 'conflict');
+}

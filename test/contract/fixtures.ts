@@ -1,0 +1,112 @@
+/** One valid request for every row. A new row needs a line here: the suite fails until it has one. */
+import type { RunItem } from '../../lib/batch-exports/model.ts';
+import { keys, places } from '../../lib/table/keys.ts';
+import type { TestContext } from '../support/context.ts';
+import type { Service } from '../support/service.ts';
+
+export interface World {
+  readonly context: TestContext<object>;
+  readonly service: Service;
+}
+
+/** What a request needs beside its row. `params` may name more than a path has. */
+export interface Example {
+  readonly params: Readonly<Record<string, string>>;
+  readonly body?: object;
+}
+
+/** Makes what the request is about, anew each time, as the seeded owner. */
+type Fixture = (world: World) => Promise<Example>;
+
+const place = ({ service }: World) => ({
+  organization_id: service.organization.id,
+  project_id: String(service.project.id),
+});
+
+async function inPlace(world: World): Promise<Example> {
+  return { params: place(world) };
+}
+
+const exportBody = ({ context }: World) => ({
+  name: 'Hourly',
+  interval: 'hour',
+  destination: { type: 'Folder', config: { path: context.folder } },
+});
+
+async function ofExport(world: World): Promise<Example> {
+  const { organization_id } = place(world);
+  const path = `/api/organizations/${organization_id}/batch_exports/`;
+  const { body } = await world.service.call('POST', path, { body: exportBody(world) });
+  return { params: { ...place(world), id: String(body?.['id']) } };
+}
+
+const DAY = { start_at: '2025-12-30T00:00:00Z', end_at: '2025-12-31T00:00:00Z' };
+
+async function ofBackfill(world: World): Promise<Example> {
+  const { params } = await ofExport(world);
+  const path = `/api/projects/${params['project_id']}/batch_exports/${params['id']}/backfill`;
+  const { headers } = await world.service.call('POST', path, { body: DAY });
+  const backfill_id = headers.get('location')?.split('/').at(-1) ?? '';
+  return { params: { ...params, backfill_id } };
+}
+
+/** Runs are made by the machines, not over HTTP. */
+async function ofRun(world: World): Promise<Example> {
+  const { params } = await ofExport(world);
+  const { table, newId, clock } = world.context;
+  const { id: eid = '' } = params;
+  const id = newId();
+  const slotStart = clock() - 3_600_000;
+  const run: RunItem = {
+    ...keys.run(eid, id),
+    ...places.runOf(eid, clock(), slotStart, id),
+    id,
+    batch_export: eid,
+    status: 'Completed',
+    phase: null,
+    token: `${eid}-1`,
+    holder: 'schedule',
+    by: 'schedule',
+    backfill: null,
+    data_interval_start: slotStart,
+    data_interval_end: clock(),
+    records_total_count: 0,
+    records_completed: 0,
+    bytes_exported: 0,
+    latest_error: null,
+    first_tried_at: clock(),
+    created_at: clock(),
+    finished_at: clock(),
+    last_updated_at: clock(),
+  };
+  await table.write([{ put: run }]);
+  return { params: { ...params, run_id: id } };
+}
+
+async function ofOrganization({ service }: World): Promise<Example> {
+  const { body } = await service.call('POST', '/api/organizations/', { body: { name: 'Another' } });
+  return { params: { organization_id: String(body?.['id']) } };
+}
+
+export const fixtures: Readonly<Record<string, Fixture>> = {
+  schema: async () => ({ params: {} }),
+
+  'organizations/list': async () => ({ params: {} }),
+  'organizations/create': async () => ({ params: {}, body: { name: 'New' } }),
+  'organizations/retrieve': ofOrganization,
+  'organizations/update': async (world) => ({ ...(await ofOrganization(world)), body: { name: 'Renamed' } }),
+  'organizations/destroy': ofOrganization,
+
+  'batch-exports/list': inPlace,
+  'batch-exports/create': async (world) => ({ params: place(world), body: exportBody(world) }),
+  'batch-exports/retrieve': ofExport,
+  'batch-exports/update': async (world) => ({ ...(await ofExport(world)), body: { name: 'Renamed' } }),
+  'batch-exports/destroy': ofExport,
+  'batch-exports/backfill': async (world) => ({ ...(await ofExport(world)), body: DAY }),
+  'batch-exports/logs': ofExport,
+  'runs/list': ofExport,
+  'runs/retrieve': ofRun,
+  'runs/logs': ofRun,
+  'backfills/list': ofExport,
+  'backfills/retrieve': ofBackfill,
+};
