@@ -1,43 +1,43 @@
 import { S3 } from '@aws-sdk/client-s3';
-import { startFauxqs } from 'fauxqs';
+import { buildApp } from 'fauxqs';
 
 /** A server that speaks S3's protocol, in this process, with one bucket. */
 export interface Bucket {
   readonly url: string;
-  /** The config of an S3 destination that leads here, without a prefix. */
-  readonly config: Readonly<Record<string, unknown>> & { readonly prefix: string };
+  /** The config of an S3 destination that leads here. */
+  readonly config: Readonly<Record<string, unknown>>;
   /** Names of all objects. */
   keys(): Promise<string[]>;
   /** An object's bytes and metadata. */
   read(key: string): Promise<{ body: Buffer; metadata: Record<string, string>; type: string | undefined }>;
   /** Names of all uploads that are neither completed nor aborted. */
-  uploads(): Promise<string[]>;
+  uploads(): string[];
   abortUploads(): Promise<void>;
   empty(): Promise<void>;
   close(): Promise<void>;
 }
 
+const NAME = 'exports';
+const XMLNS = 'http://s3.amazonaws.com/doc/2006-03-01/';
+
 export async function startBucket(): Promise<Bucket> {
-  const server = await startFauxqs({ port: 0, host: '127.0.0.1', logger: false });
-  const Bucket = 'exports';
-  server.createBucket(Bucket);
-  const url = `http://127.0.0.1:${server.port}`;
-  const credentials = { accessKeyId: 'AKIATEST', secretAccessKey: 'secret' };
+  const app = buildApp({ logger: false });
+  const uploads = trackUploads(app);
+  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  const credentials = { accessKeyId: 'AKIATEST', secretAccessKey: 'secret-of-the-test' };
   const client = new S3({ endpoint: url, region: 'us-east-1', forcePathStyle: true, credentials });
-  const listUploads = async () => (await client.listMultipartUploads({ Bucket })).Uploads ?? [];
+  await client.createBucket({ Bucket: NAME });
   const keys = async () => {
-    const { Contents = [] } = await client.listObjectsV2({ Bucket });
+    const { Contents = [] } = await client.listObjectsV2({ Bucket: NAME });
     return Contents.map(({ Key = '' }) => Key);
   };
   const abortUploads = async () => {
-    for (const { Key, UploadId } of await listUploads()) {
-      await client.abortMultipartUpload({ Bucket, Key, UploadId });
-    }
+    for (const [UploadId, Key] of [...uploads]) await client.abortMultipartUpload({ Bucket: NAME, Key, UploadId });
   };
   return {
     url,
     config: {
-      bucket_name: Bucket,
+      bucket_name: NAME,
       region: 'us-east-1',
       prefix: 'events',
       aws_access_key_id: credentials.accessKeyId,
@@ -46,22 +46,58 @@ export async function startBucket(): Promise<Bucket> {
     },
     keys,
     async read(Key) {
-      const { Body, Metadata = {}, ContentType } = await client.getObject({ Bucket, Key });
-      return {
-        body: Buffer.from((await Body?.transformToByteArray()) ?? []),
-        metadata: Metadata,
-        type: ContentType,
-      };
+      const { Body, Metadata = {}, ContentType } = await client.getObject({ Bucket: NAME, Key });
+      return { body: Buffer.from((await Body?.transformToByteArray()) ?? []), metadata: Metadata, type: ContentType };
     },
-    uploads: async () => (await listUploads()).map(({ Key = '' }) => Key),
+    uploads: () => [...uploads.values()],
     abortUploads,
     async empty() {
       await abortUploads();
-      for (const Key of await keys()) await client.deleteObject({ Bucket, Key });
+      for (const Key of await keys()) await client.deleteObject({ Bucket: NAME, Key });
     },
     async close() {
       client.destroy();
-      await server.stop();
+      await app.close();
     },
   };
 }
+
+/**
+ * Unfinished uploads, as the requests that pass by tell (id, key). The server behind cannot list them, so
+ * ListMultipartUploads is answered from here.
+ */
+function trackUploads(app: ReturnType<typeof buildApp>): ReadonlyMap<string, string> {
+  const uploads = new Map<string, string>();
+  const about = (address: string) => {
+    const { pathname, searchParams } = new URL(address, 'http://server');
+    const key = decodeURIComponent(pathname.slice(`/${NAME}/`.length));
+    return {
+      key,
+      asks: searchParams.has('uploads'),
+      id: searchParams.get('uploadId'),
+      prefix: searchParams.get('prefix'),
+    };
+  };
+  app.addHook('onRequest', (request, reply, done) => {
+    const { asks, prefix } = about(request.url);
+    if (request.method !== 'GET' || !asks) {
+      done();
+      return;
+    }
+    const found = [...uploads].filter(([, key]) => key.startsWith(prefix ?? ''));
+    const list = found.map(([id, key]) => `<Upload><Key>${escape(key)}</Key><UploadId>${id}</UploadId></Upload>`);
+    void reply
+      .type('application/xml')
+      .send(`<ListMultipartUploadsResult xmlns="${XMLNS}">${list.join('')}</ListMultipartUploadsResult>`);
+  });
+  app.addHook('onSend', (request, reply, payload, done) => {
+    const { key, asks, id } = about(request.url);
+    const began = /<UploadId>(.+)<\/UploadId>/.exec(String(payload))?.[1];
+    if (request.method === 'POST' && asks && began !== undefined) uploads.set(began, key);
+    if (request.method !== 'PUT' && id !== null && reply.statusCode < 300) uploads.delete(id);
+    done();
+  });
+  return uploads;
+}
+
+const escape = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');

@@ -2,8 +2,8 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /**
- * Passes HTTP requests on to a server. At its n-th request it calls `kill`, either before the server sees it or after
- * the server has done it, and gives no answer.
+ * Passes HTTP requests on to a server. At the n-th it calls `kill.run`, either before the server sees it or after the
+ * server has done it, and gives no answer. `requests` are the methods seen.
  */
 export async function startKillingProxy(
   target: string,
@@ -11,7 +11,7 @@ export async function startKillingProxy(
 ): Promise<{ url: string; requests: () => string[]; close: () => Promise<void> }> {
   const seen: string[] = [];
   const server = createServer((incoming, outgoing) => {
-    seen.push(`${incoming.method} ${incoming.url}`);
+    seen.push(incoming.method ?? '');
     const isLast = seen.length === kill.at;
     if (isLast && kill.when === 'before') {
       kill.run();
