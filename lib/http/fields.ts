@@ -138,9 +138,12 @@ export function reference() {
   });
 }
 
+const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
 /** The lower-case, hyphenated form of a uuid's text, or undefined. */
 export function uuidOf(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
+  if (CANONICAL_UUID.test(value)) return value;
   const hex = value.replace(/^urn:uuid:|[{}-]/gi, '').toLowerCase();
   return /^[0-9a-f]{32}$/.test(hex) ? hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5') : undefined;
 }
