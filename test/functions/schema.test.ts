@@ -2,9 +2,9 @@ import { testContext } from '../support/context.ts';
 import { testService } from '../support/service.ts';
 
 test('the description of the API is open to everybody, as JSON', async () => {
-  const { call } = await testService(testContext());
+  const service = await testService(testContext());
   for (const path of ['/api/schema/', '/api/schema', '/api/schema/?format=json']) {
-    const { status, headers, body } = await call('GET', path, { key: null });
+    const { status, headers, body } = await service.call('GET', path, { key: null });
     expect({ status, type: headers.get('content-type'), version: body?.['openapi'] }).toEqual({
       status: 200,
       type: 'application/json',
@@ -15,8 +15,8 @@ test('the description of the API is open to everybody, as JSON', async () => {
 });
 
 test('there is no other format', async () => {
-  const { call } = await testService(testContext());
-  const { status, body } = await call('GET', '/api/schema/?format=yaml', { key: null });
+  const service = await testService(testContext());
+  const { status, body } = await service.call('GET', '/api/schema/?format=yaml', { key: null });
   expect({ status, attr: body?.['attr'], code: body?.['code'] }).toEqual({
     status: 400,
     attr: 'format',
