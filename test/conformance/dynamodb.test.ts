@@ -253,13 +253,6 @@ describeOnDynamodb('DynamoDB that stays busy', () => {
     }
   });
 
-  test('is given up as well when nobody is there', async () => {
-    const client = await dynamodbClient({ endpoint: 'http://127.0.0.1:1' });
-    clients.push(client);
-    const table = dynamodbTable({ client, tableName: 'any', clock: Date.now, sleep: async () => {} });
-    await expect(table.get(key)).rejects.toThrow(Busy);
-  });
-
   test('is not asked again for what it refuses for good', async () => {
     const client = await dynamodbClient();
     clients.push(client);
