@@ -355,8 +355,7 @@ function send(response: ServerResponse, result: APIGatewayProxyResult, requestId
   for (const [name, value] of Object.entries(result.headers ?? {})) response.setHeader(name, String(value));
   for (const [name, values] of Object.entries(result.multiValueHeaders ?? {}))
     response.setHeader(name, values.map(String));
-  const body = Buffer.from(result.body, result.isBase64Encoded === true ? 'base64' : 'utf8');
-  if (body.length > 0) response.setHeader('Content-Length', body.length);
+  const body = result.isBase64Encoded === true ? Buffer.from(result.body, 'base64') : result.body;
   response.end(body);
 }
 
