@@ -49,20 +49,10 @@ const field = (text: string): string => (/\p{Cc}/u.test(text) ? ESCAPED + JSON.s
 
 /** A row as a line of the staging file. JSON text holds no control character; nothing stands for null. */
 export const stagedLine = (row: StagedRow): string =>
-  [
-    row.row,
-    row.file,
-    row.own,
-    row.uuid,
-    field(row.event),
-    field(row.distinctId),
-    row.properties,
-    row.timestamp,
-    row.created ?? '',
-    row.personId ?? '',
-    row.personProperties ?? '',
-    field(row.elementsChain ?? ''),
-  ].join(SEPARATOR);
+  `${row.row}${SEPARATOR}${row.file}${SEPARATOR}${row.own}${SEPARATOR}${row.uuid}${SEPARATOR}${field(row.event)}` +
+  `${SEPARATOR}${field(row.distinctId)}${SEPARATOR}${row.properties}${SEPARATOR}${row.timestamp}` +
+  `${SEPARATOR}${row.created ?? ''}${SEPARATOR}${row.personId ?? ''}${SEPARATOR}${row.personProperties ?? ''}` +
+  `${SEPARATOR}${field(row.elementsChain ?? '')}`;
 
 const unescaped = (column: string): string =>
   `CASE WHEN starts_with(${column}, chr(26)) THEN json_extract_string(substr(${column}, 2), '$') ELSE ${column} END AS ${column}`;
@@ -91,12 +81,12 @@ export interface Staging {
 
 /** Staging for one import into one project; its files lie in `folder`, which is the caller's to remove. */
 export async function openStaging(folder: string, projectId: number): Promise<Staging> {
-  const database = await openDatabase({ memoryLimit: '1GB', tempDirectory: join(folder, 'spill') });
+  const database = await openDatabase({ memoryLimit: '600MB', tempDirectory: join(folder, 'spill') });
   const connection = await database.connect();
   const columns = Object.entries(STAGED).map(([name, type]) => `${name} ${type}`);
   await connection.run(`CREATE TABLE staged (${columns.join(', ')})`);
-  // Lines of the file that goes on in the next batch: how often each was there.
-  await connection.run('CREATE TABLE seen (file INTEGER, first UUID, times BIGINT)');
+  // What earlier batches held of the file that goes on in the next one: a row for each line.
+  await connection.run('CREATE TABLE seen (file INTEGER, first UUID)');
 
   return {
     load: async (file, lake) => {
@@ -159,12 +149,11 @@ async function numberEqualLines(connection: DuckDBConnection): Promise<void> {
   await connection.run(`CREATE OR REPLACE TABLE numbered AS
       SELECT s.row, s.uuid AS first, coalesce(e.times, 0) + row_number() OVER (PARTITION BY s.file, s.uuid ORDER BY s.row) AS n
       FROM staged s LEFT JOIN (
-        SELECT file, first::VARCHAR AS uuid, sum(times) AS times FROM seen
+        SELECT file, first::VARCHAR AS uuid, count(*) AS times FROM seen
         WHERE first IN (SELECT uuid::UUID FROM staged WHERE file = ${first}) GROUP BY ALL
       ) e USING (file, uuid)
       WHERE NOT s.own AND (s.uuid IN (FROM repeated) OR e.times IS NOT NULL)`);
-  await connection.run(`INSERT INTO seen SELECT file, uuid::UUID, count(*) FROM staged
-      WHERE file = ${last} AND NOT own GROUP BY ALL`);
+  await connection.run(`INSERT INTO seen SELECT file, uuid::UUID FROM staged WHERE file = ${last} AND NOT own`);
   await connection.run(`UPDATE staged SET uuid = ${NTH_UUID} FROM numbered
       WHERE staged.row = numbered.row AND numbered.n > 1`);
 }

@@ -31,10 +31,8 @@ const LONGEST_REMEMBERED = 500;
 
 /** A reader of its own memory, for one import. */
 export function accessLogReader(): LineReader {
-  const time = remembering(timeOf);
-  const text = remembering((raw: string) => JSON.stringify(unescaped(raw)));
+  const time = rememberingLast(timeOf);
   const visitor = remembering((key: string) => hash('sha256', key, 'hex').slice(0, 32));
-  const isAddress = remembering((host: string) => isIP(host) !== 0);
 
   return (line) => {
     const found = findTime(line, time);
@@ -53,32 +51,28 @@ export function accessLogReader(): LineReader {
     const agent = quotedAt(line, referrer.end);
     const extra = line.slice(agent.end).trim();
 
-    const fields: string[] = [];
-    const add = (name: string, value: string | undefined): void => {
-      if (value !== undefined && value !== '' && value !== '-') fields.push(`"${name}":${text(value)}`);
-    };
-    const addNumber = (name: string, value: string): void => {
-      if (/^\d{1,15}$/.test(value)) fields.push(`"${name}":${Number(value)}`);
-    };
     const http = httpRequest(request.text);
-    add('$current_url', http && urlOf(http.target, server, port));
-    add('$host', server);
-    add('$referrer', referrer.text);
-    add(isAddress(client) ? '$ip' : 'remote_host', client);
-    add('$user_agent', agent.text);
-    add('method', http?.method);
-    add('protocol', http?.protocol);
-    addNumber('status', status);
-    addNumber('bytes', bytes);
-    add('user', user);
-    if (http === undefined && request.text !== '' && request.text !== '-')
-      fields.push(`"request":${JSON.stringify(request.text)}`);
-    if (extra !== '') fields.push(`"extra":${JSON.stringify(extra)}`);
+    const isAddress = isIP(client) !== 0;
+    const properties = {
+      $current_url: http && urlOf(unescaped(http.target), server, port),
+      $host: server,
+      $referrer: given(referrer.text),
+      $ip: isAddress ? client : undefined,
+      $user_agent: given(agent.text),
+      method: http?.method,
+      protocol: http?.protocol,
+      status: numberOf(status),
+      bytes: numberOf(bytes),
+      user: given(user),
+      remote_host: isAddress ? undefined : given(client),
+      request: http === undefined && isGiven(request.text) ? request.text : undefined,
+      extra: extra === '' ? undefined : extra,
+    };
     return {
       uuid: null,
       event: '$pageview',
       distinctId: visitor(`${client}\n${agent.text}`),
-      properties: storable(`{${fields.join(',')}}`),
+      properties: storable(JSON.stringify(properties)),
       timestamp: found.time,
       created: null,
       personId: null,
@@ -87,6 +81,10 @@ export function accessLogReader(): LineReader {
     };
   };
 }
+
+const isGiven = (raw: string): boolean => raw !== '' && raw !== '-';
+const given = (raw: string): string | undefined => (isGiven(raw) ? unescaped(raw) : undefined);
+const numberOf = (word: string): number | undefined => (/^\d{1,15}$/.test(word) ? Number(word) : undefined);
 
 /** Where the time in brackets begins and ends, and what it is; or why there is none. */
 function findTime(
@@ -170,6 +168,15 @@ function unescaped(raw: string): string {
     const buffer = Buffer.from(bytes.replaceAll(/\\x/gi, ''), 'hex');
     return buffer.toString(isUtf8(buffer) ? 'utf8' : 'latin1');
   });
+}
+
+/** Lines of one second come together. */
+function rememberingLast<T>(work: (key: string) => T): (key: string) => T {
+  let last: { key: string; made: T } | undefined;
+  return (key) => {
+    if (last?.key !== key) last = { key, made: work(key) };
+    return last.made;
+  };
 }
 
 function remembering<T>(work: (key: string) => T): (key: string) => T {
