@@ -32,7 +32,7 @@ export async function startBucket(): Promise<Bucket> {
     return Contents.map(({ Key = '' }) => Key);
   };
   const abortUploads = async () => {
-    for (const [UploadId, Key] of [...uploads]) await client.abortMultipartUpload({ Bucket: NAME, Key, UploadId });
+    for (const [UploadId, Key] of uploads) await client.abortMultipartUpload({ Bucket: NAME, Key, UploadId });
   };
   return {
     url,
@@ -62,22 +62,24 @@ export async function startBucket(): Promise<Bucket> {
   };
 }
 
+/** What an address is about: an object, a listing of uploads, one upload. */
+const about = (address: string) => {
+  const { pathname, searchParams } = new URL(address, 'http://server');
+  const key = decodeURIComponent(pathname.slice(`/${NAME}/`.length));
+  return {
+    key,
+    asks: searchParams.has('uploads'),
+    id: searchParams.get('uploadId'),
+    prefix: searchParams.get('prefix'),
+  };
+};
+
 /**
  * Unfinished uploads, as the requests that pass by tell (id, key). The server behind cannot list them, so
  * ListMultipartUploads is answered from here.
  */
 function trackUploads(app: ReturnType<typeof buildApp>): ReadonlyMap<string, string> {
   const uploads = new Map<string, string>();
-  const about = (address: string) => {
-    const { pathname, searchParams } = new URL(address, 'http://server');
-    const key = decodeURIComponent(pathname.slice(`/${NAME}/`.length));
-    return {
-      key,
-      asks: searchParams.has('uploads'),
-      id: searchParams.get('uploadId'),
-      prefix: searchParams.get('prefix'),
-    };
-  };
   app.addHook('onRequest', (request, reply, done) => {
     const { asks, prefix } = about(request.url);
     if (request.method !== 'GET' || !asks) {

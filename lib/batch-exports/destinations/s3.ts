@@ -117,7 +117,7 @@ export const s3: Destination<S3Config> = {
     const known = receipt as S3Receipt | undefined;
     const key = known?.key ?? objectName(delivery.config, delivery);
     await explained({ config: delivery.config }, async () => {
-      if (known?.upload) await abort(client, delivery.config, key, known.upload.id);
+      if (known?.upload) await abort(client, delivery.config, key, known.upload.id, delivery.signal);
       await abortLeftovers(client, delivery, key);
     });
   },
@@ -249,9 +249,15 @@ async function isOurs(client: S3, { config, runId, token }: Delivery<S3Config>, 
 }
 
 /** Fine when the upload is gone. */
-async function abort(client: S3, { bucket_name }: S3Config, Key: string, UploadId: string): Promise<void> {
+async function abort(
+  client: S3,
+  { bucket_name }: S3Config,
+  Key: string,
+  UploadId: string,
+  abortSignal?: AbortSignal,
+): Promise<void> {
   try {
-    await client.abortMultipartUpload({ Bucket: bucket_name, Key, UploadId });
+    await client.abortMultipartUpload({ Bucket: bucket_name, Key, UploadId }, abortSignal && { abortSignal });
   } catch (error) {
     if (statusOf(error) !== 404) throw error;
   }
@@ -262,11 +268,14 @@ async function abort(client: S3, { bucket_name }: S3Config, Key: string, UploadI
  * of them, so the first page (1,000) holds all.
  */
 async function abortLeftovers(client: S3, delivery: Delivery<S3Config>, key: string): Promise<void> {
-  const { config } = delivery;
+  const { config, signal } = delivery;
   try {
-    const { Uploads = [] } = await client.listMultipartUploads({ Bucket: config.bucket_name, Prefix: key });
+    const { Uploads = [] } = await client.listMultipartUploads(
+      { Bucket: config.bucket_name, Prefix: key },
+      { abortSignal: signal },
+    );
     for (const { Key, UploadId } of Uploads) {
-      if (Key === key && UploadId !== undefined) await abort(client, config, key, UploadId);
+      if (Key === key && UploadId !== undefined) await abort(client, config, key, UploadId, signal);
     }
   } catch (error) {
     if (statusOf(error) !== 403 && statusOf(error) !== 501) throw error;

@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { checkFileConfig, objectBytes, objectName } from '../../../../lib/batch-exports/destinations/files.ts';
 import { Failure } from '../../../../lib/errors.ts';
 import { atOnce, lines, SLOT } from '../../../support/delivery.ts';

@@ -1,7 +1,7 @@
 import type { lookup } from 'node:dns';
 import { createServer, get, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import {
   checkUrl,
   isPublicAddress,
