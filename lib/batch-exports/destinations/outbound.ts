@@ -91,20 +91,25 @@ export function publicLookup(resolve: typeof resolveName): LookupFunction {
 const notPublic = (hostname: string, answers: readonly { address: string }[]): string =>
   `Host '${hostname}' resolves to ${answers.map(({ address }) => address).join(', ')}, which is not public. ${hint}`;
 
-/** A literal address never reaches `lookup`, so it is checked here. */
-function closed(host: string | null | undefined): Duplex | undefined {
+type Opened = (error: Error | null, stream: Duplex) => void;
+
+/** A literal address never reaches `lookup`, so it is checked here. True: the connection was refused. */
+function isRefused(host: string | null | undefined, done: Opened | undefined): boolean {
   const refusal = refusalOf(host ?? 'localhost');
-  return refusal === undefined ? undefined : new Socket().destroy(new Permanent(refusal));
+  if (refusal === undefined) return false;
+  const error = new Permanent(refusal);
+  process.nextTick(() => done?.(error, new Socket().destroy()));
+  return true;
 }
 
 class PublicHttpAgent extends HttpAgent {
-  override createConnection(options: ClientRequestArgs, done?: (error: Error | null, stream: Duplex) => void) {
-    return closed(options.host) ?? super.createConnection(options, done);
+  override createConnection(options: ClientRequestArgs, done?: Opened) {
+    return isRefused(options.host, done) ? undefined : super.createConnection(options, done);
   }
 }
 
 class PublicHttpsAgent extends HttpsAgent {
-  override createConnection(options: RequestOptions, done?: (error: Error | null, stream: Duplex) => void) {
-    return closed(options.host) ?? super.createConnection(options, done);
+  override createConnection(options: RequestOptions, done?: Opened) {
+    return isRefused(options.host, done) ? undefined : super.createConnection(options, done);
   }
 }
