@@ -46,7 +46,11 @@ export interface EngineOptions {
   readonly concurrency?: number;
 }
 
+/** The port, for whatever machines it was given. */
 export interface Engine extends Workflow {
+  start(machine: string, name: string, input: Json): Promise<void>;
+  stop(machine: string, name: string, cause: string): Promise<void>;
+  status(machine: string, name: string): Promise<ExecutionStatus | undefined>;
   /** Goes on with every execution that has not ended. To be called once, when the process starts. */
   resume(): Promise<void>;
   /** Aborts the tasks under way and lets go; every execution stays where it is, for the next process. */
@@ -415,8 +419,8 @@ class EmbeddedEngine implements Engine {
   ): Promise<T> {
     if (seconds === undefined) return work(signal);
     const late = new AbortController();
-    const tooLate = new StateError('States.Timeout', `It ran longer than ${seconds} s.`);
-    const callOff = alarm(this.#clock() + seconds * 1000, this.#clock, this.#timer, () => late.abort(tooLate));
+    const tooLate = (): void => late.abort(new StateError('States.Timeout', `It ran longer than ${seconds} s.`));
+    const callOff = alarm(this.#clock() + seconds * 1000, this.#clock, this.#timer, tooLate);
     try {
       return await work(AbortSignal.any([signal, late.signal]));
     } finally {

@@ -81,8 +81,8 @@ export interface World {
 export interface Process {
   readonly engine: Engine;
   /** Lets time pass until nothing is left to wait for (or until the instant); false: the process died before. */
-  run(until?: number): Promise<boolean>;
-  isDead(): boolean;
+  readonly run: (until?: number) => Promise<boolean>;
+  readonly isDead: () => boolean;
 }
 
 type Machines = Readonly<Record<string, Definition>>;

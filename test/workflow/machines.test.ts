@@ -1,0 +1,329 @@
+/** Each state machine, run by the embedded engine to each of its endings. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import aslValidator from 'asl-validator';
+import { readDefinition } from '../../lib/workflow/definition.ts';
+import { MACHINES } from '../../lib/workflow/machines.ts';
+import type { Skipped } from '../../lib/workflow/messages.ts';
+import { STEPS } from '../../lib/workflow/task.ts';
+import type { ExecutionStatus, Json, MachineName } from '../../lib/workflow/workflow.ts';
+import { named, type Task, world } from '../support/engine.ts';
+
+describe.each(Object.entries(MACHINES))('the definition of %s', (name, definition) => {
+  const text = JSON.stringify(definition);
+  const references = [...text.matchAll(/\$\{([^}]*)\}/g)].map((match) => match[1] as string);
+
+  test('is within the subset', () => {
+    expect(() => readDefinition(name, definition)).not.toThrow();
+  });
+
+  test('is valid Amazon States Language', () => {
+    const arn = 'arn:aws:lambda:eu-central-1:123456789012:function:$1';
+    const checked = aslValidator(JSON.parse(text.replaceAll(/\$\{([^}]*)\}/g, arn)));
+    expect([checked.isValid, checked.errorsText()]).toEqual([true, '']);
+  });
+
+  test('names only steps and machines that there are', () => {
+    for (const reference of references) expect([...Object.keys(STEPS), ...Object.keys(MACHINES)]).toContain(reference);
+  });
+});
+
+test('every step has its function, and is called by a machine', () => {
+  const folder = join(__dirname, '../../functions/steps');
+  const files = readdirSync(folder).map((file) => file.replace(/\.ts$/, ''));
+  const called = Object.keys(STEPS).filter((step) => JSON.stringify(MACHINES).includes(`\${${step}}`));
+  expect(called).toEqual(Object.keys(STEPS));
+  expect(files.toSorted()).toEqual([...called, 'execution-ended'].toSorted());
+});
+
+/** Runs one execution over the tasks to its end. */
+async function runToEnd(machine: MachineName, input: Json, tasks: Record<string, Task>) {
+  const it = world({ machines: MACHINES, tasks });
+  const { engine, run } = it.boot();
+  const begin = it.time.clock();
+  await engine.start(machine, 'holder', input);
+  await run();
+  const item = (await it.items('holder'))[0];
+  const of = (task: string): Json[] => it.calls.filter((call) => call.task === task).map((call) => call.input);
+  return {
+    status: item?.['status'] as ExecutionStatus,
+    output: JSON.parse(String(item?.['output'] ?? 'null')) as Json,
+    error: JSON.parse(String(item?.['error'] ?? 'null')) as Json,
+    seconds: (Number(item?.['ended_at']) - begin) / 1000,
+    steps: it.calls.map((call) => call.task),
+    ended: it.ended,
+    of,
+    left: await it.unfinished(),
+  };
+}
+
+const sent: Task = (input) => ({ slot: (input as { slot: number }).slot, status: 'Completed' });
+const finished: Task = () => ({ completed: 1, failed: 0, cancelled: 0 });
+const fails =
+  (name: string, message?: string): Task =>
+  () =>
+    Promise.reject(named(name, message));
+const deliver = { do: 'deliver', token: 'e-7', slots: [0, 2], concurrency: 2 };
+
+describe('export-run', () => {
+  const input = { export: 'e', trigger: 'schedule' };
+
+  test('ends at once when nothing is due', async () => {
+    const { status, steps, of, seconds } = await runToEnd('export-run', input, {
+      'begin-run': () => ({ do: 'nothing' }),
+    });
+    expect([status, steps, seconds]).toEqual(['SUCCEEDED', ['begin-run'], 0]);
+    expect(of('begin-run')).toEqual([{ ...input, holder: 'holder' }]);
+  });
+
+  test('sends each slot and finishes', async () => {
+    const { status, output, of } = await runToEnd('export-run', input, {
+      'begin-run': () => deliver,
+      'send-slot': sent,
+      'finish-run': finished,
+    });
+    expect([status, output]).toEqual(['SUCCEEDED', { completed: 1, failed: 0, cancelled: 0 }]);
+    const common = { export: 'e', holder: 'holder', token: 'e-7', unloaded: null };
+    expect(of('send-slot')).toEqual([
+      { ...common, slot: 0 },
+      { ...common, slot: 2 },
+    ]);
+    expect(of('finish-run')).toEqual([{ ...input, holder: 'holder', token: 'e-7', skipped: [], error: null }]);
+  });
+
+  test('unloads first where the warehouse wants it, and says which attempt to read', async () => {
+    const unload = { QueryString: "UNLOAD ... 's3://spool/e-7/{attempt}/'", WorkGroup: 'exports' };
+    const { status, of } = await runToEnd('export-run', input, {
+      'begin-run': () => ({ ...deliver, do: 'unload', unload }),
+      'send-slot': sent,
+      'finish-run': finished,
+    });
+    expect(status).toBe('SUCCEEDED');
+    expect(of('send-slot')).toMatchObject([{ unloaded: 0 }, { unloaded: 0 }]);
+  });
+
+  test('holds as long as begin says and asks again', async () => {
+    const answers = [{ do: 'hold', seconds: 5 }, { do: 'hold', seconds: 60 }, { do: 'nothing' }];
+    const { status, seconds, of } = await runToEnd(
+      'export-run',
+      { export: 'e', trigger: { backfill: 'b', chunk: 3 } },
+      {
+        'begin-run': () => answers.shift() as Json,
+      },
+    );
+    expect([status, seconds]).toEqual(['SUCCEEDED', 65]);
+    expect(of('begin-run')).toEqual(
+      Array.from({ length: 3 }, () => ({ export: 'e', trigger: { backfill: 'b', chunk: 3 }, holder: 'holder' })),
+    );
+  });
+
+  test('gives up after two hours of holding', async () => {
+    const { status, seconds, error, of, ended } = await runToEnd('export-run', input, {
+      'begin-run': () => ({ do: 'hold', seconds: 60 }),
+      'finish-run': finished,
+    });
+    expect([status, seconds]).toEqual(['FAILED', 7200]);
+    expect(error).toMatchObject({ Error: 'Held' });
+    expect(of('finish-run')).toEqual([{ ...input, holder: 'holder', token: null, skipped: [], error }]);
+    expect(ended).toMatchObject([{ machine: 'export-run', name: 'holder', status: 'FAILED', input }]);
+  });
+
+  test('gives up at once when begin fails for good', async () => {
+    const { status, error, of } = await runToEnd('export-run', input, {
+      'begin-run': fails('Permanent', 'The slot is too big.'),
+      'finish-run': finished,
+    });
+    expect([status, error, of('begin-run').length]).toEqual([
+      'FAILED',
+      expect.objectContaining({ Error: 'Permanent' }),
+      1,
+    ]);
+    expect(of('finish-run')).toMatchObject([{ token: null, skipped: [], error: { Error: 'Permanent' } }]);
+  });
+
+  test('tries what may pass 12 times, in about 15 minutes with the middle of the jitter', async () => {
+    const { status, seconds, of } = await runToEnd('export-run', input, {
+      'begin-run': fails('Transient'),
+      'finish-run': finished,
+    });
+    expect([status, of('begin-run').length, seconds]).toEqual(['FAILED', 12, 1815 / 2]);
+  });
+
+  test('skips a slot that cannot be sent; the others go on, and finish knows why', async () => {
+    const { status, of } = await runToEnd('export-run', input, {
+      'begin-run': () => ({ ...deliver, slots: [0, 1, 2, 3] }),
+      'send-slot': (each) => {
+        const { slot } = each as { slot: number };
+        if (slot === 1) throw named('Transient', 'the bucket is down');
+        if (slot === 2) throw named('TypeError', 'x'.repeat(5000));
+        return { slot, status: slot === 3 ? 'Failed' : 'Completed' };
+      },
+      'finish-run': finished,
+    });
+    expect(status).toBe('SUCCEEDED');
+    const [finish] = of('finish-run') as unknown as { skipped: Skipped[]; error: null }[];
+    expect(finish?.skipped.map(({ slot, error }) => [slot, error.Error, error.Cause?.length])).toEqual([
+      [1, 'Transient', expect.any(Number)],
+      [2, 'TypeError', 500],
+    ]);
+    expect(finish?.skipped[0]?.error.Cause).toContain('the bucket is down');
+    const tries = (slot: number) => of('send-slot').filter((each) => (each as { slot: number }).slot === slot).length;
+    expect([0, 1, 2, 3].map(tries)).toEqual([1, 12, 1, 1]);
+  });
+
+  test('tries a slot whose worker dies three times, then skips it', async () => {
+    const { status, of, seconds } = await runToEnd('export-run', input, {
+      'begin-run': () => ({ ...deliver, slots: [4] }),
+      'send-slot': fails('Sandbox.Timedout'),
+      'finish-run': finished,
+    });
+    expect([status, of('send-slot').length, seconds]).toEqual(['SUCCEEDED', 3, (5 + 10) / 2]);
+    expect(of('finish-run')).toMatchObject([{ skipped: [{ slot: 4, error: { Error: 'Sandbox.Timedout' } }] }]);
+  });
+
+  test('gives up when begin answers nonsense', async () => {
+    const { status, of } = await runToEnd('export-run', input, {
+      'begin-run': () => ({ ...deliver, slots: 'all' }),
+      'finish-run': finished,
+    });
+    expect([status, of('send-slot')]).toEqual(['FAILED', []]);
+    expect(of('finish-run')).toMatchObject([{ token: 'e-7', error: { Error: 'States.QueryEvaluationError' } }]);
+    const unknown = await runToEnd('export-run', input, { 'begin-run': () => ({ do: 'dance' }) });
+    expect([unknown.status, unknown.error]).toEqual([
+      'FAILED',
+      expect.objectContaining({ Error: 'States.NoChoiceMatched' }),
+    ]);
+  });
+
+  test.each([
+    ['finish-run', deliver],
+    ['finish-run', { do: 'hold', seconds: 7200 }],
+  ])('fails when %s cannot be done, and that is told', async (step, begun) => {
+    const { status, ended, left } = await runToEnd('export-run', input, {
+      'begin-run': () => begun,
+      'send-slot': sent,
+      [step]: fails('Bug'),
+    });
+    expect([status, left]).toEqual(['FAILED', []]);
+    expect(ended).toMatchObject([{ name: 'holder', status: 'FAILED', error: { Error: 'Bug' } }]);
+  });
+
+  test('is timed out after a day, and tries nothing after it', async () => {
+    const { status, seconds, ended, of, left } = await runToEnd('export-run', input, {
+      'begin-run': () => ({ ...deliver, slots: Array.from({ length: 96 }, (_, slot) => slot), concurrency: 1 }),
+      'send-slot': fails('Transient'),
+    });
+    // 12 tries of a slot take 907.5 s with the middle of the jitter: 95 of the 96 are skipped within the day.
+    expect([status, seconds, left]).toEqual(['TIMED_OUT', 86_400, []]);
+    expect(new Set(of('send-slot').map((each) => (each as { slot: number }).slot)).size).toBe(96);
+    expect(of('finish-run')).toEqual([]);
+    expect(ended).toMatchObject([{ name: 'holder', status: 'TIMED_OUT', error: { Error: 'States.Timeout' } }]);
+  });
+});
+
+describe('backfill', () => {
+  const input = { export: 'e', backfill: 'b' };
+  const nothing: Task = () => ({ do: 'nothing' });
+
+  test('without chunks is closed at once', async () => {
+    const { status, output, steps, of } = await runToEnd('backfill', input, {
+      'prepare-backfill': () => ({ chunks: [], concurrency: 2 }),
+      'close-backfill': () => ({ status: 'Completed' }),
+    });
+    expect([status, output, steps]).toEqual([
+      'SUCCEEDED',
+      { status: 'Completed' },
+      ['prepare-backfill', 'close-backfill'],
+    ]);
+    expect(of('prepare-backfill')).toEqual([{ ...input, holder: 'holder' }]);
+    expect(of('close-backfill')).toEqual([{ ...input, holder: 'holder', error: null }]);
+  });
+
+  test('runs each chunk as an execution named after it, and closes after the last', async () => {
+    const { status, steps, of } = await runToEnd('backfill', input, {
+      'prepare-backfill': () => ({ chunks: [0, 1, 4], concurrency: 2 }),
+      'begin-run': nothing,
+      'close-backfill': () => ({ status: 'Completed' }),
+    });
+    expect([status, steps.at(-1)]).toEqual(['SUCCEEDED', 'close-backfill']);
+    expect(of('begin-run')).toEqual(
+      [0, 1, 4].map((chunk) => ({ export: 'e', trigger: { backfill: 'b', chunk }, holder: `b-${chunk}` })),
+    );
+  });
+
+  test('goes on when a chunk fails', async () => {
+    const { status, steps, ended } = await runToEnd('backfill', input, {
+      'prepare-backfill': () => ({ chunks: [0, 1, 2], concurrency: 1 }),
+      'begin-run': (each) => {
+        if ((each as { holder: string }).holder === 'b-1') throw named('Permanent');
+        return { do: 'nothing' };
+      },
+      'finish-run': finished,
+      'close-backfill': () => ({ status: 'Failed' }),
+    });
+    expect(status).toBe('SUCCEEDED');
+    expect(steps).toEqual(['prepare-backfill', 'begin-run', 'begin-run', 'finish-run', 'begin-run', 'close-backfill']);
+    expect(ended).toMatchObject([{ machine: 'export-run', name: 'b-1', status: 'FAILED' }]);
+  });
+
+  test('runs as many chunks as 200,000 intervals need', async () => {
+    const chunks = Array.from({ length: 2084 }, (_, chunk) => chunk);
+    const { status, of, left } = await runToEnd('backfill', input, {
+      'prepare-backfill': () => ({ chunks, concurrency: 2 }),
+      'begin-run': nothing,
+      'close-backfill': () => ({ status: 'Completed' }),
+    });
+    expect([status, of('begin-run').length, left]).toEqual(['SUCCEEDED', 2084, []]);
+  }, 30_000);
+
+  test('is given up when it cannot be prepared', async () => {
+    const { status, error, of } = await runToEnd('backfill', input, {
+      'prepare-backfill': fails('Permanent', 'no'),
+      'close-backfill': () => ({ status: 'Failed' }),
+    });
+    expect([status, error]).toEqual(['FAILED', expect.objectContaining({ Error: 'Permanent' })]);
+    expect(of('close-backfill')).toMatchObject([{ ...input, error: { Error: 'Permanent' } }]);
+  });
+
+  test.each([
+    ['after its chunks', () => ({ chunks: [0], concurrency: 2 })],
+    ['after a failure', fails('Permanent')],
+  ])('fails when it cannot be closed %s, and that is told', async (_, prepare) => {
+    const { status, ended } = await runToEnd('backfill', input, {
+      'prepare-backfill': prepare,
+      'begin-run': nothing,
+      'close-backfill': fails('Bug'),
+    });
+    expect(status).toBe('FAILED');
+    expect(ended).toMatchObject([{ machine: 'backfill', name: 'holder', status: 'FAILED', input }]);
+  });
+});
+
+describe('purge', () => {
+  const input = { kind: 'organization', id: 'o' };
+
+  test('walks on while there is more, rests 15 minutes after a find, and ends when nothing is found', async () => {
+    const answers = ['more', 'more', 'rest', 'nothing'];
+    const { status, seconds, of } = await runToEnd('purge', input, {
+      purge: () => ({ do: answers.shift() as string }),
+    });
+    expect([status, seconds]).toEqual(['SUCCEEDED', 900]);
+    expect(of('purge')).toEqual(Array.from({ length: 4 }, () => ({ ...input, holder: 'holder' })));
+  });
+
+  test('tries what may pass again', async () => {
+    let failures = 3;
+    const walk: Task = () => {
+      failures -= 1;
+      if (failures >= 0) throw named('Transient');
+      return { do: 'nothing' };
+    };
+    expect(await runToEnd('purge', input, { purge: walk })).toMatchObject({ status: 'SUCCEEDED', seconds: 35 / 2 });
+  });
+
+  test('fails when a walk fails for good, and that is told', async () => {
+    const { status, ended } = await runToEnd('purge', input, { purge: fails('Bug') });
+    expect(status).toBe('FAILED');
+    expect(ended).toMatchObject([{ machine: 'purge', input, error: { Error: 'Bug' } }]);
+  });
+});
