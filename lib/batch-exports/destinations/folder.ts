@@ -89,9 +89,9 @@ export const folder: Destination<FolderConfig> = {
   },
 };
 
-/** Limits of Linux's file systems and paths; a name keeps room for `.` and `.partial` around it. */
+/** Limits of Linux, less what `.<name>.partial/<uuid>` adds while a file is unfinished. */
 const MAX_NAME_BYTES = 255 - '..partial'.length;
-const MAX_PATH_BYTES = 4095 - 255 - '/'.length - 36;
+const MAX_PATH_BYTES = 4095 - '..partial/'.length - randomUUID().length;
 
 /** The absolute path of a slot's file, always below the folder. */
 function placeOf(config: FolderConfig, slot: Parameters<typeof objectName>[1]): string {

@@ -126,46 +126,42 @@ describe('a delivery', () => {
   });
 });
 
-test.each(['before', 'after'])(
-  'a delivery killed %s any call of the file system is finished by the next',
-  async (when) => {
-    const config = { path, prefix: '{year}/{month}', compression: 'gzip' };
-    const expected = await atOnce(lines(3000));
-    const support = join(import.meta.dirname, '..', '..', '..', 'support');
-    const attempt = (KILL_AT: number) =>
-      spawnSync(
-        process.execPath,
-        [
-          '--import',
-          join(support, 'kill-at-call.ts'),
-          join(support, 'send.ts'),
-          'Folder',
-          JSON.stringify(config),
-          '3000',
-          receiptFile(),
-        ],
-        { env: { ...process.env, KILL_AT: String(KILL_AT), KILL_WHEN: when }, encoding: 'utf8' },
-      );
-    const file = join(path, '2023', '07', `${NAME}.gz`);
-    const isWhole = () => gunzipSync(readFileSync(file)).equals(expected);
-    let call = 1;
-    let ended = attempt(call);
-    for (; ended.signal === 'SIGKILL'; ended = attempt(call)) {
-      expect(!existsSync(file) || isWhole()).toBe(true);
-      // Every other time as a new attempt, which knows nothing of the first.
-      if (call % 2 === 0) rmSync(receiptFile(), { force: true });
-      await send(folder, delivery(folder, config, 3000), receiptFile());
-      expect(tree()).toEqual(['2023', '2023/07', `2023/07/${NAME}.gz`]);
-      expect(isWhole()).toBe(true);
-      rmSync(path, { recursive: true });
-      rmSync(receiptFile(), { force: true });
-      call += 1;
-    }
-    expect([ended.status, ended.stderr]).toEqual([0, '']);
-    expect(call).toBeGreaterThan(15);
-  },
-  120_000,
-);
+test('a delivery killed before any call of the file system is finished by the next', async () => {
+  const config = { path, prefix: '{year}/{month}', compression: 'gzip' };
+  const expected = await atOnce(lines(3000));
+  const support = join(import.meta.dirname, '..', '..', '..', 'support');
+  const attempt = (at: number) =>
+    spawnSync(
+      process.execPath,
+      [
+        '--import',
+        join(support, 'kill-at-call.ts'),
+        join(support, 'send.ts'),
+        'Folder',
+        JSON.stringify(config),
+        '3000',
+        receiptFile(),
+      ],
+      { env: { ...process.env, KILL_AT: String(at) }, encoding: 'utf8' },
+    );
+  const file = join(path, '2023', '07', `${NAME}.gz`);
+  const isWhole = () => gunzipSync(readFileSync(file)).equals(expected);
+  let call = 1;
+  let ended = attempt(call);
+  for (; ended.signal === 'SIGKILL'; ended = attempt(call)) {
+    expect(!existsSync(file) || isWhole()).toBe(true);
+    // Every other time as a new attempt, which knows nothing of the first.
+    if (call % 2 === 0) rmSync(receiptFile(), { force: true });
+    await send(folder, delivery(folder, config, 3000), receiptFile());
+    expect(tree()).toEqual(['2023', '2023/07', `2023/07/${NAME}.gz`]);
+    expect(isWhole()).toBe(true);
+    rmSync(path, { recursive: true });
+    rmSync(receiptFile(), { force: true });
+    call += 1;
+  }
+  expect([ended.status, ended.stderr]).toEqual([0, '']);
+  expect(call).toBeGreaterThan(15);
+}, 300_000);
 
 describe('a failure of the file system', () => {
   const failure = async (config: object = {}, changes: Partial<Changes> = {}) =>

@@ -232,7 +232,7 @@ test.each(['before', 'after'] as const)(
     // Leftovers are looked for, the upload is begun, two parts are sent, the upload is completed.
     expect(killed).toEqual(['GET', 'POST', 'PUT', 'PUT', 'POST']);
   },
-  120_000,
+  300_000,
 );
 
 describe('a failure', () => {
@@ -419,6 +419,35 @@ describe('a config', () => {
 
   test('may lead to this machine where that is allowed', () => {
     expect(refusal({ endpoint_url: bucket.url }, true)).toBeUndefined();
+  });
+});
+
+describe('the server that is asked', () => {
+  /** The host that a config leads to; nothing is sent. */
+  const hostOf = async (config: object): Promise<string> => {
+    let host = '';
+    const resolve = ((hostname: string, _options: object, done: (error: Error) => void) => {
+      host = hostname;
+      done(Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' }));
+    }) as unknown as typeof lookup;
+    const outbound = openOutbound({ privateAddresses: false }, resolve);
+    await expect(s3.steps[0]?.run(given(0, config).config, outbound, ANYWHERE)).rejects.toThrow('There is no host');
+    return host;
+  };
+
+  test("is AWS's in the region, whatever settings for AWS this machine has", async () => {
+    process.env['AWS_ENDPOINT_URL'] = bucket.url;
+    try {
+      expect(await hostOf({ endpoint_url: null, region: 'eu-west-1' })).toBe('exports.s3.eu-west-1.amazonaws.com');
+    } finally {
+      delete process.env['AWS_ENDPOINT_URL'];
+    }
+  });
+
+  test('is the endpoint, with the bucket in the host only when asked for', async () => {
+    const endpoint_url = 'https://minio.somewhere.com:9000';
+    expect(await hostOf({ endpoint_url })).toBe('minio.somewhere.com');
+    expect(await hostOf({ endpoint_url, use_virtual_style_addressing: true })).toBe('exports.minio.somewhere.com');
   });
 });
 
