@@ -1,3 +1,4 @@
+import type { Outbound } from './batch-exports/destinations/outbound.ts';
 import type { Log } from './log.ts';
 import type { Settings } from './settings.ts';
 import type { Spool } from './spool/spool.ts';
@@ -19,6 +20,8 @@ export interface Context {
   /** The lake's files. */
   readonly lake: Spool;
   readonly vault: Vault;
+  /** The door to customers' addresses. */
+  readonly outbound: Outbound;
   /** Now, in milliseconds since 1970. */
   readonly clock: () => number;
   /** A new uuid, ordered by time (version 7). */

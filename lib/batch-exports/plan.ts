@@ -35,6 +35,8 @@ export interface Active extends Range {
   readonly holder: string;
   /** On whose behalf: `schedule`, a backfill's id, or the id of the run that is run again. */
   readonly by: string;
+  /** Which chunk of a backfill; null of the others. */
+  readonly chunk: number | null;
   /** When it was acquired. */
   readonly since: number;
   /** The plan's version from then on; the holder's token is `<export id>-<version>`. */
@@ -314,17 +316,21 @@ export function backfillRange(plan: Plan, interval: Interval, asked: Range, now:
   return from < to ? { from, to } : undefined;
 }
 
-/** Reserves a backfill's range, so that its slots stay what they are until it ends; or says why it cannot. */
+/**
+ * Reserves a backfill's range, so that its slots stay what they are until it ends. Refused: it overlaps another one's,
+ * or the plan would have to keep more than MAX_RANGES apart.
+ */
 export function claim(
   plan: Plan,
   interval: Interval,
   backfill: string,
   range: Range,
-): { readonly plan: Plan } | { readonly refused: 'overlaps' | 'too many ranges' } {
-  if (plan.claimed.some((other) => overlap(other, range))) return { refused: 'overlaps' };
+): { readonly plan: Plan } | { readonly refused: 'overlap'; readonly by: Claim } | { readonly refused: 'ranges' } {
+  const other = plan.claimed.find((other) => overlap(other, range));
+  if (other !== undefined) return { refused: 'overlap', by: other };
   const grids = unrun(plan, interval, range);
   const kept = plan.ran.length + grids.length + plan.claimed.reduce((sum, other) => sum + 1 + other.grids.length, 0);
-  if (kept > MAX_RANGES) return { refused: 'too many ranges' };
+  if (kept > MAX_RANGES) return { refused: 'ranges' };
   const claimed = [...plan.claimed, { backfill, ...range, grids }];
   return { plan: { ...plan, version: plan.version + 1, claimed } };
 }

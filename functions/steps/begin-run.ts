@@ -1,0 +1,6 @@
+import { beginRun } from '../../lib/batch-exports/begin.ts';
+import type { BeginInput } from '../../lib/workflow/messages.ts';
+import { step } from '../../lib/workflow/step.ts';
+
+/** Decides which slots are run, acquires them, and freezes what they deliver. */
+export const handler = step('begin-run', (input: BeginInput, context) => beginRun(context, input));

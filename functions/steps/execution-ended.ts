@@ -1,0 +1,9 @@
+import { executionEnded } from '../../lib/batch-exports/finish.ts';
+import type { EndedInput } from '../../lib/workflow/messages.ts';
+import { step } from '../../lib/workflow/step.ts';
+
+/** Settles what an execution left that did not succeed; told by the engine, on AWS by an EventBridge rule. */
+export const handler = step('execution-ended', async (input: EndedInput, context) => {
+  await executionEnded(context, input);
+  return null;
+});

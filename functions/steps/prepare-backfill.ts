@@ -1,0 +1,6 @@
+import { prepareBackfill } from '../../lib/batch-exports/backfills.ts';
+import type { PrepareInput } from '../../lib/workflow/messages.ts';
+import { step } from '../../lib/workflow/step.ts';
+
+/** Counts a backfill's chunks. */
+export const handler = step('prepare-backfill', (input: PrepareInput, context) => prepareBackfill(context, input));

@@ -1,0 +1,267 @@
+/** The first step of a chunk: which slots, who may run them, which rows. */
+import type { Context } from '../context.ts';
+import { jobOps } from '../jobs/jobs.ts';
+import { fence, filesBetween, type LakeFile } from '../lake/lake.ts';
+import { keys } from '../table/keys.ts';
+import { type Op, Refused } from '../table/table.ts';
+import type { BeginInput, BeginOutput, Trigger } from '../workflow/messages.ts';
+import { backfillSlots, chunkField, progressFields } from './backfills.ts';
+import { settleHolder } from './finish.ts';
+import { type FrozenChunk, freeze, frozen, hasRows, queryOf } from './frozen.ts';
+import type { Slot } from './intervals.ts';
+import { type LogLine, lineOps } from './logs.ts';
+import type { BackfillItem, BatchExportItem, RunItem } from './model.ts';
+import { type Active, acquire, chunkOf, dueSlots, nextDue, type Plan, settle } from './plan.ts';
+import {
+  exportWithPlan,
+  isOpen,
+  latestRuns,
+  newRun,
+  OPEN,
+  planOp,
+  rangeText,
+  runId,
+  runsOf,
+  slotOf,
+  slotsOfHolder,
+  tokenOf,
+  untilWritten,
+} from './run-state.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+/** A holder that is older is asked about: it may have ended without telling anybody. */
+const SUSPICIOUS = MINUTE;
+/** While the schedule's slots are being run, its job comes back this often, to see that they still are. */
+const WATCH = 10 * MINUTE;
+
+/** What a trigger wants to run. */
+interface Work {
+  readonly by: string;
+  /** In order, without a gap, at most a chunk. */
+  readonly slots: readonly Slot[];
+  readonly chunk: { readonly backfill: BackfillItem; readonly number: number } | null;
+  readonly firstTriedAt: number | null;
+}
+
+interface Read {
+  readonly item: BatchExportItem;
+  readonly plan: Plan;
+}
+
+const NOTHING: BeginOutput = { do: 'nothing' };
+
+/**
+ * Begins a chunk: closes the lake behind its slots, acquires them with their runs in one transaction, freezes the
+ * query and the list of files. Slots that no file touches are completed here. A holder that has begun already is
+ * given the same answer.
+ */
+export async function beginRun(context: Context, input: BeginInput): Promise<BeginOutput> {
+  return untilWritten(() => attempt(context, input));
+}
+
+async function attempt(context: Context, input: BeginInput): Promise<BeginOutput> {
+  const read = await exportWithPlan(context.table, input.export);
+  if (read === undefined || read.item.deleted_at !== null) return leave(context, jobGone(input));
+  const { item, plan } = read;
+  const mine = plan.active.find(({ holder }) => holder === input.holder);
+  if (mine !== undefined) {
+    const runs = await runsOf(context.table, item.id, slotsOfHolder(item, plan, mine), mine.by);
+    return deliverable(context, item, mine, runs);
+  }
+
+  const work = await wanted(context, read, input.trigger);
+  if (!('slots' in work)) return leave(context, work.leave);
+  const now = context.clock();
+  const range = { from: work.slots[0]?.start ?? 0, to: work.slots.at(-1)?.end ?? 0 };
+  const settled = range.to + context.settings.settleSeconds * 1000;
+  if (settled > now) return hold(settled - now);
+
+  const asked = { holder: input.holder, by: work.by, chunk: work.chunk?.number ?? null, ...range, since: now };
+  const result = acquire(plan, item.interval, asked);
+  if ('taken' in result) return whenTaken(context, read, input.trigger, result.taken);
+  await fence(context, item.team_id, range.to);
+  const files = await filesBetween(context.table, item.team_id, item.model, range.from, range.to);
+  const runs = await write(context, read, work, result, files);
+  return runs.some(isOpen) ? deliverable(context, item, result.mine, runs, files) : NOTHING;
+}
+
+/** Ends the step with nothing to do but to set or remove the job. */
+async function leave({ table }: Context, ops: readonly Op[]): Promise<BeginOutput> {
+  if (ops.length > 0) await table.write(ops);
+  return NOTHING;
+}
+
+function jobGone({ export: exportId, trigger }: BeginInput): Op[] {
+  if (trigger === 'schedule') return jobOps('export', exportId, null);
+  return 'retry' in trigger ? jobOps('retry', trigger.retry, null) : [];
+}
+
+const hold = (milliseconds: number): BeginOutput => ({
+  do: 'hold',
+  seconds: Math.min(60, Math.max(5, Math.ceil(milliseconds / 1000))),
+});
+
+/** The slots that a trigger is about; or, when there are none now, what becomes of its job. */
+async function wanted(context: Context, { item, plan }: Read, trigger: Trigger): Promise<Work | { leave: Op[] }> {
+  const { table, clock, settings } = context;
+  if (trigger === 'schedule') {
+    const slots = dueSlots(item, plan, clock(), settings);
+    if (slots.length > 0) return { by: 'schedule', slots, chunk: null, firstTriedAt: null };
+    return { leave: jobOps('export', item.id, nextDue(item, plan, clock(), settings)) };
+  }
+  if ('retry' in trigger) return wantedAgain(context, item, trigger.retry);
+  const backfill = (await table.get(keys.backfill(item.id, trigger.backfill))) as BackfillItem | undefined;
+  if (backfill === undefined || !isOpen(backfill) || backfill[chunkField(trigger.chunk)] !== undefined) {
+    return { leave: [] };
+  }
+  const slots = chunkOf(backfillSlots(plan, backfill), trigger.chunk);
+  if (slots.length === 0) return { leave: [] };
+  return { by: backfill.id, slots, chunk: { backfill, number: trigger.chunk }, firstTriedAt: null };
+}
+
+/** The slot of a run that is to be run again, unless that has been done. A paused export waits, hour by hour. */
+async function wantedAgain(context: Context, item: BatchExportItem, retry: string): Promise<Work | { leave: Op[] }> {
+  const run = (await context.table.get(keys.run(item.id, retry))) as RunItem | undefined;
+  const done = { leave: jobOps('retry', retry, null) };
+  if (run?.status !== 'FailedRetryable') return done;
+  const slot = { start: run.data_interval_start, end: run.data_interval_end };
+  if ((await context.table.get(keys.run(item.id, runId(item.id, slot, retry)))) !== undefined) return done;
+  const now = context.clock();
+  if (!item.paused) return { by: retry, slots: [slot], chunk: null, firstTriedAt: run.first_tried_at };
+  if (now < run.first_tried_at + DAY) return { leave: jobOps('retry', retry, now + HOUR, { export: item.id }) };
+  const set = { status: 'Failed', last_updated_at: now };
+  return {
+    leave: [{ change: keys.run(item.id, retry), set, if: { is: { status: 'FailedRetryable' } } }, ...done.leave],
+  };
+}
+
+/** Somebody else runs some of the slots: wait, unless he has ended without telling. The schedule never waits for itself. */
+async function whenTaken(context: Context, { item }: Read, trigger: Trigger, taken: Active): Promise<BeginOutput> {
+  const now = context.clock();
+  if (now - taken.since > SUSPICIOUS && (await hasDied(context, taken.holder))) {
+    const reason = 'Its execution ended without a word.';
+    await settleHolder(context, item.id, taken.holder, () => ({ status: 'Failed', reason }));
+    throw new Refused(0, undefined);
+  }
+  if (trigger === 'schedule') await context.table.write(jobOps('export', item.id, now + WATCH));
+  return trigger === 'schedule' && taken.by === 'schedule' ? NOTHING : hold((now - taken.since) / 10);
+}
+
+async function hasDied({ workflow }: Context, holder: string): Promise<boolean> {
+  return (await workflow.status('export-run', holder)) !== 'RUNNING';
+}
+
+/**
+ * The transaction that acquires: plan, export, job or backfill, log line, runs; at most 4 + 96. Its runs, and the plan
+ * with them; when every slot was empty, they are completed and settled already.
+ */
+async function write(
+  context: Context,
+  { item, plan }: Read,
+  work: Work,
+  acquired: { readonly plan: Plan; readonly mine: Active },
+  files: readonly LakeFile[],
+): Promise<readonly RunItem[]> {
+  const now = context.clock();
+  const { mine } = acquired;
+  const runs = work.slots.map((slot) =>
+    newRun(item, slot, mine, {
+      now,
+      empty: !hasRows(files, slot),
+      backfill: work.chunk?.backfill.id ?? null,
+      firstTriedAt: work.firstTriedAt ?? now,
+    }),
+  );
+  const isDone = !runs.some(isOpen);
+  const after = isDone ? settle(acquired.plan, mine.holder) : acquired.plan;
+  const { interval, paused, start_at, end_at, latest_runs } = item;
+  const schedule = work.by === 'schedule' ? { interval, paused, start_at, end_at } : {};
+  const empty = runs.filter((run) => !isOpen(run));
+  const ops: Op[] = [
+    planOp(item.id, plan, after),
+    {
+      change: keys.batchExport(item.id),
+      set: { latest_runs: latestRuns(item, runs) },
+      if: { is: { deleted_at: null, latest_runs, ...schedule } },
+    },
+    ...followingOps(context, item, work, after, isDone ? runs : null),
+    ...lineOps(context, item.id, mine.holder, 'begin', empty.map(withoutRows)),
+    ...runs.map((run): Op => ({ put: run, if: 'absent' })),
+  ];
+  try {
+    await context.table.write(ops);
+  } catch (error) {
+    const refused = error instanceof Refused ? ops[error.op] : undefined;
+    if (refused === undefined || !('put' in refused)) throw error;
+    throw new Error(`run ${String(refused.put['id'])} is there, but not in the plan`, { cause: error });
+  }
+  return runs;
+}
+
+/** What becomes of the job, or of the backfill; `done`: the runs, when they have all ended. */
+function followingOps(
+  { clock, settings }: Context,
+  item: BatchExportItem,
+  { by, chunk }: Work,
+  plan: Plan,
+  done: readonly RunItem[] | null,
+): Op[] {
+  const now = clock();
+  if (chunk !== null) {
+    const key = keys.backfill(item.id, chunk.backfill.id);
+    const open = { is: { status: OPEN } };
+    if (done === null) return [{ check: key, if: open }];
+    return [{ change: key, set: { ...progressFields(chunk.number, done), last_updated_at: now }, if: open }];
+  }
+  if (by !== 'schedule') return jobOps('retry', by, null);
+  return jobOps('export', item.id, done === null ? now + WATCH : nextDue(item, plan, now, settings));
+}
+
+function withoutRows(run: RunItem): LogLine {
+  const message = `Batch export will finish early as there is no data matching specified filters in ${rangeText(slotOf(run))}`;
+  return { at: run.created_at, level: 'INFO', message, instance: run.id };
+}
+
+/** The answer for a chunk that has something to send; freezes it, unless that has been done. */
+async function deliverable(
+  context: Context,
+  item: BatchExportItem,
+  mine: Active,
+  runs: readonly RunItem[],
+  files?: readonly LakeFile[],
+): Promise<BeginOutput> {
+  const token = tokenOf(item.id, mine);
+  const chunk = (await frozen(context, token)) ?? (await freezeNow(context, item, mine, runs, files));
+  const open = [...runs.keys()].filter((n) => isOpen(runs[n] as RunItem));
+  // All may have ended when a begin is repeated; Send then says so of any of them.
+  const slots = open.length > 0 ? open : [0];
+  const answer = { token, slots, concurrency: context.settings.deliveryConcurrency };
+  const unload = await context.warehouse.unload(chunk);
+  return unload === null ? { do: 'deliver', ...answer } : { do: 'unload', ...answer, unload };
+}
+
+async function freezeNow(
+  context: Context,
+  item: BatchExportItem,
+  mine: Active,
+  runs: readonly RunItem[],
+  known?: readonly LakeFile[],
+): Promise<FrozenChunk> {
+  const files = known ?? (await filesBetween(context.table, item.team_id, item.model, mine.from, mine.to));
+  const chunk: FrozenChunk = {
+    token: tokenOf(item.id, mine),
+    exportId: item.id,
+    organizationId: item.organization_id,
+    teamId: item.team_id,
+    model: item.model,
+    query: queryOf(item),
+    files: files.map(({ path, min_arrival, max_arrival }) => ({ path, from: min_arrival, to: max_arrival })),
+    slots: runs.map(slotOf),
+    by: mine.by,
+    runs: runs.map(({ id }) => id),
+  };
+  await freeze(context, chunk);
+  return chunk;
+}

@@ -1,0 +1,69 @@
+/**
+ * What a chunk keeps in the spool until it is settled: its frozen plan, and a receipt for each slot that has been
+ * prepared but not yet committed.
+ */
+import type { Context } from '../context.ts';
+import { isTouched, type LakeFile } from '../lake/lake.ts';
+import type { FrozenPlan, RowQuery } from '../warehouse/warehouse.ts';
+import type { Config, Receipt } from './destinations/destination.ts';
+import type { Slot } from './intervals.ts';
+import type { BatchExportItem } from './model.ts';
+
+/** A frozen plan, and the runs of its slots, in their order. */
+export interface FrozenChunk extends FrozenPlan {
+  /** On whose behalf, as in the run's `by`. */
+  readonly by: string;
+  readonly runs: readonly string[];
+}
+
+const planPath = (token: string): string => `${token}/plan.json`;
+const receiptPath = (token: string, slot: number): string => `${token}/receipt-${slot}.json`;
+
+/** Freezes a chunk. Written once: whoever comes later reads what is there. */
+export async function freeze({ spool }: Pick<Context, 'spool'>, chunk: FrozenChunk): Promise<void> {
+  await spool.write(planPath(chunk.token), JSON.stringify(chunk));
+}
+
+/** Undefined: it was never frozen, or has been settled. */
+export async function frozen({ spool }: Pick<Context, 'spool'>, token: string): Promise<FrozenChunk | undefined> {
+  const text = await spool.read(planPath(token));
+  return text === undefined ? undefined : JSON.parse(text.toString());
+}
+
+export async function keepReceipt(
+  { spool }: Pick<Context, 'spool'>,
+  token: string,
+  slot: number,
+  receipt: Receipt,
+): Promise<void> {
+  await spool.write(receiptPath(token, slot), JSON.stringify(receipt));
+}
+
+export async function receiptOf(
+  { spool }: Pick<Context, 'spool'>,
+  token: string,
+  slot: number,
+): Promise<Receipt | undefined> {
+  const text = await spool.read(receiptPath(token, slot));
+  return text === undefined ? undefined : JSON.parse(text.toString());
+}
+
+/** Forgets a receipt: what it names is about to be removed. */
+export const dropReceipt = ({ spool }: Pick<Context, 'spool'>, token: string, slot: number): Promise<void> =>
+  spool.remove(receiptPath(token, slot));
+
+/** Removes all that the chunk kept. */
+export const unfreeze = ({ spool }: Pick<Context, 'spool'>, token: string): Promise<void> => spool.remove(`${token}/`);
+
+/** Can a row of the lake be in the slot? */
+export const hasRows = (files: readonly LakeFile[], { start, end }: Slot): boolean =>
+  files.some((file) => isTouched(file, start, end));
+
+/** Which rows an export lets through. */
+export function queryOf(item: BatchExportItem): RowQuery {
+  const { include_events, exclude_events }: Config = JSON.parse(item.destination_config);
+  return { includeEvents: listed(include_events), excludeEvents: listed(exclude_events) };
+}
+
+/** An empty list restricts nothing. */
+const listed = (names: unknown): string[] | null => (Array.isArray(names) && names.length > 0 ? names : null);
