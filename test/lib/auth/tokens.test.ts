@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { base62, letters } from '../../../lib/auth/tokens.ts';
 
 const DIGITS = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
@@ -7,7 +7,7 @@ test('base 62 reads back as the number that the bytes are', () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 1, maxLength: 40 }), (bytes) => {
       const text = base62(bytes);
-      const back = [...text].reduce((number, digit) => number * 62n + BigInt(DIGITS.indexOf(digit)), 0n);
+      const back = Array.from(text).reduce((number, digit) => number * 62n + BigInt(DIGITS.indexOf(digit)), 0n);
       expect(text).toMatch(/^[0-9a-zA-Z]+$/);
       expect(back).toBe(BigInt(`0x${Buffer.from(bytes).toString('hex')}`));
     }),

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { slugOf } from '../../../lib/organizations/rules.ts';
 
 test.each([

@@ -1,0 +1,41 @@
+import { LEVELS } from '../../../lib/organizations/model.ts';
+import { testContext } from '../../support/context.ts';
+import { countRoundTrips } from '../../support/round-trips.ts';
+import { testService } from '../../support/service.ts';
+
+test('every member reads the organization, with his own level', async () => {
+  const service = await testService(testContext());
+  for (const level of [LEVELS.member, LEVELS.admin, LEVELS.owner]) {
+    const key = await service.newKey(await service.newUser(level), { scopes: ['organization:read'] });
+    const reply = await service.call('GET', `/api/organizations/${service.organization.id}/`, { key });
+    expect(reply).toMatchObject({ status: 200, body: { name: 'Acme', slug: 'acme', membership_level: level } });
+  }
+});
+
+test('somebody else is told that there is none', async () => {
+  const service = await testService(testContext());
+  const key = await service.newKey(await service.newUser());
+  const there = await service.call('GET', `/api/organizations/${service.organization.id}/`, { key });
+  const nowhere = await service.call('GET', '/api/organizations/019a0000-0000-7000-8000-000000000000/', { key });
+  expect(there).toMatchObject({ status: 404, body: { detail: 'Not found.', code: 'not_found' } });
+  expect(nowhere.body).toEqual(there.body);
+});
+
+test('@current is the first organization that the caller joined; without one there is none', async () => {
+  const service = await testService(testContext());
+  const current = (key: string) => service.call('GET', '/api/organizations/@current/', { key });
+  expect(await current(service.key)).toMatchObject({ status: 200, body: { id: service.organization.id } });
+  const key = await service.newKey(await service.newUser());
+  expect(await current(key)).toMatchObject({ status: 404, body: { detail: 'Current organization not found.' } });
+});
+
+test('a retrieve is one round trip', async () => {
+  const context = testContext();
+  const table = countRoundTrips(context.table);
+  const service = await testService({ ...context, table });
+  const path = `/api/organizations/${service.organization.id}/`;
+  await service.call('GET', path);
+  table.counted();
+  expect((await service.call('GET', path)).status).toBe(200);
+  expect(table.counted()).toBe(1);
+});

@@ -1,0 +1,23 @@
+import { GATEWAY_RESPONSES } from '../../../lib/http/gateway-responses.ts';
+
+test.each(Object.entries(GATEWAY_RESPONSES))('%s has the four fields of every error', (_, { template }) => {
+  const body: unknown = JSON.parse(template.replaceAll(/\$context\.authorizer\.\w+/g, 'text'));
+  expect(Object.keys(body as object)).toEqual(['type', 'code', 'detail', 'attr']);
+});
+
+test.each([
+  ['UNAUTHORIZED', 401, 'Authentication credentials were not provided or are invalid.'],
+  ['ACCESS_DENIED', 403, '$context.authorizer.detail'],
+  ['MISSING_AUTHENTICATION_TOKEN', 404, 'Endpoint not found.'],
+  ['REQUEST_TOO_LARGE', 413, 'The request body is larger than 1 MiB.'],
+  ['THROTTLED', 429, 'Request was throttled.'],
+  ['AUTHORIZER_FAILURE', 500, 'A server error occurred.'],
+  ['INTEGRATION_TIMEOUT', 504, 'The request took too long.'],
+] as const)('%s is %d: %s', (type, status, detail) => {
+  expect(GATEWAY_RESPONSES[type]).toMatchObject({ status });
+  expect(JSON.parse(GATEWAY_RESPONSES[type].template)).toMatchObject({ detail, attr: null });
+});
+
+test('a caller who is throttled is told when to come back', () => {
+  expect(GATEWAY_RESPONSES.THROTTLED.headers).toEqual({ 'Retry-After': '1' });
+});
