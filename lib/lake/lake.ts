@@ -167,8 +167,7 @@ export async function underLease<T>(
     renewLease(context, lease).catch((error) => lost.abort(error));
   }, RENEWAL).unref();
   try {
-    await finishPending(context, projectId);
-    await context.lake.remove(incomingOf(projectId));
+    await recover(context, lease);
     return await work(lease);
   } finally {
     clearInterval(renewal);
@@ -176,6 +175,20 @@ export async function underLease<T>(
     await context.table.write([{ remove: key, if: { is: { holder: lease.holder } } }]).catch(ignoreRefusal);
   }
 }
+
+/**
+ * What was committed is finished, what was not is removed. What lay in `incoming` while the lease was held is of
+ * earlier holders, whom the lease keeps from committing it; what came later may be a later holder's.
+ */
+async function recover({ table, lake }: Context, { projectId, holder }: Lease): Promise<void> {
+  const folders = new Set<string>();
+  for await (const { path } of lake.list(incomingOf(projectId))) folders.add(path.slice(0, path.lastIndexOf('/') + 1));
+  if ((await table.get(keys.lease(projectId)))?.['holder'] !== holder) throw leaseLost();
+  await finishPending({ table, lake }, projectId);
+  for (const folder of folders) await lake.remove(folder);
+}
+
+const leaseLost = (): LeaseLost => new LeaseLost('The import was stalled, and another one has taken its place.');
 
 /** Publishes one batch through the four steps, and returns its files as they now stand in the lake. */
 export async function publish(
@@ -209,7 +222,7 @@ export async function publish(
       // Any other failure may have committed: the files stay, for whoever comes next.
       if (!(error instanceof Refused)) throw error;
       await lake.remove(folder);
-      if (error.op === 1) throw new LeaseLost('The import was stalled, and another one has taken its place.');
+      if (error.op === 1) throw leaseLost();
       if (error.op === 2) throw new ProjectGone(`There is no project ${projectId}.`);
       found = error.found;
       continue;

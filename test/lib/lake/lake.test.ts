@@ -1,0 +1,237 @@
+import type { Context } from '../../../lib/context.ts';
+import {
+  fence,
+  filesBetween,
+  ImportUnderWay,
+  isTouched,
+  type LakeFile,
+  LeaseLost,
+  lowerLiveOps,
+  ProjectGone,
+  publish,
+  type Stamp,
+  underLease,
+  type WrittenFile,
+} from '../../../lib/lake/lake.ts';
+import { keys, ranges } from '../../../lib/table/keys.ts';
+import { Refused } from '../../../lib/table/table.ts';
+import { START, testContext } from '../../support/context.ts';
+
+const PROJECT = 7;
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+async function lakeContext() {
+  const context = testContext();
+  await context.table.write([{ put: { ...keys.project(PROJECT), id: PROJECT, deleted_at: null } }]);
+  return context;
+}
+
+/** A file with one row, that arrives at `arrival`. */
+async function oneRow(context: Context, folder: string, arrival: number, name = 'a'): Promise<WrittenFile> {
+  await context.lake.write(`${folder}${name}`, 'rows');
+  const hours = Array.from({ length: 24 }, (_, hour) => Number(hour === new Date(arrival).getUTCHours()));
+  return {
+    name,
+    rows: 1,
+    bytes: 4,
+    min_arrival: arrival,
+    max_arrival: arrival,
+    min_timestamp: arrival,
+    max_timestamp: arrival,
+    hours: JSON.stringify(hours),
+  };
+}
+
+const pathsIn = async (context: Context, prefix: string): Promise<string[]> => {
+  const paths: string[] = [];
+  for await (const { path } of context.lake.list(prefix)) paths.push(path);
+  return paths;
+};
+
+describe('publish', () => {
+  test('puts files where the arrival day says, and a FILE item for each', async () => {
+    const context = await lakeContext();
+    const files = await underLease(context, PROJECT, (lease) =>
+      publish(context, lease, 'events', async ({ at }, folder) => [
+        await oneRow(context, folder, at - DAY, 'yesterday'),
+        await oneRow(context, folder, at, 'today'),
+      ]),
+    );
+    expect(files.map(({ path }) => path.replace(/-[0-9a-f-]{36}-/, '-batch-'))).toEqual([
+      `events/team_id=7/day=2025-12-31/gen=0/${START}-batch-0.parquet`,
+      `events/team_id=7/day=2026-01-01/gen=0/${START}-batch-1.parquet`,
+    ]);
+    expect(await pathsIn(context, '')).toEqual(files.map(({ path }) => path));
+    expect(await filesBetween(context.table, PROJECT, 'events', 0, START + DAY)).toMatchObject(files);
+    expect(await filesBetween(context.table, PROJECT, 'persons', 0, START + DAY)).toEqual([]);
+    expect(await filesBetween(context.table, 8, 'events', 0, START + DAY)).toEqual([]);
+  });
+
+  test('stamps again, and writes again, when somebody has read up to a later time meanwhile', async () => {
+    const context = await lakeContext();
+    const stamps: Stamp[] = [];
+    await underLease(context, PROJECT, (lease) =>
+      publish(context, lease, 'events', async (stamp, folder) => {
+        stamps.push(stamp);
+        if (stamps.length === 1) await fence(context, PROJECT, START + 5 * HOUR);
+        return [await oneRow(context, folder, stamp.at)];
+      }),
+    );
+    expect(stamps.map(({ at }) => at)).toEqual([START, START + 5 * HOUR]);
+    expect(await filesBetween(context.table, PROJECT, 'events', 0, START + 5 * HOUR)).toEqual([]);
+    expect(await filesBetween(context.table, PROJECT, 'events', START + 5 * HOUR, START + DAY)).toHaveLength(1);
+    expect(await pathsIn(context, 'incoming/')).toEqual([]);
+  });
+
+  test('stamps again when the first export was made meanwhile', async () => {
+    const context = await lakeContext();
+    const stamps: Stamp[] = [];
+    await underLease(context, PROJECT, (lease) =>
+      publish(context, lease, 'events', async (stamp, folder) => {
+        stamps.push(stamp);
+        if (stamps.length === 1) await context.table.write(await lowerLiveOps(context.table, PROJECT, START - HOUR));
+        return [await oneRow(context, folder, stamp.at)];
+      }),
+    );
+    expect(stamps.map(({ live }) => live)).toEqual([null, START - HOUR]);
+  });
+
+  test('publishes nothing when there is nothing to write', async () => {
+    const context = await lakeContext();
+    expect(await underLease(context, PROJECT, (lease) => publish(context, lease, 'events', async () => []))).toEqual(
+      [],
+    );
+    expect(await pathsIn(context, '')).toEqual([]);
+  });
+
+  test('publishes nothing into a project that was deleted meanwhile', async () => {
+    const context = await lakeContext();
+    const work = underLease(context, PROJECT, (lease) =>
+      publish(context, lease, 'events', async ({ at }, folder) => {
+        await context.table.write([{ change: keys.project(PROJECT), set: { deleted_at: at } }]);
+        return [await oneRow(context, folder, at)];
+      }),
+    );
+    await expect(work).rejects.toThrow(ProjectGone);
+    expect(await pathsIn(context, '')).toEqual([]);
+  });
+
+  test('puts more files than one transaction holds', async () => {
+    const context = await lakeContext();
+    await underLease(context, PROJECT, (lease) =>
+      publish(context, lease, 'events', async ({ at }, folder) =>
+        Promise.all(Array.from({ length: 230 }, (_, n) => oneRow(context, folder, at - n * DAY, String(n)))),
+      ),
+    );
+    expect(await filesBetween(context.table, PROJECT, 'events', 0, START + DAY)).toHaveLength(230);
+    expect((await context.table.list(ranges.pendingBatches(PROJECT), { limit: 1 })).items).toEqual([]);
+  });
+});
+
+describe('the import lease', () => {
+  test('holds off a second importer, and says since when', async () => {
+    const context = await lakeContext();
+    await underLease(context, PROJECT, async () => {
+      context.clock.advance(30_000);
+      await expect(underLease(context, PROJECT, async () => 1)).rejects.toThrow(
+        'Another import into project 7 is under way since 2026-01-01T00:00:00.000Z. ' +
+          'If it has died, the next one may start at 2026-01-01T00:01:00.000Z.',
+      );
+      await expect(underLease(context, PROJECT, async () => 1)).rejects.toThrow(ImportUnderWay);
+      await expect(underLease({ ...context }, 8, async () => 'another project')).resolves.toBe('another project');
+    });
+    await expect(underLease(context, PROJECT, async () => 'then')).resolves.toBe('then');
+  });
+
+  test('lets one of two in that come at once', async () => {
+    const context = await lakeContext();
+    const both = await Promise.allSettled([1, 2].map((n) => underLease(context, PROJECT, async () => n)));
+    expect(both.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
+  test('is renewed every 20 seconds, and expires a minute after the last time', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'Date'] });
+    const context = await lakeContext();
+    const until = async () => (await context.table.get(keys.lease(PROJECT)))?.['until'];
+    await underLease(context, PROJECT, async () => {
+      expect(await until()).toBe(START + 60_000);
+      context.clock.advance(20_000);
+      await jest.advanceTimersByTimeAsync(20_000);
+      expect(await until()).toBe(START + 80_000);
+    });
+    jest.useRealTimers();
+  });
+
+  test('ends the work of a holder that was taken for dead, and keeps it from publishing', async () => {
+    const context = await lakeContext();
+    const stalled = underLease(context, PROJECT, (lease) =>
+      publish(context, lease, 'events', async ({ at }, folder) => {
+        context.clock.advance(60_000);
+        await underLease(context, PROJECT, async () => {});
+        return [await oneRow(context, folder, at)];
+      }),
+    );
+    await expect(stalled).rejects.toThrow(LeaseLost);
+    expect(await pathsIn(context, '')).toEqual([]);
+    expect(await filesBetween(context.table, PROJECT, 'events', 0, START + DAY)).toEqual([]);
+  });
+});
+
+describe('lowerLiveOps', () => {
+  test('lowers `live`, and never raises it', async () => {
+    const { table } = await lakeContext();
+    const live = async () => (await table.get(keys.fence(PROJECT)))?.['live'];
+    for (const [start, expected] of [
+      [START, START],
+      [START + HOUR, START],
+      [START - HOUR, START - HOUR],
+    ] as const) {
+      const ops = await lowerLiveOps(table, PROJECT, start);
+      if (ops.length > 0) await table.write(ops);
+      expect(await live()).toBe(expected);
+    }
+  });
+
+  test('is refused when somebody lowered it at the same moment', async () => {
+    const { table } = await lakeContext();
+    const ops = await lowerLiveOps(table, PROJECT, START);
+    await table.write(await lowerLiveOps(table, PROJECT, START - HOUR));
+    await expect(table.write(ops)).rejects.toThrow(Refused);
+  });
+});
+
+test('the fence never goes back', async () => {
+  const context = await lakeContext();
+  await fence(context, PROJECT, START);
+  await fence(context, PROJECT, START - HOUR);
+  expect((await context.table.get(keys.fence(PROJECT)))?.['at']).toBe(START);
+});
+
+describe('isTouched', () => {
+  const hours = Array.from({ length: 24 }, (_, hour) => (hour === 3 || hour === 20 ? 5 : 0));
+  const midnight = Date.UTC(2026, 0, 1);
+  const file: LakeFile = {
+    path: '',
+    rows: 10,
+    bytes: 1,
+    min_arrival: midnight + 3.5 * HOUR,
+    max_arrival: midnight + 20.25 * HOUR,
+    min_timestamp: 0,
+    max_timestamp: 0,
+    hours: JSON.stringify(hours),
+  };
+
+  test.each([
+    ['a slot before the first row', 0, 3.5, false],
+    ['a slot that ends right after the first row', 0, 3.5 + 1 / HOUR, true],
+    ['hours without rows between', 4, 20, false],
+    ['the rest of an hour with rows', 3.9, 4, true],
+    ['a slot from the last row on', 20.25, 24, true],
+    ['a slot after the last row', 20.25 + 1 / HOUR, 24, false],
+    ['the whole day', 0, 24, true],
+    ['the next day', 24, 48, false],
+  ])('%s', (_what, from, to, expected) => {
+    expect(isTouched(file, midnight + from * HOUR, midnight + to * HOUR)).toBe(expected);
+  });
+});
