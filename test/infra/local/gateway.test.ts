@@ -1,0 +1,444 @@
+import { once } from 'node:events';
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import * as fc from 'fast-check';
+import { startGateway } from '../../../infra/local/gateway.ts';
+import { keys, ranges } from '../../../lib/table/keys.ts';
+import type { Table } from '../../../lib/table/table.ts';
+import { testContext } from '../../support/context.ts';
+import { testService } from '../../support/service.ts';
+
+const FIELDS = ['type', 'code', 'detail', 'attr'];
+const UNAUTHORIZED = {
+  type: 'authentication_error',
+  code: 'not_authenticated',
+  detail: 'Authentication credentials were not provided or are invalid.',
+  attr: null,
+};
+const NO_ENDPOINT = { type: 'invalid_request', code: 'not_found', detail: 'Endpoint not found.', attr: null };
+
+/** Sends bytes as they are, and reads until the other side closes. */
+async function raw(address: string, bytes: string | Buffer): Promise<{ status: number; head: string; body: string }> {
+  const { hostname, port } = new URL(address);
+  const socket = connect(Number(port), hostname);
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  socket.on('error', () => {});
+  socket.write(bytes);
+  await once(socket, 'close');
+  const [head = '', body = ''] = Buffer.concat(chunks).toString().split('\r\n\r\n');
+  return { status: Number(head.split(' ')[1]), head, body };
+}
+
+const get = (target: string, headers: string[] = []) =>
+  [`GET ${target} HTTP/1.1`, 'Host: localhost', 'Connection: close', ...headers, '', ''].join('\r\n');
+
+/** A promise that is kept from outside. */
+function gate() {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { open: resolve, promise };
+}
+
+/** A table whose reads of one organization wait. */
+function heldBack(table: Table, id: string, until: Promise<void>): Table {
+  const { pk } = keys.organization(id);
+  return {
+    ...table,
+    get: async (key) => {
+      if (key.pk === pk) await until;
+      return table.get(key);
+    },
+  };
+}
+
+describe('addresses', () => {
+  test('work with and without the slash at the end, not with two', async () => {
+    const service = await testService(testContext());
+    const path = `/api/organizations/${service.organization.id}`;
+    const statuses = [];
+    for (const target of [path, `${path}/`, `${path}//`, `/api//organizations`, '/api/organizations//']) {
+      statuses.push((await service.call('GET', target)).status);
+    }
+    expect(statuses).toEqual([200, 200, 404, 404, 404]);
+  });
+
+  test.each(['/', '/api', '/api/', '/api/nothing/', '/API/organizations/', '/__proto__/', '/api/constructor'])(
+    '%s is no endpoint, and needs no key to say so',
+    async (path) => {
+      const service = await testService(testContext());
+      for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS']) {
+        expect(await service.call(method, path, { key: null })).toMatchObject({ status: 404, body: NO_ENDPOINT });
+      }
+    },
+  );
+
+  test('are decoded once', async () => {
+    const service = await testService(testContext());
+    const statuses = [];
+    for (const id of ['%40current', '@current', '%2540current', '%2F', '..%2F..', '%00', '%F0%9F%A6%94']) {
+      statuses.push((await service.call('GET', `/api/organizations/${id}/`)).status);
+    }
+    expect(statuses).toEqual([200, 200, 404, 404, 404, 404, 404]);
+  });
+
+  test.each(['/api/organizations/%/', '/api/organizations/%zz/', '/api/organizations/%ff/', '/%'])(
+    '%s is malformed',
+    async (target) => {
+      const service = await testService(testContext());
+      const { status, body } = await raw(service.address, get(target));
+      expect({ status, body: JSON.parse(body) }).toMatchObject({ status: 400, body: { code: 'parse_error' } });
+    },
+  );
+
+  test('may be absurd: the answer is always a clean refusal', async () => {
+    const { address } = await testService(testContext());
+    const odd = fc.string({ unit: fc.constantFrom(...Array.from('/%?#.:;@{}*&=+~ab0')), maxLength: 40 });
+    await fc.assert(
+      fc.asyncProperty(odd, async (target) => {
+        const { status, body } = await raw(address, get(`/api/organizations/${target}`));
+        expect(status).toBeGreaterThanOrEqual(400);
+        expect(status).toBeLessThan(500);
+        expect(Object.keys(JSON.parse(body) as object)).toEqual(FIELDS);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('may be absolute, as proxies send them', async () => {
+    const service = await testService(testContext());
+    const { status } = await raw(
+      service.address,
+      get(`${service.address}/api/organizations/`, [`Authorization: Bearer ${service.key}`]),
+    );
+    expect(status).toBe(200);
+  });
+});
+
+describe('what is not a proper request', () => {
+  test('an address that is too long', async () => {
+    const { address } = await testService(testContext());
+    const { status, body } = await raw(address, get(`/api/organizations/${'x'.repeat(2_000)}/`));
+    expect({ status, body: JSON.parse(body) }).toEqual({
+      status: 414,
+      body: { type: 'invalid_request', code: 'uri_too_long', detail: 'The address is too long.', attr: null },
+    });
+  });
+
+  test('headers that are too large', async () => {
+    const { address } = await testService(testContext());
+    const { status, head, body } = await raw(address, get('/api/organizations/', [`X-Big: ${'x'.repeat(20_000)}`]));
+    expect({ status, body: JSON.parse(body) }).toMatchObject({ status: 431, body: { code: 'headers_too_large' } });
+    expect(head).toContain('X-Request-Id: ');
+  });
+
+  test.each([
+    ['noise', 'noise\r\n\r\n'],
+    ['a method that is none', 'NOISE / HTTP/1.1\r\nHost: localhost\r\n\r\n'],
+    ['a method in lower case', 'get / HTTP/1.1\r\nHost: localhost\r\n\r\n'],
+    ['a header that is none', 'GET / HTTP/1.1\r\nHost: localhost\r\nno header\r\n\r\n'],
+    ['two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'],
+    [
+      'a length and chunks',
+      'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    ['a length that is none', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n'],
+  ])('%s', async (_, bytes) => {
+    const { address } = await testService(testContext());
+    const { status, body } = await raw(address, bytes);
+    expect({ status, fields: Object.keys(JSON.parse(body) as object) }).toEqual({ status: 400, fields: FIELDS });
+  });
+
+  test('no Host: it is answered all the same', async () => {
+    const service = await testService(testContext());
+    const lines = ['GET /api/organizations/?limit=1 HTTP/1.0', `Authorization: Bearer ${service.key}`, '', ''];
+    expect(await raw(service.address, lines.join('\r\n'))).toMatchObject({ status: 200 });
+  });
+
+  test('an expectation that nobody can meet is passed over', async () => {
+    const service = await testService(testContext());
+    const { status } = await raw(
+      service.address,
+      get('/api/organizations/', ['Expect: miracles', `Authorization: Bearer ${service.key}`]),
+    );
+    expect(status).toBe(200);
+  });
+});
+
+describe('keys', () => {
+  test('are needed on every known path, whatever the method', async () => {
+    const service = await testService(testContext());
+    for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS']) {
+      for (const headers of [{}, { Authorization: '' }, { Authorization: 'Bearer nonsense' }]) {
+        const reply = await service.call(method, '/api/organizations/', { key: null, headers });
+        expect(reply).toMatchObject({ status: 401, body: UNAUTHORIZED });
+        expect(reply.headers.get('content-type')).toBe('application/json');
+      }
+    }
+  });
+
+  test('count only in the header', async () => {
+    const service = await testService(testContext());
+    const inQuery = await service.call('GET', `/api/organizations/?personal_api_key=${service.key}`, { key: null });
+    const body = { personal_api_key: service.key, name: 'Mine' };
+    const inBody = await service.call('POST', '/api/organizations/', { key: null, body });
+    expect([inQuery.status, inBody.status]).toEqual([401, 401]);
+  });
+
+  test('without the scope are told which one is missing', async () => {
+    const service = await testService(testContext());
+    const key = await service.newKey(service.owner, { scopes: ['organization:read'] });
+    expect(await service.call('POST', '/api/organizations/', { key, body: '{' })).toMatchObject({
+      status: 403,
+      body: {
+        type: 'authentication_error',
+        code: 'permission_denied',
+        detail: "API key missing required scope 'organization:write'",
+        attr: null,
+      },
+    });
+  });
+
+  test('are not asked of public rows', async () => {
+    const service = await testService(testContext());
+    expect((await service.call('GET', '/api/schema/', { key: null })).status).toBe(200);
+    expect((await service.call('HEAD', '/api/schema/', { key: null })).status).toBe(200);
+    expect((await service.call('POST', '/api/schema/', { key: null, body: {} })).status).toBe(401);
+    expect((await service.call('POST', '/api/schema/', { body: {} })).status).toBe(405);
+  });
+
+  test('that were revoked live on for at most a minute, by method and route', async () => {
+    const context = testContext();
+    const service = await testService(context);
+    const key = await service.newKey(service.owner);
+    const status = async (method: string) => (await service.call(method, '/api/organizations/', { key })).status;
+    expect(await status('GET')).toBe(200);
+    const { items } = await context.table.list(ranges.keysOf(service.owner.uuid), { limit: 9 });
+    await context.table.write(items.map(({ pk, sk }) => ({ remove: { pk, sk } })));
+    expect([await status('GET'), await status('PUT')]).toEqual([200, 401]);
+    context.clock.advance(60_000);
+    expect(await status('GET')).toBe(401);
+  });
+
+  test('cannot be looked up: that is a mistake of ours, and says nothing', async () => {
+    const context = testContext();
+    const service = await testService(context);
+    const table = { ...context.table, get: () => Promise.reject(new Error('secret: the disk is gone')) };
+    const broken = await startGateway({ context: { ...context, table }, host: '127.0.0.1', port: 0 });
+    const reply = await fetch(`${broken.address}/api/organizations/`, {
+      headers: { Authorization: `Bearer ${service.key}` },
+    });
+    expect(reply.status).toBe(500);
+    expect(await reply.text()).toBe(
+      '{"type":"server_error","code":"error","detail":"A server error occurred.","attr":null}',
+    );
+    expect(context.lines).toContainEqual(
+      expect.objectContaining({
+        level: 'ERROR',
+        fields: expect.objectContaining({ error: 'secret: the disk is gone' }),
+      }),
+    );
+    await broken.close();
+  });
+});
+
+describe('bodies', () => {
+  test('over 10 MB are refused by the gateway, over 1 MiB by the function, with one text', async () => {
+    const service = await testService(testContext());
+    const detail = 'The request body is larger than 1 MiB.';
+    for (const size of [1024 * 1024 + 1, 10 * 1024 * 1024 + 1]) {
+      const reply = await service.call('POST', '/api/organizations/', { body: 'x'.repeat(size) });
+      expect(reply).toMatchObject({ status: 413, body: { code: 'request_too_large', detail } });
+    }
+  });
+
+  test('in chunks without a length are counted as they come', async () => {
+    const service = await testService(testContext(), { limits: { payloadBytes: 1_000 } });
+    const send = (chunk: string) =>
+      raw(
+        service.address,
+        [
+          'POST /api/organizations/ HTTP/1.1',
+          'Host: localhost',
+          `Authorization: Bearer ${service.key}`,
+          'Content-Type: application/json',
+          'Transfer-Encoding: chunked',
+          'Connection: close',
+          '',
+          chunk.length.toString(16),
+          chunk,
+          '0',
+          '',
+          '',
+        ].join('\r\n'),
+      );
+    expect(await send('{"name":"In chunks"}')).toMatchObject({ status: 201 });
+    expect(await send(`{"name":"${'x'.repeat(2_000)}"}`)).toMatchObject({ status: 413 });
+  });
+
+  test('that are not UTF-8 are refused as what they are', async () => {
+    const service = await testService(testContext());
+    const reply = await fetch(`${service.address}/api/organizations/`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${service.key}`, 'Content-Type': 'application/json' },
+      body: Buffer.from('7b226e616d65223a22ff227d', 'hex'),
+    });
+    expect({ status: reply.status, body: await reply.json() }).toMatchObject({
+      status: 400,
+      body: { code: 'parse_error', detail: 'The request body is not valid UTF-8.' },
+    });
+  });
+
+  test('that end too early reach nobody', async () => {
+    const context = testContext();
+    const service = await testService(context);
+    const { hostname, port } = new URL(service.address);
+    const socket = connect(Number(port), hostname);
+    const head = ['POST /api/organizations/ HTTP/1.1', 'Host: a', `Authorization: Bearer ${service.key}`];
+    socket.resume().end([...head, 'Content-Length: 100', '', '{"name":"Half"}'].join('\r\n'));
+    await once(socket, 'close');
+    expect((await service.call('GET', '/api/organizations/')).body).toMatchObject({ count: 1 });
+  });
+});
+
+describe('queries', () => {
+  test('are decoded; of repeated names all are kept, and the last one counts', async () => {
+    const service = await testService(testContext());
+    for (let n = 0; n < 3; n++) await service.call('POST', '/api/organizations/', { body: { name: 'More' } });
+    const { body } = await service.call('GET', '/api/organizations/?x=a+b&x=%C3%A9&limit=9&limit=%31&%6Fffset=0');
+    expect(body).toMatchObject({
+      count: 4,
+      next: `${service.address}/api/organizations/?limit=1&offset=1&x=a+b&x=%C3%A9`,
+    });
+  });
+
+  test('that are malformed fall back, as bad values of limit and offset do', async () => {
+    const service = await testService(testContext());
+    for (const query of ['limit=%', '%', '&&&', '=', 'limit=%ff', '__proto__=1&constructor=2', 'a'.repeat(5_000)]) {
+      expect((await service.call('GET', `/api/organizations/?${query}`)).status).toBe(200);
+    }
+  });
+});
+
+describe('answers', () => {
+  test('carry a request id of their own, refusals too', async () => {
+    const service = await testService(testContext());
+    const ids = [];
+    for (const [path, key] of [
+      ['/api/organizations/', service.key],
+      ['/api/organizations/', 'x1'],
+      ['/nothing', null],
+    ] as const) {
+      ids.push((await service.call('GET', path, { key })).headers.get('x-request-id'));
+    }
+    expect(new Set(ids).size).toBe(3);
+    for (const id of ids) expect(id).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  test('of one connection come one after the other', async () => {
+    const service = await testService(testContext());
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const ports = new Set<number | undefined>();
+    for (let n = 0; n < 3; n++) {
+      const request = httpRequest(`${service.address}/api/organizations/`, {
+        agent,
+        headers: { Authorization: `Bearer ${service.key}` },
+      }).end();
+      const [response] = (await once(request, 'response')) as [IncomingMessage];
+      ports.add(request.socket?.localPort);
+      response.resume();
+      await once(response, 'end');
+    }
+    expect(ports.size).toBe(1);
+    agent.destroy();
+  });
+
+  test('to HEAD have no body', async () => {
+    const service = await testService(testContext());
+    const { status, body } = await raw(
+      service.address,
+      get('/api/organizations/', [`Authorization: Bearer ${service.key}`]).replace('GET', 'HEAD'),
+    );
+    expect({ status, body }).toEqual({ status: 200, body: '' });
+  });
+
+  test('that take too long are a 504, and the next request is answered', async () => {
+    const context = testContext();
+    const { open, promise } = gate();
+    const service = await testService(context);
+    const table = heldBack(context.table, service.organization.id, promise);
+    const limits = { timeoutMs: 100 };
+    const slow = await startGateway({ context: { ...context, table }, host: '127.0.0.1', port: 0, limits });
+    const headers = { Authorization: `Bearer ${service.key}` };
+    const late = await fetch(`${slow.address}/api/organizations/${service.organization.id}/`, { headers });
+    expect({ status: late.status, body: await late.json() }).toEqual({
+      status: 504,
+      body: { type: 'server_error', code: 'error', detail: 'The request took too long.', attr: null },
+    });
+    expect((await fetch(`${slow.address}/api/organizations/`, { headers })).status).toBe(200);
+    open();
+    await slow.close();
+  });
+
+  test('come from the place that the Host header names', async () => {
+    const service = await testService(testContext());
+    await service.call('POST', '/api/organizations/', { body: { name: 'More' } });
+    const { body } = await raw(
+      service.address,
+      get('/api/organizations?limit=1', [`Authorization: Bearer ${service.key}`]).replace('localhost', 'me.test:81'),
+    );
+    expect(JSON.parse(body)).toMatchObject({ next: 'http://me.test:81/api/organizations?limit=1&offset=1' });
+  });
+});
+
+test('over the rate nobody is let through, and all are told when to come back', async () => {
+  const service = await testService(testContext(), { rateLimit: { rate: 0.000_1, burst: 2 } });
+  const replies = [];
+  for (let n = 0; n < 3; n++) replies.push(await service.call('GET', '/api/organizations/'));
+  expect(replies.map(({ status }) => status)).toEqual([200, 200, 429]);
+  expect(replies[2]?.headers.get('retry-after')).toBe('1');
+  expect(replies[2]?.body).toEqual({
+    type: 'throttled_error',
+    code: 'throttled',
+    detail: 'Request was throttled.',
+    attr: null,
+  });
+});
+
+describe('closing', () => {
+  test('what runs is finished, then the connection ends; new ones are refused', async () => {
+    const context = testContext();
+    const { open, promise } = gate();
+    const service = await testService(context);
+    const table = heldBack(context.table, service.organization.id, promise);
+    const gateway = await startGateway({ context: { ...context, table }, host: '127.0.0.1', port: 0 });
+    const headers = { Authorization: `Bearer ${service.key}` };
+    await (await fetch(`${gateway.address}/api/organizations/`, { headers })).text();
+    const running = fetch(`${gateway.address}/api/organizations/${service.organization.id}/`, { headers });
+    await (await fetch(`${gateway.address}/api/organizations/`, { headers })).text();
+
+    const closed = gateway.close();
+    await expect(fetch(`${gateway.address}/api/organizations/`, { headers })).rejects.toThrow('fetch failed');
+    open();
+    const reply = await running;
+    expect(reply.status).toBe(200);
+    expect(reply.headers.get('connection')).toBe('close');
+    await closed;
+  });
+
+  test('a connection that nobody uses holds nothing up', async () => {
+    const gateway = await startGateway({ context: testContext(), host: '127.0.0.1', port: 0 });
+    const { hostname, port } = new URL(gateway.address);
+    const socket = connect(Number(port), hostname);
+    await once(socket, 'connect');
+    socket.write(get('/nothing').replace('Connection: close', 'Connection: keep-alive'));
+    await once(socket, 'data');
+    const ends = await Promise.all([gateway.close(), once(socket, 'close')]);
+    expect(ends).toEqual([undefined, [false]]);
+  });
+});
+
+test('a port that is taken is an error at the start', async () => {
+  const { address } = await testService(testContext());
+  const start = startGateway({ context: testContext(), host: '127.0.0.1', port: Number(new URL(address).port) });
+  await expect(start).rejects.toThrow('EADDRINUSE');
+});
