@@ -147,7 +147,8 @@ function refuseIssue(issue: z.core.$ZodIssue, config: Config): never {
   if (isWrongType && typeName(value) !== expected) {
     refuseConfig(`Configuration has invalid type: got '${typeName(value)}', expected '${expected}'`);
   }
-  if (issue.code === 'invalid_value') invalid('destination', `"${value}" is not a valid choice.`, 'invalid_choice');
+  if (issue.code === 'invalid_value')
+    invalid('destination', `"${String(value)}" is not a valid choice.`, 'invalid_choice');
   invalid('destination', `'${issue.path.join('.')}' has an invalid value: ${issue.message}`);
 }
 

@@ -124,8 +124,8 @@ function fitting<T, R>(items: readonly T[], render: (item: T) => R): R[] {
 }
 
 /** Items of a cursor page, and what its links carry. */
-export interface CursorPage {
-  readonly items: Item[];
+export interface CursorPage<T extends Item = Item> {
+  readonly items: T[];
   readonly next: string | undefined;
   readonly previous: string | undefined;
 }

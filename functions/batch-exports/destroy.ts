@@ -1,0 +1,12 @@
+import { destroyBatchExport as row } from '../../lib/batch-exports/routes.ts';
+import { destroyBatchExport, foundExport, readExport } from '../../lib/batch-exports/store.ts';
+import { endpoint } from '../../lib/http/endpoint.ts';
+
+export const handler = endpoint(row, {
+  read: ({ params }, { table }) => readExport(table, params.id),
+  found: foundExport,
+  async run({ read, ifMatch }, context) {
+    await destroyBatchExport(context, read, ifMatch);
+    return undefined;
+  },
+});

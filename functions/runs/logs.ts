@@ -1,0 +1,19 @@
+import { logsAsked, readLines } from '../../lib/batch-exports/logs.ts';
+import { logEntryObject } from '../../lib/batch-exports/model.ts';
+import { listRunLogs } from '../../lib/batch-exports/routes.ts';
+import { foundBeside, readRun } from '../../lib/batch-exports/store.ts';
+import { endpoint } from '../../lib/http/endpoint.ts';
+import { page } from '../../lib/http/page.ts';
+
+export const handler = endpoint(listRunLogs, {
+  async read({ params: { id, run_id }, query, paging }, context) {
+    const asked = logsAsked(context, { ...query, instance_id: run_id }, paging);
+    return Promise.all([readRun(context.table, id, run_id), readLines(context.table, id, asked)]);
+  },
+  found([run, lines], tenant) {
+    foundBeside(run, tenant);
+    return lines;
+  },
+  run: ({ params, read: { lines: items, count }, paging }) =>
+    page(paging, { items, count }, (line) => logEntryObject(params.id, line)),
+});

@@ -1,0 +1,330 @@
+import type { Context } from '../context.ts';
+import { fail, invalid } from '../errors.ts';
+import { type CursorPage, readCursorPage } from '../http/page.ts';
+import type { Paging, Tenant } from '../http/request.ts';
+import { jobOps } from '../jobs/jobs.ts';
+import { lowerLiveOps } from '../lake/lake.ts';
+import type { OrganizationItem, ProjectBrief } from '../organizations/model.ts';
+import type { Settings } from '../settings.ts';
+import { positionOf, toCursor } from '../table/cursor.ts';
+import { keys, places, ranges } from '../table/keys.ts';
+import { listAll } from '../table/list-all.ts';
+import { Busy, type Item, type Op, Refused, type Table, type Value } from '../table/table.ts';
+import type { Belonging } from '../vault/vault.ts';
+import type { Config, Destination } from './destinations/destination.ts';
+import { destinationOf } from './destinations/index.ts';
+import type { BackfillItem, BatchExportInput, BatchExportItem, BatchExportPatch, RunItem } from './model.ts';
+import { firstSlotStart, initialPlan, nextDue, type Plan, planFields, skipMissed } from './plan.ts';
+import {
+  changedFields,
+  checkBuilt,
+  checkedConfig,
+  checkSameType,
+  checkSize,
+  merge,
+  newFields,
+  projectFor,
+  type RunsAsked,
+  SCHEDULE_FIELDS,
+  splitSecrets,
+} from './rules.ts';
+import { exportWithPlan, planOp, TRIES, untilWritten } from './run-state.ts';
+import { stopExport } from './runs.ts';
+
+type Writing = Pick<Context, 'table' | 'clock' | 'newId' | 'vault' | 'settings'>;
+
+type ExportAndPlan = NonNullable<Awaited<ReturnType<typeof exportWithPlan>>>;
+
+const projectsIn = (organization: OrganizationItem): ProjectBrief[] => JSON.parse(organization.projects);
+
+/** Is this the export of the tenant: of the project that the path names, else of any project of the organization? */
+function isOf({ organization, project }: Tenant): (item: Item | undefined) => item is BatchExportItem {
+  const teams = new Set((project === undefined ? projectsIn(organization) : [project]).map(({ id }) => id));
+  return (item): item is BatchExportItem => {
+    const { organization_id, team_id, deleted_at } = (item ?? {}) as Partial<BatchExportItem>;
+    return organization_id === organization.id && deleted_at === null && team_id !== undefined && teams.has(team_id);
+  };
+}
+
+/** The export that was read, if it is the tenant's; else 404. */
+export function foundExport(read: Item | undefined, tenant: Tenant): BatchExportItem {
+  return isOf(tenant)(read) ? read : fail('not_found');
+}
+
+/** An export that was read, whoever's it is, and what was read beside it. */
+type Beside<T> = readonly [batchExport: Item | undefined, beside: T | undefined];
+
+/** What was read beside an export, if that is the tenant's; else 404. */
+export function foundBeside<T>([item, beside]: Beside<T>, tenant: Tenant): T {
+  foundExport(item, tenant);
+  return beside ?? fail('not_found');
+}
+
+/** The tenant's exports among those that were read, newest first. */
+export function foundExports(read: readonly Item[], tenant: Tenant): BatchExportItem[] {
+  return read.filter(isOf(tenant));
+}
+
+/** An export as stored, whoever's it is: to be given to `foundExport`. */
+export async function readExport(table: Table, id: string): Promise<Item | undefined> {
+  return table.get(keys.batchExport(id));
+}
+
+/** An export and one of its runs, whoever's they are: to be given to `foundBeside`. */
+export async function readRun(table: Table, id: string, runId: string): Promise<Beside<RunItem>> {
+  const [item, run] = await table.many([keys.batchExport(id), keys.run(id, runId)]);
+  return [item, run as RunItem | undefined];
+}
+
+/** An export and one of its backfills, whoever's they are: to be given to `foundBeside`. */
+export async function readBackfill(table: Table, id: string, backfillId: string): Promise<Beside<BackfillItem>> {
+  const [item, backfill] = await table.many([keys.batchExport(id), keys.backfill(id, backfillId)]);
+  return [item, backfill as BackfillItem | undefined];
+}
+
+/** A page of an export's runs. */
+export async function readRuns(
+  table: Table,
+  exportId: string,
+  { by, newestFirst, from, to, statuses }: RunsAsked,
+  paging: Paging,
+): Promise<CursorPage<RunItem>> {
+  const isByCreation = by === 'created_at';
+  const range = isByCreation ? ranges.runsByCreation(exportId, from, to) : ranges.runsBySlot(exportId, from, to);
+  const isAsked = (item: Item): boolean =>
+    (isByCreation || (item as RunItem).data_interval_end <= to) && (statuses?.has((item as RunItem).status) ?? true);
+  return (await readCursorPage(listing(table, isAsked), { ...range, newestFirst }, paging)) as CursorPage<RunItem>;
+}
+
+/** A page of an export's backfills. */
+export async function readBackfills(
+  table: Table,
+  exportId: string,
+  { by, newestFirst }: { by: 'created_at' | 'start_at'; newestFirst: boolean },
+  paging: Paging,
+): Promise<CursorPage<BackfillItem>> {
+  const range = by === 'created_at' ? ranges.backfillsByCreation(exportId) : ranges.backfillsByStart(exportId);
+  const all = listing(table, () => true);
+  return (await readCursorPage(all, { ...range, newestFirst }, paging)) as CursorPage<BackfillItem>;
+}
+
+/** Lists whole items, of the index that holds keys too, and only those that are asked for; reads on until it has them. */
+function listing(table: Table, isAsked: (item: Item) => boolean): Pick<Table, 'list'> {
+  return {
+    async list(range, { limit, ...page }) {
+      const items: Item[] = [];
+      let { after } = page;
+      do {
+        const listed = await table.list(range, { limit, ...(after === undefined ? {} : { after }) });
+        const whole = range.index === 'second' ? await table.many(listed.items) : listed.items;
+        items.push(...whole.filter((item) => item !== undefined).filter(isAsked));
+        after = listed.cursor;
+      } while (items.length < limit && after !== undefined);
+      const last = items[limit - 1];
+      const hasMore = last !== undefined && (items.length > limit || after !== undefined);
+      return {
+        items: items.slice(0, limit),
+        ...(hasMore ? { cursor: toCursor(range, positionOf(range, last)) } : {}),
+      };
+    },
+  };
+}
+
+/** The exports of an organization, newest first, whichever project's. */
+export async function readExports(table: Table, organizationId: string): Promise<Item[]> {
+  return listAll(table, ranges.exportsOf(organizationId));
+}
+
+/**
+ * Makes an export with its plan and its first job, and lets the lake know from when on its rows matter, in one
+ * transaction, together with what `once` adds.
+ */
+export async function createBatchExport(
+  context: Writing,
+  { organization, project }: Tenant,
+  input: BatchExportInput,
+  once: (exportId: string) => readonly Op[],
+): Promise<BatchExportItem> {
+  const { table, clock, newId, settings } = context;
+  checkBuilt(input);
+  const team = project ?? projectFor(projectsIn(organization), input.team_id);
+  const destination = offered(input.destination.type, settings);
+  const now = clock();
+  const id = newId();
+  const fields = newFields(input, now);
+  const config = checkedConfig(destination, input.destination.config, undefined, fields, settings);
+  checkSize({ name: fields.name, config });
+  const item: BatchExportItem = {
+    ...keys.batchExport(id),
+    ...places.exportOf(organization.id, now, id),
+    id,
+    organization_id: organization.id,
+    team_id: team.id,
+    ...fields,
+    destination_type: destination.type,
+    ...(await sealed(context, destination, config, { organization: organization.id, batchExport: id })),
+    created_at: now,
+    last_updated_at: now,
+    schema: null,
+    latest_runs: '[]',
+    failures_in_a_row: 0,
+    deleted_at: null,
+    ver: 1,
+  };
+  const plan = initialPlan(item, now);
+  for (let left = TRIES; left > 0; left--) {
+    const live = await liveOps(table, item, plan);
+    const ops: Op[] = [
+      { check: keys.organization(organization.id), if: { is: { id: organization.id, deleted_at: null } } },
+      { check: keys.project(team.id), if: { is: { organization_id: organization.id, deleted_at: null } } },
+      { put: item, if: 'absent' },
+      { put: { ...keys.plan(id), ...planFields(plan) }, if: 'absent' },
+      ...jobOps('export', id, nextDue(item, plan, now, settings)),
+      ...live,
+      ...once(id),
+    ];
+    try {
+      await table.write(ops);
+      return item;
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      if (error.op === 0) fail('not_found', 'Organization not found.');
+      if (error.op === 1) fail('not_found', 'Project not found.');
+      if (!live.includes(ops[error.op] as Op)) throw error;
+    }
+  }
+  throw new Busy('many exports of the project are being made');
+}
+
+/** What keeps the project's lake from slipping rows in behind the export's first slot. */
+async function liveOps(table: Table, item: BatchExportItem, plan: Plan): Promise<Op[]> {
+  const first = firstSlotStart(item, plan);
+  return first === null ? [] : lowerLiveOps(table, item.team_id, first);
+}
+
+/** The destination of a type that this deployment can deliver to. */
+function offered(type: string, settings: Settings): Destination {
+  const destination = settings.destinations.includes(type) ? destinationOf(type) : undefined;
+  return destination ?? invalid('destination__type', `"${type}" is not a valid choice.`, 'invalid_choice');
+}
+
+/** The fields of a config: as it is, and its secrets sealed. */
+async function sealed(
+  { vault }: Pick<Context, 'vault'>,
+  destination: Destination,
+  config: Config,
+  belonging: Belonging,
+): Promise<Pick<BatchExportItem, 'destination_config' | 'destination_secrets'>> {
+  const { open, secret } = splitSecrets(config, destination.secrets);
+  const hasSecrets = Object.keys(secret).length > 0;
+  return {
+    destination_config: JSON.stringify(open),
+    destination_secrets: hasSecrets ? await vault.seal(JSON.stringify(secret), belonging) : null,
+  };
+}
+
+/** The whole config of an export, secrets included. */
+export async function openConfig({ vault }: Pick<Context, 'vault'>, item: BatchExportItem): Promise<Config> {
+  const open: Config = JSON.parse(item.destination_config);
+  if (item.destination_secrets === null) return open;
+  const belonging = { organization: item.organization_id, batchExport: item.id };
+  return merge(open, JSON.parse(await vault.open(item.destination_secrets, belonging)));
+}
+
+/** An export and its plan, if that is the tenant's; else 404. */
+export function foundWithPlan(read: ExportAndPlan | undefined, tenant: Tenant): ExportAndPlan {
+  foundExport(read?.item, tenant);
+  return read ?? fail('not_found');
+}
+
+/**
+ * Changes the fields that were sent, and only those. The change is computed from the export as it is, written under
+ * its version, and computed again when somebody else was first: so two changes of different fields both last.
+ */
+export async function changeBatchExport(
+  context: Writing,
+  read: ExportAndPlan,
+  patch: BatchExportPatch,
+  ifMatch: readonly number[] | undefined,
+): Promise<BatchExportItem> {
+  const { table } = context;
+  checkBuilt(patch);
+  let known: ExportAndPlan | undefined = read;
+  return untilWritten(async () => {
+    const now = known ?? (await exportWithPlan(table, read.item.id));
+    known = undefined;
+    if (now === undefined || now.item.deleted_at !== null) return fail('not_found');
+    if (ifMatch !== undefined && !ifMatch.includes(now.item.ver)) fail('precondition_failed');
+    return writeChange(context, now, patch);
+  });
+}
+
+async function writeChange(
+  context: Writing,
+  { item, plan }: ExportAndPlan,
+  patch: BatchExportPatch,
+): Promise<BatchExportItem> {
+  const now = context.clock();
+  const fields = changedFields(item, patch, now);
+  const destination = await changedDestination(context, item, fields, patch.destination);
+  const set = { ...fields, ...destination, last_updated_at: now, ver: item.ver + 1 };
+  const changed: BatchExportItem = { ...item, ...set };
+  const isRescheduled = SCHEDULE_FIELDS.some((field) => patch[field] !== undefined);
+  await context.table.write([
+    { change: keys.batchExport(item.id), set, if: { is: { ver: item.ver, deleted_at: null } } },
+    ...(isRescheduled ? await rescheduleOps(context, item, changed, plan) : []),
+  ]);
+  return changed;
+}
+
+/** The plan, the job and the lake's bound that follow from a change of what the schedule depends on. */
+async function rescheduleOps(
+  { table, clock, settings }: Writing,
+  before: BatchExportItem,
+  after: BatchExportItem,
+  plan: Plan,
+): Promise<Op[]> {
+  const replanned = skipMissed(plan, before, clock());
+  return [
+    planOp(after.id, plan, replanned),
+    ...jobOps('export', after.id, nextDue(after, replanned, clock(), settings)),
+    ...(await liveOps(table, after, replanned)),
+  ];
+}
+
+/** What a PATCH of the destination sets; nothing when it sends none. A new model is checked against the stored one. */
+async function changedDestination(
+  context: Writing,
+  item: BatchExportItem,
+  { name = item.name, model = item.model }: Partial<BatchExportItem>,
+  sent: BatchExportPatch['destination'],
+): Promise<Readonly<Record<string, Value>>> {
+  if (sent === undefined && model === item.model) return {};
+  const { type, config } = sent ?? { type: item.destination_type, config: {} };
+  checkSameType(item.destination_type, type);
+  const destination = offered(type, context.settings);
+  const merged = checkedConfig(destination, config, await openConfig(context, item), { model }, context.settings);
+  if (sent === undefined) return {};
+  checkSize({ name, config: merged });
+  return sealed(context, destination, merged, { organization: item.organization_id, batchExport: item.id });
+}
+
+/**
+ * Deletes an export: it is gone for every reader at once, nothing of it starts any more, and what runs is cancelled.
+ */
+export async function destroyBatchExport(
+  context: Context,
+  item: BatchExportItem,
+  ifMatch: readonly number[] | undefined,
+): Promise<void> {
+  const now = context.clock();
+  await context.table.write([
+    {
+      change: keys.batchExport(item.id),
+      set: { deleted_at: now, last_updated_at: now, ...places.deletedExportOf(item.organization_id, now, item.id) },
+      if: { is: { id: item.id, deleted_at: null, ...(ifMatch === undefined ? {} : { ver: ifMatch }) } },
+    },
+    ...jobOps('export', item.id, null),
+  ]);
+  await stopExport(context, { ...item, deleted_at: now });
+}
