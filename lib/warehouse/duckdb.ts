@@ -101,8 +101,8 @@ async function inOrder(connection: DuckDBConnection, lake: Spool, files: Files, 
 async function rowGroups(connection: DuckDBConnection, paths: readonly string[]): Promise<RowGroup[]> {
   const answer = await connection.runAndReadAll(`
     SELECT file_name AS path, any_value(row_group_num_rows)::DOUBLE AS rows, sum(total_uncompressed_size)::DOUBLE AS bytes,
-      any_value(stats_min_value::BIGINT) FILTER (path_in_schema = 'inserted_us') AS min,
-      any_value(stats_max_value::BIGINT) FILTER (path_in_schema = 'inserted_us') AS max
+      (any_value(stats_min_value) FILTER (path_in_schema = 'inserted_us'))::BIGINT AS min,
+      (any_value(stats_max_value) FILTER (path_in_schema = 'inserted_us'))::BIGINT AS max
     FROM parquet_metadata(${pathList(paths)}) GROUP BY file_name, row_group_id`);
   return answer.getRowObjects() as unknown as RowGroup[];
 }

@@ -62,9 +62,13 @@ export function linesOf(path: string): FileLines {
       yield* source;
     })();
     const isPacked = first.value[0] === 0x1f && first.value[1] === 0x8b;
-    for await (const piece of isPacked ? inflated(whole) : whole) {
-      if (typeof piece === 'string') damage = piece;
-      else yield piece;
+    try {
+      for await (const piece of isPacked ? inflated(whole) : whole) {
+        if (typeof piece === 'string') damage = piece;
+        else yield piece;
+      }
+    } finally {
+      await source.return(undefined);
     }
   }
 

@@ -1,0 +1,180 @@
+import * as fc from 'fast-check';
+import { isObject, type SourceEvent } from '../../../../lib/lake/sources/event.ts';
+import { readJsonLine } from '../../../../lib/lake/sources/json-lines.ts';
+
+const WHOLE = {
+  event: 'signed up',
+  distinct_id: 'ada',
+  timestamp: '2026-01-02T03:04:05.678901Z',
+  properties: { plan: 'free' },
+};
+const MICROS = Date.UTC(2026, 0, 2, 3, 4, 5) * 1000 + 678_901;
+
+const read = (line: string): SourceEvent => {
+  const event = readJsonLine(line);
+  if (typeof event === 'string') throw new Error(event);
+  return event;
+};
+const with_ = (change: object): string => JSON.stringify({ ...WHOLE, ...change });
+
+test('an event is read with its fields', () => {
+  expect(read(JSON.stringify(WHOLE))).toEqual({
+    uuid: null,
+    event: 'signed up',
+    distinctId: 'ada',
+    properties: '{"plan":"free"}',
+    timestamp: MICROS,
+    created: null,
+    personId: null,
+    personProperties: null,
+    elementsChain: null,
+  });
+});
+
+test('an event as this service exports it is read whole', () => {
+  const line = {
+    uuid: '0194F1E2-0000-7000-8000-00000000000A',
+    ...WHOLE,
+    created_at: '2026-01-02T03:04:06.000000Z',
+    _inserted_at: '2026-01-02T03:05:00.000000Z',
+    elements_chain: 'a.b:text="\u0001"',
+    person_id: '0194f1e2-0000-7000-8000-00000000000b',
+    person_properties: { name: 'Ada' },
+  };
+  expect(read(JSON.stringify(line))).toMatchObject({
+    uuid: '0194f1e2-0000-7000-8000-00000000000a',
+    created: Date.UTC(2026, 0, 2, 3, 4, 6) * 1000,
+    personId: '0194f1e2-0000-7000-8000-00000000000b',
+    personProperties: '{"name":"Ada"}',
+    elementsChain: 'a.b:text="\u0001"',
+  });
+});
+
+test.each([
+  ['2026-01-02T03:04:05.678901Z', MICROS],
+  ['2026-01-02 03:04:05.678901', MICROS],
+  ['2026-01-02T04:04:05.6789019+01:00', MICROS],
+  ['2026-01-01T21:34:05.678901-0530', MICROS],
+  ['2026-01-02T03:04Z', Date.UTC(2026, 0, 2, 3, 4) * 1000],
+  ['2026-01-02', Date.UTC(2026, 0, 2) * 1000],
+  ['1969-12-31T23:59:59.999999Z', -1],
+  [MICROS / 1e6, MICROS],
+  [Date.UTC(2026, 0, 2), Date.UTC(2026, 0, 2) * 1000],
+  [MICROS, MICROS],
+  [0, 0],
+])('timestamp %p', (timestamp, expected) => {
+  expect(read(with_({ timestamp })).timestamp).toBe(expected);
+});
+
+describe('properties', () => {
+  test('may be missing, null, or JSON text', () => {
+    expect(read(with_({ properties: undefined })).properties).toBe('{}');
+    expect(read(with_({ properties: null })).properties).toBe('{}');
+    expect(read(with_({ properties: '{ "a": [1, 2] }' })).properties).toBe('{"a":[1,2]}');
+  });
+
+  test('take $set and $set_once in, unless they have their own', () => {
+    const event = with_({ $set: { a: 1 }, $set_once: { b: 2 }, properties: { $set: { mine: 1 } } });
+    expect(JSON.parse(read(event).properties)).toEqual({ $set: { mine: 1 }, $set_once: { b: 2 } });
+  });
+
+  test('may hold the distinct_id', () => {
+    expect(read(with_({ distinct_id: undefined, properties: { distinct_id: 'inside' } })).distinctId).toBe('inside');
+  });
+
+  test('keep all digits of their numbers', () => {
+    const numbers =
+      '{"id":1234567890123456789,"huge":1e400,"fine":0.10000000000000000001,"list":[-98765432109876543210]}';
+    const line = JSON.stringify(WHOLE).replace('{"plan":"free"}', numbers);
+    expect(read(line).properties).toBe(numbers);
+    expect(read(with_({ properties: numbers })).properties).toBe(numbers);
+  });
+
+  test('may have any key', () => {
+    const properties = '{"__proto__":{"x":1},"constructor":"c","toString":null,"hasOwnProperty":1}';
+    expect(read(JSON.stringify(WHOLE).replace('{"plan":"free"}', properties)).properties).toBe(properties);
+  });
+
+  test('lose what databases refuse', () => {
+    const properties = String.raw`{"a":"\u0000\ud800x","b":"\\ud800 \\\\u0000","c":"\ud83d\ude00"}`;
+    const line = JSON.stringify(WHOLE).replace('{"plan":"free"}', () => properties);
+    expect(JSON.parse(read(line).properties)).toEqual({ a: '\ufffd\ufffdx', b: '\\ud800 \\\\u0000', c: '😀' });
+  });
+});
+
+test('a number is a distinct_id, with all its digits', () => {
+  expect(read(with_({ distinct_id: 42 })).distinctId).toBe('42');
+  expect(read('{"event":"e","timestamp":0,"distinct_id":12345678901234567890}').distinctId).toBe(
+    '12345678901234567890',
+  );
+});
+
+test.each([
+  ['hello', /^not JSON: /],
+  ['[]', /^not a JSON object$/],
+  ['null', /^not a JSON object$/],
+  ['12345678901234567890', /^not a JSON object$/],
+  [with_({ event: undefined }), /^no event$/],
+  [with_({ event: ' ' }), /^event is blank$/],
+  [with_({ event: 7 }), /^event is not text$/],
+  [with_({ event: {} }), /^event is not text$/],
+  [with_({ distinct_id: undefined }), /^no distinct_id$/],
+  [with_({ distinct_id: '' }), /^no distinct_id$/],
+  [with_({ distinct_id: ['a'] }), /^distinct_id is not text$/],
+  [with_({ timestamp: undefined }), /^no timestamp$/],
+  [with_({ timestamp: 'yesterday' }), /^timestamp is not an instant between 1700 and 2199$/],
+  [with_({ timestamp: '2026-02-30T00:00:00Z' }), /^timestamp is not an instant/],
+  [with_({ timestamp: 1e300 }), /^timestamp is not an instant/],
+  [with_({ timestamp: {} }), /^timestamp is not an instant/],
+  [with_({ uuid: 'x' }), /^uuid is not a UUID$/],
+  [with_({ uuid: 5 }), /^uuid is not a UUID$/],
+  [with_({ person_id: 'x' }), /^person_id is not a UUID$/],
+  [with_({ properties: [] }), /^properties is not an object$/],
+  [with_({ properties: '[' }), /^properties: not JSON: /],
+  ['{"event":"e","distinct_id":"d","properties":12345678901234567890}', /^properties is not an object$/],
+  [with_({ person_properties: 1 }), /^person_properties is not an object$/],
+  [with_({ created_at: 'x' }), /^created_at is not an instant/],
+])('%s is refused', (line, reason) => {
+  expect(readJsonLine(line)).toMatch(reason);
+});
+
+test('what is nested too deeply is refused', () => {
+  const deep = `${'['.repeat(500_000)}${']'.repeat(500_000)}`;
+  expect(readJsonLine(JSON.stringify(WHOLE).replace('"free"', deep))).toBe('nested too deeply');
+});
+
+test('any JSON, and any text, is an event or has a reason', () => {
+  const event = fc.record(
+    {
+      event: fc.oneof(fc.string(), fc.jsonValue()),
+      distinct_id: fc.oneof(fc.string(), fc.double(), fc.jsonValue()),
+      timestamp: fc.oneof(
+        fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),
+        fc.double(),
+        fc.jsonValue(),
+      ),
+      uuid: fc.oneof(fc.uuid(), fc.jsonValue()),
+      properties: fc.oneof(fc.jsonValue(), fc.json(), fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue())),
+      $set: fc.jsonValue(),
+      person_properties: fc.jsonValue(),
+      elements_chain: fc.jsonValue(),
+    },
+    { requiredKeys: [] },
+  );
+  const line = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.json(),
+    event.map((value) => JSON.stringify(value)),
+  );
+  const everyLine = () =>
+    fc.assert(
+      fc.property(line, (text) => {
+        const found = readJsonLine(text);
+        if (typeof found === 'string') return found !== '';
+        const isNamed = found.event.trim() !== '' && found.distinctId.trim() !== '';
+        return isNamed && isObject(JSON.parse(found.properties)) && Number.isSafeInteger(found.timestamp);
+      }),
+      { numRuns: 3000 },
+    );
+  expect(everyLine).not.toThrow();
+});

@@ -1,0 +1,118 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import * as fc from 'fast-check';
+import { type Line, LONGEST_LINE, linesOf } from '../../../../lib/lake/sources/lines.ts';
+import { temporaryFolder } from '../../../support/context.ts';
+
+const folder = temporaryFolder();
+
+async function read(content: Uint8Array | string) {
+  const file = join(folder, 'file');
+  writeFileSync(file, content);
+  const source = linesOf(file);
+  const lines: Line[] = [];
+  for await (const batch of source.batches()) lines.push(...batch);
+  return { lines, damage: source.damage(), bytesRead: source.bytesRead() };
+}
+
+const textsOf = async (content: Uint8Array | string) => (await read(content)).lines.map(({ text }) => text);
+
+test.each([
+  ['an empty file', '', []],
+  ['a last line without an end', 'a\nb', ['a', 'b']],
+  ['a last line with an end', 'a\nb\n', ['a', 'b']],
+  ['empty lines', '\n\na\n\n', ['', '', 'a', '']],
+  ['ends of Windows', 'a\r\nb\r\n', ['a', 'b']],
+  ['a byte order mark', '\ufeffa\n\ufeffb\n', ['a', '\ufeffb']],
+  ['many scripts', 'ä\n漢\n😀\n', ['ä', '漢', '😀']],
+])('%s', async (_what, content, expected) => {
+  expect(await textsOf(content)).toEqual(expected);
+  expect(await textsOf(gzipSync(content))).toEqual(expected);
+});
+
+test('lines are numbered from 1, and all bytes are counted', async () => {
+  const { lines, bytesRead } = await read('a\nb\nc');
+  expect(lines.map(({ number }) => number)).toEqual([1, 2, 3]);
+  expect(bytesRead).toBe(5);
+});
+
+test('a line that is not UTF-8 keeps its bytes as Latin-1, and the others are not touched', async () => {
+  const content = Buffer.concat([Buffer.from('ä\n'), Buffer.from([0xe4, 0x62, 10]), Buffer.from('ö')]);
+  const { lines } = await read(content);
+  expect(lines.map(({ text, encoding }) => [text, encoding])).toEqual([
+    ['ä', 'utf8'],
+    ['äb', 'latin1'],
+    ['ö', 'utf8'],
+  ]);
+});
+
+test('a line with a NUL byte has a problem', async () => {
+  const { lines } = await read('a\0b\nc\n');
+  expect(lines).toMatchObject([{ problem: 'holds a NUL byte' }, { text: 'c' }]);
+});
+
+test.each([
+  ['as long as a line may be', LONGEST_LINE, undefined],
+  ['one byte longer', LONGEST_LINE + 1, 'longer than 1048576 bytes'],
+  ['much longer', 5 * LONGEST_LINE, 'longer than 1048576 bytes'],
+])('a line %s', async (_what, length, problem) => {
+  for (const end of ['', '\n', '\nnext']) {
+    const { lines } = await read(`first\n${'x'.repeat(length)}${end}`);
+    expect(lines[1]?.problem).toBe(problem);
+    expect(lines[1]?.text).toHaveLength(Math.min(length, LONGEST_LINE));
+    expect(lines.map(({ number }) => number)).toEqual(end === '\nnext' ? [1, 2, 3] : [1, 2]);
+    expect(lines[2]?.text).toBe(end === '\nnext' ? 'next' : undefined);
+  }
+});
+
+describe('gzip', () => {
+  const text = Array.from({ length: 20_000 }, (_, n) => `line ${n} ${Math.sin(n)}`).join('\n');
+  const packed = gzipSync(text);
+
+  test('of several members is read through', async () => {
+    expect(await textsOf(Buffer.concat([gzipSync('a\nb\n'), gzipSync('c\n')]))).toEqual(['a', 'b', 'c']);
+  });
+
+  test('that is cut off gives what is there, says so, and makes no event of the last piece', async () => {
+    const { lines, damage } = await read(packed.subarray(0, packed.length / 2));
+    expect(damage).toBe('the gzip data is cut off: its end is missing');
+    expect(lines.length).toBeGreaterThan(5_000);
+    expect(lines.slice(0, -1).map(({ text }) => text)).toEqual(text.split('\n').slice(0, lines.length - 1));
+    expect(lines.at(-1)?.problem).toBe('the file is damaged in this line');
+    expect(lines.slice(0, -1).every(({ problem }) => problem === undefined)).toBe(true);
+  });
+
+  test('that lacks only its checksum gives all lines', async () => {
+    const { lines, damage } = await read(packed.subarray(0, packed.length - 4));
+    expect(lines).toHaveLength(20_000);
+    expect(damage).toBe('the gzip data is cut off: its end is missing');
+  });
+
+  test('that is damaged in the middle gives what comes before, and says so', async () => {
+    const broken = Buffer.from(packed);
+    broken.fill(0xff, packed.length / 2, packed.length / 2 + 1000);
+    const { lines, damage } = await read(broken);
+    expect(damage).toMatch(/^the gzip data is damaged: /);
+    expect(lines.length).toBeGreaterThan(1000);
+  });
+
+  test('of nothing but a header is an empty file that is cut off', async () => {
+    expect(await read(packed.subarray(0, 10))).toMatchObject({ lines: [], damage: expect.stringContaining('cut off') });
+  });
+});
+
+test('any bytes are lines, as many as there are line ends', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.oneof(fc.uint8Array(), fc.constant(new Uint8Array([10])))), async (pieces) => {
+      const content = Buffer.concat([Buffer.from('x'), ...pieces]);
+      const { lines } = await read(content);
+      const ends = content.filter((byte) => byte === 10).length;
+      expect(lines).toHaveLength(ends + (content.at(-1) === 10 ? 0 : 1));
+      const again = lines.map(({ text, encoding }) => Buffer.from(text, encoding));
+      const expected = content.toString('latin1').split('\n').slice(0, lines.length);
+      expect(again.map((bytes) => bytes.toString('latin1'))).toEqual(expected.map((line) => line.replace(/\r$/, '')));
+    }),
+    { numRuns: 200 },
+  );
+});

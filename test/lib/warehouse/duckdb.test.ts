@@ -1,0 +1,283 @@
+import { mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { EVENT_COLUMNS } from '../../../lib/lake/schema.ts';
+import { folderSpool } from '../../../lib/spool/folder.ts';
+import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
+import { literal, openDatabase } from '../../../lib/warehouse/embedded-database.ts';
+import type { FrozenPlan, RowQuery } from '../../../lib/warehouse/warehouse.ts';
+import { temporaryFolder } from '../../support/context.ts';
+
+const ALL: RowQuery = { includeEvents: null, excludeEvents: null };
+const LINES = { format: 'JSONLines' } as const;
+const never = new AbortController().signal;
+const START = Date.UTC(2026, 0, 1);
+const HOUR = 3_600_000;
+
+/** A row of the lake; what is not given is as a plain event has it. */
+const ROW = {
+  uuid: '01940000-0000-7000-8000-000000000001',
+  event: 'paid',
+  distinct_id: 'ada',
+  team_id: 7,
+  properties: '{}',
+  timestamp_us: START * 1000,
+  inserted_us: START * 1000,
+  created_us: START * 1000,
+  person_id: null,
+  person_properties: null,
+  elements_chain: null,
+};
+type Row = { readonly [Column in keyof typeof ROW]: (typeof ROW)[Column] | string | number | null };
+
+const lakes: { close(): Promise<void> }[] = [];
+afterAll(async () => {
+  for (const warehouse of lakes) await warehouse.close();
+});
+
+/** A warehouse over files of these rows, and a plan of them. */
+async function over(files: readonly (readonly Partial<Row>[])[], query = ALL, folder = 'lake') {
+  const root = join(temporaryFolder(), folder);
+  const lake = folderSpool(root);
+  const database = await openDatabase({});
+  const connection = await database.connect();
+  const columns = EVENT_COLUMNS.map(({ name, type }) => `${name} ${type}`).join(', ');
+  const listed: { path: string; from: number; to: number }[] = [];
+  for (const [n, rows] of files.entries()) {
+    const path = `events/team_id=7/day=2026-01-01/gen=0/${n}.parquet`;
+    const all = rows.map((row) => ({ ...ROW, ...row }));
+    mkdirSync(dirname(lake.address(path)), { recursive: true });
+    await connection.run(`CREATE OR REPLACE TABLE rows (${columns})`);
+    for (const row of all)
+      await connection.run(
+        `INSERT INTO rows VALUES (${EVENT_COLUMNS.map((_, at) => `$${at + 1}`).join(', ')})`,
+        EVENT_COLUMNS.map(({ name, type }) =>
+          type === 'BIGINT' && row[name] !== null ? BigInt(row[name]) : row[name],
+        ),
+      );
+    await connection.run(`COPY (SELECT * FROM rows ORDER BY inserted_us, timestamp_us, uuid)
+      TO ${literal(lake.address(path))} (FORMAT parquet)`);
+    const arrivals = all.map(({ inserted_us }) => Math.floor(Number(inserted_us) / 1000));
+    listed.push({ path, from: Math.min(...arrivals), to: Math.max(...arrivals) });
+  }
+  connection.closeSync();
+  database.closeSync();
+  const warehouse = duckdbWarehouse({ lake, tempDirectory: join(root, 'spill') });
+  lakes.push(warehouse);
+  const slot = { start: START, end: START + HOUR };
+  const plan: FrozenPlan = {
+    token: 't',
+    exportId: 'e',
+    organizationId: 'o',
+    teamId: 7,
+    model: 'events',
+    query,
+    files: listed,
+    slots: [slot],
+  };
+  const text = async (within = slot): Promise<string> => {
+    let all = '';
+    for await (const piece of warehouse.read(plan, within, LINES, never)) all += piece.toString();
+    return all;
+  };
+  const lines = async (within = slot) =>
+    (await text(within))
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  return { lake, warehouse, plan, slot, text, lines };
+}
+
+test('a row is a line of the default columns, in their order', async () => {
+  const { text } = await over([
+    [
+      {
+        properties: '{"$ip":"192.0.2.1","n":1.50}',
+        person_id: '01940000-0000-7000-8000-0000000000aa',
+        person_properties: '{"name":"Ada"}',
+        elements_chain: 'a:b',
+        timestamp_us: START * 1000 + 1,
+        created_us: START * 1000 + 100_000,
+      },
+    ],
+  ]);
+  expect(await text()).toBe(
+    '{"uuid":"01940000-0000-7000-8000-000000000001","event":"paid","properties":{"$ip":"192.0.2.1","n":1.50},' +
+      '"distinct_id":"ada","timestamp":"2026-01-01T00:00:00.000001Z","created_at":"2026-01-01T00:00:00.100000Z",' +
+      '"_inserted_at":"2026-01-01T00:00:00.000000Z","elements_chain":"a:b",' +
+      '"person_id":"01940000-0000-7000-8000-0000000000aa","person_properties":{"name":"Ada"}}\n',
+  );
+});
+
+test('what is missing is null', async () => {
+  const { lines, warehouse, plan } = await over([[{ uuid: null, event: null, properties: null, created_us: null }]]);
+  const missing = {
+    uuid: null,
+    event: null,
+    properties: null,
+    created_at: null,
+    person_id: null,
+    person_properties: null,
+  };
+  expect(await lines()).toMatchObject([missing]);
+  expect(await warehouse.count(plan, plan.slots[0] ?? { start: 0, end: 0 }, never)).toBe(1);
+});
+
+test('text keeps every character', async () => {
+  const odd = '"quoted" \\ \n\r\t \u0001 \u2028 漢 😀 \' $1';
+  const { lines } = await over([
+    [{ event: odd, distinct_id: odd, elements_chain: odd, properties: JSON.stringify({ [odd]: odd }) }],
+  ]);
+  expect(await lines()).toMatchObject([
+    { event: odd, distinct_id: odd, elements_chain: odd, properties: { [odd]: odd } },
+  ]);
+});
+
+test('properties that are not JSON become text, and line ends in them no line ends, so that no run breaks', async () => {
+  const { lines } = await over([
+    [
+      { uuid: '1', properties: '{"a":' },
+      { uuid: '2', properties: '' },
+      { uuid: '3', properties: '{\n  "a": 1\n}' },
+      { uuid: '4', properties: `${'['.repeat(5000)}${']'.repeat(5000)}` },
+      { uuid: '5', properties: JSON.stringify({ big: 'x'.repeat(3_000_000) }) },
+      { uuid: '6', properties: '{"id":123456789012345678901234567890}' },
+    ],
+  ]);
+  const found = await lines();
+  expect(found.map(({ uuid }) => uuid)).toEqual(['1', '2', '3', '4', '5', '6']);
+  expect(found.slice(0, 3).map(({ properties }) => properties)).toEqual(['{"a":', '', { a: 1 }]);
+  expect(JSON.stringify(found[4]?.['properties'])).toHaveLength(3_000_010);
+});
+
+test('a column that a file lacks is null', async () => {
+  const { lake, warehouse, plan, slot } = await over([[{}]]);
+  const database = await openDatabase({});
+  const connection = await database.connect();
+  const one = lake.address(plan.files[0]?.path ?? '');
+  await connection.run(`COPY (SELECT * EXCLUDE (person_id) REPLACE ('other' AS uuid) FROM read_parquet(${literal(one)}))
+    TO ${literal(lake.address('old'))} (FORMAT parquet)`);
+  connection.closeSync();
+  database.closeSync();
+  const both = { ...plan, files: [...plan.files, { path: 'old', from: START, to: START }] };
+  let text = '';
+  for await (const piece of warehouse.read(both, slot, LINES, never)) text += piece.toString();
+  expect(text.match(/"person_id":null/g)).toHaveLength(2);
+});
+
+describe('a slot', () => {
+  test('holds the rows from its start to right before its end', async () => {
+    const at = [-1, 0, 1, HOUR * 1000 - 1, HOUR * 1000].map((us) => ({
+      uuid: String(us),
+      inserted_us: START * 1000 + us,
+    }));
+    const { lines, warehouse, plan, slot } = await over([at]);
+    expect((await lines()).map(({ uuid }) => uuid)).toEqual(['0', '1', String(HOUR * 1000 - 1)]);
+    expect(await warehouse.count(plan, slot, never)).toBe(3);
+  });
+
+  test('without files has no rows', async () => {
+    const { warehouse, plan, text } = await over([[{}]]);
+    const later = { start: START + HOUR, end: START + 2 * HOUR };
+    expect(await text(later)).toBe('');
+    expect(await warehouse.count(plan, later, never)).toBe(0);
+  });
+
+  test('has its rows by arrival, timestamp and uuid, however the files overlap, each time the same bytes', async () => {
+    const rows = Array.from({ length: 300 }, (_, n) => ({
+      uuid: String((n * 7919) % 300).padStart(3, '0'),
+      inserted_us: START * 1000 + ((n * 31) % 40),
+      timestamp_us: START * 1000 + ((n * 17) % 5),
+    }));
+    const files = [0, 1, 2].map((file) => rows.filter((_, n) => n % 3 === file));
+    const { lines, text } = await over(files);
+    const keyOf = (row: Record<string, unknown>): string => [row['_inserted_at'], row['timestamp'], row['uuid']].join();
+    const order = (await lines()).map(keyOf);
+    expect(order).toHaveLength(300);
+    expect(order).toEqual(order.toSorted());
+    const again = await over(files.toReversed());
+    expect(await again.text()).toBe(await text());
+  });
+});
+
+describe('the query', () => {
+  const events = ['a', 'b', "c'd", 'e'].map((event, n) => ({ uuid: String(n), event }));
+
+  test.each([
+    [null, null, ['a', 'b', "c'd", 'e']],
+    [['a', "c'd"], null, ['a', "c'd"]],
+    [null, ['a', "c'd"], ['b', 'e']],
+    [['a', 'b'], ['b'], ['a']],
+    [[], [], ['a', 'b', "c'd", 'e']],
+    [["') OR true --"], null, []],
+  ])('that includes %p and excludes %p lets %p through', async (includeEvents, excludeEvents, expected) => {
+    const { lines, warehouse, plan, slot } = await over([events], { includeEvents, excludeEvents });
+    expect((await lines()).map(({ event }) => event)).toEqual(expected);
+    expect(await warehouse.count(plan, slot, never)).toBe(expected.length);
+  });
+});
+
+test('a folder may have any name', async () => {
+  const { lines } = await over([[{}]], ALL, "it's [a] {lake} * ? %20");
+  expect(await lines()).toHaveLength(1);
+});
+
+describe('a big slot', () => {
+  const COUNT = 300_000;
+
+  async function big() {
+    const found = await over([[{}]]);
+    const one = found.lake.address(found.plan.files[0]?.path ?? '');
+    const database = await openDatabase({});
+    const connection = await database.connect();
+    await connection.run(`COPY (
+        SELECT * EXCLUDE (i) REPLACE (lpad(i::VARCHAR, 12, '0') AS uuid, ${START * 1000} + i AS inserted_us,
+          repeat('x', (i % 50)::INTEGER) AS elements_chain)
+        FROM read_parquet(${literal(one)}), range(${COUNT}) t(i)
+      ) TO ${literal(found.lake.address('big'))} (FORMAT parquet, ROW_GROUP_SIZE 50000)`);
+    connection.closeSync();
+    database.closeSync();
+    const files = [{ path: 'big', from: START, to: START + COUNT / 1000 }];
+    return { ...found, plan: { ...found.plan, files } };
+  }
+
+  test('streams in pieces of whole lines, every row once, in order', async () => {
+    const { warehouse, plan, slot } = await big();
+    let next = 0;
+    let pieces = 0;
+    for await (const piece of warehouse.read(plan, slot, LINES, never)) {
+      pieces += 1;
+      expect(piece.at(-1)).toBe(10);
+      for (const line of piece.toString().split('\n').slice(0, -1)) {
+        if (Number(line.slice(9, 21)) !== next) throw new Error(`${line} instead of ${next}`);
+        next += 1;
+      }
+    }
+    expect(next).toBe(COUNT);
+    expect(pieces).toBeGreaterThan(50);
+    expect(await warehouse.count(plan, slot, never)).toBe(COUNT);
+  });
+
+  test('ends with the reason of an abort, and the next read is not disturbed', async () => {
+    const { warehouse, plan, slot } = await big();
+    for (const after of [0, 1, 5]) {
+      const abort = new AbortController();
+      const read = async (): Promise<void> => {
+        let pieces = 0;
+        for await (const _ of warehouse.read(plan, slot, LINES, abort.signal)) {
+          pieces += 1;
+          if (pieces > after) abort.abort(new Error('cancelled'));
+        }
+      };
+      await expect(read()).rejects.toThrow('cancelled');
+    }
+    await expect(warehouse.count(plan, slot, AbortSignal.abort(new Error('before')))).rejects.toThrow('before');
+    for await (const _ of warehouse.read(plan, slot, LINES, never)) break;
+    expect(await warehouse.count(plan, slot, never)).toBe(COUNT);
+  });
+});
+
+test('a file that is not there is an error', async () => {
+  const { warehouse, plan, slot } = await over([[{}]]);
+  const gone = { ...plan, files: [{ path: 'events/gone.parquet', from: START, to: START }] };
+  await expect(warehouse.count(gone, slot, never)).rejects.toThrow('gone.parquet');
+});
