@@ -329,7 +329,7 @@ export function claim(
   const other = plan.claimed.find((other) => overlap(other, range));
   if (other !== undefined) return { refused: 'overlap', by: other };
   const grids = unrun(plan, interval, range);
-  const kept = plan.ran.length + grids.length + plan.claimed.reduce((sum, other) => sum + 1 + other.grids.length, 0);
+  const kept = merged([...plan.ran, ...plan.claimed.flatMap((one) => one.grids), ...grids]).length;
   if (kept > MAX_RANGES) return { refused: 'ranges' };
   const claimed = [...plan.claimed, { backfill, ...range, grids }];
   return { plan: { ...plan, version: plan.version + 1, claimed } };
