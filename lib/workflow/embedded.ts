@@ -18,7 +18,7 @@ import { messageOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { idsIn, keys, places, ranges } from '../table/keys.ts';
 import { listAll } from '../table/list-all.ts';
-import { type Item, Refused, type Table, TooLarge } from '../table/table.ts';
+import { type Item, MAX_TRANSACTION, Refused, type Table, TooLarge } from '../table/table.ts';
 import { type Definition, type Flow, readDefinition, type Task } from './definition.ts';
 import { type BranchHome, type Position, startOf, walk } from './interpreter.ts';
 import type { EndedInput, ErrorOutput } from './messages.ts';
@@ -533,14 +533,10 @@ class EmbeddedEngine implements Engine {
       try {
         await this.#running.get(name)?.settled;
         await this.#stopChildren(name);
-        if (item.mapped) await this.#durably(signal, () => this.#removeItems(name));
         const taken = item.status === 'SUCCEEDED' || (await this.#tellEnded(item));
         this.#tell(item);
         if (!taken) await this.#tellEndedLater(item);
-        const ttl = expiry(item.ended_at ?? this.#clock());
-        await this.#durably(signal, () =>
-          this.#table.write([{ change: keys.execution(name), set: { ttl }, unset: INDEX }]),
-        );
+        await this.#durably(signal, () => this.#letGo(item));
       } finally {
         this.#completing.delete(name);
       }
@@ -554,12 +550,18 @@ class EmbeddedEngine implements Engine {
     }
   }
 
-  async #removeItems(name: string): Promise<void> {
-    const items = await listAll(this.#table, ranges.itemsOf(name));
-    await this.#table.write(
-      items.map((remove) => ({ remove })),
-      { apart: true },
-    );
+  /** Removes the items of its Maps, and then it is not among those that `resume` finds any more. */
+  async #letGo(item: ExecutionItem): Promise<void> {
+    const items = item.mapped ? await listAll(this.#table, ranges.itemsOf(nameOf(item))) : [];
+    const removals = items.map((remove) => ({ remove }));
+    const ttl = expiry(item.ended_at ?? this.#clock());
+    const last = { change: { pk: item.pk, sk: item.sk }, set: { ttl }, unset: INDEX };
+    if (items.length < MAX_TRANSACTION) {
+      await this.#table.write([...removals, last]);
+    } else {
+      await this.#table.write(removals, { apart: true });
+      await this.#table.write([last]);
+    }
   }
 
   /** Whether `onEnded` took it. */

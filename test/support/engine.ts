@@ -72,7 +72,11 @@ export interface World {
   /** How many writes the current process has done. */
   writes(): number;
   /** Starts a process over the world's table; the one before must be dead or closed. */
-  boot(options?: { death?: Death; onWrite?: (write: number) => void; machines?: Machines }): Process;
+  boot(options?: {
+    death?: Death;
+    onWrite?: (count: number, ops: readonly Op[]) => void;
+    machines?: Machines;
+  }): Process;
   /** The items that the engine keeps of an execution, and the names of those that are not done. */
   items(name: string): Promise<Item[]>;
   unfinished(): Promise<string[]>;
@@ -82,7 +86,8 @@ export interface Process {
   readonly engine: Engine;
   /** Lets time pass until nothing is left to wait for (or until the instant); false: the process died before. */
   readonly run: (until?: number) => Promise<boolean>;
-  readonly isDead: () => boolean;
+  /** Calls the engine; false: the process died before it answered. */
+  readonly call: (call: (engine: Engine) => Promise<unknown>) => Promise<boolean>;
 }
 
 type Machines = Readonly<Record<string, Definition>>;
@@ -93,12 +98,15 @@ export function world({
   random = () => 0.5,
   concurrency,
   onEnded,
+  slow = false,
 }: {
   machines: Machines;
   tasks: Readonly<Record<string, Task>>;
   random?: () => number;
   concurrency?: number;
   onEnded?: (ended: EndedInput) => Promise<void>;
+  /** Writes are answered only after whatever else can be done at once. */
+  slow?: boolean;
 }): World {
   const time = settableTime();
   const table = sqliteTable(':memory:', { clock: time.clock });
@@ -124,10 +132,13 @@ export function world({
       write: async (ops: readonly Op[], options) => {
         if (dead) return never();
         writes += 1;
-        if (death?.at === writes && death.when === 'before') return die();
+        const count = writes;
+        if (death?.at === count && death.when === 'before') return die();
         const written = await table.write(ops, options);
-        if (death?.at === writes) return die();
-        onWrite?.(writes);
+        if (dead) return never();
+        onWrite?.(count, ops);
+        if (death?.at === count) return die();
+        if (slow) await new Promise(setImmediate);
         return written;
       },
     };
@@ -163,7 +174,11 @@ export function world({
         if (!time.ring(until)) return true;
       }
     };
-    return { engine, run, isDead: () => dead };
+    const call: Process['call'] = async (of) => {
+      await Promise.race([of(engine), died.promise]);
+      return !dead;
+    };
+    return { engine, run, call };
   };
 
   return {

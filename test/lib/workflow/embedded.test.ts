@@ -621,6 +621,23 @@ describe('stopping', () => {
     expect([await engine.status('kid', 'k'), it.ended]).toEqual(['SUCCEEDED', []]);
   });
 
+  test('an end that comes after the stop, before that is answered, does not count', async () => {
+    const it = world({
+      machines,
+      slow: true,
+      tasks: {
+        work: () => {
+          void engine.stop('kid', 'k', 'because');
+          return 'done';
+        },
+      },
+    });
+    const { engine, run } = it.boot();
+    await engine.start('kid', 'k', {});
+    await run();
+    expect([await engine.status('kid', 'k'), it.ended.length, await it.unfinished()]).toEqual(['ABORTED', 1, []]);
+  });
+
   test('one that stands in line for a place leaves the line', async () => {
     const gate = Promise.withResolvers<Json>();
     const it = world({ machines, concurrency: 1, tasks: { work: () => gate.promise } });
