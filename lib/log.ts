@@ -50,3 +50,8 @@ export const shortLines =
       .join(' ');
     write(`${time} ${mark} ${message}${rest === '' ? '' : `  ${rest}`}\n`);
   };
+
+/** Is this the name of a level? */
+export function isLevel(text: string): text is Level {
+  return Object.hasOwn(ORDER, text);
+}

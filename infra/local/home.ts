@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { v7 } from 'uuid';
+import { openOutbound } from '../../lib/batch-exports/destinations/outbound.ts';
+import type { Context } from '../../lib/context.ts';
+import type { Log } from '../../lib/log.ts';
+import { LOCAL_SETTINGS } from '../../lib/settings.ts';
+import { folderSpool } from '../../lib/spool/folder.ts';
+import { sqliteTable } from '../../lib/table/sqlite.ts';
+import { keyfileVault } from '../../lib/vault/keyfile.ts';
+import { duckdbWarehouse } from '../../lib/warehouse/duckdb.ts';
+import type { Workflow } from '../../lib/workflow/workflow.ts';
+
+/** Where one machine keeps everything: `WORKSPACE_HOME`, by default `.workspace` in the folder of the project. */
+export function homeFolder(environment: NodeJS.ProcessEnv = process.env): string {
+  return resolve(environment.WORKSPACE_HOME || '.workspace');
+}
+
+/** All that a home holds, opened: every port but the workflow, which only the running service has. */
+export interface Home extends Omit<Context, 'workflow'> {
+  readonly folder: string;
+  close(): void;
+}
+
+/** Opens (and at first makes) the home. Several processes may have it open; only one may serve it: `claim`. */
+export function openHome(folder: string, log: Log): Home {
+  mkdirSync(folder, { recursive: true });
+  chmodSync(folder, 0o700);
+  const clock = Date.now;
+  const lake = folderSpool(join(folder, 'lake'));
+  const table = sqliteTable(join(folder, 'workspace.db'), { clock });
+  return {
+    folder,
+    table,
+    lake,
+    spool: folderSpool(join(folder, 'spool')),
+    warehouse: duckdbWarehouse({ lake, tempDirectory: join(folder, 'temporary') }),
+    vault: keyfileVault(join(folder, 'vault.key')),
+    outbound: openOutbound(LOCAL_SETTINGS),
+    clock,
+    newId: v7,
+    random: randomBytes,
+    log,
+    settings: LOCAL_SETTINGS,
+    close: () => table.close(),
+  };
+}
+
+/** For a process beside the service: what it would start, the job that it wrote starts within the next tick. */
+export const startedByTheService: Workflow = {
+  start: async () => {},
+  stop: async () => {},
+  status: async () => undefined,
+};
+
+/** Another process serves this home. */
+export class HomeInUse extends Error {
+  override readonly name = 'HomeInUse';
+}
+
+/**
+ * Makes this process the one that serves the home, until `release` or its death. The claim is an exclusive lock on a
+ * small database: the operating system drops it with the process, so no stale claim survives a kill.
+ */
+export function claimHome(folder: string): { release(): void } {
+  mkdirSync(folder, { recursive: true });
+  const lock = new DatabaseSync(join(folder, 'service.lock'));
+  try {
+    lock.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
+  } catch {
+    lock.close();
+    throw new HomeInUse(
+      `Another service is running on ${folder}. Stop it first, or give this one a home of its own with WORKSPACE_HOME.`,
+    );
+  }
+  return { release: () => lock.close() };
+}

@@ -1,0 +1,113 @@
+import { handler as beginRun } from '../../functions/steps/begin-run.ts';
+import { handler as closeBackfill } from '../../functions/steps/close-backfill.ts';
+import { handler as executionEnded } from '../../functions/steps/execution-ended.ts';
+import { handler as finishRun } from '../../functions/steps/finish-run.ts';
+import { handler as prepareBackfill } from '../../functions/steps/prepare-backfill.ts';
+import { handler as purge } from '../../functions/steps/purge.ts';
+import { handler as sendSlot } from '../../functions/steps/send-slot.ts';
+import { handler as tick } from '../../functions/tick.ts';
+import type { Context } from '../../lib/context.ts';
+import { messageOf } from '../../lib/errors.ts';
+import type { Log } from '../../lib/log.ts';
+import { startEngine } from '../../lib/workflow/embedded.ts';
+import { MACHINES } from '../../lib/workflow/machines.ts';
+import type { Step } from '../../lib/workflow/step.ts';
+import type { StepName } from '../../lib/workflow/task.ts';
+import { startGateway } from './gateway.ts';
+import { claimHome, openHome } from './home.ts';
+import type { RateLimit } from './token-bucket.ts';
+
+/** What a machine's `${name}` stands for here. */
+const STEPS: Readonly<Record<StepName, (context: Context) => Step>> = {
+  'begin-run': beginRun,
+  'send-slot': sendSlot,
+  'finish-run': finishRun,
+  'prepare-backfill': prepareBackfill,
+  'close-backfill': closeBackfill,
+  purge,
+};
+
+/** How often what is due is looked for, in milliseconds. */
+const TICK = 500;
+
+export interface ServiceOptions {
+  readonly folder: string;
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** Null: none. */
+  readonly rateLimit: RateLimit | null;
+  readonly log: Log;
+}
+
+export interface Service {
+  readonly context: Context;
+  /** `http://127.0.0.1:8010`. */
+  readonly address: string;
+  /** Answers what is under way, leaves every execution where it is for the next start, and lets go of the home. */
+  stop(): Promise<void>;
+}
+
+/**
+ * The whole service in one process on one home: gateway, workflows, tick. What a killed process left under way goes
+ * on. Throws `HomeInUse` when another process serves the home, and the system's error when the port is taken.
+ */
+export async function startService({ folder, log, ...listen }: ServiceOptions): Promise<Service> {
+  const claim = claimHome(folder);
+  try {
+    const home = openHome(folder, log);
+    const engine = startEngine({
+      table: home.table,
+      clock: home.clock,
+      log,
+      machines: MACHINES,
+      tasks: (name) => STEPS[name as StepName](context),
+      onEnded: (input, signal) => executionEnded(context)(input, signal),
+    });
+    const context: Context = { ...home, workflow: engine };
+    const gateway = await startGateway({ context, ...listen }).catch((error) => {
+      home.close();
+      throw error;
+    });
+    await engine.resume();
+    const timer = everyTick(tick(context), log);
+    return {
+      context,
+      address: gateway.address,
+      stop: async () => {
+        await timer.stop();
+        await gateway.close();
+        await engine.close();
+        home.close();
+        claim.release();
+      },
+    };
+  } catch (error) {
+    claim.release();
+    throw error;
+  }
+}
+
+/** Runs the tick again and again, never two at a time. A tick that fails is made up by the next. */
+function everyTick(run: () => Promise<unknown>, log: Log): { stop(): Promise<void> } {
+  let stopped = false;
+  let timer: NodeJS.Timeout | undefined;
+  let current = Promise.resolve();
+  const next = (): void => {
+    current = run().then(
+      () => {},
+      (error: unknown) => log.error('the tick failed', { reason: messageOf(error) }),
+    );
+    void current.then(() => {
+      if (!stopped) timer = setTimeout(next, TICK);
+    });
+  };
+  next();
+  return {
+    stop: async () => {
+      stopped = true;
+      clearTimeout(timer);
+      await current;
+    },
+  };
+}

@@ -1,0 +1,192 @@
+import { join } from 'node:path';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { wireInstant } from '../http/instant.ts';
+import { IMPORT_FORMATS, type ImportFormat, importEvents } from '../lake/import.ts';
+import { LEVELS, organizationObject, type ProjectBrief } from '../organizations/model.ts';
+import * as organizations from '../organizations/store.ts';
+import type { PersonalApiKeyItem } from '../personal-api-keys/model.ts';
+import * as personalApiKeys from '../personal-api-keys/store.ts';
+import { idsIn, ranges } from '../table/keys.ts';
+import { listAll } from '../table/list-all.ts';
+import { type UserItem, userCard } from '../users/model.ts';
+import * as users from '../users/store.ts';
+import { importObject, importText } from './import-report.ts';
+import type { Outcome } from './program.ts';
+import type { Progress } from './progress.ts';
+
+export { IMPORT_FORMATS };
+
+/** What the commands may touch, and where rejected lines of an import are written. */
+export type AdminContext = Context & { readonly folder: string };
+
+async function userOf(context: AdminContext, email: string): Promise<UserItem> {
+  return (await users.findUserByEmail(context.table, email)) ?? fail('not_found', `There is no user ${email}.`);
+}
+
+export async function createUser(
+  context: AdminContext,
+  options: { email: string; firstName: string; lastName: string },
+): Promise<Outcome> {
+  const user = await users.createUser(context, {
+    email: options.email,
+    first_name: options.firstName,
+    last_name: options.lastName,
+  });
+  return { object: userCard(user), text: `Made user ${user.email}: uuid ${user.uuid}` };
+}
+
+export async function listUsers(context: AdminContext): Promise<Outcome> {
+  const cards = (await allUsers(context)).map(userCard);
+  return { object: cards, text: cards.map(({ uuid, email }) => `${uuid}  ${email}`).join('\n') || 'No users.' };
+}
+
+export async function createOrganization(
+  context: AdminContext,
+  options: { name: string; owner: string },
+): Promise<Outcome> {
+  const owner = await userOf(context, options.owner);
+  const { organization, project } = await organizations.createOrganization(context, { name: options.name, owner });
+  return {
+    object: { ...organizationObject(organization, LEVELS.owner), project_id: project.id },
+    text: `Made organization "${organization.name}": id ${organization.id}, project ${project.id}`,
+  };
+}
+
+export async function addMember(
+  context: AdminContext,
+  options: { organization: string; email: string; level: keyof typeof LEVELS },
+): Promise<Outcome> {
+  const user = await userOf(context, options.email);
+  const organization =
+    (await organizations.findOrganization(context.table, options.organization)) ??
+    fail('not_found', `There is no organization ${options.organization}.`);
+  const { level, joined_at } = await organizations.addMember(context, {
+    organization,
+    user,
+    level: LEVELS[options.level],
+  });
+  return {
+    object: { user: userCard(user), organization_id: organization.id, level, joined_at: wireInstant(joined_at) },
+    text: `${user.email} is now ${options.level} of "${organization.name}"`,
+  };
+}
+
+/** A key as the outside sees it; its value only at its making. */
+function keyObject(item: PersonalApiKeyItem, value: string | null) {
+  return {
+    id: item.id,
+    label: item.label,
+    value,
+    mask_value: item.mask,
+    created_at: wireInstant(item.created_at),
+    last_used_at: item.last_used_at === null ? null : wireInstant(item.last_used_at),
+    user_uuid: item.user_uuid,
+    scopes: JSON.parse(item.scopes) as string[],
+    scoped_teams: JSON.parse(item.scoped_teams) as number[],
+    scoped_organizations: JSON.parse(item.scoped_organizations) as string[],
+  };
+}
+
+export async function createKey(
+  context: AdminContext,
+  options: { email: string; label: string; scopes: string[]; organizations?: string[]; projects?: number[] },
+): Promise<Outcome> {
+  const { item, value } = await personalApiKeys.createKey(context, {
+    user: await userOf(context, options.email),
+    label: options.label,
+    scopes: options.scopes,
+    scoped_organizations: options.organizations ?? [],
+    scoped_teams: options.projects ?? [],
+  });
+  return { object: keyObject(item, value), text: `${value}\n(Keep it: it is not shown again.)` };
+}
+
+async function allUsers(context: AdminContext): Promise<UserItem[]> {
+  return (await listAll(context.table, ranges.allUsers())) as UserItem[];
+}
+
+async function allKeys(context: AdminContext): Promise<PersonalApiKeyItem[]> {
+  const owners = await allUsers(context);
+  return (await Promise.all(owners.map((owner) => personalApiKeys.keysOf(context.table, owner.uuid)))).flat();
+}
+
+export async function listKeys(context: AdminContext, options: { email?: string }): Promise<Outcome> {
+  const found =
+    options.email === undefined
+      ? await allKeys(context)
+      : await personalApiKeys.keysOf(context.table, (await userOf(context, options.email)).uuid);
+  const lines = found.map((item) => `${item.id}  ${item.mask}  ${item.label}  ${JSON.parse(item.scopes).join(',')}`);
+  return { object: found.map((item) => keyObject(item, null)), text: lines.join('\n') || 'No keys.' };
+}
+
+export async function revokeKey(context: AdminContext, _options: object, words: string[]): Promise<Outcome> {
+  const [name = ''] = words;
+  const item =
+    (await personalApiKeys.findKey(context.table, name)) ??
+    (await allKeys(context)).find(({ id }) => id === name) ??
+    fail('not_found', 'There is no such key.');
+  await personalApiKeys.revokeKey(context.table, item);
+  return {
+    object: keyObject(item, null),
+    text: `Revoked ${item.mask} (${item.label}). A running service may remember it for 60 s.`,
+  };
+}
+
+export interface ImportOptions {
+  readonly project: number;
+  readonly format?: ImportFormat;
+  readonly arrived?: 'now' | 'then';
+}
+
+export async function importFiles(
+  context: AdminContext,
+  options: ImportOptions,
+  files: string[],
+  progress: Progress,
+): Promise<Outcome> {
+  const report = await importEvents(context, {
+    projectId: options.project,
+    files,
+    ...(options.format === undefined ? {} : { format: options.format }),
+    ...(options.arrived === undefined ? {} : { arrived: options.arrived }),
+    rejectedFolder: join(context.folder, 'rejected'),
+    onProgress: ({ bytes, totalBytes, events, bad }) =>
+      progress.update(bytes, totalBytes, `${events} events${bad === 0 ? '' : `, ${bad} bad lines`}`),
+  }).finally(() => progress.end());
+  return { object: importObject(report), text: importText(report) };
+}
+
+export async function status(context: AdminContext): Promise<Outcome> {
+  const { table, clock } = context;
+  const [everybody, running, jobs] = await Promise.all([
+    allUsers(context),
+    listAll(table, ranges.runningExecutions()),
+    listAll(table, ranges.dueJobs(clock())),
+  ]);
+  const theirs = await Promise.all(everybody.map((user) => organizations.organizationsOf(table, user.uuid)));
+  const found = new Map(theirs.flat().map((organization) => [organization.id, organization]));
+  const object = {
+    home: context.folder,
+    users: everybody.length,
+    organizations: [...found.values()].map(({ id, name, projects }) => ({
+      id,
+      name,
+      projects: (JSON.parse(projects) as ProjectBrief[]).map((project) => ({ id: project.id, name: project.name })),
+    })),
+    running_executions: running.map(idsIn.execution),
+    due_jobs: jobs.map(idsIn.job),
+  };
+  return {
+    object,
+    text: [
+      `Home ${object.home}`,
+      `${object.users} users`,
+      ...object.organizations.map(
+        ({ id, name, projects }) =>
+          `Organization ${id} "${name}": ${projects.map((p) => `project ${p.id} "${p.name}"`).join(', ') || 'no project'}`,
+      ),
+      `${object.running_executions.length} executions under way, ${object.due_jobs.length} jobs due`,
+    ].join('\n'),
+  };
+}

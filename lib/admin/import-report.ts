@@ -1,0 +1,36 @@
+import { wireInstant } from '../http/instant.ts';
+import type { ImportReport } from '../lake/import.ts';
+
+const isoRange = ({ from, to }: { from: number; to: number }) => ({ start: wireInstant(from), end: wireInstant(to) });
+
+/** The report as `--json` prints it: instants are ISO 8601. */
+export function importObject(report: ImportReport) {
+  return {
+    ...report,
+    arrival: report.arrival === null ? null : isoRange(report.arrival),
+    backfills: report.backfills.map(({ export: id, name, ...range }) => ({ export: id, name, ...isoRange(range) })),
+  };
+}
+
+const counted = (n: number, word: string): string => `${n.toLocaleString('en')} ${word}${n === 1 ? '' : 's'}`;
+
+/** The report for a person. */
+export function importText(report: ImportReport): string {
+  const lines = [`${counted(report.events, 'event')}: ${report.added} added, ${report.known} known already`];
+  if (report.arrival !== null) {
+    const { start, end } = isoRange(report.arrival);
+    lines.push(`They count as arrived from ${start} to ${end}.`);
+  }
+  for (const { file, problem } of report.files) if (problem !== null) lines.push(`${file}: ${problem}`);
+  if (report.bad > 0) {
+    lines.push(`${counted(report.bad, 'bad line')}:`);
+    for (const { file, line, reason } of report.rejected) lines.push(`  ${file}:${line}: ${reason}`);
+    if (report.bad > report.rejected.length) lines.push(`  ... and ${report.bad - report.rejected.length} more`);
+    for (const { rejected } of report.files) if (rejected !== null) lines.push(`They were copied to ${rejected}.`);
+  }
+  for (const { name, export: id, ...range } of report.backfills) {
+    const { start, end } = isoRange(range);
+    lines.push(`Export "${name}" (${id}) has run these hours before; backfill ${start} to ${end} to deliver them.`);
+  }
+  return lines.join('\n');
+}

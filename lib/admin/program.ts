@@ -1,0 +1,127 @@
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { messageOf } from '../errors.ts';
+import { LEVELS } from '../organizations/model.ts';
+import * as commands from './commands.ts';
+import type { Progress } from './progress.ts';
+
+/** What a command gave: the public object for `--json`, and words for a person. */
+export interface Outcome {
+  readonly object: unknown;
+  readonly text: string;
+}
+
+/** What the command line needs of its surroundings. */
+export interface Surroundings {
+  /** Opens the home, for one command. */
+  open(): Promise<commands.AdminContext & { close(): void }>;
+  readonly print: (text: string) => void;
+  readonly complain: (text: string) => void;
+  /** Shows how far a long command is; silent where nobody watches. */
+  readonly progress: () => Progress;
+  /** Makes a path that the caller typed absolute. */
+  readonly resolve: (path: string) => string;
+}
+
+export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
+
+const list = (text: string): string[] =>
+  text
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '');
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('A whole number is needed.');
+  return Number(text);
+}
+
+/** Runs one command line (without the program's own name). Answers the exit code: 0 done, 1 failed, 2 not understood. */
+export async function runAdmin(words: readonly string[], surroundings: Surroundings): Promise<number> {
+  const { print, complain } = surroundings;
+  const root = new Command('admin')
+    .description('Makes users, organizations and keys, and imports events. Works beside the running service.')
+    .exitOverride()
+    .configureOutput({ writeOut: print, writeErr: complain })
+    .showHelpAfterError('(add --help for the options)');
+
+  /** A command that opens the home, runs, and prints what came out. */
+  const command = (
+    group: Command,
+    spec: string,
+    description: string,
+    run: (context: commands.AdminContext, options: never, words: string[]) => Promise<Outcome>,
+  ): Command => {
+    const made = group.command(spec).description(description).option('--json', 'print the object as JSON');
+    return made.action(async () => {
+      const options = made.opts<{ json?: boolean }>();
+      const context = await surroundings.open();
+      try {
+        const { object, text } = await run(context, options as never, made.args);
+        print(`${options.json ? JSON.stringify(object) : text}\n`);
+      } finally {
+        context.close();
+      }
+    });
+  };
+
+  const user = root.command('user').description('People');
+  command(user, 'create', 'Make a user', commands.createUser)
+    .requiredOption('--email <email>', 'the e-mail address, nobody else’s')
+    .option('--first-name <name>', 'first name', '')
+    .option('--last-name <name>', 'last name', '');
+  command(user, 'list', 'List all users', commands.listUsers);
+
+  const organization = root.command('organization').description('Organizations');
+  command(organization, 'create', 'Make an organization with a default project', commands.createOrganization)
+    .requiredOption('--name <name>', 'its name')
+    .requiredOption('--owner <email>', 'the user who owns it');
+
+  const member = root.command('member').description('Members of organizations');
+  command(member, 'add', 'Make a user a member of an organization', commands.addMember)
+    .requiredOption('--organization <id>', 'the organization')
+    .requiredOption('--email <email>', 'the user')
+    .addOption(new Option('--level <level>', 'what he may do').choices(Object.keys(LEVELS)).default('member'));
+
+  const key = root.command('key').description('Personal API keys');
+  command(key, 'create', 'Make a personal API key; its value is shown once', commands.createKey)
+    .requiredOption('--email <email>', 'the user who will own it')
+    .requiredOption('--label <label>', 'what it is for')
+    .requiredOption('--scopes <scopes>', 'such as dashboard:read,batch_export:write, or *', list)
+    .option('--organizations <ids>', 'limit it to these organizations', list)
+    .option('--projects <ids>', 'limit it to these projects', (text) => list(text).map(wholeNumber));
+  command(key, 'list', 'List keys, without their values', commands.listKeys).option(
+    '--email <email>',
+    'only those of this user',
+  );
+  command(key, 'revoke <key>', 'Revoke a key, named by its id or its value', commands.revokeKey);
+
+  command(
+    root,
+    'import <file...>',
+    'Import events from web server logs or JSON lines, plain or gzipped. The same file twice adds nothing.',
+    (context, options: commands.ImportOptions, files) =>
+      commands.importFiles(context, options, files.map(surroundings.resolve), surroundings.progress()),
+  )
+    .requiredOption('--project <id>', 'the project that gets the events', wholeNumber)
+    .addOption(
+      new Option('--format <format>', 'what the files hold; default: looked up in each file').choices(
+        commands.IMPORT_FORMATS,
+      ),
+    )
+    .addOption(
+      new Option(
+        '--arrived <when>',
+        'when the events count as arrived: now, or then (at their own time). Default: then for history, now otherwise',
+      ).choices(['now', 'then']),
+    );
+  command(root, 'status', 'What is there, what runs, what is due', commands.status);
+
+  try {
+    await root.parseAsync(words, { from: 'user' });
+    return EXIT.ok;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    complain(`error: ${messageOf(error)}\n`);
+    return EXIT.failed;
+  }
+}
