@@ -23,7 +23,7 @@ export interface LogQuery {
   readonly before: number;
   /** Empty: all. */
   readonly levels: readonly Level[];
-  /** A part of the message, in any case; empty: all. */
+  /** A part of the message, in any case; % stands for any text, _ for one character. Empty: all. */
   readonly search: string;
   /** The run, backfill or export; undefined: all. */
   readonly instanceId?: string | undefined;
@@ -120,19 +120,36 @@ export async function readLines(
   exportId: string,
   { after, before, levels, search, instanceId, limit, offset }: LogQuery,
 ): Promise<{ count: number; lines: LogLine[] }> {
-  const wanted = search.toLowerCase();
+  const isSought = pattern(search);
   const matches = (line: LogLine): boolean =>
     line.at > after &&
     line.at < before &&
     (levels.length === 0 || levels.includes(line.level)) &&
     (instanceId === undefined || line.instance === instanceId) &&
-    line.message.toLowerCase().includes(wanted);
+    isSought(line.message);
   const items = await Promise.all(
     segments(Math.max(0, after - ITEM_SPAN), before).map((part) => readItems(table, exportId, part)),
   );
   const lines = items.flat().flatMap(linesOf).filter(matches).toReversed();
   lines.sort((a, b) => b.at - a.at);
   return { count: lines.length, lines: lines.slice(offset, offset + limit) };
+}
+
+/** Does a text hold the pattern? What lies between two % is found at its first place: there is nothing to go back for. */
+function pattern(search: string): (text: string) => boolean {
+  const pieces = search
+    .split('%')
+    .map((piece) => piece.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&').replaceAll('_', '[^]'))
+    .map((source) => new RegExp(source, 'giu'));
+  return (text) => {
+    let at = 0;
+    return pieces.every((piece) => {
+      piece.lastIndex = at;
+      const isFound = piece.test(text);
+      at = piece.lastIndex;
+      return isFound;
+    });
+  };
 }
 
 /** [from, to] in parts of one length, which share no instant. */

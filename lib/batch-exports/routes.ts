@@ -139,7 +139,7 @@ const LogQuery = z.object({
     .array(z.preprocess((value) => (typeof value === 'string' ? value.toUpperCase() : value), choice(LOG_LEVELS)))
     .optional()
     .describe('Only lines of these levels.'),
-  search: text({ blank: true, trim: false })
+  search: text({ max: 200, blank: true, trim: false })
     .optional()
     .describe('Only lines whose message holds this, in any letter case; % stands for any text, _ for any character.'),
   instance_id: text({ blank: true }).optional().describe('Only lines of this run.'),

@@ -142,14 +142,16 @@ const EXPECTED: ReadonlyMap<string, string> = new Map([
 
 function refuseIssue(issue: z.core.$ZodIssue, config: Config): never {
   const value = issue.path.reduce<unknown>((inner, key) => (inner as Config)[String(key)], config);
-  const expected = issue.code === 'invalid_type' ? (EXPECTED.get(issue.expected) ?? issue.expected) : 'str';
-  const isWrongType = issue.code === 'invalid_type' || (issue.code === 'invalid_value' && typeof value !== 'string');
-  if (isWrongType && typeName(value) !== expected) {
-    refuseConfig(`Configuration has invalid type: got '${typeName(value)}', expected '${expected}'`);
+  const found = typeName(value);
+  const name = issue.path.join('.');
+  if (issue.code === 'invalid_type' || (issue.code === 'invalid_value' && found !== 'str')) {
+    const expected = issue.code === 'invalid_type' ? (EXPECTED.get(issue.expected) ?? issue.expected) : 'str';
+    if (found === expected) invalid('destination', `'${name}' is out of range.`);
+    refuseConfig(`Configuration has invalid type: got '${found}', expected '${expected}'`);
   }
   if (issue.code === 'invalid_value')
-    invalid('destination', `"${String(value)}" is not a valid choice.`, 'invalid_choice');
-  invalid('destination', `'${issue.path.join('.')}' has an invalid value: ${issue.message}`);
+    invalid('destination', `"${value as string}" is not a valid choice.`, 'invalid_choice');
+  invalid('destination', `'${name}' has an invalid value: ${issue.message}`);
 }
 
 /**

@@ -87,8 +87,8 @@ export function endpoint<R extends Route, Read = undefined, Found = Read>(
       const result: unknown = await run(request, context);
       return result instanceof Answer ? result : new Answer(result);
     } catch (error) {
-      // Two with one key at once: the slower one's transaction is refused, and finds what the faster one wrote.
-      const twin = error instanceof Refused ? await once?.find() : undefined;
+      // Two with one key at once: the slower one fails, in whatever way, and finds what the faster one wrote.
+      const twin = await once?.find();
       if (twin === undefined) throw error;
       return again(twin);
     }
