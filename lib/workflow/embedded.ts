@@ -503,6 +503,7 @@ class EmbeddedEngine implements Engine {
 
   /** Ends a running execution from outside; fine when it has ended. */
   async #halt(...[name, status, error, only = {}]: Ending): Promise<void> {
+    this.#activity.enter();
     try {
       const [item] = await this.#table.write([
         {
@@ -516,6 +517,8 @@ class EmbeddedEngine implements Engine {
       this.#complete(item as ExecutionItem);
     } catch (refused) {
       if (!(refused instanceof Refused)) throw refused;
+    } finally {
+      this.#activity.leave();
     }
   }
 

@@ -26,6 +26,8 @@ export function settableTime() {
   const clock = settableClock();
   let timers: { at: number; ring: () => void }[] = [];
   const timer: Timer = (milliseconds, ring) => {
+    // What setTimeout would take for 1 ms.
+    if (milliseconds > 2 ** 31 - 1) throw new RangeError(`a timer does not hold ${milliseconds} ms`);
     const entry = { at: clock() + milliseconds, ring };
     timers.push(entry);
     return () => {

@@ -1,0 +1,57 @@
+import { Permanent, Transient } from '../../../lib/errors.ts';
+import { Busy } from '../../../lib/table/table.ts';
+import { reasonOf } from '../../../lib/workflow/messages.ts';
+import { step } from '../../../lib/workflow/step.ts';
+import { testContext } from '../../support/context.ts';
+
+describe('a step', () => {
+  test('gets input, context and signal, and logs with the name of the execution', async () => {
+    const context = testContext();
+    const { signal } = new AbortController();
+    const seen: unknown[] = [];
+    const run = step('send-slot', async (input: { holder: string }, ...rest) => {
+      seen.push(input, ...rest);
+      return { done: true };
+    })(context);
+    expect(await run({ holder: 'h-1' }, signal)).toEqual({ done: true });
+    expect(seen).toEqual([{ holder: 'h-1' }, context, signal]);
+    expect(context.lines.map(({ message, fields }) => [message, fields['step'], fields['execution']])).toEqual([
+      ['step begins', 'send-slot', 'h-1'],
+      ['step ended', 'send-slot', 'h-1'],
+    ]);
+  });
+
+  test.each([
+    ['Transient', new Transient('later'), 'Transient', 'WARNING'],
+    ['Permanent', new Permanent('never'), 'Permanent', 'INFO'],
+    ['a busy table', new Busy('conflict'), 'Transient', 'WARNING'],
+    ['anything else', new TypeError('bug'), 'TypeError', 'ERROR'],
+  ])('%s leaves under the name that machines match', async (_, error, name, level) => {
+    const context = testContext();
+    const run = step('begin-run', () => Promise.reject(error))(context);
+    await expect(run({ name: 'e' })).rejects.toMatchObject({ name, message: error.message });
+    expect(context.lines.at(-1)).toMatchObject({ level, fields: { execution: 'e' } });
+  });
+
+  test('the stack of what nobody expected is in the log', async () => {
+    const context = testContext();
+    const run = step('begin-run', () => Promise.reject(new TypeError('bug')))(context);
+    await expect(run(null)).rejects.toThrow('bug');
+    expect(String(context.lines.at(-1)?.fields['stack'])).toContain('TypeError: bug\n');
+  });
+});
+
+describe('the reason of a caught error', () => {
+  test.each([
+    [{ Error: 'E' }, 'E'],
+    [{ Error: 'E', Cause: '' }, 'E'],
+    [{ Error: 'E', Cause: 'words' }, 'words'],
+    [{ Error: 'E', Cause: '{"errorType":"E","errorMessage":"a \\"b\\"\\nc","trace":[]}' }, 'a "b"\nc'],
+    [{ Error: 'E', Cause: '{"errorType":"E","errorMessage":"cut of' }, 'cut of'],
+    [{ Error: 'E', Cause: '{"errorType":"E","errorMessage":"cut \\' }, 'cut '],
+    [{ Error: 'E', Cause: '{"errorType":"E","errorMessage":"cut \\u00' }, 'cut \\u00'],
+    [{ Error: 'E', Cause: '{"Name":"b-1","Status":"FAILED"}' }, '{"Name":"b-1","Status":"FAILED"}'],
+  ])('of %j is %j', (error, reason) => {
+    expect(reasonOf(error)).toBe(reason);
+  });
+});
