@@ -57,6 +57,8 @@ export interface FileReport {
   readonly file: string;
   /** Null: it could not be told. */
   readonly format: ImportFormat | null;
+  /** Of the file as it lies, as far as it was read. */
+  readonly bytes: number;
   readonly events: number;
   readonly bad: number;
   readonly blank: number;
@@ -115,7 +117,6 @@ export async function importEvents(context: Context, options: ImportOptions): Pr
     try {
       const files: FileReport[] = [];
       const rejected: RejectedLine[] = [];
-      let bytesBefore = 0;
       for (const [n, file] of options.files.entries()) {
         const report = await readFile(file, n, {
           ...options,
@@ -124,14 +125,13 @@ export async function importEvents(context: Context, options: ImportOptions): Pr
           rejected: await rejectedLines(file, options.rejectedFolder, rejected),
           onLines: (bytes, events, bad) =>
             options.onProgress?.({
-              bytes: bytesBefore + bytes,
+              bytes: sum(files, 'bytes') + bytes,
               totalBytes,
               events: sum(files, 'events') + events,
               bad: sum(files, 'bad') + bad,
             }),
         });
         files.push(report);
-        bytesBefore += (await stat(file)).size;
       }
       const { published, known } = await door.end();
       return {
@@ -145,7 +145,7 @@ export async function importEvents(context: Context, options: ImportOptions): Pr
         backfills: await neededBackfills(context, project, published),
       };
     } finally {
-      await door.end().catch(() => {});
+      await door.settled();
       staging.close();
       await rm(folder, { recursive: true, force: true });
     }
@@ -163,7 +163,7 @@ async function totalSize(files: readonly string[]): Promise<number> {
   return total;
 }
 
-const sum = (files: readonly FileReport[], field: 'events' | 'bad'): number =>
+const sum = (files: readonly FileReport[], field: 'bytes' | 'events' | 'bad'): number =>
   files.reduce((total, file) => total + file[field], 0);
 
 /** Where rows go: into a batch, and when that is full through the lake's door, while the next one is filled. */
@@ -174,6 +174,8 @@ interface Door {
   pass(): Promise<void>;
   /** Sees all batches through. */
   end(): Promise<{ published: readonly LakeFile[]; known: number }>;
+  /** Waits for a batch that is on its way, and starts none. */
+  settled(): Promise<void>;
 }
 
 async function openDoor(
@@ -248,6 +250,7 @@ async function openDoor(
       await underWay;
       return { published: lake.slice(before), known };
     },
+    settled: () => underWay.catch(() => {}),
   };
 }
 
@@ -301,7 +304,14 @@ async function readFile(file: string, n: number, options: Reading): Promise<File
     options.onLines(source.bytesRead(), count.events, count.bad);
   }
   problem ??= source.damage();
-  return { file, format, ...count, problem: problem ?? null, rejected: rejected.path() ?? null };
+  return {
+    file,
+    format,
+    bytes: source.bytesRead(),
+    ...count,
+    problem: problem ?? null,
+    rejected: rejected.path() ?? null,
+  };
 }
 
 const isBlank = ({ text, problem }: Line): boolean => problem === undefined && text.trim() === '';

@@ -153,7 +153,7 @@ export async function lowerLiveOps(table: Table, projectId: number, firstSlotSta
 
 /**
  * Does `work` as the one importer of the project. First it finishes what a dead importer committed, and removes what
- * it did not. Throws `ImportUnderWay`, `ProjectGone`; and `LeaseLost` when it was taken for dead on the way.
+ * it did not. Throws `ImportUnderWay`, and `LeaseLost` when it was taken for dead on the way.
  */
 export async function underLease<T>(
   context: Context,
@@ -164,7 +164,8 @@ export async function underLease<T>(
   const lease: Lease = { projectId, holder: context.newId(), signal: lost.signal };
   await takeLease(context, lease);
   const renewal = setInterval(() => {
-    renewLease(context, lease).catch((error) => lost.abort(error));
+    // Only a refusal means that it is lost; what else failed may go well the next time.
+    renewLease(context, lease).catch((error) => error instanceof Refused && lost.abort(leaseLost()));
   }, RENEWAL).unref();
   try {
     await recover(context, lease);
@@ -190,7 +191,10 @@ async function recover({ table, lake }: Context, { projectId, holder }: Lease): 
 
 const leaseLost = (): LeaseLost => new LeaseLost('The import was stalled, and another one has taken its place.');
 
-/** Publishes one batch through the four steps, and returns its files as they now stand in the lake. */
+/**
+ * Publishes one batch through the four steps, and returns its files as they now stand in the lake. Throws `LeaseLost`
+ * and `ProjectGone`; then nothing of it is there. After any other error it may be, whole.
+ */
 export async function publish(
   context: Context,
   lease: Lease,

@@ -7,6 +7,9 @@ import { literal, openDatabase } from '../../../lib/warehouse/embedded-database.
 import type { FrozenPlan, RowQuery } from '../../../lib/warehouse/warehouse.ts';
 import { temporaryFolder } from '../../support/context.ts';
 
+// Each test starts databases; a loaded machine takes its time.
+jest.setTimeout(60_000);
+
 const ALL: RowQuery = { includeEvents: null, excludeEvents: null };
 const LINES = { format: 'JSONLines' } as const;
 const never = new AbortController().signal;
