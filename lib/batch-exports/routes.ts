@@ -105,6 +105,9 @@ export const destroyBatchExport = route({
   needs: ['workflow'],
 });
 
+/** Read by `backfillRange`, whose refusals are those of backfills, not of fields. */
+const bound = () => z.unknown().optional().meta({ type: 'string', format: 'date-time' });
+
 export const backfillBatchExport = route({
   handler: 'batch-exports/backfill',
   method: 'POST',
@@ -118,11 +121,8 @@ export const backfillBatchExport = route({
   params: ofExport,
   body: z
     .object({
-      start_at: z.unknown().meta({ type: 'string', format: 'date-time' }).describe('ISO 8601, with an offset.'),
-      end_at: z
-        .unknown()
-        .meta({ type: 'string', format: 'date-time' })
-        .describe('ISO 8601, with an offset; not in the future.'),
+      start_at: bound().describe('Required: ISO 8601, with an offset.'),
+      end_at: bound().describe('Required: ISO 8601, with an offset; not in the future.'),
     })
     .meta({ id: 'BackfillInput' }),
   status: 200,

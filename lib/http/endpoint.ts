@@ -4,7 +4,6 @@ import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context as LambdaCont
 import { type CredentialsText, fromContext } from '../auth/credentials.ts';
 import type { Context } from '../context.ts';
 import { fail, messageOf } from '../errors.ts';
-import { Refused } from '../table/table.ts';
 import { declaredBody, reply } from './answer.ts';
 import { bodyOf, fields } from './body.ts';
 import { etagOf, namesVersion, versionsIn } from './etag.ts';

@@ -162,7 +162,7 @@ describe('the project of an export', () => {
     const context = testContext();
     const service = await testService(context);
     const { body } = await service.call('POST', '/api/organizations/', { body: { name: 'Another' } });
-    const [foreign] = body?.['projects'] as { id: number }[];
+    const foreign = (body as { projects: { id: number }[] } | undefined)?.projects[0];
     for (const [team_id, code] of [
       [foreign?.id, 'does_not_exist'],
       [99, 'does_not_exist'],

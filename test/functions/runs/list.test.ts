@@ -1,0 +1,186 @@
+import { START, settableClock, testContext } from '../../support/context.ts';
+import { byOrganization, byProject, DAY, HOUR, newExport, putRun } from '../../support/exports.ts';
+import { countRoundTrips } from '../../support/round-trips.ts';
+import { testService } from '../../support/service.ts';
+
+interface Page {
+  readonly next: string | null;
+  readonly previous: string | null;
+  readonly results: readonly {
+    readonly id: string;
+    readonly created_at: string;
+    readonly data_interval_start: string;
+  }[];
+}
+
+async function world() {
+  const context = testContext();
+  context.clock.advance(30 * DAY);
+  const service = await testService(context);
+  const id = await newExport(service);
+  const path = `${byOrganization(service)}/${id}/runs`;
+  const runs = async (query = '', at = path): Promise<Page> => {
+    const { status, body } = await service.call('GET', `${at}${query}`);
+    expect({ status, body }).toMatchObject({ status: 200 });
+    return body as unknown as Page;
+  };
+  const follow = (link: string | null) => runs('', String(link).slice(service.address.length));
+  return { context, service, id, path, runs, follow, now: context.clock() };
+}
+
+const ids = ({ results }: Page) => results.map(({ id }) => id);
+
+test('a run tells what it has done, also which backfill made it, on both addresses', async () => {
+  const { context, service, id, runs, now } = await world();
+  const backfill = '019b0000-0000-7000-8000-000000000001';
+  const run = await putRun(context, id, { backfill, created_at: now - HOUR, data_interval_start: now - 2 * HOUR });
+  const answer = {
+    next: null,
+    previous: null,
+    results: [
+      {
+        id: run.id,
+        status: 'Completed',
+        records_completed: 10,
+        latest_error: null,
+        data_interval_start: '2026-01-30T22:00:00Z',
+        data_interval_end: '2026-01-30T23:00:00Z',
+        cursor: null,
+        created_at: '2026-01-30T23:00:00Z',
+        finished_at: '2026-01-30T23:00:00Z',
+        last_updated_at: '2026-01-30T23:00:00Z',
+        records_total_count: 10,
+        batch_export: id,
+        backfill,
+        bytes_exported: 1000,
+      },
+    ],
+  };
+  expect(await runs()).toStrictEqual(answer);
+  expect(await runs('', `${byProject(service)}/${id}/runs/`)).toStrictEqual(answer);
+  const one = await service.call('GET', `${byProject(service)}/${id}/runs/${run.id}`);
+  expect(one).toMatchObject({ status: 200, body: answer.results[0] });
+});
+
+test('runs come a hundred a page, newest first, and pages are linked to one another', async () => {
+  const { context, id, runs, follow, now } = await world();
+  const made: string[] = [];
+  for (let n = 0; n < 230; n += 1) made.unshift((await putRun(context, id, { created_at: now - DAY + n * 1000 })).id);
+  const first = await runs('?limit=1000');
+  const second = await follow(first.next);
+  const third = await follow(second.next);
+  expect([first, second, third].map(({ results }) => results.length)).toEqual([100, 100, 30]);
+  expect([first, second, third].flatMap(ids)).toEqual(made);
+  expect([first.previous, third.next]).toEqual([null, null]);
+  expect(ids(await follow(third.previous))).toEqual(ids(second));
+  expect(ids(await follow(second.previous))).toEqual(ids(first));
+  expect(Object.keys(first)).toEqual(['next', 'previous', 'results']);
+  expect(ids(await runs('?ordering=created_at&limit=2'))).toEqual(made.slice(-2).toReversed());
+});
+
+test('by creation they are those of the last seven days, or of the time asked for', async () => {
+  const { context, id, runs, now } = await world();
+  const old = await putRun(context, id, { created_at: now - 8 * DAY, data_interval_start: now - HOUR });
+  const middle = await putRun(context, id, { created_at: now - 2 * DAY, data_interval_start: now - 20 * DAY });
+  const fresh = await putRun(context, id, { created_at: now, data_interval_start: START });
+  for (const [query, found] of [
+    ['', [fresh, middle]],
+    ['?after=-30d', [fresh, middle, old]],
+    ['?after=-30d&before=-24h', [middle, old]],
+    ['?after=2026-01-29T00:00:00Z&before=2026-01-29', [middle]],
+    ['?ordering=created_at&after=-10d', [old, middle, fresh]],
+    ['?start=x&end=y', [fresh, middle]],
+  ] as const) {
+    expect([query, ids(await runs(query))]).toEqual([query, found.map(({ id }) => id)]);
+  }
+});
+
+test('by interval they are those that lie in the last seven days, or in the time asked for', async () => {
+  const { context, id, runs, now } = await world();
+  const at = (data_interval_start: number) => putRun(context, id, { created_at: now - 20 * DAY, data_interval_start });
+  const [early, middle, late] = [await at(now - 9 * DAY), await at(now - 2 * DAY), await at(now - HOUR / 2)];
+  for (const [query, found] of [
+    ['?ordering=-data_interval_start', [middle]],
+    ['?ordering=-data_interval_start&end=2027-01-01', [late, middle]],
+    ['?ordering=data_interval_start&start=-10d', [early, middle]],
+    ['?ordering=data_interval_start&start=-9d&end=-47h', [early, middle]],
+    ['?ordering=data_interval_start&start=-9d&end=2026-01-29T00:59:59Z', [early]],
+    ['?ordering=-data_interval_start&after=x&before=y', [middle]],
+  ] as const) {
+    expect([query, ids(await runs(query))]).toEqual([query, found.map(({ id }) => id)]);
+  }
+});
+
+test('runs of some statuses fill their pages, however far apart they lie', async () => {
+  const { context, id, runs, follow, now } = await world();
+  const wanted: string[] = [];
+  for (let n = 0; n < 450; n += 1) {
+    const status = n % 3 === 0 ? (n % 2 === 0 ? 'Failed' : 'Cancelled') : 'Completed';
+    const run = await putRun(context, id, { created_at: now - DAY + n, data_interval_start: now - DAY + n, status });
+    if (status !== 'Completed') wanted.unshift(run.id);
+  }
+  for (const ordering of ['-created_at', '-data_interval_start']) {
+    const first = await runs(`?ordering=${ordering}&status=Failed&status=Cancelled`);
+    expect(first.results).toHaveLength(100);
+    const second = await follow(first.next);
+    expect([...ids(first), ...ids(second)]).toEqual(wanted);
+    expect(second.next).toBeNull();
+    expect(ids(await follow(second.previous))).toEqual(ids(first));
+  }
+  expect(await runs('?status=Terminated')).toEqual({ next: null, previous: null, results: [] });
+});
+
+test.each([
+  ['ordering=status', 'ordering', '"status" is not a valid choice.'],
+  ['after=yesterday', 'after', expect.stringContaining('ISO 8601')],
+  ['before=7d', 'before', expect.stringContaining('ISO 8601')],
+  ['ordering=data_interval_start&start=x', 'start', expect.stringContaining('ISO 8601')],
+  ['ordering=data_interval_start&end=x', 'end', expect.stringContaining('ISO 8601')],
+  ['status=Done', 'status__0', '"Done" is not a valid choice.'],
+  ['cursor=x', 'cursor', expect.any(String)],
+  ['cursor=after.e30', 'cursor', expect.any(String)],
+])('%s is refused', async (query, attr, detail) => {
+  const { service, path } = await world();
+  expect(await service.call('GET', `${path}?${query}`)).toMatchObject({
+    status: 400,
+    body: { type: 'validation_error', attr, detail },
+  });
+});
+
+test("a cursor opens nobody else's runs", async () => {
+  const { context, service, id, runs, now } = await world();
+  const other = await newExport(service);
+  for (let n = 0; n < 101; n += 1) await putRun(context, other, { created_at: now - n });
+  await putRun(context, id, { created_at: now - 200 });
+  const { next } = await runs('', `${byOrganization(service)}/${other}/runs`);
+  const cursor = new URL(String(next)).searchParams.get('cursor') ?? '';
+  const { results } = await runs(`?cursor=${cursor}`);
+  expect(results).toHaveLength(1);
+});
+
+test("an export's run is not found below another", async () => {
+  const { context, service, id, path } = await world();
+  const run = await putRun(context, await newExport(service));
+  expect(await service.call('GET', `${path}/${run.id}`)).toMatchObject({ status: 404, body: { detail: 'Not found.' } });
+  const own = await putRun(context, id);
+  expect(await service.call('GET', `${path}/${own.id.toUpperCase()}`)).toMatchObject({ status: 200 });
+});
+
+test('by creation it is one round trip, by interval two, and one run is one', async () => {
+  const clock = settableClock();
+  const context = testContext({ clock });
+  const table = countRoundTrips(context.table);
+  const service = await testService({ ...context, table });
+  const path = `${byProject(service)}/${await newExport(service)}/runs`;
+  const run = await putRun(context, path.split('/').at(-2) ?? '');
+  for (const [at, trips] of [
+    [path, 1],
+    [`${path}?ordering=data_interval_start`, 2],
+    [`${path}/${run.id}`, 1],
+  ] as const) {
+    await service.call('GET', at);
+    table.counted();
+    expect(await service.call('GET', at)).toMatchObject({ status: 200 });
+    expect([at, table.counted()]).toEqual([at, trips]);
+  }
+});
