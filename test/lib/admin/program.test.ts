@@ -1,0 +1,172 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { EXIT, runAdmin } from '../../../lib/admin/program.ts';
+import { silentProgress } from '../../../lib/admin/progress.ts';
+import { findKey } from '../../../lib/personal-api-keys/store.ts';
+import { testContext } from '../../support/context.ts';
+
+function commandLine() {
+  const context = testContext();
+  const run = async (...words: string[]) => {
+    let out = '';
+    let errors = '';
+    const code = await runAdmin(words, {
+      open: async () => ({ ...context, close: () => {} }),
+      print: (text) => {
+        out += text;
+      },
+      complain: (text) => {
+        errors += text;
+      },
+      progress: silentProgress,
+      resolve: (path) => path,
+    });
+    return { code, out, errors };
+  };
+  const json = async (...words: string[]) => {
+    const { out, errors } = await run(...words, '--json');
+    if (errors !== '') throw new Error(errors);
+    return JSON.parse(out);
+  };
+  return { context, run, json };
+}
+
+async function withOwner() {
+  const line = commandLine();
+  const user = await line.json('user', 'create', '--email', 'ada@example.com', '--first-name', 'Ada');
+  const organization = await line.json('organization', 'create', '--name', 'Engines', '--owner', 'ada@example.com');
+  return { ...line, user, organization };
+}
+
+test('users, organizations, members and keys are made, and printed as the API has them', async () => {
+  const { json, user, organization, context } = await withOwner();
+  expect(user).toMatchObject({ id: 1, email: 'ada@example.com', first_name: 'Ada', last_name: '' });
+  expect(organization).toMatchObject({ name: 'Engines', slug: 'engines', membership_level: 15, project_id: 1 });
+
+  await json('user', 'create', '--email', 'bob@example.com');
+  const membership = await json(
+    'member',
+    'add',
+    '--organization',
+    organization.id,
+    '--email',
+    'BOB@example.com',
+    '--level',
+    'admin',
+  );
+  expect(membership).toMatchObject({ level: 8, organization_id: organization.id, user: { email: 'bob@example.com' } });
+
+  const key = await json(
+    'key',
+    'create',
+    '--email',
+    'bob@example.com',
+    '--label',
+    'CI',
+    '--scopes',
+    'dashboard:read, batch_export:write',
+    '--projects',
+    '1',
+    '--organizations',
+    organization.id,
+  );
+  expect(key).toMatchObject({
+    label: 'CI',
+    scopes: ['dashboard:read', 'batch_export:write'],
+    scoped_teams: [1],
+    scoped_organizations: [organization.id],
+  });
+  expect(await findKey(context.table, key.value)).toMatchObject({ id: key.id });
+});
+
+test('keys are listed without their values, and revoked by id or by value', async () => {
+  const { run, json, context } = await withOwner();
+  const make = () => json('key', 'create', '--email', 'ada@example.com', '--label', 'one', '--scopes', '*');
+  const [first, second] = [await make(), await make()];
+  const { out } = await run('key', 'list');
+  expect(out).toContain(first.id);
+  expect(out).not.toContain(first.value);
+  expect(await json('key', 'list', '--email', 'ada@example.com')).toHaveLength(2);
+
+  await json('key', 'revoke', first.id);
+  await json('key', 'revoke', second.value);
+  expect(await findKey(context.table, first.value)).toBeUndefined();
+  expect(await json('key', 'list')).toEqual([]);
+  expect(await run('key', 'revoke', first.id)).toMatchObject({
+    code: EXIT.failed,
+    errors: 'error: There is no such key.\n',
+  });
+});
+
+test.each([
+  [
+    'a user twice',
+    ['user', 'create', '--email', 'ADA@example.com'],
+    'There is already an account with this email address.',
+  ],
+  ['no e-mail address', ['user', 'create', '--email', 'ada'], 'Enter a valid email address.'],
+  [
+    'an unknown owner',
+    ['organization', 'create', '--name', 'X', '--owner', 'eve@example.com'],
+    'There is no user eve@example.com.',
+  ],
+  [
+    'a blank name',
+    ['organization', 'create', '--name', ' ', '--owner', 'ada@example.com'],
+    'This field may not be blank.',
+  ],
+  [
+    'an unknown scope',
+    ['key', 'create', '--email', 'ada@example.com', '--label', 'x', '--scopes', 'moon:read'],
+    'Invalid scope: moon:read',
+  ],
+  ['an unknown project', ['import', '/no/such/file', '--project', '99'], 'There is no project 99.'],
+  ['a file that is not there', ['import', '/no/such/file', '--project', '1'], '/no/such/file'],
+])('%s fails with one sentence and exit code 1', async (_, words, sentence) => {
+  const { run } = await withOwner();
+  const { code, out, errors } = await run(...words);
+  expect({ code, out }).toEqual({ code: EXIT.failed, out: '' });
+  expect(errors).toMatch(/^error: .*\n$/);
+  expect(errors).toContain(sentence);
+});
+
+test.each([
+  ['an unknown command', ['fly']],
+  ['a missing option', ['user', 'create']],
+  ['a level that does not exist', ['member', 'add', '--organization', 'x', '--email', 'x', '--level', 'king']],
+  ['a project that is no number', ['import', 'file', '--project', 'one']],
+])('%s is not understood: exit code 2', async (_, words) => {
+  const { code, errors } = await commandLine().run(...words);
+  expect(code).toBe(EXIT.usage);
+  expect(errors).toMatch(/^error: /);
+});
+
+test('help is help, and not an error', async () => {
+  const { code, out } = await commandLine().run('key', 'create', '--help');
+  expect(code).toBe(EXIT.ok);
+  expect(out).toContain('--scopes');
+});
+
+test('an import tells what was added, and what was bad and why', async () => {
+  const { run, json, context } = await withOwner();
+  const file = join(context.folder, 'access.log.gz');
+  const good = '10.0.0.1 - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1 "-" "browser"';
+  writeFileSync(file, gzipSync(`${good}\nnonsense\n`));
+  const { code, out } = await run('import', file, '--project', '1');
+  expect(code).toBe(EXIT.ok);
+  expect(out).toContain('1 event: 1 added, 0 known already');
+  expect(out).toContain(`${file}:2: `);
+  expect(await json('import', file, '--project', '1')).toMatchObject({ events: 1, added: 0, known: 1, bad: 1 });
+});
+
+test('status tells what is there', async () => {
+  const { json, run, organization } = await withOwner();
+  expect(await json('status')).toMatchObject({
+    users: 1,
+    organizations: [{ id: organization.id, projects: [{ id: 1, name: 'Default project' }] }],
+    running_executions: [],
+    due_jobs: [],
+  });
+  expect((await run('status')).out).toContain('Organization');
+});
