@@ -7,6 +7,15 @@
  *   organization / slug        O#oid         ORG    | SLUG#slug SLUG
  *   project                    P#pid         PROJECT                   O#oid#PROJECTS / created#pid
  *   personal API key           KEY#sha256    KEY                       U#uid#KEYS / created#kid
+ *   dashboard: head            D#pid#did     DASH                      P#pid#DASHBOARDS / pinned, name, did  the same
+ *   dashboard, deleted         D#pid#did     DASH                      P#pid#DELETED / DASH#deleted#did      the same
+ *   dashboard: detail          D#pid#did     DETAIL
+ *   tile                       D#pid#did     TILE#tid                                                        of an insight: I#pid#iid / did#tid
+ *   collaborator               D#pid#did     WITH#uid                                                        U#uid#WITH / pid#did
+ *   access rule                D#pid#did     RULE#target
+ *   sharing / its token        D#pid#did     SHARE | T#token TOKEN
+ *   insight                    I#pid#iid     INSIGHT                   P#pid#INSIGHTS / created#iid          the same
+ *   insight, deleted           I#pid#iid     INSIGHT                   P#pid#DELETED / INSIGHT#deleted#iid   the same
  *   batch export / its plan    E#eid         EXPORT | PLAN             O#oid#EXPORTS / created#eid
  *   batch export, deleted      E#eid         EXPORT                    O#oid#DELETED / deleted#eid
  *   run                        E#eid         RUN#rid                   E#eid#RUNS / created#rid    E#eid#RUNS / slot start#rid
@@ -46,6 +55,18 @@ function padded(n: number): string {
   return String(n).padStart(15, '0');
 }
 
+/** Code points of a name that its place in an index holds: at most 800 of an index key's 1,024 bytes. */
+const NAME_LENGTH = 200;
+
+/**
+ * A name as a sort part: lower case, control characters as blanks, cut to 200 code points, and an end mark below every
+ * character that is left, so that "ab" stands before "ab!".
+ */
+function sortableName(name: string): string {
+  const lower = name.toLowerCase().replace(/\p{Cc}/gu, ' ');
+  return `${Array.from(lower).slice(0, NAME_LENGTH).join('')}\u0001`;
+}
+
 export const keys = {
   user: (uid: string): Key => ({ pk: `U#${uid}`, sk: 'USER' }),
   email: (email: string): Key => ({ pk: `MAIL#${email.toLowerCase()}`, sk: 'MAIL' }),
@@ -54,6 +75,15 @@ export const keys = {
   slug: (slug: string): Key => ({ pk: `SLUG#${slug}`, sk: 'SLUG' }),
   project: (pid: number): Key => ({ pk: `P#${pid}`, sk: 'PROJECT' }),
   personalApiKey: (sha256: string): Key => ({ pk: `KEY#${sha256}`, sk: 'KEY' }),
+  dashboard: (pid: number, did: number): Key => ({ pk: `D#${pid}#${did}`, sk: 'DASH' }),
+  dashboardDetail: (pid: number, did: number): Key => ({ pk: `D#${pid}#${did}`, sk: 'DETAIL' }),
+  tile: (pid: number, did: number, tid: number): Key => ({ pk: `D#${pid}#${did}`, sk: `TILE#${padded(tid)}` }),
+  collaborator: (pid: number, did: number, uid: string): Key => ({ pk: `D#${pid}#${did}`, sk: `WITH#${uid}` }),
+  /** `target`: whom the rule is for, a member's uid or everyone. */
+  accessRule: (pid: number, did: number, target: string): Key => ({ pk: `D#${pid}#${did}`, sk: `RULE#${target}` }),
+  sharing: (pid: number, did: number): Key => ({ pk: `D#${pid}#${did}`, sk: 'SHARE' }),
+  sharingToken: (token: string): Key => ({ pk: `T#${token}`, sk: 'TOKEN' }),
+  insight: (pid: number, iid: number): Key => ({ pk: `I#${pid}#${iid}`, sk: 'INSIGHT' }),
   batchExport: (eid: string): Key => ({ pk: `E#${eid}`, sk: 'EXPORT' }),
   plan: (eid: string): Key => ({ pk: `E#${eid}`, sk: 'PLAN' }),
   run: (eid: string, rid: string): Key => ({ pk: `E#${eid}`, sk: `RUN#${rid}` }),
@@ -89,6 +119,11 @@ type Second = { readonly second_pk: string; readonly second_sk: string };
 const first = (partition: string, sort: string): First => ({ first_pk: partition, first_sk: sort });
 const second = (partition: string, sort: string): Second => ({ second_pk: partition, second_sk: sort });
 
+const both = (partition: string, sort: string): First & Second => ({
+  ...first(partition, sort),
+  ...second(partition, sort),
+});
+
 /** Where items stand in the indexes. */
 export const places = {
   userAmongAll: (created: number, uid: string) => first('USERS', `${sortable(created)}#${uid}`),
@@ -96,6 +131,18 @@ export const places = {
   projectOf: (oid: string, created: number, pid: number) =>
     first(`O#${oid}#PROJECTS`, `${sortable(created)}#${padded(pid)}`),
   keyOf: (uid: string, created: number, kid: string) => first(`U#${uid}#KEYS`, `${sortable(created)}#${kid}`),
+  /** Pinned ones first, then by name. */
+  dashboardOf: (pid: number, pinned: boolean, name: string, did: number) =>
+    both(`P#${pid}#DASHBOARDS`, `${pinned ? 0 : 1}${sortableName(name)}${padded(did)}`),
+  deletedDashboardOf: (pid: number, deleted: number, did: number) =>
+    both(`P#${pid}#DELETED`, `DASH#${sortable(deleted)}#${padded(did)}`),
+  tileOf: (pid: number, iid: number, did: number, tid: number) =>
+    second(`I#${pid}#${iid}`, `${padded(did)}#${padded(tid)}`),
+  collaborationOf: (uid: string, pid: number, did: number) => second(`U#${uid}#WITH`, `${padded(pid)}#${padded(did)}`),
+  insightOf: (pid: number, created: number, iid: number) =>
+    both(`P#${pid}#INSIGHTS`, `${sortable(created)}#${padded(iid)}`),
+  deletedInsightOf: (pid: number, deleted: number, iid: number) =>
+    both(`P#${pid}#DELETED`, `INSIGHT#${sortable(deleted)}#${padded(iid)}`),
   exportOf: (oid: string, created: number, eid: string) => first(`O#${oid}#EXPORTS`, `${sortable(created)}#${eid}`),
   deletedExportOf: (oid: string, deleted: number, eid: string) =>
     first(`O#${oid}#DELETED`, `${sortable(deleted)}#${eid}`),
@@ -124,6 +171,17 @@ export const ranges = {
   membersOf: (oid: string): Range => ({ index: 'first', partition: `O#${oid}#MEMBERS` }),
   projectsOf: (oid: string): Range => ({ index: 'first', partition: `O#${oid}#PROJECTS` }),
   keysOf: (uid: string): Range => ({ index: 'first', partition: `U#${uid}#KEYS`, newestFirst: true }),
+  dashboardsOf: (pid: number): Range => ({ index: 'first', partition: `P#${pid}#DASHBOARDS` }),
+  /** The head of a dashboard and all that belongs to it. */
+  ofDashboard: (pid: number, did: number): Range => ({ partition: `D#${pid}#${did}` }),
+  collaboratorsOf: (pid: number, did: number): Range => ({ partition: `D#${pid}#${did}`, prefix: 'WITH#' }),
+  accessRulesOf: (pid: number, did: number): Range => ({ partition: `D#${pid}#${did}`, prefix: 'RULE#' }),
+  collaborationsOf: (uid: string): Range => ({ index: 'second', partition: `U#${uid}#WITH` }),
+  insightsOf: (pid: number): Range => ({ index: 'first', partition: `P#${pid}#INSIGHTS`, newestFirst: true }),
+  /** The tiles that show an insight, by dashboard. */
+  tilesOf: (pid: number, iid: number): Range => ({ index: 'second', partition: `I#${pid}#${iid}` }),
+  /** Dashboards and insights of a project that were deleted and can be brought back. */
+  deletedOf: (pid: number): Range => ({ index: 'first', partition: `P#${pid}#DELETED` }),
   exportsOf: (oid: string): Range => ({ index: 'first', partition: `O#${oid}#EXPORTS`, newestFirst: true }),
   /** What was deleted of an organization and waits for its purge. */
   deletedExportsOf: (oid: string): Range => ({ index: 'first', partition: `O#${oid}#DELETED` }),
@@ -174,6 +232,11 @@ export const idsIn = {
   job: (key: Key): { kind: string; id: string } => {
     const [, kind, ...id] = key.pk.split('#');
     return { kind: kind ?? '', id: id.join('#') };
+  },
+  /** `D#pid#did`, `I#pid#iid` -> the project's number and the object's. */
+  ofProject: (key: Key): { project: number; id: number } => {
+    const [, project, id] = key.pk.split('#');
+    return { project: Number(project), id: Number(id) };
   },
   /** `X#name` -> the execution's name. */
   execution: (key: Key): string => key.pk.slice('X#'.length),

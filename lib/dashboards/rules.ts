@@ -1,0 +1,107 @@
+/** Who may see, edit, restrict and open a dashboard to others: the one place that decides it. */
+import { fail } from '../errors.ts';
+import { LEVELS, type MembershipItem } from '../organizations/model.ts';
+import {
+  ACCESS_LEVELS,
+  type AccessLevel,
+  collaboratorField,
+  type DashboardItem,
+  DEFAULT_ACCESS,
+  EVERYONE,
+  PRIVILEGE,
+  type PrivilegeLevel,
+  RESTRICTION,
+  type RestrictionLevel,
+  ruleField,
+} from './model.ts';
+
+/** Somebody who asks, as a member of the dashboard's organization. */
+export type Member = Pick<MembershipItem, 'user_uuid' | 'level'>;
+
+/** Where a member stands with one dashboard. */
+export interface Standing {
+  readonly restriction_level: RestrictionLevel;
+  readonly effective_restriction_level: RestrictionLevel;
+  readonly effective_privilege_level: PrivilegeLevel;
+  readonly user_access_level: AccessLevel;
+  /** He made it, or is an admin or the owner of the organization: nothing is closed to him. */
+  readonly isInherent: boolean;
+}
+
+/** Has the user rights that nobody can take from him: the dashboard's creator, admins, owners? */
+export function hasInherentRights(head: DashboardItem, { user_uuid, level }: Member): boolean {
+  return head.created_by === user_uuid || level >= LEVELS.admin;
+}
+
+/**
+ * Where the member stands. A rule for him beats the one for everyone, which beats the default. There are no plans, so
+ * the restriction is always in effect.
+ */
+export function standingOf(head: DashboardItem, member: Member): Standing {
+  const { restriction_level } = head;
+  const isInherent = hasInherentRights(head, member);
+  const named = head[collaboratorField(member.user_uuid)] as PrivilegeLevel | null | undefined;
+  const isOpen = restriction_level < RESTRICTION.collaborators;
+  return {
+    restriction_level,
+    effective_restriction_level: restriction_level,
+    effective_privilege_level: isOpen || isInherent ? PRIVILEGE.edit : (named ?? PRIVILEGE.view),
+    user_access_level: isInherent ? 'manager' : ruledAccess(head, member.user_uuid),
+    isInherent,
+  };
+}
+
+function ruledAccess(head: DashboardItem, uid: string): AccessLevel {
+  return (head[ruleField(uid)] ?? head[ruleField(EVERYONE)] ?? DEFAULT_ACCESS) as AccessLevel;
+}
+
+const reaches = ({ user_access_level }: Standing, needed: AccessLevel): boolean =>
+  ACCESS_LEVELS.indexOf(user_access_level) >= ACCESS_LEVELS.indexOf(needed);
+
+/** Is the dashboard there for the member? What is not is neither listed nor counted for him. */
+export function maySee(head: DashboardItem, member: Member): boolean {
+  return reaches(standingOf(head, member), 'viewer');
+}
+
+/** Both the access rules and the restriction must let him. */
+export function mayEdit(head: DashboardItem, member: Member): boolean {
+  const standing = standingOf(head, member);
+  return reaches(standing, 'editor') && standing.effective_privilege_level >= PRIVILEGE.edit;
+}
+
+/** 403 for those to whom a rule gives nothing. */
+export function checkCanSee(head: DashboardItem, member: Member): void {
+  if (!maySee(head, member)) fail('permission_denied', 'You do not have viewer access to this resource.');
+}
+
+/** 403 for those who may not edit, with the text of what they lack. */
+export function checkCanEdit(head: DashboardItem, member: Member): void {
+  checkCanSee(head, member);
+  const standing = standingOf(head, member);
+  if (!reaches(standing, 'editor')) {
+    fail('permission_denied', 'You do not have editor access to this resource.');
+  }
+  if (standing.effective_privilege_level < PRIVILEGE.edit) {
+    fail('permission_denied', "You don't have edit permissions for this dashboard.");
+  }
+}
+
+/** 403 for those who may not change the restriction level, even to what it is. */
+export function checkCanRestrict(head: DashboardItem, member: Member): void {
+  if (hasInherentRights(head, member)) return;
+  fail(
+    'permission_denied',
+    "Only the dashboard owner and project admins have the restriction rights required to change the dashboard's " +
+      'restriction level.',
+  );
+}
+
+/** May he write access rules: the creator, admins, owners, and whom a rule made a manager? */
+export function mayManage(head: DashboardItem, member: Member): boolean {
+  return reaches(standingOf(head, member), 'manager');
+}
+
+/** 403 for those who may not write access rules. */
+export function checkCanManage(head: DashboardItem, member: Member): void {
+  if (!mayManage(head, member)) fail('permission_denied', 'Must be manager to modify dashboard permissions.');
+}
