@@ -17,21 +17,25 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import {
   type AttributeValue,
-  BatchGetItemCommand,
-  BatchWriteItemCommand,
   ConditionalCheckFailedException,
-  DeleteItemCommand,
   type DynamoDBClient,
-  GetItemCommand,
-  PutItemCommand,
+  TransactionCanceledException,
+} from '@aws-sdk/client-dynamodb';
+import {
+  BatchGetCommand,
+  BatchWriteCommand,
+  type BatchWriteCommandInput,
+  DeleteCommand,
+  DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
   QueryCommand,
   type QueryCommandInput,
-  TransactionCanceledException,
-  type TransactWriteItem,
-  TransactWriteItemsCommand,
-  UpdateItemCommand,
-  type WriteRequest,
-} from '@aws-sdk/client-dynamodb';
+  TransactWriteCommand,
+  type TransactWriteCommandInput,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { isThrottlingError, isTransientError } from '@smithy/core/retry';
 import { fromCursor, type Position, positionOf, toCursor } from './cursor.ts';
 import { allowed, boundsOf, changed, holds, isPossibleKey, keyOf, live, prepared, seconds } from './semantics.ts';
@@ -82,7 +86,8 @@ export interface DynamodbOptions {
 
 /** The table of this name, made after `TABLE_DEFINITION`. */
 export function dynamodbTable(options: DynamodbOptions): Table {
-  const { client, tableName: TableName, clock, sleep = setTimeout, random = Math.random } = options;
+  const { tableName: TableName, clock, sleep = setTimeout, random = Math.random } = options;
+  const client = DynamoDBDocumentClient.from(options.client);
 
   const persist = async <T>(work: () => Promise<T>): Promise<T> => {
     if ((await client.config.maxAttempts()) !== 1) throw new TypeError('the client must be made with maxAttempts: 1');
@@ -105,21 +110,21 @@ export function dynamodbTable(options: DynamodbOptions): Table {
   const get = (key: Key): Promise<Item | undefined> =>
     persist(async () => {
       const { Item: found } = await sent(
-        client.send(new GetItemCommand({ TableName, Key: attributes(bare(key)), ConsistentRead: true })),
+        client.send(new GetCommand({ TableName, Key: bare(key), ConsistentRead: true })),
       );
-      return found && live(itemOf(found), clock());
+      return live(found as Item | undefined, clock());
     });
 
   const many = async (keys: readonly Key[]): Promise<(Item | undefined)[]> => {
-    const wanted = new Map(keys.filter(isPossibleKey).map((key) => [textOf(key), attributes(bare(key))]));
+    const wanted = new Map(keys.filter(isPossibleKey).map((key) => [textOf(key), bare(key)]));
     const found = new Map<string, Item>();
     const read = async (names: readonly string[]): Promise<void> => {
-      let left: Attributes[] = names.map((name) => wanted.get(name) ?? {});
+      let left: Record<string, unknown>[] = names.map((name) => ({ ...wanted.get(name) }));
       await persist(async () => {
         const { Responses, UnprocessedKeys } = await sent(
-          client.send(new BatchGetItemCommand({ RequestItems: { [TableName]: { Keys: left, ConsistentRead: true } } })),
+          client.send(new BatchGetCommand({ RequestItems: { [TableName]: { Keys: left, ConsistentRead: true } } })),
         );
-        for (const item of (Responses?.[TableName] ?? []).map(itemOf)) found.set(textOf(item), item);
+        for (const item of (Responses?.[TableName] ?? []) as Item[]) found.set(textOf(item), item);
         left = UnprocessedKeys?.[TableName]?.Keys ?? [];
         if (left.length > 0) throw new Again('keys were left out');
       });
@@ -138,7 +143,8 @@ export function dynamodbTable(options: DynamodbOptions): Table {
       const input = { TableName, ...query, ...more, ExclusiveStartKey };
       const answer = await persist(() => sent(client.send(new QueryCommand(input))));
       const last = answer.LastEvaluatedKey;
-      return { items: answer.Items ?? [], count: answer.Count ?? 0, next: last && positionOf(range, itemOf(last)) };
+      const items = (answer.Items ?? []) as Item[];
+      return { items, count: answer.Count ?? 0, next: last && positionOf(range, last as Item) };
     };
 
     /** Counts up to `most` items; `next` is where counting stopped, undefined at the end of the range. */
@@ -165,7 +171,7 @@ export function dynamodbTable(options: DynamodbOptions): Table {
       // One item more than asked for tells whether the range goes on.
       do {
         const { items: more, next } = await page(position, { Limit: limit + 1 - items.length });
-        items.push(...more.map(itemOf));
+        items.push(...more);
         position = next;
       } while (position !== undefined && items.length <= limit);
       const kept = items.slice(0, limit);
@@ -194,8 +200,7 @@ export function dynamodbTable(options: DynamodbOptions): Table {
           maybeApplied = true;
         }
         if (!(error instanceof ConditionalCheckFailedException)) throw error;
-        const stored = error.Item && itemOf(error.Item);
-        const found = live(stored, now);
+        const found = live(storedOf(error), now);
         if (maybeApplied) {
           if (isDone(op, found)) return found;
           throw new Busy('the answer was lost; the write may have been applied', { cause: error });
@@ -212,17 +217,17 @@ export function dynamodbTable(options: DynamodbOptions): Table {
   const send = async (op: Op, now: number): Promise<Item | undefined> => {
     const write = compiled(op, TableName, now);
     if (write.Put !== undefined) {
-      await sent(client.send(new PutItemCommand(write.Put)));
+      await sent(client.send(new PutCommand(write.Put)));
       return (op as { put: Item }).put;
     }
     if (write.Delete !== undefined) {
-      await sent(client.send(new DeleteItemCommand(write.Delete)));
+      await sent(client.send(new DeleteCommand(write.Delete)));
       return undefined;
     }
     const { Attributes: stored } = await sent(
-      client.send(new UpdateItemCommand({ ...(write.Update as Updating), ReturnValues: 'ALL_NEW' })),
+      client.send(new UpdateCommand({ ...(write.Update as Updating), ReturnValues: 'ALL_NEW' })),
     );
-    return stored && itemOf(stored);
+    return stored as Item | undefined;
   };
 
   const writeTogether = async (ops: readonly Op[]): Promise<(Item | undefined)[]> => {
@@ -233,11 +238,11 @@ export function dynamodbTable(options: DynamodbOptions): Table {
     await persist(async () => {
       const TransactItems = sending.map((op) => compiled(op, TableName, now));
       try {
-        await sent(client.send(new TransactWriteItemsCommand({ TransactItems, ClientRequestToken: token })));
+        await sent(client.send(new TransactWriteCommand({ TransactItems, ClientRequestToken: token })));
       } catch (error) {
         if (!(error instanceof TransactionCanceledException)) throw error;
         const reasons = error.CancellationReasons ?? [];
-        const found = reasons.map(({ Item: stored }) => stored && live(itemOf(stored), now));
+        const found = reasons.map((reason) => live(storedOf(reason), now));
         const failed = [...reasons.keys()].filter((at) => reasons[at]?.Code === 'ConditionalCheckFailed');
         const refused = failed.find((at) => !holds((ops[at] as Op).if, found[at]));
         if (refused !== undefined) throw new Refused(refused, found[refused]);
@@ -257,12 +262,12 @@ export function dynamodbTable(options: DynamodbOptions): Table {
   const writeApart = async (ops: readonly Op[]): Promise<(Item | undefined)[]> => {
     const batched = ops.filter((op) => 'put' in op || 'remove' in op);
     for (const group of groups(batched, MAX_BATCH_WRITE)) {
-      let left: WriteRequest[] = group.map((op) =>
-        'put' in op ? { PutRequest: { Item: attributes(op.put) } } : { DeleteRequest: { Key: attributes(keyOf(op)) } },
+      let left: WriteRequests = group.map((op) =>
+        'put' in op ? { PutRequest: { Item: op.put } } : { DeleteRequest: { Key: keyOf(op) } },
       );
       await persist(async () => {
         const { UnprocessedItems } = await sent(
-          client.send(new BatchWriteItemCommand({ RequestItems: { [TableName]: left } })),
+          client.send(new BatchWriteCommand({ RequestItems: { [TableName]: left } })),
         );
         left = UnprocessedItems?.[TableName] ?? [];
         if (left.length > 0) throw new Again('items were left out');
@@ -287,8 +292,9 @@ export function dynamodbTable(options: DynamodbOptions): Table {
   };
 }
 
-type Attributes = Record<string, AttributeValue>;
-type Updating = NonNullable<TransactWriteItem['Update']>;
+type WriteOfOne = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
+type WriteRequests = NonNullable<BatchWriteCommandInput['RequestItems']>[string];
+type Updating = NonNullable<WriteOfOne['Update']>;
 
 /** Sorts the errors that are the same for all requests. */
 async function sent<T>(request: Promise<T>): Promise<T> {
@@ -309,29 +315,9 @@ async function sent<T>(request: Promise<T>): Promise<T> {
 const textOf = ({ pk, sk }: Key): string => JSON.stringify([pk, sk]);
 const bare = ({ pk, sk }: Key): Key => ({ pk, sk });
 
-function attributes(fields: object): Attributes {
-  return Object.fromEntries(Object.entries(fields).map(([field, value]) => [nameOf(field), attribute(value as Value)]));
-}
-
-/** The SDK loses an attribute of the name `__proto__`, so it is stored with a dot before it. */
-const nameOf = (field: string): string => (/^\.*__proto__$/.test(field) ? `.${field}` : field);
-const fieldOf = (name: string): string => (/^\.+__proto__$/.test(name) ? name.slice(1) : name);
-
-function attribute(value: Value): AttributeValue {
-  if (value === null) return { NULL: true };
-  if (typeof value === 'string') return { S: value };
-  return typeof value === 'number' ? { N: String(value) } : { BOOL: value };
-}
-
-function itemOf(stored: Attributes): Item {
-  const fields = Object.entries(stored).map(([name, value]) => [fieldOf(name), plain(value)] as const);
-  return Object.fromEntries(fields) as unknown as Item;
-}
-
-function plain(value: AttributeValue): Value {
-  if (value.S !== undefined) return value.S;
-  if (value.N !== undefined) return Number(value.N);
-  return value.BOOL ?? null;
+/** The stored item that a refusal names; the document client leaves errors as DynamoDB sent them. */
+function storedOf({ Item: stored }: { Item?: Record<string, AttributeValue> | undefined }): Item | undefined {
+  return stored && (unmarshall(stored) as Item);
 }
 
 function groups<T>(all: readonly T[], size: number): T[][] {
@@ -359,7 +345,7 @@ function isDone(op: Op, found: Item | undefined): boolean {
 /** Names and values of one request's expressions. */
 class Placeholders {
   readonly #names = new Map<string, string>();
-  readonly #values: Attributes = {};
+  readonly #values: Record<string, Value> = {};
 
   name(field: string): string {
     const known = this.#names.get(field) ?? `#n${this.#names.size}`;
@@ -369,7 +355,7 @@ class Placeholders {
 
   value(value: Value): string {
     const name = `:v${Object.keys(this.#values).length}`;
-    this.#values[name] = attribute(value);
+    this.#values[name] = value;
     return name;
   }
 
@@ -377,7 +363,7 @@ class Placeholders {
   get expressions(): Pick<Updating, 'ExpressionAttributeNames' | 'ExpressionAttributeValues'> {
     return {
       ...(this.#names.size > 0 && {
-        ExpressionAttributeNames: Object.fromEntries([...this.#names].map(([field, name]) => [name, nameOf(field)])),
+        ExpressionAttributeNames: Object.fromEntries([...this.#names].map(([field, name]) => [name, field])),
       }),
       ...(Object.keys(this.#values).length > 0 && { ExpressionAttributeValues: this.#values }),
     };
@@ -385,7 +371,7 @@ class Placeholders {
 }
 
 /** One op as DynamoDB's write of one item. `now` decides what has expired. */
-function compiled(op: Op, TableName: string, now: number): TransactWriteItem {
+function compiled(op: Op, TableName: string, now: number): WriteOfOne {
   const use = new Placeholders();
   const condition = conditionOf(op, now, use);
   const common = {
@@ -395,8 +381,8 @@ function compiled(op: Op, TableName: string, now: number): TransactWriteItem {
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
     }),
   };
-  if ('put' in op) return { Put: { ...common, Item: attributes(op.put), ...use.expressions } };
-  const Key = attributes(bare(keyOf(op)));
+  if ('put' in op) return { Put: { ...common, Item: op.put, ...use.expressions } };
+  const Key = bare(keyOf(op));
   if ('remove' in op) return { Delete: { ...common, Key, ...use.expressions } };
   if ('check' in op) return { ConditionCheck: { ...common, ConditionExpression: condition, Key, ...use.expressions } };
   const UpdateExpression = [
@@ -483,6 +469,6 @@ function queryOf(range: Range, now: number): Omit<QueryCommandInput, 'TableName'
   };
 }
 
-function startKey({ index, partition }: Range, { sort, pk, sk }: Position): Attributes {
-  return attributes({ pk, sk, ...(index !== undefined && { [`${index}_pk`]: partition, [`${index}_sk`]: sort }) });
+function startKey({ index, partition }: Range, { sort, pk, sk }: Position): Record<string, string> {
+  return { pk, sk, ...(index !== undefined && { [`${index}_pk`]: partition, [`${index}_sk`]: sort }) };
 }

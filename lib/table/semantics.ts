@@ -146,9 +146,11 @@ function cleanOp(op: Op): Op {
   const key = keyOf(op);
   if (key.pk === '' || key.sk === '') throw new TypeError('an empty key');
   if (!isPossibleKey(key)) throw new TooLarge(`a key of more than ${MAX_PARTITION} and ${MAX_SORT} bytes`);
+  refuseNumbers(op.if);
   const condition = saysSomething(op.if) ? { if: op.if } : {};
   if ('put' in op) {
     const put = cleanFields(op.put) as Item;
+    refuseName(Object.keys(put));
     refuseUnfilterable(put);
     refuseLargeItem(put);
     return { put, ...condition };
@@ -159,6 +161,7 @@ function cleanOp(op: Op): Op {
     const add = cleanFields(op.add ?? {}) as Record<string, number>;
     const unset = op.unset ?? [];
     const named = [...Object.keys(set), ...Object.keys(add), ...unset];
+    refuseName(named);
     if (new Set(named).size < named.length) throw new TypeError('a change names a field twice');
     if (named.length === 0) throw new TypeError('a change that changes nothing');
     if (named.includes('pk') || named.includes('sk')) throw new TypeError('a change cannot move an item');
@@ -179,6 +182,11 @@ function saysSomething(condition: Condition | undefined): condition is Condition
   return Object.keys(condition.is ?? {}).length + Object.keys(condition.notAbove ?? {}).length > 0;
 }
 
+/** DynamoDB's document client loses a field of this name. */
+function refuseName(fields: readonly string[]): void {
+  if (fields.includes('__proto__')) throw new TypeError('a field cannot have the name __proto__');
+}
+
 function cleanFields(fields: Readonly<Record<string, Value | undefined>>): Record<string, Value> {
   const clean: [string, Value][] = [];
   for (const [field, value] of Object.entries(fields)) {
@@ -196,14 +204,22 @@ function cleanValue(field: string, value: Value): Value {
   if (typeof value === 'string') return value.toWellFormed();
   if (field === 'ttl' && !Number.isSafeInteger(value)) throw new TypeError('ttl must be whole seconds');
   if (typeof value !== 'number') return value;
-  if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER || tooSmall(value)) {
-    throw new TypeError(`${field}: ${value} cannot be stored as a number`);
-  }
+  if (!isStorable(value)) throw new TypeError(`${field}: ${value} cannot be stored as a number`);
   return value === 0 ? 0 : value;
 }
 
-/** DynamoDB's numbers end at 1E-130. */
-const tooSmall = (value: number): boolean => value !== 0 && Math.abs(value) < 1e-130;
+/** Whole up to 2^53, so that none loses digits, and not below 1E-130, where DynamoDB's numbers end. */
+function isStorable(value: number): boolean {
+  return Math.abs(value) <= Number.MAX_SAFE_INTEGER && (value === 0 || Math.abs(value) >= 1e-130);
+}
+
+/** A number that cannot be stored cannot be asked for either. */
+function refuseNumbers(condition: Condition | undefined): void {
+  if (condition === undefined || typeof condition === 'string') return;
+  const values = [...Object.values(condition.is ?? {}).flatMap(allowed), ...Object.values(condition.notAbove ?? {})];
+  const odd = values.find((value) => typeof value === 'number' && !isStorable(value));
+  if (odd !== undefined) throw new TypeError(`no stored number equals ${odd}`);
+}
 
 /** The second index does not hold `ttl`, so it could not hide an item that has expired. */
 function refuseUnfilterable(fields: Readonly<Record<string, Value | undefined>>): void {
