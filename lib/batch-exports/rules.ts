@@ -8,7 +8,7 @@ import type { Settings } from '../settings.ts';
 import type { Config, Destination } from './destinations/destination.ts';
 import type { BatchExportInput, BatchExportItem, BatchExportPatch, RunStatus } from './model.ts';
 
-/** What a caller may write of one export, name, config and secrets together, as JSON. */
+/** The texts of one export that a caller writes, as stored: name, config as JSON, sealed secrets. */
 export const MAX_EXPORT_BYTES = 100 * 1024;
 
 /** Keys that the config of every type takes: names of events; an empty list or null restricts nothing. */
@@ -234,11 +234,15 @@ function checkedBounds<T extends Pick<BatchExportItem, 'start_at' | 'end_at'>>(f
   return fields;
 }
 
-/** Refuses an export that is larger than MAX_EXPORT_BYTES. */
-export function checkSize(written: unknown): void {
-  if (Buffer.byteLength(JSON.stringify(written)) > MAX_EXPORT_BYTES) {
+type Sized = Pick<BatchExportItem, 'name' | 'destination_config' | 'destination_secrets'>;
+
+/** Refuses an export that is larger than MAX_EXPORT_BYTES; hands on any other. */
+export function checkedSize<T extends Sized>(item: T): T {
+  const { name, destination_config, destination_secrets } = item;
+  if (Buffer.byteLength(`${name}${destination_config}${destination_secrets ?? ''}`) > MAX_EXPORT_BYTES) {
     invalid(null, `A batch export may hold at most ${MAX_EXPORT_BYTES / 1024} KB.`);
   }
+  return item;
 }
 
 /** The range that a backfill was asked for, in milliseconds since 1970. Checks come in upstream's order. */

@@ -19,8 +19,8 @@ import {
   changedFields,
   checkBuilt,
   checkedConfig,
+  checkedSize,
   checkSameType,
-  checkSize,
   merge,
   newFields,
   projectFor,
@@ -41,8 +41,8 @@ const projectsIn = (organization: OrganizationItem): ProjectBrief[] => JSON.pars
 function isOf({ organization, project }: Tenant): (item: Item | undefined) => item is BatchExportItem {
   const teams = new Set((project === undefined ? projectsIn(organization) : [project]).map(({ id }) => id));
   return (item): item is BatchExportItem => {
-    const { organization_id, team_id, deleted_at } = (item ?? {}) as Partial<BatchExportItem>;
-    return organization_id === organization.id && deleted_at === null && team_id !== undefined && teams.has(team_id);
+    const { team_id, deleted_at } = (item ?? {}) as Partial<BatchExportItem>;
+    return deleted_at === null && team_id !== undefined && teams.has(team_id);
   };
 }
 
@@ -153,8 +153,7 @@ export async function createBatchExport(
   const id = newId();
   const fields = newFields(input, now);
   const config = checkedConfig(destination, input.destination.config, undefined, fields, settings);
-  checkSize({ name: fields.name, config });
-  const item: BatchExportItem = {
+  const item = checkedSize<BatchExportItem>({
     ...keys.batchExport(id),
     ...places.exportOf(organization.id, now, id),
     id,
@@ -170,7 +169,7 @@ export async function createBatchExport(
     failures_in_a_row: 0,
     deleted_at: null,
     ver: 1,
-  };
+  });
   const plan = initialPlan(item, now);
   for (let left = TRIES; left > 0; left--) {
     const live = await liveOps(table, item, plan);
@@ -268,7 +267,7 @@ async function writeChange(
   const fields = changedFields(item, patch, now);
   const destination = await changedDestination(context, item, fields, patch.destination);
   const set = { ...fields, ...destination, last_updated_at: now, ver: item.ver + 1 };
-  const changed: BatchExportItem = { ...item, ...set };
+  const changed: BatchExportItem = checkedSize({ ...item, ...set });
   const isRescheduled = SCHEDULE_FIELDS.some((field) => patch[field] !== undefined);
   await context.table.write([
     { change: keys.batchExport(item.id), set, if: { is: { ver: item.ver, deleted_at: null } } },
@@ -296,7 +295,7 @@ async function rescheduleOps(
 async function changedDestination(
   context: Writing,
   item: BatchExportItem,
-  { name = item.name, model = item.model }: Partial<BatchExportItem>,
+  { model = item.model }: Partial<BatchExportItem>,
   sent: BatchExportPatch['destination'],
 ): Promise<Readonly<Record<string, Value>>> {
   if (sent === undefined && model === item.model) return {};
@@ -305,7 +304,6 @@ async function changedDestination(
   const destination = offered(type, context.settings);
   const merged = checkedConfig(destination, config, await openConfig(context, item), { model }, context.settings);
   if (sent === undefined) return {};
-  checkSize({ name, config: merged });
   return sealed(context, destination, merged, { organization: item.organization_id, batchExport: item.id });
 }
 

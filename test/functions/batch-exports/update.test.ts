@@ -29,6 +29,17 @@ async function world(body: object = {}) {
 
 const SETTLE = 30_000;
 
+/** A table that waits for something before each change of an export. */
+const watching = (table: Table, before: () => Promise<void>): Table => ({
+  get: (key) => table.get(key),
+  many: (all) => table.many(all),
+  list: (range, page) => table.list(range, page),
+  async write(ops, options) {
+    if (ops.some((op) => 'change' in op && op.change.sk === 'EXPORT')) await before();
+    return table.write(ops, options);
+  },
+});
+
 test('fields that are sent change, the others stay', async () => {
   const { context, patch, read } = await world({ start_at: '2025-01-01T00:00:00Z' });
   const before = await read();
@@ -94,6 +105,7 @@ describe('a bad change is refused, and changes nothing', () => {
     ],
     [{ destination: { type: 'Folder', config: { path: 'relative' } } }, { attr: 'destination' }],
     [{ destination: { type: 'Folder', config: { exclude_events: ['x'.repeat(103_000)] } } }, { attr: null }],
+    [{ name: 'x'.repeat(103_000) }, { attr: null, detail: 'A batch export may hold at most 100 KB.' }],
     ['{', { attr: null, code: 'parse_error' }],
     ['[]', { attr: null }],
   ])('%j', async (body, error) => {
@@ -229,25 +241,37 @@ describe('the schedule', () => {
 
 describe('two who change at once', () => {
   test('both last, field by field and key by key', async () => {
-    const { patch, read } = await world();
+    const { table, ...rest } = testContext();
     const config = (sent: object) => ({ destination: { type: 'Folder', config: sent } });
-    const replies = await Promise.all([
-      patch({ name: 'x' }),
-      patch({ interval: 'day' }),
-      patch({ paused: true }),
-      patch(config({ prefix: 'p' })),
-      patch(config({ compression: 'gzip' })),
-      patch(config({ exclude_events: ['e'] })),
-      patch({ end_at: '2027-01-01T00:00:00Z' }),
-    ]);
-    expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200));
-    expect(await read()).toMatchObject({
+    const changes = [
+      { name: 'x' },
+      { interval: 'day' },
+      { paused: true },
+      config({ prefix: 'p' }),
+      config({ compression: 'gzip' }),
+      config({ exclude_events: ['e'] }),
+      { end_at: '2027-01-01T00:00:00Z' },
+    ];
+    const { promise: allHaveRead, resolve } = Promise.withResolvers<void>();
+    let writes = 0;
+    const watched = watching(table, async () => {
+      writes += 1;
+      if (writes === changes.length) resolve();
+      await allHaveRead;
+    });
+    const service = await testService({ ...rest, table: watched });
+    const path = `${byOrganization(service)}/${await newExport(service)}`;
+    const replies = await Promise.all(changes.map((body) => service.call('PATCH', path, { body })));
+    expect(replies.map(({ status }) => status)).toEqual(changes.map(() => 200));
+    const { body, headers } = await service.call('GET', path);
+    expect(body).toMatchObject({
       name: 'x',
       interval: 'day',
       paused: true,
       end_at: '2027-01-01T00:00:00Z',
       destination: { config: { prefix: 'p', compression: 'gzip', exclude_events: ['e'] } },
     });
+    expect(headers.get('etag')).toBe('"8"');
   });
 
   test('of one version: the second is told', async () => {
@@ -266,15 +290,7 @@ describe('two who change at once', () => {
   test('while one deletes it: not found, and it stays deleted', async () => {
     const { table, ...rest } = testContext();
     let before = async () => {};
-    const watched: Table = {
-      get: (key) => table.get(key),
-      many: (all) => table.many(all),
-      list: (range, page) => table.list(range, page),
-      async write(ops, options) {
-        if (ops.some((op) => 'change' in op && op.change.sk === 'EXPORT')) await before();
-        return table.write(ops, options);
-      },
-    };
+    const watched = watching(table, () => before());
     const service = await testService({ ...rest, table: watched });
     const path = `${byOrganization(service)}/${await newExport(service)}`;
     before = async () => {

@@ -9,8 +9,8 @@ import {
   changedFields,
   checkBuilt,
   checkedConfig,
+  checkedSize,
   checkSameType,
-  checkSize,
   MAX_EXPORT_BYTES,
   merge,
   newFields,
@@ -356,13 +356,24 @@ describe('the fields that a PATCH sets', () => {
   });
 });
 
-test('an export has a largest size', () => {
-  const quotes = 2;
-  expect(() => checkSize('x'.repeat(MAX_EXPORT_BYTES - quotes))).not.toThrow();
-  expect(refusal(() => checkSize('x'.repeat(MAX_EXPORT_BYTES - quotes + 1)))).toEqual(
-    refused(null, 'A batch export may hold at most 100 KB.'),
-  );
-  expect(refusal(() => checkSize('é'.repeat(MAX_EXPORT_BYTES / 2)))).toMatchObject({ attr: null });
+test('an export has a largest size, counted in bytes', () => {
+  const item = (name: string, secrets: string | null) => ({
+    name,
+    destination_config: '{}',
+    destination_secrets: secrets,
+  });
+  const rest = MAX_EXPORT_BYTES - '{}'.length;
+  expect(() => checkedSize(item('x'.repeat(rest), null))).not.toThrow();
+  expect(() => checkedSize(item('x'.repeat(rest - 5), '12345'))).not.toThrow();
+  for (const [name, secrets] of [
+    ['x'.repeat(rest + 1), null],
+    ['x'.repeat(rest), 's'],
+    ['é'.repeat(rest / 2 + 1), null],
+  ] as const) {
+    expect(refusal(() => checkedSize(item(name, secrets)))).toEqual(
+      refused(null, 'A batch export may hold at most 100 KB.'),
+    );
+  }
 });
 
 describe('the range of a backfill', () => {
