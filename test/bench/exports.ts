@@ -1,0 +1,31 @@
+import { setTimeout } from 'node:timers/promises';
+import type { Bench } from './bench.ts';
+import type { Service } from './service.ts';
+
+/** Makes an export to a folder, which runs nothing by itself; gives its path in the API. */
+export async function makeExport(service: Service, interval: string, folder: string): Promise<string> {
+  const exports = `/api/projects/${service.projectId}/batch_exports/`;
+  const { body } = await service.call('POST', exports, {
+    name: 'Events',
+    interval,
+    paused: true,
+    destination: { type: 'Folder', config: { path: folder, compression: 'gzip' } },
+  });
+  return `${exports}${String(body['id'])}/`;
+}
+
+/** Backfills [start, end), milliseconds, and waits until every run has completed. Gives the seconds that it took. */
+export async function backfill(service: Service, path: string, start: number, end: number, { signal }: Bench) {
+  const began = performance.now();
+  const { headers } = await service.call('POST', `${path}backfill/`, {
+    start_at: new Date(start).toISOString(),
+    end_at: new Date(end).toISOString(),
+  });
+  const place = headers.get('location') ?? '';
+  for (;;) {
+    const { body, text } = await service.call('GET', place);
+    if (body['status'] === 'Completed') return (performance.now() - began) / 1000;
+    if (body['status'] !== 'Starting' && body['status'] !== 'Running') throw new Error(`the backfill failed: ${text}`);
+    await setTimeout(20, undefined, { signal });
+  }
+}

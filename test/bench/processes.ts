@@ -1,0 +1,75 @@
+/** Programs in processes of their own, so that what one takes is not counted for another. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import type { Bench } from './bench.ts';
+
+type Where = Pick<Bench, 'folder' | 'signal'>;
+
+const root = join(import.meta.dirname, '../..');
+const programs = join(import.meta.dirname, 'programs');
+
+/** Runs a program of `programs/` to its end. Its input is its argument, its output its last line, both JSON. */
+export async function run<Output>(
+  program: string,
+  input: object,
+  where: Where,
+): Promise<{ output: Output; peakMb: number }> {
+  const started = start(join(programs, program), [JSON.stringify(input)], {}, where);
+  const peakMb = await started.ended();
+  return { output: JSON.parse(started.lines().at(-1) ?? 'null') as Output, peakMb };
+}
+
+export interface Running {
+  readonly lines: () => string[];
+  /** The line with this text in it, as soon as it is there. */
+  line(text: string): Promise<string>;
+  /** Ends it with SIGTERM; gives the most memory that it ever had (resident, in MB). */
+  stop(): Promise<number>;
+}
+
+/** Starts a program of the project and leaves it running; it is killed with the bench. */
+export function start(
+  file: string,
+  words: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  { folder, signal }: Where,
+): Running & { ended(): Promise<number> } {
+  const name = join(folder, randomUUID());
+  const [out, errors, peak] = [`${name}.out`, `${name}.err`, `${name}.peak`];
+  const child = spawn(process.execPath, ['--import', join(import.meta.dirname, 'peak.ts'), file, ...words], {
+    cwd: root,
+    env: { ...process.env, ...environment, PEAK_FILE: peak },
+    stdio: ['ignore', openSync(out, 'w'), openSync(errors, 'w')],
+    signal,
+    killSignal: 'SIGKILL',
+  });
+  const lines = (): string[] => readFileSync(out, 'utf8').split('\n').slice(0, -1);
+  const ended = async (): Promise<number> => {
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit', { signal });
+    if (child.exitCode !== 0) throw new Error(`${file} ended with ${child.exitCode}:\n${readFileSync(errors, 'utf8')}`);
+    return Number(readFileSync(peak, 'utf8'));
+  };
+  child.on('error', () => {});
+  return {
+    lines,
+    ended,
+    async line(text) {
+      for (;;) {
+        const found = lines().find((line) => line.includes(text));
+        if (found !== undefined) return found;
+        if (hasEnded(child)) throw new Error(`${file} ended too soon:\n${readFileSync(errors, 'utf8')}`);
+        await setTimeout(20, undefined, { signal });
+      }
+    },
+    stop() {
+      child.kill('SIGTERM');
+      return ended();
+    },
+  };
+}
+
+const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;

@@ -1,0 +1,58 @@
+/** The service as `npm start` runs it, in a process of its own over a home of its own, spoken to over HTTP. */
+import { join } from 'node:path';
+import type { Bench } from './bench.ts';
+import { start } from './processes.ts';
+
+export interface Service {
+  readonly home: string;
+  readonly address: string;
+  /** A key that may do everything. */
+  readonly key: string;
+  readonly organizationId: string;
+  readonly projectId: number;
+  /** Sends a request; throws when it is refused. */
+  call(method: string, path: string, body?: object): Promise<Answer>;
+  /** Ends the service; gives the most memory that it ever had, in MB. */
+  stop(): Promise<number>;
+}
+
+export interface Answer {
+  readonly headers: Headers;
+  readonly text: string;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+interface Welcome {
+  readonly address: string;
+  readonly organization_id: string;
+  readonly project_id: number;
+  readonly key: string;
+}
+
+/** Starts a service on a new home below the bench's folder, with commits on the disk and without a rate limit. */
+export async function startService(bench: Bench, name: string): Promise<Service> {
+  const home = join(bench.folder, name);
+  const environment = { WORKSPACE_HOME: home, HOST: '127.0.0.1', PORT: '0', RATE_LIMIT: 'off' };
+  const { line, stop } = start('infra/local/main.ts', [], environment, bench);
+  const welcome = JSON.parse(await line('first start')) as Welcome;
+  const { address, key } = welcome;
+  return {
+    home,
+    address,
+    key,
+    organizationId: welcome.organization_id,
+    projectId: welcome.project_id,
+    stop,
+    async call(method, path, body) {
+      const response = await fetch(new URL(path, address), {
+        method,
+        headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal: bench.signal,
+      });
+      const text = await response.text();
+      if (!response.ok) throw new Error(`${method} ${path} was answered with ${response.status}: ${text}`);
+      return { headers: response.headers, text, body: text === '' ? {} : JSON.parse(text) };
+    },
+  };
+}
