@@ -27,6 +27,7 @@ import {
   tokenOf,
   untilWritten,
 } from './run-state.ts';
+import { stopExport } from './runs.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -63,7 +64,11 @@ export async function beginRun(context: Context, input: BeginInput): Promise<Beg
 
 async function attempt(context: Context, input: BeginInput): Promise<BeginOutput> {
   const read = await exportWithPlan(context.table, input.export);
-  if (read === undefined || read.item.deleted_at !== null) return leave(context, jobGone(input));
+  if (read === undefined || read.item.deleted_at !== null) {
+    // The job outlives a deletion that was cut off before all was stopped.
+    if (read !== undefined && input.trigger === 'schedule') await stopExport(context, read.item);
+    return leave(context, jobGone(input));
+  }
   const { item, plan } = read;
   const mine = plan.active.find(({ holder }) => holder === input.holder);
   if (mine !== undefined) {

@@ -307,8 +307,12 @@ async function changedDestination(
   return sealed(context, destination, merged, { organization: item.organization_id, batchExport: item.id });
 }
 
+/** The job is for a deletion that is cut off before all was stopped; `begin` then does it. */
+const STOP_LOST = 60_000;
+
 /**
  * Deletes an export: it is gone for every reader at once, nothing of it starts any more, and what runs is cancelled.
+ * Refused: it is gone, or in none of the versions.
  */
 export async function destroyBatchExport(
   context: Context,
@@ -322,7 +326,8 @@ export async function destroyBatchExport(
       set: { deleted_at: now, last_updated_at: now, ...places.deletedExportOf(item.organization_id, now, item.id) },
       if: { is: { id: item.id, deleted_at: null, ...(ifMatch === undefined ? {} : { ver: ifMatch }) } },
     },
-    ...jobOps('export', item.id, null),
+    ...jobOps('export', item.id, now + STOP_LOST),
   ]);
   await stopExport(context, { ...item, deleted_at: now });
+  await context.table.write(jobOps('export', item.id, null));
 }

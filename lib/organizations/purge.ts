@@ -6,12 +6,12 @@
 import type { BatchExportItem } from '../batch-exports/model.ts';
 import { destroyBatchExport, readExports } from '../batch-exports/store.ts';
 import type { Context } from '../context.ts';
-import { Failure } from '../errors.ts';
 import { jobOps } from '../jobs/jobs.ts';
 import type { PersonalApiKeyItem } from '../personal-api-keys/model.ts';
 import { keysOf, revokeKey } from '../personal-api-keys/store.ts';
 import { keys, ranges } from '../table/keys.ts';
 import { listAll } from '../table/list-all.ts';
+import { Refused } from '../table/table.ts';
 import type { PurgeInput, WalkOutput } from '../workflow/messages.ts';
 import type { MembershipItem, OrganizationItem, ProjectBrief, ProjectItem } from './model.ts';
 
@@ -72,7 +72,7 @@ async function exportsLeft(context: Context, { organizationId, projectId }: Dele
       await destroyBatchExport(context, item, undefined);
     } catch (error) {
       // Somebody else has deleted it.
-      if (!(error instanceof Failure)) throw error;
+      if (!(error instanceof Refused)) throw error;
     }
   });
 }

@@ -1,6 +1,5 @@
 import { keys, ranges } from '../../../lib/table/keys.ts';
 import { listAll } from '../../../lib/table/list-all.ts';
-import type { Table } from '../../../lib/table/table.ts';
 import { START, settableClock, testContext } from '../../support/context.ts';
 import {
   addProject,
@@ -17,6 +16,7 @@ import {
 } from '../../support/exports.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { testService } from '../../support/service.ts';
+import { watchWrites } from '../../support/watched-table.ts';
 
 test('a new export has every field of the interface, and reads the same on both addresses', async () => {
   const service = await testService(testContext());
@@ -186,15 +186,9 @@ describe('the project of an export', () => {
     async (what) => {
       const { table, ...rest } = testContext();
       let before = async () => {};
-      const watched: Table = {
-        get: (key) => table.get(key),
-        many: (all) => table.many(all),
-        list: (range, page) => table.list(range, page),
-        async write(ops, options) {
-          if (ops.some((op) => 'put' in op && op.put.sk === 'EXPORT')) await before();
-          return table.write(ops, options);
-        },
-      };
+      const watched = watchWrites(table, async (ops) => {
+        if (ops.some((op) => 'put' in op && op.put.sk === 'EXPORT')) await before();
+      });
       const context = { ...rest, table: watched };
       const service = await testService(context);
       before = async () => {

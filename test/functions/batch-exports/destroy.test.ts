@@ -1,7 +1,12 @@
+import { beginRun } from '../../../lib/batch-exports/begin.ts';
+import type { BatchExportItem } from '../../../lib/batch-exports/model.ts';
+import { destroyBatchExport } from '../../../lib/batch-exports/store.ts';
+import { tick } from '../../../lib/jobs/jobs.ts';
 import { keys, ranges } from '../../../lib/table/keys.ts';
 import { testContext } from '../../support/context.ts';
 import { byOrganization, byProject, newExport } from '../../support/exports.ts';
 import { testService } from '../../support/service.ts';
+import { watchWrites } from '../../support/watched-table.ts';
 
 test('a deleted export is gone for every reader, and nothing of it starts any more', async () => {
   const context = testContext();
@@ -39,6 +44,31 @@ test('its backfills are cancelled, and their machines stopped', async () => {
   await service.call('DELETE', `${byProject(service)}/${id}`);
   expect(await context.table.get(keys.backfill(id, backfill))).toMatchObject({ status: 'Cancelled' });
   expect(context.workflow.stopped).toMatchObject([{ machine: 'backfill', name: backfill }]);
+});
+
+test('a deletion that is cut off is finished by the next tick', async () => {
+  const context = testContext();
+  const service = await testService(context);
+  const id = await newExport(service);
+  const { headers } = await service.call('POST', `${byProject(service)}/${id}/backfill`, {
+    body: { start_at: '2025-12-30T00:00:00Z', end_at: '2025-12-31T00:00:00Z' },
+  });
+  const backfill = headers.get('location')?.split('/').at(-1) ?? '';
+  const item = (await context.table.get(keys.batchExport(id))) as BatchExportItem;
+  let writes = 0;
+  const table = watchWrites(context.table, () => {
+    writes += 1;
+    if (writes > 1) throw new Error('the process was killed');
+  });
+  await expect(destroyBatchExport({ ...context, table }, item, undefined)).rejects.toThrow('killed');
+  expect(await context.table.get(keys.backfill(id, backfill))).toMatchObject({ status: 'Starting' });
+  context.clock.advance(60_000);
+  await tick(context);
+  const look = context.workflow.started.find(({ machine }) => machine === 'export-run');
+  expect(look).toMatchObject({ input: { export: id, trigger: 'schedule' } });
+  await beginRun(context, { export: id, trigger: 'schedule', holder: String(look?.name) });
+  expect(await context.table.get(keys.backfill(id, backfill))).toMatchObject({ status: 'Cancelled' });
+  expect(await context.table.get(keys.job('export', id))).toBeUndefined();
 });
 
 test('If-Match keeps an export that somebody has changed', async () => {

@@ -1,5 +1,5 @@
 import { keys } from '../../../lib/table/keys.ts';
-import type { Table } from '../../../lib/table/table.ts';
+import type { Op } from '../../../lib/table/table.ts';
 import { START, settableClock, testContext } from '../../support/context.ts';
 import {
   BUCKET,
@@ -14,6 +14,7 @@ import {
 } from '../../support/exports.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type Service, testService } from '../../support/service.ts';
+import { watchWrites } from '../../support/watched-table.ts';
 
 async function world(body: object = {}) {
   const context = testContext();
@@ -29,16 +30,7 @@ async function world(body: object = {}) {
 
 const SETTLE = 30_000;
 
-/** A table that waits for something before each change of an export. */
-const watching = (table: Table, before: () => Promise<void>): Table => ({
-  get: (key) => table.get(key),
-  many: (all) => table.many(all),
-  list: (range, page) => table.list(range, page),
-  async write(ops, options) {
-    if (ops.some((op) => 'change' in op && op.change.sk === 'EXPORT')) await before();
-    return table.write(ops, options);
-  },
-});
+const isChange = (ops: readonly Op[]): boolean => ops.some((op) => 'change' in op && op.change.sk === 'EXPORT');
 
 test('fields that are sent change, the others stay', async () => {
   const { context, patch, read } = await world({ start_at: '2025-01-01T00:00:00Z' });
@@ -254,7 +246,8 @@ describe('two who change at once', () => {
     ];
     const { promise: allHaveRead, resolve } = Promise.withResolvers<void>();
     let writes = 0;
-    const watched = watching(table, async () => {
+    const watched = watchWrites(table, async (ops) => {
+      if (!isChange(ops)) return;
       writes += 1;
       if (writes === changes.length) resolve();
       await allHaveRead;
@@ -290,7 +283,9 @@ describe('two who change at once', () => {
   test('while one deletes it: not found, and it stays deleted', async () => {
     const { table, ...rest } = testContext();
     let before = async () => {};
-    const watched = watching(table, () => before());
+    const watched = watchWrites(table, async (ops) => {
+      if (isChange(ops)) await before();
+    });
     const service = await testService({ ...rest, table: watched });
     const path = `${byOrganization(service)}/${await newExport(service)}`;
     before = async () => {
