@@ -3,6 +3,12 @@ import { openApi } from '../lib/http/openapi.ts';
 import { retrieveSchema } from '../lib/http/routes.ts';
 import { routes } from '../lib/routes.ts';
 
-const document = { ...openApi(routes) };
+const document = openApi(routes);
 
-export const handler = endpoint(retrieveSchema, () => document);
+/** The prefix that a stage adds to every path. */
+const prefixIn = (url: string): string => new URL(url).pathname.replace(/\/api\/schema\/?$/, '');
+
+export const handler = endpoint(retrieveSchema, ({ paging }) => ({
+  ...document,
+  servers: [{ url: prefixIn(paging.url) || '/' }],
+}));

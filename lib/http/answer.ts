@@ -34,15 +34,16 @@ function onlyDeclared(schema: unknown, value: unknown): unknown {
   return schema instanceof z.ZodRecord || schema instanceof z.ZodUnknown ? value : null;
 }
 
-/** An answer as a gateway takes it, with JSON or without a body. HEAD has the headers that GET would have. */
+/** An answer as a gateway takes it, with a body or without. HEAD has the headers that GET would have. */
 export function reply(
   { httpMethod }: Pick<APIGatewayProxyEvent, 'httpMethod'>,
   statusCode: number,
   headers: Readonly<Record<string, string>>,
-  json?: string,
+  body?: string,
+  mediaType = 'application/json',
 ): APIGatewayProxyResult {
-  if (json === undefined) return { statusCode, headers: { ...headers }, body: '' };
-  const described = { ...headers, 'Content-Type': 'application/json' };
-  if (httpMethod !== 'HEAD') return { statusCode, headers: described, body: json };
-  return { statusCode, headers: { ...described, 'Content-Length': String(Buffer.byteLength(json)) }, body: '' };
+  if (body === undefined) return { statusCode, headers: { ...headers }, body: '' };
+  const described = { ...headers, 'Content-Type': mediaType };
+  if (httpMethod !== 'HEAD') return { statusCode, headers: described, body };
+  return { statusCode, headers: { ...described, 'Content-Length': String(Buffer.byteLength(body)) }, body: '' };
 }

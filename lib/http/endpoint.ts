@@ -3,7 +3,7 @@ import middy from '@middy/core';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context as LambdaContext } from 'aws-lambda';
 import { type CredentialsText, fromContext } from '../auth/credentials.ts';
 import type { Context } from '../context.ts';
-import { fail, messageOf } from '../errors.ts';
+import { type Failure, fail, messageOf } from '../errors.ts';
 import { declaredBody, reply } from './answer.ts';
 import { bodyOf, fields } from './body.ts';
 import { etagOf, namesVersion, versionsIn } from './etag.ts';
@@ -12,7 +12,7 @@ import { headerOf } from './header.ts';
 import { type Once, onceOf } from './idempotency.ts';
 import { pagingOf } from './page.ts';
 import { parsed } from './parsed.ts';
-import { Answer, type Body, type Credentials, type Early, type Request, type Tenant } from './request.ts';
+import { Answer, type Body, type Credentials, type Early, type Request, type Tenant, TextAnswer } from './request.ts';
 import type { Route } from './route.ts';
 import { type Admitted, placeOf, resolveCurrent, tenancy } from './tenancy.ts';
 
@@ -30,6 +30,8 @@ export interface Operation<R extends Route, Read, Found = Read> {
   readonly run: Run<R, Found>;
   /** The answer of a create again, for a repeated Idempotency-Key. Rows that are `idempotent` must have it. */
   readonly replay?: (objectId: string, request: Request<R, Found>, context: Context) => Result<R>;
+  /** A failure as a page for people; undefined: the four fields. */
+  readonly failed?: (failure: Failure, event: APIGatewayProxyEvent) => TextAnswer | undefined;
 }
 
 /** What an operation does once its request is checked. */
@@ -67,9 +69,12 @@ export function endpoint<R extends Route, Read = undefined, Found = Read>(
   row: R,
   operation: Operation<R, Read, Found> | Run<R, Found>,
 ): (context: Context) => Handler {
-  const { run, replay, ...reads } = (typeof operation === 'function'
-    ? { run: operation }
-    : operation) as unknown as AnyOperation;
+  const {
+    run,
+    replay,
+    failed: page,
+    ...reads
+  } = (typeof operation === 'function' ? { run: operation } : operation) as unknown as AnyOperation;
   if (row.idempotent === true && replay === undefined) throw new Error(`${row.handler} cannot replay`);
 
   const perform = async ({
@@ -96,7 +101,7 @@ export function endpoint<R extends Route, Read = undefined, Found = Read>(
   return (context) => {
     const chain = middy(perform as (input: unknown) => Promise<unknown>)
       .use(logged(row, context))
-      .use(failed())
+      .use(failed(page))
       .use(called(row))
       .use(admitted(row, reads, tenancy(context.table)))
       .use(checked(row))
@@ -139,7 +144,7 @@ function logged(row: Route, context: Context): Stage {
 }
 
 /** Whatever is thrown becomes one of the public failures; what is our mistake is logged, and says nothing. */
-function failed(): Stage {
+function failed(page: AnyOperation['failed']): Stage {
   return {
     onError: (request) => {
       const { context, event } = request.internal.exchange;
@@ -148,7 +153,11 @@ function failed(): Stage {
         const { error } = request;
         context.log.error(messageOf(error), { stack: error instanceof Error ? error.stack : undefined });
       }
-      request.response = reply(event, failure.status, failure.headers, JSON.stringify(failure.body));
+      const shown = page?.(failure, event);
+      request.response =
+        shown === undefined
+          ? reply(event, failure.status, failure.headers, JSON.stringify(failure.body))
+          : reply(event, failure.status, { ...failure.headers, ...shown.headers }, shown.text, shown.mediaType);
     },
   };
 }
@@ -266,12 +275,17 @@ function mistake(message: string): never {
   throw new Error(message);
 }
 
-/** The answer, with exactly the fields that the row declares. */
+/** The answer, with exactly the fields that the row declares; text as it is. */
 function answered(row: Route): Stage {
   return {
     after: (request) => {
       const { event, context } = request.internal.exchange;
-      const { body, version, headers } = request.response as Answer<unknown>;
+      const answer = request.response as Answer<unknown>;
+      const { body, version, headers } = answer;
+      if (answer instanceof TextAnswer) {
+        request.response = reply(event, row.status, headers, answer.text, answer.mediaType);
+        return;
+      }
       const tag: Record<string, string> = version === undefined ? {} : { ETag: etagOf(version) };
       if (
         row.method === 'GET' &&

@@ -222,10 +222,14 @@ function success(row: Route, hasVersion: boolean, schemas: Map<string, Json>): J
     row.response === undefined
       ? undefined
       : component(row.response, 'output', `${pascal(row.handler)}Response`, schemas);
+  const content: [string, Json][] = [
+    ...(schema === undefined ? [] : [['application/json', { schema }] satisfies [string, Json]]),
+    ...(row.content ?? []).map((type): [string, Json] => [type, { schema: { type: 'string' } }]),
+  ];
   return {
-    description: row.response === undefined ? 'Done; the answer has no body.' : 'Done.',
+    description: content.length === 0 ? 'Done; the answer has no body.' : 'Done.',
     headers: headersNamed(headers),
-    ...(schema === undefined ? {} : { content: { 'application/json': { schema } } }),
+    ...(content.length === 0 ? {} : { content: Object.fromEntries(content) }),
   };
 }
 

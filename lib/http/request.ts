@@ -93,3 +93,15 @@ export class Answer<T> {
     this.headers = options.headers ?? {};
   }
 }
+
+/** An answer that is no JSON: a page, or a file that it needs. The text is sent as it is. */
+export class TextAnswer extends Answer<never> {
+  readonly text: string;
+  /** `text/html; charset=utf-8`. */
+  readonly mediaType: string;
+  constructor(text: string, mediaType: string, headers: Record<string, string> = {}) {
+    super(undefined as never, { headers });
+    this.text = text;
+    this.mediaType = mediaType;
+  }
+}

@@ -50,9 +50,12 @@ export interface Route<
   readonly params: Params;
   readonly query?: Query;
   readonly body?: Body;
-  /** Absent: an answer without a body. */
+  /** Absent: an answer without a body, or one that is text. */
   readonly response?: Response;
-  readonly status: 200 | 201 | 204;
+  /** Media types of what it answers as text (`TextAnswer`): pages for people, and what they need. */
+  readonly content?: readonly [string, ...string[]];
+  /** 405: a method that the path has in name only; it answers so without a body. */
+  readonly status: 200 | 201 | 204 | 405;
   /** POSTs that create or start something take an Idempotency-Key. */
   readonly idempotent?: boolean;
   /** Lists say how they are paged. */

@@ -14,3 +14,28 @@ export const retrieveSchema = route({
   response: z.record(z.string(), z.unknown()),
   status: 200,
 });
+
+export const retrieveReference = route({
+  handler: 'reference/page',
+  method: 'GET',
+  paths: ['/api/schema/docs'],
+  scope: 'public',
+  summary: 'Show this document to a person',
+  description: 'A page in which operations can be looked up and tried.',
+  tag: 'Reference',
+  params: z.object({}),
+  content: ['text/html'],
+  status: 200,
+});
+
+export const retrieveReferenceFile = route({
+  handler: 'reference/file',
+  method: 'GET',
+  paths: ['/api/schema/docs/{file}'],
+  scope: 'public',
+  summary: 'Retrieve a file of the reference page',
+  tag: 'Reference',
+  params: z.object({ file: z.enum(['swagger-ui.css', 'swagger-ui-bundle.js']) }),
+  content: ['text/css', 'text/javascript'],
+  status: 200,
+});

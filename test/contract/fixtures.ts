@@ -90,6 +90,8 @@ async function ofOrganization({ service }: World): Promise<Example> {
 
 export const fixtures: Readonly<Record<string, Fixture>> = {
   schema: async () => ({ params: {} }),
+  'reference/page': async () => ({ params: {} }),
+  'reference/file': async () => ({ params: { file: 'swagger-ui.css' } }),
 
   'organizations/list': async () => ({ params: {} }),
   'organizations/create': async () => ({ params: {}, body: { name: 'New' } }),

@@ -10,8 +10,10 @@ import { createUser } from '../../lib/users/store.ts';
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
-  /** The body as JSON; undefined when it is empty. */
+  /** The body as JSON; undefined when it is empty, or no JSON. */
   readonly body: Record<string, unknown> | undefined;
+  /** The body as it came. */
+  readonly text: string;
 }
 
 export interface CallOptions {
@@ -67,7 +69,8 @@ export async function testService(
         ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       });
       const text = await response.text();
-      return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+      const isJson = text !== '' && response.headers.get('content-type') === 'application/json';
+      return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : undefined, text };
     },
     async newUser(level) {
       users += 1;

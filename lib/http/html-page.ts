@@ -1,0 +1,77 @@
+/** Pages for people: markup in which every value is escaped, and headers that let a browser do nothing else. */
+import { createHash } from 'node:crypto';
+import { raw, html as template } from 'hono/html';
+import { TextAnswer } from './request.ts';
+
+/** Markup. Made by `html`, or by something else that has escaped what it holds, and says so with `trusted`. */
+export interface Markup {
+  toString(): string;
+  readonly isEscaped: true;
+}
+
+type Content = Markup | string | number | null | undefined | false | readonly Content[];
+
+/** Markup of a template. Texts in it are escaped, lists are joined, null and false are nothing. */
+export const html = (parts: TemplateStringsArray, ...values: Content[]): Markup => template(parts, ...values) as Markup;
+
+/** Markup that is escaped already. */
+export const trusted = (markup: string): Markup => raw(markup);
+
+export interface HtmlPage {
+  readonly title: string;
+  /** What the `body` element holds. */
+  readonly body: Markup;
+  /** More for the `head` element. */
+  readonly head?: Markup;
+  /** The page's style sheet and script, inline: allowed by their hashes. */
+  readonly style?: string;
+  readonly script?: string;
+  /** More that a browser may load, by directive: `{ 'connect-src': "'self'" }`. */
+  readonly sources?: Readonly<Record<string, string>>;
+  /** May other sites show the page in a frame? */
+  readonly isFramable?: boolean;
+  readonly cacheControl: string;
+}
+
+const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+/** The page with its headers. It loads nothing but what it names, and tells no other site where its reader was. */
+export function htmlPage(page: HtmlPage): TextAnswer {
+  const { title, body, head, style, script, sources = {}, isFramable = false, cacheControl } = page;
+  const inline = (name: string, text: string | undefined): string[] =>
+    [sources[name] ?? '', text === undefined ? '' : hashOf(text)].filter((source) => source !== '');
+  const directives: Record<string, string> = {
+    'default-src': "'none'",
+    'img-src': 'data:',
+    ...sources,
+    'style-src': inline('style-src', style).join(' ') || "'none'",
+    'script-src': inline('script-src', script).join(' ') || "'none'",
+    'base-uri': "'none'",
+    'form-action': "'none'",
+    'frame-ancestors': isFramable ? '*' : "'none'",
+  };
+  const markup = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:,">
+<title>${title}</title>
+${style !== undefined && html`<style>${trusted(style)}</style>`}${head}
+</head>
+<body>
+${body}
+${script !== undefined && html`<script>${trusted(script)}</script>`}
+</body>
+</html>
+`;
+  return new TextAnswer(markup.toString(), 'text/html; charset=utf-8', {
+    'Cache-Control': cacheControl,
+    'Content-Security-Policy': Object.entries(directives)
+      .map(([name, value]) => `${name} ${value}`)
+      .join('; '),
+    'Referrer-Policy': 'no-referrer',
+    'X-Content-Type-Options': 'nosniff',
+  });
+}

@@ -1,0 +1,82 @@
+import { describeInBrowser } from '../../support/browser.ts';
+import { testContext } from '../../support/context.ts';
+import { type Service, testService } from '../../support/service.ts';
+
+const open = (service: Service, path: string) => service.call('GET', path, { key: null });
+
+test('the reference page is open to everybody, and may load nothing but what is ours', async () => {
+  const service = await testService(testContext());
+  for (const path of ['/api/schema/docs/', '/api/schema/docs']) {
+    const { status, headers, text } = await open(service, path);
+    expect({ status, type: headers.get('content-type') }).toEqual({ status: 200, type: 'text/html; charset=utf-8' });
+    const policy = headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toMatch(/unsafe|http|\*/);
+    expect(text.match(/(?<=(?:src|href)=")[^"]+/g)).toEqual([
+      'data:,',
+      expect.stringMatching(/^\/api\/schema\/docs\/swagger-ui\.css\?v=\d+\.\d+\.\d+$/),
+      '/api/schema/',
+      expect.stringMatching(/^\/api\/schema\/docs\/swagger-ui-bundle\.js\?v=\d+\.\d+\.\d+$/),
+    ]);
+  }
+});
+
+test.each([
+  ['swagger-ui.css', 'text/css; charset=utf-8'],
+  ['swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],
+])('%s is served for good, and fits a function’s answer', async (file, type) => {
+  const service = await testService(testContext());
+  const { headers, text } = await open(service, `/api/schema/docs/${file}?v=1`);
+  expect(headers.get('content-type')).toBe(type);
+  expect(headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+  expect(text).toContain('swagger-ui');
+  // Lambda answers at most 6 MB, and the text is a JSON string in its answer.
+  expect(Buffer.byteLength(JSON.stringify(text))).toBeLessThan(6_000_000);
+});
+
+test.each(['package.json', '..%2fpackage.json', 'swagger-ui.css.map', '__proto__'])(
+  '%s is not served',
+  async (file) => {
+    const service = await testService(testContext());
+    expect(await open(service, `/api/schema/docs/${file}`)).toMatchObject({
+      status: 404,
+      body: { type: 'invalid_request', code: 'not_found', detail: 'Not found.', attr: null },
+    });
+  },
+);
+
+test('the document names the prefix that a stage adds to every path', async () => {
+  const service = await testService(testContext());
+  expect((await open(service, '/api/schema/')).body).toMatchObject({ servers: [{ url: '/' }] });
+});
+
+describeInBrowser('the reference page in a browser', (visit) => {
+  test.each(['light', 'dark'] as const)('lists every operation, and asks nobody else (%s)', async (colorScheme) => {
+    const service = await testService(testContext());
+    const { page, complaints, requests } = await visit({ colorScheme });
+    await page.goto(`${service.address}/api/schema/docs/`);
+    const operation = page.locator('.opblock', { hasText: 'List organizations' }).first();
+    await operation.waitFor();
+    expect(await page.locator('.opblock').count()).toBeGreaterThan(10);
+    await operation.locator('.opblock-summary-control').click();
+    await operation.getByText('oldest first').waitFor();
+    expect(complaints).toEqual([]);
+    expect(requests.filter((url) => !url.startsWith(service.address) && !url.startsWith('data:'))).toEqual([]);
+  });
+
+  test('tries an operation with a key', async () => {
+    const service = await testService(testContext());
+    const { page, complaints } = await visit();
+    await page.goto(`${service.address}/api/schema/docs/`);
+    await page.getByRole('button', { name: 'Authorize' }).first().click();
+    await page.locator('input[type=text], input[type=password]').first().fill(service.key);
+    await page.locator('.auth-btn-wrapper .authorize').click();
+    await page.locator('.auth-btn-wrapper .btn-done').click();
+    const operation = page.locator('.opblock', { hasText: 'List organizations' }).first();
+    await operation.locator('.opblock-summary-control').click();
+    await operation.getByRole('button', { name: 'Try it out' }).click();
+    await operation.getByRole('button', { name: 'Execute' }).click();
+    await operation.locator('.live-responses-table', { hasText: 'Acme' }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+});
