@@ -80,12 +80,8 @@ async function measure(bench: Bench, events: number, rounds: number): Promise<Me
     bench.say(`exporting ${count(events)} events, round ${round} of ${rounds}`);
     ours.push(await backfill(service, path, START, START + DAY, bench));
     const target = join(bench.folder, 'bare.jsonl.gz');
-    const { output, peakMb } = await run<{ seconds: number; bytes: number }>(
-      'bare-pipeline.ts',
-      { files, target },
-      bench,
-    );
-    theirs.push({ ...output, peakMb });
+    const { output, peakMb } = await run('bare-pipeline.ts', { files, target }, bench);
+    theirs.push({ ...(output as { seconds: number; bytes: number }), peakMb });
   }
   const { body } = await service.call('GET', path);
   const [latest] = body['latest_runs'] as { records_completed: number }[];

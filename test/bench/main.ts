@@ -6,10 +6,12 @@ import { parseArgs } from 'node:util';
 import { backfilling } from './backfills.ts';
 import { type Part, type Row, tableOf } from './bench.ts';
 import { exporting } from './export.ts';
+import { requesting } from './requests.ts';
 
 const PARTS: ReadonlyMap<string, Part> = new Map([
   ['export', exporting],
   ['backfill', backfilling],
+  ['requests', requesting],
 ]);
 /** All parts together take some minutes; what takes longer hangs. */
 const PATIENCE = 20 * 60_000;

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { openSync, readFileSync } from 'node:fs';
+import { openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Bench } from './bench.ts';
@@ -10,25 +10,30 @@ import type { Bench } from './bench.ts';
 type Where = Pick<Bench, 'folder' | 'signal'>;
 
 const root = join(import.meta.dirname, '../..');
-const programs = join(import.meta.dirname, 'programs');
 
-/** Runs a program of `programs/` to its end. Its input is its argument, its output its last line, both JSON. */
-export async function run<Output>(
-  program: string,
-  input: object,
-  where: Where,
-): Promise<{ output: Output; peakMb: number }> {
-  const started = start(join(programs, program), [JSON.stringify(input)], {}, where);
-  const peakMb = await started.ended();
-  return { output: JSON.parse(started.lines().at(-1) ?? 'null') as Output, peakMb };
+/** Starts a program of `programs/` and leaves it running. */
+export function startProgram(name: string, input: object, where: Where): Started {
+  const file = join(where.folder, `${randomUUID()}.json`);
+  writeFileSync(file, JSON.stringify(input));
+  return start(join(import.meta.dirname, 'programs', name), [file], {}, where);
 }
 
-export interface Running {
+/** Runs a program of `programs/` to its end; its output is the last thing that it told. */
+export async function run(name: string, input: object, where: Where): Promise<{ output: unknown; peakMb: number }> {
+  const started = startProgram(name, input, where);
+  const peakMb = await started.ended();
+  return { output: JSON.parse(started.lines().at(-1) ?? 'null'), peakMb };
+}
+
+export interface Started {
+  /** What it has written so far. */
   readonly lines: () => string[];
   /** The line with this text in it, as soon as it is there. */
-  line(text: string): Promise<string>;
+  readonly line: (text: string) => Promise<string>;
   /** Ends it with SIGTERM; gives the most memory that it ever had (resident, in MB). */
-  stop(): Promise<number>;
+  readonly stop: () => Promise<number>;
+  /** The same, once it has ended by itself. */
+  readonly ended: () => Promise<number>;
 }
 
 /** Starts a program of the project and leaves it running; it is killed with the bench. */
@@ -37,7 +42,7 @@ export function start(
   words: readonly string[],
   environment: Readonly<Record<string, string>>,
   { folder, signal }: Where,
-): Running & { ended(): Promise<number> } {
+): Started {
   const name = join(folder, randomUUID());
   const [out, errors, peak] = [`${name}.out`, `${name}.err`, `${name}.peak`];
   const child = spawn(process.execPath, ['--import', join(import.meta.dirname, 'peak.ts'), file, ...words], {

@@ -4,8 +4,9 @@ import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
+import { input, tell } from '../program.ts';
 
-const { files, target } = JSON.parse(process.argv[2] ?? '') as { files: string[]; target: string };
+const { files, target } = input as { files: string[]; target: string };
 const began = performance.now();
 const connection = await (await DuckDBInstance.create(':memory:')).connect();
 const time = (column: string): string => `strftime(make_timestamp(${column}), '%Y-%m-%dT%H:%M:%S.%fZ')`;
@@ -21,4 +22,4 @@ async function* lines(): AsyncGenerator<string> {
 
 await pipeline(lines(), createGzip({ level: 1 }), createWriteStream(target));
 const { size } = await stat(target);
-process.stdout.write(`${JSON.stringify({ seconds: (performance.now() - began) / 1000, bytes: size })}\n`);
+tell({ seconds: (performance.now() - began) / 1000, bytes: size });

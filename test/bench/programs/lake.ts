@@ -7,6 +7,7 @@ import { publish, underLease } from '../../../lib/lake/lake.ts';
 import { EVENT_COLUMNS, ROW_GROUP } from '../../../lib/lake/schema.ts';
 import { logTo } from '../../../lib/log.ts';
 import { literal, openDatabase } from '../../../lib/warehouse/embedded-database.ts';
+import { input } from '../program.ts';
 
 interface Input {
   readonly home: string;
@@ -21,7 +22,7 @@ const HOUR = 3_600_000;
 /** Rows of a batch, as an import makes them. */
 const BATCH = 1_000_000;
 
-const { home: folder, projectId, events, start, length } = JSON.parse(process.argv[2] ?? '') as Input;
+const { home: folder, projectId, events, start, length } = input as Input;
 
 /** Arrival of the n-th event, milliseconds. */
 const arrival = (n: number): number => start + Math.floor((n * length) / events);

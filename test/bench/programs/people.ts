@@ -1,0 +1,31 @@
+/**
+ * Makes users beside the running service: one who owns many organizations, and others who own none. Prints their keys.
+ */
+import { openHome, startedByTheService } from '../../../infra/local/home.ts';
+import { logTo } from '../../../lib/log.ts';
+import { createOrganization } from '../../../lib/organizations/store.ts';
+import { createKey } from '../../../lib/personal-api-keys/store.ts';
+import { createUser } from '../../../lib/users/store.ts';
+import { input, tell } from '../program.ts';
+
+const wanted = input as { home: string; organizations: number; others: number };
+const home = openHome(
+  wanted.home,
+  logTo(() => {}, Date.now),
+);
+const context = { ...home, workflow: startedByTheService };
+
+async function newUser(name: string) {
+  const user = await createUser(context, { email: `${name}@example.com` });
+  const { value } = await createKey(context, { user, label: 'bench', scopes: ['*'] });
+  return { user, value };
+}
+
+const owner = await newUser('owner-of-many');
+for (let n = 1; n <= wanted.organizations; n += 1) {
+  await createOrganization(context, { name: `Organization ${n}`, owner: owner.user });
+}
+const others: string[] = [];
+for (let n = 1; n <= wanted.others; n += 1) others.push((await newUser(`other-${n}`)).value);
+home.close();
+tell({ owner: owner.value, others });
