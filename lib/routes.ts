@@ -1,10 +1,13 @@
 import * as batchExports from './batch-exports/routes.ts';
+import * as dashboards from './dashboards/routes.ts';
 import type { Route } from './http/route.ts';
 import * as http from './http/routes.ts';
+import * as insights from './insights/routes.ts';
 import * as organizations from './organizations/routes.ts';
+import * as personalApiKeys from './personal-api-keys/routes.ts';
 
 /** Every row of the API. */
-export const routes: readonly Route[] = [organizations, batchExports, http].flatMap((rows): Route[] =>
+export const routes: readonly Route[] = [organizations, personalApiKeys, batchExports, http].flatMap((rows): Route[] =>
   Object.values(rows),
 );
 

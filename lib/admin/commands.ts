@@ -5,7 +5,7 @@ import { wireInstant } from '../http/instant.ts';
 import { IMPORT_FORMATS, type ImportFormat, importEvents } from '../lake/import.ts';
 import { LEVELS, organizationObject, type ProjectBrief } from '../organizations/model.ts';
 import * as organizations from '../organizations/store.ts';
-import type { PersonalApiKeyItem } from '../personal-api-keys/model.ts';
+import { type PersonalApiKeyItem, personalApiKeyObject } from '../personal-api-keys/model.ts';
 import * as personalApiKeys from '../personal-api-keys/store.ts';
 import { idsIn, ranges } from '../table/keys.ts';
 import { listAll } from '../table/list-all.ts';
@@ -72,22 +72,6 @@ export async function addMember(
   };
 }
 
-/** A key as the outside sees it; its value only at its making. */
-function keyObject(item: PersonalApiKeyItem, value: string | null) {
-  return {
-    id: item.id,
-    label: item.label,
-    value,
-    mask_value: item.mask,
-    created_at: wireInstant(item.created_at),
-    last_used_at: item.last_used_at === null ? null : wireInstant(item.last_used_at),
-    user_uuid: item.user_uuid,
-    scopes: JSON.parse(item.scopes) as string[],
-    scoped_teams: JSON.parse(item.scoped_teams) as number[],
-    scoped_organizations: JSON.parse(item.scoped_organizations) as string[],
-  };
-}
-
 export async function createKey(
   context: AdminContext,
   options: { email: string; label: string; scopes: string[]; organizations?: string[]; projects?: number[] },
@@ -99,7 +83,7 @@ export async function createKey(
     scoped_organizations: options.organizations ?? [],
     scoped_teams: options.projects ?? [],
   });
-  return { object: keyObject(item, value), text: `${value}\n(Keep it: it is not shown again.)` };
+  return { object: personalApiKeyObject(item, value), text: `${value}\n(Keep it: it is not shown again.)` };
 }
 
 async function allUsers(context: AdminContext): Promise<UserItem[]> {
@@ -117,7 +101,7 @@ export async function listKeys(context: AdminContext, options: { email?: string 
       ? await allKeys(context)
       : await personalApiKeys.keysOf(context.table, (await userOf(context, options.email)).uuid);
   const lines = found.map((item) => `${item.id}  ${item.mask}  ${item.label}  ${JSON.parse(item.scopes).join(',')}`);
-  return { object: found.map((item) => keyObject(item, null)), text: lines.join('\n') || 'No keys.' };
+  return { object: found.map((item) => personalApiKeyObject(item)), text: lines.join('\n') || 'No keys.' };
 }
 
 export async function revokeKey(context: AdminContext, _options: object, words: string[]): Promise<Outcome> {
@@ -128,7 +112,7 @@ export async function revokeKey(context: AdminContext, _options: object, words: 
     fail('not_found', 'There is no such key.');
   await personalApiKeys.revokeKey(context.table, item);
   return {
-    object: keyObject(item, null),
+    object: personalApiKeyObject(item),
     text: `Revoked ${item.mask} (${item.label}). A running service may remember it for 60 s.`,
   };
 }

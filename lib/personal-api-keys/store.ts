@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
+import type * as z from 'zod';
 import { base62 } from '../auth/tokens.ts';
 import type { Context } from '../context.ts';
-import { invalid } from '../errors.ts';
+import { fail, invalid } from '../errors.ts';
 import { parsed } from '../http/parsed.ts';
-import { keys, places, ranges } from '../table/keys.ts';
-import { listAll } from '../table/list-all.ts';
-import type { Item, Table } from '../table/table.ts';
-import type { UserItem } from '../users/model.ts';
-import { PersonalApiKeyInput, type PersonalApiKeyItem } from './model.ts';
+import { keys } from '../table/keys.ts';
+import { type Item, type Op, Refused, type Table } from '../table/table.ts';
+import type { KeyRef, UserItem } from '../users/model.ts';
+import { type Grant, grantOf, NewPersonalApiKey, type PersonalApiKeyItem, type PersonalApiKeyPatch } from './model.ts';
+import { refuseExcess, refusePast, refuseTooMany } from './rules.ts';
 
 /** Random bytes of a key, as the public product has them: 280 bits, about 47 digits. */
 const KEY_BYTES = 35;
@@ -16,69 +17,121 @@ const USE_RESOLUTION = 3_600_000;
 
 const sha256 = (value: string): string => createHash('sha256').update(value).digest('hex');
 
+export interface NewKey {
+  readonly label: string;
+  /** `object:read`, `object:write` or `*`. */
+  readonly scopes: readonly string[];
+  readonly scoped_teams?: readonly number[] | undefined;
+  readonly scoped_organizations?: readonly string[] | undefined;
+  readonly expires_at?: number | null | undefined;
+}
+
+/** What a caller may change of a key. */
+export type KeyChanges = z.output<typeof PersonalApiKeyPatch>;
+
+interface Making {
+  /** The key that asks: it must grant as much as what it makes. Absent: the command line, which may do all. */
+  readonly maker?: PersonalApiKeyItem;
+  /** What else belongs to the transaction. */
+  readonly once?: (keyId: string) => readonly Op[];
+}
+
 /**
  * Makes a key for a user; `value` is the only time that it can be seen. Instants are milliseconds since 1970. A scope
- * that does not exist, a bad label, or a limit to what the user is no member of is a 400.
+ * that does not exist, a bad label, a limit to what the user is no member of, or an eleventh key is a 400; more than
+ * the maker grants a 403.
  */
 export async function createKey(
   { table, newId, random, clock }: Pick<Context, 'table' | 'newId' | 'random' | 'clock'>,
   { user, ...input }: { user: UserItem } & NewKey,
+  { maker, once = () => [] }: Making = {},
 ): Promise<{ item: PersonalApiKeyItem; value: string }> {
-  const {
-    label,
-    scopes,
-    scoped_teams = [],
-    scoped_organizations = [],
-    expires_at = null,
-  } = parsed(PersonalApiKeyInput, input);
-  await refuseForeignLimits(table, user, scoped_teams, scoped_organizations);
+  const wanted = parsed(NewPersonalApiKey, input);
+  const { label, scopes, scoped_teams = [], scoped_organizations = [], expires_at = null } = wanted;
+  const now = clock();
+  refusePast(expires_at, now);
+  if (maker !== undefined) refuseExcess(grantOf(maker), { scopes, scoped_teams, scoped_organizations, expires_at });
+  await refuseForeignLimits(table, user.uuid, wanted);
 
   const id = newId();
-  const now = clock();
-  const value = `phx_${base62(random(KEY_BYTES))}`;
+  const { value, ...stored } = newValue(random);
   const item: PersonalApiKeyItem = {
-    ...keys.personalApiKey(sha256(value)),
-    ...places.keyOf(user.uuid, now, id),
+    ...stored,
     id,
     user_uuid: user.uuid,
+    user_id: user.id,
     label,
-    mask: `${value.slice(0, 4)}...${value.slice(-4)}`,
     scopes: JSON.stringify(scopes),
     scoped_teams: JSON.stringify(scoped_teams),
     scoped_organizations: JSON.stringify(scoped_organizations),
     created_at: now,
     last_used_at: null,
+    last_rolled_at: null,
     expires_at,
+    ver: 1,
   };
-  await table.write([{ put: item, if: 'absent' }]);
+  await changeRefs(table, user, (refs) => {
+    refuseTooMany(refs.length);
+    return {
+      refs: [...refs, { id, sha256: sha256(value) }],
+      ops: [{ put: item, if: 'absent' }, ...stillThere(maker), ...once(id)],
+    };
+  });
   return { item, value };
 }
 
-export interface NewKey {
-  readonly label: string;
-  /** `object:read`, `object:write` or `*`. */
-  readonly scopes: readonly string[];
-  readonly scoped_teams?: readonly number[];
-  readonly scoped_organizations?: readonly string[];
-  readonly expires_at?: number | null;
+/** A fresh value, and what is stored of it. */
+function newValue(random: Context['random']) {
+  const value = `phx_${base62(random(KEY_BYTES))}`;
+  return { value, ...keys.personalApiKey(sha256(value)), mask: `${value.slice(0, 4)}...${value.slice(-4)}` };
 }
+
+/** The transaction holds only if the key that asks still grants what it was seen to grant. */
+function stillThere(maker: PersonalApiKeyItem | undefined): Op[] {
+  if (maker === undefined) return [];
+  const { pk, sk, id, ver } = maker;
+  return [{ check: { pk, sk }, if: { is: { id, ver } } }];
+}
+
+/** Changes which keys a user has, with the keys themselves; tried again when another change of them came first. */
+async function changeRefs(
+  table: Table,
+  user: UserItem,
+  change: (refs: readonly KeyRef[]) => { readonly refs: readonly KeyRef[]; readonly ops: readonly Op[] },
+): Promise<void> {
+  for (let current = user; ; ) {
+    const { refs, ops } = change(refsOf(current));
+    const set = { keys: JSON.stringify(refs) };
+    try {
+      await table.write([{ change: keys.user(user.uuid), set, if: { is: { keys: current.keys } } }, ...ops]);
+      return;
+    } catch (error) {
+      if (!(error instanceof Refused) || error.op !== 0 || error.found === undefined) throw error;
+      current = error.found as UserItem;
+    }
+  }
+}
+
+const refsOf = (user: UserItem): KeyRef[] => JSON.parse(user.keys) as KeyRef[];
 
 const isMissing = (item: Item | undefined): boolean => item === undefined;
 
 async function refuseForeignLimits(
   table: Table,
-  user: UserItem,
-  teams: readonly number[],
-  organizations: readonly string[],
+  uid: string,
+  { scoped_teams = [], scoped_organizations = [] }: KeyChanges,
 ): Promise<void> {
-  if (teams.length === 0 && organizations.length === 0) return;
-  const projects = await table.many(teams.map(keys.project));
-  const needed = (ids: readonly string[]) => table.many(ids.map((id) => keys.membership(user.uuid, id)));
-  if ((await needed(organizations)).some(isMissing)) {
+  if (scoped_teams.length === 0 && scoped_organizations.length === 0) return;
+  const membershipsIn = (ids: readonly string[]) => table.many(ids.map((id) => keys.membership(uid, id)));
+  const [memberships, projects] = await Promise.all([
+    membershipsIn(scoped_organizations),
+    table.many(scoped_teams.map(keys.project)),
+  ]);
+  if (memberships.some(isMissing)) {
     invalid('scoped_organizations', 'You must be a member of all organizations that you are scoping the key to.');
   }
-  const owners = projects.map((project) => (project?.['organization_id'] as string | undefined) ?? '');
-  if ((await needed([...new Set(owners)])).some(isMissing)) {
+  const owners = projects.map((project) => (project?.['deleted_at'] === null ? project['organization_id'] : ''));
+  if ((await membershipsIn([...new Set(owners.map(String))])).some(isMissing)) {
     invalid('scoped_teams', 'You must be a member of all teams that you are scoping the key to.');
   }
 }
@@ -96,12 +149,111 @@ export async function noteUse(table: Table, item: PersonalApiKeyItem, now: numbe
   ]);
 }
 
-/** All keys of a user, newest first. */
-export async function keysOf(table: Table, uid: string): Promise<PersonalApiKeyItem[]> {
-  return (await listAll(table, ranges.keysOf(uid))) as PersonalApiKeyItem[];
+/** The user's keys, newest first. One read. */
+export async function keysHeldBy(table: Table, user: UserItem): Promise<PersonalApiKeyItem[]> {
+  const found = await table.many(refsOf(user).map((ref) => keys.personalApiKey(ref.sha256)));
+  return (found as (PersonalApiKeyItem | undefined)[])
+    .filter((item) => item !== undefined)
+    .toSorted((a, b) => b.created_at - a.created_at || (a.id < b.id ? 1 : -1));
 }
 
-/** The key is no key from now on (the gateway may remember it for a minute). */
-export async function revokeKey(table: Table, item: PersonalApiKeyItem): Promise<void> {
-  await table.write([{ remove: { pk: item.pk, sk: item.sk } }]);
+/** All keys of a user, newest first; none of a user who is not there. */
+export async function keysOf(table: Table, uid: string): Promise<PersonalApiKeyItem[]> {
+  const user = (await table.get(keys.user(uid))) as UserItem | undefined;
+  return user === undefined ? [] : keysHeldBy(table, user);
+}
+
+/** A user, the key that asks, and (unless only that was wanted) another one of his. */
+export interface HeldKeys {
+  readonly user: UserItem;
+  readonly maker: PersonalApiKeyItem;
+  readonly item: PersonalApiKeyItem;
+}
+
+/**
+ * The key that asks, and the user's key with this id (default: the one that asks), as they are now, whatever an
+ * authorizer remembers. 401 when the key that asks is none any more, 404 when the user has no such key. Two reads.
+ */
+export async function readHeldKeys(
+  { table, clock }: Pick<Context, 'table' | 'clock'>,
+  { userId, keyId }: { userId: string; keyId: string },
+  id = keyId,
+): Promise<HeldKeys> {
+  const user = (await table.get(keys.user(userId))) as UserItem | undefined;
+  if (user === undefined) fail('not_authenticated');
+  const held = await keysHeldBy(table, user);
+  const maker = held.find((key) => key.id === keyId);
+  if (maker === undefined || (maker.expires_at ?? Infinity) <= clock()) fail('not_authenticated');
+  return { user, maker, item: held.find((key) => key.id === id) ?? fail('not_found') };
+}
+
+/**
+ * Changes fields of a key, and only those. Refusals as those of `createKey`; 412 when its version is none of
+ * `ifMatch`.
+ */
+export async function changeKey(
+  { table, clock }: Pick<Context, 'table' | 'clock'>,
+  { maker, item }: HeldKeys,
+  changes: KeyChanges,
+  ifMatch?: readonly number[],
+): Promise<PersonalApiKeyItem> {
+  const { label, ...grants } = changes;
+  refusePast(changes.expires_at, clock());
+  await refuseForeignLimits(table, item.user_uuid, changes);
+  const set = {
+    ...(label === undefined ? {} : { label }),
+    ...Object.fromEntries(
+      Object.entries(grants).map(([name, value]) => [name, Array.isArray(value) ? JSON.stringify(value) : value]),
+    ),
+  };
+  for (let current = item; ; ) {
+    if (ifMatch !== undefined && !ifMatch.includes(current.ver)) fail('precondition_failed');
+    if (Object.keys(grants).length > 0) refuseExcess(grantOf(maker), { ...grantOf(current), ...grants } as Grant);
+    const { pk, sk, id, ver } = current;
+    try {
+      await table.write([
+        { change: { pk, sk }, set, add: { ver: 1 }, if: { is: { id, ver } } },
+        ...stillThere(maker.id === id ? undefined : maker),
+      ]);
+      return { ...current, ...set, ver: ver + 1 };
+    } catch (error) {
+      if (!(error instanceof Refused) || error.op !== 0 || error.found === undefined) throw error;
+      current = error.found as PersonalApiKeyItem;
+    }
+  }
+}
+
+/** Gives a key another value; the old one is none from now on (the gateway may remember it for a minute). */
+export async function rollKey(
+  { table, random, clock }: Pick<Context, 'table' | 'random' | 'clock'>,
+  { user, maker, item }: HeldKeys,
+): Promise<{ item: PersonalApiKeyItem; value: string }> {
+  refuseExcess(grantOf(maker), grantOf(item));
+  const { value, ...stored } = newValue(random);
+  const { pk, sk, id, ver } = item;
+  const rolled = { ...item, ...stored, last_used_at: null, last_rolled_at: clock(), ver: ver + 1 };
+  await changeRefs(table, user, (refs) => ({
+    refs: refs.map((ref) => (ref.id === id ? { id, sha256: sha256(value) } : ref)),
+    ops: [
+      { remove: { pk, sk }, if: { is: { id, ver } } },
+      { put: rolled, if: 'absent' },
+      ...stillThere(maker.id === id ? undefined : maker),
+    ],
+  }));
+  return { item: rolled, value };
+}
+
+/**
+ * The key is no key from now on (the gateway may remember it for a minute). Refused when its version is none of
+ * `ifMatch`.
+ */
+export async function revokeKey(
+  table: Table,
+  { pk, sk, id, user_uuid }: PersonalApiKeyItem,
+  { user, ifMatch }: { user?: UserItem; ifMatch?: readonly number[] | undefined } = {},
+): Promise<void> {
+  const owner = user ?? ((await table.get(keys.user(user_uuid))) as UserItem);
+  const gone: Op =
+    ifMatch === undefined ? { remove: { pk, sk } } : { remove: { pk, sk }, if: { is: { ver: ifMatch } } };
+  await changeRefs(table, owner, (refs) => ({ refs: refs.filter((ref) => ref.id !== id), ops: [gone] }));
 }

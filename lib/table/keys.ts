@@ -6,7 +6,7 @@
  *   membership                 U#uid         ORG#oid                   O#oid#MEMBERS / joined#uid
  *   organization / slug        O#oid         ORG    | SLUG#slug SLUG
  *   project                    P#pid         PROJECT                   O#oid#PROJECTS / created#pid
- *   personal API key           KEY#sha256    KEY                       U#uid#KEYS / created#kid
+ *   personal API key           KEY#sha256    KEY
  *   dashboard: head            D#pid#did     DASH                      P#pid#DASHBOARDS / pinned, name, did  the same
  *   dashboard, deleted         D#pid#did     DASH                      P#pid#DELETED / DASH#deleted#did      the same
  *   dashboard: detail          D#pid#did     DETAIL
@@ -130,7 +130,6 @@ export const places = {
   memberOf: (oid: string, joined: number, uid: string) => first(`O#${oid}#MEMBERS`, `${sortable(joined)}#${uid}`),
   projectOf: (oid: string, created: number, pid: number) =>
     first(`O#${oid}#PROJECTS`, `${sortable(created)}#${padded(pid)}`),
-  keyOf: (uid: string, created: number, kid: string) => first(`U#${uid}#KEYS`, `${sortable(created)}#${kid}`),
   /** Pinned ones first, then by name. */
   dashboardOf: (pid: number, pinned: boolean, name: string, did: number) =>
     both(`P#${pid}#DASHBOARDS`, `${pinned ? 0 : 1}${sortableName(name)}${padded(did)}`),
@@ -170,7 +169,6 @@ export const ranges = {
   userAndMemberships: (uid: string): Range => ({ partition: `U#${uid}` }),
   membersOf: (oid: string): Range => ({ index: 'first', partition: `O#${oid}#MEMBERS` }),
   projectsOf: (oid: string): Range => ({ index: 'first', partition: `O#${oid}#PROJECTS` }),
-  keysOf: (uid: string): Range => ({ index: 'first', partition: `U#${uid}#KEYS`, newestFirst: true }),
   dashboardsOf: (pid: number): Range => ({ index: 'first', partition: `P#${pid}#DASHBOARDS` }),
   /** The head of a dashboard and all that belongs to it. */
   ofDashboard: (pid: number, did: number): Range => ({ partition: `D#${pid}#${did}` }),
@@ -233,6 +231,8 @@ export const idsIn = {
     const [, kind, ...id] = key.pk.split('#');
     return { kind: kind ?? '', id: id.join('#') };
   },
+  /** `TILE#tid`, `DASH` -> the word that says what the item is. */
+  word: (key: Key): string => key.sk.split('#', 1)[0] ?? '',
   /** `D#pid#did`, `I#pid#iid` -> the project's number and the object's. */
   ofProject: (key: Key): { project: number; id: number } => {
     const [, project, id] = key.pk.split('#');

@@ -11,6 +11,14 @@ export interface UserItem extends Item {
   readonly last_name: string;
   readonly email: string;
   readonly created_at: number;
+  /** JSON of `KeyRef[]`: the user's personal API keys; changes with them, in their transaction. */
+  readonly keys: string;
+}
+
+/** Where a personal API key is stored: under the SHA-256 of its value. */
+export interface KeyRef {
+  readonly id: string;
+  readonly sha256: string;
 }
 
 /** What a user is made of. */

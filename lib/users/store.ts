@@ -25,6 +25,7 @@ export async function createUser(
     last_name,
     email,
     created_at: now,
+    keys: '[]',
   };
   try {
     await table.write([

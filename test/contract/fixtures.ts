@@ -1,5 +1,6 @@
 /** One valid request for every row. A new row needs a line here: the suite fails until it has one. */
 import type { RunItem } from '../../lib/batch-exports/model.ts';
+import { keysOf, revokeKey } from '../../lib/personal-api-keys/store.ts';
 import { keys, places } from '../../lib/table/keys.ts';
 import type { TestContext } from '../support/context.ts';
 import type { Service } from '../support/service.ts';
@@ -88,6 +89,26 @@ async function ofOrganization({ service }: World): Promise<Example> {
   return { params: { organization_id: String(body?.['id']) } };
 }
 
+/** A user has ten keys at most: the older ones of earlier requests make room. */
+async function roomForKey({ context: { table }, service: { owner } }: World): Promise<void> {
+  const held = await keysOf(table, owner.uuid);
+  const made = held.filter(({ label }) => !['Everything', 'A key'].includes(label));
+  for (const item of made.slice(2)) await revokeKey(table, item);
+}
+
+const KEY = { label: 'Reader', scopes: ['personal_api_key:read'] };
+
+async function newKey(world: World): Promise<Example> {
+  await roomForKey(world);
+  return { params: {}, body: KEY };
+}
+
+async function ofKey(world: World): Promise<Example> {
+  await roomForKey(world);
+  const { body } = await world.service.call('POST', '/api/personal_api_keys/', { body: KEY });
+  return { params: { id: String(body?.['id']) } };
+}
+
 export const fixtures: Readonly<Record<string, Fixture>> = {
   schema: async () => ({ params: {} }),
   'reference/page': async () => ({ params: {} }),
@@ -98,6 +119,13 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   'organizations/retrieve': ofOrganization,
   'organizations/update': async (world) => ({ ...(await ofOrganization(world)), body: { name: 'Renamed' } }),
   'organizations/destroy': ofOrganization,
+
+  'personal-api-keys/list': async () => ({ params: {} }),
+  'personal-api-keys/create': newKey,
+  'personal-api-keys/retrieve-current': async () => ({ params: { id: '@current' } }),
+  'personal-api-keys/update': async (world) => ({ ...(await ofKey(world)), body: { label: 'Renamed' } }),
+  'personal-api-keys/destroy': ofKey,
+  'personal-api-keys/roll': ofKey,
 
   'batch-exports/list': inPlace,
   'batch-exports/create': async (world) => ({ params: place(world), body: exportBody(world) }),

@@ -293,7 +293,9 @@ describe.each(cases)('$name', ({ row, path }) => {
         world.service.call(row.method, filled(path, params), { body: sent, headers: { 'Idempotency-Key': 'once' } });
       const [first, second] = [await repeat(body), await repeat(body)];
       expect(summaryOf(first)).toMatchObject({ status: row.status });
-      expect(summaryOf(second)).toEqual(summaryOf(first));
+      // The value of a key is told once.
+      const told = first.body !== undefined && 'value' in first.body ? { ...first.body, value: null } : first.body;
+      expect(summaryOf(second)).toEqual({ status: first.status, body: told });
       expect(['idempotent-replayed', 'location', 'etag'].map((name) => second.headers.get(name))).toEqual([
         'true',
         first.headers.get('location'),

@@ -1,0 +1,11 @@
+import { endpoint } from '../../lib/http/endpoint.ts';
+import { destroyPersonalApiKey } from '../../lib/personal-api-keys/routes.ts';
+import { readHeldKeys, revokeKey } from '../../lib/personal-api-keys/store.ts';
+
+export const handler = endpoint(destroyPersonalApiKey, {
+  read: ({ params, caller }, context) => readHeldKeys(context, caller, params.id),
+  async run({ read: { user, item }, ifMatch }, { table }) {
+    await revokeKey(table, item, { user, ifMatch });
+    return undefined;
+  },
+});
