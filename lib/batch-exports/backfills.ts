@@ -1,6 +1,7 @@
 /** Backfills: begun over HTTP, run in chunks by their machine, cancelled over HTTP or closed by the machine. */
 import type { Context } from '../context.ts';
 import { fail, invalid, messageOf } from '../errors.ts';
+import { wireInstant } from '../http/instant.ts';
 import { jobOps } from '../jobs/jobs.ts';
 import { filesBetween } from '../lake/lake.ts';
 import { keys, places } from '../table/keys.ts';
@@ -213,8 +214,8 @@ async function laterArrivals(context: Context, item: BatchExportItem, backfill: 
   const ofRange = later.filter((file) => file.min_timestamp < end && file.max_timestamp >= start);
   if (ofRange.length === 0) return [];
   const rows = ofRange.reduce((sum, file) => sum + file.rows, 0);
-  const first = new Date(Math.max(end, Math.min(...ofRange.map((file) => file.min_arrival)))).toISOString();
-  const last = new Date(Math.max(...ofRange.map((file) => file.max_arrival))).toISOString();
+  const first = wireInstant(Math.max(end, Math.min(...ofRange.map((file) => file.min_arrival))));
+  const last = wireInstant(Math.max(...ofRange.map((file) => file.max_arrival)));
   const message =
     `Up to ${rows} rows with timestamps in this range arrived later, between ${first} and ${last}. ` +
     'They are exported with the intervals in which they arrived.';

@@ -1,6 +1,7 @@
 /** The end of a chunk, however it came: runs that nobody ended, the plan, what the export shows, the next job. */
 import type { Context } from '../context.ts';
 import { messageOf } from '../errors.ts';
+import { wireInstant } from '../http/instant.ts';
 import { jobOps } from '../jobs/jobs.ts';
 import { keys } from '../table/keys.ts';
 import type { Op } from '../table/table.ts';
@@ -174,7 +175,7 @@ async function endOpenRun(context: Context, item: BatchExportItem, run: RunItem,
   const reason = ending.reason === '' ? UNEXPECTED.reason : ending.reason;
   const what = `Batch export for ${rangeText(slotOf(run))}`;
   const message = isRetried
-    ? `${what} failed and will be tried again at ${new Date(again).toISOString()}: ${reason}`
+    ? `${what} failed and will be tried again at ${wireInstant(again)}: ${reason}`
     : `${what} ended as ${status}: ${reason}`;
   await endRun(context, run, {
     status,

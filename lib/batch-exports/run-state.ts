@@ -1,6 +1,7 @@
 /** Runs and plans as stored: a run's identity, how it begins, how it is cancelled, and what an export shows of it. */
 import { v5 } from 'uuid';
 import type { Context } from '../context.ts';
+import { wireInstant } from '../http/instant.ts';
 import { keys, places } from '../table/keys.ts';
 import { Busy, type Item, type Op, Refused, type Table } from '../table/table.ts';
 import { type Slot, slice } from './intervals.ts';
@@ -82,8 +83,7 @@ export function latestRuns(item: Pick<BatchExportItem, 'latest_runs'>, runs: rea
 }
 
 /** A slot's interval as log lines name it. */
-export const rangeText = ({ start, end }: Slot): string =>
-  `range ${new Date(start).toISOString()} - ${new Date(end).toISOString()}`;
+export const rangeText = ({ start, end }: Slot): string => `range ${wireInstant(start)} - ${wireInstant(end)}`;
 export const slotOf = (run: RunItem): Slot => ({ start: run.data_interval_start, end: run.data_interval_end });
 
 /** An export and its plan; undefined when it was never made, or has been purged. */

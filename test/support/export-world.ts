@@ -1,0 +1,285 @@
+/**
+ * Exports from end to end in a world that a test holds in its hand: the real table, lake, warehouse, machines and steps,
+ * a folder as destination, time that moves only when told, and a process that can be killed before or after any durable
+ * act, after which another one goes on over the same files.
+ */
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { handler as beginRun } from '../../functions/steps/begin-run.ts';
+import { handler as closeBackfill } from '../../functions/steps/close-backfill.ts';
+import { handler as executionEnded } from '../../functions/steps/execution-ended.ts';
+import { handler as prepareBackfill } from '../../functions/steps/prepare-backfill.ts';
+import { handler as purge } from '../../functions/steps/purge.ts';
+import type { DestinationOf } from '../../lib/batch-exports/delivery.ts';
+import type { Destination } from '../../lib/batch-exports/destinations/destination.ts';
+import { folder } from '../../lib/batch-exports/destinations/folder.ts';
+import { finishRun } from '../../lib/batch-exports/finish.ts';
+import type { BackfillItem, BatchExportItem, PlanItem, RunItem } from '../../lib/batch-exports/model.ts';
+import { type Plan, planOf } from '../../lib/batch-exports/plan.ts';
+import { exportWithPlan } from '../../lib/batch-exports/run-state.ts';
+import { type SendOptions, sendSlot } from '../../lib/batch-exports/send.ts';
+import { changeBatchExport, createBatchExport } from '../../lib/batch-exports/store.ts';
+import type { Context } from '../../lib/context.ts';
+import { tick } from '../../lib/jobs/jobs.ts';
+import { importEvents } from '../../lib/lake/import.ts';
+import { createOrganization } from '../../lib/organizations/store.ts';
+import { folderSpool } from '../../lib/spool/folder.ts';
+import type { Spool } from '../../lib/spool/spool.ts';
+import { keys, ranges } from '../../lib/table/keys.ts';
+import { listAll } from '../../lib/table/list-all.ts';
+import { sqliteTable } from '../../lib/table/sqlite.ts';
+import type { Table } from '../../lib/table/table.ts';
+import { createUser } from '../../lib/users/store.ts';
+import { duckdbWarehouse } from '../../lib/warehouse/duckdb.ts';
+import { type Engine, startEngine } from '../../lib/workflow/embedded.ts';
+import { MACHINES } from '../../lib/workflow/machines.ts';
+import type { FinishInput, SendInput } from '../../lib/workflow/messages.ts';
+import { type Step, step } from '../../lib/workflow/step.ts';
+import { temporaryFolder, testContext } from './context.ts';
+import { never, settableTime } from './engine.ts';
+
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+
+/** At which durable act (from 1) a process dies, and whether the act is done. */
+export interface Death {
+  readonly at: number;
+  readonly when: 'before' | 'after';
+}
+
+/** What a test puts between the steps and the folder: called before each call of the destination. */
+export type Intrude = (call: 'deliver' | 'commit' | 'discard', signal: AbortSignal) => Promise<void>;
+
+export interface ExportWorldOptions {
+  readonly now: number;
+  readonly intrude?: Intrude;
+  readonly send?: SendOptions;
+  /** A state that `save` kept. */
+  readonly from?: string;
+}
+
+export type ExportWorld = Awaited<ReturnType<typeof exportWorld>>;
+
+export async function exportWorld({ now, intrude = async () => {}, send = {}, from }: ExportWorldOptions) {
+  const home = temporaryFolder();
+  if (from !== undefined) cpSync(from, home, { recursive: true });
+  const target = join(home, 'delivered');
+  const time = settableTime();
+  time.clock.set(now);
+  const table = sqliteTable(join(home, 'table.db'), { clock: time.clock });
+  const lake = folderSpool(join(home, 'lake'));
+  const warehouse = duckdbWarehouse({ lake, threads: 1 });
+  const base = testContext({ clock: time.clock, table, lake, warehouse, spool: folderSpool(join(home, 'spool')) });
+  let imports = 0;
+
+  /** Starts a process; the one before must be dead or closed. */
+  function boot(death?: Death) {
+    let acts = 0;
+    let dead = false;
+    const died = Promise.withResolvers<void>();
+    const trace: string[] = [];
+    const die = (): Promise<never> => {
+      dead = true;
+      time.clear();
+      died.resolve();
+      return never();
+    };
+    const alive = <T>(work: () => Promise<T>): Promise<T> => (dead ? never() : work());
+    /** An act that lasts: the process may die before it, or after it. */
+    const act = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
+      if (dead) return never();
+      acts += 1;
+      const mine = acts;
+      trace.push(what);
+      if (death?.at === mine && death.when === 'before') return die();
+      const done = await work();
+      if (dead) return never();
+      return death?.at === mine ? die() : done;
+    };
+    const mortalTable: Table = {
+      get: (key) => alive(() => table.get(key)),
+      many: (all) => alive(() => table.many(all)),
+      list: (range, page) => alive(() => table.list(range, page)),
+      write: (ops, options) => act(`write ${ops.length}`, () => table.write(ops, options)),
+    };
+    const mortalSpool = (spool: Spool): Spool => ({
+      ...spool,
+      read: (path) => alive(() => spool.read(path)),
+      write: (path, content) => act(`spool ${path}`, () => spool.write(path, content)),
+      remove: (path) => act(`spool remove ${path}`, () => spool.remove(path)),
+    });
+    const mortalFolder: Destination = {
+      ...(folder as unknown as Destination),
+      deliver: (delivery) =>
+        act('deliver', async () => {
+          await intrude('deliver', delivery.signal);
+          return (folder as unknown as Destination).deliver(delivery);
+        }),
+      commit: (delivery, receipt) =>
+        act('commit', async () => {
+          await intrude('commit', delivery.signal);
+          return (folder as unknown as Destination).commit(delivery, receipt);
+        }),
+      discard: (delivery, receipt) =>
+        act('discard', async () => {
+          await intrude('discard', delivery.signal);
+          return (folder as unknown as Destination).discard(delivery, receipt);
+        }),
+    };
+    const findDestination: DestinationOf = (type) => (type === 'Folder' ? mortalFolder : undefined);
+    const ports = { ...base, table: mortalTable, spool: mortalSpool(base.spool) };
+    const engineOf = (): Engine => engine;
+    const context: Context = {
+      ...ports,
+      workflow: {
+        start: (...execution) => engineOf().start(...execution),
+        stop: (...execution) => engineOf().stop(...execution),
+        status: (...execution) => engineOf().status(...execution),
+      },
+    };
+    const steps: Record<string, Step> = {
+      'begin-run': beginRun(context),
+      'send-slot': step('send-slot', (input: SendInput, _context, signal) =>
+        sendSlot(context, input, signal, { findDestination, ...send }),
+      )(context),
+      'finish-run': step('finish-run', (input: FinishInput) => finishRun(context, input, findDestination))(context),
+      'prepare-backfill': prepareBackfill(context),
+      'close-backfill': closeBackfill(context),
+      purge: purge(context),
+    };
+    const engine = startEngine({
+      table: mortalTable,
+      clock: time.clock,
+      timer: (milliseconds, ring) => (dead ? () => {} : time.timer(milliseconds, ring)),
+      log: context.log,
+      machines: MACHINES,
+      random: () => 0.5,
+      tasks: (name) => (input, signal) => (dead ? never() : (steps[name] as Step)(input, signal)),
+      onEnded: (input, signal) => (dead ? never() : executionEnded(context)(input, signal)),
+    });
+
+    /** Lets everything happen that is due until the instant, and leaves the clock there; false: the process died. */
+    const run = async (until = time.clock()): Promise<boolean> => {
+      const calm = async (): Promise<boolean> => {
+        await Promise.race([engine.idle(), died.promise]);
+        return !dead;
+      };
+      for (;;) {
+        if (!(await calm())) return false;
+        await Promise.race([tick(context), died.promise]);
+        if (!(await calm())) return false;
+        const [due] = (await table.list(ranges.dueJobs(Date.UTC(9000, 0)), { limit: 1 })).items;
+        const next = due === undefined ? Number.POSITIVE_INFINITY : Date.parse(String(due.second_sk).slice(0, 24));
+        if (next <= time.clock() || time.ring(Math.min(next, until))) continue;
+        time.clock.set(Math.max(time.clock(), Math.min(next, until)));
+        if (next > until) return true;
+      }
+    };
+    return { context, engine, run, trace, died: died.promise, acts: () => acts };
+  }
+
+  return {
+    home,
+    target,
+    time,
+    table,
+    context: base,
+    boot,
+    /** An organization with a project, as its paths name it. */
+    async tenant() {
+      const owner = await createUser(base, { email: 'owner@example.com' });
+      const { organization, project } = await createOrganization(base, { name: 'Acme', owner });
+      return { organization, project, membership: undefined as never };
+    },
+    /** An hourly export of events to the world's folder. */
+    createExport: (
+      context: Context,
+      tenant: Parameters<typeof createBatchExport>[1],
+      fields: Partial<Parameters<typeof createBatchExport>[2]> = {},
+    ): Promise<BatchExportItem> =>
+      createBatchExport(
+        context,
+        tenant,
+        { name: 'x', interval: 'hour', destination: { type: 'Folder', config: { path: target } }, ...fields },
+        () => [],
+      ),
+    /** What a PATCH does. */
+    async patch(context: Context, id: string, patch: Parameters<typeof changeBatchExport>[2]) {
+      const read = await exportWithPlan(table, id);
+      return changeBatchExport(context, read as NonNullable<typeof read>, patch, undefined);
+    },
+    /** Imports events by their instants; the uuid of each is made of it. */
+    async arrive(projectId: number, instants: readonly number[], arrived?: 'now' | 'then'): Promise<void> {
+      imports += 1;
+      const file = join(home, `events-${imports}.jsonl`);
+      const line = (at: number, n: number): string =>
+        JSON.stringify({
+          event: 'e',
+          distinct_id: `d${n}`,
+          timestamp: new Date(at).toISOString(),
+          properties: { imports },
+        });
+      writeFileSync(file, instants.map(line).join('\n'));
+      const options = { projectId, files: [file], rejectedFolder: join(home, 'rejected') };
+      await importEvents(base, { ...options, ...(arrived === undefined ? {} : { arrived }) });
+    },
+    /** Delivered files by name, each with the uuids of its rows, in order. */
+    delivered(): Map<string, string[]> {
+      if (!existsSync(target)) return new Map();
+      const names = readdirSync(target, { recursive: true, encoding: 'utf8' }).filter((name) =>
+        name.endsWith('.jsonl'),
+      );
+      const uuids = (name: string): string[] =>
+        readFileSync(join(target, name), 'utf8')
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line).uuid);
+      return new Map(names.toSorted().map((name) => [name, uuids(name)]));
+    },
+    /** What a run or a death left beside the files: hidden folders of the destination, and files of the spool. */
+    leftovers(): string[] {
+      const below = (root: string): string[] =>
+        existsSync(root) ? readdirSync(root, { recursive: true, encoding: 'utf8' }) : [];
+      return [
+        ...below(target).filter((name) => !name.endsWith('.jsonl')),
+        ...below(join(home, 'spool')).filter((name) => name !== '.unfinished'),
+      ];
+    },
+    /** All runs by their slots, oldest first. */
+    async runs(exportId: string): Promise<RunItem[]> {
+      const found = (await listAll(table, ranges.runsByCreation(exportId))) as RunItem[];
+      return found.toSorted((a, b) => a.data_interval_start - b.data_interval_start || a.created_at - b.created_at);
+    },
+    async plan(exportId: string): Promise<Plan> {
+      return planOf((await table.get(keys.plan(exportId))) as PlanItem);
+    },
+    /** Lets the export of a saved state deliver into this world's own folder. */
+    async retarget(exportId: string): Promise<void> {
+      const set = {
+        destination_config: JSON.stringify({
+          ...JSON.parse((await this.item(exportId)).destination_config),
+          path: target,
+        }),
+      };
+      await table.write([{ change: keys.batchExport(exportId), set }]);
+    },
+    async backfills(exportId: string): Promise<BackfillItem[]> {
+      return (await listAll(table, ranges.backfillsByCreation(exportId))) as BackfillItem[];
+    },
+    async item(exportId: string): Promise<BatchExportItem> {
+      return (await table.get(keys.batchExport(exportId))) as BatchExportItem;
+    },
+    /** Keeps the state so far, for worlds that go on from it; this one is over. */
+    async save(): Promise<string> {
+      table.close();
+      await warehouse.close();
+      const kept = temporaryFolder();
+      cpSync(home, kept, { recursive: true });
+      return kept;
+    },
+    async close(): Promise<void> {
+      table.close();
+      await warehouse.close();
+    },
+  };
+}

@@ -1,0 +1,90 @@
+/**
+ * The process is killed before and after every durable act of an export (writes to the table and the spool, calls of the
+ * destination), and another process goes on over the same files: nothing is lost, nothing is delivered twice.
+ */
+import { startBackfill } from '../../lib/batch-exports/backfills.ts';
+import { type Death, exportWorld } from '../support/export-world.ts';
+
+jest.setTimeout(600_000);
+
+const NOW = Date.UTC(2026, 0, 7, 13, 20);
+const at = (text: string): number => Date.parse(`2026-01-${text}Z`);
+
+/** A state to start from: an hourly export, whose schedule has three hours to make up for, and history before it. */
+async function prepared(): Promise<{ from: string; id: string }> {
+  const world = await exportWorld({ now: NOW });
+  const tenant = await world.tenant();
+  await world.arrive(tenant.project.id, [at('01T10:10:00'), at('01T10:20:00'), at('01T12:10:00')]);
+  const process = world.boot();
+  const { id } = await world.createExport(process.context, tenant);
+  for (const instant of ['07T13:30:00', '07T13:40:00', '07T15:10:00']) {
+    world.time.clock.set(at(instant));
+    await world.arrive(tenant.project.id, [at(instant)]);
+  }
+  await process.engine.close();
+  return { from: await world.save(), id };
+}
+
+/** Schedule and backfill from the state, in one process that may die and a second one; what is there in the end. */
+async function story(from: string, id: string, death?: Death) {
+  const world = await exportWorld({ now: at('07T16:10:00'), from });
+  const first = world.boot(death);
+  await world.retarget(id);
+  const item = await world.item(id);
+  const asked = { start_at: at('01T10:00:00'), end_at: at('01T13:00:00') };
+  const began = startBackfill(first.context, item, asked).catch(() => undefined);
+  await Promise.race([began, first.died]);
+  const survived = await first.run(at('07T16:20:00'));
+  if (!survived) {
+    const second = world.boot();
+    await second.engine.resume();
+    await second.run(at('07T16:40:00'));
+    if ((await world.backfills(id)).length === 0) {
+      await startBackfill(second.context, item, asked);
+      await second.run(at('07T16:50:00'));
+    }
+    await second.engine.close();
+  }
+  const plan = await world.plan(id);
+  const runs = await world.runs(id);
+  const outcome = {
+    delivered: Object.fromEntries(world.delivered()),
+    leftovers: world.leftovers(),
+    active: plan.active,
+    claimed: plan.claimed,
+    statuses: runs.map((run) => `${new Date(run.data_interval_start).toISOString().slice(8, 13)} ${run.status}`),
+    latest: JSON.parse((await world.item(id)).latest_runs).map((run: { status: string }) => run.status),
+    backfills: (await world.backfills(id)).map(({ status, total_runs, chunk_0 }) => ({ status, total_runs, chunk_0 })),
+  };
+  // What a dead process waits for never comes.
+  if (survived) await first.engine.close();
+  await world.close();
+  return { outcome, acts: first.acts(), trace: first.trace, survived };
+}
+
+test('a kill at any durable act loses nothing and delivers nothing twice', async () => {
+  const { from, id } = await prepared();
+  const { outcome: calm, acts, trace: calmTrace, survived } = await story(from, id);
+  expect(survived).toBe(true);
+  expect(Object.values(calm.delivered).map((uuids) => uuids.length)).toEqual([2, 1, 2, 1]);
+  expect(calm).toMatchObject({
+    leftovers: [],
+    active: [],
+    claimed: [],
+    backfills: [{ status: 'Completed', total_runs: 3 }],
+  });
+  expect(acts).toBeGreaterThan(30);
+  for (let act = 1; act <= acts; act++) {
+    // After a write of the table is before the next act; after an act elsewhere the table does not know of it yet.
+    const elsewhere = !calmTrace[act - 1]?.startsWith('write');
+    for (const when of elsewhere ? (['before', 'after'] as const) : (['before'] as const)) {
+      const { outcome, trace, survived: outlived } = await story(from, id, { at: act, when });
+      try {
+        expect(outlived).toBe(false);
+        expect(outcome).toEqual(calm);
+      } catch (error) {
+        throw new Error(`killed ${when} act ${act}: ${trace.slice(-3).join(', ')}`, { cause: error });
+      }
+    }
+  }
+});
