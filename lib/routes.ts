@@ -7,7 +7,7 @@ import * as organizations from './organizations/routes.ts';
 import * as personalApiKeys from './personal-api-keys/routes.ts';
 
 /** Every row of the API. */
-export const routes: readonly Route[] = [organizations, personalApiKeys, batchExports, http].flatMap((rows): Route[] =>
+export const routes: readonly Route[] = [organizations, personalApiKeys, dashboards, insights, batchExports, http].flatMap((rows): Route[] =>
   Object.values(rows),
 );
 

@@ -1,4 +1,8 @@
 import * as z from 'zod';
+import { boolean, choice, freeObject, integer, text, uuid } from '../http/fields.ts';
+import { wireInstant } from '../http/instant.ts';
+import { parseJson } from '../http/json.ts';
+import { type InsightItem, insightObject, TileInsight } from '../insights/model.ts';
 import type { Item } from '../table/table.ts';
 import { User } from '../users/model.ts';
 
@@ -88,6 +92,8 @@ export interface TileItem extends Item {
   readonly created_by: string | null;
   readonly last_modified_at: number;
   readonly last_modified_by: string | null;
+  /** Counts changes, so that a move takes the tile as it is. */
+  readonly ver: number;
 }
 
 /** Somebody whom a restricted dashboard's owner named. */
@@ -114,8 +120,12 @@ export interface AccessRuleItem extends Item {
 export interface SharingItem extends Item {
   readonly enabled: boolean;
   readonly access_token: string;
+  /** Was this token's page ever open? Then opening it again needs a new one, so that no old link revives. */
+  readonly was_open: boolean;
   /** The dashboard's own creation. */
   readonly created_at: number;
+  /** Counts its changes (ETag). */
+  readonly ver: number;
 }
 
 /** Which dashboard a token opens, if its sharing is enabled and has this token. */
@@ -125,7 +135,97 @@ export interface SharingTokenItem extends Item {
   readonly dashboard_id: number;
 }
 
-const listFields = {
+/** A dashboard as stored, with all that belongs to it. */
+export interface StoredDashboard {
+  readonly head: DashboardItem;
+  readonly detail: DashboardDetailItem;
+  /** In the order of their numbers. */
+  readonly tiles: readonly TileItem[];
+  readonly sharing: SharingItem;
+  readonly collaborators: readonly CollaboratorItem[];
+  readonly rules: readonly AccessRuleItem[];
+}
+
+const name = text({ max: 400, blank: true }).nullable().optional();
+const restriction = choice(Object.values(RESTRICTION))
+  .optional()
+  .describe('21: all members may edit; 37: collaborators.');
+const free = z.unknown().optional().meta({ type: 'object', additionalProperties: true });
+
+/** A tile as callers send it: without `id` a new one, of text or of an insight; with `id` a change of that one. */
+export const TileInput = z.object({
+  id: integer().optional(),
+  text: z
+    .object({ body: text({ blank: true, trim: false }).optional() })
+    .nullable()
+    .optional()
+    .describe('Markdown, at most 4,000 characters.'),
+  insight: z.unknown().optional().describe('Of a new tile: the number of the insight, or an object with its `id`.'),
+  layouts: freeObject().nullable().optional(),
+  color: text({ max: 400, blank: true }).nullable().optional(),
+  deleted: boolean().optional().describe('True takes the tile away.'),
+});
+export type SentTile = z.output<typeof TileInput>;
+
+const writable = {
+  name,
+  description: text({ blank: true }).optional(),
+  pinned: boolean().optional(),
+  deleted: boolean().optional().describe('True deletes softly, false brings back.'),
+  use_template: text({ blank: true }).optional().describe("A template's name; on create only."),
+  use_dashboard: integer()
+    .nullable()
+    .optional()
+    .describe('A dashboard of the project to copy tiles from; on create only.'),
+  delete_insights: boolean().optional().describe('With `deleted`: also insights that no other dashboard shows.'),
+  tags: z.array(text({ max: 255 })).optional(),
+  restriction_level: restriction,
+  filters: free,
+  variables: free,
+  tiles: z.array(TileInput).max(MAX_TILES).optional(),
+};
+
+/** What a caller writes to make a dashboard. */
+export const DashboardInput = z.object({
+  ...writable,
+  duplicate_tiles: boolean().optional().describe('With `use_dashboard`: copies of the insights too.'),
+});
+
+/** What a caller writes to change one. */
+export const DashboardPatch = z.object(writable);
+export type DashboardChanges = z.output<typeof DashboardPatch>;
+
+/** What a caller writes to move a tile to another dashboard of the project. */
+export const TileMove = z.object({
+  tile: z.object({ id: integer() }),
+  toDashboard: integer().optional(),
+  to_dashboard: integer().optional(),
+});
+
+/** What a caller writes to make a dashboard from a template of his own. */
+export const TemplateInput = z.object({
+  template: freeObject().describe('As the JSON Schema of templates says.'),
+  creation_context: text({ blank: true }).nullable().optional(),
+});
+
+export const ORDERINGS = ['name', '-name', 'created_at', '-created_at', 'pinned', '-pinned'] as const;
+
+/** What a list may ask for. */
+export const DashboardQuery = z.object({
+  search: text({ blank: true }).optional().describe('Part of the name or the description.'),
+  tags: z
+    .array(text({ blank: true }))
+    .optional()
+    .describe('May be repeated: those with any of them.'),
+  creation_mode: choice(CREATION_MODES).optional(),
+  pinned: boolean().optional(),
+  created_by: uuid().optional().describe("The creator's uuid."),
+  ordering: choice(ORDERINGS).optional().describe('Default: pinned first, then by name.'),
+});
+export type DashboardFilter = z.output<typeof DashboardQuery>;
+
+const tags = z.array(z.string());
+const listed = {
   id: z.int(),
   name: z.string(),
   description: z.string(),
@@ -136,10 +236,7 @@ const listFields = {
   deleted: z.boolean(),
   creation_mode: z.enum(CREATION_MODES),
 };
-
-const tags = z.array(z.string());
-
-const levelFields = {
+const levels = {
   restriction_level: z.literal(Object.values(RESTRICTION)).describe('21: all members may edit; 37: collaborators.'),
   effective_restriction_level: z.literal(Object.values(RESTRICTION)),
   effective_privilege_level: z.literal(Object.values(PRIVILEGE)).describe('What the caller may: 21 view, 37 edit.'),
@@ -147,4 +244,127 @@ const levelFields = {
 };
 
 /** A dashboard in a list. */
-export const Dashboard = z.object({ ...listFields, tags, ...levelFields }).meta({ id: 'Dashboard' });
+export const Dashboard = z.object({ ...listed, tags, ...levels }).meta({ id: 'Dashboard' });
+
+const TileText = z.object({
+  id: z.int(),
+  body: z.string(),
+  created_by: User.nullable(),
+  last_modified_at: z.iso.datetime(),
+  last_modified_by: User.nullable(),
+  team: z.int(),
+});
+
+/** A tile; one of `insight` and `text` is null. */
+export const Tile = z
+  .object({
+    id: z.int(),
+    layouts: freeObject(),
+    color: z.string().nullable(),
+    insight: TileInsight.nullable(),
+    text: TileText.nullable(),
+    last_refresh: z.iso.datetime().nullable(),
+    is_cached: z.boolean(),
+  })
+  .meta({ id: 'Tile' });
+
+/** A dashboard by itself. */
+export const DashboardDetail = z
+  .object({
+    ...listed,
+    use_template: z.string().describe('The template that it was made from, or "".'),
+    use_dashboard: z.int().nullable().describe('The dashboard that it was made from.'),
+    delete_insights: z.boolean(),
+    filters: freeObject(),
+    variables: freeObject(),
+    tags,
+    tiles: z.array(Tile),
+    ...levels,
+  })
+  .meta({ id: 'DashboardDetail' });
+
+type Cards = (uuid: string | null) => z.output<typeof User> | null;
+
+/** What the caller's standing adds to an answer. */
+export type Levels = Pick<
+  z.output<typeof Dashboard>,
+  'restriction_level' | 'effective_restriction_level' | 'effective_privilege_level' | 'user_access_level'
+>;
+
+/** The public object of a head, as it stands in lists. */
+export function dashboardObject(head: DashboardItem, levels: Levels, cards: Cards): z.input<typeof Dashboard> {
+  return {
+    id: head.id,
+    name: head.name,
+    description: head.description,
+    pinned: head.pinned,
+    created_at: wireInstant(head.created_at),
+    created_by: cards(head.created_by),
+    is_shared: head.is_shared,
+    deleted: head.deleted_at !== null,
+    creation_mode: head.creation_mode,
+    tags: JSON.parse(head.tags) as string[],
+    restriction_level: levels.restriction_level,
+    effective_restriction_level: levels.effective_restriction_level,
+    effective_privilege_level: levels.effective_privilege_level,
+    user_access_level: levels.user_access_level,
+  };
+}
+
+/** The public object of a dashboard with its tiles. A deleted one shows none, nor do tiles of deleted insights. */
+export function dashboardDetailObject(
+  { head, detail, tiles }: Pick<StoredDashboard, 'head' | 'detail' | 'tiles'>,
+  levels: Levels,
+  { cards, insights }: { cards: Cards; insights: ReadonlyMap<number, InsightItem> },
+): z.input<typeof DashboardDetail> {
+  const shown = head.deleted_at === null ? tiles : [];
+  return {
+    ...dashboardObject(head, levels, cards),
+    use_template: detail.use_template,
+    use_dashboard: detail.use_dashboard,
+    delete_insights: detail.delete_insights,
+    filters: parseJson(detail.filters),
+    variables: parseJson(detail.variables),
+    tiles: inLayoutOrder(shown).flatMap(({ tile, layouts }) => {
+      const insight = tile.insight === null ? undefined : insights.get(tile.insight);
+      if (tile.insight !== null && insight?.deleted_at !== null) return [];
+      return [
+        {
+          id: tile.id,
+          layouts,
+          color: tile.color,
+          insight: insight === undefined ? null : insightObject(insight, cards),
+          text: tile.text === null ? null : tileText(tile, tile.text, head.project_id, cards),
+          last_refresh: null,
+          is_cached: false,
+        },
+      ];
+    }),
+  };
+}
+
+function tileText(tile: TileItem, body: string, team: number, cards: Cards): z.input<typeof TileText> {
+  return {
+    id: tile.id,
+    body,
+    created_by: cards(tile.created_by),
+    last_modified_at: wireInstant(tile.last_modified_at),
+    last_modified_by: cards(tile.last_modified_by),
+    team,
+  };
+}
+
+/** Where a tile without a layout stands: behind all that have one. */
+const UNPLACED = 100;
+
+const placed = (value: unknown): number => (typeof value === 'number' ? value : UNPLACED);
+
+/** By row and column of the layout for small screens, then in the order of making. */
+function inLayoutOrder(tiles: readonly TileItem[]): { tile: TileItem; layouts: object }[] {
+  return tiles
+    .map((tile) => {
+      const layouts = parseJson(tile.layouts) as { sm?: { x?: unknown; y?: unknown } | null };
+      return { tile, layouts, x: placed(layouts.sm?.x), y: placed(layouts.sm?.y) };
+    })
+    .toSorted((a, b) => a.y - b.y || a.x - b.x || a.tile.id - b.tile.id);
+}

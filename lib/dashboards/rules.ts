@@ -105,3 +105,12 @@ export function mayManage(head: DashboardItem, member: Member): boolean {
 export function checkCanManage(head: DashboardItem, member: Member): void {
   if (!mayManage(head, member)) fail('permission_denied', 'Must be manager to modify dashboard permissions.');
 }
+
+/**
+ * 403 for those who may not edit an insight: it is open to whoever may edit a dashboard that shows it, and to every
+ * member when none does. `heads`: those of the dashboards that show it.
+ */
+export function checkCanEditInsight(heads: readonly DashboardItem[], member: Member): void {
+  if (heads.length === 0 || heads.some((head) => mayEdit(head, member))) return;
+  fail('permission_denied', "You don't have edit permissions for this insight.");
+}

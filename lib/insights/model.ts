@@ -1,4 +1,9 @@
+import * as z from 'zod';
+import { boolean, freeObject, integer, text } from '../http/fields.ts';
+import { wireInstant } from '../http/instant.ts';
+import { parseJson } from '../http/json.ts';
 import type { Item } from '../table/table.ts';
+import { User } from '../users/model.ts';
 
 /** An insight as stored: a saved question about events. Nothing here asks it; tiles show it. */
 export interface InsightItem extends Item {
@@ -21,4 +26,58 @@ export interface InsightItem extends Item {
   readonly deleted_with: number | null;
   /** Counts changes of the writable fields (ETag). */
   readonly ver: number;
+}
+
+/** Dashboards that one request may put an insight on, or take it from: each is two ops of one transaction. */
+export const MAX_DASHBOARDS = 40;
+
+/** What a caller writes to make an insight. */
+export const InsightInput = z.object({
+  name: text({ max: 400, blank: true }).nullable().optional(),
+  description: text({ max: 400, blank: true }).optional(),
+  query: freeObject().nullable().optional(),
+  filters: freeObject().optional(),
+  dashboards: z.array(integer()).max(MAX_DASHBOARDS).optional().describe('The dashboards that show it.'),
+  deleted: boolean().optional(),
+});
+
+/** What a caller writes to change one. */
+export const InsightPatch = InsightInput;
+
+/** An insight inside a tile. */
+export const TileInsight = z
+  .object({
+    id: z.int(),
+    name: z.string().nullable(),
+    description: z.string(),
+    query: freeObject().nullable(),
+    filters: freeObject(),
+    deleted: z.boolean(),
+    created_at: z.iso.datetime(),
+    created_by: User.nullable(),
+    last_modified_at: z.iso.datetime(),
+    last_modified_by: User.nullable(),
+  })
+  .meta({ id: 'TileInsight' });
+
+/** An insight, and which dashboards that the caller may see show it. */
+export const Insight = TileInsight.extend({ dashboards: z.array(z.int()) }).meta({ id: 'Insight' });
+
+/** The public object of a stored insight. */
+export function insightObject(
+  item: InsightItem,
+  cards: (uuid: string | null) => z.output<typeof User> | null,
+): z.input<typeof TileInsight> {
+  return {
+    id: item.id,
+    name: item.name,
+    description: item.description,
+    query: item.query === null ? null : parseJson(item.query),
+    filters: parseJson(item.filters),
+    deleted: item.deleted_at !== null,
+    created_at: wireInstant(item.created_at),
+    created_by: cards(item.created_by),
+    last_modified_at: wireInstant(item.last_modified_at),
+    last_modified_by: cards(item.last_modified_by),
+  };
 }

@@ -1,8 +1,15 @@
 import { keys } from './keys.ts';
 import type { Table } from './table.ts';
 
-/** The next whole number of a kind, from 1; numbers may be skipped, never given twice. */
-export async function nextNumber(table: Table, kind: 'user' | 'project'): Promise<number> {
-  const [item] = await table.write([{ change: keys.sequence(kind), add: { last: 1 } }]);
-  return item?.['last'] as number;
+/**
+ * The next whole number of a kind, from 1; with `count`, the first of as many in a row. Numbers may be skipped, never
+ * given twice.
+ */
+export async function nextNumber(
+  table: Table,
+  kind: 'user' | 'project' | 'dashboard' | 'tile' | 'insight',
+  count = 1,
+): Promise<number> {
+  const [item] = await table.write([{ change: keys.sequence(kind), add: { last: count } }]);
+  return (item?.['last'] as number) - count + 1;
 }

@@ -109,6 +109,34 @@ async function ofKey(world: World): Promise<Example> {
   return { params: { id: String(body?.['id']) } };
 }
 
+/** A dashboard with a text tile. */
+async function ofDashboard(world: World): Promise<Example & { tile: unknown }> {
+  const params = place(world);
+  const sent = { name: 'Weekly', tiles: [{ text: { body: 'Hello' } }] };
+  const { body } = await world.service.call('POST', `/api/projects/${params.project_id}/dashboards/`, { body: sent });
+  const [tile] = (body?.['tiles'] ?? []) as unknown[];
+  return { params: { ...params, id: String(body?.['id']) }, tile };
+}
+
+async function tileMove(world: World): Promise<Example> {
+  const [{ params, tile }, goal] = [await ofDashboard(world), await ofDashboard(world)];
+  return { params, body: { tile, toDashboard: Number(goal.params['id']) } };
+}
+
+const TEMPLATE = {
+  template_name: 'Mine',
+  dashboard_description: '',
+  dashboard_filters: {},
+  tiles: [{ type: 'INSIGHT', name: 'Visitors', query: { kind: 'TrendsQuery' } }],
+};
+
+async function ofInsight(world: World): Promise<Example> {
+  const params = place(world);
+  const path = `/api/projects/${params.project_id}/insights/`;
+  const { body } = await world.service.call('POST', path, { body: { name: 'Visitors' } });
+  return { params: { ...params, id: String(body?.['id']) } };
+}
+
 export const fixtures: Readonly<Record<string, Fixture>> = {
   schema: async () => ({ params: {} }),
   'reference/page': async () => ({ params: {} }),
@@ -126,6 +154,19 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   'personal-api-keys/update': async (world) => ({ ...(await ofKey(world)), body: { label: 'Renamed' } }),
   'personal-api-keys/destroy': ofKey,
   'personal-api-keys/roll': ofKey,
+
+  'dashboards/list': inPlace,
+  'dashboards/create': async (world) => ({ params: place(world), body: { name: 'Weekly' } }),
+  'dashboards/retrieve': ofDashboard,
+  'dashboards/update': async (world) => ({ ...(await ofDashboard(world)), body: { name: 'Renamed' } }),
+  'dashboards/destroy': ofDashboard,
+  'dashboards/move-tile': tileMove,
+  'dashboards/create-from-template-json': async (world) => ({ params: place(world), body: { template: TEMPLATE } }),
+
+  'insights/list': inPlace,
+  'insights/create': async (world) => ({ params: place(world), body: { name: 'Visitors' } }),
+  'insights/retrieve': ofInsight,
+  'insights/update': async (world) => ({ ...(await ofInsight(world)), body: { name: 'Renamed' } }),
 
   'batch-exports/list': inPlace,
   'batch-exports/create': async (world) => ({ params: place(world), body: exportBody(world) }),

@@ -42,6 +42,7 @@ const failure = (kind: keyof typeof FAILURES, detail?: string) => {
 /** What is wrong with a reply to odd input: it must be a success, or a refusal with exactly the four fields. */
 function faultOf({ status, body }: Reply): unknown {
   const isRefusal = status >= 400 && status < 500;
+  if (status === 405 && body === undefined) return undefined;
   const isProper = isRefusal ? Object.keys(body ?? {}).join() === 'type,code,detail,attr' : status < 400;
   return isProper ? undefined : { status, body };
 }
@@ -92,7 +93,8 @@ describe.each(cases)('$name', ({ row, path }) => {
 
   test('is the same without the slash at the end', async () => {
     const example = await exampleOf(world, row);
-    const reply = await send({ path: filled(path, example.params).slice(0, -1) });
+    const body = example.body === undefined ? {} : { body: example.body };
+    const reply = await send({ path: filled(path, example.params).slice(0, -1), ...body });
     expect(summaryOf(reply)).toMatchObject({ status: row.status });
   });
 
@@ -182,12 +184,14 @@ describe.each(cases)('$name', ({ row, path }) => {
   }
 
   const objects = objectsIn(path);
+  /** A method in name only says so for whatever object. */
+  const absent = row.status === 405 ? { status: 405, body: undefined } : failure('not_found');
   if (objects.length > 0) {
     test.each(objects)('does not know a %s that never was, whatever the body', async (name) => {
       for (const id of [UNKNOWN, 'nonsense', '__proto__', '0']) {
         const reply = await send({ params: { [name]: id }, ...(row.body === undefined ? {} : { body: '{' }) });
         const isPage = row.content?.includes('text/html') === true;
-        expect(summaryOf(reply)).toEqual(isPage ? { status: 404, body: undefined } : failure('not_found'));
+        expect(summaryOf(reply)).toEqual(isPage ? { status: 404, body: undefined } : absent);
       }
     });
   }
@@ -197,7 +201,7 @@ describe.each(cases)('$name', ({ row, path }) => {
       const { context, service } = world;
       const { organization, project } = await createOrganization(context, { name: 'Elsewhere', owner: service.owner });
       const elsewhere = { organization_id: organization.id, project_id: String(project.id) };
-      expect(summaryOf(await send({ params: elsewhere }))).toEqual(failure('not_found'));
+      expect(summaryOf(await send({ params: elsewhere }))).toEqual(absent);
     });
   }
 
@@ -227,9 +231,9 @@ describe.each(cases)('$name', ({ row, path }) => {
     });
 
     test('takes prototype keys for what they are: unknown fields', async () => {
-      const { body } = await exampleOf(world, row);
+      const { params, body } = await exampleOf(world, row);
       const odd = `{"__proto__":{"x":1},"constructor":{"prototype":1},"toString":null,${JSON.stringify(body).slice(1)}`;
-      expect((await send({ body: odd })).status).toBe(row.status);
+      expect((await send({ body: odd, path: filled(path, params) })).status).toBe(row.status);
     });
 
     test('is never at a loss, whatever its fields hold', async () => {

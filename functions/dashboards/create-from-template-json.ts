@@ -1,0 +1,13 @@
+import { createFromTemplate } from '../../lib/dashboards/create.ts';
+import { createFromTemplate as row } from '../../lib/dashboards/routes.ts';
+import { madeAgain, madeAnswer } from '../../lib/dashboards/shown.ts';
+import { endpoint } from '../../lib/http/endpoint.ts';
+
+export const handler = endpoint(row, {
+  async run({ params, body, tenant, caller, once }, context) {
+    const maker = { tenant, project: Number(params.project_id), uid: caller.userId };
+    return madeAnswer(context, await createFromTemplate(context, maker, body.template, once), tenant, caller);
+  },
+  replay: (id, { params, tenant, caller }, context) =>
+    madeAgain(context, { project: Number(params.project_id), id: Number(id) }, tenant, caller),
+});

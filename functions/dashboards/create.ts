@@ -1,0 +1,13 @@
+import { createDashboard } from '../../lib/dashboards/create.ts';
+import { createDashboard as row } from '../../lib/dashboards/routes.ts';
+import { madeAgain, madeAnswer } from '../../lib/dashboards/shown.ts';
+import { endpoint } from '../../lib/http/endpoint.ts';
+
+export const handler = endpoint(row, {
+  async run({ params, body, tenant, caller, once }, context) {
+    const maker = { tenant, project: Number(params.project_id), uid: caller.userId };
+    return madeAnswer(context, await createDashboard(context, maker, body, once), tenant, caller);
+  },
+  replay: (id, { params, tenant, caller }, context) =>
+    madeAgain(context, { project: Number(params.project_id), id: Number(id) }, tenant, caller),
+});

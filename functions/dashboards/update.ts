@@ -1,0 +1,14 @@
+import { changeDashboard } from '../../lib/dashboards/change.ts';
+import { updateDashboard } from '../../lib/dashboards/routes.ts';
+import { dashboardAnswer } from '../../lib/dashboards/shown.ts';
+import { foundToChange, readDashboard } from '../../lib/dashboards/stored.ts';
+import { endpoint } from '../../lib/http/endpoint.ts';
+
+export const handler = endpoint(updateDashboard, {
+  read: ({ params }, { table }) => readDashboard(table, Number(params.project_id), params.id),
+  found: foundToChange,
+  async run({ read, body, tenant, caller, ifMatch }, context) {
+    const changed = await changeDashboard(context, read, body, { member: tenant.membership, ifMatch });
+    return dashboardAnswer(context, changed, tenant, caller);
+  },
+});

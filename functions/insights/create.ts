@@ -1,0 +1,15 @@
+import { fail } from '../../lib/errors.ts';
+import { endpoint } from '../../lib/http/endpoint.ts';
+import { createInsight as row } from '../../lib/insights/routes.ts';
+import { createInsight, insightAnswer, readInsight } from '../../lib/insights/store.ts';
+
+export const handler = endpoint(row, {
+  async run({ params, body, tenant, caller, once }, context) {
+    const author = { project: Number(params.project_id), member: tenant.membership };
+    return insightAnswer(context, await createInsight(context, author, body, once), tenant, caller);
+  },
+  async replay(id, { params, tenant, caller }, context) {
+    const made = await readInsight(context.table, Number(params.project_id), Number(id));
+    return insightAnswer(context, made ?? fail('not_found'), tenant, caller);
+  },
+});

@@ -1,0 +1,13 @@
+import { endpoint } from '../../lib/http/endpoint.ts';
+import { page } from '../../lib/http/page.ts';
+import { listInsights } from '../../lib/insights/routes.ts';
+import { readInsightPage, shownInsights } from '../../lib/insights/store.ts';
+
+export const handler = endpoint(listInsights, {
+  read: ({ params, paging }, { table }) => readInsightPage(table, Number(params.project_id), paging),
+  async run({ read, tenant, paging, caller }, context) {
+    const who = { member: tenant.membership, user: caller.user };
+    const items = await shownInsights(context, read.found, who);
+    return page(paging, { ...read, items }, (insight) => insight);
+  },
+});

@@ -1,0 +1,304 @@
+/** How a dashboard is made: empty, from what was sent, from a template, or from another dashboard's tiles. */
+import type * as z from 'zod';
+import type { Context } from '../context.ts';
+import { invalid } from '../errors.ts';
+import type { Tenant } from '../http/request.ts';
+import type { InsightItem } from '../insights/model.ts';
+import { checkInsightSize } from '../insights/rules.ts';
+import { insightItem, readInsights } from '../insights/stored.ts';
+import { groupsOf, type Weighed, weighed } from '../table/groups.ts';
+import { keys, places } from '../table/keys.ts';
+import { nextNumber } from '../table/sequence.ts';
+import type { Op, Table } from '../table/table.ts';
+import {
+  type CreationMode,
+  type DashboardDetailItem,
+  type DashboardInput,
+  type DashboardItem,
+  RESTRICTION,
+  type RestrictionLevel,
+  type SharingItem,
+  type SharingTokenItem,
+  type StoredDashboard,
+  type TileItem,
+} from './model.ts';
+import { maySee } from './rules.ts';
+import { checkDashboardSize, readDashboard } from './stored.ts';
+import { checkedTemplate, type Template, templateNamed, tilesOfTemplate } from './templates/index.ts';
+import { checkTileCount, type NewTile, noSuch, tilesToMake } from './tiles.ts';
+import { objectText, tagTexts } from './values.ts';
+
+/** A dashboard to be made. */
+interface NewDashboard {
+  readonly name: string;
+  readonly description: string;
+  readonly pinned: boolean;
+  readonly isDeleted: boolean;
+  readonly creation_mode: CreationMode;
+  /** JSON of texts. */
+  readonly tags: string;
+  readonly restriction_level: RestrictionLevel;
+  readonly use_template: string;
+  readonly use_dashboard: number | null;
+  readonly delete_insights: boolean;
+  /** JSON of an object. */
+  readonly filters: string;
+  readonly variables: string;
+  readonly tiles: readonly NewTile[];
+}
+
+/** What was made, and the insights that its tiles show. */
+export interface Made {
+  readonly stored: StoredDashboard;
+  readonly insights: ReadonlyMap<number, InsightItem>;
+}
+
+/** Who makes it, and where. */
+export interface Maker {
+  readonly tenant: Tenant;
+  readonly project: number;
+  /** The caller's uuid. */
+  readonly uid: string;
+}
+
+type Making = Pick<Context, 'table' | 'clock' | 'random'>;
+type Once = (dashboardId: string) => readonly Op[];
+
+/** Makes a dashboard from what a caller sent. */
+export async function createDashboard(
+  context: Making,
+  maker: Maker,
+  input: z.output<typeof DashboardInput>,
+  once: Once,
+): Promise<Made> {
+  const use_template = input.use_template ?? '';
+  const use_dashboard = input.use_dashboard ?? null;
+  if (use_template !== '' && use_dashboard !== null) {
+    invalid(null, '`use_dashboard` and `use_template` cannot be used together');
+  }
+  const template = use_template === '' ? undefined : templateNamed(use_template);
+  const sent = tilesToMake(input.tiles ?? [], maker.uid);
+  const copied = use_dashboard === null ? [] : await copiedTiles(context.table, maker, use_dashboard, input);
+  const tiles = [...(template === undefined ? copied : tilesOfTemplate(template, maker.uid)), ...sent];
+  checkTileCount(tiles.length);
+  const made: NewDashboard = {
+    name: input.name ?? template?.template_name ?? '',
+    description: template?.dashboard_description ?? input.description ?? '',
+    pinned: input.pinned ?? false,
+    isDeleted: input.deleted ?? false,
+    creation_mode: template === undefined ? (use_dashboard === null ? 'default' : 'duplicate') : 'template',
+    tags: tagTexts(template?.tags ?? input.tags ?? []),
+    restriction_level: input.restriction_level ?? RESTRICTION.everyone,
+    use_template,
+    use_dashboard,
+    delete_insights: input.delete_insights ?? false,
+    filters: objectText(template?.dashboard_filters ?? input.filters) ?? '{}',
+    variables: objectText(input.variables) ?? '{}',
+    tiles,
+  };
+  return make(context, maker, made, once);
+}
+
+/** Makes a dashboard from a template that the caller sent; its tiles have no author. */
+export async function createFromTemplate(context: Making, maker: Maker, sent: unknown, once: Once): Promise<Made> {
+  const template: Template = checkedTemplate(sent);
+  const made: NewDashboard = {
+    name: template.template_name,
+    description: template.dashboard_description,
+    pinned: false,
+    isDeleted: false,
+    creation_mode: 'default',
+    tags: tagTexts(template.tags ?? []),
+    restriction_level: RESTRICTION.everyone,
+    use_template: '',
+    use_dashboard: null,
+    delete_insights: false,
+    filters: objectText(template.dashboard_filters) ?? '{}',
+    variables: '{}',
+    tiles: tilesOfTemplate(template, null),
+  };
+  return make(context, maker, made, once);
+}
+
+/** The source's tiles to be made again: of the same insights, or of copies of them. */
+async function copiedTiles(
+  table: Table,
+  { tenant, project, uid }: Maker,
+  sourceId: number,
+  { duplicate_tiles = false }: z.output<typeof DashboardInput>,
+): Promise<NewTile[]> {
+  const source = await readDashboard(table, project, sourceId);
+  if (source?.head.deleted_at !== null || !maySee(source.head, tenant.membership)) {
+    invalid('use_dashboard', 'Invalid value provided');
+  }
+  const insights = await readInsights(table, project, insightsOf(source.tiles));
+  return source.tiles.flatMap(({ insight: id, text, layouts, color }): NewTile[] => {
+    const tile = { text, layouts, color, created_by: uid };
+    if (id === null) return [{ ...tile, insight: null }];
+    const insight = insights.get(id);
+    if (insight?.deleted_at !== null) return [];
+    const name = insight.name === null ? null : `${insight.name} (Copy)`;
+    return [{ ...tile, insight: duplicate_tiles ? { ...insight, name, created_by: uid } : id }];
+  });
+}
+
+/** The numbers of the insights that these tiles show. */
+export const insightsOf = (tiles: readonly Pick<NewTile | TileItem, 'insight'>[]): number[] =>
+  tiles.map(({ insight }) => insight).filter((insight) => typeof insight === 'number');
+
+/** The insights that new tiles name; one that is not there, or deleted, is a 400. */
+export async function namedInsights(
+  table: Table,
+  project: number,
+  tiles: readonly NewTile[],
+): Promise<Map<number, InsightItem>> {
+  const named = insightsOf(tiles);
+  const found = await readInsights(table, project, named);
+  const missing = named.find((id) => found.get(id)?.deleted_at !== null);
+  if (missing !== undefined) noSuch('tiles', missing);
+  return found;
+}
+
+/** Writes a dashboard with its tiles and their insights, all at once for every reader. */
+async function make(context: Making, { tenant, project, uid }: Maker, made: NewDashboard, once: Once): Promise<Made> {
+  const { table, clock, random } = context;
+  const now = clock();
+  const inner = made.tiles.filter(({ insight }) => typeof insight === 'object' && insight !== null).length;
+  const [id, firstTile, firstInsight, named] = await Promise.all([
+    nextNumber(table, 'dashboard'),
+    made.tiles.length === 0 ? 0 : nextNumber(table, 'tile', made.tiles.length),
+    inner === 0 ? 0 : nextNumber(table, 'insight', inner),
+    namedInsights(table, project, made.tiles),
+  ]);
+  const insights: InsightItem[] = [];
+  const tiles = made.tiles.map((tile, at) => {
+    if (typeof tile.insight === 'number' || tile.insight === null) {
+      return tileItem({ project, dashboard: id, id: firstTile + at, now }, { ...tile, insight: tile.insight });
+    }
+    const insight = insightItem({ project, id: firstInsight + insights.length, now }, tile.insight);
+    checkInsightSize(insight, 'tiles');
+    insights.push(insight);
+    return tileItem({ project, dashboard: id, id: firstTile + at, now }, { ...tile, insight: insight.id });
+  });
+  const head: DashboardItem = {
+    ...keys.dashboard(project, id),
+    ...placeOf(project, id, { name: made.name, pinned: made.pinned, deleted_at: made.isDeleted ? now : null }),
+    id,
+    project_id: project,
+    name: made.name,
+    description: made.description,
+    pinned: made.pinned,
+    created_at: now,
+    created_by: uid,
+    is_shared: false,
+    deleted_at: made.isDeleted ? now : null,
+    creation_mode: made.creation_mode,
+    tags: made.tags,
+    restriction_level: made.restriction_level,
+    tiles: tiles.length,
+    ver: 1,
+  };
+  const { use_template, use_dashboard, delete_insights, filters, variables } = made;
+  const detail: DashboardDetailItem = {
+    ...keys.dashboardDetail(project, id),
+    use_template,
+    use_dashboard,
+    delete_insights,
+    filters,
+    variables,
+  };
+  checkDashboardSize(head, detail);
+  const access_token = newToken(random);
+  const sharing: SharingItem = {
+    ...keys.sharing(project, id),
+    enabled: false,
+    access_token,
+    was_open: false,
+    created_at: now,
+    ver: 1,
+  };
+  const token: SharingTokenItem = {
+    ...keys.sharingToken(access_token),
+    organization_id: tenant.organization.id,
+    project_id: project,
+    dashboard_id: id,
+  };
+  const content = [...insights, ...tiles].map((item) => weighed({ put: item, if: 'absent' }, item));
+  await writeWhole(table, { head, others: [detail, sharing, token], content, once: once(String(id)) });
+  return {
+    stored: { head, detail, sharing, tiles, collaborators: [], rules: [] },
+    insights: new Map([...named, ...insights.map((insight) => [insight.id, insight] as const)]),
+  };
+}
+
+/** Bytes of a token: 30 characters in URL-safe base 64, as the public product's. */
+const TOKEN_BYTES = 22;
+
+/** A new token of a shared dashboard. */
+export function newToken(random: Context['random']): string {
+  return random(TOKEN_BYTES).toString('base64url');
+}
+
+/** Where a head stands: among the project's dashboards, or among what was deleted. */
+export function placeOf(
+  project: number,
+  id: number,
+  { name, pinned, deleted_at }: Pick<DashboardItem, 'name' | 'pinned' | 'deleted_at'>,
+) {
+  return deleted_at === null
+    ? places.dashboardOf(project, pinned, name, id)
+    : places.deletedDashboardOf(project, deleted_at, id);
+}
+
+/** A new tile, not yet written. */
+export function tileItem(
+  { project, dashboard, id, now }: { project: number; dashboard: number; id: number; now: number },
+  { insight, text, layouts, color, created_by }: Omit<NewTile, 'insight'> & { insight: number | null },
+): TileItem {
+  return {
+    ...keys.tile(project, dashboard, id),
+    ...(insight === null ? {} : places.tileOf(project, insight, dashboard, id)),
+    id,
+    insight,
+    text,
+    layouts,
+    color,
+    created_at: now,
+    created_by,
+    last_modified_at: now,
+    last_modified_by: created_by,
+    ver: 1,
+  };
+}
+
+/**
+ * Writes what may be too much for one transaction so that it is there as a whole or not: then the head stands among
+ * what was deleted until the last one, where a purge finds it should the rest never come.
+ */
+async function writeWhole(
+  table: Table,
+  whole: {
+    head: DashboardItem;
+    others: readonly (DashboardDetailItem | SharingItem | SharingTokenItem)[];
+    content: readonly Weighed[];
+    once: readonly Op[];
+  },
+): Promise<void> {
+  const { head, others, content, once } = whole;
+  const [first = [], ...rest] = groupsOf(content);
+  const begin = (item: DashboardItem): Op[] => [
+    { put: item, if: 'absent' },
+    ...others.map((other): Op => ({ put: other, if: 'absent' })),
+    ...first,
+  ];
+  if (rest.length === 0) {
+    await table.write([...begin(head), ...once]);
+    return;
+  }
+  const { project_id, id, name, pinned, created_at } = head;
+  await table.write(
+    begin({ ...head, ...placeOf(project_id, id, { name, pinned, deleted_at: created_at }), deleted_at: created_at }),
+  );
+  for (const group of rest) await table.write(group);
+  await table.write([{ put: head, if: { is: { id, ver: head.ver } } }, ...once]);
+}

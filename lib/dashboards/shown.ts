@@ -1,0 +1,67 @@
+/** Dashboards as answers show them: with their insights, and with the users who made what is there. */
+import type * as z from 'zod';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { Answer, type Caller, type Tenant } from '../http/request.ts';
+import type { InsightItem } from '../insights/model.ts';
+import { readInsights } from '../insights/stored.ts';
+import { userCards } from '../users/cards.ts';
+import type { UserItem } from '../users/model.ts';
+import { insightsOf, type Made } from './create.ts';
+import { type DashboardDetail, dashboardDetailObject, type Levels, type StoredDashboard } from './model.ts';
+import { checkCanSee, standingOf } from './rules.ts';
+import { readDashboard } from './stored.ts';
+
+/**
+ * The detail form. Insights that are not handed over are read with one `many`, users that were not seen within the
+ * last minute with another.
+ */
+export async function shownDashboard(
+  context: Pick<Context, 'table' | 'clock'>,
+  stored: StoredDashboard,
+  levels: Levels,
+  known: { user?: UserItem; insights?: ReadonlyMap<number, InsightItem> } = {},
+): Promise<z.input<typeof DashboardDetail>> {
+  const { head } = stored;
+  const tiles = head.deleted_at === null ? stored.tiles : [];
+  const insights = known.insights ?? (await readInsights(context.table, head.project_id, insightsOf(tiles)));
+  const authors = [...tiles, ...insights.values()].flatMap((one) => [one.created_by, one.last_modified_by]);
+  const cards = await userCards(context, [head.created_by, ...authors], known.user);
+  return dashboardDetailObject(stored, levels, { cards, insights });
+}
+
+/** The answer that shows a dashboard to the caller, with its version. */
+export async function dashboardAnswer(
+  context: Pick<Context, 'table' | 'clock'>,
+  stored: StoredDashboard,
+  { membership }: Tenant,
+  { user }: Caller,
+  insights?: ReadonlyMap<number, InsightItem>,
+): Promise<Answer<z.input<typeof DashboardDetail>>> {
+  const known = { user, ...(insights === undefined ? {} : { insights }) };
+  const shown = await shownDashboard(context, stored, standingOf(stored.head, membership), known);
+  return new Answer(shown, { version: stored.head.ver });
+}
+
+/** The answer to a create. */
+export async function madeAnswer(
+  context: Pick<Context, 'table' | 'clock'>,
+  { stored, insights }: Made,
+  tenant: Tenant,
+  caller: Caller,
+): Promise<Answer<z.input<typeof DashboardDetail>>> {
+  return dashboardAnswer(context, stored, tenant, caller, insights);
+}
+
+/** The answer to a create that is repeated: the dashboard as it is now. */
+export async function madeAgain(
+  context: Pick<Context, 'table' | 'clock'>,
+  { project, id }: { project: number; id: number },
+  tenant: Tenant,
+  caller: Caller,
+): Promise<Answer<z.input<typeof DashboardDetail>>> {
+  const stored = await readDashboard(context.table, project, id);
+  if (stored === undefined) fail('not_found');
+  checkCanSee(stored.head, tenant.membership);
+  return dashboardAnswer(context, stored, tenant, caller);
+}

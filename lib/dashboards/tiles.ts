@@ -1,0 +1,128 @@
+/** What a request asks of a dashboard's tiles: the pure part. */
+import type * as z from 'zod';
+import { invalid } from '../errors.ts';
+import { integer } from '../http/fields.ts';
+import type { InsightItem } from '../insights/model.ts';
+import { MAX_TILES, type SentTile, type TileItem, type TileMove } from './model.ts';
+
+/** Characters of a text tile. */
+const MAX_BODY = 4000;
+/** Bytes that a tile may hold (decisions: 100 KB). */
+const MAX_TILE_BYTES = 100 * 1024;
+
+/** An insight that is made with its tile. */
+export type NewInsight = Pick<InsightItem, 'name' | 'description' | 'query' | 'filters' | 'created_by'>;
+
+/** A tile to be made; its insight is known by its number, or is made with it. */
+export interface NewTile extends Pick<TileItem, 'text' | 'layouts' | 'color' | 'created_by'> {
+  readonly insight: number | NewInsight | null;
+}
+
+/** What a tile may change in. */
+export type TileSet = Partial<Pick<TileItem, 'text' | 'layouts' | 'color' | 'last_modified_at' | 'last_modified_by'>>;
+
+export interface TileChanges {
+  readonly added: readonly NewTile[];
+  readonly changed: ReadonlyMap<number, TileSet>;
+  readonly removed: ReadonlySet<number>;
+}
+
+/** 400 beyond 500 tiles. */
+export function checkTileCount(count: number): void {
+  if (count > MAX_TILES) invalid('tiles', `A dashboard may have at most ${MAX_TILES} tiles.`);
+}
+
+/** Tiles of a new dashboard. Ids name tiles of another one and are passed over. */
+export function tilesToMake(sent: readonly SentTile[], by: string): NewTile[] {
+  return sent.map((tile, at) => newTile(tile, at, by));
+}
+
+/** What the sent tiles change of those that are there. A tile that is not there is a 400. */
+export function tileChanges(
+  tiles: readonly TileItem[],
+  sent: readonly SentTile[],
+  { by, now }: { by: string; now: number },
+): TileChanges {
+  const present = new Map(tiles.map((tile) => [tile.id, tile]));
+  const added: NewTile[] = [];
+  const changed = new Map<number, TileSet>();
+  const removed = new Set<number>();
+  for (const [at, one] of sent.entries()) {
+    if (one.id === undefined) {
+      if (one.deleted !== true) added.push(newTile(one, at, by));
+      continue;
+    }
+    const tile = present.get(one.id);
+    if (tile === undefined || removed.has(tile.id)) noSuch(`tiles__${at}__id`, one.id);
+    if (one.deleted === true) {
+      removed.add(tile.id);
+      changed.delete(tile.id);
+    } else {
+      const set = { ...changed.get(tile.id), ...changeOf(tile, one, at, { by, now }) };
+      checkTileSize({ ...tile, ...set }, at);
+      changed.set(tile.id, set);
+    }
+  }
+  checkTileCount(tiles.length + added.length - removed.size);
+  return { added, changed, removed };
+}
+
+/** A reference to what is not there: 400. */
+export function noSuch(attr: string, id: number): never {
+  return invalid(attr, `Invalid pk "${id}" - object does not exist.`, 'does_not_exist');
+}
+
+function newTile({ text, insight, layouts, color }: SentTile, at: number, by: string): NewTile {
+  const body = text?.body;
+  const id = body === undefined ? insightIn(insight, at) : null;
+  if (body === undefined && id === null) invalid(`tiles__${at}`, 'A tile needs a text or an insight.', 'required');
+  const tile: NewTile = {
+    insight: id,
+    text: body === undefined ? null : bodyOf(body, at),
+    layouts: JSON.stringify(layouts ?? {}),
+    color: color ?? null,
+    created_by: by,
+  };
+  checkTileSize(tile, at);
+  return tile;
+}
+
+function changeOf(
+  tile: TileItem,
+  { text, layouts, color }: SentTile,
+  at: number,
+  { by, now }: { by: string; now: number },
+): TileSet {
+  const body = tile.text === null ? undefined : text?.body;
+  return {
+    ...(body === undefined ? {} : { text: bodyOf(body, at), last_modified_at: now, last_modified_by: by }),
+    ...(layouts === undefined ? {} : { layouts: JSON.stringify(layouts ?? {}) }),
+    ...(color === undefined ? {} : { color }),
+  };
+}
+
+function bodyOf(body: string, at: number): string {
+  if (body.length > MAX_BODY && Array.from(body).length > MAX_BODY) {
+    invalid(`tiles__${at}__text__body`, `Text body cannot exceed ${MAX_BODY} characters`, 'max_length');
+  }
+  return body;
+}
+
+/** The number that `7` and `{ id: 7 }` name; null when there is none. */
+function insightIn(sent: unknown, at: number): number | null {
+  if (sent === undefined || sent === null) return null;
+  const value = typeof sent === 'object' && 'id' in sent ? sent.id : sent;
+  const id = integer().safeParse(value);
+  return id.success ? id.data : invalid(`tiles__${at}__insight`, 'A valid integer is required.');
+}
+
+function checkTileSize(tile: object, at: number): void {
+  if (Buffer.byteLength(JSON.stringify(tile)) > MAX_TILE_BYTES) {
+    invalid(`tiles__${at}`, `A tile may hold at most ${MAX_TILE_BYTES / 1024} KB.`);
+  }
+}
+
+/** The dashboard to which a tile is to be moved, in either spelling; 400 when neither is sent. */
+export function goalOf({ toDashboard, to_dashboard }: z.output<typeof TileMove>): number {
+  return toDashboard ?? to_dashboard ?? invalid('toDashboard', 'This field is required.', 'required');
+}

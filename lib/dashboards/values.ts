@@ -1,0 +1,20 @@
+/** Values of fields as they are stored. */
+import { invalid } from '../errors.ts';
+import { failureOf, freeObject, typeName } from '../http/fields.ts';
+
+/**
+ * A sent object as JSON text; undefined when there is nothing to store: as with the public product, null and `{}` are
+ * passed over. Anything else is a 400.
+ */
+export function objectText(sent: unknown): string | undefined {
+  if (sent === undefined || sent === null) return undefined;
+  if (typeName(sent) !== 'dict') invalid(null, 'Filters must be a dictionary');
+  const read = freeObject().safeParse(sent);
+  if (!read.success) throw failureOf(read.error);
+  return Object.keys(read.data).length === 0 ? undefined : JSON.stringify(read.data);
+}
+
+/** Tags as JSON text: trimmed, lower case, each once. */
+export function tagTexts(sent: readonly string[]): string {
+  return JSON.stringify([...new Set(sent.map((tag) => tag.trim().toLowerCase()))]);
+}
