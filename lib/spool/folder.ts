@@ -8,10 +8,9 @@ import { createReadStream, type Dirent } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { compareText } from '../table/semantics.ts';
+import { partsOf, UNFINISHED } from './path.ts';
 import type { Spool } from './spool.ts';
 
-/** Folder below the root for files on their way; never listed, and no path may begin with it. */
-const UNFINISHED = '.unfinished';
 /** What is left there by a process that died is removed after a day, in milliseconds. */
 const LEFTOVER_AGE = 24 * 3_600_000;
 
@@ -21,12 +20,7 @@ export function folderSpool(root: string): Spool {
   const unfinished = join(base, UNFINISHED);
   let swept: Promise<void> | undefined;
 
-  const place = (path: string): string => {
-    const parts = path.split('/');
-    const escapes = parts.some((part) => part === '' || part === '.' || part === '..' || /[\\\0]/.test(part));
-    if (escapes || parts[0] === UNFINISHED) throw new TypeError(`not a path of the spool: ${JSON.stringify(path)}`);
-    return join(base, ...parts);
-  };
+  const place = (path: string): string => join(base, ...partsOf(path));
 
   /** Like `place`, but `folder/` is fine and an empty path is the whole spool. */
   const placeOf = (prefix: string): string => (prefix === '' ? base : place(prefix.replace(/\/$/, '')));

@@ -3,17 +3,14 @@
  * `v1.<key's fingerprint>.<base64url of nonce (12 bytes), tag (16 bytes), cipher text>`; what it belongs to is
  * authenticated with it, so it opens nowhere else.
  */
-import { createCipheriv, createDecipheriv, createHash, randomBytes, randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { messageOf, Permanent } from '../errors.ts';
-import type { Belonging, Vault } from './vault.ts';
+import { decrypted, encrypted, KEY_BYTES } from './cipher.ts';
+import { type Belonging, notOfThisForm, type Vault } from './vault.ts';
 
 const VERSION = 'v1';
-const CIPHER = 'aes-256-gcm';
-const KEY_BYTES = 32;
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
 /** First line of the key file; the key follows it as base64url. */
 const HEADER = 'vault key v1';
 
@@ -34,17 +31,14 @@ export function keyfileVault(path: string): Vault {
   return {
     seal: async (plain, belonging) => {
       const secret = await key(readOrMakeKey);
-      const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv(CIPHER, secret, nonce, { authTagLength: TAG_BYTES }).setAAD(bound(belonging));
-      const text = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
-      const body = Buffer.concat([nonce, cipher.getAuthTag(), text]).toString('base64url');
+      const body = encrypted(secret, plain, bound(belonging)).toString('base64url');
       return `${VERSION}.${fingerprint(secret)}.${body}`;
     },
 
     open: async (sealed, belonging) => {
       const [version, print, body, ...more] = sealed.split('.');
       if (version !== VERSION || print === undefined || body === undefined || more.length > 0) {
-        throw new Permanent('The stored credentials are not in a form that this version can open.');
+        throw notOfThisForm();
       }
       const secret = await key(readKey).catch((error: unknown) => {
         throw new Permanent(`The key of the stored credentials cannot be read: ${messageOf(error)}`);
@@ -52,15 +46,7 @@ export function keyfileVault(path: string): Vault {
       if (print !== fingerprint(secret)) {
         throw new Permanent('The stored credentials were sealed with another key. Enter them again.');
       }
-      const all = Buffer.from(body, 'base64url');
-      try {
-        const decipher = createDecipheriv(CIPHER, secret, all.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })
-          .setAAD(bound(belonging))
-          .setAuthTag(all.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
-        return Buffer.concat([decipher.update(all.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString();
-      } catch {
-        throw new Permanent('The stored credentials were altered, or belong to another export. Enter them again.');
-      }
+      return decrypted(secret, Buffer.from(body, 'base64url'), bound(belonging));
     },
   };
 }

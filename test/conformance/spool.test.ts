@@ -1,10 +1,21 @@
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import {
+  DeleteObjectsCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3';
+import { mockClient } from 'aws-sdk-client-mock';
 import * as fc from 'fast-check';
+import { Transient } from '../../lib/errors.ts';
 import { folderSpool } from '../../lib/spool/folder.ts';
+import { s3Spool } from '../../lib/spool/s3.ts';
 import type { Spool } from '../../lib/spool/spool.ts';
 import { compareText } from '../../lib/table/semantics.ts';
+import { type Bucket, startBucket } from '../support/bucket.ts';
 import { temporaryFolder } from '../support/context.ts';
 
 async function filesIn(spool: Spool, path = ''): Promise<{ path: string; size: number }[]> {
@@ -166,5 +177,70 @@ describe('a folder spool', () => {
     expect(await pathsIn(spool)).toEqual(['a/b']);
     await spool.remove('a');
     expect(readdirSync(outside)).toEqual(['secret']);
+  });
+});
+
+/** S3's answer that something is wrong. */
+const answers = (name: string, httpStatusCode: number): Error =>
+  new S3ServiceException({ name, message: name, $fault: 'client', $metadata: { httpStatusCode } });
+
+describe('a spool on S3', () => {
+  let bucket: Bucket;
+  beforeAll(async () => {
+    bucket = await startBucket();
+  });
+  afterEach(() => bucket.empty());
+  afterAll(() => bucket.close());
+
+  spoolCases(() => s3Spool({ client: bucket.client, bucket: bucket.name }));
+
+  test('gives the address of a file', () => {
+    expect(s3Spool({ client: bucket.client, bucket: bucket.name }).address('a/b=1')).toBe('s3://exports/a/b=1');
+  });
+
+  test('keeps a big stream whole, and leaves no upload when one breaks', async () => {
+    const spool = s3Spool({ client: bucket.client, bucket: bucket.name });
+    const piece = Buffer.alloc(1024 * 1024, 'x');
+    await spool.write('big', Readable.from(Array.from({ length: 12 }, () => piece)));
+    expect((await spool.read('big'))?.equals(Buffer.alloc(12 * 1024 * 1024, 'x'))).toBe(true);
+    const broken = Readable.from(
+      (async function* () {
+        for (let n = 0; n < 12; n += 1) yield piece;
+        throw new Error('the source broke');
+      })(),
+    );
+    await expect(spool.write('big', broken)).rejects.toThrow('the source broke');
+    expect(bucket.uploads()).toEqual([]);
+    expect(await filesIn(spool)).toEqual([{ path: 'big', size: 12 * 1024 * 1024 }]);
+  });
+
+  test('removes more than one page of files, a thousand in one request', async () => {
+    const client = new S3Client({ region: 'us-east-1' });
+    const page = (from: number) => Array.from({ length: 600 }, (_, n) => ({ Key: `many/${from + n}`, Size: 1 }));
+    const s3 = mockClient(client)
+      .on(HeadObjectCommand)
+      .rejects(answers('NotFound', 404))
+      .on(ListObjectsV2Command)
+      .resolvesOnce({ Contents: page(0), NextContinuationToken: 'more', IsTruncated: true })
+      .resolvesOnce({ Contents: page(600) })
+      .on(DeleteObjectsCommand)
+      .resolves({});
+    await s3Spool({ client, bucket: 'files' }).remove('many/');
+    const removed = s3.commandCalls(DeleteObjectsCommand).map((call) => call.args[0].input.Delete?.Objects);
+    expect(removed.map((objects) => objects?.length)).toEqual([1000, 200]);
+    expect(removed.flat().map((object) => object?.Key)).toEqual([...page(0), ...page(600)].map(({ Key }) => Key));
+  });
+
+  test('says what passes, what does not, and never that a file is not there when it cannot know', async () => {
+    const client = new S3Client({ region: 'us-east-1', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } });
+    const s3 = mockClient(client);
+    const spool = s3Spool({ client, bucket: 'files' });
+    s3.rejects(answers('SlowDown', 503));
+    await expect(spool.read('a')).rejects.toThrow(Transient);
+    await expect(spool.remove('a')).rejects.toThrow(Transient);
+    s3.rejects(answers('AccessDenied', 403));
+    await expect(spool.read('a')).rejects.toThrow('AccessDenied');
+    s3.rejects(answers('NoSuchBucket', 404));
+    await expect(spool.read('a')).rejects.toThrow('NoSuchBucket');
   });
 });

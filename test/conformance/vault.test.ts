@@ -1,8 +1,19 @@
+import { randomBytes } from 'node:crypto';
 import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import {
+  DecryptCommand,
+  DisabledException,
+  GenerateDataKeyCommand,
+  InvalidCiphertextException,
+  KMSClient,
+} from '@aws-sdk/client-kms';
+import { mockClient } from 'aws-sdk-client-mock';
 import * as fc from 'fast-check';
-import { Permanent } from '../../lib/errors.ts';
+import { Permanent, Transient } from '../../lib/errors.ts';
+import { decrypted, encrypted } from '../../lib/vault/cipher.ts';
 import { keyfileVault } from '../../lib/vault/keyfile.ts';
+import { kmsVault } from '../../lib/vault/kms.ts';
 import type { Vault } from '../../lib/vault/vault.ts';
 import { temporaryFolder } from '../support/context.ts';
 
@@ -103,5 +114,61 @@ describe('a key file vault', () => {
     writeFileSync(path, 'my diary');
     await expect(keyfileVault(path).seal('x', here)).rejects.toThrow('is not a key file');
     expect(readFileSync(path, 'utf8')).toBe('my diary');
+  });
+});
+
+/** A KMS with one key, which seals data keys under it, bound to their encryption context as the real one does. */
+function oneKeyKms() {
+  const stageKey = randomBytes(32);
+  const bound = (context: Record<string, string> | undefined) =>
+    Buffer.from(JSON.stringify(Object.entries(context ?? {}).toSorted()));
+  const kms = mockClient(KMSClient);
+  const opens = (blob: Uint8Array, context: Record<string, string> | undefined): Buffer => {
+    try {
+      return Buffer.from(decrypted(stageKey, blob, bound(context)), 'hex');
+    } catch {
+      throw new InvalidCiphertextException({ message: '', $metadata: {} });
+    }
+  };
+  kms.on(GenerateDataKeyCommand).callsFake(({ EncryptionContext }) => {
+    const Plaintext = randomBytes(32);
+    return { Plaintext, CiphertextBlob: encrypted(stageKey, Plaintext.toString('hex'), bound(EncryptionContext)) };
+  });
+  kms
+    .on(DecryptCommand)
+    .callsFake(({ CiphertextBlob, EncryptionContext }) => ({ Plaintext: opens(CiphertextBlob, EncryptionContext) }));
+  return kms;
+}
+
+describe('a KMS vault', () => {
+  const open = () => kmsVault({ client: new KMSClient({ region: 'us-east-1' }), keyId: 'key-of-the-stage' });
+  let kms: ReturnType<typeof oneKeyKms>;
+  beforeEach(() => {
+    kms = oneKeyKms();
+  });
+  afterEach(() => kms.restore());
+
+  vaultCases(open);
+
+  test('names organization and export to KMS, and sends it no secret', async () => {
+    const vault = open();
+    const plain = 'p'.repeat(100_000);
+    expect(await vault.open(await vault.seal(plain, here), here)).toBe(plain);
+    const inputs = kms.calls().map((call) => call.args[0].input);
+    expect(inputs).toMatchObject(
+      Array(2).fill({ KeyId: 'key-of-the-stage', EncryptionContext: { organization: 'org', export: 'export' } }),
+    );
+    expect(JSON.stringify(inputs)).not.toContain('ppp');
+  });
+
+  test('tells a key that cannot be used, which a person must mend, from a KMS that is busy', async () => {
+    const vault = open();
+    const sealed = await vault.seal('x', here);
+    kms.on(DecryptCommand).rejects(new DisabledException({ message: 'the key is disabled', $metadata: {} }));
+    await expect(vault.open(sealed, here)).rejects.toThrow(Permanent);
+    const throttled = Object.assign(new Error('Rate exceeded'), { name: 'ThrottlingException', $metadata: {} });
+    kms.on(DecryptCommand).rejects(throttled).on(GenerateDataKeyCommand).rejects(throttled);
+    await expect(vault.open(sealed, here)).rejects.toThrow(Transient);
+    await expect(vault.seal('x', here)).rejects.toThrow(Transient);
   });
 });

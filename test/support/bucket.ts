@@ -1,9 +1,12 @@
 import { S3 } from '@aws-sdk/client-s3';
 import { buildApp } from 'fauxqs';
+import { compareText } from '../../lib/table/semantics.ts';
 
 /** A server that speaks S3's protocol, in this process, with one bucket. */
 export interface Bucket {
   readonly url: string;
+  readonly client: S3;
+  readonly name: string;
   /** The config of an S3 destination that leads here. */
   readonly config: Readonly<Record<string, unknown>>;
   /** Names of all objects. */
@@ -23,6 +26,7 @@ const XMLNS = 'http://s3.amazonaws.com/doc/2006-03-01/';
 export async function startBucket(): Promise<Bucket> {
   const app = buildApp({ logger: false });
   const uploads = trackUploads(app);
+  listInOrder(app);
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
   const credentials = { accessKeyId: 'AKIATEST', secretAccessKey: 'secret-of-the-test' };
   const client = new S3({ endpoint: url, region: 'us-east-1', forcePathStyle: true, credentials });
@@ -36,6 +40,8 @@ export async function startBucket(): Promise<Bucket> {
   };
   return {
     url,
+    client,
+    name: NAME,
     config: {
       bucket_name: NAME,
       region: 'us-east-1',
@@ -73,6 +79,20 @@ const about = (address: string) => {
     prefix: searchParams.get('prefix'),
   };
 };
+
+/** S3 lists in the order of bytes; the server behind has that of a language. */
+function listInOrder(app: ReturnType<typeof buildApp>): void {
+  const keyIn = (object: string): string => /<Key>(.*)<\/Key>/.exec(object)?.[1] ?? '';
+  const ordered = (objects: string): string =>
+    objects
+      .split(/(?=<Contents>)/)
+      .toSorted((a, b) => compareText(keyIn(a), keyIn(b)))
+      .join('');
+  app.addHook('onSend', (_request, _reply, payload, done) => {
+    const isListing = typeof payload === 'string' && payload.includes('<ListBucketResult');
+    done(null, isListing ? payload.replace(/<Contents>.*<\/Contents>/s, ordered) : payload);
+  });
+}
 
 /**
  * Unfinished uploads, as the requests that pass by tell (id, key). The server behind cannot list them, so
