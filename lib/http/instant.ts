@@ -3,6 +3,6 @@
  * digits, as the public product writes it) only when it is not zero.
  */
 export function wireInstant(instant: number): string {
-  const [seconds, fraction] = new Date(instant).toISOString().slice(0, -1).split('.');
-  return fraction === '000' ? `${seconds}Z` : `${seconds}.${fraction}000Z`;
+  const text = new Date(instant).toISOString();
+  return text.endsWith('.000Z') ? `${text.slice(0, -5)}Z` : `${text.slice(0, -1)}000Z`;
 }

@@ -27,6 +27,7 @@ import {
   type Table,
 } from './table.ts';
 
+/** `value` is the whole item as JSON; the columns before it are what items are found by. */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS item (
     pk TEXT NOT NULL, sk TEXT NOT NULL,
@@ -41,6 +42,8 @@ const SCHEMA = `
   CREATE INDEX IF NOT EXISTS item_ttl ON item (ttl) WHERE ttl IS NOT NULL;
 `;
 
+/** What the second index shows of an item. */
+const KEYS = ['pk', 'sk', 'second_pk', 'second_sk'];
 const COLUMNS = ['pk', 'sk', 'first_pk', 'first_sk', 'second_pk', 'second_sk', 'ttl'] as const;
 
 /** Another process's write is waited for this long before `Busy`, in milliseconds. */
@@ -59,23 +62,27 @@ export function sqliteTable(
 
   const statements = new Map<string, StatementSync>();
   const statement = (sql: string): StatementSync => {
-    const known = statements.get(sql) ?? database.prepare(sql);
-    statements.set(sql, known);
+    let known = statements.get(sql);
+    if (known === undefined) {
+      known = database.prepare(sql);
+      // Rows as arrays, not as objects: a third of the time of a list.
+      known.setReturnArrays(true);
+      statements.set(sql, known);
+    }
     return known;
   };
 
   const read = ({ pk, sk }: Key): Item | undefined => {
-    const row = statement('SELECT * FROM item WHERE pk = ? AND sk = ?').get(pk, sk);
-    return row === undefined ? undefined : live(itemOf(row), clock());
+    const row = statement('SELECT value FROM item WHERE pk = ? AND sk = ?').get(pk, sk) as Row | undefined;
+    return row && live(itemOf(row), clock());
   };
 
   const store = (item: Item): void => {
-    const rest = Object.entries(item).filter(([field]) => !isColumn(field));
     statement(
       `INSERT INTO item (${COLUMNS.join(', ')}, value) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (pk, sk) DO UPDATE SET first_pk = excluded.first_pk, first_sk = excluded.first_sk,
          second_pk = excluded.second_pk, second_sk = excluded.second_sk, ttl = excluded.ttl, value = excluded.value`,
-    ).run(...COLUMNS.map((column) => item[column] ?? null), JSON.stringify(Object.fromEntries(rest)));
+    ).run(...COLUMNS.map((column) => item[column] ?? null), JSON.stringify(item));
   };
 
   const apply = (op: Op, index: number): Item | undefined => {
@@ -129,7 +136,9 @@ export function sqliteTable(
     if (bounds.high !== undefined) narrow(`${sk} <= ?`, bounds.high);
 
     const total = count
-      ? Number(statement(`SELECT count(*) AS n FROM item WHERE ${where.join(' AND ')}`).get(...values)?.['n'])
+      ? Number(
+          (statement(`SELECT count(*) FROM item WHERE ${where.join(' AND ')}`).get(...values) as Row | undefined)?.[0],
+        )
       : undefined;
 
     if (position !== undefined) {
@@ -141,10 +150,10 @@ export function sqliteTable(
     // One row more at the end tells whether the range goes on; one before the page tells where skipping ended.
     const before = skip > 0 ? 1 : 0;
     const rows = statement(
-      `SELECT ${index === 'second' ? 'pk, sk, second_pk, second_sk' : '*'} FROM item WHERE ${where.join(' AND ')}
+      `SELECT ${index === 'second' ? KEYS.join(', ') : 'value'} FROM item WHERE ${where.join(' AND ')}
        ORDER BY ${order.map((column) => `${column} ${direction}`).join(', ')} LIMIT (? + 0) OFFSET ?`,
-    ).all(...values, before + limit + 1, skip - before);
-    const items = rows.map(itemOf);
+    ).all(...values, before + limit + 1, skip - before) as unknown as Row[];
+    const items = rows.map(index === 'second' ? keysOf : itemOf);
     const last = items[before + limit - 1];
     return {
       items: items.slice(before, before + limit),
@@ -175,18 +184,11 @@ export function sqliteTable(
   };
 }
 
-type Row = Readonly<Record<string, unknown>>;
+type Row = readonly unknown[];
 
-function itemOf(row: Row): Item {
-  const item: Record<string, unknown> = typeof row['value'] === 'string' ? JSON.parse(row['value']) : {};
-  for (const column of COLUMNS) {
-    const value = row[column];
-    if (value !== null && value !== undefined) item[column] = value;
-  }
-  return item as Item;
-}
+const itemOf = ([value]: Row): Item => JSON.parse(String(value));
 
-const isColumn = (field: string): boolean => (COLUMNS as readonly string[]).includes(field);
+const keysOf = ([pk, sk, second_pk, second_sk]: Row): Item => ({ pk, sk, second_pk, second_sk }) as Item;
 
 /** SQLITE_BUSY is 5; its extended codes have it in the low byte. */
 function isBusy(error: unknown): boolean {
