@@ -1,0 +1,185 @@
+import { startBackfill } from '../../../lib/batch-exports/backfills.ts';
+import { finishRun } from '../../../lib/batch-exports/finish.ts';
+import type { RunItem } from '../../../lib/batch-exports/model.ts';
+import { keys } from '../../../lib/table/keys.ts';
+import { HOUR, hourlyExport } from '../../support/export-steps.ts';
+
+const AT_13 = Date.UTC(2026, 0, 7, 13);
+const DAY = 24 * HOUR;
+
+test('nothing is due: the job waits for the next interval', async () => {
+  const { begin, job, context } = await hourlyExport();
+  context.clock.set(AT_13 + HOUR + 29_000);
+  expect(await begin()).toEqual({ do: 'nothing' });
+  expect(await job('export')).toMatchObject({ due: AT_13 + HOUR + 30_000 });
+});
+
+test('intervals that no file touches are completed at once, without the destination or the spool', async () => {
+  const { begin, runs, read, remembered, context, job } = await hourlyExport();
+  context.clock.set(AT_13 + 5 * HOUR + 60_000);
+  expect(await begin()).toEqual({ do: 'nothing' });
+  expect((await runs()).map(({ status, records_completed }) => [status, records_completed])).toEqual(
+    Array.from({ length: 5 }, () => ['Completed', 0]),
+  );
+  expect((await read()).plan).toMatchObject({ next: AT_13 + 5 * HOUR, active: [] });
+  expect(JSON.parse((await read()).item.latest_runs)).toHaveLength(5);
+  expect(remembered.calls).toEqual([]);
+  for await (const file of context.spool.list('')) throw new Error(`${file.path} is in the spool`);
+  expect(await job('export')).toMatchObject({ due: AT_13 + 6 * HOUR + 30_000 });
+});
+
+test('a begin that is repeated gives the same answer and the same runs', async () => {
+  const { begin, runs, arrive, context } = await hourlyExport();
+  await arrive(AT_13, 'a');
+  await arrive(AT_13 + 2 * HOUR, 'b');
+  context.clock.set(AT_13 + 3 * HOUR + 60_000);
+  const first = await begin();
+  expect(first).toMatchObject({ do: 'deliver', slots: [0, 2], concurrency: 4 });
+  const made = await runs();
+  // What arrives between the two, as history does, is not for this chunk.
+  const frozen = await context.spool.read(`${(first as { token: string }).token}/plan.json`);
+  await arrive(AT_13 + HOUR, 'late');
+  context.clock.advance(1_000);
+  expect(await begin()).toEqual(first);
+  expect(await runs()).toEqual(made);
+  expect(await context.spool.read(`${(first as { token: string }).token}/plan.json`)).toEqual(frozen);
+});
+
+test('a begin that died before it froze its plan freezes it when it is repeated', async () => {
+  const { begin, arrive, context } = await hourlyExport();
+  await arrive(AT_13, 'a');
+  context.clock.set(AT_13 + HOUR + 60_000);
+  const first = await begin();
+  await context.spool.remove(`${(first as { token: string }).token}/`);
+  expect(await begin()).toEqual(first);
+  expect(await context.spool.read(`${(first as { token: string }).token}/plan.json`)).toBeDefined();
+});
+
+test('a second look of the schedule leaves to the first what it runs; a backfill waits for it', async () => {
+  const { begin, arrive, context, id, read, job } = await hourlyExport();
+  await arrive(AT_13, 'a');
+  context.clock.set(AT_13 + HOUR + 60_000);
+  await begin();
+  expect(await begin({ holder: 'another' })).toEqual({ do: 'nothing' });
+  expect(await job('export')).toMatchObject({ due: AT_13 + HOUR + 660_000 });
+  const { item } = await read();
+  const backfill = await startBackfill(context, item, { start_at: AT_13, end_at: AT_13 + HOUR });
+  const trigger = { backfill: backfill.id, chunk: 0 };
+  expect(await begin({ holder: `${backfill.id}-0`, trigger })).toEqual({ do: 'hold', seconds: 5 });
+  await context.workflow.start('export-run', 'holder', {});
+  context.clock.advance(5 * 60_000);
+  expect(await begin({ holder: `${backfill.id}-0`, trigger })).toEqual({ do: 'hold', seconds: 30 });
+  await finishRun(context, {
+    export: id,
+    trigger: 'schedule',
+    holder: 'holder',
+    token: null,
+    skipped: [],
+    error: null,
+  });
+  expect(await begin({ holder: `${backfill.id}-0`, trigger })).toMatchObject({ do: 'deliver' });
+});
+
+test('a holder whose execution ended without a word is settled by the next one who meets it', async () => {
+  const { begin, arrive, context, runs, read } = await hourlyExport();
+  await arrive(AT_13, 'a');
+  await arrive(AT_13 + HOUR, 'b');
+  context.clock.set(AT_13 + HOUR + 60_000);
+  await begin();
+  await context.workflow.start('export-run', 'holder', {});
+  context.workflow.end('holder', 'ABORTED');
+  context.clock.advance(HOUR);
+  expect(await begin({ holder: 'another' })).toMatchObject({ do: 'deliver', slots: [0] });
+  expect((await runs()).map(({ status }) => status)).toEqual(['Failed', 'Starting']);
+  expect((await read()).plan.active).toMatchObject([{ holder: 'another', from: AT_13 + HOUR }]);
+});
+
+test('a backfill of an interval that has not settled waits for it', async () => {
+  const { begin, context, read } = await hourlyExport();
+  context.clock.set(AT_13 + HOUR + 10_000);
+  const { item } = await read();
+  const backfill = await startBackfill(context, item, { start_at: AT_13, end_at: AT_13 + HOUR });
+  const trigger = { backfill: backfill.id, chunk: 0 };
+  expect(await begin({ holder: `${backfill.id}-0`, trigger })).toEqual({ do: 'hold', seconds: 20 });
+});
+
+test('an export that is deleted, or paused, begins nothing, however late the trigger', async () => {
+  for (const set of [{ deleted_at: 1 }, { paused: true, last_paused_at: AT_13 }]) {
+    const { begin, context, id, runs, job } = await hourlyExport();
+    await context.table.write([{ change: keys.batchExport(id), set }]);
+    context.clock.set(AT_13 + DAY);
+    expect(await begin()).toEqual({ do: 'nothing' });
+    expect(await runs()).toEqual([]);
+    expect(await job('export')).toBeUndefined();
+  }
+});
+
+test('a change of the export while begin is at work is taken into account', async () => {
+  const { begin, context, id, arrive, runs } = await hourlyExport();
+  await arrive(AT_13, 'a');
+  context.clock.set(AT_13 + HOUR + 60_000);
+  const { table } = context;
+  const write = table.write.bind(table);
+  let isChanged = false;
+  table.write = async (ops, options) => {
+    if (ops.length > 3 && !isChanged) {
+      isChanged = true;
+      await write([{ change: keys.batchExport(id), set: { paused: true, last_paused_at: AT_13 } }]);
+    }
+    return write(ops, options);
+  };
+  expect(await begin()).toEqual({ do: 'nothing' });
+  expect(await runs()).toEqual([]);
+});
+
+describe('a retry', () => {
+  const failed = async () => {
+    const world = await hourlyExport();
+    await world.arrive(AT_13, 'a');
+    world.context.clock.set(AT_13 + HOUR + 60_000);
+    await world.begin();
+    const error = { Error: 'Transient', Cause: 'The disk is full.' };
+    await finishRun(
+      world.context,
+      { export: world.id, trigger: 'schedule', holder: 'holder', token: null, skipped: [], error },
+      world.findDestination,
+    );
+    const [run] = (await world.runs()) as [RunItem];
+    const trigger = { retry: run.id };
+    return { ...world, run, trigger, due: world.context.clock() + HOUR };
+  };
+
+  test('runs the slot of a run that failed for now again, once', async () => {
+    const { run, begin, context, runs, job, trigger, due } = await failed();
+    expect(run).toMatchObject({ status: 'FailedRetryable', latest_error: 'The disk is full.' });
+    expect(await job('retry', run.id)).toMatchObject({ due });
+    context.clock.set(due);
+    expect(await begin({ holder: 'again', trigger })).toMatchObject({ do: 'deliver' });
+    expect(await job('retry', run.id)).toBeUndefined();
+    expect((await runs()).map(({ status, by }) => [status, by])).toEqual([
+      ['FailedRetryable', 'schedule'],
+      ['Starting', run.id],
+    ]);
+    await finishRun(context, {
+      export: run.batch_export,
+      trigger,
+      holder: 'again',
+      token: null,
+      skipped: [],
+      error: null,
+    });
+    expect(await begin({ holder: 'once more', trigger })).toEqual({ do: 'nothing' });
+  });
+
+  test('of a paused export waits, and is given up after a day', async () => {
+    const { run, begin, context, runs, job, trigger, due, id } = await failed();
+    await context.table.write([{ change: keys.batchExport(id), set: { paused: true } }]);
+    context.clock.set(due);
+    expect(await begin({ holder: 'again', trigger })).toEqual({ do: 'nothing' });
+    expect(await job('retry', run.id)).toMatchObject({ due: due + HOUR, about: JSON.stringify({ export: id }) });
+    context.clock.set(due + DAY);
+    expect(await begin({ holder: 'again', trigger })).toEqual({ do: 'nothing' });
+    expect(await job('retry', run.id)).toBeUndefined();
+    expect((await runs()).map(({ status }) => status)).toEqual(['Failed']);
+  });
+});

@@ -1,0 +1,196 @@
+import { cancelBackfill, startBackfill } from '../../../lib/batch-exports/backfills.ts';
+import { finishRun } from '../../../lib/batch-exports/finish.ts';
+import type { RunItem } from '../../../lib/batch-exports/model.ts';
+import { cancelOpenRun } from '../../../lib/batch-exports/run-state.ts';
+import { Permanent, Transient } from '../../../lib/errors.ts';
+import { keys } from '../../../lib/table/keys.ts';
+import type { Deliverable } from '../../../lib/workflow/messages.ts';
+import { HOUR, hourlyExport } from '../../support/export-steps.ts';
+
+const AT_13 = Date.UTC(2026, 0, 7, 13);
+
+/** An export with one slot of two rows, begun. */
+async function begun() {
+  const world = await hourlyExport();
+  await world.arrive(AT_13, 'a', 'b');
+  world.context.clock.set(AT_13 + HOUR + 60_000);
+  const answer = await world.begin();
+  const run = async () => ((await world.runs()) as [RunItem])[0];
+  return { ...world, answer, token: (answer as Deliverable).token, run };
+}
+
+test('counts, delivers, commits, and says what it did', async () => {
+  const { answer, send, remembered, run } = await begun();
+  const seen: unknown[] = [];
+  remembered.inside = async (call) => {
+    const { status, phase, records_total_count } = await run();
+    seen.push([call, status, phase, records_total_count]);
+  };
+  expect(await send(answer)).toEqual({ slot: 0, status: 'Completed' });
+  expect(seen).toEqual([
+    ['deliver', 'Running', null, 2],
+    ['commit', 'Running', 'committing', 2],
+  ]);
+  expect(remembered.shown).toEqual(new Map([[AT_13, 'a\nb\n']]));
+  expect(await run()).toMatchObject({
+    status: 'Completed',
+    phase: null,
+    records_completed: 2,
+    bytes_exported: 4,
+    latest_error: null,
+    finished_at: AT_13 + HOUR + 60_000,
+  });
+});
+
+test('sent again, it does nothing more', async () => {
+  const { answer, send, remembered } = await begun();
+  await send(answer);
+  expect(await send(answer)).toEqual({ slot: 0, status: 'Completed' });
+  expect(remembered.calls).toEqual(['deliver', 'commit']);
+});
+
+test('sent by two at once, it is shown once and completed once', async () => {
+  const { answer, send, remembered, runs } = await begun();
+  const both = await Promise.all([send(answer), send(answer)]);
+  expect(both).toEqual([
+    { slot: 0, status: 'Completed' },
+    { slot: 0, status: 'Completed' },
+  ]);
+  expect(remembered.shown).toEqual(new Map([[AT_13, 'a\nb\n']]));
+  expect(await runs()).toHaveLength(1);
+});
+
+test('a commit that was interrupted is finished with its receipt, not redone', async () => {
+  const { answer, send, remembered, run } = await begun();
+  remembered.inside = (call) => {
+    if (call === 'commit') throw new Transient('The network is down.');
+  };
+  await expect(send(answer)).rejects.toThrow(Transient);
+  expect(await run()).toMatchObject({ status: 'Running', phase: 'committing', latest_error: 'The network is down.' });
+  remembered.inside = () => {};
+  expect(await send(answer)).toEqual({ slot: 0, status: 'Completed' });
+  expect(remembered.calls).toEqual(['deliver', 'commit', 'commit']);
+});
+
+test('what was prepared before a failure that may pass is removed, and prepared anew', async () => {
+  const { answer, send, remembered, run, context, token } = await begun();
+  let failures = 1;
+  const { table } = context;
+  const write = table.write.bind(table);
+  table.write = async (ops, options) => {
+    const isCommitting = JSON.stringify(ops).includes('"phase":"committing"');
+    if (isCommitting && failures-- > 0) throw new Transient('The table is down.');
+    return write(ops, options);
+  };
+  await expect(send(answer)).rejects.toThrow(Transient);
+  expect(remembered.calls).toEqual(['deliver', 'discard receipt']);
+  expect(await context.spool.read(`${token}/receipt-0.json`)).toBeUndefined();
+  expect(await run()).toMatchObject({ status: 'Running', phase: null });
+  expect(await send(answer)).toEqual({ slot: 0, status: 'Completed' });
+});
+
+test('what only the user can mend ends the run, with its words', async () => {
+  const { answer, send, remembered, run } = await begun();
+  remembered.inside = (call) => {
+    if (call === 'deliver') throw new Permanent("Bucket 'b' does not exist. Create it.");
+  };
+  expect(await send(answer)).toEqual({ slot: 0, status: 'Failed' });
+  expect(await run()).toMatchObject({ status: 'Failed', latest_error: "Bucket 'b' does not exist. Create it." });
+  expect(remembered.calls).toEqual(['deliver', 'discard']);
+});
+
+test('an unknown error is thrown, and the run is left to the end of its chunk, which names no secrets', async () => {
+  const { answer, send, remembered, run, context, id, findDestination, token } = await begun();
+  remembered.inside = (call) => {
+    if (call === 'deliver') throw new TypeError('secret is undefined');
+  };
+  await expect(send(answer)).rejects.toThrow(TypeError);
+  expect(await run()).toMatchObject({ status: 'Running', latest_error: null });
+  const skipped = [{ slot: 0, error: { Error: 'TypeError', Cause: 'secret is undefined' } }];
+  const input = { export: id, trigger: 'schedule' as const, holder: 'holder', token, skipped, error: null };
+  expect(await finishRun(context, input, findDestination)).toEqual({ completed: 0, failed: 1, cancelled: 0 });
+  expect(await run()).toMatchObject({ status: 'Failed', latest_error: 'An unexpected error has occurred' });
+});
+
+test('rows that the query does not let through end the run without the destination', async () => {
+  const { send, remembered, arrive, begin, context, runs } = await hourlyExport();
+  await arrive(AT_13);
+  const file = (await context.table.list({ partition: `W#1`, prefix: 'FILE' }, { limit: 1 })).items[0];
+  expect(file).toBeDefined();
+  await context.table.write([
+    {
+      change: { pk: String(file?.pk), sk: String(file?.sk) },
+      set: { rows: 1, hours: JSON.stringify(Array(24).fill(1)) },
+    },
+  ]);
+  context.clock.set(AT_13 + HOUR + 60_000);
+  expect(await send(await begin())).toEqual({ slot: 0, status: 'Completed' });
+  expect(remembered.calls).toEqual([]);
+  expect(await runs()).toMatchObject([{ records_total_count: 0, records_completed: 0, bytes_exported: 0 }]);
+});
+
+test('a worker that does not hear of the cancel sees it by itself, and rolls back', async () => {
+  const { answer, send, remembered, run, context } = await begun();
+  remembered.inside = async (call, signal) => {
+    if (call !== 'deliver') return;
+    await cancelOpenRun(context, await run());
+    await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  };
+  expect(await send(answer)).toEqual({ slot: 0, status: 'Cancelled' });
+  expect(remembered.calls).toEqual(['deliver', 'discard']);
+  expect(remembered.shown.size).toBe(0);
+});
+
+test('a run that is cancelled just before its commit is not committed', async () => {
+  const { answer, send, remembered, run, context, token } = await begun();
+  const { spool } = context;
+  const write = spool.write.bind(spool);
+  spool.write = async (path, content) => {
+    await write(path, content);
+    if (path === `${token}/receipt-0.json`) await cancelOpenRun(context, await run());
+  };
+  expect(await send(answer)).toEqual({ slot: 0, status: 'Cancelled' });
+  expect(remembered.calls).toEqual(['deliver', 'discard receipt']);
+});
+
+test('a run of a backfill that was cancelled just before its commit is not committed', async () => {
+  const { begin, send, arrive, remembered, context, read, runs } = await hourlyExport();
+  const start = AT_13 - 24 * HOUR;
+  await arrive(start, 'a');
+  const { item } = await read();
+  const { id } = await startBackfill(context, item, { start_at: start, end_at: start + HOUR });
+  const answer = await begin({ holder: `${id}-0`, trigger: { backfill: id, chunk: 0 } });
+  remembered.inside = async (call) => {
+    // Only the backfill's own status, as a cancel that dies after its first write leaves it.
+    if (call === 'deliver') {
+      await context.table.write([{ change: keys.backfill(item.id, id), set: { status: 'Cancelled' } }]);
+    }
+  };
+  expect(await send(answer)).toEqual({ slot: 0, status: 'Cancelled' });
+  expect(await runs()).toMatchObject([{ status: 'Cancelled' }]);
+  expect(remembered.shown.size).toBe(0);
+  await expect(cancelBackfill(context, item, id)).rejects.toMatchObject({ status: 400 });
+});
+
+test('a worker that comes after its chunk was settled does nothing', async () => {
+  const { answer, send, remembered, context, id, findDestination, token } = await begun();
+  const input = { export: id, trigger: 'schedule' as const, holder: 'holder', token, skipped: [], error: null };
+  await finishRun(context, input, findDestination);
+  remembered.calls.length = 0;
+  expect(await send(answer)).toEqual({ slot: 0, status: 'Cancelled' });
+  expect(remembered.calls).toEqual([]);
+});
+
+test('a stop in the middle leaves the run as it is, to go on from', async () => {
+  const { answer, send, remembered, run } = await begun();
+  const stop = new AbortController();
+  remembered.inside = (call, signal) => {
+    if (call !== 'deliver') return;
+    stop.abort(new Error('the service is closing'));
+    signal.throwIfAborted();
+  };
+  await expect(send(answer, 0, stop.signal)).rejects.toThrow('the service is closing');
+  expect(await run()).toMatchObject({ status: 'Running' });
+  remembered.inside = () => {};
+  expect(await send(answer)).toEqual({ slot: 0, status: 'Completed' });
+});

@@ -1,0 +1,34 @@
+import { startBackfill } from '../../lib/batch-exports/backfills.ts';
+import { exportWorld, HOUR } from '../support/export-world.ts';
+
+jest.setTimeout(60_000);
+
+const NOW = Date.UTC(2026, 0, 7, 13, 20);
+
+/** Durable acts and milliseconds of a backfill of so many hours without data. */
+async function costOf(intervals: number): Promise<{ acts: number; milliseconds: number; runs: number }> {
+  const world = await exportWorld({ now: NOW });
+  const tenant = await world.tenant();
+  const { context, run, acts } = world.boot();
+  const item = await world.createExport(context, tenant);
+  const end = Date.UTC(2025, 0);
+  const before = acts();
+  const began = performance.now();
+  await startBackfill(context, item, { start_at: end - intervals * HOUR, end_at: end });
+  await run();
+  const cost = { acts: acts() - before, milliseconds: performance.now() - began };
+  const runs = (await world.runs(item.id)).length;
+  const [backfill] = await world.backfills(item.id);
+  expect(backfill).toMatchObject({ status: 'Completed', total_runs: intervals });
+  await world.close();
+  return { ...cost, runs };
+}
+
+test('a backfill without data costs a few writes a chunk of 96, whatever its length, and under 10 ms an interval', async () => {
+  const few = await costOf(960);
+  const many = await costOf(4_800);
+  expect([few.runs, many.runs]).toEqual([960, 4_800]);
+  // A chunk: the Map's item, the execution's start and end, the fence, and one transaction with its 96 runs.
+  expect((many.acts - few.acts) / 40).toBeLessThanOrEqual(6);
+  expect(many.milliseconds / 4_800).toBeLessThan(10);
+});
