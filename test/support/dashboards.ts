@@ -1,0 +1,85 @@
+/** Dashboards and insights of the seeded project, over HTTP. */
+import type { Table } from '../../lib/table/table.ts';
+import { type TestContext, testContext } from './context.ts';
+import { type CountingTable, countRoundTrips } from './round-trips.ts';
+import { type CallOptions, type Reply, type Service, testService } from './service.ts';
+
+export type Json = Record<string, unknown>;
+
+export interface TileJson {
+  readonly id: number;
+  readonly layouts: Json;
+  readonly color: string | null;
+  readonly insight: (Json & { readonly id: number }) | null;
+  readonly text: (Json & { readonly body: string }) | null;
+}
+
+export interface DashboardJson extends Json {
+  readonly id: number;
+  readonly name: string;
+  readonly tiles: TileJson[];
+}
+
+export interface Dashboards {
+  readonly context: TestContext<object>;
+  readonly table: CountingTable;
+  readonly service: Service;
+  /** `/api/projects/<id>` of the seeded project. */
+  readonly project: string;
+  /** A call below the project. */
+  call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Reply>;
+  /** A dashboard that must be made, as the seeded owner unless `options` name another key. */
+  dashboard(body?: object, options?: CallOptions): Promise<DashboardJson>;
+  /** An insight that must be made. */
+  insight(body?: object, options?: CallOptions): Promise<Json & { readonly id: number; readonly dashboards: number[] }>;
+  /** A dashboard that must be there. */
+  found(id: number, options?: CallOptions): Promise<DashboardJson>;
+  /** What a PATCH that must hold answers. */
+  changed(id: number, body: object, options?: CallOptions): Promise<DashboardJson>;
+}
+
+/** A service whose round trips to the table are counted. */
+export async function dashboards(over?: Table): Promise<Dashboards> {
+  const context = testContext(over === undefined ? {} : { table: over });
+  const table = countRoundTrips(context.table);
+  const service = await testService({ ...context, table });
+  const project = `/api/projects/${service.project.id}`;
+  const call = (method: string, path: string, body?: unknown, options: CallOptions = {}) =>
+    service.call(method, `${project}${path}`, { ...(body === undefined ? {} : { body }), ...options });
+  const done = async <T>(status: number, reply: Promise<Reply>): Promise<T> => {
+    const { status: found, body } = await reply;
+    if (found !== status) throw new Error(`answered ${found}: ${JSON.stringify(body)}`);
+    return body as T;
+  };
+  return {
+    context,
+    table,
+    service,
+    project,
+    call,
+    dashboard: (body = { name: 'Weekly' }, options = {}) => done(201, call('POST', '/dashboards/', body, options)),
+    insight: (body = { name: 'Visitors' }, options = {}) => done(201, call('POST', '/insights/', body, options)),
+    found: (id, options = {}) => done(200, call('GET', `/dashboards/${id}/`, undefined, options)),
+    changed: (id, body, options = {}) => done(200, call('PATCH', `/dashboards/${id}/`, body, options)),
+  };
+}
+
+/** What an answer says, without its headers. */
+export const told = ({ status, body }: Reply) => ({ status, body });
+
+/** A refusal that names a field. */
+export const bad = (detail: string, attr: string | null = null, code = 'invalid_input') => ({
+  status: 400,
+  body: { type: 'validation_error', code, detail, attr },
+});
+
+/** A refusal of what the caller may not. */
+export const denied = (detail: string) => ({
+  status: 403,
+  body: { type: 'authentication_error', code: 'permission_denied', detail, attr: null },
+});
+
+export const NOT_FOUND = {
+  status: 404,
+  body: { type: 'invalid_request', code: 'not_found', detail: 'Not found.', attr: null },
+};
