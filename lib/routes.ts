@@ -1,15 +1,26 @@
+import * as accessControls from './access-controls/routes.ts';
 import * as batchExports from './batch-exports/routes.ts';
+import * as collaborators from './collaborators/routes.ts';
 import * as dashboards from './dashboards/routes.ts';
 import type { Route } from './http/route.ts';
 import * as http from './http/routes.ts';
 import * as insights from './insights/routes.ts';
 import * as organizations from './organizations/routes.ts';
 import * as personalApiKeys from './personal-api-keys/routes.ts';
+import * as sharing from './sharing/routes.ts';
 
 /** Every row of the API. */
-export const routes: readonly Route[] = [organizations, personalApiKeys, dashboards, insights, batchExports, http].flatMap((rows): Route[] =>
-  Object.values(rows),
-);
+export const routes: readonly Route[] = [
+  organizations,
+  personalApiKeys,
+  dashboards,
+  collaborators,
+  sharing,
+  accessControls,
+  insights,
+  batchExports,
+  http,
+].flatMap((rows): Route[] => Object.values(rows));
 
 const byTemplate = new Map<string, Map<string, Route>>();
 for (const row of routes) {

@@ -12,7 +12,16 @@ import { headerOf } from './header.ts';
 import { type Once, onceOf } from './idempotency.ts';
 import { pagingOf } from './page.ts';
 import { parsed } from './parsed.ts';
-import { Answer, type Body, type Credentials, type Early, type Request, type Tenant, TextAnswer } from './request.ts';
+import {
+  Answer,
+  type Body,
+  type Credentials,
+  type Early,
+  EmptyAnswer,
+  type Request,
+  type Tenant,
+  TextAnswer,
+} from './request.ts';
 import type { Route } from './route.ts';
 import { type Admitted, placeOf, resolveCurrent, tenancy } from './tenancy.ts';
 
@@ -282,6 +291,10 @@ function answered(row: Route): Stage {
       const { event, context } = request.internal.exchange;
       const answer = request.response as Answer<unknown>;
       const { body, version, headers } = answer;
+      if (answer instanceof EmptyAnswer) {
+        request.response = reply(event, 204, headers);
+        return;
+      }
       if (answer instanceof TextAnswer) {
         request.response = reply(event, row.status, headers, answer.text, answer.mediaType);
         return;

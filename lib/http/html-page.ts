@@ -22,7 +22,7 @@ export interface HtmlPage {
   /** What the `body` element holds. */
   readonly body: Markup;
   /** More for the `head` element. */
-  readonly head?: Markup;
+  readonly head?: Markup | undefined;
   /** The page's style sheet and script, inline: allowed by their hashes. */
   readonly style?: string;
   readonly script?: string;
@@ -31,13 +31,14 @@ export interface HtmlPage {
   /** May other sites show the page in a frame? */
   readonly isFramable?: boolean;
   readonly cacheControl: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
 /** The page with its headers. It loads nothing but what it names, and tells no other site where its reader was. */
 export function htmlPage(page: HtmlPage): TextAnswer {
-  const { title, body, head, style, script, sources = {}, isFramable = false, cacheControl } = page;
+  const { title, body, head, style, script, sources = {}, isFramable = false, cacheControl, headers } = page;
   const inline = (name: string, text: string | undefined): string[] =>
     [sources[name] ?? '', text === undefined ? '' : hashOf(text)].filter((source) => source !== '');
   const directives: Record<string, string> = {
@@ -67,6 +68,7 @@ ${script !== undefined && html`<script>${trusted(script)}</script>`}
 </html>
 `;
   return new TextAnswer(markup.toString(), 'text/html; charset=utf-8', {
+    ...headers,
     'Cache-Control': cacheControl,
     'Content-Security-Policy': Object.entries(directives)
       .map(([name, value]) => `${name} ${value}`)

@@ -94,6 +94,13 @@ export class Answer<T> {
   }
 }
 
+/** 204: what was asked to be gone is gone. For rows that are `orEmpty`. */
+export class EmptyAnswer extends Answer<never> {
+  constructor() {
+    super(undefined as never);
+  }
+}
+
 /** An answer that is no JSON: a page, or a file that it needs. The text is sent as it is. */
 export class TextAnswer extends Answer<never> {
   readonly text: string;

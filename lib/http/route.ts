@@ -56,6 +56,8 @@ export interface Route<
   readonly content?: readonly [string, ...string[]];
   /** 405: a method that the path has in name only; it answers so without a body. */
   readonly status: 200 | 201 | 204 | 405;
+  /** May the answer also be `EmptyAnswer`, a 204? */
+  readonly orEmpty?: boolean;
   /** POSTs that create or start something take an Idempotency-Key. */
   readonly idempotent?: boolean;
   /** Lists say how they are paged. */

@@ -1,6 +1,7 @@
 /** One valid request for every row. A new row needs a line here: the suite fails until it has one. */
 import type { RunItem } from '../../lib/batch-exports/model.ts';
 import { keysOf, revokeKey } from '../../lib/personal-api-keys/store.ts';
+import { LEVELS } from '../../lib/organizations/model.ts';
 import { keys, places } from '../../lib/table/keys.ts';
 import type { TestContext } from '../support/context.ts';
 import type { Service } from '../support/service.ts';
@@ -123,6 +124,27 @@ async function tileMove(world: World): Promise<Example> {
   return { params, body: { tile, toDashboard: Number(goal.params['id']) } };
 }
 
+const pathOf = (params: Readonly<Record<string, string>>): string =>
+  `/api/projects/${params['project_id']}/dashboards/${params['id']}`;
+
+async function toCollaborator(world: World): Promise<Example> {
+  const { params } = await ofDashboard(world);
+  const { uuid } = await world.service.newUser(LEVELS.member);
+  return { params, body: { level: 37, user_uuid: uuid } };
+}
+
+async function ofCollaborator(world: World): Promise<Example> {
+  const { params, body } = await toCollaborator(world);
+  const added = await world.service.call('POST', `${pathOf(params)}/collaborators/`, { body });
+  return { params: { ...params, user__uuid: String(added.body?.['user_uuid']) } };
+}
+
+async function ofShared(world: World): Promise<Example> {
+  const { params } = await ofDashboard(world);
+  const shared = await world.service.call('PATCH', `${pathOf(params)}/sharing/`, { body: { enabled: true } });
+  return { params: { ...params, token: String(shared.body?.['access_token']) } };
+}
+
 const TEMPLATE = {
   template_name: 'Mine',
   dashboard_description: '',
@@ -162,6 +184,16 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   'dashboards/destroy': ofDashboard,
   'dashboards/move-tile': tileMove,
   'dashboards/create-from-template-json': async (world) => ({ params: place(world), body: { template: TEMPLATE } }),
+
+  'collaborators/list': ofCollaborator,
+  'collaborators/create': toCollaborator,
+  'collaborators/destroy': ofCollaborator,
+  'sharing/retrieve': ofDashboard,
+  'sharing/update': async (world) => ({ ...(await ofDashboard(world)), body: { enabled: true } }),
+  'sharing/refresh': ofDashboard,
+  'shared/page': ofShared,
+  'access-controls/list': ofDashboard,
+  'access-controls/update': async (world) => ({ ...(await ofDashboard(world)), body: { access_level: 'viewer' } }),
 
   'insights/list': inPlace,
   'insights/create': async (world) => ({ params: place(world), body: { name: 'Visitors' } }),

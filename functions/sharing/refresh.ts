@@ -1,0 +1,14 @@
+import { endpoint } from '../../lib/http/endpoint.ts';
+import { Answer } from '../../lib/http/request.ts';
+import { sharingObject } from '../../lib/sharing/model.ts';
+import { refreshSharing } from '../../lib/sharing/routes.ts';
+import { changeSharing, foundSharingToEdit, readSharing, refreshed } from '../../lib/sharing/store.ts';
+
+export const handler = endpoint(refreshSharing, {
+  read: ({ params }, { table }) => readSharing(table, params),
+  found: foundSharingToEdit,
+  async run({ read, tenant, ifMatch }, context) {
+    const sharing = await changeSharing(context, read, { tenant, change: refreshed, ifMatch });
+    return new Answer(sharingObject(sharing), { version: sharing.ver });
+  },
+});

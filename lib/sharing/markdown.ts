@@ -1,0 +1,25 @@
+import MarkdownIt from 'markdown-it';
+
+/** What a link in somebody's text may tell of where it was, and what it is worth: nothing. */
+const LINK_RELATION = 'nofollow noopener noreferrer ugc';
+
+/**
+ * Markdown as markup that is safe to show to anybody: markup in the text is shown as text, links to scripts are no
+ * links, and an image is a link to it, so that nothing is loaded. A heading stands one level lower, below the page's.
+ */
+const markdown = new MarkdownIt({ html: false }).disable('image');
+
+markdown.core.ruler.push('lower-headings', ({ tokens }) => {
+  for (const token of tokens) {
+    if (token.type === 'heading_open' || token.type === 'heading_close') {
+      token.tag = `h${Math.min(Number(token.tag.slice(1)) + 1, 6)}`;
+    }
+  }
+});
+
+markdown.renderer.rules['link_open'] = (tokens, at, options, _, renderer) => {
+  tokens[at]?.attrSet('rel', LINK_RELATION);
+  return renderer.renderToken(tokens, at, options);
+};
+
+export const markdownMarkup = (text: string): string => markdown.render(text);

@@ -1,0 +1,25 @@
+/** What an address of a public page asks for. */
+export interface SharedAddress {
+  /** Without the ending that asks for data, and without a slash at its end. */
+  readonly path: string;
+  readonly token: string;
+  readonly type: 'scene' | 'embed';
+  /** Is what the page is made from asked for, not the page? */
+  readonly isData: boolean;
+}
+
+const DATA = /\.json$/;
+
+/** Is what a page is made from asked for, not the page? */
+export const isDataAddress = (path: string): boolean => DATA.test(path.replace(/\/$/, ''));
+
+/** Reads the address: `/embedded/<token>` is for frames, and `<token>.json` is data. */
+export function readAddress(url: string, sent: string): SharedAddress {
+  const path = new URL(url).pathname.replace(/\/$/, '').replace(DATA, '');
+  return {
+    path,
+    token: sent.replace(DATA, ''),
+    type: path.split('/').at(-2) === 'embedded' ? 'embed' : 'scene',
+    isData: DATA.test(sent),
+  };
+}
