@@ -87,7 +87,7 @@ export async function createDashboard(
     pinned: input.pinned ?? false,
     isDeleted: input.deleted ?? false,
     creation_mode: template === undefined ? (use_dashboard === null ? 'default' : 'duplicate') : 'template',
-    tags: tagTexts(template?.tags ?? input.tags ?? []),
+    tags: tagTexts(input.tags ?? template?.tags ?? []),
     restriction_level: input.restriction_level ?? RESTRICTION.everyone,
     use_template,
     use_dashboard,

@@ -210,6 +210,10 @@ describe('tiles', () => {
 });
 
 describe('a template', () => {
+  test('tags that were sent win over those of the template', async () => {
+    expect(await dashboard({ use_template: 'DEFAULT_APP', tags: ['mine'] })).toMatchObject({ tags: ['mine'] });
+  });
+
   test('gives description, filters, tags and tiles; the name that was sent wins', async () => {
     const { dashboard, found, service } = await dashboards();
     const made = await dashboard({ use_template: 'DEFAULT_APP' });
