@@ -71,14 +71,14 @@ export async function tick(context: Context): Promise<{ started: number; oldest:
 /** Takes the job and starts its machine. False: somebody else took it, it is parked, or it could not be started. */
 async function startJob(context: Context, job: JobItem): Promise<boolean> {
   const log = context.log.with({ job: job.kind, id: job.id });
-  const taken = await take(context, job);
-  if (taken === undefined) return false;
-  if (taken.attempts > PATIENCE) {
-    log.error('job is parked for a day: it was taken ten times and is still there', { attempts: job.attempts });
-    return false;
-  }
-  const { machine, name, input } = executionOf(taken, context.clock());
   try {
+    const taken = await take(context, job);
+    if (taken === undefined) return false;
+    if (taken.attempts > PATIENCE) {
+      log.error('job is parked for a day: it was taken ten times and is still there', { attempts: job.attempts });
+      return false;
+    }
+    const { machine, name, input } = executionOf(taken, context.clock());
     await context.workflow.start(machine, name, input);
     return true;
   } catch (error) {

@@ -54,13 +54,21 @@ export interface ExportWorldOptions {
   readonly now: number;
   readonly intrude?: Intrude;
   readonly send?: SendOptions;
+  /** What stands between the processes and their table. */
+  readonly wrap?: (table: Table, clock: () => number) => Table;
   /** A state that `save` kept. */
   readonly from?: string;
 }
 
 export type ExportWorld = Awaited<ReturnType<typeof exportWorld>>;
 
-export async function exportWorld({ now, intrude = async () => {}, send = {}, from }: ExportWorldOptions) {
+export async function exportWorld({
+  now,
+  intrude = async () => {},
+  send = {},
+  wrap = (table) => table,
+  from,
+}: ExportWorldOptions) {
   const home = temporaryFolder();
   if (from !== undefined) cpSync(from, home, { recursive: true });
   const target = join(home, 'delivered');
@@ -70,6 +78,7 @@ export async function exportWorld({ now, intrude = async () => {}, send = {}, fr
   const lake = folderSpool(join(home, 'lake'));
   const warehouse = duckdbWarehouse({ lake, threads: 1 });
   const base = testContext({ clock: time.clock, table, lake, warehouse, spool: folderSpool(join(home, 'spool')) });
+  const wrapped = wrap(table, time.clock);
   let imports = 0;
 
   /** Starts a process; the one before must be dead or closed. */
@@ -97,10 +106,10 @@ export async function exportWorld({ now, intrude = async () => {}, send = {}, fr
       return death?.at === mine ? die() : done;
     };
     const mortalTable: Table = {
-      get: (key) => alive(() => table.get(key)),
-      many: (all) => alive(() => table.many(all)),
-      list: (range, page) => alive(() => table.list(range, page)),
-      write: (ops, options) => act(`write ${ops.length}`, () => table.write(ops, options)),
+      get: (key) => alive(() => wrapped.get(key)),
+      many: (all) => alive(() => wrapped.many(all)),
+      list: (range, page) => alive(() => wrapped.list(range, page)),
+      write: (ops, options) => act(`write ${ops.length}`, () => wrapped.write(ops, options)),
     };
     const mortalSpool = (spool: Spool): Spool => ({
       ...spool,
@@ -166,7 +175,8 @@ export async function exportWorld({ now, intrude = async () => {}, send = {}, fr
       };
       for (;;) {
         if (!(await calm())) return false;
-        await Promise.race([tick(context), died.promise]);
+        // A tick that fails is made up for by the next one.
+        await Promise.race([tick(context).catch(() => {}), died.promise]);
         if (!(await calm())) return false;
         const [due] = (await table.list(ranges.dueJobs(Date.UTC(9000, 0)), { limit: 1 })).items;
         const next = due === undefined ? Number.POSITIVE_INFINITY : Date.parse(String(due.second_sk).slice(0, 24));

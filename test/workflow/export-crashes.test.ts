@@ -3,7 +3,10 @@
  * destination), and another process goes on over the same files: nothing is lost, nothing is delivered twice.
  */
 import { startBackfill } from '../../lib/batch-exports/backfills.ts';
+import { Busy } from '../../lib/table/table.ts';
 import { type Death, exportWorld } from '../support/export-world.ts';
+import { seeded } from '../support/random.ts';
+import { unreliable } from '../support/unreliable-table.ts';
 
 jest.setTimeout(600_000);
 
@@ -86,5 +89,42 @@ test('a kill at any durable act loses nothing and delivers nothing twice', async
         throw new Error(`killed ${when} act ${act}: ${trace.slice(-3).join(', ')}`, { cause: error });
       }
     }
+  }
+});
+
+test('a table that is busy, loses answers and shows its indexes late changes nothing', async () => {
+  for (let seed = 1; seed <= 10; seed++) {
+    let isArmed = false;
+    const next = seeded(seed);
+    const random = (): number => (isArmed ? next() : 1);
+    const world = await exportWorld({
+      now: NOW,
+      wrap: (table, clock) => unreliable(table, { random, clock, busy: 0.1, lost: 0.1, lag: 0.5 }),
+    });
+    const tenant = await world.tenant();
+    await world.arrive(tenant.project.id, [at('01T10:10:00'), at('01T10:20:00'), at('01T12:10:00')]);
+    const { context, run, engine } = world.boot();
+    const item = await world.createExport(context, tenant);
+    world.time.clock.set(at('07T13:40:00'));
+    await world.arrive(tenant.project.id, [at('07T13:40:00')]);
+    isArmed = true;
+    await run(at('07T16:20:00'));
+    const asked = { start_at: at('01T10:00:00'), end_at: at('01T13:00:00') };
+    while ((await world.backfills(item.id)).length === 0) {
+      await startBackfill(context, item, asked).catch((error: unknown) => {
+        if (!(error instanceof Busy)) throw error;
+      });
+    }
+    await run(at('07T23:20:00'));
+    const delivered = [...world.delivered().values()].map((uuids) => uuids.length);
+    const [backfill] = await world.backfills(item.id);
+    const { active, claimed } = await world.plan(item.id);
+    const seen = { delivered, leftovers: world.leftovers(), active, claimed, backfill: backfill?.status };
+    expect([seed, seen]).toEqual([
+      seed,
+      { delivered: [2, 1, 1], leftovers: [], active: [], claimed: [], backfill: 'Completed' },
+    ]);
+    await engine.close();
+    await world.close();
   }
 });
