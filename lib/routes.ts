@@ -5,13 +5,29 @@ import * as dashboards from './dashboards/routes.ts';
 import type { Route } from './http/route.ts';
 import * as http from './http/routes.ts';
 import * as insights from './insights/routes.ts';
+import * as members from './members/routes.ts';
 import * as organizations from './organizations/routes.ts';
 import * as personalApiKeys from './personal-api-keys/routes.ts';
+import * as projects from './projects/routes.ts';
 import * as sharing from './sharing/routes.ts';
+import * as users from './users/routes.ts';
 
-/** Every row of the API. */
+/** Where a project's paths begin, and where the same are found too: the public product's newer clients say so. */
+const PROJECT = '/api/projects/{project_id}';
+const TWIN = '/api/environments/{project_id}';
+
+function withTwins(row: Route): Route {
+  const [first, ...others] = row.paths;
+  const twins = row.paths.filter((path) => path.startsWith(PROJECT)).map((path) => path.replace(PROJECT, TWIN));
+  return { ...row, paths: [first, ...others, ...twins] };
+}
+
+/** Every row of the API, on every path of it. */
 export const routes: readonly Route[] = [
+  users,
   organizations,
+  members,
+  projects,
   personalApiKeys,
   dashboards,
   collaborators,
@@ -20,7 +36,7 @@ export const routes: readonly Route[] = [
   insights,
   batchExports,
   http,
-].flatMap((rows): Route[] => Object.values(rows));
+].flatMap((rows): Route[] => Object.values(rows).map(withTwins));
 
 const byTemplate = new Map<string, Map<string, Route>>();
 for (const row of routes) {

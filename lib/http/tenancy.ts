@@ -3,7 +3,9 @@
  * memberships, and the project or the organization.
  */
 import { Failure, fail } from '../errors.ts';
-import type { MembershipItem, OrganizationItem, ProjectBrief, ProjectItem } from '../organizations/model.ts';
+import type { MembershipItem, OrganizationItem, ProjectItem } from '../organizations/model.ts';
+import { currentPlace } from '../organizations/rules.ts';
+import { organizationsIn } from '../organizations/store.ts';
 import { keys, ranges } from '../table/keys.ts';
 import { listAll } from '../table/list-all.ts';
 import type { Table } from '../table/table.ts';
@@ -39,22 +41,17 @@ export async function resolveCurrent(
   if (!isProject && params['organization_id'] !== CURRENT) return params;
   const { user, memberships } = await readUser(table, userId);
   if (user === undefined) fail('not_authenticated');
-  const oldestFirst = memberships.toSorted((a, b) => a.joined_at - b.joined_at);
-  const organizations = await table.many(
-    oldestFirst.map((membership) => keys.organization(membership.organization_id)),
-  );
-  const first = (organizations as (OrganizationItem | undefined)[]).find(present);
+  const { organization, project } = currentPlace(await organizationsIn(table, memberships));
   if (isProject) {
-    const ids = first === undefined ? [] : (JSON.parse(first.projects) as ProjectBrief[]).map(({ id }) => id);
-    if (ids.length === 0) throw noProject();
-    return { ...params, project_id: String(Math.min(...ids)) };
+    if (project === undefined) throw noProject();
+    return { ...params, project_id: String(project.id) };
   }
-  if (first === undefined) {
+  if (organization === undefined) {
     throw isItself(template)
       ? new Failure('not_found', { detail: 'Current organization not found.' })
       : noOrganization();
   }
-  return { ...params, organization_id: first.id };
+  return { ...params, organization_id: organization.id };
 }
 
 /** Which place the path names, if any; fails with the 404 of an id that cannot be one. */

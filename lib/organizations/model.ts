@@ -56,6 +56,9 @@ export interface MembershipItem extends Item {
   readonly organization_id: string;
   readonly level: Level;
   readonly joined_at: number;
+  readonly updated_at: number;
+  /** Counts changes of the level (ETag). */
+  readonly ver: number;
   /** The organization's creation, so that a user's organizations are sorted without reading them. */
   readonly organization_created_at: number;
 }
@@ -75,7 +78,8 @@ export const OrganizationPatch = OrganizationInput.partial();
 
 const Feature = z.object({ key: z.string(), name: z.string() });
 
-const Team = z.object({
+/** A project as the public product's clients know it: a team, with the project's number. */
+export const Team = z.object({
   id: z.int(),
   uuid: z.uuid(),
   organization: z.uuid(),
@@ -124,6 +128,24 @@ const FEATURES = [
 /** What upstream gives a new organization: plugins may be configured, not installed. */
 const PLUGINS_ACCESS_LEVEL = 3;
 
+/** The public object of a project of an organization. */
+export function teamObject(organizationId: string, { id, uuid, api_token, name }: ProjectBrief): z.output<typeof Team> {
+  return {
+    id,
+    uuid,
+    organization: organizationId,
+    project_id: id,
+    api_token,
+    name,
+    completed_snippet_onboarding: false,
+    has_completed_onboarding_for: null,
+    ingested_event: false,
+    is_demo: false,
+    timezone: 'UTC',
+    access_control: false,
+  };
+}
+
 /** The public object of a stored organization, for a caller with this level in it. */
 export function organizationObject(stored: OrganizationItem, level: Level): z.output<typeof Organization> {
   const projects = JSON.parse(stored.projects) as ProjectBrief[];
@@ -136,20 +158,7 @@ export function organizationObject(stored: OrganizationItem, level: Level): z.ou
     updated_at: wireInstant(stored.updated_at),
     membership_level: level,
     plugins_access_level: PLUGINS_ACCESS_LEVEL,
-    teams: projects.map((project) => ({
-      id: project.id,
-      uuid: project.uuid,
-      organization: stored.id,
-      project_id: project.id,
-      api_token: project.api_token,
-      name: project.name,
-      completed_snippet_onboarding: false,
-      has_completed_onboarding_for: null,
-      ingested_event: false,
-      is_demo: false,
-      timezone: 'UTC',
-      access_control: false,
-    })),
+    teams: projects.map((project) => teamObject(stored.id, project)),
     projects: projects.map(({ id, name }) => ({ id, organization_id: stored.id, name })),
     available_product_features: FEATURES,
     is_member_join_email_enabled: stored.is_member_join_email_enabled,

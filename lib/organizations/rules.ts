@@ -1,4 +1,4 @@
-import type { MembershipItem } from './model.ts';
+import type { MembershipItem, OrganizationItem, ProjectBrief } from './model.ts';
 
 const SLUG_LENGTH = 48;
 
@@ -23,4 +23,19 @@ export function visibleMemberships(
   limits: readonly string[],
 ): readonly MembershipItem[] {
   return limits.length === 0 ? memberships : memberships.filter((member) => limits.includes(member.organization_id));
+}
+
+/** An organization that is there, with somebody's membership in it. */
+export interface Joined {
+  readonly organization: OrganizationItem;
+  readonly membership: MembershipItem;
+}
+
+/** What `@current` stands for: the organization that the user joined first, and the project with its lowest number. */
+export function currentPlace(joined: readonly Joined[]): Partial<Joined> & { readonly project?: ProjectBrief } {
+  const [first] = joined.toSorted((a, b) => a.membership.joined_at - b.membership.joined_at);
+  if (first === undefined) return {};
+  const projects = JSON.parse(first.organization.projects) as ProjectBrief[];
+  const [project] = projects.toSorted((a, b) => a.id - b.id);
+  return project === undefined ? first : { ...first, project };
 }

@@ -18,7 +18,7 @@ import {
   type OrganizationPatch,
   type ProjectItem,
 } from './model.ts';
-import { slugOf } from './rules.ts';
+import { type Joined, slugOf } from './rules.ts';
 
 /** Slugs tried before giving up; 26^4 tails a name, so the second try nearly always holds. */
 const SLUG_TRIES = 10;
@@ -89,12 +89,14 @@ function newMembership(organization: OrganizationItem, user: UserItem, level: Le
     organization_id: organization.id,
     level,
     joined_at: now,
+    updated_at: now,
+    ver: 1,
     organization_created_at: organization.created_at,
   };
 }
 
 /** The organization is there and not deleted. */
-const isAlive = (id: string) => ({ id, deleted_at: null });
+export const isAlive = (id: string) => ({ id, deleted_at: null });
 
 /** Makes the user a member. 400 when he is one already, 404 when the organization is gone. */
 export async function addMember(
@@ -122,10 +124,7 @@ export async function findOrganization(table: Table, id: string): Promise<Organi
 }
 
 /** The organizations of these memberships that are not deleted, oldest first, each with its membership. One read. */
-export async function organizationsIn(
-  table: Table,
-  memberships: readonly MembershipItem[],
-): Promise<{ organization: OrganizationItem; membership: MembershipItem }[]> {
+export async function organizationsIn(table: Table, memberships: readonly MembershipItem[]): Promise<Joined[]> {
   const found = (await table.many(memberships.map((member) => keys.organization(member.organization_id)))) as (
     | OrganizationItem
     | undefined

@@ -1,6 +1,6 @@
 import { base62 } from '../auth/tokens.ts';
 import type { Context } from '../context.ts';
-import { invalid } from '../errors.ts';
+import { fail, invalid } from '../errors.ts';
 import { parsed } from '../http/parsed.ts';
 import { keys, places } from '../table/keys.ts';
 import { nextNumber } from '../table/sequence.ts';
@@ -37,6 +37,11 @@ export async function createUser(
     throw error;
   }
   return user;
+}
+
+/** A user; 404 when there is none. */
+export async function findUser(table: Table, uuid: string): Promise<UserItem> {
+  return ((await table.get(keys.user(uuid))) as UserItem | undefined) ?? fail('not_found');
 }
 
 /** The user who has this e-mail address, in whatever case. */

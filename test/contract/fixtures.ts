@@ -1,7 +1,7 @@
 /** One valid request for every row. A new row needs a line here: the suite fails until it has one. */
 import type { RunItem } from '../../lib/batch-exports/model.ts';
-import { keysOf, revokeKey } from '../../lib/personal-api-keys/store.ts';
 import { LEVELS } from '../../lib/organizations/model.ts';
+import { keysOf, revokeKey } from '../../lib/personal-api-keys/store.ts';
 import { keys, places } from '../../lib/table/keys.ts';
 import type { TestContext } from '../support/context.ts';
 import type { Service } from '../support/service.ts';
@@ -90,6 +90,17 @@ async function ofOrganization({ service }: World): Promise<Example> {
   return { params: { organization_id: String(body?.['id']) } };
 }
 
+async function ofMember(world: World): Promise<Example> {
+  const { uuid } = await world.service.newUser(LEVELS.member);
+  return { params: { ...place(world), user__uuid: uuid } };
+}
+
+async function ofProject(world: World): Promise<Example> {
+  const { organization_id } = place(world);
+  const { body } = await world.service.call('POST', `/api/organizations/${organization_id}/projects/`, { body: {} });
+  return { params: { project_id: String(body?.['id']) } };
+}
+
 /** A user has ten keys at most: the older ones of earlier requests make room. */
 async function roomForKey({ context: { table }, service: { owner } }: World): Promise<void> {
   const held = await keysOf(table, owner.uuid);
@@ -169,6 +180,18 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   'organizations/retrieve': ofOrganization,
   'organizations/update': async (world) => ({ ...(await ofOrganization(world)), body: { name: 'Renamed' } }),
   'organizations/destroy': ofOrganization,
+
+  'users/retrieve-me': async () => ({ params: { user__uuid: '@me' } }),
+
+  'members/list': inPlace,
+  'members/update': async (world) => ({ ...(await ofMember(world)), body: { level: LEVELS.admin } }),
+  'members/destroy': ofMember,
+
+  'projects/list': inPlace,
+  'projects/create': async (world) => ({ params: place(world), body: { name: 'New' } }),
+  'projects/retrieve': ofProject,
+  'projects/update': async (world) => ({ ...(await ofProject(world)), body: { name: 'Renamed' } }),
+  'projects/destroy': ofProject,
 
   'personal-api-keys/list': async () => ({ params: {} }),
   'personal-api-keys/create': newKey,

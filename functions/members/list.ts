@@ -1,0 +1,21 @@
+import { endpoint } from '../../lib/http/endpoint.ts';
+import { page, readPage } from '../../lib/http/page.ts';
+import { memberObject } from '../../lib/members/model.ts';
+import { listMembers } from '../../lib/members/routes.ts';
+import type { MembershipItem } from '../../lib/organizations/model.ts';
+import { ranges } from '../../lib/table/keys.ts';
+import { userCards } from '../../lib/users/cards.ts';
+
+export const handler = endpoint(listMembers, {
+  read: ({ params, paging }, { table }) => readPage(table, ranges.membersOf(params.organization_id), paging),
+  async run({ read, paging, caller }, context) {
+    const members = read.items as MembershipItem[];
+    const uuids = members.map(({ user_uuid }) => user_uuid);
+    const cards = await userCards(context, uuids, caller.user);
+    const items = members.flatMap((member) => {
+      const card = cards(member.user_uuid);
+      return card === null ? [] : [memberObject(member, card)];
+    });
+    return page(paging, { ...read, items }, (item) => item);
+  },
+});

@@ -1,0 +1,18 @@
+import { fail } from '../../lib/errors.ts';
+import { endpoint } from '../../lib/http/endpoint.ts';
+import { Answer } from '../../lib/http/request.ts';
+import { projectObject } from '../../lib/projects/model.ts';
+import { createProject as row } from '../../lib/projects/routes.ts';
+import { createProject, findProject } from '../../lib/projects/store.ts';
+
+export const handler = endpoint(row, {
+  async run({ body: { name = 'Default project' }, tenant, once }, context) {
+    const { organization, membership } = tenant;
+    const project = await createProject(context, { organization, name }, once);
+    return new Answer(projectObject(project, membership.level), { version: project.ver });
+  },
+  async replay(id, { tenant }, { table }) {
+    const project = (await findProject(table, Number(id))) ?? fail('not_found');
+    return new Answer(projectObject(project, tenant.membership.level), { version: project.ver });
+  },
+});

@@ -1,0 +1,166 @@
+import { LEVELS } from '../../../lib/organizations/model.ts';
+import { findOrganization } from '../../../lib/organizations/store.ts';
+import { keys } from '../../../lib/table/keys.ts';
+import { testContext } from '../../support/context.ts';
+import { countRoundTrips } from '../../support/round-trips.ts';
+import { type CallOptions, type Reply, type Service, testService } from '../../support/service.ts';
+
+const path = ({ organization }: Service) => `/api/organizations/${organization.id}/projects/`;
+const create = (service: Service, body: unknown = {}, options: CallOptions = {}) =>
+  service.call('POST', path(service), { body, ...options });
+const itself = (reply: Reply) => `/api/projects/${String(reply.body?.['id'])}/`;
+
+async function world() {
+  const context = testContext();
+  const service = await testService(context);
+  const names = async () => {
+    const { body = {} } = await service.call('GET', `/api/organizations/${service.organization.id}/`);
+    return (body['projects'] as { name: string }[]).map(({ name }) => name);
+  };
+  return { context, service, names };
+}
+
+test('a project is made with a number of its own, and its organization tells of it', async () => {
+  const { context, service, names } = await world();
+  context.clock.advance(1_000);
+  const reply = await create(service, { name: ' Shop ' });
+  expect(reply).toMatchObject({
+    status: 201,
+    body: {
+      id: 2,
+      project_id: 2,
+      organization: service.organization.id,
+      name: 'Shop',
+      api_token: expect.stringMatching(/^phc_/),
+      created_at: '2026-01-01T00:00:01Z',
+      timezone: 'UTC',
+      effective_membership_level: 15,
+    },
+  });
+  expect(reply.headers.get('etag')).toBe('"1"');
+  expect((await service.call('GET', itself(reply))).body).toEqual(reply.body);
+  expect(await names()).toEqual(['Default project', 'Shop']);
+  expect((await service.call('GET', path(service))).body).toMatchObject({
+    count: 2,
+    results: [{ id: 1, name: 'Default project' }, reply.body],
+  });
+  expect((await service.call('GET', `${path(service)}?limit=1`)).body).toMatchObject({
+    count: 2,
+    next: `${service.address}${path(service)}?limit=1&offset=1`,
+    results: [{ id: 1 }],
+  });
+  expect((await create(service)).body).toMatchObject({ id: 3, name: 'Default project' });
+});
+
+test('a member reads and renames projects, but neither makes nor deletes them', async () => {
+  const { service } = await world();
+  const key = await service.newKey(await service.newUser(LEVELS.member));
+  const one = `/api/projects/${service.project.id}/`;
+  expect((await service.call('GET', one, { key })).body).toMatchObject({ effective_membership_level: 1 });
+  expect((await service.call('PATCH', one, { key, body: { name: 'Mine' } })).status).toBe(200);
+  const refused = { status: 403, body: { detail: 'Your organization access level is insufficient.' } };
+  expect(await create(service, {}, { key })).toMatchObject(refused);
+  expect(await service.call('DELETE', one, { key })).toMatchObject(refused);
+});
+
+test('of many made, renamed and deleted at once none is lost', async () => {
+  const { service, names } = await world();
+  const made = await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map((name) => create(service, { name })));
+  expect(new Set(made.map(({ body }) => body?.['id'])).size).toBe(6);
+  expect((await names()).toSorted()).toEqual(['Default project', 'a', 'b', 'c', 'd', 'e', 'f']);
+  const replies = await Promise.all([
+    ...made.slice(0, 2).map((one) => service.call('DELETE', itself(one))),
+    ...made
+      .slice(2)
+      .map((one) => service.call('PATCH', itself(one), { body: { name: `${String(one.body?.['name'])}!` } })),
+  ]);
+  expect(replies.map(({ status }) => status)).toEqual([204, 204, 200, 200, 200, 200]);
+  expect((await names()).toSorted()).toEqual(['Default project', 'c!', 'd!', 'e!', 'f!']);
+});
+
+test('an empty change changes nothing', async () => {
+  const { service, names } = await world();
+  expect((await service.call('PATCH', '/api/projects/@current/', { body: {} })).body).toMatchObject({
+    name: 'Default project',
+  });
+  expect(await names()).toEqual(['Default project']);
+});
+
+test.each([
+  [{ name: '' }, 'blank'],
+  [{ name: null }, 'null'],
+  [{ name: 'x'.repeat(201) }, 'max_length'],
+  [{ name: ['a'] }, 'invalid_input'],
+])('%j is no name', async (body, code) => {
+  const { service, names } = await world();
+  expect(await create(service, body)).toMatchObject({ status: 400, body: { code, attr: 'name' } });
+  expect(await service.call('PATCH', '/api/projects/1/', { body })).toMatchObject({ status: 400, body: { code } });
+  expect(await names()).toEqual(['Default project']);
+});
+
+test('a deleted project is gone at once, a job is left that purges it, and the last one may go', async () => {
+  const { context, service, names } = await world();
+  const { id } = service.project;
+  expect(await service.call('DELETE', `/api/projects/${id}/`)).toMatchObject({ status: 204, body: undefined });
+  for (const one of [`/api/projects/${id}/`, `/api/environments/${id}/`, `/api/projects/${id}/batch_exports/`]) {
+    expect(await service.call('GET', one)).toMatchObject({ status: 404, body: { detail: 'Project not found.' } });
+  }
+  expect(await names()).toEqual([]);
+  expect(await context.table.get(keys.job('purge', String(id)))).toMatchObject({
+    kind: 'purge',
+    due: context.clock(),
+    about: '{"kind":"project"}',
+  });
+  expect((await service.call('DELETE', `/api/projects/${id}/`)).status).toBe(404);
+  expect((await service.call('GET', '/api/projects/@current/')).status).toBe(404);
+  expect((await create(service)).body).toMatchObject({ id: 2 });
+  expect(await names()).toEqual(['Default project']);
+});
+
+test('no project is made in an organization that is deleted meanwhile', async () => {
+  const { context, service } = await world();
+  const replies = await Promise.all([
+    create(service),
+    service.call('DELETE', `/api/organizations/${service.organization.id}/`),
+  ]);
+  expect([201, 403, 404]).toContain(replies[0]?.status);
+  expect(await findOrganization(context.table, service.organization.id)).toBeUndefined();
+});
+
+test('an environment is another name of a project, whatever is asked of it', async () => {
+  const { service } = await world();
+  const both = async (rest: string) => [
+    await service.call('GET', `/api/projects/1/${rest}`),
+    await service.call('GET', `/api/environments/1/${rest}`),
+  ];
+  for (const rest of ['', 'batch_exports/']) {
+    const [project, environment] = await both(rest);
+    expect(environment).toMatchObject({ status: 200, body: project?.body });
+  }
+  const stranger = await service.newKey(await service.newUser());
+  expect(await service.call('GET', '/api/environments/1/', { key: stranger })).toMatchObject({
+    status: 403,
+    body: { detail: "You don't have access to the project." },
+  });
+});
+
+test('each is three round trips, a list two', async () => {
+  const context = testContext();
+  const table = countRoundTrips(context.table);
+  const service = await testService({ ...context, table });
+  const made = [await create(service), await create(service)];
+  const trips = async (run: () => Promise<Reply>): Promise<number> => {
+    table.counted();
+    await run();
+    return table.counted();
+  };
+  const [one, two] = made.map(itself) as [string, string];
+  await service.call('PATCH', one, { body: {} });
+  await service.call('DELETE', one);
+  await service.call('GET', path(service));
+  await service.call('PATCH', two, { body: {} });
+  expect(await trips(() => create(service))).toBe(3);
+  expect(await trips(() => service.call('GET', path(service)))).toBe(2);
+  expect(await trips(() => service.call('PATCH', two, { body: { name: 'New' } }))).toBe(3);
+  expect(await trips(() => service.call('DELETE', two))).toBe(3);
+});

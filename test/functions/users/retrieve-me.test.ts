@@ -1,0 +1,77 @@
+import { LEVELS } from '../../../lib/organizations/model.ts';
+import { addMember, createOrganization } from '../../../lib/organizations/store.ts';
+import { testContext } from '../../support/context.ts';
+import { countRoundTrips } from '../../support/round-trips.ts';
+import { testService } from '../../support/service.ts';
+
+const ME = '/api/users/@me/';
+
+test('the caller learns who he is, where he is a member, and what @current stands for', async () => {
+  const context = testContext();
+  const service = await testService(context);
+  const ada = await service.newUser();
+  context.clock.advance(1_000);
+  const later = await createOrganization(context, { name: 'Later', owner: ada });
+  context.clock.advance(1_000);
+  await addMember(context, { organization: service.organization, user: ada, level: LEVELS.member });
+  const key = await service.newKey(ada, { scopes: ['user:read', 'organization:read', 'project:read'] });
+  const { status, body } = await service.call('GET', ME, { key });
+  expect(status).toBe(200);
+  expect(body).toMatchObject({
+    id: ada.id,
+    uuid: ada.uuid,
+    distinct_id: ada.distinct_id,
+    email: ada.email,
+    first_name: '',
+    last_name: '',
+    is_email_verified: false,
+    hedgehog_config: {},
+    role_at_organization: '',
+    date_joined: '2026-01-01T00:00:00Z',
+    organizations: [
+      { id: service.organization.id, name: 'Acme', slug: 'acme', logo_media_id: null, membership_level: 1 },
+      { id: later.organization.id, name: 'Later', slug: 'later', logo_media_id: null, membership_level: 15 },
+    ],
+    project: { id: later.project.id, organization_id: later.organization.id, name: 'Default project' },
+  });
+  const current = await service.call('GET', '/api/organizations/@current/', { key });
+  expect(body?.['organization']).toEqual(current.body);
+  expect([body?.['team']]).toEqual(current.body?.['teams']);
+  const project = await service.call('GET', '/api/projects/@current/', { key });
+  expect(project.body).toMatchObject({ id: later.project.id });
+});
+
+test('limits of the key do not count', async () => {
+  const service = await testService(testContext());
+  const { owner, organization, project } = service;
+  for (const limits of [{ scoped_teams: [project.id] }, { scoped_organizations: [organization.id] }]) {
+    const key = await service.newKey(owner, { scopes: ['user:read'], ...limits });
+    expect(await service.call('GET', ME, { key })).toMatchObject({ status: 200, body: { uuid: owner.uuid } });
+  }
+});
+
+test('who is nowhere has nothing that is current', async () => {
+  const service = await testService(testContext());
+  const key = await service.newKey(await service.newUser());
+  expect((await service.call('GET', ME, { key })).body).toMatchObject({
+    organization: null,
+    organizations: [],
+    team: null,
+    project: null,
+  });
+});
+
+test('nobody is found by his uuid', async () => {
+  const service = await testService(testContext());
+  expect(await service.call('GET', `/api/users/${service.owner.uuid}/`)).toMatchObject({ status: 404 });
+});
+
+test('it is two round trips: the caller, and his organizations', async () => {
+  const context = testContext();
+  const table = countRoundTrips(context.table);
+  const service = await testService({ ...context, table });
+  await service.call('GET', ME);
+  table.counted();
+  await service.call('GET', ME);
+  expect(table.counted()).toBe(2);
+});
