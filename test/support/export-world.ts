@@ -54,7 +54,7 @@ export interface ExportWorldOptions {
   readonly now: number;
   readonly intrude?: Intrude;
   readonly send?: SendOptions;
-  /** What stands between the processes and their table. */
+  /** What stands between the steps and their table. */
   readonly wrap?: (table: Table, clock: () => number) => Table;
   /** A state that `save` kept. */
   readonly from?: string;
@@ -105,12 +105,12 @@ export async function exportWorld({
       if (dead) return never();
       return death?.at === mine ? die() : done;
     };
-    const mortalTable: Table = {
-      get: (key) => alive(() => wrapped.get(key)),
-      many: (all) => alive(() => wrapped.many(all)),
-      list: (range, page) => alive(() => wrapped.list(range, page)),
-      write: (ops, options) => act(`write ${ops.length}`, () => wrapped.write(ops, options)),
-    };
+    const mortalTable = (one: Table): Table => ({
+      get: (key) => alive(() => one.get(key)),
+      many: (all) => alive(() => one.many(all)),
+      list: (range, page) => alive(() => one.list(range, page)),
+      write: (ops, options) => act(`write ${ops.length}`, () => one.write(ops, options)),
+    });
     const mortalSpool = (spool: Spool): Spool => ({
       ...spool,
       read: (path) => alive(() => spool.read(path)),
@@ -136,7 +136,7 @@ export async function exportWorld({
         }),
     };
     const findDestination: DestinationOf = (type) => (type === 'Folder' ? mortalFolder : undefined);
-    const ports = { ...base, table: mortalTable, spool: mortalSpool(base.spool) };
+    const ports = { ...base, table: mortalTable(wrapped), spool: mortalSpool(base.spool) };
     const engineOf = (): Engine => engine;
     const context: Context = {
       ...ports,
@@ -157,7 +157,8 @@ export async function exportWorld({
       purge: purge(context),
     };
     const engine = startEngine({
-      table: mortalTable,
+      // The engine of one machine lives on its own disk, whatever the table of the steps is like.
+      table: mortalTable(table),
       clock: time.clock,
       timer: (milliseconds, ring) => (dead ? () => {} : time.timer(milliseconds, ring)),
       log: context.log,
