@@ -5,9 +5,10 @@ const LINK_RELATION = 'nofollow noopener noreferrer ugc';
 
 /**
  * Markdown as markup that is safe to show to anybody: markup in the text is shown as text, links to scripts are no
- * links, and an image is a link to it, so that nothing is loaded. A heading stands one level lower, below the page's.
+ * links, and an image is its alternative text, so that nothing is loaded. A heading stands one level lower, below the
+ * page's.
  */
-const markdown = new MarkdownIt({ html: false }).disable('image');
+const markdown = new MarkdownIt({ html: false });
 
 markdown.core.ruler.push('lower-headings', ({ tokens }) => {
   for (const token of tokens) {
@@ -22,4 +23,7 @@ markdown.renderer.rules['link_open'] = (tokens, at, options, _, renderer) => {
   return renderer.renderToken(tokens, at, options);
 };
 
+markdown.renderer.rules['image'] = (tokens, at) => markdown.utils.escapeHtml(tokens[at]?.content ?? '');
+
+/** As `markdown` says. */
 export const markdownMarkup = (text: string): string => markdown.render(text);

@@ -55,7 +55,6 @@ export const SharedDashboard = z
 
 /** Upstream's levels of somebody who may only look. */
 const LOOKING = {
-  restriction_level: RESTRICTION.collaborators,
   effective_restriction_level: RESTRICTION.collaborators,
   effective_privilege_level: PRIVILEGE.view,
   user_access_level: 'viewer',
@@ -72,7 +71,8 @@ export function sharedObject(
   { stored, insights }: OpenDashboard,
   { type, query }: { type: 'scene' | 'embed'; query: z.output<typeof SharedQuery> },
 ): z.input<typeof SharedDashboard> {
-  const dashboard = dashboardDetailObject(stored, LOOKING, { cards: () => null, insights });
+  const levels = { ...LOOKING, restriction_level: stored.head.restriction_level };
+  const dashboard = dashboardDetailObject(stored, levels, { cards: () => null, insights });
   const flags = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, true] as const]));
   return {
     type,
