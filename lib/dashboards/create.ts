@@ -83,7 +83,7 @@ export async function createDashboard(
   checkTileCount(tiles.length);
   const made: NewDashboard = {
     name: input.name ?? template?.template_name ?? '',
-    description: template?.dashboard_description ?? input.description ?? '',
+    description: input.description ?? template?.dashboard_description ?? '',
     pinned: input.pinned ?? false,
     isDeleted: input.deleted ?? false,
     creation_mode: template === undefined ? (use_dashboard === null ? 'default' : 'duplicate') : 'template',
@@ -92,7 +92,7 @@ export async function createDashboard(
     use_template,
     use_dashboard,
     delete_insights: input.delete_insights ?? false,
-    filters: objectText(template?.dashboard_filters ?? input.filters) ?? '{}',
+    filters: objectText(input.filters) ?? objectText(template?.dashboard_filters) ?? '{}',
     variables: objectText(input.variables) ?? '{}',
     tiles,
   };

@@ -20,6 +20,11 @@ export interface DashboardJson extends Json {
   readonly tiles: TileJson[];
 }
 
+export interface InsightJson extends Json {
+  readonly id: number;
+  readonly dashboards: number[];
+}
+
 export interface Dashboards {
   readonly context: TestContext<object>;
   readonly table: CountingTable;
@@ -27,15 +32,15 @@ export interface Dashboards {
   /** `/api/projects/<id>` of the seeded project. */
   readonly project: string;
   /** A call below the project. */
-  call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Reply>;
+  readonly call: (method: string, path: string, body?: unknown, options?: CallOptions) => Promise<Reply>;
   /** A dashboard that must be made, as the seeded owner unless `options` name another key. */
-  dashboard(body?: object, options?: CallOptions): Promise<DashboardJson>;
+  readonly dashboard: (body?: object, options?: CallOptions) => Promise<DashboardJson>;
   /** An insight that must be made. */
-  insight(body?: object, options?: CallOptions): Promise<Json & { readonly id: number; readonly dashboards: number[] }>;
+  readonly insight: (body?: object, options?: CallOptions) => Promise<InsightJson>;
   /** A dashboard that must be there. */
-  found(id: number, options?: CallOptions): Promise<DashboardJson>;
+  readonly found: (id: number, options?: CallOptions) => Promise<DashboardJson>;
   /** What a PATCH that must hold answers. */
-  changed(id: number, body: object, options?: CallOptions): Promise<DashboardJson>;
+  readonly changed: (id: number, body: object, options?: CallOptions) => Promise<DashboardJson>;
 }
 
 /** A service whose round trips to the table are counted. */

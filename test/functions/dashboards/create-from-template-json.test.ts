@@ -1,0 +1,126 @@
+import * as fc from 'fast-check';
+import { checkedTemplate, templateNamed, templateNames } from '../../../lib/dashboards/templates/index.ts';
+import { Failure } from '../../../lib/errors.ts';
+import { LEVELS } from '../../../lib/organizations/model.ts';
+import { bad, dashboards, told } from '../../support/dashboards.ts';
+
+const TEMPLATE = {
+  template_name: 'Mine',
+  dashboard_description: 'Made by me',
+  dashboard_filters: { date_from: '-7d' },
+  tags: ['Sales', 'sales'],
+  tiles: [
+    {
+      type: 'INSIGHT',
+      name: 'Visitors',
+      description: 'd',
+      query: { kind: 'TrendsQuery' },
+      color: 'red',
+      layouts: { sm: { x: 0, y: 1 } },
+    },
+    { type: 'TEXT', body: '# Hi', layouts: { sm: { x: 0, y: 0 } } },
+    { type: 'BUTTON', whatever: 1 },
+  ],
+};
+const PATH = '/dashboards/create_from_template_json/';
+
+test('a template becomes a dashboard whose tiles have no author; unknown tiles are passed over', async () => {
+  const { call, found, service } = await dashboards();
+  const key = await service.newKey(await service.newUser(LEVELS.member));
+  const body = { template: TEMPLATE, creation_context: 'onboarding', name: 'passed over', pinned: true };
+  const reply = await call('POST', PATH, body, { key });
+  expect(told(reply)).toMatchObject({
+    status: 200,
+    body: {
+      name: 'Mine',
+      description: 'Made by me',
+      filters: { date_from: '-7d' },
+      tags: ['sales'],
+      pinned: false,
+      creation_mode: 'default',
+      use_template: '',
+      created_by: { email: 'user-1@example.com' },
+      tiles: [
+        { text: { body: '# Hi', created_by: null, last_modified_by: null }, insight: null },
+        {
+          insight: { name: 'Visitors', description: 'd', query: { kind: 'TrendsQuery' }, created_by: null },
+          color: 'red',
+        },
+      ],
+    },
+  });
+  expect(await found(reply.body?.['id'] as number, { key })).toEqual(reply.body);
+});
+
+const [insight, text] = TEMPLATE.tiles;
+const without = (name: string) => Object.fromEntries(Object.entries(TEMPLATE).filter(([key]) => key !== name));
+
+test.each([
+  [{}, "'template_name' is a required property, at the template itself"],
+  [without('template_name'), "'template_name' is a required property, at the template itself"],
+  [without('tiles'), "'tiles' is a required property, at the template itself"],
+  [{ ...TEMPLATE, template_name: 5 }, "5 is not of type 'string', at template_name"],
+  [{ ...TEMPLATE, tiles: [] }, '[] should be non-empty, at tiles'],
+  [{ ...TEMPLATE, tiles: 'x' }, "'x' is not of type 'array', at tiles"],
+  [{ ...TEMPLATE, tiles: [insight, { ...insight, color: 1 }] }, "1 is not of type 'string', 'null', at tiles.1.color"],
+  [{ ...TEMPLATE, tiles: [insight, { ...text, body: undefined }] }, "'body' is a required property, at tiles.1"],
+  [{ ...TEMPLATE, tiles: [{ type: 'INSIGHT', query: [] }] }, "[] is not of type 'object', 'null', at tiles.0.query"],
+  [{ ...TEMPLATE, tags: [''] }, /^'' .*, at tags\.0$/],
+  [
+    { ...TEMPLATE, variables: [{ id: 'a', name: 'a', type: 'person', default: {}, description: '', required: true }] },
+    "'person' is not one of ['event'], at variables.0.type",
+  ],
+  [{ ...TEMPLATE, tiles: [{ ...insight, name: 'x'.repeat(401) }] }, /^'x{199}\.\.\. is too long, at tiles\.0\.name$/],
+])('case %#: a bad template is refused with the fault and its place', async (template, detail) => {
+  const { call } = await dashboards();
+  const { status, body } = await call('POST', PATH, { template });
+  expect({ status, type: body?.['type'], code: body?.['code'], attr: body?.['attr'] }).toEqual({
+    status: 400,
+    type: 'validation_error',
+    code: 'invalid_input',
+    attr: null,
+  });
+  expect(body?.['detail']).toMatch(detail);
+  expect((await call('GET', '/dashboards/')).body).toMatchObject({ count: 0 });
+});
+
+test('a body without a template, or with something else, is refused', async () => {
+  const { call } = await dashboards();
+  expect(told(await call('POST', PATH, {}))).toEqual(bad('This field is required.', 'template', 'required'));
+  expect(told(await call('POST', PATH, { template: 'x' }))).toEqual(
+    bad('Invalid data. Expected a dictionary, but got str.', 'template'),
+  );
+  const big = { ...TEMPLATE, tiles: [{ type: 'INSIGHT', query: { a: 'x'.repeat(102_400) } }] };
+  expect(told(await call('POST', PATH, { template: big }))).toEqual(
+    bad('An insight may hold at most 100 KB.', 'tiles'),
+  );
+  const odd = `{"template":${JSON.stringify(TEMPLATE).replace('"Mine"', '"\\ud800"')}}`;
+  expect((await call('POST', PATH, odd)).status).toBe(400);
+  const number = JSON.stringify({ template: { ...TEMPLATE, tiles: [{ type: 'INSIGHT', query: 'N' }] } }).replace(
+    '"N"',
+    '12345678901234567890',
+  );
+  expect((await call('POST', PATH, number)).status).toBe(400);
+});
+
+test('every template that comes with the service holds to the schema', () => {
+  expect(templateNames).toEqual(expect.arrayContaining(['DEFAULT_APP', 'WEBSITE_TRAFFIC']));
+  for (const name of templateNames) expect(templateNamed(name).tiles.length).toBeGreaterThan(0);
+});
+
+test('whatever is checked is a template, or a 400 that says where', () => {
+  const keysOf = Object.keys(TEMPLATE);
+  const odd = fc.dictionary(fc.constantFrom(...keysOf, '__proto__', 'constructor'), fc.jsonValue({ maxDepth: 3 }));
+  const textOf = (value: object): string => {
+    try {
+      return `${checkedTemplate(value).template_name}, at peace`;
+    } catch (error) {
+      return error instanceof Failure ? error.message : 'no failure';
+    }
+  };
+  fc.assert(
+    fc.property(odd, fc.boolean(), (value, isComplete) => {
+      expect(textOf(isComplete ? { ...TEMPLATE, ...value } : value)).toMatch(/, at .+|^Ensure|may not/);
+    }),
+  );
+});

@@ -1,0 +1,69 @@
+import { LEVELS } from '../../../lib/organizations/model.ts';
+import { createOrganization } from '../../../lib/organizations/store.ts';
+import { dashboards, NOT_FOUND, told } from '../../support/dashboards.ts';
+
+test('a dashboard of another project is not there, by whatever number', async () => {
+  const { dashboard, call, context, service } = await dashboards();
+  const { project } = await createOrganization(context, { name: 'Elsewhere', owner: service.owner });
+  const path = `/api/projects/${project.id}/dashboards/`;
+  const { body: other } = await service.call('POST', path, { body: { name: 'Other' } });
+  const mine = await dashboard();
+  expect(told(await call('GET', `/dashboards/${String(other?.['id'])}/`))).toEqual(NOT_FOUND);
+  expect(told(await call('PATCH', `/dashboards/${String(other?.['id'])}/`, { name: 'Mine' }))).toEqual(NOT_FOUND);
+  expect(told(await service.call('GET', `${path}${mine.id}/`))).toEqual(NOT_FOUND);
+  for (const id of ['0', '-1', '9007199254740993', '1e1', '1.5', 'null', `${mine.id}#x`]) {
+    expect(told(await call('GET', `/dashboards/${encodeURIComponent(id)}/`))).toEqual(NOT_FOUND);
+  }
+});
+
+test('a tile whose insight is deleted is hidden until that comes back', async () => {
+  const { dashboard, insight, found, call } = await dashboards();
+  const { id } = await insight();
+  const made = await dashboard({ tiles: [{ insight: id }, { text: { body: 'x' } }] });
+  await call('PATCH', `/insights/${id}/`, { deleted: true });
+  expect((await found(made.id)).tiles).toMatchObject([{ insight: null, text: { body: 'x' } }]);
+  await call('PATCH', `/insights/${id}/`, { deleted: false });
+  expect((await found(made.id)).tiles).toMatchObject([{ insight: { id } }, { text: { body: 'x' } }]);
+});
+
+test('tiles stand by row, then column, those without a place last', async () => {
+  const { dashboard } = await dashboards();
+  const at = (body: string, layouts?: object) => ({ text: { body }, ...(layouts === undefined ? {} : { layouts }) });
+  const made = await dashboard({
+    tiles: [
+      at('last'),
+      at('d', { sm: { x: 6, y: 5 } }),
+      at('odd', { sm: null }),
+      at('b', { sm: { x: 6, y: 0 } }),
+      at('a', { sm: { x: 0, y: 0 } }),
+      at('c', { sm: { x: 0, y: 5 } }),
+    ],
+  });
+  expect(made.tiles.map(({ text }) => text?.body)).toEqual(['a', 'b', 'c', 'd', 'last', 'odd']);
+});
+
+test('it is one round trip; with insights two', async () => {
+  const { dashboard, insight, found, table } = await dashboards();
+  const plain = await dashboard({ tiles: [{ text: { body: 'x' } }] });
+  const shown = await dashboard({ tiles: [{ insight: (await insight()).id }] });
+  await found(plain.id);
+  table.counted();
+  await found(plain.id);
+  expect(table.counted()).toBe(1);
+  await found(shown.id);
+  expect(table.counted()).toBe(2);
+});
+
+test("somebody else's name is one more, once a minute", async () => {
+  const { dashboard, found, table, service, context } = await dashboards();
+  const member = await service.newUser(LEVELS.member);
+  const { id } = await dashboard({}, { key: await service.newKey(member) });
+  await found(id);
+  context.clock.advance(59_000);
+  table.counted();
+  await found(id);
+  expect(table.counted()).toBe(1);
+  context.clock.advance(1_000);
+  expect(await found(id)).toMatchObject({ created_by: { uuid: member.uuid } });
+  expect(table.counted()).toBeGreaterThan(1);
+});

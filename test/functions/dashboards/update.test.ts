@@ -1,0 +1,334 @@
+import { collaboratorField, EVERYONE, ruleField } from '../../../lib/dashboards/model.ts';
+import { LEVELS } from '../../../lib/organizations/model.ts';
+import { keys } from '../../../lib/table/keys.ts';
+import { bad, dashboards, denied, NOT_FOUND, told } from '../../support/dashboards.ts';
+
+test('fields that are sent change, the others stay; what is read-only is passed over', async () => {
+  const { dashboard, changed, found } = await dashboards();
+  const made = await dashboard({
+    name: 'Weekly',
+    description: 'd',
+    tags: ['a'],
+    filters: { a: 1 },
+    variables: { v: 1 },
+  });
+  const after = await changed(made.id, {
+    name: 'Monthly',
+    pinned: true,
+    tags: ['B', 'b '],
+    filters: { b: 2 },
+    delete_insights: true,
+    creation_mode: 'template',
+    created_by: null,
+    is_shared: true,
+    id: 9,
+    use_template: 'DEFAULT_APP',
+    use_dashboard: 1,
+  });
+  expect(after).toEqual({
+    ...made,
+    name: 'Monthly',
+    pinned: true,
+    tags: ['b'],
+    filters: { b: 2 },
+    delete_insights: true,
+  });
+  expect(await found(made.id)).toEqual(after);
+  expect(await changed(made.id, { tags: [], name: null })).toMatchObject({ tags: [], name: '', description: 'd' });
+});
+
+test('filters are replaced as a whole; null and {} are passed over, as with the public product', async () => {
+  const { dashboard, changed, call } = await dashboards();
+  const { id } = await dashboard({ filters: { a: 1, b: 2 } });
+  expect(await changed(id, { filters: { c: 3 } })).toMatchObject({ filters: { c: 3 } });
+  expect((await changed(id, { filters: { c: 3 } })).filters).toEqual({ c: 3 });
+  expect((await changed(id, { filters: {} })).filters).toEqual({ c: 3 });
+  expect((await changed(id, { filters: null })).filters).toEqual({ c: 3 });
+  expect(told(await call('PATCH', `/dashboards/${id}/`, { name: 'X', filters: [] }))).toEqual(
+    bad('Filters must be a dictionary'),
+  );
+  expect((await call('GET', `/dashboards/${id}/`)).body).toMatchObject({
+    name: '',
+    filters: { c: 3 },
+  });
+});
+
+test('its place in the list follows its name and its pin', async () => {
+  const { dashboard, changed, call } = await dashboards();
+  const [a, b, c] = [await dashboard({ name: 'a' }), await dashboard({ name: 'B' }), await dashboard({ name: 'c' })];
+  const names = async () =>
+    (((await call('GET', '/dashboards/')).body?.['results'] ?? []) as { name: string }[]).map((one) => one.name);
+  expect(await names()).toEqual(['a', 'B', 'c']);
+  await changed(c.id, { pinned: true });
+  await changed(a.id, { name: 'Zed' });
+  expect(await names()).toEqual(['c', 'B', 'Zed']);
+  await changed(b.id, { deleted: true });
+  expect(await names()).toEqual(['c', 'Zed']);
+  await changed(b.id, { deleted: false, name: 'AA', pinned: true });
+  expect(await names()).toEqual(['AA', 'c', 'Zed']);
+});
+
+describe('a deleted dashboard', () => {
+  test('is gone from reads until `deleted: false` brings it back with its tiles', async () => {
+    const { dashboard, changed, call, insight } = await dashboards();
+    const { id: insightId } = await insight();
+    const made = await dashboard({ tiles: [{ text: { body: 'x' } }, { insight: insightId }] });
+    expect(await changed(made.id, { deleted: true })).toEqual({ ...made, deleted: true, tiles: [] });
+    expect(told(await call('GET', `/dashboards/${made.id}/`))).toEqual(NOT_FOUND);
+    expect(told(await call('PATCH', `/dashboards/${made.id}/`, { name: 'x' }))).toEqual(NOT_FOUND);
+    expect(told(await call('PATCH', `/dashboards/${made.id}/`, { deleted: true }))).toEqual(NOT_FOUND);
+    expect((await call('GET', `/insights/${insightId}/`)).body).toMatchObject({ dashboards: [] });
+    expect(await changed(made.id, { deleted: false })).toEqual(made);
+    expect((await call('GET', `/insights/${insightId}/`)).body).toMatchObject({ dashboards: [made.id] });
+  });
+
+  test('takes the insights with it that no other dashboard shows, and brings back those', async () => {
+    const { dashboard, changed, call, insight } = await dashboards();
+    const [own, shared, gone] = [await insight(), await insight(), await insight()];
+    const tiles = [{ insight: own.id }, { insight: shared.id }, { insight: gone.id }];
+    const { id } = await dashboard({ tiles });
+    const other = await dashboard({ tiles: [{ insight: shared.id }] });
+    const dead = await dashboard({ tiles: [{ insight: own.id }] });
+    await changed(dead.id, { deleted: true });
+    await call('PATCH', `/insights/${gone.id}/`, { deleted: true });
+    await changed(id, { deleted: true, delete_insights: true });
+    const statuses = async () =>
+      Promise.all([own, shared, gone].map(async (one) => (await call('GET', `/insights/${one.id}/`)).status));
+    expect(await statuses()).toEqual([404, 200, 404]);
+    expect((await call('GET', `/dashboards/${other.id}/`)).body).toMatchObject({
+      tiles: [{ insight: { id: shared.id } }],
+    });
+    const back = await changed(id, { deleted: false });
+    expect(back.tiles.map(({ insight: one }) => one?.id)).toEqual([own.id, shared.id]);
+    expect(await statuses()).toEqual([200, 200, 404]);
+  });
+
+  test('with 500 insights takes and brings back all of them', async () => {
+    const { dashboard, changed, call } = await dashboards();
+    const template = { template_name: 'x', dashboard_description: '', dashboard_filters: {} };
+    const tiles = Array.from({ length: 500 }, () => ({ type: 'INSIGHT', query: { a: 1 } }));
+    const { body } = await call('POST', '/dashboards/create_from_template_json/', { template: { ...template, tiles } });
+    const id = body?.['id'] as number;
+    const count = async () => (await call('GET', '/insights/?limit=1')).body?.['count'];
+    expect(await count()).toBe(500);
+    await changed(id, { deleted: true, delete_insights: true });
+    expect(await count()).toBe(0);
+    expect((await changed(id, { deleted: false })).tiles).toHaveLength(500);
+    expect(await count()).toBe(500);
+    expect((await dashboard()).id).toBe(id + 1);
+  });
+});
+
+describe('tiles', () => {
+  test('are added, changed and taken away; what is not named stays', async () => {
+    const { dashboard, changed, found, insight, context, service } = await dashboards();
+    const { id: insightId } = await insight({ name: 'Visitors' });
+    const made = await dashboard({
+      tiles: [{ text: { body: 'one' } }, { text: { body: 'two' }, color: 'red' }, { insight: insightId }],
+    });
+    const [one, two, three] = made.tiles.map(({ id }) => id);
+    context.clock.advance(60_000);
+    const key = await service.newKey(await service.newUser(LEVELS.member));
+    const after = await changed(
+      made.id,
+      {
+        tiles: [
+          { id: one, text: { id: one, body: 'ONE' } },
+          { id: two, deleted: true },
+          {
+            id: three,
+            color: 'blue',
+            layouts: { sm: { x: 0, y: 0 } },
+            insight: { id: 999, name: 'Mine' },
+            is_cached: true,
+          },
+          { text: { body: 'new' } },
+        ],
+      },
+      { key },
+    );
+    expect(after.tiles).toMatchObject([
+      {
+        id: three,
+        color: 'blue',
+        layouts: { sm: { x: 0, y: 0 } },
+        insight: { id: insightId, name: 'Visitors' },
+        is_cached: false,
+      },
+      {
+        id: one,
+        text: {
+          body: 'ONE',
+          created_by: { email: 'owner@example.com' },
+          last_modified_by: { email: 'user-1@example.com' },
+          last_modified_at: '2026-01-01T00:01:00Z',
+        },
+      },
+      { text: { body: 'new', created_by: { email: 'user-1@example.com' } } },
+    ]);
+    expect(await found(made.id, { key })).toEqual(after);
+  });
+
+  test.each([
+    [[{ id: 999 }], bad('Invalid pk "999" - object does not exist.', 'tiles__0__id', 'does_not_exist')],
+    [
+      [
+        { id: 1, deleted: true },
+        { id: 1, color: 'x' },
+      ],
+      bad('Invalid pk "1" - object does not exist.', 'tiles__1__id', 'does_not_exist'),
+    ],
+    [
+      [{ id: 1, text: { body: 'x'.repeat(4001) } }],
+      bad('Text body cannot exceed 4000 characters', 'tiles__0__text__body', 'max_length'),
+    ],
+    [[{}], bad('A tile needs a text or an insight.', 'tiles__0', 'required')],
+    ['x', bad('Expected a list of items but got type "str".', 'tiles', 'not_a_list')],
+    [[1], bad('Invalid data. Expected a dictionary, but got int.', 'tiles__0')],
+  ])('case %#: a fault in one changes none, and nothing else', async (tiles, expected) => {
+    const { dashboard, call, found } = await dashboards();
+    const made = await dashboard({ name: 'Weekly', tiles: [{ text: { body: 'one' } }] });
+    expect(told(await call('PATCH', `/dashboards/${made.id}/`, { name: 'x', tiles }))).toEqual(expected);
+    expect(await found(made.id)).toEqual(made);
+  });
+
+  test('of another dashboard are not reached', async () => {
+    const { dashboard, call } = await dashboards();
+    const other = await dashboard({ tiles: [{ text: { body: 'theirs' } }] });
+    const mine = await dashboard();
+    const { id } = other.tiles[0] as { id: number };
+    for (const change of [{ color: 'red' }, { deleted: true }, { text: { body: 'mine' } }]) {
+      expect(told(await call('PATCH', `/dashboards/${mine.id}/`, { tiles: [{ id, ...change }] }))).toEqual(
+        bad(`Invalid pk "${id}" - object does not exist.`, 'tiles__0__id', 'does_not_exist'),
+      );
+    }
+  });
+
+  test('are 500 at most, also when many are added at once', async () => {
+    const { dashboard, call, found } = await dashboards();
+    const tiles = Array.from({ length: 495 }, () => ({ text: { body: 'x' } }));
+    const { id } = await dashboard({ tiles });
+    const more = await Promise.all(
+      Array.from({ length: 10 }, () => call('PATCH', `/dashboards/${id}/`, { tiles: [{ text: { body: 'y' } }] })),
+    );
+    expect(more.filter(({ status }) => status === 200)).toHaveLength(5);
+    expect(more.filter(({ status }) => status === 400)).toHaveLength(5);
+    expect(told(await call('PATCH', `/dashboards/${id}/`, { tiles: [{ text: { body: 'y' } }] }))).toEqual(
+      bad('A dashboard may have at most 500 tiles.', 'tiles'),
+    );
+    const full = await found(id);
+    expect(full.tiles).toHaveLength(500);
+    const [first] = full.tiles;
+    const swap = [{ id: first?.id, deleted: true }, { text: { body: 'z' } }];
+    expect((await call('PATCH', `/dashboards/${id}/`, { tiles: swap })).status).toBe(200);
+  });
+
+  test('500 change in one request', async () => {
+    const { dashboard, changed, found } = await dashboards();
+    const made = await dashboard({ tiles: Array.from({ length: 500 }, () => ({ text: { body: 'x' } })) });
+    const tiles = made.tiles.map(({ id }, at) => ({ id, layouts: { sm: { x: 0, y: 500 - at } } }));
+    const after = await changed(made.id, { name: 'Moved', tiles });
+    expect(after.tiles.map(({ id }) => id)).toEqual(made.tiles.map(({ id }) => id).toReversed());
+    expect(await found(made.id)).toEqual(after);
+  });
+});
+
+describe('who may', () => {
+  test('a restricted dashboard is changed by its creator, admins and collaborators', async () => {
+    const { dashboard, call, context, service } = await dashboards();
+    const [creator, member, named, admin] = [
+      await service.newUser(LEVELS.member),
+      await service.newUser(LEVELS.member),
+      await service.newUser(LEVELS.member),
+      await service.newUser(LEVELS.admin),
+    ];
+    const { id } = await dashboard({ restriction_level: 37 }, { key: await service.newKey(creator) });
+    await context.table.write([
+      { change: keys.dashboard(service.project.id, id), set: { [collaboratorField(named.uuid)]: 37 } },
+    ]);
+    const patch = async (user: typeof member, body: unknown) =>
+      told(await call('PATCH', `/dashboards/${id}/`, body, { key: await service.newKey(user) }));
+    for (const user of [creator, named, admin]) expect(await patch(user, { name: 'x' })).toMatchObject({ status: 200 });
+    const refusal = denied("You don't have edit permissions for this dashboard.");
+    for (const body of [{ name: 'x' }, {}, '{', { deleted: true }]) expect(await patch(member, body)).toEqual(refusal);
+
+    const rights = denied(
+      "Only the dashboard owner and project admins have the restriction rights required to change the dashboard's " +
+        'restriction level.',
+    );
+    expect(await patch(named, { name: 'y', restriction_level: 37 })).toEqual(rights);
+    expect(await patch(creator, { restriction_level: 21 })).toMatchObject({
+      status: 200,
+      body: { restriction_level: 21 },
+    });
+    expect(await patch(member, { name: 'z' })).toMatchObject({ status: 200 });
+    expect(await patch(member, { restriction_level: 21 })).toEqual(rights);
+    expect(await patch(admin, { restriction_level: 37 })).toMatchObject({
+      body: { name: 'z', effective_restriction_level: 37, effective_privilege_level: 37 },
+    });
+  });
+
+  test('a rule makes a member a viewer, or closes the dashboard to him', async () => {
+    const { dashboard, call, context, service } = await dashboards();
+    const { id } = await dashboard();
+    const key = await service.newKey(await service.newUser(LEVELS.member));
+    const rule = (level: string) =>
+      context.table.write([{ change: keys.dashboard(service.project.id, id), set: { [ruleField(EVERYONE)]: level } }]);
+    await rule('viewer');
+    expect((await call('GET', `/dashboards/${id}/`, undefined, { key })).body).toMatchObject({
+      user_access_level: 'viewer',
+    });
+    expect(told(await call('PATCH', `/dashboards/${id}/`, { name: 'x' }, { key }))).toEqual(
+      denied('You do not have editor access to this resource.'),
+    );
+    await rule('none');
+    const closed = denied('You do not have viewer access to this resource.');
+    expect(told(await call('GET', `/dashboards/${id}/`, undefined, { key }))).toEqual(closed);
+    expect(told(await call('PATCH', `/dashboards/${id}/`, { name: 'x' }, { key }))).toEqual(closed);
+  });
+});
+
+describe('versions', () => {
+  test('count every change, of fields, filters and tiles', async () => {
+    const { dashboard, call } = await dashboards();
+    const { id } = await dashboard();
+    const tagOf = async (body: object) => (await call('PATCH', `/dashboards/${id}/`, body)).headers.get('etag');
+    expect(await tagOf({ name: 'x' })).toBe('"2"');
+    expect(await tagOf({ filters: { a: 1 } })).toBe('"3"');
+    expect(await tagOf({ tiles: [{ text: { body: 'x' } }] })).toBe('"4"');
+    const { headers } = await call('GET', `/dashboards/${id}/`);
+    expect(headers.get('etag')).toBe('"4"');
+  });
+
+  test('of changes that name the same version one is made, whatever they change', async () => {
+    const { dashboard, call } = await dashboards();
+    const { id } = await dashboard();
+    const headers = { 'If-Match': '"1"' };
+    const bodies = [{ name: 'x' }, { filters: { a: 1 } }, { tiles: [{ text: { body: 'x' } }] }, { deleted: true }];
+    const replies = await Promise.all(bodies.map((body) => call('PATCH', `/dashboards/${id}/`, body, { headers })));
+    expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(replies.filter(({ status }) => status === 412 || status === 404)).toHaveLength(3);
+  });
+});
+
+test.each([
+  ['fields', { name: 'x' }, 2],
+  ['filters', { filters: { a: 1 } }, 2],
+  ['a tile', { tiles: [{ id: 1, color: 'red' }] }, 2],
+])('a change of %s is two round trips: the caller beside the dashboard, one write', async (_, body, trips) => {
+  const { dashboard, changed, table } = await dashboards();
+  const { id } = await dashboard({ tiles: [{ text: { body: 'x' } }] });
+  await changed(id, {});
+  table.counted();
+  await changed(id, body);
+  expect(table.counted()).toBe(trips);
+});
+
+test('where it shows insights it is one more', async () => {
+  const { dashboard, changed, insight, table } = await dashboards();
+  const { id } = await dashboard({ tiles: [{ insight: (await insight()).id }] });
+  await changed(id, {});
+  table.counted();
+  await changed(id, { name: 'x' });
+  expect(table.counted()).toBe(3);
+});

@@ -1,0 +1,189 @@
+import { LEVELS } from '../../../lib/organizations/model.ts';
+import { createOrganization } from '../../../lib/organizations/store.ts';
+import { bad, type Dashboards, dashboards, denied, NOT_FOUND, told } from '../../support/dashboards.ts';
+
+const patch = async ({ call }: Dashboards, id: number, body: unknown, options = {}) =>
+  told(await call('PATCH', `/insights/${id}/`, body, options));
+
+/** The insights that a dashboard's tiles show. */
+const shownOn = async ({ found }: Dashboards, id: number) => (await found(id)).tiles.map(({ insight }) => insight?.id);
+
+test('an empty body makes an insight of defaults', async () => {
+  const { insight, service } = await dashboards();
+  expect(await insight({})).toEqual({
+    id: 1,
+    name: null,
+    description: '',
+    query: null,
+    filters: {},
+    deleted: false,
+    created_at: '2026-01-01T00:00:00Z',
+    created_by: expect.objectContaining({ uuid: service.owner.uuid }),
+    last_modified_at: '2026-01-01T00:00:00Z',
+    last_modified_by: expect.objectContaining({ uuid: service.owner.uuid }),
+    dashboards: [],
+  });
+});
+
+test('it changes field by field, and says who changed it when', async () => {
+  const world = await dashboards();
+  const made = await world.insight({ name: 'Visitors', description: 'd', query: { a: 1 }, filters: { b: 2 } });
+  world.context.clock.advance(1_000);
+  const key = await world.service.newKey(await world.service.newUser(LEVELS.member));
+  const { body } = await patch(world, made.id, { name: null, query: { c: { d: [] } } }, { key });
+  expect(body).toEqual({
+    ...made,
+    name: null,
+    query: { c: { d: [] } },
+    last_modified_at: '2026-01-01T00:00:01Z',
+    last_modified_by: expect.objectContaining({ email: 'user-1@example.com' }),
+  });
+  expect((await world.call('GET', `/insights/${made.id}/`)).body).toEqual(body);
+  expect((await patch(world, made.id, { query: null })).body).toMatchObject({ query: null, filters: { b: 2 } });
+});
+
+test.each([
+  [{ query: [] }, bad('Invalid data. Expected a dictionary, but got list.', 'query')],
+  [{ filters: null }, bad('This field may not be null.', 'filters', 'null')],
+  [{ name: 'x'.repeat(401) }, bad('Ensure this field has no more than 400 characters.', 'name', 'max_length')],
+  [{ dashboards: 1 }, bad('Expected a list of items but got type "int".', 'dashboards', 'not_a_list')],
+  [{ dashboards: ['x'] }, bad('A valid integer is required.', 'dashboards__0')],
+  [{ dashboards: [999] }, bad('Invalid pk "999" - object does not exist.', 'dashboards', 'does_not_exist')],
+  [{ query: { a: 'x'.repeat(102_400) } }, bad('An insight may hold at most 100 KB.')],
+])('case %#: bad input is told, on create and on PATCH', async (body, expected) => {
+  const world = await dashboards();
+  const { id } = await world.insight({ name: 'Visitors' });
+  expect(told(await world.call('POST', '/insights/', body))).toEqual(expected);
+  expect(await patch(world, id, body)).toEqual(expected);
+  expect((await world.call('GET', '/insights/')).body).toMatchObject({
+    count: 1,
+    results: [{ name: 'Visitors', query: null }],
+  });
+});
+
+describe('dashboards', () => {
+  test('show it from its creation on, once each', async () => {
+    const world = await dashboards();
+    const [a, b] = [await world.dashboard(), await world.dashboard()];
+    const made = await world.insight({ dashboards: [a.id, b.id, a.id] });
+    expect(made.dashboards).toEqual([a.id, b.id]);
+    expect([await shownOn(world, a.id), await shownOn(world, b.id)]).toEqual([[made.id], [made.id]]);
+    const { headers } = await world.call('GET', `/dashboards/${a.id}/`);
+    expect(headers.get('etag')).toBe('"2"');
+  });
+
+  test('are the whole list: it goes where it was not, and leaves the others', async () => {
+    const world = await dashboards();
+    const all = [await world.dashboard(), await world.dashboard(), await world.dashboard()];
+    const [a, b, c] = all.map(({ id }) => id);
+    const { id } = await world.insight({ dashboards: [a, b] });
+    const before = (await world.found(b ?? 0)).tiles;
+    expect((await patch(world, id, { dashboards: [b, c] })).body).toMatchObject({ dashboards: [b, c] });
+    expect(await shownOn(world, a ?? 0)).toEqual([]);
+    expect((await world.found(b ?? 0)).tiles).toEqual(
+      before.map((tile) => ({ ...tile, insight: expect.objectContaining({ id }) })),
+    );
+    expect(await shownOn(world, c ?? 0)).toEqual([id]);
+    expect((await patch(world, id, { name: 'x' })).body).toMatchObject({ dashboards: [b, c] });
+    expect((await patch(world, id, { dashboards: [] })).body).toMatchObject({ dashboards: [] });
+    expect(await shownOn(world, c ?? 0)).toEqual([]);
+  });
+
+  test('that are full, restricted, hidden, deleted or in another project do not take it', async () => {
+    const world = await dashboards();
+    const { service, context } = world;
+    const key = await service.newKey(await service.newUser(LEVELS.member));
+    const full = await world.dashboard({ tiles: Array.from({ length: 500 }, () => ({ text: { body: '' } })) });
+    const restricted = await world.dashboard({ restriction_level: 37 });
+    const deleted = await world.dashboard({ deleted: true });
+    const { project } = await createOrganization(context, { name: 'Elsewhere', owner: service.owner });
+    const path = `/api/projects/${project.id}/dashboards/`;
+    await service.call('POST', path, { body: {} });
+    const { body: other } = await service.call('POST', path, { body: {} });
+    const missing = (id: unknown) =>
+      bad(`Invalid pk "${String(id)}" - object does not exist.`, 'dashboards', 'does_not_exist');
+    const { id } = await world.insight({}, { key });
+    for (const [goal, expected] of [
+      [full.id, bad('A dashboard may have at most 500 tiles.', 'tiles')],
+      [restricted.id, denied("You don't have edit permissions for this dashboard.")],
+      [deleted.id, missing(deleted.id)],
+      [other?.['id'], missing(other?.['id'])],
+    ] as const) {
+      expect(told(await world.call('POST', '/insights/', { dashboards: [goal] }, { key }))).toEqual(expected);
+      expect(await patch(world, id, { dashboards: [goal] }, { key })).toEqual(expected);
+    }
+    expect((await world.call('GET', '/insights/')).body).toMatchObject({ count: 1 });
+  });
+
+  test('that are all restricted keep it from being edited by others', async () => {
+    const world = await dashboards();
+    const key = await world.service.newKey(await world.service.newUser(LEVELS.member));
+    const { id: restricted } = await world.dashboard({ restriction_level: 37 });
+    const { id } = await world.insight({ dashboards: [restricted] });
+    const refusal = denied("You don't have edit permissions for this insight.");
+    for (const body of [{ name: 'x' }, { deleted: true }, { dashboards: [] }]) {
+      expect(await patch(world, id, body, { key })).toEqual(refusal);
+    }
+    expect(await shownOn(world, restricted)).toEqual([id]);
+    const { id: open } = await world.dashboard();
+    await patch(world, id, { dashboards: [restricted, open] });
+    expect(await patch(world, id, { name: 'x' }, { key })).toMatchObject({ status: 200, body: { name: 'x' } });
+    expect(await patch(world, id, { dashboards: [open] }, { key })).toEqual(
+      denied("You don't have edit permissions for this dashboard."),
+    );
+  });
+});
+
+test('deleted it is gone from lists and reads until it is brought back', async () => {
+  const world = await dashboards();
+  const { id } = await world.insight();
+  expect(await patch(world, id, { deleted: true })).toMatchObject({ status: 200, body: { deleted: true } });
+  expect(told(await world.call('GET', `/insights/${id}/`))).toEqual(NOT_FOUND);
+  expect(await patch(world, id, { name: 'x' })).toEqual(NOT_FOUND);
+  expect(await patch(world, id, { deleted: true })).toEqual(NOT_FOUND);
+  expect((await world.call('GET', '/insights/')).body).toMatchObject({ count: 0, results: [] });
+  expect(await patch(world, id, { deleted: false })).toMatchObject({ status: 200, body: { deleted: false } });
+  expect((await world.call('GET', '/insights/')).body).toMatchObject({ count: 1 });
+});
+
+test('lists are newest first, each with its dashboards, in two round trips', async () => {
+  const world = await dashboards();
+  const { id } = await world.dashboard();
+  for (const name of ['a', 'b', 'c']) {
+    await world.insight({ name, dashboards: name === 'b' ? [id] : [] });
+    world.context.clock.advance(1);
+  }
+  const first = await world.call('GET', '/insights/?limit=2');
+  expect(first.body).toMatchObject({
+    count: 3,
+    results: [
+      { name: 'c', dashboards: [] },
+      { name: 'b', dashboards: [id] },
+    ],
+  });
+  world.table.counted();
+  const next = new URL(String(first.body?.['next']));
+  expect((await world.service.call('GET', `${next.pathname}${next.search}`)).body).toMatchObject({
+    results: [{ name: 'a' }],
+  });
+  expect(world.table.counted()).toBe(2);
+});
+
+test('an insight of another project is not there', async () => {
+  const world = await dashboards();
+  const { service, context } = world;
+  const { project } = await createOrganization(context, { name: 'Elsewhere', owner: service.owner });
+  const path = `/api/projects/${project.id}/insights/`;
+  const { body } = await service.call('POST', path, { body: {} });
+  expect(told(await world.call('GET', `/insights/${String(body?.['id'])}/`))).toEqual(NOT_FOUND);
+  expect(await patch(world, body?.['id'] as number, { name: 'mine' })).toEqual(NOT_FOUND);
+});
+
+test('a change is two round trips: the caller beside the insight, one write', async () => {
+  const world = await dashboards();
+  const { id } = await world.insight();
+  await patch(world, id, {});
+  world.table.counted();
+  await patch(world, id, { name: 'x' });
+  expect(world.table.counted()).toBe(2);
+});
