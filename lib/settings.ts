@@ -35,3 +35,17 @@ export const LOCAL_SETTINGS: Settings = {
   strictAnswers: false,
   destinations: ['Folder', 'S3'],
 };
+
+/** The defaults of a stage on AWS. No Folder: a function's disk is nobody's. */
+export const CLOUD_SETTINGS: Settings = {
+  settleSeconds: 30,
+  spreadSeconds: 60,
+  historyDays: 7,
+  backfillConcurrency: 2,
+  deliveryConcurrency: 4,
+  logDays: 30,
+  privateAddresses: false,
+  folderRoots: undefined,
+  strictAnswers: false,
+  destinations: ['S3'],
+};

@@ -37,12 +37,13 @@ class Lost extends Error {
  */
 export async function sendSlot(
   context: Context,
-  { export: exportId, token, slot: n }: SendInput,
+  { export: exportId, token, slot: n, unloaded }: SendInput,
   stopped: AbortSignal,
   { findDestination = builtDestinations, watchEvery = 5_000 }: SendOptions = {},
 ): Promise<SendOutput> {
   const { table } = context;
-  const chunk = await frozen(context, token);
+  const found = await frozen(context, token);
+  const chunk = found && { ...found, unloaded };
   const runKey = keys.run(exportId, chunk?.runs[n] ?? '');
   const [item, run] = (await table.many([keys.batchExport(exportId), runKey])) as [BatchExportItem?, RunItem?];
   if (chunk === undefined || item === undefined || run === undefined) return { slot: n, status: 'Cancelled' };

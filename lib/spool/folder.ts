@@ -4,8 +4,8 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { createReadStream, type Dirent } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { constants, createReadStream, type Dirent } from 'node:fs';
+import { copyFile, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { compareText } from '../table/semantics.ts';
 import { partsOf, UNFINISHED } from './path.ts';
@@ -69,6 +69,7 @@ export function folderSpool(root: string): Spool {
         await rm(localFile);
       }
     },
+    save: (path, localFile) => copyFile(place(path), localFile, constants.COPYFILE_FICLONE),
     remove: async (prefix) => {
       if (prefix === '') throw new TypeError('removing the whole spool');
       await rm(placeOf(prefix), { recursive: true, force: true });

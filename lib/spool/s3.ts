@@ -2,8 +2,10 @@
  * The spool in a bucket. S3 shows an object when it is whole, or not at all; what a stream that broke has sent is
  * aborted, and what a process that died has sent is taken away by the bucket's lifecycle.
  */
-import { createReadStream } from 'node:fs';
+import { createReadStream, createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import {
   CopyObjectCommand,
   DeleteObjectCommand,
@@ -29,8 +31,6 @@ export interface S3SpoolOptions {
 
 /** A spool in the whole of a bucket. A file that is moved may have 5 GB. */
 export function s3Spool({ client, bucket: Bucket }: S3SpoolOptions): Spool {
-  const sent = <T>(call: Promise<T>): Promise<T> => orTransient('S3', call);
-
   const write: Spool['write'] = async (path, Body) => {
     await sent(new Upload({ client, params: { Bucket, Key: keyOf(path), Body } }).done());
   };
@@ -70,6 +70,10 @@ export function s3Spool({ client, bucket: Bucket }: S3SpoolOptions): Spool {
       await write(path, createReadStream(localFile));
       await rm(localFile);
     },
+    save: async (path, localFile) => {
+      const { Body } = await sent(client.send(new GetObjectCommand({ Bucket, Key: keyOf(path) })));
+      await sent(pipeline(Body as Readable, createWriteStream(localFile)));
+    },
     remove: async (path) => {
       if (path === '') throw new TypeError('removing the whole spool');
       const found: { Key: string }[] = [];
@@ -84,6 +88,8 @@ export function s3Spool({ client, bucket: Bucket }: S3SpoolOptions): Spool {
     address: (path) => `s3://${Bucket}/${keyOf(path)}`,
   };
 }
+
+const sent = <T>(call: Promise<T>): Promise<T> => orTransient('S3', call);
 
 /** The path itself, if it is one. */
 const keyOf = (path: string): string => partsOf(path).join('/');

@@ -16,6 +16,8 @@ export interface Spool {
   move(from: string, to: string): Promise<void>;
   /** Takes a local file in, by rename where it can. */
   take(localFile: string, path: string): Promise<void>;
+  /** Copies a file to a local place, which is replaced. Rejects when there is no such file. */
+  save(path: string, localFile: string): Promise<void>;
   /** Removes the file of this path, or the folder with all below it; fine when nothing is there. */
   remove(path: string): Promise<void>;
   /** The address by which the warehouse reads the file: an absolute path, or `s3://bucket/key`. */

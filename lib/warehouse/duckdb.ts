@@ -2,19 +2,14 @@
  * The warehouse on one machine: DuckDB over the lake's files, as they lie there. Nothing is unloaded first, and no
  * result is held: rows stream from the files, through one text column, into the destination.
  */
-import type { DuckDBConnection, DuckDBDataChunk, DuckDBInstance } from '@duckdb/node-api';
-import bindings from '@duckdb/node-bindings';
+import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Slot } from '../batch-exports/intervals.ts';
-import { messageOf, Transient } from '../errors.ts';
 import { FILE_ORDER } from '../lake/schema.ts';
 import type { Spool } from '../spool/spool.ts';
-import { type DatabaseLimits, literal, openDatabase, parquet, pathList } from './embedded-database.ts';
-import { EVENT_LINE } from './json-lines.ts';
+import { type DatabaseLimits, literal, parquet, pathList } from './embedded-database.ts';
+import { eventLines, lineDatabase } from './line-database.ts';
 import { type RowGroup, type Stretch, stretches } from './row-order.ts';
 import type { Form, FrozenPlan, RowQuery, Warehouse } from './warehouse.ts';
-
-/** Lines are handed on in pieces of at least this many bytes. */
-const PIECE = 256 * 1024;
 
 export interface DuckdbWarehouseOptions extends DatabaseLimits {
   readonly lake: Spool;
@@ -26,26 +21,17 @@ export interface DuckdbWarehouseOptions extends DatabaseLimits {
  * read at this moment.
  */
 export function duckdbWarehouse(options: DuckdbWarehouseOptions): Warehouse & { close(): Promise<void> } {
-  let database: Promise<DuckDBInstance> | undefined;
-
-  const connect = async (): Promise<DuckDBConnection> => (await (database ??= openDatabase(options))).connect();
+  const { lake } = options;
+  const database = lineDatabase(options);
 
   async function* read(plan: FrozenPlan, slot: Slot, _form: Form, signal: AbortSignal): AsyncGenerator<Buffer> {
     signal.throwIfAborted();
     const files = filesOf(plan, slot);
     if (files.length === 0) return;
-    const connection = await connect();
-    const interrupt = (): void => connection.interrupt();
-    signal.addEventListener('abort', interrupt);
-    try {
-      for (const part of await inOrder(connection, options.lake, files, slot))
-        yield* inPieces(lines(connection, part, plan.query), signal);
-    } catch (error) {
-      throw signal.aborted ? signal.reason : explained(error);
-    } finally {
-      signal.removeEventListener('abort', interrupt);
-      connection.closeSync();
-    }
+    yield* database.during(signal, async function* (connection) {
+      for (const part of await inOrder(connection, lake, files, slot))
+        yield* eventLines(connection, rowsOf(part, plan.query), signal);
+    });
   }
 
   return {
@@ -55,25 +41,11 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): Warehouse & { 
       signal.throwIfAborted();
       const files = filesOf(plan, slot);
       if (files.length === 0) return 0;
-      const connection = await connect();
-      const interrupt = (): void => connection.interrupt();
-      signal.addEventListener('abort', interrupt);
-      try {
-        const where = conditions(microseconds(slot), plan.query);
-        const paths = files.map(({ path }) => options.lake.address(path));
-        const answer = await connection.runAndReadAll(`SELECT count(*) FROM ${parquet(paths)} WHERE ${where}`);
-        return Number(answer.getRows()[0]?.[0]);
-      } catch (error) {
-        throw signal.aborted ? signal.reason : explained(error);
-      } finally {
-        signal.removeEventListener('abort', interrupt);
-        connection.closeSync();
-      }
+      const where = conditions(microseconds(slot), plan.query);
+      const paths = files.map(({ path }) => lake.address(path));
+      return database.number(`SELECT count(*) FROM ${parquet(paths)} WHERE ${where}`, signal);
     },
-    close: async () => {
-      (await database)?.closeSync();
-      database = undefined;
-    },
+    close: () => database.close(),
   };
 }
 
@@ -117,59 +89,7 @@ function conditions({ from, to }: { from: bigint; to: bigint }, { includeEvents,
   ].join(' AND ');
 }
 
-async function* lines(connection: DuckDBConnection, part: Stretch, query: RowQuery): AsyncGenerator<Buffer> {
+function rowsOf(part: Stretch, query: RowQuery): string {
   const order = part.sorted ? `ORDER BY ${FILE_ORDER.join(', ')}` : '';
-  const rows = `SELECT * FROM ${parquet(part.paths)} WHERE ${conditions(part, query)} ${order}`;
-  const result = await connection.stream(`SELECT ${EVENT_LINE} AS line FROM (${rows})`);
-  for await (const chunk of result) yield textOf(chunk);
-}
-
-async function* inPieces(source: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {
-  let waiting: Buffer[] = [];
-  let bytes = 0;
-  for await (const buffer of source) {
-    signal.throwIfAborted();
-    waiting.push(buffer);
-    bytes += buffer.length;
-    if (bytes < PIECE) continue;
-    yield waiting.length === 1 ? buffer : Buffer.concat(waiting, bytes);
-    waiting = [];
-    bytes = 0;
-  }
-  if (bytes > 0) yield Buffer.concat(waiting, bytes);
-}
-
-/**
- * The bytes of a chunk's one text column, without nulls, one value after another. A value is 16 bytes: its length, then
- * the text itself (up to 12 bytes) or, at 8, where it lies. DuckDB lays the values of a chunk behind one another, so
- * a run of them is copied at once; a string for each would take three times as long as all the rest.
- */
-function textOf(chunk: DuckDBDataChunk): Buffer {
-  const rows = chunk.rowCount;
-  const data = bindings.vector_get_data(bindings.data_chunk_get_vector(chunk.chunk, 0), rows * 16);
-  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
-  const runs: Uint8Array[] = [];
-  for (let row = 0; row < rows; ) {
-    const first = row * 16;
-    let length = view.getUint32(first, true);
-    row += 1;
-    if (length <= 12) {
-      runs.push(data.subarray(first + 4, first + 4 + length));
-      continue;
-    }
-    const begin = view.getBigUint64(first + 8, true);
-    for (; row < rows; row += 1) {
-      const more = view.getUint32(row * 16, true);
-      if (more <= 12 || view.getBigUint64(row * 16 + 8, true) !== begin + BigInt(length)) break;
-      length += more;
-    }
-    runs.push(bindings.get_data_from_pointer(data.buffer as ArrayBuffer, data.byteOffset + first + 8, length));
-  }
-  return Buffer.concat(runs);
-}
-
-function explained(error: unknown): unknown {
-  return messageOf(error).startsWith('Out of Memory')
-    ? new Transient(`The warehouse is busy: ${messageOf(error)}`)
-    : error;
+  return `SELECT * FROM ${parquet(part.paths)} WHERE ${conditions(part, query)} ${order}`;
 }

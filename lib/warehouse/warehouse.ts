@@ -15,6 +15,8 @@ export interface FrozenPlan {
   /** Paths in the lake, each with the arrival range that it holds, in milliseconds, inclusive. */
   readonly files: readonly { readonly path: string; readonly from: number; readonly to: number }[];
   readonly slots: readonly Slot[];
+  /** Not frozen, but told to the reader: which attempt of Unload wrote the rows. Null or absent: none did. */
+  readonly unloaded?: number | null;
 }
 
 /** Which of a model's rows an export lets through, and as which columns. */

@@ -126,6 +126,17 @@ function spoolCases(open: () => Spool): void {
     expect(await pathsIn(spool)).toEqual(['a/b']);
   });
 
+  test('copies a file to a local place', async () => {
+    const spool = open();
+    const local = join(temporaryFolder(), 'local');
+    writeFileSync(local, 'something longer');
+    await spool.write('a/b', 'x');
+    await spool.save('a/b', local);
+    expect(readFileSync(local, 'utf8')).toBe('x');
+    expect(String(await spool.read('a/b'))).toBe('x');
+    await expect(spool.save('a/c', local)).rejects.toThrow(/ENOENT|NoSuchKey|does not exist/);
+  });
+
   test.each(['', '/', '/a', 'a//b', '.', '..', '../a', 'a/../../b', 'a/..', './a', 'a\\b', 'a\0', '.unfinished/a'])(
     'lets nobody out of it: %j is no path',
     async (path) => {

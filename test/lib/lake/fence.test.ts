@@ -80,6 +80,7 @@ function memorySpool(): Spool & { readonly files: Map<string, Buffer> } {
       files.delete(from);
     },
     take: () => Promise.reject(new Error('there are no local files here')),
+    save: () => Promise.reject(new Error('there are no local files here')),
     remove: async (prefix) => {
       for (const path of below(prefix)) files.delete(path);
     },

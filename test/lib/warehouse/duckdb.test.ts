@@ -1,11 +1,10 @@
-import { mkdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { EVENT_COLUMNS } from '../../../lib/lake/schema.ts';
+import { join } from 'node:path';
 import { folderSpool } from '../../../lib/spool/folder.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import { literal, openDatabase } from '../../../lib/warehouse/embedded-database.ts';
 import type { FrozenPlan, RowQuery } from '../../../lib/warehouse/warehouse.ts';
 import { temporaryFolder } from '../../support/context.ts';
+import { type Row, writeRows } from '../../support/lake-rows.ts';
 
 // Each test starts databases; a loaded machine takes its time.
 jest.setTimeout(60_000);
@@ -16,22 +15,6 @@ const never = new AbortController().signal;
 const START = Date.UTC(2026, 0, 1);
 const HOUR = 3_600_000;
 
-/** A row of the lake; what is not given is as a plain event has it. */
-const ROW = {
-  uuid: '01940000-0000-7000-8000-000000000001',
-  event: 'paid',
-  distinct_id: 'ada',
-  team_id: 7,
-  properties: '{}',
-  timestamp_us: START * 1000,
-  inserted_us: START * 1000,
-  created_us: START * 1000,
-  person_id: null,
-  person_properties: null,
-  elements_chain: null,
-};
-type Row = { readonly [Column in keyof typeof ROW]: (typeof ROW)[Column] | string | number | null };
-
 const lakes: { close(): Promise<void> }[] = [];
 afterAll(async () => {
   for (const warehouse of lakes) await warehouse.close();
@@ -41,29 +24,7 @@ afterAll(async () => {
 async function over(files: readonly (readonly Partial<Row>[])[], query = ALL, folder = 'lake') {
   const root = join(temporaryFolder(), folder);
   const lake = folderSpool(root);
-  const database = await openDatabase({});
-  const connection = await database.connect();
-  const columns = EVENT_COLUMNS.map(({ name, type }) => `${name} ${type}`).join(', ');
-  const listed: { path: string; from: number; to: number }[] = [];
-  for (const [n, rows] of files.entries()) {
-    const path = `events/team_id=7/day=2026-01-01/gen=0/${n}.parquet`;
-    const all = rows.map((row) => ({ ...ROW, ...row }));
-    mkdirSync(dirname(lake.address(path)), { recursive: true });
-    await connection.run(`CREATE OR REPLACE TABLE rows (${columns})`);
-    for (const row of all)
-      await connection.run(
-        `INSERT INTO rows VALUES (${EVENT_COLUMNS.map((_, at) => `$${at + 1}`).join(', ')})`,
-        EVENT_COLUMNS.map(({ name, type }) =>
-          type === 'BIGINT' && row[name] !== null ? BigInt(row[name]) : row[name],
-        ),
-      );
-    await connection.run(`COPY (SELECT * FROM rows ORDER BY inserted_us, timestamp_us, uuid)
-      TO ${literal(lake.address(path))} (FORMAT parquet)`);
-    const arrivals = all.map(({ inserted_us }) => Math.floor(Number(inserted_us) / 1000));
-    listed.push({ path, from: Math.min(...arrivals), to: Math.max(...arrivals) });
-  }
-  connection.closeSync();
-  database.closeSync();
+  const listed = await writeRows(lake, files);
   const warehouse = duckdbWarehouse({ lake, tempDirectory: join(root, 'spill') });
   lakes.push(warehouse);
   const slot = { start: START, end: START + HOUR };

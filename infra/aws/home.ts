@@ -1,0 +1,119 @@
+/**
+ * What a function on AWS runs in: ports over what the template names in its environment. An entry (bundle.ts writes
+ * one for each function) asks for the ports that its function needs, and carries the code of no other.
+ */
+import { randomBytes } from 'node:crypto';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { KMSClient } from '@aws-sdk/client-kms';
+import { S3Client } from '@aws-sdk/client-s3';
+import { SFNClient } from '@aws-sdk/client-sfn';
+import type { EventBridgeEvent } from 'aws-lambda';
+import { v7 } from 'uuid';
+import { openOutbound } from '../../lib/batch-exports/destinations/outbound.ts';
+import type { Context } from '../../lib/context.ts';
+import { isLevel, jsonLines, logTo } from '../../lib/log.ts';
+import type { Settings } from '../../lib/settings.ts';
+import { s3Spool } from '../../lib/spool/s3.ts';
+import { dynamodbTable } from '../../lib/table/dynamodb.ts';
+import { kmsVault } from '../../lib/vault/kms.ts';
+import { athenaWarehouse, type Converter } from '../../lib/warehouse/athena.ts';
+import type { EndedInput } from '../../lib/workflow/messages.ts';
+import { stepFunctionsWorkflow } from '../../lib/workflow/stepfunctions.ts';
+import type { Workflow } from '../../lib/workflow/workflow.ts';
+
+/** What the template gives each function, and what it gives for each port beyond that. */
+export const ENVIRONMENT = {
+  always: ['STAGE', 'TABLE_NAME', 'SETTINGS', 'LOG_LEVEL'],
+  workflow: ['MACHINES'],
+  vault: ['KEY_ARN'],
+  spool: ['SPOOL_BUCKET'],
+  lake: ['LAKE_BUCKET'],
+  outbound: [],
+  warehouse: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'SPOOL_BUCKET'],
+} as const;
+
+type Variable = (typeof ENVIRONMENT)[keyof typeof ENVIRONMENT][number];
+
+const variable = (name: Variable): string => {
+  const value = process.env[name];
+  if (value === undefined || value === '') throw new Error(`the environment of this function lacks ${name}`);
+  return value;
+};
+
+const settings = (): Settings => JSON.parse(variable('SETTINGS'));
+
+/** `MACHINES` is JSON: the ARN of each machine by its name. */
+export const workflow = (): Workflow =>
+  stepFunctionsWorkflow({ client: new SFNClient(), machines: JSON.parse(variable('MACHINES')) });
+
+export const vault = () => kmsVault({ client: new KMSClient(), keyId: variable('KEY_ARN') });
+
+export const spool = () => s3Spool({ client: new S3Client(), bucket: variable('SPOOL_BUCKET') });
+
+export const lake = () => s3Spool({ client: new S3Client(), bucket: variable('LAKE_BUCKET') });
+
+export const outbound = () => openOutbound(settings());
+
+export const warehouse = (converter?: Converter) =>
+  athenaWarehouse({
+    database: variable('LAKE_DATABASE'),
+    workGroup: variable('WORK_GROUP'),
+    lake: lake(),
+    spool: spool(),
+    ...(converter === undefined ? {} : { converter }),
+  });
+
+const PORTS = ['workflow', 'warehouse', 'spool', 'lake', 'vault', 'outbound'] as const;
+type PortName = (typeof PORTS)[number];
+
+/** The context of a function that needs these ports. To touch another one is an error that says so. */
+export function contextOf(ports: { readonly [name in PortName]?: () => Context[name] }): Context {
+  const level = variable('LOG_LEVEL');
+  const clock = Date.now;
+  const context = {
+    // The table's adapter tries again by itself.
+    table: dynamodbTable({ client: new DynamoDBClient({ maxAttempts: 1 }), tableName: variable('TABLE_NAME'), clock }),
+    clock,
+    newId: v7,
+    random: randomBytes,
+    log: logTo(
+      jsonLines((text) => void process.stdout.write(text)),
+      clock,
+      isLevel(level) ? level : 'INFO',
+      {
+        stage: variable('STAGE'),
+      },
+    ),
+    settings: settings(),
+  };
+  for (const name of PORTS) {
+    const open = ports[name];
+    const missing = () => {
+      throw new Error(`this function was deployed without its need for ${name}`);
+    };
+    Object.defineProperty(context, name, open === undefined ? { get: missing } : { value: open(), enumerable: true });
+  }
+  return context as unknown as Context;
+}
+
+type Ended = EventBridgeEvent<
+  'Step Functions Execution Status Change',
+  {
+    readonly stateMachineArn: string;
+    readonly name: string;
+    readonly status: EndedInput['status'];
+    readonly input: string;
+    readonly error?: string | null;
+    readonly cause?: string | null;
+  }
+>;
+
+/** What EventBridge says of an execution, as `execution-ended` is told it. */
+export function endedInput({ detail }: Ended): EndedInput {
+  const { stateMachineArn, name, status, input, error, cause } = detail;
+  const machines = Object.entries<string>(JSON.parse(variable('MACHINES')));
+  const machine = machines.find(([, arn]) => arn === stateMachineArn)?.[0] as EndedInput['machine'] | undefined;
+  if (machine === undefined) throw new Error(`${stateMachineArn} is none of the service's machines`);
+  const failure = typeof error === 'string' ? { Error: error, Cause: cause ?? '' } : null;
+  return { machine, name, status, input: JSON.parse(input), error: failure };
+}

@@ -1,0 +1,116 @@
+/**
+ * The warehouse on AWS. Athena selects and filters: one UNLOAD for a chunk, into a folder of the spool for each slot,
+ * as the lake's own columns. A converter forms the final bytes of a slot; only the function that sends carries one.
+ */
+import type { Slot } from '../batch-exports/intervals.ts';
+import { Permanent } from '../errors.ts';
+import { EVENT_COLUMNS } from '../lake/schema.ts';
+import type { Spool } from '../spool/spool.ts';
+import type { Form, FrozenPlan, Warehouse } from './warehouse.ts';
+
+/** Forms a slot's bytes of unloaded Parquet files, in the lake's order of rows. */
+export interface Converter {
+  count(paths: readonly string[], signal: AbortSignal): Promise<number>;
+  read(paths: readonly string[], form: Form, signal: AbortSignal): AsyncIterable<Buffer>;
+}
+
+export interface AthenaOptions {
+  /** `database.table` is where the lake's events are. */
+  readonly database: string;
+  readonly workGroup: string;
+  readonly lake: Pick<Spool, 'address'>;
+  readonly spool: Pick<Spool, 'address' | 'list'>;
+  /** Absent: this function only asks for rows. */
+  readonly converter?: Converter;
+}
+
+/** A state's payload holds 256 KiB; the query may have 150 kB of them (Athena's own limit is 262,144 bytes). */
+const MAX_QUERY = 150_000;
+
+/** A warehouse over the lake's Glue tables. */
+export function athenaWarehouse({ database, workGroup, lake, spool, converter }: AthenaOptions): Warehouse {
+  const forms = (): Converter => {
+    if (converter === undefined) throw new Error('only the function that sends can read rows');
+    return converter;
+  };
+
+  /** Addresses of what was unloaded for the slot; none: it has no rows. */
+  const unloaded = async (plan: FrozenPlan, slot: Slot): Promise<string[]> => {
+    if (typeof plan.unloaded !== 'number') throw new Error('the rows of this chunk were not unloaded');
+    const n = plan.slots.findIndex(({ start }) => start === slot.start);
+    const paths: string[] = [];
+    for await (const { path } of spool.list(`${plan.token}/${plan.unloaded}/slot=${n}`)) paths.push(path);
+    return paths;
+  };
+
+  return {
+    unload: (plan) => Promise.resolve({ QueryString: queryOf(plan, database, lake, spool), WorkGroup: workGroup }),
+    count: async (plan, slot, signal) => {
+      const paths = await unloaded(plan, slot);
+      return paths.length === 0 ? 0 : forms().count(paths, signal);
+    },
+    read: async function* (plan, slot, form, signal) {
+      const paths = await unloaded(plan, slot);
+      if (paths.length > 0) yield* forms().read(paths, form, signal);
+    },
+  };
+}
+
+/** The UNLOAD of a chunk. `{attempt}` stands where the state machine puts the number of the attempt. */
+function queryOf(
+  plan: FrozenPlan,
+  database: string,
+  lake: AthenaOptions['lake'],
+  spool: AthenaOptions['spool'],
+): string {
+  if (plan.model !== 'events') throw new Error(`the warehouse does not hold ${plan.model}`);
+  const of = (where: readonly string[]): string =>
+    [
+      `UNLOAD (SELECT ${EVENT_COLUMNS.map(({ name }) => columnOf(name)).join(', ')}, ${slotOf(plan.slots)} AS slot`,
+      `FROM "${database}"."${plan.model}"`,
+      `WHERE ${where.join(' AND ')})`,
+      `TO '${spool.address(plan.token)}/{attempt}/'`,
+      "WITH (format = 'PARQUET', compression = 'SNAPPY', partitioned_by = ARRAY['slot'])",
+    ].join('\n');
+  const conditions = conditionsOf(plan);
+  // With very many files the list is left out: rows that were added since are history, which a run may deliver too.
+  const whole = of([...conditions, filesOf(plan, lake)]);
+  const query = Buffer.byteLength(whole) <= MAX_QUERY ? whole : of(conditions);
+  if (Buffer.byteLength(query) > MAX_QUERY) {
+    throw new Permanent('The names in include_events and exclude_events are too long in sum. Shorten the lists.');
+  }
+  return query;
+}
+
+/** The team is in the path of each file, so it is a partition of the table, as text. */
+const columnOf = (name: string): string => (name === 'team_id' ? 'CAST(team_id AS bigint) AS team_id' : name);
+
+const slotOf = (slots: readonly Slot[]): string =>
+  `CASE ${slots.map((slot, n) => `WHEN ${within(slot)} THEN ${n}`).join(' ')} END`;
+
+const within = ({ start, end }: Slot): string => `inserted_us >= ${start}000 AND inserted_us < ${end}000`;
+
+function conditionsOf({ teamId, slots, query: { includeEvents, excludeEvents } }: FrozenPlan): string[] {
+  const days = [Math.min(...slots.map(({ start }) => start)), Math.max(...slots.map(({ end }) => end - 1))].map(dayOf);
+  return [
+    `team_id = '${teamId}'`,
+    `day BETWEEN '${days[0]}' AND '${days[1]}'`,
+    `(${slots.map(within).join(' OR ')})`,
+    ...(includeEvents === null || includeEvents.length === 0 ? [] : [`event IN (${literals(includeEvents)})`]),
+    ...(excludeEvents === null || excludeEvents.length === 0 ? [] : [`event NOT IN (${literals(excludeEvents)})`]),
+  ];
+}
+
+const dayOf = (instant: number): string => new Date(instant).toISOString().slice(0, 10);
+
+const filesOf = ({ files }: FrozenPlan, lake: AthenaOptions['lake']): string =>
+  `"$path" IN (${literals(files.map(({ path }) => lake.address(path)))})`;
+
+const literals = (texts: readonly string[]): string => texts.map(literal).join(', ');
+
+/** A text as a literal. A brace is written by its number, so that no name is taken for `{attempt}`. */
+function literal(text: string): string {
+  const quoted = text.replaceAll("'", "''");
+  if (!quoted.includes('{')) return `'${quoted}'`;
+  return `U&'${quoted.replaceAll('\\', '\\\\').replaceAll('{', '\\007B')}'`;
+}

@@ -1,0 +1,59 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FILE_ORDER } from '../lake/schema.ts';
+import type { Spool } from '../spool/spool.ts';
+import type { Converter } from './athena.ts';
+import { type DatabaseLimits, parquet } from './embedded-database.ts';
+import { eventLines, lineDatabase } from './line-database.ts';
+
+export interface ConverterOptions extends DatabaseLimits {
+  readonly spool: Pick<Spool, 'save'>;
+  /** Where a slot's files are while they are read. Default: a folder of this process below the system's temporary one. */
+  readonly folder?: string;
+}
+
+/**
+ * DuckDB over a slot's unloaded files, which it first copies to the disk. They have no order, so the rows are sorted;
+ * what memory does not hold is spilled to the disk. The files of one slot, the latest asked for, are kept; one slot
+ * at a time may be asked for.
+ */
+export function duckdbConverter(options: ConverterOptions): Converter & { close(): Promise<void> } {
+  const { spool, folder = join(tmpdir(), `unloaded-${process.pid}`) } = options;
+  const database = lineDatabase(options);
+  let kept: { readonly key: string; readonly files: Promise<string[]> } | undefined;
+
+  const copied = async (paths: readonly string[]): Promise<string[]> => {
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { recursive: true });
+    const files: string[] = [];
+    for (const [n, path] of paths.entries()) {
+      const file = join(folder, `${n}.parquet`);
+      await spool.save(path, file);
+      files.push(file);
+    }
+    return files;
+  };
+
+  const onDisk = (paths: readonly string[]): Promise<string[]> => {
+    const key = JSON.stringify(paths);
+    if (kept?.key !== key) kept = { key, files: copied(paths) };
+    return kept.files.catch((error: unknown) => {
+      kept = undefined;
+      throw error;
+    });
+  };
+
+  return {
+    count: async (paths, signal) => database.number(`SELECT count(*) FROM ${parquet(await onDisk(paths))}`, signal),
+    read: async function* (paths, _form, signal) {
+      const rows = `SELECT * FROM ${parquet(await onDisk(paths))} ORDER BY ${FILE_ORDER.join(', ')}`;
+      yield* database.during(signal, (connection) => eventLines(connection, rows, signal));
+    },
+    close: async () => {
+      await database.close();
+      kept = undefined;
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

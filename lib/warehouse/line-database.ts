@@ -1,0 +1,113 @@
+/** Queries on a DuckDB that form lines: what the warehouse of one machine and the converter on AWS have in common. */
+import type { DuckDBConnection, DuckDBDataChunk, DuckDBInstance } from '@duckdb/node-api';
+import bindings from '@duckdb/node-bindings';
+import { messageOf, Transient } from '../errors.ts';
+import { type DatabaseLimits, openDatabase } from './embedded-database.ts';
+import { EVENT_LINE } from './json-lines.ts';
+
+/** Lines are handed on in pieces of at least this many bytes. */
+const PIECE = 256 * 1024;
+
+/** A database that is opened when it is first needed. */
+export interface LineDatabase {
+  /** What `work` yields over a connection of its own. Ends with the signal's reason on abort, `Transient` without memory. */
+  during<T>(signal: AbortSignal, work: (connection: DuckDBConnection) => AsyncIterable<T>): AsyncGenerator<T>;
+  /** The one number that a query answers. */
+  number(sql: string, signal: AbortSignal): Promise<number>;
+  close(): Promise<void>;
+}
+
+export function lineDatabase(limits: DatabaseLimits): LineDatabase {
+  let database: Promise<DuckDBInstance> | undefined;
+
+  async function* during<T>(
+    signal: AbortSignal,
+    work: (connection: DuckDBConnection) => AsyncIterable<T>,
+  ): AsyncGenerator<T> {
+    signal.throwIfAborted();
+    const connection = await (await (database ??= openDatabase(limits))).connect();
+    const interrupt = (): void => connection.interrupt();
+    signal.addEventListener('abort', interrupt);
+    try {
+      yield* work(connection);
+    } catch (error) {
+      throw signal.aborted ? signal.reason : explained(error);
+    } finally {
+      signal.removeEventListener('abort', interrupt);
+      connection.closeSync();
+    }
+  }
+
+  return {
+    during,
+    number: async (sql, signal) => {
+      const answers = during(signal, async function* (connection) {
+        yield Number((await connection.runAndReadAll(sql)).getRows()[0]?.[0]);
+      });
+      const { value } = await answers.next();
+      await answers.return(undefined);
+      return value as number;
+    },
+    close: async () => {
+      (await database)?.closeSync();
+      database = undefined;
+    },
+  };
+}
+
+/** The events that a query answers, as lines, in pieces of whole lines. */
+export async function* eventLines(connection: DuckDBConnection, rows: string, signal: AbortSignal) {
+  const result = await connection.stream(`SELECT ${EVENT_LINE} AS line FROM (${rows})`);
+  yield* inPieces(result, signal);
+}
+
+async function* inPieces(chunks: AsyncIterable<DuckDBDataChunk>, signal: AbortSignal): AsyncGenerator<Buffer> {
+  let waiting: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    signal.throwIfAborted();
+    const buffer = textOf(chunk);
+    waiting.push(buffer);
+    bytes += buffer.length;
+    if (bytes < PIECE) continue;
+    yield waiting.length === 1 ? buffer : Buffer.concat(waiting, bytes);
+    waiting = [];
+    bytes = 0;
+  }
+  if (bytes > 0) yield Buffer.concat(waiting, bytes);
+}
+
+/**
+ * The bytes of a chunk's one text column, without nulls, one value after another. A value is 16 bytes: its length, then
+ * the text itself (up to 12 bytes) or, at 8, where it lies. DuckDB lays the values of a chunk behind one another, so
+ * a run of them is copied at once; a string for each would take three times as long as all the rest.
+ */
+function textOf(chunk: DuckDBDataChunk): Buffer {
+  const rows = chunk.rowCount;
+  const data = bindings.vector_get_data(bindings.data_chunk_get_vector(chunk.chunk, 0), rows * 16);
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+  const runs: Uint8Array[] = [];
+  for (let row = 0; row < rows; ) {
+    const first = row * 16;
+    let length = view.getUint32(first, true);
+    row += 1;
+    if (length <= 12) {
+      runs.push(data.subarray(first + 4, first + 4 + length));
+      continue;
+    }
+    const begin = view.getBigUint64(first + 8, true);
+    for (; row < rows; row += 1) {
+      const more = view.getUint32(row * 16, true);
+      if (more <= 12 || view.getBigUint64(row * 16 + 8, true) !== begin + BigInt(length)) break;
+      length += more;
+    }
+    runs.push(bindings.get_data_from_pointer(data.buffer as ArrayBuffer, data.byteOffset + first + 8, length));
+  }
+  return Buffer.concat(runs);
+}
+
+function explained(error: unknown): unknown {
+  return messageOf(error).startsWith('Out of Memory')
+    ? new Transient(`The warehouse is busy: ${messageOf(error)}`)
+    : error;
+}

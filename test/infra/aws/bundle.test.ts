@@ -1,0 +1,93 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { type Bundles, bundle } from '../../../infra/aws/bundle.ts';
+import { FUNCTIONS, flat } from '../../../infra/aws/functions.ts';
+import { ENVIRONMENT } from '../../../infra/aws/home.ts';
+import { temporaryFolder } from '../../support/context.ts';
+
+// One bundling for all tests: 65 functions take 8 s on two cores, and more on a loaded machine.
+jest.setTimeout(120_000);
+
+let bundles: Bundles;
+beforeAll(async () => {
+  bundles = await bundle(temporaryFolder());
+});
+
+/** Files whose code is in the function's bundle, from the root of the repository. */
+function filesIn(name: string): string[] {
+  const output = Object.entries(bundles.metafile.outputs).find(([path]) => path.endsWith(join(flat(name), 'index.js')));
+  return Object.entries(output?.[1].inputs ?? {})
+    .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
+    .map(([path]) => path);
+}
+
+/** What stands for one machine, and what only the function that forms bytes may hold. */
+const EMBEDDED =
+  /^lib\/(table\/sqlite|spool\/folder|vault\/keyfile|workflow\/(embedded|interpreter))\.ts$|^infra\/local\//;
+const CONVERTER = /^lib\/warehouse\/(duckdb|converter|line-database|embedded-database)\.ts$|@duckdb/;
+
+const ADAPTERS = {
+  workflow: 'lib/workflow/stepfunctions.ts',
+  vault: 'lib/vault/kms.ts',
+  warehouse: 'lib/warehouse/athena.ts',
+} as const;
+
+describe('a bundle', () => {
+  test('is there for every function, and holds its handler', () => {
+    for (const { name } of FUNCTIONS) expect(filesIn(name)).toContain(`functions/${name}.ts`);
+  });
+
+  test('holds no adapter of one machine', () => {
+    const found = FUNCTIONS.flatMap(({ name }) =>
+      filesIn(name).flatMap((path) => (EMBEDDED.test(path) ? [`${name}: ${path}`] : [])),
+    );
+    expect(found).toEqual([]);
+  });
+
+  test('holds a converter where bytes are formed, and nowhere else', () => {
+    const having = FUNCTIONS.filter(({ name }) => filesIn(name).some((path) => CONVERTER.test(path)));
+    expect(having.map(({ name }) => name)).toEqual(['steps/send-slot']);
+  });
+
+  test('holds the adapters that the function needs, and no other', () => {
+    for (const { name, needs } of FUNCTIONS) {
+      const files = filesIn(name);
+      const held = Object.entries(ADAPTERS).flatMap(([port, path]) => (files.includes(path) ? [port] : []));
+      const wanted = Object.keys(ADAPTERS).filter(
+        (port) => needs.some((need) => need === port) || (port === 'warehouse' && needs.includes('converter')),
+      );
+      expect({ name, held }).toEqual({ name, held: wanted });
+    }
+  });
+
+  test('starts as Lambda starts it, with nothing but its folder and its environment', () => {
+    const names = [...new Set(Object.values(ENVIRONMENT).flat())];
+    const environment = Object.fromEntries(names.map((name) => [name, 'x']));
+    const script = `
+      for (const folder of JSON.parse(process.argv[1])) {
+        const { handler } = require(folder);
+        if (typeof handler !== 'function' || handler.length !== 1) throw new Error(folder + ' has no handler');
+      }`;
+    const folders = FUNCTIONS.map(({ name }) => bundles.folder(name));
+    const env = { ...environment, MACHINES: '{}', SETTINGS: '{}', AWS_REGION: 'eu-central-1' };
+    expect(() => execFileSync(process.execPath, ['-e', script, JSON.stringify(folders)], { env })).not.toThrow();
+  });
+
+  test('of the reference page answers with the files that it carries', () => {
+    const script = `
+      const { handler } = require(process.argv[1]);
+      const event = { httpMethod: 'GET', path: '/', headers: {}, multiValueHeaders: {}, resource: '/api/schema/docs/{file}',
+        pathParameters: { file: 'swagger-ui.css' }, requestContext: { requestId: 'r', path: '/dev/api/schema/docs/swagger-ui.css' } };
+      handler(event).then(({ statusCode, body }) => process.stdout.write(statusCode + ' ' + body.length));`;
+    const env = {
+      STAGE: 'dev',
+      TABLE_NAME: 't',
+      SETTINGS: '{}',
+      LOG_LEVEL: 'ERROR',
+      AWS_REGION: 'eu-central-1',
+    };
+    const folder = bundles.folder('reference/file');
+    const answer = execFileSync(process.execPath, ['-e', script, folder], { env, cwd: '/' }).toString();
+    expect(answer).toMatch(/^200 \d{5,}$/);
+  });
+});

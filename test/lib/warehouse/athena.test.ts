@@ -1,0 +1,158 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { folderSpool } from '../../../lib/spool/folder.ts';
+import type { Spool } from '../../../lib/spool/spool.ts';
+import { athenaWarehouse } from '../../../lib/warehouse/athena.ts';
+import { duckdbConverter } from '../../../lib/warehouse/converter.ts';
+import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
+import { openDatabase } from '../../../lib/warehouse/embedded-database.ts';
+import type { FrozenPlan, Warehouse } from '../../../lib/warehouse/warehouse.ts';
+import { temporaryFolder } from '../../support/context.ts';
+import { type Row, writeRows } from '../../support/lake-rows.ts';
+
+// Each test starts databases; a loaded machine takes its time.
+jest.setTimeout(60_000);
+
+const START = Date.UTC(2026, 0, 1);
+const HOUR = 3_600_000;
+const never = new AbortController().signal;
+const hour = (n: number) => ({ start: START + n * HOUR, end: START + (n + 1) * HOUR });
+
+const PLAN: FrozenPlan = {
+  token: 'e-3',
+  exportId: 'e',
+  organizationId: 'o',
+  teamId: 7,
+  model: 'events',
+  query: { includeEvents: ['paid', "it's {attempt}"], excludeEvents: ['$pageview'] },
+  files: [{ path: 'events/team_id=7/day=2026-01-01/gen=0/0.parquet', from: START, to: START + HOUR }],
+  slots: [hour(0), hour(1)],
+};
+
+const inBucket = (bucket: string): Pick<Spool, 'address'> => ({ address: (path) => `s3://${bucket}/${path}` });
+const nothing = { ...inBucket('spool'), list: async function* () {} };
+const ATHENA = { database: 'dev', workGroup: 'dev-exports', lake: inBucket('lake'), spool: nothing };
+const queryOf = async (plan: FrozenPlan): Promise<string> =>
+  (await athenaWarehouse(ATHENA).unload(plan))?.QueryString ?? '';
+
+describe('what Athena is asked', () => {
+  test('is one UNLOAD of a chunk, with a folder for each slot', async () => {
+    expect(await athenaWarehouse(ATHENA).unload(PLAN)).toMatchInlineSnapshot(`
+{
+  "QueryString": "UNLOAD (SELECT uuid, event, distinct_id, CAST(team_id AS bigint) AS team_id, properties, timestamp_us, inserted_us, created_us, person_id, person_properties, elements_chain, CASE WHEN inserted_us >= 1767225600000000 AND inserted_us < 1767229200000000 THEN 0 WHEN inserted_us >= 1767229200000000 AND inserted_us < 1767232800000000 THEN 1 END AS slot
+FROM "dev"."events"
+WHERE team_id = '7' AND day BETWEEN '2026-01-01' AND '2026-01-01' AND (inserted_us >= 1767225600000000 AND inserted_us < 1767229200000000 OR inserted_us >= 1767229200000000 AND inserted_us < 1767232800000000) AND event IN ('paid', U&'it''s \\007Battempt}') AND event NOT IN ('$pageview') AND "$path" IN ('s3://lake/events/team_id=7/day=2026-01-01/gen=0/0.parquet'))
+TO 's3://spool/e-3/{attempt}/'
+WITH (format = 'PARQUET', compression = 'SNAPPY', partitioned_by = ARRAY['slot'])",
+  "WorkGroup": "dev-exports",
+}
+`);
+  });
+
+  test('has one place only where the attempt is put in, whatever events are called', async () => {
+    expect((await queryOf(PLAN)).split('{attempt}')).toHaveLength(2);
+  });
+
+  test('names days, not files, when the files are too many for a query', async () => {
+    const files = Array.from({ length: 3_000 }, (_, n) => ({
+      ...PLAN.files[0]!,
+      path: `events/team_id=7/day=2026-01-01/gen=0/${n}.parquet`,
+    }));
+    const query = await queryOf({ ...PLAN, files });
+    expect(query.includes('"$path"')).toBe(false);
+    expect(query).toContain("day BETWEEN '2026-01-01' AND '2026-01-01'");
+  });
+
+  test('fits a state, for 96 slots and as many files as it names', async () => {
+    const slots = Array.from({ length: 96 }, (_, n) => hour(n));
+    const query = await queryOf({ ...PLAN, slots });
+    expect(query).toContain("day BETWEEN '2026-01-01' AND '2026-01-04'");
+    expect(Buffer.byteLength(query)).toBeLessThan(30_000);
+  });
+
+  test('is refused, with what to do, when names of events fill it', async () => {
+    const includeEvents = Array.from({ length: 1_000 }, (_, n) => `${n}`.padEnd(200, 'x'));
+    await expect(queryOf({ ...PLAN, query: { includeEvents, excludeEvents: null } })).rejects.toThrow('Shorten');
+  });
+});
+
+/** Runs an UNLOAD as Athena would: the SELECT as it is, over a view of the lake; the rest as DuckDB says it. */
+async function unloadHere(query: string, database: string, lake: Spool, target: string): Promise<void> {
+  const select = /^UNLOAD \((.*)\)\nTO '/s.exec(query)?.[1] ?? '';
+  expect(query).toContain("partitioned_by = ARRAY['slot'])");
+  const instance = await openDatabase({});
+  const connection = await instance.connect();
+  await connection.run(`CREATE SCHEMA "${database}"`);
+  await connection.run(`CREATE VIEW "${database}".events AS
+    SELECT * EXCLUDE (team_id, day), team_id::VARCHAR AS team_id, day::VARCHAR AS day, filename AS "$path"
+    FROM read_parquet('${lake.address('events')}/*/*/*/*.parquet', filename = true, hive_partitioning = true)`);
+  mkdirSync(target, { recursive: true });
+  await connection.run(`COPY (${select}) TO '${target}' (FORMAT parquet, PARTITION_BY (slot))`);
+  connection.closeSync();
+  instance.closeSync();
+}
+
+async function textOf(warehouse: Warehouse, plan: FrozenPlan, n: number): Promise<string> {
+  const pieces: Buffer[] = [];
+  for await (const piece of warehouse.read(plan, hour(n), { format: 'JSONLines' }, never)) pieces.push(piece);
+  return Buffer.concat(pieces).toString();
+}
+
+describe('what was unloaded', () => {
+  test('gives the same bytes as the lake read where it lies, slot by slot', async () => {
+    const folder = temporaryFolder();
+    const [lake, spool] = [folderSpool(join(folder, 'lake')), folderSpool(join(folder, 'spool'))];
+    const row = (n: number, more: Partial<Row> = {}): Partial<Row> => ({
+      uuid: `01940000-0000-7000-8000-${String(n).padStart(12, '0')}`,
+      event: n % 3 === 0 ? 'paid' : n % 3 === 1 ? "it's" : 'other',
+      inserted_us: (START + (n % 90) * 60_000) * 1000 + (n % 7),
+      ...more,
+    });
+    const odd = {
+      properties: '{"a":"\\u0000","n":1e400,"t":"grüße 😀"}',
+      person_properties: 'not json',
+      event: 'paid',
+    };
+    const files = await writeRows(lake, [
+      Array.from({ length: 120 }, (_, n) => row(n)),
+      [...Array.from({ length: 80 }, (_, n) => row(200 + n)), row(500, odd)],
+    ]);
+    const plan: FrozenPlan = {
+      ...PLAN,
+      query: { includeEvents: ['paid', "it's"], excludeEvents: ['other'] },
+      files,
+      slots: [hour(0), hour(1), hour(2)],
+    };
+    const converter = duckdbConverter({ spool, folder: join(folder, 'unloaded') });
+    const athena = athenaWarehouse({ database: 'dev', workGroup: 'w', lake, spool, converter });
+    const here = duckdbWarehouse({ lake });
+
+    const query = (await athena.unload(plan))?.QueryString ?? '';
+    await unloadHere(query, 'dev', lake, spool.address(`${plan.token}/1`));
+    const told = { ...plan, unloaded: 1 };
+    const counts: number[] = [];
+    for (const n of [0, 1, 2]) {
+      counts.push(await athena.count(told, hour(n), never));
+      expect(counts[n]).toBe(await here.count(plan, hour(n), never));
+      expect(await textOf(athena, told, n)).toBe(await textOf(here, plan, n));
+    }
+    expect(counts[0]).toBeGreaterThan(50);
+    expect(counts[1]).toBeGreaterThan(20);
+    expect(counts[2]).toBe(0);
+    await Promise.all([converter.close(), here.close()]);
+  });
+
+  test('is read only by who has a converter, and only after it was unloaded', async () => {
+    const spool = {
+      ...nothing,
+      list: async function* () {
+        yield { path: 'e-3/0/slot=0/a', size: 1 };
+      },
+    };
+    const athena = athenaWarehouse({ ...ATHENA, spool });
+    await expect(athena.count({ ...PLAN, unloaded: 0 }, hour(0), never)).rejects.toThrow(
+      'only the function that sends',
+    );
+    await expect(athena.count(PLAN, hour(0), never)).rejects.toThrow('were not unloaded');
+  });
+});
