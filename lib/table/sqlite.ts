@@ -100,13 +100,12 @@ export function sqliteTable(
     return item;
   };
 
-  const inTransaction = <T>(work: () => T): T => {
+  const inTransaction = (work: () => void): void => {
     try {
       database.exec('BEGIN IMMEDIATE');
       try {
-        const result = work();
+        work();
         database.exec('COMMIT');
-        return result;
       } catch (error) {
         if (database.isTransaction) database.exec('ROLLBACK');
         throw error;
@@ -114,6 +113,52 @@ export function sqliteTable(
     } catch (error) {
       throw isBusy(error) ? new Busy('another process is writing', { cause: error }) : error;
     }
+  };
+
+  /** Does one write inside the group's transaction: whole, or not at all. */
+  const within = ({ ops, apart }: Write): Outcome => {
+    database.exec('SAVEPOINT one');
+    try {
+      const items = ops.map(apply);
+      const whole = apart || ops.length === 1;
+      return { items: items.map((item, at) => (whole || 'put' in (ops[at] as Op) ? item : undefined)) };
+    } catch (error) {
+      // Some errors, such as a full disk, end the transaction: then nobody's write is done.
+      if (!database.isTransaction) throw error;
+      database.exec('ROLLBACK TO one');
+      return { error };
+    } finally {
+      if (database.isTransaction) database.exec('RELEASE one');
+    }
+  };
+
+  let waiting: Write[] = [];
+
+  /** Commits, with one wait for the disk, all that was written in one turn of the event loop. */
+  const commitWaiting = (): void => {
+    const group = waiting;
+    if (group.length === 0) return;
+    waiting = [];
+    let outcomes: Outcome[] = [];
+    try {
+      inTransaction(() => {
+        outcomes = group.map(within);
+        sweep();
+      });
+    } catch (error) {
+      outcomes = group.map(() => ({ error }));
+    }
+    for (const [at, { resolve, reject }] of group.entries()) {
+      const outcome = outcomes[at] as Outcome;
+      if ('items' in outcome) resolve(outcome.items);
+      else reject(outcome.error);
+    }
+  };
+
+  const sweep = (): void => {
+    statement(
+      'DELETE FROM item WHERE rowid IN (SELECT rowid FROM item WHERE ttl IS NOT NULL AND ttl <= ? LIMIT ?)',
+    ).run(seconds(clock()), SWEEP);
   };
 
   const list = (range: Range, { limit, after, skip = 0, count = false }: Page): Listed => {
@@ -171,18 +216,27 @@ export function sqliteTable(
     write: async (ops, { apart = false } = {}) => {
       const clean = prepared(ops, apart);
       if (clean.length === 0) return [];
-      return inTransaction(() => {
-        const items = clean.map(apply);
-        statement(
-          'DELETE FROM item WHERE rowid IN (SELECT rowid FROM item WHERE ttl IS NOT NULL AND ttl <= ? LIMIT ?)',
-        ).run(seconds(clock()), SWEEP);
-        const whole = apart || clean.length === 1;
-        return items.map((item, at) => (whole || 'put' in (clean[at] as Op) ? item : undefined));
+      return new Promise((resolve, reject) => {
+        if (waiting.length === 0) setImmediate(commitWaiting);
+        waiting.push({ ops: clean, apart, resolve, reject });
       });
     },
-    close: () => database.close(),
+    close: () => {
+      commitWaiting();
+      database.close();
+    },
   };
 }
+
+/** Ops that are waiting to be written, and who waits for it. */
+interface Write {
+  readonly ops: readonly Op[];
+  readonly apart: boolean;
+  readonly resolve: (items: (Item | undefined)[]) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+type Outcome = { readonly items: (Item | undefined)[] } | { readonly error: unknown };
 
 type Row = readonly unknown[];
 

@@ -197,11 +197,15 @@ class EmbeddedEngine implements Engine {
     const listed = await listAll(this.#table, ranges.runningExecutions());
     const found = (await this.#table.many(listed)).filter((item) => item !== undefined) as ExecutionItem[];
     const flows = await this.#storedFlows(new Set(found.map(({ definition }) => definition)));
+    const ended = found.filter(({ status }) => status !== 'RUNNING');
+    const endedNames = new Set(ended.map(nameOf));
     for (const item of found.filter(({ status }) => status === 'RUNNING')) {
       const name = nameOf(item);
       const flow = flows.get(item.definition);
       if (this.#running.has(name)) continue;
-      if (flow === undefined) {
+      if (item.parent !== null && endedNames.has(item.parent)) {
+        await this.#haltDurably(name, 'ABORTED', PARENT_ENDED);
+      } else if (flow === undefined) {
         await this.#haltDurably(name, 'FAILED', {
           Error: 'States.Runtime',
           Cause: 'Its definition cannot be run any more.',
@@ -210,7 +214,7 @@ class EmbeddedEngine implements Engine {
         this.#run(item, flow, item.visit);
       }
     }
-    for (const item of found.filter(({ status }) => status !== 'RUNNING')) this.#complete(item);
+    for (const item of ended) this.#complete(item);
   }
 
   async close(): Promise<void> {
@@ -547,10 +551,8 @@ class EmbeddedEngine implements Engine {
   }
 
   async #stopChildren(name: string): Promise<void> {
-    for (const child of [...this.#running.values()].filter(({ parent }) => parent === name)) {
-      const cause = { Error: 'Stopped', Cause: 'The execution that started it has ended.' };
-      await this.#haltDurably(child.name, 'ABORTED', cause);
-    }
+    const children = [...this.#running.values()].filter(({ parent }) => parent === name);
+    await Promise.all(children.map((child) => this.#haltDurably(child.name, 'ABORTED', PARENT_ENDED)));
   }
 
   /** Removes the items of its Maps, and then it is not among those that `resume` finds any more. */
@@ -715,6 +717,8 @@ const positionOf = ({ state, data, attempt, wake_at }: ExecutionItem): Position 
   retries: JSON.parse(attempt) as number[],
   wakeAt: wake_at,
 });
+
+const PARENT_ENDED = { Error: 'Stopped', Cause: 'The execution that started it has ended.' };
 
 /** `${begin-run}` -> `begin-run`. */
 const referenced = (reference: string): string => reference.slice(2, -1);

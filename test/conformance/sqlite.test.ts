@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { sqliteTable } from '../../lib/table/sqlite.ts';
-import { Busy, type Table } from '../../lib/table/table.ts';
+import { Busy, Refused, type Table } from '../../lib/table/table.ts';
 import { settableClock, temporaryFolder } from '../support/context.ts';
 
 jest.setTimeout(30_000);
@@ -46,6 +46,37 @@ describe('a SQLite table in a file', () => {
       const all = await Promise.all([0, 1, 2].map((at) => written(table, `writer ${at}`)));
       expect(await sum(table)).toBe(all.reduce<number>((total, n) => total + (n ?? 0), 0));
     }
+  });
+
+  test('takes writes of one moment in their order, each whole or not at all', async () => {
+    const table = openTable(join(temporaryFolder(), 'table.db'));
+    const at = (sk: string) => ({ pk: 'a', sk });
+    const taken = { put: { ...at('taken'), by: 'nobody' }, if: 'absent' } as const;
+    const outcomes = await Promise.allSettled([
+      table.write([{ put: { ...at('taken'), by: 'first' }, if: 'absent' }]),
+      table.write([{ put: at('beside') }, taken]),
+      table.write([{ change: at('n'), add: { n: 1 } }]),
+      table.write([{ change: at('n'), add: { n: 1 } }]),
+      table.write([taken]),
+    ]);
+    expect(outcomes).toEqual([
+      { status: 'fulfilled', value: [{ ...at('taken'), by: 'first' }] },
+      { status: 'rejected', reason: new Refused(1, { ...at('taken'), by: 'first' }) },
+      { status: 'fulfilled', value: [{ ...at('n'), n: 1 }] },
+      { status: 'fulfilled', value: [{ ...at('n'), n: 2 }] },
+      { status: 'rejected', reason: new Refused(0, { ...at('taken'), by: 'first' }) },
+    ]);
+    const { items } = await table.list({ partition: 'a' }, { limit: 9 });
+    expect(items.map(({ sk }) => sk)).toEqual(['n', 'taken']);
+  });
+
+  test('keeps what was being written when it is closed', async () => {
+    const file = join(temporaryFolder(), 'table.db');
+    const table = sqliteTable(file, { clock });
+    const writing = table.write([{ put: { pk: 'a', sk: 'b' } }]);
+    table.close();
+    expect(await writing).toEqual([{ pk: 'a', sk: 'b' }]);
+    expect(await openTable(file).get({ pk: 'a', sk: 'b' })).toEqual({ pk: 'a', sk: 'b' });
   });
 
   test('is written by several processes at once, and nothing is lost', async () => {

@@ -121,6 +121,12 @@ export function world({
     writes = 0;
     let dead = false;
     const died = Promise.withResolvers<void>();
+    // What was on its way to the disk when the process died arrives there.
+    const underWay = new Set<Promise<unknown>>();
+    const isDead = async (): Promise<boolean> => {
+      if (dead) await Promise.allSettled(underWay);
+      return dead;
+    };
     const die = (): Promise<never> => {
       dead = true;
       time.clear();
@@ -136,9 +142,11 @@ export function world({
         writes += 1;
         const count = writes;
         if (death?.at === count && death.when === 'before') return die();
-        const written = await table.write(ops, options);
-        if (dead) return never();
+        const writing = table.write(ops, options);
+        underWay.add(writing);
+        const written = await writing;
         onWrite?.(count, ops);
+        if (dead) return never();
         if (death?.at === count) return die();
         if (slow) await new Promise(setImmediate);
         return written;
@@ -172,13 +180,13 @@ export function world({
     const run = async (until?: number): Promise<boolean> => {
       for (;;) {
         await Promise.race([engine.idle(), died.promise]);
-        if (dead) return false;
+        if (await isDead()) return false;
         if (!time.ring(until)) return true;
       }
     };
     const call: Process['call'] = async (of) => {
       await Promise.race([of(engine), died.promise]);
-      return !dead;
+      return !(await isDead());
     };
     return { engine, run, call };
   };

@@ -549,7 +549,7 @@ describe('starting', () => {
       },
     });
     const { engine, run } = it.boot();
-    for (let n = 0; n < 1000; n += 1) await engine.start('m', `e-${n}`, {});
+    await Promise.all(Array.from({ length: 1000 }, (_, n) => engine.start('m', `e-${n}`, {})));
     await run();
     expect([it.calls.length, most]).toEqual([1000, 5]);
     expect(await it.unfinished()).toEqual([]);
