@@ -26,10 +26,14 @@ if (unknown !== undefined) {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'bench-'));
-process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-const interrupted = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interrupted.abort(new Error(signal)));
-const signal = AbortSignal.any([AbortSignal.timeout(PATIENCE), interrupted.signal]);
+const ending = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => ending.abort(new Error(signal)));
+const signal = AbortSignal.any([AbortSignal.timeout(PATIENCE), ending.signal]);
+process.on('exit', () => {
+  // However it ends: no program goes on, and nothing is left behind.
+  ending.abort();
+  rmSync(folder, { recursive: true, force: true });
+});
 
 process.stdout.write(`${machine()}\n\n`);
 const rows: Row[] = [];
