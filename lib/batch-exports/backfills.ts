@@ -6,6 +6,7 @@ import { jobOps } from '../jobs/jobs.ts';
 import { filesBetween } from '../lake/lake.ts';
 import { keys, places } from '../table/keys.ts';
 import { type Op, Refused } from '../table/table.ts';
+import { untilWritten } from '../table/until-written.ts';
 import type { PrepareOutput } from '../workflow/messages.ts';
 import type { Slots } from './intervals.ts';
 import { type LogLine, lineOps } from './logs.ts';
@@ -29,7 +30,7 @@ import {
   slotAt,
   slotsOf,
 } from './plan.ts';
-import { cancelOpenRuns, exportWithPlan, isOpen, OPEN, planOp, rangeText, untilWritten } from './run-state.ts';
+import { cancelOpenRuns, exportWithPlan, isOpen, OPEN, planOp, rangeText } from './run-state.ts';
 
 /** The job is for a start that was lost; the start itself follows the transaction at once. */
 const START_LOST = 60_000;

@@ -4,6 +4,7 @@ import { jobOps } from '../jobs/jobs.ts';
 import { fence, filesBetween, type LakeFile } from '../lake/lake.ts';
 import { keys } from '../table/keys.ts';
 import { type Op, Refused } from '../table/table.ts';
+import { untilWritten } from '../table/until-written.ts';
 import type { BeginInput, BeginOutput, Trigger } from '../workflow/messages.ts';
 import { backfillSlots, chunkField, progressFields } from './backfills.ts';
 import { settleHolder } from './finish.ts';
@@ -25,7 +26,6 @@ import {
   slotOf,
   slotsOfHolder,
   tokenOf,
-  untilWritten,
 } from './run-state.ts';
 import { stopExport } from './runs.ts';
 

@@ -5,6 +5,7 @@ import { wireInstant } from '../http/instant.ts';
 import { jobOps } from '../jobs/jobs.ts';
 import { keys } from '../table/keys.ts';
 import type { Op } from '../table/table.ts';
+import { untilWritten } from '../table/until-written.ts';
 import {
   type EndedInput,
   type ErrorOutput,
@@ -40,7 +41,6 @@ import {
   slotOf,
   slotsOfHolder,
   tokenOf,
-  untilWritten,
 } from './run-state.ts';
 
 const HOUR = 3_600_000;

@@ -3,7 +3,8 @@ import { v5 } from 'uuid';
 import type { Context } from '../context.ts';
 import { wireInstant } from '../http/instant.ts';
 import { keys, places } from '../table/keys.ts';
-import { Busy, type Item, type Op, Refused, type Table } from '../table/table.ts';
+import { type Item, type Op, Refused, type Table } from '../table/table.ts';
+import { untilWritten } from '../table/until-written.ts';
 import { type Slot, slice } from './intervals.ts';
 import { type LogLine, lineOps } from './logs.ts';
 import { type BatchExportItem, type PlanItem, type RunItem, type RunStatus, runObject } from './model.ts';
@@ -15,8 +16,6 @@ export const isOpen = ({ status }: { readonly status: RunStatus }): boolean => O
 
 /** Runs that an export's `latest_runs` holds. */
 const LATEST = 10;
-/** Changes by others that one write outlasts: each time it is refused, one of them was done. */
-export const TRIES = 30;
 
 /** The one id that a slot's run has on behalf of the schedule, of a backfill, or of the run that is run again. */
 export const runId = (exportId: string, slot: Slot, by: string): string => v5(`${slot.start} ${by}`, exportId);
@@ -102,21 +101,6 @@ export const planOp = (exportId: string, before: Plan, after: Plan): Op => ({
   set: { ...planFields(after) },
   if: { is: { version: before.version } },
 });
-
-/**
- * Writes as often as it takes: `attempt` reads, and writes under conditions; when one of them is refused, somebody
- * else was first, and it reads again.
- */
-export async function untilWritten<T>(attempt: () => Promise<T>): Promise<T> {
-  for (let left = TRIES; left > 0; left--) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-    }
-  }
-  throw new Busy('many runs of the batch export begin and end');
-}
 
 /** Lets the export's `latest_runs` show these runs as they are now. */
 export async function showRuns({ table }: Pick<Context, 'table'>, exportId: string, runs: readonly RunItem[]) {

@@ -10,6 +10,7 @@ import { positionOf, toCursor } from '../table/cursor.ts';
 import { keys, places, ranges } from '../table/keys.ts';
 import { listAll } from '../table/list-all.ts';
 import { Busy, type Item, type Op, Refused, type Table, type Value } from '../table/table.ts';
+import { TRIES, untilWritten } from '../table/until-written.ts';
 import type { Belonging } from '../vault/vault.ts';
 import type { Config, Destination } from './destinations/destination.ts';
 import { destinationOf } from './destinations/index.ts';
@@ -28,7 +29,7 @@ import {
   SCHEDULE_FIELDS,
   splitSecrets,
 } from './rules.ts';
-import { exportWithPlan, planOp, TRIES, untilWritten } from './run-state.ts';
+import { exportWithPlan, planOp } from './run-state.ts';
 import { stopExport } from './runs.ts';
 
 type Writing = Pick<Context, 'table' | 'clock' | 'newId' | 'vault' | 'settings'>;

@@ -1,7 +1,7 @@
 import { Busy, Refused } from './table.ts';
 
 /** Changes by others that one write outlasts: each time it is refused, one of them was done. */
-const TRIES = 30;
+export const TRIES = 30;
 
 /**
  * Writes as often as it takes: `attempt` reads, and writes under conditions; when one of them is refused, somebody
