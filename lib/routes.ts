@@ -5,6 +5,7 @@ import * as dashboards from './dashboards/routes.ts';
 import type { Route } from './http/route.ts';
 import * as http from './http/routes.ts';
 import * as insights from './insights/routes.ts';
+import * as invites from './invites/routes.ts';
 import * as members from './members/routes.ts';
 import * as organizations from './organizations/routes.ts';
 import * as personalApiKeys from './personal-api-keys/routes.ts';
@@ -27,6 +28,7 @@ export const routes: readonly Route[] = [
   users,
   organizations,
   members,
+  invites,
   projects,
   personalApiKeys,
   dashboards,

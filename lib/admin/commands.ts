@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { wireInstant } from '../http/instant.ts';
+import * as invites from '../invites/store.ts';
 import { IMPORT_FORMATS, type ImportFormat, importEvents } from '../lake/import.ts';
 import { LEVELS, organizationObject, type ProjectBrief } from '../organizations/model.ts';
 import * as organizations from '../organizations/store.ts';
@@ -69,6 +70,17 @@ export async function addMember(
   return {
     object: { user: userCard(user), organization_id: organization.id, level, joined_at: wireInstant(joined_at) },
     text: `${user.email} is now ${options.level} of "${organization.name}"`,
+  };
+}
+
+export async function acceptInvite(context: AdminContext, _options: object, words: string[]): Promise<Outcome> {
+  const [id = ''] = words;
+  const invite = await invites.readInvite(context.table, id);
+  const user = await userOf(context, invite.target_email);
+  const { level, joined_at } = await invites.acceptInvite(context, invite, user);
+  return {
+    object: { user: userCard(user), organization_id: invite.organization_id, level, joined_at: wireInstant(joined_at) },
+    text: `${user.email} is now a member of organization ${invite.organization_id}, at level ${level}`,
   };
 }
 

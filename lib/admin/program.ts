@@ -82,6 +82,9 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
     .requiredOption('--email <email>', 'the user')
     .addOption(new Option('--level <level>', 'what he may do').choices(Object.keys(LEVELS)).default('member'));
 
+  const invite = root.command('invite').description('Invitations to organizations');
+  command(invite, 'accept <id>', 'Accept an invitation for the user who was invited', commands.acceptInvite);
+
   const key = root.command('key').description('Personal API keys');
   command(key, 'create', 'Make a personal API key; its value is shown once', commands.createKey)
     .requiredOption('--email <email>', 'the user who will own it')

@@ -147,7 +147,7 @@ function operation(row: Route, path: string, { schemas, versioned }: Shared): Js
 
 /** The handler's name; a second path adds where it begins, since names of operations are unique. */
 function operationId({ handler, paths }: Route, path: string): string {
-  return path === paths[0] ? handler : `${handler}-in-${path.split('/')[2]}`;
+  return path === paths[0] ? handler : `${handler}-in-${path.replace('/api/', '/').split('/')[1]}`;
 }
 
 function security({ scope }: Route): readonly Json[] {

@@ -52,6 +52,9 @@ function addressOf({ requestContext, headers }: APIGatewayProxyEvent): string {
   return `http://${/^[\w.:[\]-]+$/.test(host) ? host : 'localhost'}${path}`;
 }
 
+/** Where the service is, as the caller named it: his origin, with the stage's prefix. */
+export const baseOf = ({ url }: Paging): string => url.slice(0, url.indexOf('/api/'));
+
 /** The address with some parameters set, or taken out (null); names in alphabetical order. */
 function linkTo({ url, query }: Paging, changes: Readonly<Record<string, string | number | null>>): string {
   const changed = new Map(Object.entries(changes));

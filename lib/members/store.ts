@@ -24,7 +24,7 @@ export async function readMember(table: Table, { organization_id, user__uuid }: 
 type Named = Pick<MembershipItem, 'user_uuid' | 'level'>;
 
 /** The transaction holds only if somebody is still what he was seen to be. */
-function stillIs({ user_uuid, level }: Named, { id }: OrganizationItem): Op {
+export function stillIs({ user_uuid, level }: Named, { id }: OrganizationItem): Op {
   return { check: keys.membership(user_uuid, id), if: { is: { user_uuid, level } } };
 }
 

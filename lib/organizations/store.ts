@@ -98,19 +98,21 @@ function newMembership(organization: OrganizationItem, user: UserItem, level: Le
 /** The organization is there and not deleted. */
 export const isAlive = (id: string) => ({ id, deleted_at: null });
 
-/** Makes the user a member. 400 when he is one already, 404 when the organization is gone. */
+/** Makes the user a member, in the transaction of what else belongs to it. 400 when he is one already, 404 when the organization is gone. */
 export async function addMember(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
   { organization, user, level }: { organization: OrganizationItem; user: UserItem; level: Level },
+  also: readonly Op[] = [],
 ): Promise<MembershipItem> {
   const item = newMembership(organization, user, level, clock());
   try {
     await table.write([
       { change: keys.organization(organization.id), add: { members: 1 }, if: { is: isAlive(organization.id) } },
       { put: item, if: 'absent' },
+      ...also,
     ]);
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
+    if (!(error instanceof Refused) || error.op > 1) throw error;
     if (error.op === 0) fail('not_found', 'Organization not found.');
     invalid(null, 'The user is already a member of the organization.');
   }

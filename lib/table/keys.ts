@@ -7,6 +7,7 @@
  *   organization / slug        O#oid         ORG    | SLUG#slug SLUG
  *   project                    P#pid         PROJECT                   O#oid#PROJECTS / created#pid
  *   personal API key           KEY#sha256    KEY
+ *   invitation                 V#vid         INVITE                    O#oid#INVITES / created#vid
  *   dashboard: head            D#pid#did     DASH                      P#pid#DASHBOARDS / pinned, name, did  the same
  *   dashboard, deleted         D#pid#did     DASH                      P#pid#DELETED / DASH#deleted#did      the same
  *   dashboard: detail          D#pid#did     DETAIL
@@ -75,6 +76,7 @@ export const keys = {
   slug: (slug: string): Key => ({ pk: `SLUG#${slug}`, sk: 'SLUG' }),
   project: (pid: number): Key => ({ pk: `P#${pid}`, sk: 'PROJECT' }),
   personalApiKey: (sha256: string): Key => ({ pk: `KEY#${sha256}`, sk: 'KEY' }),
+  invitation: (vid: string): Key => ({ pk: `V#${vid}`, sk: 'INVITE' }),
   dashboard: (pid: number, did: number): Key => ({ pk: `D#${pid}#${did}`, sk: 'DASH' }),
   dashboardDetail: (pid: number, did: number): Key => ({ pk: `D#${pid}#${did}`, sk: 'DETAIL' }),
   tile: (pid: number, did: number, tid: number): Key => ({ pk: `D#${pid}#${did}`, sk: `TILE#${padded(tid)}` }),
@@ -130,6 +132,7 @@ export const places = {
   memberOf: (oid: string, joined: number, uid: string) => first(`O#${oid}#MEMBERS`, `${sortable(joined)}#${uid}`),
   projectOf: (oid: string, created: number, pid: number) =>
     first(`O#${oid}#PROJECTS`, `${sortable(created)}#${padded(pid)}`),
+  invitationOf: (oid: string, created: number, vid: string) => first(`O#${oid}#INVITES`, `${sortable(created)}#${vid}`),
   /** Pinned ones first, then by name. */
   dashboardOf: (pid: number, pinned: boolean, name: string, did: number) =>
     both(`P#${pid}#DASHBOARDS`, `${pinned ? 0 : 1}${sortableName(name)}${padded(did)}`),
@@ -169,6 +172,7 @@ export const ranges = {
   userAndMemberships: (uid: string): Range => ({ partition: `U#${uid}` }),
   membersOf: (oid: string): Range => ({ index: 'first', partition: `O#${oid}#MEMBERS` }),
   projectsOf: (oid: string): Range => ({ index: 'first', partition: `O#${oid}#PROJECTS` }),
+  invitationsOf: (oid: string): Range => ({ index: 'first', partition: `O#${oid}#INVITES` }),
   dashboardsOf: (pid: number): Range => ({ index: 'first', partition: `P#${pid}#DASHBOARDS` }),
   /** The head of a dashboard and all that belongs to it. */
   ofDashboard: (pid: number, did: number): Range => ({ partition: `D#${pid}#${did}` }),

@@ -1,6 +1,7 @@
 /** One valid request for every row. A new row needs a line here: the suite fails until it has one. */
 import type { RunItem } from '../../lib/batch-exports/model.ts';
 import { LEVELS } from '../../lib/organizations/model.ts';
+import { createOrganization } from '../../lib/organizations/store.ts';
 import { keysOf, revokeKey } from '../../lib/personal-api-keys/store.ts';
 import { keys, places } from '../../lib/table/keys.ts';
 import type { TestContext } from '../support/context.ts';
@@ -95,6 +96,25 @@ async function ofMember(world: World): Promise<Example> {
   return { params: { ...place(world), user__uuid: uuid } };
 }
 
+async function ofInvite(world: World): Promise<Example> {
+  const { organization_id } = place(world);
+  const { body } = await world.service.call('POST', `/api/organizations/${organization_id}/invites/`, {
+    body: { target_email: 'new@example.com' },
+  });
+  return { params: { organization_id, id: String(body?.['id']) } };
+}
+
+/** The seeded owner is invited by somebody else. */
+async function invited({ context, service }: World): Promise<Example> {
+  const host = await service.newUser();
+  const { organization } = await createOrganization(context, { name: 'Host', owner: host });
+  const { body } = await service.call('POST', `/api/organizations/${organization.id}/invites/`, {
+    key: await service.newKey(host),
+    body: { target_email: service.owner.email },
+  });
+  return { params: { id: String(body?.['id']) } };
+}
+
 async function ofProject(world: World): Promise<Example> {
   const { organization_id } = place(world);
   const { body } = await world.service.call('POST', `/api/organizations/${organization_id}/projects/`, { body: {} });
@@ -186,6 +206,11 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   'members/list': inPlace,
   'members/update': async (world) => ({ ...(await ofMember(world)), body: { level: LEVELS.admin } }),
   'members/destroy': ofMember,
+
+  'invites/list': inPlace,
+  'invites/create': async (world) => ({ params: place(world), body: { target_email: 'new@example.com' } }),
+  'invites/destroy': ofInvite,
+  'invites/accept': invited,
 
   'projects/list': inPlace,
   'projects/create': async (world) => ({ params: place(world), body: { name: 'New' } }),

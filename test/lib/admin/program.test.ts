@@ -3,7 +3,11 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { EXIT, runAdmin } from '../../../lib/admin/program.ts';
 import { silentProgress } from '../../../lib/admin/progress.ts';
+import { createInvite } from '../../../lib/invites/store.ts';
+import { LEVELS } from '../../../lib/organizations/model.ts';
+import { findMembership, findOrganization } from '../../../lib/organizations/store.ts';
 import { findKey } from '../../../lib/personal-api-keys/store.ts';
+import { findUserByEmail } from '../../../lib/users/store.ts';
 import { testContext } from '../../support/context.ts';
 
 function commandLine() {
@@ -78,6 +82,29 @@ test('users, organizations, members and keys are made, and printed as the API ha
     scoped_organizations: [organization.id],
   });
   expect(await findKey(context.table, key.value)).toMatchObject({ id: key.id });
+});
+
+test('an invitation is accepted for its user, once he is there', async () => {
+  const { run, json, context, organization } = await withOwner();
+  const [host, stored] = await Promise.all([
+    findUserByEmail(context.table, 'ada@example.com'),
+    findOrganization(context.table, organization.id),
+  ]);
+  const membership = host && (await findMembership(context.table, host.uuid, organization.id));
+  if (membership === undefined || stored === undefined) throw new Error('not made');
+  const body = { target_email: 'bob@example.com', level: LEVELS.admin };
+  const { id } = await createInvite(context, { organization: stored, membership }, body, () => []);
+  expect(await run('invite', 'accept', id)).toMatchObject({
+    code: EXIT.failed,
+    errors: 'error: There is no user bob@example.com.\n',
+  });
+  await json('user', 'create', '--email', 'bob@example.com');
+  expect(await json('invite', 'accept', id)).toMatchObject({
+    level: 8,
+    organization_id: organization.id,
+    user: { email: 'bob@example.com' },
+  });
+  expect((await run('invite', 'accept', id)).code).toBe(EXIT.failed);
 });
 
 test('keys are listed without their values, and revoked by id or by value', async () => {

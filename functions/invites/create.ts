@@ -1,0 +1,16 @@
+import { endpoint } from '../../lib/http/endpoint.ts';
+import { baseOf } from '../../lib/http/page.ts';
+import { inviteObject } from '../../lib/invites/model.ts';
+import { createInvite as row } from '../../lib/invites/routes.ts';
+import { createInvite, readInvite } from '../../lib/invites/store.ts';
+import { userCard } from '../../lib/users/model.ts';
+
+export const handler = endpoint(row, {
+  async run({ body, tenant, caller, paging, once }, context) {
+    const invite = await createInvite(context, tenant, body, once);
+    return inviteObject(invite, userCard(caller.user), baseOf(paging));
+  },
+  async replay(id, { caller, paging }, { table }) {
+    return inviteObject(await readInvite(table, id), userCard(caller.user), baseOf(paging));
+  },
+});

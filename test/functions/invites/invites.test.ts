@@ -1,0 +1,174 @@
+import { LEVELS, type Level } from '../../../lib/organizations/model.ts';
+import { createOrganization, findMembership, findOrganization } from '../../../lib/organizations/store.ts';
+import { createUser } from '../../../lib/users/store.ts';
+import { testContext } from '../../support/context.ts';
+import { countRoundTrips } from '../../support/round-trips.ts';
+import { type CallOptions, type Reply, type Service, testService } from '../../support/service.ts';
+
+const { member, admin, owner } = LEVELS;
+const DAY = 86_400_000;
+const EMAIL = 'New.Person@Example.com';
+
+const path = ({ organization }: Service) => `/api/organizations/${organization.id}/invites/`;
+const invite = (service: Service, body: object = {}, options: CallOptions = {}) =>
+  service.call('POST', path(service), { body: { target_email: EMAIL, ...body }, ...options });
+const accepting = (reply: Reply) => `/api/invites/${String(reply.body?.['id'])}/accept/`;
+
+async function world() {
+  const context = testContext();
+  const service = await testService(context);
+  const user = await createUser(context, { email: EMAIL });
+  const key = await service.newKey(user, { scopes: ['organization_member:write'] });
+  const join = async (level: Level) => {
+    const held = await service.newUser(level);
+    return { user: held, key: await service.newKey(held) };
+  };
+  const levelNow = async () => (await findMembership(context.table, user.uuid, service.organization.id))?.level;
+  return { context, service, user, key, join, levelNow };
+}
+
+test('an invitation has a link, under which the invited user becomes a member', async () => {
+  const { context, service, user, key, levelNow } = await world();
+  const made = await invite(service, { level: admin });
+  expect(made).toMatchObject({
+    status: 201,
+    body: {
+      id: expect.any(String),
+      target_email: 'new.person@example.com',
+      level: 8,
+      created_by: { uuid: service.owner.uuid },
+      created_at: '2026-01-01T00:00:00Z',
+      expires_at: '2026-01-04T00:00:00Z',
+      link: `${service.address}${accepting(made)}`,
+    },
+  });
+  expect((await service.call('GET', path(service))).body).toMatchObject({ count: 1, results: [made.body] });
+
+  const accepted = await fetch(String(made.body?.['link']), {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${key}` },
+  });
+  expect(accepted.status).toBe(201);
+  expect(await accepted.json()).toMatchObject({ id: user.uuid, level: 8, user: { email: EMAIL } });
+  expect(await levelNow()).toBe(8);
+  expect(await findOrganization(context.table, service.organization.id)).toMatchObject({ members: 2 });
+  expect((await service.call('GET', path(service))).body).toMatchObject({ count: 0 });
+  expect((await service.call('POST', accepting(made), { key })).status).toBe(404);
+});
+
+test('an invitation is to be a member if nothing else is said, and `email` names the address too', async () => {
+  const { service } = await world();
+  const reply = await service.call('POST', path(service), { body: { email: 'a@example.com' } });
+  expect(reply).toMatchObject({ status: 201, body: { target_email: 'a@example.com', level: 1 } });
+});
+
+test('it opens nothing to anybody else', async () => {
+  const { service, join } = await world();
+  const made = await invite(service);
+  const eve = await service.newKey(await service.newUser());
+  const { key: insider } = await join(admin);
+  for (const key of [eve, insider, service.key]) {
+    expect(await service.call('POST', accepting(made), { key })).toMatchObject({
+      status: 404,
+      body: { detail: 'Not found.' },
+    });
+  }
+  expect((await service.call('GET', path(service))).body).toMatchObject({ count: 1 });
+});
+
+test('it is open for three days', async () => {
+  const { context, service, key, levelNow } = await world();
+  const made = await invite(service);
+  context.clock.advance(3 * DAY);
+  expect((await service.call('POST', accepting(made), { key })).status).toBe(404);
+  expect((await service.call('GET', path(service))).body).toMatchObject({ count: 0 });
+  expect(await levelNow()).toBeUndefined();
+});
+
+test('one that is taken back opens nothing', async () => {
+  const { service, key, levelNow } = await world();
+  const made = await invite(service);
+  const one = `${path(service)}${String(made.body?.['id'])}/`;
+  expect((await service.call('DELETE', one)).status).toBe(204);
+  expect((await service.call('DELETE', one)).status).toBe(404);
+  expect((await service.call('POST', accepting(made), { key })).status).toBe(404);
+  expect(await levelNow()).toBeUndefined();
+});
+
+test('it does not outlive the right of the member who gave it', async () => {
+  const { service, key, join, levelNow } = await world();
+  const { user: host, key: hostKey } = await join(admin);
+  const made = [await invite(service, { level: admin }, { key: hostKey }), await invite(service, {}, { key: hostKey })];
+  const members = `/api/organizations/${service.organization.id}/members/${host.uuid}/`;
+  await service.call('PATCH', members, { body: { level: member } });
+  const [asAdmin, asMember] = made as [Reply, Reply];
+  expect((await service.call('POST', accepting(asAdmin), { key })).status).toBeGreaterThanOrEqual(400);
+  expect(await levelNow()).toBeUndefined();
+  expect((await service.call('POST', accepting(asMember), { key })).status).toBe(201);
+  expect(await levelNow()).toBe(member);
+});
+
+test('one to an organization that is deleted meanwhile is void', async () => {
+  const { service, key } = await world();
+  const made = await invite(service);
+  await service.call('DELETE', `/api/organizations/${service.organization.id}/`);
+  expect((await service.call('POST', accepting(made), { key })).status).toBe(404);
+});
+
+test('of two accepted at once one makes the member', async () => {
+  const { context, service, key } = await world();
+  const made = [await invite(service), await invite(service)];
+  const replies = await Promise.all(made.map((one) => service.call('POST', accepting(one), { key })));
+  expect(replies.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 400]);
+  expect(await findOrganization(context.table, service.organization.id)).toMatchObject({ members: 2 });
+});
+
+test('a key that is limited to other organizations does not join', async () => {
+  const { context, service, user } = await world();
+  const other = await createOrganization(context, { name: 'Other', owner: user });
+  const key = await service.newKey(user, { scoped_organizations: [other.organization.id] });
+  expect(await service.call('POST', accepting(await invite(service)), { key })).toMatchObject({
+    status: 403,
+    body: { detail: 'API keys with scoped organizations cannot join other organizations.' },
+  });
+});
+
+test.each([
+  [member, member, 'Your organization access level is insufficient.'],
+  [admin, owner, "You can only make another member owner if you're this organization's owner."],
+] as const)('level %i does not invite to %i', async (held, level, detail) => {
+  const { service, join } = await world();
+  const { key } = await join(held);
+  expect(await invite(service, { level }, { key })).toMatchObject({ status: 403, body: { detail } });
+  expect((await service.call('GET', path(service), { key })).body).toMatchObject({ count: 0 });
+});
+
+test.each([
+  [{ target_email: undefined }, 'target_email', 'required', 'This field is required.'],
+  [{ target_email: 'nobody' }, 'target_email', 'invalid_input', 'Enter a valid email address.'],
+  [{ target_email: null }, 'target_email', 'null', 'This field may not be null.'],
+  [{ level: 5 }, 'level', 'invalid_choice', '"5" is not a valid choice.'],
+  [
+    { target_email: 'OWNER@example.com' },
+    'target_email',
+    'invalid_input',
+    'A user with this email address already belongs to the organization.',
+  ],
+])('%j is refused', async (body, attr, code, detail) => {
+  const { service } = await world();
+  expect(await invite(service, body)).toMatchObject({ status: 400, body: { attr, code, detail } });
+});
+
+test('who has an account elsewhere is invited as who has none: nobody can tell', async () => {
+  const context = testContext();
+  const table = countRoundTrips(context.table);
+  const service = await testService({ ...context, table });
+  await createOrganization(context, { name: 'Else', owner: await createUser(context, { email: EMAIL }) });
+  const trips = async (target_email: string) => {
+    table.counted();
+    const { status, body } = await invite(service, { target_email });
+    return [status, Object.keys(body ?? {}), table.counted()];
+  };
+  await trips('first@example.com');
+  expect(await trips(EMAIL)).toEqual(await trips('unknown@example.com'));
+});
