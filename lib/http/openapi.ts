@@ -105,6 +105,9 @@ const IF_NONE_MATCH = {
   schema: { type: 'string' },
 };
 
+/** A method that the path has in name only. */
+const isRefused = ({ status }: Route): boolean => status === 405;
+
 /** Paths of objects with a version: those that can be changed. */
 function versionedPaths(rows: readonly Route[]): ReadonlySet<string> {
   return new Set(rows.filter(({ method }) => method === 'PATCH').flatMap(({ paths }) => paths));
@@ -133,7 +136,7 @@ function operation(row: Route, path: string, { schemas, versioned }: Shared): Js
       ...pathParameters(row, path, schemas),
       ...queryParameters(row, schemas),
       ...(row.idempotent === true ? [IDEMPOTENCY_KEY] : []),
-      ...(versioned.has(path) ? [row.method === 'GET' ? IF_NONE_MATCH : IF_MATCH] : []),
+      ...(versioned.has(path) && !isRefused(row) ? [row.method === 'GET' ? IF_NONE_MATCH : IF_MATCH] : []),
     ],
     ...(row.body === undefined ? {} : { requestBody: requestBody(row, row.body, schemas) }),
     responses: {
@@ -218,6 +221,7 @@ function success(row: Route, hasVersion: boolean, schemas: Map<string, Json>): J
     'X-Request-Id',
     ...(hasVersion ? ['ETag'] : []),
     ...(row.idempotent === true ? ['Idempotent-Replayed'] : []),
+    ...(isRefused(row) ? ['Allow'] : []),
   ];
   const schema =
     row.response === undefined
@@ -228,7 +232,7 @@ function success(row: Route, hasVersion: boolean, schemas: Map<string, Json>): J
     ...(row.content ?? []).map((type): [string, Json] => [type, { schema: { type: 'string' } }]),
   ];
   return {
-    description: content.length === 0 ? 'Done; the answer has no body.' : 'Done.',
+    description: isRefused(row) ? 'Always.' : content.length === 0 ? 'Done; the answer has no body.' : 'Done.',
     headers: headersNamed(headers),
     ...(content.length === 0 ? {} : { content: Object.fromEntries(content) }),
   };
@@ -246,7 +250,7 @@ function failures(row: Route, path: string, versioned: ReadonlySet<string>): Jso
   if (row.query !== undefined || row.paging?.kind === 'cursor') kinds.push('validation');
   if (row.body !== undefined) kinds.push('validation', 'request_too_large', 'unsupported_media_type');
   if (row.idempotent === true) kinds.push('conflict');
-  if (versioned.has(path) && row.method !== 'GET') kinds.push('conflict', 'precondition_failed');
+  if (versioned.has(path) && row.method !== 'GET' && !isRefused(row)) kinds.push('conflict', 'precondition_failed');
   const statuses = [...new Set(kinds.map((kind) => FAILURES[kind].status))].toSorted((a, b) => a - b);
   return Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/${status}` }]));
 }
