@@ -1,5 +1,9 @@
+import { handler as page } from '../../../functions/reference/page.ts';
+import { handler as schema } from '../../../functions/schema.ts';
+import { retrieveReference, retrieveSchema } from '../../../lib/http/routes.ts';
 import { describeInBrowser } from '../../support/browser.ts';
 import { testContext } from '../../support/context.ts';
+import { proxyEvent } from '../../support/event.ts';
 import { type Service, testService } from '../../support/service.ts';
 
 const open = (service: Service, path: string) => service.call('GET', path, { key: null });
@@ -45,8 +49,16 @@ test.each(['package.json', '..%2fpackage.json', 'swagger-ui.css.map', '__proto__
   },
 );
 
-test('the document names the prefix that a stage adds to every path', async () => {
-  const service = await testService(testContext());
+test('page and document have the prefix that a stage adds to every path', async () => {
+  const context = testContext();
+  const staged = { stage: '/prod', domainName: 'abc.execute-api.us-east-1.amazonaws.com' };
+  const { body: text } = await page(context)(proxyEvent(retrieveReference, staged));
+  expect(text).toContain('data-schema="/prod/api/schema/"');
+  expect(text.match(/(?<=(?:src|href)=")\/[^"]+/g)).toHaveLength(3);
+  expect(text).not.toMatch(/(src|href)="\/(?!prod\/)/);
+  const { body } = await schema(context)(proxyEvent(retrieveSchema, staged));
+  expect(JSON.parse(body)).toMatchObject({ servers: [{ url: '/prod' }] });
+  const service = await testService(context);
   expect((await open(service, '/api/schema/')).body).toMatchObject({ servers: [{ url: '/' }] });
 });
 

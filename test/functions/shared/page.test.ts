@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
+import { handler as page } from '../../../functions/shared/page.ts';
+import { retrieveShared } from '../../../lib/sharing/routes.ts';
 import { keys } from '../../../lib/table/keys.ts';
 import { describeInBrowser } from '../../support/browser.ts';
 import { type TestContext, testContext } from '../../support/context.ts';
+import { proxyEvent } from '../../support/event.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type Service, testService } from '../../support/service.ts';
 
@@ -166,6 +169,15 @@ test('it tells nothing of people, or of what else there is', async () => {
   expect((await look(world, `/shared/${String(body?.['access_token'])}.json`)).body).toMatchObject({
     dashboard: { creation_mode: 'duplicate', use_dashboard: null },
   });
+});
+
+test('below a stage, links and kinds of page are the same', async () => {
+  const { context, token } = await shared();
+  const [, , framed = ''] = retrieveShared.paths;
+  const event = proxyEvent(retrieveShared, { path: framed, params: { token }, stage: '/prod' });
+  const { body, headers = {} } = await page(context)(event);
+  expect(body).toContain(`href="/prod/embedded/${token}.json"`);
+  expect(headers['Content-Security-Policy']).toContain('frame-ancestors *');
 });
 
 test('a tile of a deleted insight is not shown', async () => {

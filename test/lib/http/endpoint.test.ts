@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { fail } from '../../../lib/errors.ts';
 import { endpoint, type Operation, type Run } from '../../../lib/http/endpoint.ts';
 import { boolean, freeObject, integer, text } from '../../../lib/http/fields.ts';
-import { Answer, type Tenant } from '../../../lib/http/request.ts';
+import { Answer, EmptyAnswer, type Tenant, TextAnswer } from '../../../lib/http/request.ts';
 import { type Route, route } from '../../../lib/http/route.ts';
 import { createOrganization } from '../../../lib/organizations/store.ts';
 import { BadCursor, Busy, Refused, TooLarge } from '../../../lib/table/table.ts';
@@ -67,7 +67,8 @@ async function world() {
       params: { organization_id: organization.id, ...sent.params },
     });
     const { statusCode, headers = {}, body } = await endpoint<R, Read, Found>(row, operation)(context)(event);
-    return { status: statusCode, headers, text: body, body: body === '' ? undefined : JSON.parse(body) };
+    const isJson = body !== '' && headers['Content-Type'] === 'application/json';
+    return { status: statusCode, headers, text: body, body: isJson ? JSON.parse(body) : undefined };
   };
   return { context, user, organization, call };
 }
@@ -455,4 +456,59 @@ test('a row that takes an Idempotency-Key must be able to replay', () => {
   expect(() => endpoint(route({ ...createWidget, idempotent: true }), () => ({ id: ID, size: 1 }))).toThrow(
     'cannot replay',
   );
+});
+
+describe('an answer that is no JSON', () => {
+  const showWidget = route({
+    handler: 'widgets/show',
+    method: 'GET',
+    paths: ['/widgets/{id}'],
+    scope: 'public',
+    summary: 'Show a widget',
+    tag: 'Widgets',
+    params: z.object({ id: z.uuid() }),
+    content: ['text/html'],
+    status: 200,
+  });
+  const params = { id: ID };
+  const page = () => new TextAnswer('<p>ü</p>', 'text/html; charset=utf-8', { 'X-Own': '1' });
+
+  test('is sent as it is; HEAD has its headers', async () => {
+    const { call } = await world();
+    const headers = { 'Content-Type': 'text/html; charset=utf-8', 'X-Own': '1', 'X-Request-Id': 'request-1' };
+    expect(await call(showWidget, page, { params })).toMatchObject({ status: 200, headers, text: '<p>ü</p>' });
+    expect(await call(showWidget, page, { params, method: 'HEAD' })).toMatchObject({
+      status: 200,
+      headers: { ...headers, 'Content-Length': '9' },
+      text: '',
+    });
+  });
+
+  test('can be what a failure looks like, with its status and its headers', async () => {
+    const { call } = await world();
+    const operation = {
+      run: () => fail('throttled', { headers: { 'Retry-After': '1' } }),
+      failed: ({ message }: Error) => new TextAnswer(message, 'text/plain', { 'X-Own': '1' }),
+    };
+    expect(await call(showWidget, operation, { params })).toMatchObject({
+      status: 429,
+      headers: { 'Content-Type': 'text/plain', 'Retry-After': '1', 'X-Own': '1' },
+      text: 'Request was throttled.',
+    });
+    expect(await call(showWidget, operation, { params: { id: 'x' } })).toMatchObject({
+      status: 404,
+      text: 'Not found.',
+    });
+    expect(await call(showWidget, { ...operation, failed: () => undefined }, { params })).toMatchObject({
+      status: 429,
+      body: { code: 'throttled' },
+    });
+  });
+
+  test('can be nothing: 204', async () => {
+    const { call } = await world();
+    const reply = await call({ ...retrieveWidget, orEmpty: true }, () => new EmptyAnswer(), { params });
+    expect(reply).toMatchObject({ status: 204, text: '' });
+    expect(reply.headers).toEqual({ 'X-Request-Id': 'request-1' });
+  });
 });

@@ -75,8 +75,20 @@ const open = route({
   params: z.object({}),
   status: 200,
 });
+const show = route({
+  ...shared,
+  handler: 'show',
+  method: 'GET',
+  paths: ['/shown'],
+  scope: 'public',
+  params: z.object({}),
+  response: Widget,
+  content: ['text/html'],
+  orEmpty: true,
+  status: 200,
+});
 
-const widgets = openApi([list, create, retrieve, update, destroy, open]);
+const widgets = openApi([list, create, retrieve, update, destroy, open, show]);
 
 /** The named member of the document, or of a part of it. */
 function at(...names: (string | number)[]): unknown {
@@ -99,6 +111,16 @@ describe('the document of the API', () => {
   test('is valid OpenAPI 3.1', async () => {
     const { valid, errors } = await new Validator().validate(JSON.parse(JSON.stringify(openApi(routes))));
     expect({ valid, errors }).toEqual({ valid: true, errors: undefined });
+  });
+
+  test('names every form of an answer', () => {
+    expect(at('paths', '/shown/', 'get', 'responses', 200, 'content')).toEqual({
+      'application/json': { schema: { $ref: '#/components/schemas/Widget' } },
+      'text/html': { schema: { type: 'string' } },
+    });
+    expect(at('paths', '/shown/', 'get', 'responses', 204)).toEqual({
+      description: 'Done; the answer has no body.',
+    });
   });
 
   test('has every path of every row, with the slash at the end', () => {
