@@ -10,7 +10,7 @@ import { etagOf, namesVersion, versionsIn } from './etag.ts';
 import { failureFrom } from './failures.ts';
 import { headerOf } from './header.ts';
 import { type Once, onceOf } from './idempotency.ts';
-import { pagingOf } from './page.ts';
+import { OffsetPage, pagingOf } from './page.ts';
 import { parsed } from './parsed.ts';
 import {
   Answer,
@@ -308,8 +308,11 @@ function answered(row: Route): Stage {
         request.response = reply(event, 304, { ...headers, ...tag });
         return;
       }
-      const leaving = declaredBody(row, body, { strict: context.settings.strictAnswers, log: context.log });
-      request.response = reply(event, row.status, { ...headers, ...tag }, JSON.stringify(leaving));
+      const textOf = (value: unknown): string =>
+        JSON.stringify(declaredBody(row, value, { strict: context.settings.strictAnswers, log: context.log }));
+      const text = textOf(body);
+      const fitting = body instanceof OffsetPage ? body.fitting(text) : body;
+      request.response = reply(event, row.status, { ...headers, ...tag }, fitting === body ? text : textOf(fitting));
     },
   };
 }

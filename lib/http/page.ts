@@ -9,8 +9,10 @@ import { headerOf } from './header.ts';
 import type { Paging } from './request.ts';
 import { PAGING, type PagingRule } from './route.ts';
 
-/** Bytes that the results of a page may have: 5 MB (a function's answer may have 6) less two links of at most 10 kB. */
-const MAX_RESULT_BYTES = 5_000_000 - 20_000;
+/** Bytes that a page may have: 5 MB, for a function's answer may have 6. */
+const MAX_BYTES = 5_000_000;
+/** Of these, what its two links may have: 10 kB each. */
+const MAX_LINKS = 20_000;
 
 /** What a request asks of a list. Bad values of limit and offset fall back, they are never an error. */
 export function pagingOf(event: APIGatewayProxyEvent, rule: PagingRule | undefined): Paging {
@@ -84,46 +86,56 @@ export async function readPage(
   }
 }
 
-/**
- * The body of an offset list: `items` are those of the asked limit and offset, of `count` in all. It stops before
- * 5 MB, and `next` goes on from there.
- */
-export function page<T, R>(
-  paging: Paging,
-  { items, count, cursor }: { items: readonly T[]; count: number; cursor?: string | undefined },
-  render: (item: T) => R,
-): { count: number; next: string | null; previous: string | null; results: R[] } {
-  const { limit, offset } = paging;
-  const results = fitting(items, render);
-  const isCut = results.length < items.length;
-  const end = offset + (isCut ? results.length : limit);
-  const start = offset - limit;
-  return {
-    count,
-    next:
-      end >= count
-        ? null
-        : linkTo(paging, {
-            limit,
-            offset: end,
-            cursor: isCut || cursor === undefined ? null : `${end}.${cursor}`,
-          }),
-    previous: offset === 0 ? null : linkTo(paging, { limit, offset: start > 0 ? start : null, cursor: null }),
-    results,
-  };
+/** What stands beside the items of a page: how many the whole list has, and where the table stood after them. */
+interface Place {
+  readonly count: number;
+  readonly cursor?: string | undefined;
 }
 
-/** What fits into one answer, and always the first. */
-function fitting<T, R>(items: readonly T[], render: (item: T) => R): R[] {
-  const results: R[] = [];
-  let bytes = 0;
-  for (const item of items) {
-    const result = render(item);
-    bytes += Buffer.byteLength(JSON.stringify(result)) + 1;
-    if (bytes > MAX_RESULT_BYTES && results.length > 0) break;
-    results.push(result);
+/** The body of an offset list: `items` are those of the asked limit and offset, of `count` in all. */
+export function page<T, R>(
+  paging: Paging,
+  { items, count, cursor }: Place & { readonly items: readonly T[] },
+  render: (item: T) => R,
+): OffsetPage<R> {
+  return new OffsetPage(paging, items.map(render), { count, cursor });
+}
+
+/** The body of an offset list, with the links that its results call for. */
+export class OffsetPage<R> {
+  readonly count: number;
+  readonly next: string | null;
+  readonly previous: string | null;
+  readonly results: R[];
+  readonly #paging: Paging;
+
+  constructor(paging: Paging, results: R[], { count, cursor }: Place, isCut = false) {
+    const { limit, offset } = paging;
+    const end = offset + (isCut ? results.length : limit);
+    const start = offset - limit;
+    const place = cursor === undefined ? null : `${end}.${cursor}`;
+    this.count = count;
+    this.next = end >= count ? null : linkTo(paging, { limit, offset: end, cursor: place });
+    this.previous = offset === 0 ? null : linkTo(paging, { limit, offset: start > 0 ? start : null, cursor: null });
+    this.results = results;
+    this.#paging = paging;
   }
-  return results;
+
+  /**
+   * The page, unless its text (JSON) is too long for an answer: then what fits of it, and always the first result;
+   * `next` goes on from there. Pages are hardly ever too long, so none is measured before it is text.
+   */
+  fitting(text: string): OffsetPage<R> {
+    if (Buffer.byteLength(text) <= MAX_BYTES) return this;
+    const results: R[] = [];
+    let bytes = MAX_LINKS;
+    for (const result of this.results) {
+      bytes += Buffer.byteLength(JSON.stringify(result)) + 1;
+      if (bytes > MAX_BYTES && results.length > 0) break;
+      results.push(result);
+    }
+    return new OffsetPage(this.#paging, results, { count: this.count }, results.length < this.results.length);
+  }
 }
 
 /** Items of a cursor page, and what its links carry. */
