@@ -6,12 +6,14 @@ import { parseArgs } from 'node:util';
 import { backfilling } from './backfills.ts';
 import { type Part, type Row, tableOf } from './bench.ts';
 import { exporting } from './export.ts';
+import { importing } from './imports.ts';
 import { requesting } from './requests.ts';
 
 const PARTS: ReadonlyMap<string, Part> = new Map([
   ['export', exporting],
   ['backfill', backfilling],
   ['requests', requesting],
+  ['import', importing],
 ]);
 /** All parts together take some minutes; what takes longer hangs. */
 const PATIENCE = 20 * 60_000;
