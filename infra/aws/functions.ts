@@ -19,6 +19,20 @@ export interface FunctionSpec {
   readonly memory: number;
 }
 
+/** What the template gives each function, and what it gives for each port beyond that. */
+export const ENVIRONMENT = {
+  always: ['STAGE', 'TABLE_NAME', 'SETTINGS', 'LOG_LEVEL'],
+  workflow: ['MACHINES'],
+  vault: ['KEY_ARN'],
+  spool: ['SPOOL_BUCKET'],
+  lake: ['LAKE_BUCKET'],
+  outbound: [],
+  warehouse: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'SPOOL_BUCKET'],
+  converter: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'SPOOL_BUCKET'],
+} as const satisfies Readonly<Record<Port | 'always', readonly string[]>>;
+
+export type Variable = (typeof ENVIRONMENT)[keyof typeof ENVIRONMENT][number];
+
 /** API Gateway gives up after 29 s; the function ends a second before, so that its log tells why. */
 const ENDPOINT = { timeout: 28, memory: 512 } as const;
 

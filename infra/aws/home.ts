@@ -20,19 +20,7 @@ import { athenaWarehouse, type Converter } from '../../lib/warehouse/athena.ts';
 import type { EndedInput } from '../../lib/workflow/messages.ts';
 import { stepFunctionsWorkflow } from '../../lib/workflow/stepfunctions.ts';
 import type { Workflow } from '../../lib/workflow/workflow.ts';
-
-/** What the template gives each function, and what it gives for each port beyond that. */
-export const ENVIRONMENT = {
-  always: ['STAGE', 'TABLE_NAME', 'SETTINGS', 'LOG_LEVEL'],
-  workflow: ['MACHINES'],
-  vault: ['KEY_ARN'],
-  spool: ['SPOOL_BUCKET'],
-  lake: ['LAKE_BUCKET'],
-  outbound: [],
-  warehouse: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'SPOOL_BUCKET'],
-} as const;
-
-type Variable = (typeof ENVIRONMENT)[keyof typeof ENVIRONMENT][number];
+import type { Variable } from './functions.ts';
 
 const variable = (name: Variable): string => {
   const value = process.env[name];

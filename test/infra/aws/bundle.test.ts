@@ -1,8 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { type Bundles, bundle } from '../../../infra/aws/bundle.ts';
-import { FUNCTIONS, flat } from '../../../infra/aws/functions.ts';
-import { ENVIRONMENT } from '../../../infra/aws/home.ts';
+import { ENVIRONMENT, FUNCTIONS, flat } from '../../../infra/aws/functions.ts';
 import { temporaryFolder } from '../../support/context.ts';
 
 // One bundling for all tests: 65 functions take 8 s on two cores, and more on a loaded machine.

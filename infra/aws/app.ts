@@ -1,0 +1,17 @@
+import { join } from 'node:path';
+import { App } from 'aws-cdk-lib';
+import { bundle } from './bundle.ts';
+import { addStacks } from './stacks.ts';
+import { stageNamed, UnknownStage } from './stages.ts';
+
+try {
+  const app = new App();
+  const stage = stageNamed(app.node.tryGetContext('stage'));
+  const { folder } = await bundle(join(import.meta.dirname, '..', '..', 'build', 'functions'));
+  addStacks(app, stage, folder);
+  app.synth();
+} catch (error) {
+  if (!(error instanceof UnknownStage)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exit(1);
+}

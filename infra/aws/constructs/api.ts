@@ -1,0 +1,169 @@
+import { Aws, RemovalPolicy, Validations } from 'aws-cdk-lib';
+import {
+  AccessLogFormat,
+  ApiDefinition,
+  EndpointType,
+  LogGroupLogDestination,
+  MethodLoggingLevel,
+  SpecRestApi,
+} from 'aws-cdk-lib/aws-apigateway';
+import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import { GATEWAY_RESPONSES, type GatewayResponse } from '../../../lib/http/gateway-responses.ts';
+import { allowedMethods, rowFor, templates } from '../../../lib/routes.ts';
+import type { Stage } from '../stages.ts';
+
+/** How long the gateway keeps an authorizer's answer, in seconds. A revoked key works for that long. */
+const AUTHORIZER_TTL = 60;
+/** The longest that API Gateway waits for a function, in milliseconds. */
+const PATIENCE = 29_000;
+/** Name of the security scheme in the definition. */
+const KEY = 'key';
+
+export interface ApiProps {
+  readonly stage: Stage;
+  /** The function of a handler, by its name. */
+  readonly functionNamed: (name: string) => IFunction;
+}
+
+/**
+ * The REST API, as one definition made from the rows: a method for each, `HEAD` beside `GET`, any other method of a
+ * known path to `method-not-allowed`.
+ */
+export class Api extends Construct {
+  readonly url: string;
+
+  constructor(scope: Construct, id: string, { stage, functionNamed }: ApiProps) {
+    super(scope, id);
+    const called = new Map<string, IFunction>();
+    const call = (name: string): string => {
+      const found = functionNamed(name);
+      called.set(name, found);
+      return `arn:${Aws.PARTITION}:apigateway:${Aws.REGION}:lambda:path/2015-03-31/functions/${found.functionArn}/invocations`;
+    };
+    const definition = {
+      openapi: '3.0.1',
+      info: { title: `workspaces-${stage.name}`, version: '1' },
+      paths: Object.fromEntries(templates.map((path) => [path, methodsOf(path, call)])),
+      components: {
+        securitySchemes: {
+          [KEY]: {
+            type: 'apiKey',
+            name: 'Authorization',
+            in: 'header',
+            'x-amazon-apigateway-authtype': 'custom',
+            'x-amazon-apigateway-authorizer': {
+              type: 'request',
+              // The answer holds for one header on one method of one path template.
+              identitySource: 'method.request.header.Authorization, context.httpMethod, context.resourcePath',
+              authorizerUri: call('authorizer'),
+              authorizerResultTtlInSeconds: AUTHORIZER_TTL,
+            },
+          },
+        },
+      },
+      'x-amazon-apigateway-gateway-responses': Object.fromEntries(
+        Object.entries<GatewayResponse>(GATEWAY_RESPONSES).map(([type, response]) => [type, gatewayResponse(response)]),
+      ),
+    };
+    const accessLog = new LogGroup(this, 'AccessLog', {
+      retention: stage.logRetention,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    const api = new SpecRestApi(this, 'Api', {
+      apiDefinition: ApiDefinition.fromInline(definition),
+      endpointTypes: [EndpointType.REGIONAL],
+      cloudWatchRole: true,
+      cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN,
+      deployOptions: {
+        stageName: stage.name,
+        throttlingRateLimit: stage.throttling.rate,
+        throttlingBurstLimit: stage.throttling.burst,
+        tracingEnabled: true,
+        metricsEnabled: true,
+        loggingLevel: MethodLoggingLevel.ERROR,
+        dataTraceEnabled: false,
+        accessLogDestination: new LogGroupLogDestination(accessLog),
+        accessLogFormat: AccessLogFormat.custom(JSON.stringify(ACCESS_LOG)),
+      },
+    });
+    for (const found of called.values()) {
+      found.addPermission('Api', {
+        principal: new ServicePrincipal('apigateway.amazonaws.com'),
+        sourceArn: `arn:${Aws.PARTITION}:execute-api:${Aws.REGION}:${Aws.ACCOUNT_ID}:${api.restApiId}/*`,
+      });
+    }
+    this.url = api.url;
+    Validations.of(api).acknowledge(
+      {
+        id: 'AwsSolutions-APIG2',
+        reason: 'The functions check every request, and answer in the API’s own error shape.',
+      },
+      { id: 'AwsSolutions-APIG3', reason: 'Throttled by the stage; a web firewall comes with the production stage.' },
+      {
+        id: 'AwsSolutions-APIG4',
+        reason: 'Public rows are public by declaration; every other method has the authorizer.',
+      },
+      {
+        id: 'AwsSolutions-COG4',
+        reason: 'Callers have personal API keys, which a Lambda authorizer knows; there is no user pool.',
+      },
+      {
+        id: 'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]',
+        reason: 'The account-wide role by which API Gateway writes its logs is the one that AWS prescribes.',
+      },
+    );
+  }
+}
+
+/** One line for each request, without query and headers: they may hold what is secret. */
+const ACCESS_LOG = {
+  time: '$context.requestTime',
+  requestId: '$context.requestId',
+  method: '$context.httpMethod',
+  resource: '$context.resourcePath',
+  path: '$context.path',
+  status: '$context.status',
+  length: '$context.responseLength',
+  ms: '$context.responseLatency',
+  integrationMs: '$context.integrationLatency',
+  authorizerMs: '$context.authorizer.latency',
+  principal: '$context.authorizer.principalId',
+  ip: '$context.identity.sourceIp',
+  error: '$context.error.responseType',
+};
+
+function methodsOf(path: string, call: (name: string) => string) {
+  const method = (name: string, isPublic: boolean) => ({
+    ...(isPublic ? {} : { security: [{ [KEY]: [] }] }),
+    'x-amazon-apigateway-integration': {
+      type: 'aws_proxy',
+      httpMethod: 'POST',
+      uri: call(name),
+      timeoutInMillis: PATIENCE,
+    },
+  });
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+  const rows = allowedMethods(path).flatMap((verb) => {
+    const row = rowFor(verb, path);
+    return row === undefined ? [] : [[verb.toLowerCase(), method(row.handler, row.scope === 'public')] as const];
+  });
+  return {
+    ...(names.length === 0
+      ? {}
+      : { parameters: names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })) }),
+    ...Object.fromEntries(rows),
+    'x-amazon-apigateway-any-method': method('method-not-allowed', false),
+  };
+}
+
+function gatewayResponse({ status, headers, template }: GatewayResponse) {
+  const named = Object.entries(headers).map(([name, value]) => [`gatewayresponse.header.${name}`, `'${value}'`]);
+  return {
+    ...(status === null ? {} : { statusCode: String(status) }),
+    ...(named.length === 0 ? {} : { responseParameters: Object.fromEntries(named) }),
+    responseTemplates: { 'application/json': template },
+  };
+}

@@ -1,0 +1,123 @@
+import { RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Rule } from 'aws-cdk-lib/aws-events';
+import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets';
+import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { DefinitionBody, LogLevel, StateMachine, StateMachineType } from 'aws-cdk-lib/aws-stepfunctions';
+import { Construct } from 'constructs';
+import { MACHINES } from '../../../lib/workflow/machines.ts';
+import { STEPS } from '../../../lib/workflow/task.ts';
+import type { MachineName } from '../../../lib/workflow/workflow.ts';
+import type { DataStack } from '../data-stack.ts';
+import type { Stage } from '../stages.ts';
+import { allow, explainWildcards, permit } from './permissions.ts';
+
+/** Each machine's ARN, from its name alone: functions need it that the machine itself needs. */
+export function machineArns(stack: Stack, stage: Stage): Record<MachineName, string> {
+  const arn = (name: MachineName): string =>
+    `arn:${stack.partition}:states:${stack.region}:${stack.account}:stateMachine:${machineName(stage, name)}`;
+  return { 'export-run': arn('export-run'), backfill: arn('backfill'), purge: arn('purge') };
+}
+
+const machineName = (stage: Stage, name: MachineName): string => `workspaces-${stage.name}-${name}`;
+
+export interface WorkflowsProps {
+  readonly stage: Stage;
+  readonly data: DataStack;
+  readonly workGroup: string;
+  readonly machines: Readonly<Record<MachineName, string>>;
+  readonly functionNamed: (name: string) => IFunction;
+}
+
+/** The state machines of lib/workflow as they are, and the rule that tells of executions that did not succeed. */
+export class Workflows extends Construct {
+  constructor(scope: Construct, id: string, props: WorkflowsProps) {
+    super(scope, id);
+    const { stage, machines, functionNamed } = props;
+    const logs = new LogGroup(this, 'Log', { retention: stage.logRetention, removalPolicy: RemovalPolicy.DESTROY });
+    for (const name of Object.keys(MACHINES) as MachineName[]) {
+      const text = JSON.stringify(MACHINES[name]);
+      const functions = Object.keys(STEPS).filter((step) => text.includes(reference(step)));
+      const steps = functions.map((step) => [step, functionNamed(`steps/${step}`).functionArn] as const);
+      const machine = new StateMachine(this, name, {
+        stateMachineName: machineName(stage, name),
+        stateMachineType: StateMachineType.STANDARD,
+        definitionBody: DefinitionBody.fromString(substituted(text, [...steps, ...Object.entries(machines)])),
+        // Inputs name exports and slots, and nothing of a customer's.
+        logs: { destination: logs, level: LogLevel.ALL, includeExecutionData: true },
+        tracingEnabled: true,
+      });
+      const statements = [
+        ...(steps.length === 0
+          ? []
+          : [
+              allow(
+                ['lambda:InvokeFunction'],
+                steps.map(([, arn]) => arn),
+              ),
+            ]),
+        ...(text.includes('athena:startQueryExecution.sync') ? queries(this, props) : []),
+        ...(text.includes('states:startExecution.sync:2') ? executions(this, machines['export-run']) : []),
+      ];
+      permit(machine.role, statements, WILDCARDS);
+      // What CDK adds for logging and tracing.
+      explainWildcards(machine.role, ['*'], WILDCARDS);
+    }
+
+    const ended = new Rule(this, 'Ended', {
+      description: 'Settles what an execution left that did not succeed',
+      eventPattern: {
+        source: ['aws.states'],
+        detailType: ['Step Functions Execution Status Change'],
+        detail: { status: ['FAILED', 'TIMED_OUT', 'ABORTED'], stateMachineArn: Object.values(machines) },
+      },
+    });
+    ended.addTarget(new LambdaTarget(functionNamed('steps/execution-ended')));
+  }
+}
+
+const WILDCARDS = 'Log delivery, X-Ray, executions and objects of a bucket have no names beforehand.';
+
+const reference = (name: string): string => `\${${name}}`;
+
+const substituted = (text: string, names: readonly (readonly [string, string])[]): string =>
+  names.reduce((all, [name, arn]) => all.replaceAll(reference(name), arn), text);
+
+/** What `athena:startQueryExecution.sync` does with the caller's rights: the query, what it reads, what it unloads. */
+function queries(scope: Construct, { data, workGroup }: WorkflowsProps): PolicyStatement[] {
+  const { partition, region, account } = Stack.of(scope);
+  const [lake, spool] = [data.lakeBucket, data.spoolBucket].map((bucket) => `arn:${partition}:s3:::${bucket}`) as [
+    string,
+    string,
+  ];
+  const glue = (path: string): string => `arn:${partition}:glue:${region}:${account}:${path}`;
+  return [
+    allow(
+      ['athena:StartQueryExecution', 'athena:GetQueryExecution', 'athena:StopQueryExecution'],
+      [`arn:${partition}:athena:${region}:${account}:workgroup/${workGroup}`],
+    ),
+    allow(
+      ['glue:GetDatabase', 'glue:GetTable', 'glue:GetPartitions'],
+      [glue('catalog'), glue(`database/${data.database}`), glue(`table/${data.database}/events`)],
+    ),
+    allow(['s3:GetObject'], [`${lake}/events/*`]),
+    allow(['s3:GetObject', 's3:PutObject', 's3:AbortMultipartUpload', 's3:ListMultipartUploadParts'], [`${spool}/*`]),
+    allow(['s3:GetBucketLocation', 's3:ListBucket'], [lake, spool]),
+    allow(['s3:ListBucketMultipartUploads'], [spool]),
+  ];
+}
+
+/** What `states:startExecution.sync:2` needs: to start, to follow and to stop, and the rule by which it is told. */
+function executions(scope: Construct, machine: string): PolicyStatement[] {
+  const { partition, region, account } = Stack.of(scope);
+  const rule = `arn:${partition}:events:${region}:${account}:rule/StepFunctionsGetEventsForStepFunctionsExecutionRule`;
+  return [
+    allow(['states:StartExecution'], [machine]),
+    allow(
+      ['states:DescribeExecution', 'states:StopExecution'],
+      [`${machine.replace(':stateMachine:', ':execution:')}:*`],
+    ),
+    allow(['events:PutTargets', 'events:PutRule', 'events:DescribeRule'], [rule]),
+  ];
+}

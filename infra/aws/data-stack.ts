@@ -1,0 +1,150 @@
+import { Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
+import { AttributeType, Billing, ProjectionType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import { CfnDatabase, CfnTable } from 'aws-cdk-lib/aws-glue';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import {
+  BlockPublicAccess,
+  Bucket,
+  BucketEncryption,
+  type BucketProps,
+  type IBucket,
+  ObjectOwnership,
+} from 'aws-cdk-lib/aws-s3';
+import type { Construct } from 'constructs';
+import { EVENT_COLUMNS } from '../../lib/lake/schema.ts';
+import { TABLE_DEFINITION } from '../../lib/table/keys.ts';
+import type { Stage } from './stages.ts';
+
+const text = (name: string) => ({ name, type: AttributeType.STRING });
+
+/** What a bucket of ours always is. */
+const PRIVATE: BucketProps = {
+  encryption: BucketEncryption.S3_MANAGED,
+  enforceSSL: true,
+  minimumTLSVersion: 1.2,
+  blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
+  objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
+  removalPolicy: RemovalPolicy.RETAIN,
+};
+
+/** Uploads that a process died over are taken away after a day. */
+const NO_LEFTOVERS = { abortIncompleteMultipartUploadAfter: Duration.days(1) };
+
+export interface DataStackProps {
+  readonly stage: Stage;
+}
+
+/**
+ * What must survive: table, lake, the key of secrets, and how the lake is read. Deleting the stack is refused, and its
+ * resources stay where they are even then. A test holds their logical ids: a new id would be a new, empty resource.
+ */
+export class DataStack extends Stack {
+  readonly tableName: string;
+  readonly lakeBucket: string;
+  readonly spoolBucket: string;
+  readonly keyArn: string;
+  /** The Glue database whose table `events` is over the lake. */
+  readonly database: string;
+
+  constructor(scope: Construct, id: string, { stage }: DataStackProps) {
+    super(scope, id, { terminationProtection: true, description: `Workspaces (${stage.name}): what must survive` });
+
+    const { key, indexes, ttl } = TABLE_DEFINITION;
+    const table = new TableV2(this, 'Table', {
+      partitionKey: text(key.partition),
+      sortKey: text(key.sort),
+      globalSecondaryIndexes: Object.entries(indexes).map(([indexName, index]) => ({
+        indexName,
+        partitionKey: text(index.partition),
+        sortKey: text(index.sort),
+        projectionType: ProjectionType[index.projection],
+      })),
+      timeToLiveAttribute: ttl,
+      billing: Billing.onDemand(),
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
+      deletionProtection: stage.isProtected,
+      removalPolicy: RemovalPolicy.RETAIN,
+    });
+
+    const accessLogs = new Bucket(this, 'AccessLogs', {
+      ...PRIVATE,
+      lifecycleRules: [{ ...NO_LEFTOVERS, expiration: Duration.days(90) }],
+    });
+    Validations.of(accessLogs).acknowledge({
+      id: 'AwsSolutions-S1',
+      reason: 'This bucket holds the access logs of the others.',
+    });
+    const lake = new Bucket(this, 'Lake', {
+      ...PRIVATE,
+      versioned: true,
+      serverAccessLogsBucket: accessLogs as IBucket,
+      serverAccessLogsPrefix: 'lake/',
+      // What was removed by mistake can be brought back for a week.
+      lifecycleRules: [{ ...NO_LEFTOVERS, noncurrentVersionExpiration: Duration.days(7) }],
+    });
+    const spool = new Bucket(this, 'Spool', {
+      ...PRIVATE,
+      serverAccessLogsBucket: accessLogs as IBucket,
+      serverAccessLogsPrefix: 'spool/',
+      // A run lives for a day and its retries for one more; what is older was left by something that died.
+      lifecycleRules: [{ ...NO_LEFTOVERS, expiration: Duration.days(7) }],
+    });
+
+    const sealing = new Key(this, 'Key', {
+      alias: `workspaces-${stage.name}`,
+      description: `Seals the credentials of destinations (${stage.name})`,
+      enableKeyRotation: true,
+      removalPolicy: RemovalPolicy.RETAIN,
+    });
+
+    this.database = `workspaces_${stage.name}`;
+    const database = new CfnDatabase(this, 'LakeDatabase', {
+      catalogId: this.account,
+      databaseInput: { name: this.database, description: 'The lake' },
+    });
+    const events = new CfnTable(this, 'LakeEvents', {
+      catalogId: this.account,
+      databaseName: this.database,
+      tableInput: eventsTable(lake.bucketName),
+    });
+    events.addResourceDependency(database);
+
+    // Exported by name, whether or not something reads them: then no deploy of the other stack changes this one.
+    const exported = (what: string, value: string): string => this.exportValue(value, { name: `${id}-${what}` });
+    this.tableName = exported('table', table.tableName);
+    this.lakeBucket = exported('lake', lake.bucketName);
+    this.spoolBucket = exported('spool', spool.bucketName);
+    this.keyArn = exported('key', sealing.keyArn);
+  }
+}
+
+/** Where the lake keeps events, and from when to when a day may be. Partitions are computed, never listed. */
+function eventsTable(bucket: string): CfnTable.TableInputProperty {
+  const root = `s3://${bucket}/events`;
+  return {
+    name: 'events',
+    tableType: 'EXTERNAL_TABLE',
+    partitionKeys: ['team_id', 'day', 'gen'].map((name) => ({ name, type: 'string' })),
+    parameters: {
+      classification: 'parquet',
+      'projection.enabled': 'true',
+      'projection.team_id.type': 'injected',
+      'projection.day.type': 'date',
+      'projection.day.format': 'yyyy-MM-dd',
+      'projection.day.range': '1970-01-01,NOW+1DAYS',
+      'projection.gen.type': 'enum',
+      'projection.gen.values': '0',
+      'storage.location.template': `${root}/team_id=\${team_id}/day=\${day}/gen=\${gen}`,
+    },
+    storageDescriptor: {
+      location: `${root}/`,
+      inputFormat: 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat',
+      outputFormat: 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat',
+      serdeInfo: { serializationLibrary: 'org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe' },
+      columns: EVENT_COLUMNS.filter(({ name }) => name !== 'team_id').map(({ name, type }) => ({
+        name,
+        type: { VARCHAR: 'string', BIGINT: 'bigint' }[type],
+      })),
+    },
+  };
+}

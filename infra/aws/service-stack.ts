@@ -1,0 +1,60 @@
+import { CfnOutput, Duration, Stack } from 'aws-cdk-lib';
+import { CfnWorkGroup } from 'aws-cdk-lib/aws-athena';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Schedule, ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
+import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
+import { flattenCfnReference } from 'cdk-nag/lib/utils/flatten-cfn-reference.js';
+import type { Construct } from 'constructs';
+import { Api } from './constructs/api.ts';
+import { Functions } from './constructs/functions.ts';
+import { explainWildcards } from './constructs/permissions.ts';
+import { machineArns, Workflows } from './constructs/workflows.ts';
+import type { DataStack } from './data-stack.ts';
+import type { Stage } from './stages.ts';
+
+export interface ServiceStackProps {
+  readonly stage: Stage;
+  readonly data: DataStack;
+  /** Where a function's bundle is. */
+  readonly folder: (name: string) => string;
+}
+
+/** What can be rebuilt at any time: API, functions, state machines, the tick. */
+export class ServiceStack extends Stack {
+  constructor(scope: Construct, id: string, { stage, data, folder }: ServiceStackProps) {
+    super(scope, id, { description: `Workspaces (${stage.name}): what can be rebuilt` });
+    this.addDependency(data);
+
+    const workGroup = `workspaces-${stage.name}`;
+    new CfnWorkGroup(this, 'WorkGroup', {
+      name: workGroup,
+      recursiveDeleteOption: true,
+      workGroupConfiguration: {
+        enforceWorkGroupConfiguration: true,
+        publishCloudWatchMetricsEnabled: true,
+        resultConfiguration: {
+          outputLocation: `s3://${data.spoolBucket}/athena/`,
+          encryptionConfiguration: { encryptionOption: 'SSE_S3' },
+        },
+      },
+    });
+
+    const machines = machineArns(this, stage);
+    const functions = new Functions(this, 'Functions', { stage, data, workGroup, machines, folder });
+    const functionNamed = functions.named.bind(functions);
+    new Workflows(this, 'Workflows', { stage, data, workGroup, machines, functionNamed });
+    const ticking = new Role(this, 'TickCaller', { assumedBy: new ServicePrincipal('scheduler.amazonaws.com') });
+    const tick = functionNamed('tick');
+    // A tick that is lost is made up by the next one.
+    tick.configureAsyncInvoke({ retryAttempts: 0 });
+    new Schedule(this, 'Tick', {
+      description: 'Starts what is due',
+      schedule: ScheduleExpression.rate(Duration.minutes(1)),
+      target: new LambdaInvoke(tick, { retryAttempts: 0, role: ticking }),
+    });
+    const versions = flattenCfnReference(this.resolve(`${tick.functionArn}:*`));
+    explainWildcards(ticking, [versions], 'Any version of the one function.');
+    const api = new Api(this, 'Api', { stage, functionNamed });
+    new CfnOutput(this, 'Address', { value: api.url, description: 'Where the API is served' });
+  }
+}

@@ -1,0 +1,18 @@
+import { type App, Tags, Validations } from 'aws-cdk-lib';
+import { AwsSolutionsChecks } from 'cdk-nag';
+import { DataStack } from './data-stack.ts';
+import { ServiceStack } from './service-stack.ts';
+import type { Stage } from './stages.ts';
+
+/**
+ * The two stacks of a stage: what must survive, and what can be rebuilt from it. `folder` says where a function's
+ * bundle is. Synthesis fails on every finding of cdk-nag that is not explained where it is made.
+ */
+export function addStacks(app: App, stage: Stage, folder: (name: string) => string) {
+  const data = new DataStack(app, `workspaces-${stage.name}-data`, { stage });
+  const service = new ServiceStack(app, `workspaces-${stage.name}-service`, { stage, data, folder });
+  Tags.of(app).add('service', 'workspaces');
+  Tags.of(app).add('stage', stage.name);
+  Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+  return { data, service };
+}

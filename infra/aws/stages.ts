@@ -1,0 +1,56 @@
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { Level } from '../../lib/log.ts';
+import { CLOUD_SETTINGS, type Settings } from '../../lib/settings.ts';
+
+/** What differs between the stages, and nothing else. */
+export interface Stage {
+  readonly name: 'dev' | 'staging' | 'prod';
+  /** The table cannot be deleted until somebody lifts this. */
+  readonly isProtected: boolean;
+  /** Requests a second in the long run, and at once, of all callers together. */
+  readonly throttling: { readonly rate: number; readonly burst: number };
+  /** How long the service's own logs are kept. */
+  readonly logRetention: RetentionDays;
+  readonly logLevel: Level;
+  readonly settings: Settings;
+}
+
+const STAGES: readonly Stage[] = [
+  {
+    name: 'dev',
+    isProtected: false,
+    throttling: { rate: 50, burst: 100 },
+    logRetention: RetentionDays.TWO_WEEKS,
+    logLevel: 'DEBUG',
+    settings: CLOUD_SETTINGS,
+  },
+  {
+    name: 'staging',
+    isProtected: false,
+    throttling: { rate: 200, burst: 400 },
+    logRetention: RetentionDays.ONE_MONTH,
+    logLevel: 'INFO',
+    settings: CLOUD_SETTINGS,
+  },
+  {
+    name: 'prod',
+    isProtected: true,
+    // Half of what a Region gives an account, so that other APIs of the account have the rest.
+    throttling: { rate: 5_000, burst: 2_500 },
+    logRetention: RetentionDays.THREE_MONTHS,
+    logLevel: 'INFO',
+    settings: CLOUD_SETTINGS,
+  },
+];
+
+/** No stage has this name; the message says what to do. */
+export class UnknownStage extends Error {
+  override readonly name = 'UnknownStage';
+}
+
+export function stageNamed(name: unknown): Stage {
+  const found = STAGES.find((stage) => stage.name === name);
+  if (found !== undefined) return found;
+  const names = STAGES.map((stage) => stage.name).join(', ');
+  throw new UnknownStage(`There is no stage ${JSON.stringify(name)}: choose one of ${names} with -c stage=dev.`);
+}

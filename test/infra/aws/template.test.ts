@@ -1,0 +1,355 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { App } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { ENVIRONMENT, FUNCTIONS } from '../../../infra/aws/functions.ts';
+import { addStacks } from '../../../infra/aws/stacks.ts';
+import { stageNamed } from '../../../infra/aws/stages.ts';
+import { GATEWAY_RESPONSES } from '../../../lib/http/gateway-responses.ts';
+import { allowedMethods, rowFor, templates } from '../../../lib/routes.ts';
+import { MACHINES } from '../../../lib/workflow/machines.ts';
+import { temporaryFolder } from '../../support/context.ts';
+import { ROOT } from '../../support/source.ts';
+
+// Two stages are synthesized, once; a loaded machine takes its time.
+jest.setTimeout(120_000);
+
+interface Resource {
+  readonly Type: string;
+  readonly Properties: Record<string, unknown>;
+  readonly DeletionPolicy?: string;
+  readonly UpdateReplacePolicy?: string;
+}
+type Resources = Readonly<Record<string, Resource>>;
+
+/** Both templates of a stage, as `cdk synth` makes them, over empty bundles. Findings of cdk-nag make it throw. */
+function synthesized(name: string): { data: Resources; service: Resources } {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'index.js'), '');
+  const { context } = JSON.parse(readFileSync(join(ROOT, 'cdk.json'), 'utf8'));
+  const app = new App({ outdir: temporaryFolder(), context });
+  const { data, service } = addStacks(app, stageNamed(name), () => folder);
+  app.synth();
+  return { data: Template.fromStack(data).toJSON().Resources, service: Template.fromStack(service).toJSON().Resources };
+}
+
+let dev: ReturnType<typeof synthesized>;
+let prod: ReturnType<typeof synthesized>;
+beforeAll(() => {
+  // cdk-nag reports on the console.
+  jest.spyOn(console, 'error').mockImplementation(() => {});
+  jest.spyOn(console, 'warn').mockImplementation(() => {});
+  dev = synthesized('dev');
+  prod = synthesized('prod');
+});
+
+const ofType = (resources: Resources, type: string): [string, Resource][] =>
+  Object.entries(resources).filter(([, resource]) => resource.Type === type);
+
+/** A value with its references written out: `<LogicalId.Arn>`, `<AWS::Region>`, the name of an import. */
+function flat(value: unknown): string {
+  if (typeof value === 'string') return value;
+  const node = value as Record<string, unknown>;
+  if ('Fn::Join' in node) return (node['Fn::Join'] as [string, unknown[]])[1].map(flat).join('');
+  if ('Fn::GetAtt' in node) return `<${(node['Fn::GetAtt'] as string[]).join('.')}>`;
+  if ('Fn::ImportValue' in node) return flat(node['Fn::ImportValue']);
+  if ('Ref' in node) return `<${flat(node['Ref'])}>`;
+  throw new Error(`cannot read ${JSON.stringify(value)}`);
+}
+
+/** Name of a function (below `functions/`) by the logical id of its resource. */
+const functionName = (id: string | undefined): string =>
+  String(dev.service[id ?? '']?.Properties['Description']).replace(' (dev)', '');
+
+/** Logical id in a `<Id.Arn>` inside a text. */
+const idIn = (text: string): string | undefined => /<(\w+)\.Arn>/.exec(text)?.[1];
+
+const functionNamed = (name: string): Resource => {
+  const found = ofType(dev.service, 'AWS::Lambda::Function').find(([id]) => functionName(id) === name);
+  if (found === undefined) throw new Error(`no function ${name}`);
+  return found[1];
+};
+
+/** `action resource` of all that the function's role may do. */
+function rightsOf(name: string): string[] {
+  const role = idIn(flat(functionNamed(name).Properties['Role']));
+  return ofType(dev.service, 'AWS::IAM::Policy')
+    .filter(([, { Properties }]) => (Properties['Roles'] as { Ref: string }[]).some(({ Ref }) => Ref === role))
+    .flatMap(([, { Properties }]) => (Properties['PolicyDocument'] as { Statement: Statement[] }).Statement)
+    .flatMap(({ Action, Resource: resource }) =>
+      [Action].flat().flatMap((action) => [resource].flat().map((one) => `${action} ${flat(one)}`)),
+    );
+}
+interface Statement {
+  readonly Action: string | string[];
+  readonly Resource: unknown;
+}
+
+const services = (name: string): string[] =>
+  [...new Set(rightsOf(name).map((right) => right.slice(0, right.indexOf(':'))))].toSorted((a, b) => (a < b ? -1 : 1));
+
+describe('the API of a stage', () => {
+  interface Method {
+    readonly security?: unknown;
+    readonly 'x-amazon-apigateway-integration': { readonly uri: unknown; readonly timeoutInMillis: number };
+  }
+  const body = () =>
+    ofType(dev.service, 'AWS::ApiGateway::RestApi')[0]?.[1].Properties['Body'] as {
+      readonly paths: Record<string, Record<string, Method>>;
+      readonly components: unknown;
+      readonly 'x-amazon-apigateway-gateway-responses': Record<string, unknown>;
+    };
+  const target = (method: Method | undefined) =>
+    functionName(idIn(flat(method?.['x-amazon-apigateway-integration'].uri)));
+
+  test('has a method for every row, which calls the handler and asks for a key unless the row is public', () => {
+    expect(Object.keys(body().paths)).toEqual(templates);
+    for (const path of templates) {
+      for (const verb of allowedMethods(path)) {
+        const method = body().paths[path]?.[verb.toLowerCase()];
+        const row = rowFor(verb, path);
+        expect({ path, verb, calls: target(method), security: method?.security }).toEqual({
+          path,
+          verb,
+          calls: row?.handler,
+          security: row?.scope === 'public' ? undefined : [{ key: [] }],
+        });
+      }
+    }
+  });
+
+  test('answers any other method of a known path by one function, to whom has a key', () => {
+    for (const path of templates) {
+      const methods = body().paths[path];
+      const any = methods?.['x-amazon-apigateway-any-method'];
+      expect(target(any)).toBe('method-not-allowed');
+      expect(any?.security).toEqual([{ key: [] }]);
+      const known = [...allowedMethods(path).map((verb) => verb.toLowerCase()), 'parameters'];
+      expect(Object.keys(methods ?? {}).filter((name) => !known.includes(name))).toEqual([
+        'x-amazon-apigateway-any-method',
+      ]);
+    }
+  });
+
+  test('asks the authorizer once a minute for each header, method and path template', () => {
+    expect(body().components).toMatchObject({
+      securitySchemes: {
+        key: {
+          name: 'Authorization',
+          'x-amazon-apigateway-authorizer': {
+            type: 'request',
+            identitySource: 'method.request.header.Authorization, context.httpMethod, context.resourcePath',
+            authorizerResultTtlInSeconds: 60,
+          },
+        },
+      },
+    });
+  });
+
+  test("speaks for itself in the API's own error shape", () => {
+    const responses = body()['x-amazon-apigateway-gateway-responses'];
+    expect(Object.keys(responses)).toEqual(Object.keys(GATEWAY_RESPONSES));
+    expect(responses['THROTTLED']).toEqual({
+      statusCode: '429',
+      responseParameters: { 'gatewayresponse.header.Retry-After': "'1'" },
+      responseTemplates: { 'application/json': GATEWAY_RESPONSES.THROTTLED.template },
+    });
+    expect(responses['DEFAULT_4XX']).not.toHaveProperty('statusCode');
+  });
+
+  test('is throttled, traced and logged, without what may be secret', () => {
+    const stage = ofType(dev.service, 'AWS::ApiGateway::Stage')[0]?.[1].Properties;
+    expect(stage).toMatchObject({ StageName: 'dev', TracingEnabled: true });
+    expect(stage?.['MethodSettings']).toMatchObject([
+      {
+        HttpMethod: '*',
+        ResourcePath: '/*',
+        ThrottlingRateLimit: 50,
+        ThrottlingBurstLimit: 100,
+        DataTraceEnabled: false,
+      },
+    ]);
+    expect(JSON.stringify(stage?.['AccessLogSetting'])).not.toMatch(
+      /authorizer\.(?!latency|principalId)|querystring|header/i,
+    );
+  });
+});
+
+describe('the functions of a stage', () => {
+  test('are those of the list, on the processor and with the time that each needs', () => {
+    const deployed = ofType(dev.service, 'AWS::Lambda::Function').map(([id, { Properties }]) => ({
+      name: functionName(id),
+      timeout: Properties['Timeout'],
+      architecture: (Properties['Architectures'] as string[])[0],
+    }));
+    expect(deployed).toEqual(
+      FUNCTIONS.map(({ name, timeout }) => ({
+        name,
+        timeout,
+        architecture: name === 'steps/send-slot' ? 'x86_64' : 'arm64',
+      })),
+    );
+  });
+
+  test('have just the variables that their ports read', () => {
+    for (const { name, needs } of FUNCTIONS) {
+      const { Variables } = functionNamed(name).Properties['Environment'] as { Variables: Record<string, unknown> };
+      const wanted = new Set([...ENVIRONMENT.always, ...needs.flatMap((need) => [...ENVIRONMENT[need]])]);
+      expect({ name, has: Object.keys(Variables).toSorted() }).toEqual({ name, has: [...wanted].toSorted() });
+    }
+  });
+
+  test('may do what they need, and nothing of any other kind', () => {
+    const always = ['dynamodb', 'logs', 'xray'];
+    const more = {
+      workflow: 'states',
+      vault: 'kms',
+      spool: 's3',
+      lake: 's3',
+      outbound: null,
+      warehouse: null,
+      converter: null,
+    } as const;
+    for (const { name, needs } of FUNCTIONS) {
+      const wanted = new Set([...always, ...needs.flatMap((need) => more[need] ?? [])]);
+      expect({ name, may: services(name) }).toEqual({ name, may: [...wanted].toSorted((a, b) => (a < b ? -1 : 1)) });
+    }
+  });
+
+  test('reach only this stage: its table, its buckets, its machines, its key', () => {
+    const table = 'arn:<AWS::Partition>:dynamodb:<AWS::Region>:<AWS::AccountId>:table/workspaces-dev-data-table';
+    for (const { name } of FUNCTIONS) {
+      const far = rightsOf(name).filter((right) => {
+        const [action = '', resource = ''] = right.split(' ');
+        if (action.startsWith('xray:')) return resource !== '*';
+        if (action.startsWith('dynamodb:')) return ![table, `${table}/index/*`].includes(resource);
+        return !/^(<Functions(Endpoints|Steps)Log\w+\.Arn>$|arn:.*workspaces-dev-|workspaces-dev-data-key$)/.test(
+          resource,
+        );
+      });
+      expect({ name, far }).toEqual({ name, far: [] });
+    }
+  });
+});
+
+describe('the state machines of a stage', () => {
+  const machines = () =>
+    ofType(dev.service, 'AWS::StepFunctions::StateMachine').map(([, { Properties }]) => ({
+      name: String(Properties['StateMachineName']).replace('workspaces-dev-', ''),
+      definition: flat(Properties['DefinitionString']),
+      properties: Properties,
+    }));
+
+  test('are those of the program, with the names of functions and machines put in and nothing else changed', () => {
+    expect(machines().map(({ name }) => name)).toEqual(Object.keys(MACHINES));
+    for (const { name, definition } of machines()) {
+      // What was put in, taken out again.
+      const restored = definition
+        .replace(/<(\w+)\.Arn>/g, (_, id: string) => `\${${functionName(id).replace('steps/', '')}}`)
+        .replace(/arn:<AWS::Partition>:states:[^"]*:stateMachine:workspaces-dev-([\w-]+)/g, '${$1}');
+      expect(JSON.parse(restored)).toEqual(MACHINES[name as keyof typeof MACHINES]);
+      expect(definition).not.toContain('${');
+    }
+  });
+
+  test('are logged and traced', () => {
+    for (const { properties } of machines()) {
+      expect(properties).toMatchObject({
+        StateMachineType: 'STANDARD',
+        TracingConfiguration: { Enabled: true },
+        LoggingConfiguration: { Level: 'ALL' },
+      });
+    }
+  });
+
+  test('tell of every execution that did not succeed', () => {
+    const [, rule] = ofType(dev.service, 'AWS::Events::Rule')[0] ?? [];
+    const pattern = rule?.Properties['EventPattern'] as { detail: { status: string[]; stateMachineArn: unknown[] } };
+    expect(pattern.detail.status).toEqual(['FAILED', 'TIMED_OUT', 'ABORTED']);
+    expect(pattern.detail.stateMachineArn.map((arn) => flat(arn).split(':').at(-1))).toEqual(
+      Object.keys(MACHINES).map((name) => `workspaces-dev-${name}`),
+    );
+    const targets = rule?.Properties['Targets'] as { Arn: unknown }[];
+    expect(targets.map(({ Arn }) => functionName(idIn(flat(Arn))))).toEqual(['steps/execution-ended']);
+  });
+
+  test('are started by a tick each minute', () => {
+    const [, schedule] = ofType(dev.service, 'AWS::Scheduler::Schedule')[0] ?? [];
+    const target = schedule?.Properties['Target'] as { Arn: unknown };
+    expect(schedule?.Properties['ScheduleExpression']).toBe('rate(1 minute)');
+    expect(functionName(idIn(flat(target.Arn)))).toBe('tick');
+  });
+});
+
+describe('what must survive', () => {
+  /** A new id here would be a new, empty resource: a stage would lose what it has. */
+  const STATEFUL: Readonly<Record<string, string>> = {
+    TableCD117FA1: 'AWS::DynamoDB::GlobalTable',
+    Lake5F1B88EA: 'AWS::S3::Bucket',
+    SpoolAE8DEF48: 'AWS::S3::Bucket',
+    AccessLogs8B620ECA: 'AWS::S3::Bucket',
+    Key961B73FD: 'AWS::KMS::Key',
+  };
+
+  test('keeps its logical ids in every stage, and is kept when it is taken out', () => {
+    for (const { data } of [dev, prod]) {
+      const stateful = Object.entries(data).filter(([, { Type }]) => /::(GlobalTable|Bucket|Key)$/.test(Type));
+      expect(Object.fromEntries(stateful.map(([id, { Type }]) => [id, Type]))).toEqual(STATEFUL);
+      for (const [, resource] of stateful) {
+        expect(resource).toMatchObject({ DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
+      }
+    }
+  });
+
+  test('has the table as the program reads it, with a way back, protected in production', () => {
+    const [, table] = ofType(prod.data, 'AWS::DynamoDB::GlobalTable')[0] ?? [];
+    expect(table?.Properties).toMatchObject({
+      BillingMode: 'PAY_PER_REQUEST',
+      KeySchema: [
+        { AttributeName: 'pk', KeyType: 'HASH' },
+        { AttributeName: 'sk', KeyType: 'RANGE' },
+      ],
+      GlobalSecondaryIndexes: [
+        { IndexName: 'first', Projection: { ProjectionType: 'ALL' } },
+        { IndexName: 'second', Projection: { ProjectionType: 'KEYS_ONLY' } },
+      ],
+      TimeToLiveSpecification: { AttributeName: 'ttl', Enabled: true },
+      Replicas: [
+        { DeletionProtectionEnabled: true, PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true } },
+      ],
+    });
+  });
+
+  test('is private, encrypted, and reached by TLS only', () => {
+    const buckets = ofType(dev.data, 'AWS::S3::Bucket');
+    expect(buckets).toHaveLength(3);
+    for (const [id, { Properties }] of buckets) {
+      expect(Properties['PublicAccessBlockConfiguration']).toEqual({
+        BlockPublicAcls: true,
+        BlockPublicPolicy: true,
+        IgnorePublicAcls: true,
+        RestrictPublicBuckets: true,
+      });
+      expect(Properties).toHaveProperty('BucketEncryption');
+      const policy = ofType(dev.data, 'AWS::S3::BucketPolicy').find(
+        ([, one]) => (one.Properties['Bucket'] as { Ref: string }).Ref === id,
+      );
+      expect(JSON.stringify(policy)).toContain('"aws:SecureTransport":"false"');
+    }
+  });
+});
+
+test('a stage stays well below 500 resources in a stack, the most that CloudFormation takes', () => {
+  for (const resources of [dev.data, dev.service, prod.data, prod.service]) {
+    expect(Object.keys(resources).length).toBeLessThan(450);
+  }
+});
+
+test.each([undefined, 'live', 'constructor'])(
+  'the stage %j does not exist, and one sentence says what to do',
+  (name) => {
+    expect(() => stageNamed(name)).toThrow(
+      /^There is no stage .*: choose one of dev, staging, prod with -c stage=dev\.$/,
+    );
+  },
+);
