@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { build, type Metafile, type Plugin } from 'esbuild';
@@ -55,6 +55,8 @@ export async function bundle(outdir: string): Promise<Bundles> {
   });
   const folder = (name: string): string => join(outdir, flat(name));
   for (const spec of FUNCTIONS) {
+    // Wherever the folder lies, below a package of ES modules too.
+    writeFileSync(join(folder(spec.name), 'package.json'), '{"type":"commonjs"}\n');
     if (isNative(spec)) carry(CONVERTER, folder(spec.name));
     if (spec.name.startsWith('reference/')) carry(REFERENCE, folder(spec.name));
   }

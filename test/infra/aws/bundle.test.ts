@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Bundles, bundle } from '../../../infra/aws/bundle.ts';
 import { ENVIRONMENT, FUNCTIONS, flat } from '../../../infra/aws/functions.ts';
@@ -9,7 +10,10 @@ jest.setTimeout(120_000);
 
 let bundles: Bundles;
 beforeAll(async () => {
-  bundles = await bundle(temporaryFolder());
+  const folder = temporaryFolder();
+  // As below this repository, whose own files are ES modules.
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  bundles = await bundle(join(folder, 'functions'));
 });
 
 /** Files whose code is in the function's bundle, from the root of the repository. */
