@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { backfilling } from './backfills.ts';
 import { type Part, type Row, tableOf } from './bench.ts';
+import { listingDashboards } from './dashboards.ts';
 import { exporting } from './export.ts';
 import { importing } from './imports.ts';
 import { requesting } from './requests.ts';
@@ -13,6 +14,7 @@ const PARTS: ReadonlyMap<string, Part> = new Map([
   ['export', exporting],
   ['backfill', backfilling],
   ['requests', requesting],
+  ['dashboards', listingDashboards],
   ['import', importing],
 ]);
 /** All parts together take some minutes; what takes longer hangs. */
