@@ -3,7 +3,7 @@
  * a time, any number of processes.
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { fromCursor, positionOf, toCursor } from './cursor.ts';
+import { fromCursor, type Position, toCursor } from './cursor.ts';
 import {
   boundsOf,
   changed,
@@ -42,12 +42,13 @@ const SCHEMA = `
   CREATE INDEX IF NOT EXISTS item_ttl ON item (ttl) WHERE ttl IS NOT NULL;
 `;
 
-/** What the second index shows of an item. */
-const KEYS = ['pk', 'sk', 'second_pk', 'second_sk'];
 const COLUMNS = ['pk', 'sk', 'first_pk', 'first_sk', 'second_pk', 'second_sk', 'ttl'] as const;
 
 /** Another process's write is waited for this long before `Busy`, in milliseconds. */
 const BUSY_TIMEOUT = 5_000;
+/** So many items are kept at most, none longer than this (characters of JSON): 40 MB. */
+const MOST_KEPT = 5_000;
+const LONGEST_KEPT = 8_000;
 /** Expired items removed beside one write, so that they never pile up. */
 const SWEEP = 20;
 
@@ -72,9 +73,42 @@ export function sqliteTable(
     return known;
   };
 
-  const read = ({ pk, sk }: Key): Item | undefined => {
-    const row = statement('SELECT value FROM item WHERE pk = ? AND sk = ?').get(pk, sk) as Row | undefined;
-    return row && live(itemOf(row), clock());
+  /** The first column of the first row. */
+  const first = (sql: string, ...values: (string | number)[]): unknown =>
+    (statement(sql).get(...values) as unknown as unknown[] | undefined)?.[0];
+
+  const fetch = ({ pk, sk }: Key): string | undefined =>
+    first('SELECT value FROM item WHERE pk = ? AND sk = ?', pk, sk) as string | undefined;
+
+  /** Items as they were last read, by key: a page is put together in half the time. */
+  const kept = new Map<string, Item>();
+  let version: unknown;
+  let isUpToDate = false;
+
+  /** Lets go of what is kept when another process has written. Reads that are begun together look once. */
+  const catchUp = (): void => {
+    if (isUpToDate) return;
+    isUpToDate = true;
+    queueMicrotask(() => {
+      isUpToDate = false;
+    });
+    const now = first('PRAGMA data_version');
+    if (now !== version) kept.clear();
+    version = now;
+  };
+
+  /** The item, expired or not, as it is kept, or else as it lies in the file. */
+  const recall = (key: Key): Item | undefined => {
+    const name = nameOf(key);
+    const known = kept.get(name);
+    if (known !== undefined) return known;
+    const text = fetch(key);
+    if (text === undefined) return undefined;
+    const item = Object.freeze(JSON.parse(text) as Item);
+    if (text.length > LONGEST_KEPT) return item;
+    if (kept.size >= MOST_KEPT) kept.clear();
+    kept.set(name, item);
+    return item;
   };
 
   const store = (item: Item): void => {
@@ -87,9 +121,11 @@ export function sqliteTable(
 
   const apply = (op: Op, index: number): Item | undefined => {
     const key = keyOf(op);
-    const found = op.if === undefined && !('change' in op) ? undefined : read(key);
+    const text = op.if === undefined && !('change' in op) ? undefined : fetch(key);
+    const found = text === undefined ? undefined : live(JSON.parse(text) as Item, clock());
     if (!holds(op.if, found)) throw new Refused(index, found);
     if ('check' in op) return undefined;
+    kept.delete(nameOf(key));
     if ('remove' in op) {
       statement('DELETE FROM item WHERE pk = ? AND sk = ?').run(key.pk, key.sk);
       return undefined;
@@ -181,9 +217,7 @@ export function sqliteTable(
     if (bounds.high !== undefined) narrow(`${sk} <= ?`, bounds.high);
 
     const total = count
-      ? Number(
-          (statement(`SELECT count(*) FROM item WHERE ${where.join(' AND ')}`).get(...values) as Row | undefined)?.[0],
-        )
+      ? Number(first(`SELECT count(*) FROM item WHERE ${where.join(' AND ')}`, ...values))
       : undefined;
 
     if (position !== undefined) {
@@ -195,24 +229,35 @@ export function sqliteTable(
     // One row more at the end tells whether the range goes on; one before the page tells where skipping ended.
     const before = skip > 0 ? 1 : 0;
     const rows = statement(
-      `SELECT ${index === 'second' ? KEYS.join(', ') : 'value'} FROM item WHERE ${where.join(' AND ')}
+      `SELECT pk, sk, ${sk} FROM item WHERE ${where.join(' AND ')}
        ORDER BY ${order.map((column) => `${column} ${direction}`).join(', ')} LIMIT (? + 0) OFFSET ?`,
-    ).all(...values, before + limit + 1, skip - before) as unknown as Row[];
-    const items = rows.map(index === 'second' ? keysOf : itemOf);
-    const last = items[before + limit - 1];
+    ).all(...values, before + limit + 1, skip - before) as unknown as [pk: string, sk: string, sort: string][];
+    const positions = rows.map((row): Position => ({ pk: row[0], sk: row[1], sort: row[2] }));
+    const found = positions.slice(before, before + limit);
+    const last = positions.length > before + limit ? positions[before + limit - 1] : undefined;
     return {
-      items: items.slice(before, before + limit),
-      ...(rows.length > before + limit && last !== undefined
-        ? { cursor: toCursor(range, positionOf(range, last)) }
-        : {}),
+      items:
+        index === 'second'
+          ? found.map(({ sort, ...key }): Item => ({ ...key, second_pk: partition, second_sk: sort }))
+          : found.map(recall).filter((item) => item !== undefined),
+      ...(last === undefined ? {} : { cursor: toCursor(range, last) }),
       ...(total === undefined ? {} : { count: total }),
     };
   };
 
   return {
-    get: async (key) => (isPossibleKey(key) ? read(key) : undefined),
-    many: async (keys) => keys.map((key) => (isPossibleKey(key) ? read(key) : undefined)),
-    list: async (range, page) => list(range, page),
+    get: async (key) => {
+      catchUp();
+      return isPossibleKey(key) ? live(recall(key), clock()) : undefined;
+    },
+    many: async (keys) => {
+      catchUp();
+      return keys.map((key) => (isPossibleKey(key) ? live(recall(key), clock()) : undefined));
+    },
+    list: async (range, page) => {
+      catchUp();
+      return list(range, page);
+    },
     write: async (ops, { apart = false } = {}) => {
       const clean = prepared(ops, apart);
       if (clean.length === 0) return [];
@@ -238,11 +283,8 @@ interface Write {
 
 type Outcome = { readonly items: (Item | undefined)[] } | { readonly error: unknown };
 
-type Row = readonly unknown[];
-
-const itemOf = ([value]: Row): Item => JSON.parse(String(value));
-
-const keysOf = ([pk, sk, second_pk, second_sk]: Row): Item => ({ pk, sk, second_pk, second_sk }) as Item;
+/** A key as one text. */
+const nameOf = ({ pk, sk }: Key): string => `${pk.length} ${pk}${sk}`;
 
 /** SQLITE_BUSY is 5; its extended codes have it in the low byte. */
 function isBusy(error: unknown): boolean {
