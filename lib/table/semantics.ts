@@ -109,8 +109,10 @@ export function sizeOf(item: Readonly<Record<string, Value | undefined>>): numbe
 
 /** Throws `TooLarge` when the item cannot be stored. */
 export function refuseLargeItem(item: Item): void {
-  if (sizeOf(item) > MAX_ITEM) throw new TooLarge(`an item of more than ${MAX_ITEM} bytes at ${item.pk}`);
+  if (sizeOf(item) > MAX_ITEM) throw tooLarge(item);
 }
+
+const tooLarge = ({ pk }: Key): TooLarge => new TooLarge(`an item of more than ${MAX_ITEM} bytes at ${pk}`);
 
 /**
  * The ops as both adapters write them (well-formed Unicode, no negative zero, no undefined fields). Throws a
@@ -130,7 +132,12 @@ export function prepared(ops: readonly Op[], apart: boolean): readonly Op[] {
     seen.add(name);
     if (apart && op.if !== undefined) throw new TypeError('ops that are written apart have no conditions');
   }
-  const total = clean.reduce((sum, op) => sum + opSize(op), 0);
+  let total = 0;
+  for (const op of clean) {
+    const size = opSize(op);
+    if (size > MAX_ITEM) throw tooLarge(keyOf(op));
+    total += size;
+  }
   if (!apart && total > MAX_TRANSACTION_BYTES) {
     throw new TooLarge(`a transaction of more than ${MAX_TRANSACTION_BYTES} bytes`);
   }
@@ -152,7 +159,6 @@ function cleanOp(op: Op): Op {
     const put = cleanFields(op.put) as Item;
     refuseName(Object.keys(put));
     refuseUnfilterable(put);
-    refuseLargeItem(put);
     return { put, ...condition };
   }
   const at: Key = { pk: key.pk.toWellFormed(), sk: key.sk.toWellFormed() };
@@ -169,7 +175,6 @@ function cleanOp(op: Op): Op {
       if (!Number.isSafeInteger(amount)) throw new TypeError(`${field}: only whole numbers can be added`);
     }
     refuseUnfilterable(set);
-    if (sizeOf(set) > MAX_ITEM) throw new TooLarge(`a change of more than ${MAX_ITEM} bytes`);
     return { change: at, set, unset, add, ...condition };
   }
   if ('remove' in op) return { remove: at, ...condition };

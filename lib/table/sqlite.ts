@@ -49,7 +49,7 @@ const BUSY_TIMEOUT = 5_000;
 /** So many items are kept at most, none longer than this (characters of JSON): 40 MB. */
 const MOST_KEPT = 5_000;
 const LONGEST_KEPT = 8_000;
-/** Expired items removed beside one write, so that they never pile up. */
+/** Expired items removed beside one commit, so that they never pile up. */
 const SWEEP = 20;
 
 /** Opens or makes the file; `:memory:` is a table that lives as long as it is open. */
@@ -131,19 +131,19 @@ export function sqliteTable(
       return undefined;
     }
     const item = 'put' in op ? op.put : changed(found, op);
-    refuseLargeItem(item);
+    if ('change' in op) refuseLargeItem(item);
     store(item);
     return item;
   };
 
   const inTransaction = (work: () => void): void => {
     try {
-      database.exec('BEGIN IMMEDIATE');
+      statement('BEGIN IMMEDIATE').run();
       try {
         work();
-        database.exec('COMMIT');
+        statement('COMMIT').run();
       } catch (error) {
-        if (database.isTransaction) database.exec('ROLLBACK');
+        if (database.isTransaction) statement('ROLLBACK').run();
         throw error;
       }
     } catch (error) {
@@ -153,7 +153,7 @@ export function sqliteTable(
 
   /** Does one write inside the group's transaction: whole, or not at all. */
   const within = ({ ops, apart }: Write): Outcome => {
-    database.exec('SAVEPOINT one');
+    statement('SAVEPOINT one').run();
     try {
       const items = ops.map(apply);
       const whole = apart || ops.length === 1;
@@ -161,10 +161,10 @@ export function sqliteTable(
     } catch (error) {
       // Some errors, such as a full disk, end the transaction: then nobody's write is done.
       if (!database.isTransaction) throw error;
-      database.exec('ROLLBACK TO one');
+      statement('ROLLBACK TO one').run();
       return { error };
     } finally {
-      if (database.isTransaction) database.exec('RELEASE one');
+      if (database.isTransaction) statement('RELEASE one').run();
     }
   };
 
@@ -191,10 +191,16 @@ export function sqliteTable(
     }
   };
 
+  let sweptAt = Number.NEGATIVE_INFINITY;
+
+  /** Removes what has expired; once that is all, not again in the same second, for nothing more expires in it. */
   const sweep = (): void => {
-    statement(
+    const now = seconds(clock());
+    if (now === sweptAt) return;
+    const { changes } = statement(
       'DELETE FROM item WHERE rowid IN (SELECT rowid FROM item WHERE ttl IS NOT NULL AND ttl <= ? LIMIT ?)',
-    ).run(seconds(clock()), SWEEP);
+    ).run(now, SWEEP);
+    if (Number(changes) < SWEEP) sweptAt = now;
   };
 
   const list = (range: Range, { limit, after, skip = 0, count = false }: Page): Listed => {
