@@ -9,7 +9,7 @@ const HOUR = 3_600_000;
 const START = Date.UTC(2024, 0, 1);
 const PAGE = 100;
 /** Creates go round so many users, since each of a user's requests reads all his memberships. */
-const USERS = 100;
+const USERS = 1_000;
 
 /**
  * What a well-known management API on Node and SQLite does a second on a machine like this one (2 cores), its load
