@@ -122,7 +122,7 @@ async function measure(bench: Bench, service: Service, { what, kind, requests, a
   const answer = { status: sample.status, text: await sample.text() };
   if (!sample.ok) throw new Error(`${what} was answered with ${answer.status}: ${answer.text}`);
 
-  const [warm, seconds] = bench.small ? [1, 2] : [2, 6];
+  const [warm, seconds] = bench.small ? [1, 2] : [4, 6];
   const loaded = async (url: string, time: number) =>
     (await run('load.ts', { url, requests: sent, seconds: time }, bench)).output as { perSecond: number; p99: number };
   await loaded(service.address, warm);
