@@ -41,8 +41,12 @@ export interface Receipt {
 export interface CheckStep<C extends Config = Config> {
   readonly name: string;
   readonly description: string;
-  /** Resolves when passed; throws `Permanent` with the message for the user. */
-  run(config: C, outbound: Outbound, reach: Reach): Promise<void>;
+  /**
+   * Why the step says nothing about this config, for the user: it is `Skipped` then. Undefined, or absent: it is run.
+   */
+  skipped?(config: C): string | undefined;
+  /** Resolves when passed; throws `Permanent` or `Transient` with the message for the user. Aborted: its time is up. */
+  run(config: C, outbound: Outbound, reach: Reach, signal: AbortSignal): Promise<void>;
 }
 
 /**

@@ -75,11 +75,11 @@ export const s3: Destination<S3Config> = {
     {
       name: 'Check S3 bucket exists',
       description: 'Ensure the configured S3 bucket exists and that we have the required permissions to access it.',
-      async run(config, outbound) {
+      async run(config, outbound, _reach, signal) {
         const { bucket_name } = config;
         const client = await connect(config, outbound);
         try {
-          await client.headBucket({ Bucket: bucket_name });
+          await client.headBucket({ Bucket: bucket_name }, { abortSignal: signal });
         } catch (error) {
           const status = statusOf(error);
           if (status === 404) {

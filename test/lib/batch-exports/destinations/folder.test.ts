@@ -284,7 +284,8 @@ describe('a config', () => {
 });
 
 describe('the check of a folder', () => {
-  const check = () => folder.steps[0]?.run(given(0).config, openOutbound(ANYWHERE), ANYWHERE);
+  const check = () =>
+    folder.steps[0]?.run(given(0).config, openOutbound(ANYWHERE), ANYWHERE, new AbortController().signal);
 
   test('passes when it can be written, and leaves no file', async () => {
     await check();

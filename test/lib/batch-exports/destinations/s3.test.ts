@@ -431,7 +431,9 @@ describe('the server that is asked', () => {
       done(Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' }));
     }) as unknown as typeof lookup;
     const outbound = openOutbound({ privateAddresses: false }, resolve);
-    await expect(s3.steps[0]?.run(given(0, config).config, outbound, ANYWHERE)).rejects.toThrow('There is no host');
+    await expect(
+      s3.steps[0]?.run(given(0, config).config, outbound, ANYWHERE, new AbortController().signal),
+    ).rejects.toThrow('There is no host');
     return host;
   };
 
@@ -452,7 +454,8 @@ describe('the server that is asked', () => {
 });
 
 describe('the check of a bucket', () => {
-  const check = (config: object) => s3.steps[0]?.run(given(0, config).config, openOutbound(ANYWHERE), ANYWHERE);
+  const check = (config: object) =>
+    s3.steps[0]?.run(given(0, config).config, openOutbound(ANYWHERE), ANYWHERE, new AbortController().signal);
 
   test('passes when it exists', async () => {
     await expect(check({})).resolves.toBeUndefined();
