@@ -1,0 +1,389 @@
+import { isUtf8 } from 'node:buffer';
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { parse as parseQuery } from 'node:querystring';
+import type { APIGatewayProxyEvent, APIGatewayProxyResult, APIGatewayRequestAuthorizerEvent } from 'aws-lambda';
+import findMyWay from 'find-my-way';
+import { type FailureKind, messageOf } from '../../lib/errors.ts';
+import { answer, type GatewayResponse, type GatewayResponseType } from '../../lib/http/gateway-responses.ts';
+import { headerOf } from '../../lib/http/header.ts';
+import type { Log } from '../../lib/log.ts';
+import { type Authorizer, authorizerCache } from './authorizer-cache.ts';
+import { type RateLimit, tokenBucket } from './token-bucket.ts';
+
+/** API Gateway's own limits, which decide before a function's do. */
+export interface GatewayLimits {
+  /** Time for a function to answer: 29 s. */
+  readonly timeoutMs: number;
+  /** Largest body: 10 MB. */
+  readonly payloadBytes: number;
+  /** Request line and headers together: 10,240 bytes. */
+  readonly headerBytes: number;
+  /** Longest ARN of a method, which holds the path: 1,600 bytes. */
+  readonly arnBytes: number;
+}
+
+const LIMITS: GatewayLimits = {
+  timeoutMs: 29_000,
+  payloadBytes: 10 * 1024 * 1024,
+  headerBytes: 10_240,
+  arnBytes: 1_600,
+};
+
+/** What is served: as a stage of a REST API has it. */
+export interface RestApi {
+  /** `arn:aws:execute-api:region:account:id`. */
+  readonly arn: string;
+  readonly stage: string;
+  /** Paths begin with the stage's name, as at API Gateway's own addresses; at a custom domain they do not. */
+  readonly prefixed: boolean;
+  readonly templates: readonly string[];
+  /** What a method of a path template leads to. */
+  readonly methodOf: (verb: string, template: string) => Method;
+  readonly authorizer: Authorizer;
+  /** The gateway's own answers; each of these has a status. */
+  readonly responses: Readonly<Record<GatewayResponseType, GatewayResponse>>;
+}
+
+export interface Method {
+  /** Without the authorizer. */
+  readonly isPublic: boolean;
+  /** Name of the function, for the log. */
+  readonly function: string;
+  /** Calls the function. `PayloadTooLarge`: the event is larger than a function takes. */
+  readonly call: (event: APIGatewayProxyEvent) => Promise<APIGatewayProxyResult>;
+}
+
+/** An invocation that a function's home does not take; the request is answered with 413. */
+export class PayloadTooLarge extends Error {
+  override readonly name = 'PayloadTooLarge';
+}
+
+export interface ServeOptions {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  readonly clock: () => number;
+  readonly log: Log;
+  /** Null: none. */
+  readonly rateLimit: RateLimit | null;
+  readonly limits?: Partial<GatewayLimits>;
+}
+
+export interface Gateway {
+  /** `http://127.0.0.1:8010`. */
+  readonly address: string;
+  /** Takes no new connections, lets what runs finish, then closes what is open. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves a REST API on one machine as API Gateway does: the same events, the authorizer and its cache, the gateway's
+ * own answers, its limits. Paths match with and without a trailing slash.
+ */
+export async function serveRestApi(api: RestApi, options: ServeOptions): Promise<Gateway> {
+  const { host, port, log, rateLimit } = options;
+  const limits = { ...LIMITS, ...options.limits };
+  const isLetThrough = rateLimit === null ? () => true : tokenBucket(rateLimit);
+  const authorized = authorizerCache(api.authorizer, options.clock);
+  const matched = pathMatcher(api.templates);
+  const prefix = api.prefixed ? `/${api.stage}` : '';
+  const gatewayAnswer = (type: GatewayResponseType, about?: Readonly<Record<string, string>>): APIGatewayProxyResult =>
+    answered(api.responses[type], about);
+
+  async function respond(request: IncomingMessage, requestId: string): Promise<APIGatewayProxyResult> {
+    if (!isLetThrough(performance.now())) return gatewayAnswer('THROTTLED');
+    const method = request.method ?? 'GET';
+    const target = request.url ?? '/';
+    const mark = target.indexOf('?');
+    const whole = mark === -1 ? target : target.slice(0, mark);
+    // Another stage, or none, is not there at all.
+    if (api.prefixed && !whole.startsWith(`${prefix}/`)) return gatewayAnswer('MISSING_AUTHENTICATION_TOKEN');
+    const path = whole.slice(prefix.length);
+    const methodArn = `${api.arn}/${api.stage}/${method}${path}`;
+    if (methodArn.length > limits.arnBytes) return failure('uri_too_long');
+    const found = matched(path);
+    if (found === 'malformed') return failure('parse_error', 'The path of the request is not valid percent-encoding.');
+    if (found === undefined) return gatewayAnswer('MISSING_AUTHENTICATION_TOKEN');
+
+    const { template, params } = found;
+    const query = target.slice(whole.length + 1);
+    const event = proxyEvent(request, api, { requestId, method, path, prefix, template, params, query });
+    const { isPublic, call, function: name } = api.methodOf(method, template);
+    if (!isPublic) {
+      const header = headerOf(event.headers, 'authorization');
+      if (header === undefined || header === '') return gatewayAnswer('UNAUTHORIZED');
+      try {
+        const { permits, context: about } = await authorized(`${method} ${template} ${header}`, () =>
+          authorizerEvent(event, methodArn),
+        );
+        if (!permits(methodArn)) return gatewayAnswer('ACCESS_DENIED', about);
+        event.requestContext.authorizer = about;
+      } catch (error) {
+        if (messageOf(error) === 'Unauthorized') return gatewayAnswer('UNAUTHORIZED');
+        log.error('the authorizer failed', { request_id: requestId, error: messageOf(error) });
+        return gatewayAnswer('AUTHORIZER_FAILURE');
+      }
+    }
+
+    if (hasBody(request)) {
+      const body = await readBody(request, limits.payloadBytes);
+      if (body === undefined) return gatewayAnswer('REQUEST_TOO_LARGE');
+      if (body.length > 0) {
+        event.isBase64Encoded = !isUtf8(body);
+        event.body = body.toString(event.isBase64Encoded ? 'base64' : 'utf8');
+      }
+    }
+
+    try {
+      return (await within(limits.timeoutMs, call(event))) ?? gatewayAnswer('INTEGRATION_TIMEOUT');
+    } catch (error) {
+      if (error instanceof PayloadTooLarge) return gatewayAnswer('REQUEST_TOO_LARGE');
+      log.error('a function failed', { function: name, request_id: requestId, error: messageOf(error) });
+      return gatewayAnswer('INTEGRATION_FAILURE');
+    }
+  }
+
+  let closing = false;
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const requestId = randomUUID();
+    try {
+      const result = await respond(request, requestId);
+      if (closing || !request.complete) response.setHeader('Connection', 'close');
+      send(response, result, requestId);
+    } catch (error) {
+      // The caller went away, or sent less than he promised.
+      log.debug('a request was not answered', { request_id: requestId, error: messageOf(error) });
+      response.destroy();
+    }
+  }
+
+  const server = createServer({
+    maxHeaderSize: limits.headerBytes,
+    requireHostHeader: false,
+    headersTimeout: 10_000,
+    requestTimeout: 60_000,
+  });
+  const listener = (request: IncomingMessage, response: ServerResponse): void => void serve(request, response);
+  server.on('request', listener).on('checkExpectation', listener).on('clientError', refuseUnreadable);
+  await listen(server, port, host);
+  const { port: chosen } = server.address() as AddressInfo;
+  return {
+    address: `http://${host.includes(':') ? `[${host}]` : host}:${chosen}`,
+    close: () => {
+      closing = true;
+      const last = setTimeout(() => server.closeAllConnections(), limits.timeoutMs + 1_000);
+      return new Promise((resolve) => {
+        server.close(() => {
+          clearTimeout(last);
+          resolve();
+        });
+      });
+    },
+  };
+}
+
+const listen = (server: Server, port: number, host: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject).listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+
+interface Match {
+  readonly template: string;
+  readonly params: Record<string, string> | null;
+}
+
+/** The router only finds; it calls nothing. */
+const ignored = (): void => {};
+
+function pathMatcher(templates: readonly string[]): (path: string) => Match | 'malformed' | undefined {
+  const router = findMyWay({
+    ignoreTrailingSlash: true,
+    maxParamLength: LIMITS.arnBytes,
+    onBadUrl: ignored,
+  });
+  for (const template of templates) {
+    router.on('GET', template.replaceAll(/\{(\w+)\}/g, ':$1'), ignored, template);
+  }
+  return (path) => {
+    const found = router.find('GET', path);
+    if (found === null) return undefined;
+    if (found.store === null) return 'malformed';
+    const params = found.params as Record<string, string>;
+    // `/api/organizations//` is no address: an empty name between two slashes.
+    for (const name in params) if (params[name] === '') return undefined;
+    return { template: found.store as string, params: Object.keys(params).length === 0 ? null : params };
+  };
+}
+
+interface EventParts {
+  readonly requestId: string;
+  readonly method: string;
+  /** Without the stage. */
+  readonly path: string;
+  /** The stage's, if paths begin with it. */
+  readonly prefix: string;
+  readonly template: string;
+  readonly params: Record<string, string> | null;
+  readonly query: string;
+}
+
+/** The event that API Gateway sends a function, as yet without body and authorizer. */
+function proxyEvent(request: IncomingMessage, { arn, stage }: RestApi, parts: EventParts): APIGatewayProxyEvent {
+  const { method, path, template } = parts;
+  const headers: Record<string, string> = Object.create(null);
+  const multiValueHeaders: Record<string, string[]> = Object.create(null);
+  const raw = request.rawHeaders;
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = raw[at] as string;
+    const value = raw[at + 1] as string;
+    headers[name] = value;
+    const values = multiValueHeaders[name];
+    if (values === undefined) multiValueHeaders[name] = [value];
+    else values.push(value);
+  }
+  let last: Record<string, string> | null = null;
+  let multiple: Record<string, string[]> | null = null;
+  if (parts.query !== '') {
+    last = Object.create(null) as Record<string, string>;
+    multiple = Object.create(null) as Record<string, string[]>;
+    for (const [name, value] of Object.entries(parseQuery(parts.query, '&', '=', { maxKeys: 0 }))) {
+      const values = Array.isArray(value) ? value : [value ?? ''];
+      multiple[name] = values;
+      last[name] = values.at(-1) ?? '';
+    }
+  }
+  const now = Date.now();
+  const [, , , , accountId = '', apiId = ''] = arn.split(':');
+  return {
+    resource: template,
+    path,
+    httpMethod: method,
+    headers,
+    multiValueHeaders,
+    queryStringParameters: last,
+    multiValueQueryStringParameters: multiple,
+    pathParameters: parts.params,
+    stageVariables: null,
+    body: null,
+    isBase64Encoded: false,
+    requestContext: {
+      accountId,
+      apiId,
+      authorizer: undefined,
+      extendedRequestId: parts.requestId,
+      httpMethod: method,
+      identity: {
+        ...NO_IDENTITY,
+        sourceIp: request.socket.remoteAddress ?? '',
+        userAgent: request.headers['user-agent'] ?? null,
+      },
+      path: `${parts.prefix}${path}`,
+      protocol: `HTTP/${request.httpVersion}`,
+      requestId: parts.requestId,
+      requestTimeEpoch: now,
+      resourceId: template,
+      resourcePath: template,
+      stage,
+    },
+  };
+}
+
+const NO_IDENTITY = {
+  accessKey: null,
+  accountId: null,
+  apiKey: null,
+  apiKeyId: null,
+  caller: null,
+  clientCert: null,
+  cognitoAuthenticationProvider: null,
+  cognitoAuthenticationType: null,
+  cognitoIdentityId: null,
+  cognitoIdentityPoolId: null,
+  principalOrgId: null,
+  user: null,
+  userArn: null,
+};
+
+function authorizerEvent(event: APIGatewayProxyEvent, methodArn: string): APIGatewayRequestAuthorizerEvent {
+  const { body: _body, isBase64Encoded: _encoded, requestContext, ...rest } = event;
+  const { authorizer: _authorizer, ...about } = requestContext;
+  return { ...rest, type: 'REQUEST', methodArn, requestContext: { ...about, authorizer: undefined } };
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+}
+
+/** The whole body; undefined when it is larger than the limit (the rest is not read). Throws when it is cut off. */
+async function readBody(request: IncomingMessage, limit: number): Promise<Buffer | undefined> {
+  if (Number(request.headers['content-length'] ?? 0) > limit) return undefined;
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > limit) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, size);
+}
+
+/** The promise's value, or undefined when it takes longer. */
+async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, ms, undefined);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Puts the authorizer's words into the template, as they are: they must be safe inside JSON text. */
+function answered(
+  { status, headers, template }: GatewayResponse,
+  about: Readonly<Record<string, string>> = {},
+): APIGatewayProxyResult {
+  if (status === null) throw new Error('a default of the gateway is no answer by itself');
+  const body = template.replaceAll(/\$context\.authorizer\.(\w+)/g, (_, name: string) => about[name] ?? '');
+  return { statusCode: status, headers: { ...headers, 'Content-Type': 'application/json' }, body };
+}
+
+const failure = (kind: FailureKind, detail?: string): APIGatewayProxyResult =>
+  answered(answer(kind, detail === undefined ? {} : { detail }));
+
+function send(response: ServerResponse, result: APIGatewayProxyResult, requestId: string): void {
+  response.statusCode = result.statusCode;
+  response.setHeader('X-Request-Id', requestId);
+  for (const [name, value] of Object.entries(result.headers ?? {})) response.setHeader(name, String(value));
+  for (const [name, values] of Object.entries(result.multiValueHeaders ?? {}))
+    response.setHeader(name, values.map(String));
+  const body = result.isBase64Encoded === true ? Buffer.from(result.body, 'base64') : result.body;
+  response.end(body);
+}
+
+/** What is not HTTP, or too much of it, before there is a request: answered, and the connection closed. */
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const { status, template } = answer(error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'parse_error');
+  socket.end(
+    [
+      `HTTP/1.1 ${status} Refused`,
+      'Connection: close',
+      'Content-Type: application/json',
+      `Content-Length: ${Buffer.byteLength(template)}`,
+      `X-Request-Id: ${randomUUID()}`,
+      '',
+      template,
+    ].join('\r\n'),
+  );
+}
