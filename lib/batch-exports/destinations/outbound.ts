@@ -1,10 +1,10 @@
 import { lookup as resolveName } from 'node:dns';
-import { type ClientRequestArgs, Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent, type RequestOptions } from 'node:https';
+import { type ClientRequestArgs, Agent as HttpAgent, type IncomingMessage, request as overHttp } from 'node:http';
+import { Agent as HttpsAgent, request as overHttps, type RequestOptions } from 'node:https';
 import { isIP, type LookupFunction, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import ipaddr from 'ipaddr.js';
-import { invalid, Permanent } from '../../errors.ts';
+import { invalid, messageOf, Permanent, Transient } from '../../errors.ts';
 import type { Settings } from '../../settings.ts';
 
 /** The one door to customers' addresses. What DNS answers is checked when a connection is made. */
@@ -34,8 +34,11 @@ export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false;
   const address = ipaddr.parse(text);
   if (address.range() !== 'unicast' || HOST_AGENTS.has(address.toString())) return false;
-  return address.kind() === 'ipv4' || address.match(GLOBAL_IPV6);
+  return !('parts' in address) || (address.match(GLOBAL_IPV6) && !isTunnel(address));
 }
+
+/** ISATAP (RFC 5214): an IPv4 address behind `0:5efe` or `200:5efe` in the second half of any IPv6 address. */
+const isTunnel = ({ parts }: ipaddr.IPv6): boolean => [0, 0x200].includes(parts[4] ?? 0) && parts[5] === 0x5efe;
 
 const hint = 'Use an address that is reachable from the internet.';
 
@@ -48,20 +51,25 @@ function refusalOf(host: string): string | undefined {
 }
 
 /**
- * Refuses with 400, before anything is stored, what is not a URL (`http` or `https`, without credentials, query and
- * fragment), and a host that is not public. The URL parser turns every spelling of a host (decimal, octal, hex,
- * full-width ...) into one. A name that resolves to a place that is not public is refused when a connection is made.
+ * Refuses with 400 about `attr`, before anything is stored, what is not a URL (`http` or `https`, without credentials
+ * and fragment, and without a query unless it may have one), and a host that is not public. The URL parser turns every
+ * spelling of a host (decimal, octal, hex, full-width ...) into one. A name that resolves to a place that is not public
+ * is refused when a connection is made.
  */
-export function checkUrl(text: string, { privateAddresses }: Allowance): void {
+export function checkUrl(
+  text: string,
+  { privateAddresses }: Allowance,
+  { attr = 'destination', query = false }: { readonly attr?: string; readonly query?: boolean } = {},
+): void {
   const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
-    invalid('destination', `'${shortened(text)}' is not a valid address: it must be a URL such as https://host:9000.`);
+  if (url === null || !/^https?:$/.test(url.protocol) || (url.search !== '' && !query) || url.hash !== '') {
+    invalid(attr, `'${shortened(text)}' is not a valid address: it must be a URL such as https://host:9000.`);
   }
   if (url.username !== '' || url.password !== '') {
-    invalid('destination', 'An address may not hold a user name or a password: use the fields for credentials.');
+    invalid(attr, 'An address may not hold a user name or a password: use the fields for credentials.');
   }
   const refusal = privateAddresses ? undefined : refusalOf(url.hostname);
-  if (refusal !== undefined) invalid('destination', refusal);
+  if (refusal !== undefined) invalid(attr, refusal);
 }
 
 const shortened = (text: string): string => (text.length > 100 ? `${text.slice(0, 100)}…` : text);
@@ -112,4 +120,89 @@ class PublicHttpsAgent extends HttpsAgent {
   override createConnection(options: RequestOptions, done?: Opened) {
     return isRefused(options.host, done) ? undefined : super.createConnection(options, done);
   }
+}
+
+/** What is posted. */
+export interface Post {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+  readonly signal: AbortSignal;
+  /** How long to wait while no byte moves, in milliseconds. */
+  readonly patience: number;
+}
+
+/** What a server answered. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  /** The first ANSWER_BYTES of the body. */
+  readonly text: string;
+}
+
+/** Bytes of an answer that are read; a server that sends more is cut off. */
+const ANSWER_BYTES = 16 * 1024;
+
+/** A request that takes longer than so many patiences is given up, though bytes still move. */
+const PATIENCES = 5;
+
+/**
+ * Posts to an address, through the door. A redirect is an answer like any other: nothing follows it. Throws
+ * `Permanent` or `Transient` when there is no answer, and the signal's reason when it is aborted.
+ */
+export async function post({ httpAgent, httpsAgent }: Outbound, url: string, given: Post): Promise<Answer> {
+  const { headers, body, signal, patience } = given;
+  const { protocol, host } = new URL(url);
+  const isSecure = protocol === 'https:';
+  const late = AbortSignal.timeout(patience * PATIENCES);
+  try {
+    return await new Promise((answered, failed) => {
+      const request = (isSecure ? overHttps : overHttp)(
+        url,
+        {
+          method: 'POST',
+          agent: isSecure ? httpsAgent : httpAgent,
+          headers: { ...headers, 'content-length': body.length },
+          signal: AbortSignal.any([signal, late]),
+          timeout: patience,
+        },
+        (answer) => void read(answer).then(answered, failed),
+      );
+      request.on('timeout', () => request.destroy(new Transient(`${host} did not answer in time.`)));
+      request.on('error', failed);
+      request.end(body);
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (late.aborted) throw new Transient(`${host} did not answer in time.`, { cause: error });
+    throw connectionFailure(error, host);
+  }
+}
+
+async function read(answer: IncomingMessage): Promise<Answer> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of answer as AsyncIterable<Buffer>) {
+    pieces.push(piece);
+    bytes += piece.length;
+    if (bytes >= ANSWER_BYTES) break;
+  }
+  const text = Buffer.concat(pieces).subarray(0, ANSWER_BYTES).toString();
+  return { status: answer.statusCode ?? 0, headers: answer.headers, text };
+}
+
+/** Errors of certificates, by Node's code. */
+const BAD_CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY)/;
+
+/** What a failed connection means to a person: where, why, and what to do. `Permanent` where only he can mend it. */
+export function connectionFailure(error: unknown, place: string): Permanent | Transient {
+  if (error instanceof Permanent || error instanceof Transient) return error;
+  const { code = '' } = error as NodeJS.ErrnoException;
+  const cause = { cause: error };
+  if (code === 'ENOTFOUND') return new Permanent(`There is no host '${place}'. Correct the address.`, cause);
+  if (code === 'EPROTO') return new Permanent(`The server at ${place} does not speak TLS. Correct the address.`, cause);
+  if (BAD_CERTIFICATE.test(code)) {
+    const why = `The certificate of ${place} is not accepted (${messageOf(error)}).`;
+    return new Permanent(`${why} It must be valid, for this name, and signed by a public authority.`, cause);
+  }
+  return new Transient(`Could not reach ${place}: ${messageOf(error) || code}.`, cause);
 }

@@ -6,9 +6,12 @@ import {
   checkUrl,
   isPublicAddress,
   openOutbound,
+  type Post,
+  post,
   publicLookup,
 } from '../../../../lib/batch-exports/destinations/outbound.ts';
-import { Failure, Permanent } from '../../../../lib/errors.ts';
+import { Failure, Permanent, Transient } from '../../../../lib/errors.ts';
+import { type Receiver, startReceiver } from '../../../support/receiver.ts';
 
 const CLOSED = { privateAddresses: false };
 const OPEN = { privateAddresses: true };
@@ -36,6 +39,7 @@ describe('an address that is written', () => {
     ['decimal', ['http://2130706433', 'http://3232235521', 'http://167772161:80']],
     ['octal', ['http://0177.0.0.1', 'http://017700000001', 'http://0300.0250.0.1']],
     ['hexadecimal', ['http://0x7f.1', 'http://0x7f000001', 'http://0xA9.0xFE.0xA9.0xFE']],
+    ['ended by a dot', ['http://127.0.0.1.', 'http://0x7f000001.', 'http://localhost.']],
     ['shortened', ['http://127.1', 'http://10.1', 'http://192.168.257']],
     ['full-width', ['http://１２７.０.０.１', 'http://ｌｏｃａｌｈｏｓｔ', 'http://127。0。0。1']],
     ['percent-encoded', ['http://%31%32%37.0.0.1', 'http://%6cocalhost']],
@@ -58,6 +62,10 @@ describe('an address that is written', () => {
         'http://[64:ff9b:1::a00:1]',
         'http://[2002:7f00:1::]',
         'http://[2001::1]',
+        'http://[2001:0:53aa:64c::f5ff:fffe]',
+        'http://[::ffff:0:10.0.0.1]',
+        'http://[2a00:1450::5efe:10.0.0.1]',
+        'http://[2a00:1450::200:5efe:10.0.0.1]',
       ],
     ],
     ['unique local', ['http://[fc00::1]', 'http://[fd12:3456::1]', 'http://[fec0::1]']],
@@ -95,6 +103,14 @@ describe('an address that is written', () => {
     'https://s3.eu#x',
   ])("is refused with 400 when it is no URL of a server: '%s'", (url) => {
     expect(refusal(url, OPEN)?.body.detail).toContain('is not a valid address');
+  });
+
+  test('may hold a query only where its field says so, and names its field', () => {
+    const asked = { attr: 'notify_url', query: true };
+    expect(() => checkUrl('https://hooks.example.com/x?sig=1', CLOSED, asked)).not.toThrow();
+    expect(() => checkUrl('http://10.0.0.1/x?sig=1', CLOSED, asked)).toThrow(
+      expect.objectContaining({ body: expect.objectContaining({ attr: 'notify_url' }) }),
+    );
   });
 
   test('may not hold credentials, which would be shown to readers', () => {
@@ -140,6 +156,41 @@ test('no private IPv4 address is public in any spelling that a URL can have', ()
       },
     ),
   );
+});
+
+test('no IPv6 address that wraps an IPv4 address is public, whatever it wraps', () => {
+  const octets = fc.tuple(...Array.from({ length: 4 }, () => fc.nat({ max: 255 })));
+  const group = fc.nat({ max: 0xffff }).map((value) => value.toString(16));
+  const hexOf = ([a = 0, b = 0, c = 0, d = 0]: readonly number[]): string =>
+    `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
+  fc.assert(
+    fc.property(octets, fc.tuple(group, group, group), (wrapped, [x, y, z]) => {
+      const hex = hexOf(wrapped);
+      const forms = [
+        `::${hex}`,
+        `::ffff:${hex}`,
+        `::ffff:0:${hex}`,
+        `64:ff9b::${hex}`,
+        `64:ff9b:1:${x}:${y}:${z}:${hex}`,
+        `2002:${hex}:${x}:${y}:${z}:0:1`,
+        `2001:0:${hex}:${x}:${y}:${z}:1`,
+        `2a00:${x}:${y}:${z}:0:5efe:${hex}`,
+        `2a00:${x}:${y}:${z}:200:5efe:${hex}`,
+      ];
+      for (const form of forms) expect([form, isPublicAddress(form)]).toEqual([form, false]);
+    }),
+  );
+});
+
+test('a literal that no URL parser has seen is refused in every spelling when it is connected to', async () => {
+  const spellings = ['127.1', '0x7f.1', '0177.0.0.1', '2130706433', '0x7f000001', '127.0.0.1.', '10.1', '0'];
+  const { httpAgent } = openOutbound(CLOSED);
+  for (const host of spellings) {
+    const error = await new Promise((done) => {
+      get({ host, port: 9, agent: httpAgent }, done).on('error', done);
+    });
+    expect([host, error]).toEqual([host, expect.any(Permanent)]);
+  }
 });
 
 describe('a name', () => {
@@ -224,5 +275,73 @@ describe('a connection', () => {
       });
       expect(error).toBeInstanceOf(Permanent);
     }
+  });
+});
+
+describe('what is posted', () => {
+  let receiver: Receiver;
+  const outbound = openOutbound(OPEN);
+
+  beforeAll(async () => {
+    receiver = await startReceiver();
+  });
+  beforeEach(() => receiver.reset());
+  afterAll(() => {
+    outbound.httpAgent.destroy();
+    return receiver.close();
+  });
+
+  const send = (url: string, changes: Partial<Post> = {}, through = outbound) =>
+    post(through, url, {
+      headers: { 'content-type': 'text/plain' },
+      body: Buffer.from('hello'),
+      signal: new AbortController().signal,
+      patience: 5_000,
+      ...changes,
+    });
+
+  test('arrives as it is, and is answered with status and text', async () => {
+    receiver.answer = () => ({ status: 200, body: 'thanks' });
+    expect(await send(`${receiver.url}/x?y=1`)).toMatchObject({ status: 200, text: 'thanks' });
+    expect(receiver.received).toMatchObject([{ method: 'POST', path: '/x?y=1', body: 'hello' }]);
+  });
+
+  test('follows no redirect', async () => {
+    const location = `${receiver.url}/inside`;
+    receiver.answer = () => ({ status: 307, headers: { location } });
+    expect(await send(`${receiver.url}/out`)).toMatchObject({ status: 307, headers: { location } });
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  test('is answered with the beginning of an endless text', async () => {
+    receiver.answer = () => ({ status: 400, body: 'x'.repeat(5_000_000) });
+    expect((await send(receiver.url)).text).toBe('x'.repeat(16 * 1024));
+  });
+
+  test('is given up when nobody answers in time, and may be tried again', async () => {
+    receiver.answer = () => null;
+    await expect(send(receiver.url, { patience: 30 })).rejects.toThrow(Transient);
+  });
+
+  test('ends with the reason of its signal', async () => {
+    const stop = new AbortController();
+    receiver.answer = () => {
+      stop.abort(new Error('cancelled'));
+      return null;
+    };
+    await expect(send(receiver.url, { signal: stop.signal })).rejects.toThrow('cancelled');
+  });
+
+  test('tells what is wrong with an address: what may pass, and what a person must mend', async () => {
+    await expect(send('http://127.0.0.1:1')).rejects.toMatchObject({
+      name: 'Transient',
+      message: 'Could not reach 127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1.',
+    });
+    await expect(send(receiver.url.replace('http:', 'https:'))).rejects.toMatchObject({
+      name: 'Permanent',
+      message: expect.stringMatching(/^The server at 127\.0\.0\.1:\d+ does not speak TLS/),
+    });
+    await expect(send(receiver.url, {}, openOutbound(CLOSED))).rejects.toThrow(Permanent);
+    expect(receiver.received).toEqual([]);
   });
 });
