@@ -1,4 +1,5 @@
 import * as accessControls from './access-controls/routes.ts';
+import * as activity from './activity/routes.ts';
 import * as batchExports from './batch-exports/routes.ts';
 import * as collaborators from './collaborators/routes.ts';
 import * as dashboards from './dashboards/routes.ts';
@@ -37,6 +38,7 @@ export const routes: readonly Route[] = [
   accessControls,
   insights,
   batchExports,
+  activity,
   http,
 ].flatMap((rows): Route[] => Object.values(rows).map(withTwins));
 

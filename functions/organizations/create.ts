@@ -11,8 +11,8 @@ export const handler = endpoint(row, {
       fail('permission_denied', 'API keys with scoped organizations cannot create organizations.');
     }
   },
-  async run({ body, caller, once }, context) {
-    const { organization } = await createOrganization(context, { ...body, owner: caller.user }, once);
+  async run({ body, caller, once, activity }, context) {
+    const { organization } = await createOrganization(context, { ...body, owner: caller.user }, once, activity);
     return new Answer(organizationObject(organization, LEVELS.owner), { version: organization.ver });
   },
   async replay(id, { caller }, { table }) {

@@ -6,9 +6,9 @@ import { createProject as row } from '../../lib/projects/routes.ts';
 import { createProject, findProject } from '../../lib/projects/store.ts';
 
 export const handler = endpoint(row, {
-  async run({ body: { name = 'Default project' }, tenant, once }, context) {
+  async run({ body: { name = 'Default project' }, tenant, once, activity }, context) {
     const { organization, membership } = tenant;
-    const project = await createProject(context, { organization, name }, once);
+    const project = await createProject(context, { organization, name }, once, activity);
     return new Answer(projectObject(project, membership.level), { version: project.ver });
   },
   async replay(id, { tenant }, { table }) {

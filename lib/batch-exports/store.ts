@@ -6,7 +6,7 @@ import { jobOps } from '../jobs/jobs.ts';
 import { lowerLiveOps } from '../lake/lake.ts';
 import type { OrganizationItem, ProjectBrief } from '../organizations/model.ts';
 import type { Settings } from '../settings.ts';
-import { positionOf, toCursor } from '../table/cursor.ts';
+import { filtered } from '../table/filtered.ts';
 import { keys, places, ranges } from '../table/keys.ts';
 import { listAll } from '../table/list-all.ts';
 import { Busy, type Item, type Op, Refused, type Table, type Value } from '../table/table.ts';
@@ -94,7 +94,7 @@ export async function readRuns(
   const range = isByCreation ? ranges.runsByCreation(exportId, from, to) : ranges.runsBySlot(exportId, from, to);
   const isAsked = (item: Item): boolean =>
     (isByCreation || (item as RunItem).data_interval_end <= to) && (statuses?.has((item as RunItem).status) ?? true);
-  return (await readCursorPage(listing(table, isAsked), { ...range, newestFirst }, paging)) as CursorPage<RunItem>;
+  return (await readCursorPage(filtered(table, isAsked), { ...range, newestFirst }, paging)) as CursorPage<RunItem>;
 }
 
 /** A page of an export's backfills. */
@@ -105,30 +105,8 @@ export async function readBackfills(
   paging: Paging,
 ): Promise<CursorPage<BackfillItem>> {
   const range = by === 'created_at' ? ranges.backfillsByCreation(exportId) : ranges.backfillsByStart(exportId);
-  const all = listing(table, () => true);
+  const all = filtered(table, () => true);
   return (await readCursorPage(all, { ...range, newestFirst }, paging)) as CursorPage<BackfillItem>;
-}
-
-/** Lists whole items, of the index that holds keys too, and only those that are asked for; reads on until it has them. */
-function listing(table: Table, isAsked: (item: Item) => boolean): Pick<Table, 'list'> {
-  return {
-    async list(range, { limit, ...page }) {
-      const items: Item[] = [];
-      let { after } = page;
-      do {
-        const listed = await table.list(range, { limit, ...(after === undefined ? {} : { after }) });
-        const whole = range.index === 'second' ? await table.many(listed.items) : listed.items;
-        items.push(...whole.filter((item) => item !== undefined).filter(isAsked));
-        after = listed.cursor;
-      } while (items.length < limit && after !== undefined);
-      const last = items[limit - 1];
-      const hasMore = last !== undefined && (items.length > limit || after !== undefined);
-      return {
-        items: items.slice(0, limit),
-        ...(hasMore ? { cursor: toCursor(range, positionOf(range, last)) } : {}),
-      };
-    },
-  };
 }
 
 /** The exports of an organization, newest first, whichever project's. */

@@ -1,6 +1,7 @@
 /** From a row and what is particular to it to a handler: the only file that knows middy. */
 import middy from '@middy/core';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context as LambdaContext } from 'aws-lambda';
+import { tellAs } from '../activity/tell.ts';
 import { type CredentialsText, fromContext } from '../auth/credentials.ts';
 import type { Context } from '../context.ts';
 import { type Failure, fail, messageOf } from '../errors.ts';
@@ -260,6 +261,13 @@ function checked(row: Route): Stage {
         read: exchange.read,
         ifMatch: versions === 'any' ? undefined : versions,
         once: (objectId) => once?.ops(objectId) ?? [],
+        activity: tellAs(exchange.context, {
+          user_uuid: early.caller.userId,
+          key_mask: early.caller.keyMask,
+          request_id: event.requestContext.requestId,
+          organization: admitted?.tenant?.organization.id,
+          project: admitted?.tenant?.project?.id,
+        }),
         requestId: event.requestContext.requestId,
       };
       request.event = { request: complete, exchange };

@@ -167,10 +167,13 @@ export async function readCursorPage(
   const [first, last] = [at(items[0]), at(items.at(-1))];
   return {
     items,
-    next: isLast || last === undefined ? undefined : `after.${last}`,
-    previous: isFirst || first === undefined ? undefined : `before.${first}`,
+    next: isLast ? undefined : linkPart('after', isBack ? last : listed.cursor),
+    previous: isFirst ? undefined : linkPart('before', isBack ? listed.cursor : first),
   };
 }
+
+const linkPart = (way: 'after' | 'before', place: string | undefined): string | undefined =>
+  place === undefined ? undefined : `${way}.${place}`;
 
 function fault(): never {
   throw new BadCursor();

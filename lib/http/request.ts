@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { Tell } from '../activity/model.ts';
 import type { MembershipItem, OrganizationItem, ProjectItem } from '../organizations/model.ts';
 import type { Op } from '../table/table.ts';
 import type { UserItem } from '../users/model.ts';
@@ -67,6 +68,11 @@ export interface Request<R extends Route = Route, Read = undefined> {
   readonly ifMatch: readonly number[] | undefined;
   /** Ops to add to the transaction that creates `objectId`, so that a repeat with the same Idempotency-Key is known. */
   readonly once: (objectId: string) => Op[];
+  /**
+   * Ops to add to the transaction of what this request changes: the entry of the activity log. Every operation that
+   * changes something adds them (`test/contract/activity.test.ts` looks).
+   */
+  readonly activity: Tell;
   readonly requestId: string;
 }
 

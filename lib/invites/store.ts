@@ -71,7 +71,7 @@ export async function removeInvite(table: Table, { id }: InviteItem): Promise<vo
  * organization is gone, the invitation was taken back or accepted, or who invited may not give this level any more.
  */
 export async function acceptInvite(
-  context: Pick<Context, 'table' | 'clock'>,
+  context: Pick<Context, 'table' | 'clock' | 'newId'>,
   { id, organization_id, level, created_by }: InviteItem,
   user: UserItem,
   once: readonly Op[] = [],

@@ -1,4 +1,7 @@
 import type * as z from 'zod';
+import type { Tell } from '../activity/model.ts';
+import { changesOf, type ToldFields } from '../activity/rules.ts';
+import { tellAsSystem } from '../activity/tell.ts';
 import { letters } from '../auth/tokens.ts';
 import type { Context } from '../context.ts';
 import { fail, invalid } from '../errors.ts';
@@ -36,6 +39,7 @@ export async function createOrganization(
   context: Pick<Context, 'table' | 'newId' | 'random' | 'clock'>,
   { owner, ...fields }: NewOrganization,
   once: (organizationId: string) => readonly Op[] = () => [],
+  tell?: Tell,
 ): Promise<{ organization: OrganizationItem; project: ProjectItem }> {
   const { table, newId, random, clock } = context;
   const {
@@ -46,6 +50,7 @@ export async function createOrganization(
   } = parsed(OrganizationInput, fields);
   const id = newId();
   const now = clock();
+  const told = tell ?? tellAsSystem(context, id);
   const project = await newProject(context, { organizationId: id, name: 'Default project', now });
   const base = slugOf(name);
   for (let left = SLUG_TRIES, slug = base; ; left--, slug = slugOf(base, letters(random(4)))) {
@@ -71,6 +76,7 @@ export async function createOrganization(
       { put: newMembership(organization, owner, LEVELS.owner, now), if: 'absent' },
       { put: project, if: 'absent' },
       ...once(id),
+      ...told({ organization: id, scope: 'Organization', id, activity: 'created', name }),
     ];
     try {
       await table.write(ops);
@@ -100,16 +106,28 @@ export const isAlive = (id: string) => ({ id, deleted_at: null });
 
 /** Makes the user a member, in the transaction of what else belongs to it. 400 when he is one already, 404 when the organization is gone. */
 export async function addMember(
-  { table, clock }: Pick<Context, 'table' | 'clock'>,
+  context: Pick<Context, 'table' | 'clock' | 'newId'>,
   { organization, user, level }: { organization: OrganizationItem; user: UserItem; level: Level },
   also: readonly Op[] = [],
+  tell: Tell = tellAsSystem(context, organization.id),
 ): Promise<MembershipItem> {
+  const { table, clock } = context;
+  const { uuid: id, email: name } = user;
+  const changes = [{ action: 'created', field: 'level', before: null, after: level } as const];
   const item = newMembership(organization, user, level, clock());
   try {
     await table.write([
       { change: keys.organization(organization.id), add: { members: 1 }, if: { is: isAlive(organization.id) } },
       { put: item, if: 'absent' },
       ...also,
+      ...tell({
+        organization: organization.id,
+        scope: 'OrganizationMembership',
+        id,
+        activity: 'created',
+        name,
+        changes,
+      }),
     ]);
   } catch (error) {
     if (!(error instanceof Refused) || error.op > 1) throw error;
@@ -156,26 +174,35 @@ export async function organizationsOf(table: Table, uid: string): Promise<Organi
   return found.map(({ organization }) => organization);
 }
 
+/** What is told of an organization that changes. */
+const TOLD: ToldFields = {
+  name: 'plain',
+  logo_media_id: 'plain',
+  is_member_join_email_enabled: 'plain',
+  enforce_2fa: 'plain',
+};
+
 /**
- * Changes fields of an organization, and only those: concurrent changes of other fields last. Refused when it is gone,
- * or its version is none of `ifMatch`.
+ * Changes fields of an organization, and only those: concurrent changes of other fields last. Answers it as it was
+ * read, with these changes; its version is never above the stored one. Refused when it is gone, or its version is none
+ * of `ifMatch`.
  */
 export async function changeOrganization(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
-  id: string,
+  read: OrganizationItem,
   changes: OrganizationChanges,
+  tell: Tell,
   ifMatch?: readonly number[],
 ): Promise<OrganizationItem> {
+  const { id } = read;
   const versions = ifMatch === undefined ? {} : { ver: ifMatch };
+  const set = { ...(changes as Readonly<Record<string, Value>>), updated_at: clock() };
+  const after: OrganizationItem = { ...read, ...set, ver: read.ver + 1 };
   const [changed] = await table.write([
-    {
-      change: keys.organization(id),
-      set: { ...(changes as Readonly<Record<string, Value>>), updated_at: clock() },
-      add: { ver: 1 },
-      if: { is: { ...isAlive(id), ...versions } },
-    },
+    { change: keys.organization(id), set, add: { ver: 1 }, if: { is: { ...isAlive(id), ...versions } } },
+    ...tell({ scope: 'Organization', id, activity: 'updated', name: after.name, changes: changesOf(read, set, TOLD) }),
   ]);
-  return changed as OrganizationItem;
+  return (changed ?? after) as OrganizationItem;
 }
 
 /**
@@ -184,7 +211,8 @@ export async function changeOrganization(
  */
 export async function deleteOrganization(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
-  id: string,
+  { id, name }: OrganizationItem,
+  tell: Tell,
   ifMatch?: readonly number[],
 ): Promise<void> {
   const now = clock();
@@ -197,5 +225,6 @@ export async function deleteOrganization(
       if: { is: { ...isAlive(id), ...versions } },
     },
     ...jobOps('purge', id, now, { kind: 'organization' }),
+    ...tell({ scope: 'Organization', id, activity: 'deleted', name }),
   ]);
 }

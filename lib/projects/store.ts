@@ -1,3 +1,5 @@
+import type { Tell } from '../activity/model.ts';
+import { changesOf } from '../activity/rules.ts';
 import { base62 } from '../auth/tokens.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
@@ -54,6 +56,7 @@ export async function createProject(
   context: Pick<Context, 'table' | 'newId' | 'random' | 'clock'>,
   { organization, name }: { organization: OrganizationItem; name: string },
   once: (projectId: string) => readonly Op[],
+  tell: Tell,
 ): Promise<ProjectItem> {
   refuseTooManyProjects(briefsOf(organization).length);
   const project = await newProject(context, { organizationId: organization.id, name, now: context.clock() });
@@ -61,11 +64,18 @@ export async function createProject(
     refuseTooManyProjects(briefs.length);
     return {
       briefs: [...briefs, projectBrief(project)],
-      ops: [{ put: project, if: 'absent' }, ...once(String(project.id))],
+      ops: [
+        { put: project, if: 'absent' },
+        ...once(String(project.id)),
+        ...tell({ ...aboutProject(project), activity: 'created' }),
+      ],
     };
   });
   return project;
 }
+
+/** How an entry of the activity log names a project. */
+const aboutProject = ({ id, name }: ProjectItem) => ({ scope: 'Project', id, name, project: id }) as const;
 
 /**
  * Changes what the organization tells of its projects, together with them: tried again when another change of it came
@@ -113,13 +123,18 @@ export async function renameProject(
   table: Table,
   { organization, project }: ProjectPlace,
   name: string | undefined,
+  tell: Tell,
   ifMatch?: readonly number[],
 ): Promise<ProjectItem> {
   const key = keys.project(project.id);
   const changes = name === undefined ? {} : { name };
+  const about = aboutProject({ ...project, ...changes });
   await changeBriefs(table, organization, (briefs) => ({
     briefs: briefs.map((brief) => (brief.id === project.id ? { ...brief, ...changes } : brief)),
-    ops: [{ change: key, set: changes, add: { ver: 1 }, if: isThere(ifMatch) }],
+    ops: [
+      { change: key, set: changes, add: { ver: 1 }, if: isThere(ifMatch) },
+      ...tell({ ...about, activity: 'updated', changes: changesOf(project, changes, { name: 'plain' }) }),
+    ],
   }));
   return (await table.get(key)) as ProjectItem;
 }
@@ -131,6 +146,7 @@ export async function renameProject(
 export async function deleteProject(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
   { organization, project }: ProjectPlace,
+  tell: Tell,
   ifMatch?: readonly number[],
 ): Promise<void> {
   const now = clock();
@@ -139,6 +155,7 @@ export async function deleteProject(
     ops: [
       { change: keys.project(project.id), set: { deleted_at: now }, add: { ver: 1 }, if: isThere(ifMatch) },
       ...jobOps('purge', String(project.id), now, { kind: 'project' }),
+      ...tell({ ...aboutProject(project), activity: 'deleted' }),
     ],
   }));
 }

@@ -22,6 +22,7 @@
  *   run                        E#eid         RUN#rid                   E#eid#RUNS / created#rid    E#eid#RUNS / slot start#rid
  *   backfill                   E#eid         BACKFILL#bid              E#eid#BACKFILLS / created#… E#eid#BACKFILLS / start_at#bid
  *   log lines of one step      L#eid         time#holder#step
+ *   activity entry             A#oid         time#id
  *   idempotency record         ONCE#uid#hash ONCE
  *   job                        J#kind#id     JOB                                                   DUE / time#kind#id
  *   integer ids                SEQ#kind      SEQ
@@ -94,6 +95,7 @@ export const keys = {
     pk: `L#${eid}`,
     sk: `${sortable(instant)}#${holder}#${step}`,
   }),
+  activity: (oid: string, instant: number, id: string): Key => ({ pk: `A#${oid}`, sk: `${sortable(instant)}#${id}` }),
   once: (uid: string, hash: string): Key => ({ pk: `ONCE#${uid}#${hash}`, sk: 'ONCE' }),
   job: (kind: string, id: string): Key => ({ pk: `J#${kind}#${id}`, sk: 'JOB' }),
   sequence: (kind: string): Key => ({ pk: `SEQ#${kind}`, sk: 'SEQ' }),
@@ -208,6 +210,7 @@ export const ranges = {
     partition: `L#${eid}`,
     ...between(from, to),
   }),
+  activityOf: (oid: string): Range => ({ partition: `A#${oid}`, newestFirst: true }),
   dueJobs: (upTo: number): Range => ({ index: 'second', partition: 'DUE', to: `${sortable(upTo)}~` }),
   pendingBatches: (pid: number): Range => ({ partition: `W#${pid}`, prefix: 'PENDING#' }),
   /** Files of one model whose arrival day is in [fromDay, toDay], both `YYYY-MM-DD`. */

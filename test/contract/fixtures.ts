@@ -260,4 +260,6 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   'runs/logs': ofRun,
   'backfills/list': ofExport,
   'backfills/retrieve': ofBackfill,
+
+  'activity/list': inPlace,
 };

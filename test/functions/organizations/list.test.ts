@@ -1,3 +1,4 @@
+import { tellAsSystem } from '../../../lib/activity/tell.ts';
 import { LEVELS } from '../../../lib/organizations/model.ts';
 import { addMember, createOrganization, deleteOrganization } from '../../../lib/organizations/store.ts';
 import { testContext } from '../../support/context.ts';
@@ -59,7 +60,7 @@ test('pages follow one another by limit and offset', async () => {
 
 test('deleted organizations are neither listed nor counted', async () => {
   const { context, service, key, birch } = await world();
-  await deleteOrganization(context, birch.id);
+  await deleteOrganization(context, birch, tellAsSystem(context, birch.id));
   const reply = await service.call('GET', '/api/organizations/', { key });
   expect(namesIn(reply)).toEqual(['Acme', 'Cedar']);
   expect(reply.body).toMatchObject({ count: 2 });

@@ -1,3 +1,4 @@
+import { tellAsSystem } from '../../../lib/activity/tell.ts';
 import { startBackfill } from '../../../lib/batch-exports/backfills.ts';
 import { purge } from '../../../lib/organizations/purge.ts';
 import { createOrganization, deleteOrganization } from '../../../lib/organizations/store.ts';
@@ -29,7 +30,7 @@ test('stops the exports of a deleted organization and revokes the keys that were
   await context.workflow.start('export-run', 'holder', {});
   const { item } = await read();
   await startBackfill(context, item, { start_at: AT_13 - 24 * HOUR, end_at: AT_13 });
-  await deleteOrganization(context, organization.id);
+  await deleteOrganization(context, organization, tellAsSystem(context, organization.id));
 
   expect(await purge(context, { kind: 'organization', id: organization.id })).toEqual({ do: 'rest' });
   expect((await read()).item.deleted_at).not.toBeNull();
@@ -53,7 +54,7 @@ test('touches nothing of an organization that is not deleted', async () => {
 
 test('goes on in another walk when its time is over', async () => {
   const { context, organization, labels } = await deleted();
-  await deleteOrganization(context, organization.id);
+  await deleteOrganization(context, organization, tellAsSystem(context, organization.id));
   const clock = context.clock();
   let looks = 0;
   // A minute a look at the clock: two pieces of work fit into a walk's ten.
