@@ -1,12 +1,13 @@
 /** One slot on its way: what a destination is given, and how its run comes to its end. */
+import { setTimeout } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { Permanent } from '../errors.ts';
 import { keys } from '../table/keys.ts';
 import { type Op, Refused, type Table, type Value } from '../table/table.ts';
 import type { Delivery, Destination, Receipt } from './destinations/destination.ts';
 import { destinationOf } from './destinations/index.ts';
-import { dropReceipt, type FrozenChunk } from './frozen.ts';
-import { type LogLine, lineOps } from './logs.ts';
+import { dropReceipt, type FrozenChunk, keepNote, noteOf } from './frozen.ts';
+import { type LogLine, lineOps, writeLines } from './logs.ts';
 import type { BatchExportItem, RunItem, RunStatus } from './model.ts';
 import { OPEN, rangeText, slotOf } from './run-state.ts';
 import { openConfig } from './store.ts';
@@ -56,6 +57,12 @@ export async function openSending(
     reach: settings,
     signal,
     say: (level, message) => lines.push({ at: clock(), level, message, instance: run.id }),
+    pause: async (milliseconds) => {
+      await writeLines(context, item.id, run.holder, `pause-${run.id}`, lines.splice(0));
+      await setTimeout(milliseconds, undefined, { signal }).catch(() => signal.throwIfAborted());
+    },
+    keep: (note) => keepNote(context, chunk.token, n, note),
+    kept: () => noteOf(context, chunk.token, n),
   };
   return { run, n, destination, delivery, lines };
 }

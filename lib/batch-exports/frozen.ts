@@ -1,6 +1,6 @@
 /**
- * What a chunk keeps in the spool until it is settled: its frozen plan, and a receipt for each slot that has been
- * prepared but not yet committed.
+ * What a chunk keeps in the spool until it is settled: its frozen plan, a receipt for each slot that has been prepared
+ * but not yet committed, and the note that a destination left for its next attempt at a slot.
  */
 import type { Context } from '../context.ts';
 import { isTouched, type LakeFile } from '../lake/lake.ts';
@@ -18,6 +18,7 @@ export interface FrozenChunk extends FrozenPlan {
 
 const planPath = (token: string): string => `${token}/plan.json`;
 const receiptPath = (token: string, slot: number): string => `${token}/receipt-${slot}.json`;
+const notePath = (token: string, slot: number): string => `${token}/note-${slot}.json`;
 
 /** Freezes a chunk. Written once: whoever comes later reads what is there. */
 export async function freeze({ spool }: Pick<Context, 'spool'>, chunk: FrozenChunk): Promise<void> {
@@ -26,7 +27,11 @@ export async function freeze({ spool }: Pick<Context, 'spool'>, chunk: FrozenChu
 
 /** Undefined: it was never frozen, or has been settled. */
 export async function frozen({ spool }: Pick<Context, 'spool'>, token: string): Promise<FrozenChunk | undefined> {
-  const text = await spool.read(planPath(token));
+  return (await read(spool, planPath(token))) as FrozenChunk | undefined;
+}
+
+async function read(spool: Context['spool'], path: string): Promise<unknown> {
+  const text = await spool.read(path);
   return text === undefined ? undefined : JSON.parse(text.toString());
 }
 
@@ -44,13 +49,19 @@ export async function receiptOf(
   token: string,
   slot: number,
 ): Promise<Receipt | undefined> {
-  const text = await spool.read(receiptPath(token, slot));
-  return text === undefined ? undefined : JSON.parse(text.toString());
+  return (await read(spool, receiptPath(token, slot))) as Receipt | undefined;
 }
 
 /** Forgets a receipt: what it names is about to be removed. */
 export const dropReceipt = ({ spool }: Pick<Context, 'spool'>, token: string, slot: number): Promise<void> =>
   spool.remove(receiptPath(token, slot));
+
+export async function keepNote({ spool }: Pick<Context, 'spool'>, token: string, slot: number, note: unknown) {
+  await spool.write(notePath(token, slot), JSON.stringify(note));
+}
+
+export const noteOf = ({ spool }: Pick<Context, 'spool'>, token: string, slot: number): Promise<unknown> =>
+  read(spool, notePath(token, slot));
 
 /** Removes all that the chunk kept. */
 export const unfreeze = ({ spool }: Pick<Context, 'spool'>, token: string): Promise<void> => spool.remove(`${token}/`);

@@ -30,6 +30,7 @@ export function delivery<C extends Config>(
   changes: Partial<Delivery<C>> = {},
 ): Delivery<C> {
   const reach = { privateAddresses: true, folderRoots: null };
+  let note: string | undefined;
   return {
     exportId: '01890000-0000-7000-8000-000000000001',
     runId: '01890000-0000-5000-8000-000000000002',
@@ -43,6 +44,11 @@ export function delivery<C extends Config>(
     reach,
     signal: new AbortController().signal,
     say: () => {},
+    pause: async () => {},
+    keep: async (kept) => {
+      note = JSON.stringify(kept);
+    },
+    kept: async () => (note === undefined ? undefined : JSON.parse(note)),
     ...changes,
   };
 }

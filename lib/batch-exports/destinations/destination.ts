@@ -29,6 +29,12 @@ export interface Delivery<C extends Config = Config> {
   readonly signal: AbortSignal;
   /** Tells the customer something, in the export's log. */
   say(level: 'INFO' | 'WARNING', message: string): void;
+  /** Lets him read what was said so far, then waits, in milliseconds. Ends with the signal's reason on abort. */
+  pause(milliseconds: number): Promise<void>;
+  /** Keeps a note (plain JSON) for another attempt at this run, in place of the one before. */
+  keep(note: unknown): Promise<void>;
+  /** The note that was kept last, by this attempt or an earlier one; undefined: none. */
+  kept(): Promise<unknown>;
 }
 
 /** What `deliver` prepared: plain JSON, kept in the spool before `commit`, so that a commit can be finished after a crash. */
@@ -52,7 +58,8 @@ export interface CheckStep<C extends Config = Config> {
 /**
  * One kind of destination, in one file. To add one: write it beside the others and list it in `index.ts`.
  *
- * `deliver` is invisible to readers; `commit` is the one visible act, and harmless when done twice with one receipt.
+ * `deliver` is invisible to readers (where nothing can be sent unseen, the destination says what it does instead);
+ * `commit` is the one visible act, and harmless when done twice with one receipt.
  * Both throw `Transient` (tried again with backoff) or `Permanent` (the user's to fix: what, where, what to do).
  */
 export interface Destination<C extends Config = Config> {
