@@ -1,7 +1,8 @@
 import { lookup as resolveName } from 'node:dns';
+import { once } from 'node:events';
 import { type ClientRequestArgs, Agent as HttpAgent, type IncomingMessage, request as overHttp } from 'node:http';
 import { Agent as HttpsAgent, request as overHttps, type RequestOptions } from 'node:https';
-import { isIP, type LookupFunction, Socket } from 'node:net';
+import { connect, isIP, type LookupFunction, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import ipaddr from 'ipaddr.js';
 import { invalid, messageOf, Permanent, Transient } from '../../errors.ts';
@@ -12,6 +13,11 @@ export interface Outbound {
   /** Agents for an HTTP client, through which only allowed addresses can be reached. */
   readonly httpAgent: HttpAgent;
   readonly httpsAgent: HttpsAgent;
+  /**
+   * A connected socket, for protocols other than HTTP. Throws `Permanent` or `Transient` when there is no connection
+   * within 10 seconds, and the signal's reason when it is aborted.
+   */
+  connect(host: string, port: number, signal: AbortSignal): Promise<Socket>;
 }
 
 type Allowance = Pick<Settings, 'privateAddresses'>;
@@ -72,14 +78,63 @@ export function checkUrl(
   if (refusal !== undefined) invalid(attr, refusal);
 }
 
+/**
+ * Refuses with 400 about `attr`, before anything is stored, what is not the name or the address of a server, and a
+ * host that is not public.
+ */
+export function checkHost(text: string, { privateAddresses }: Allowance, attr = 'destination'): void {
+  const isAddress = isIP(text.replace(/^\[|\]$/g, '')) === 6;
+  const url =
+    isAddress || !/[/?#@:\\\s]/.test(text) ? URL.parse(`http://${isIP(text) === 6 ? `[${text}]` : text}`) : null;
+  if (url === null || url.hostname === '') {
+    invalid(attr, `'${shortened(text)}' is not a valid host: it must be a name such as db.example.com, or an address.`);
+  }
+  const refusal = privateAddresses ? undefined : refusalOf(url.hostname);
+  if (refusal !== undefined) invalid(attr, refusal);
+}
+
 const shortened = (text: string): string => (text.length > 100 ? `${text.slice(0, 100)}…` : text);
 
 /** Opens the door. Its agents keep connections open for reuse; one door serves a whole process. */
 export function openOutbound({ privateAddresses }: Allowance, resolve: typeof resolveName = resolveName): Outbound {
   const options = { keepAlive: true };
-  if (privateAddresses) return { httpAgent: new HttpAgent(options), httpsAgent: new HttpsAgent(options) };
-  const guarded = { ...options, lookup: publicLookup(resolve) };
-  return { httpAgent: new PublicHttpAgent(guarded), httpsAgent: new PublicHttpsAgent(guarded) };
+  if (privateAddresses) {
+    const connect = socketTo.bind(undefined, { lookup: resolve });
+    return { httpAgent: new HttpAgent(options), httpsAgent: new HttpsAgent(options), connect };
+  }
+  const lookup = publicLookup(resolve);
+  return {
+    httpAgent: new PublicHttpAgent({ ...options, lookup }),
+    httpsAgent: new PublicHttpsAgent({ ...options, lookup }),
+    async connect(host, port, signal) {
+      const refusal = refusalOf(host);
+      if (refusal !== undefined) throw new Permanent(refusal);
+      return socketTo({ lookup }, host, port, signal);
+    },
+  };
+}
+
+/** How long a server may take to accept a connection, in milliseconds. */
+const CONNECT_PATIENCE = 10_000;
+
+async function socketTo(
+  options: { readonly lookup: LookupFunction },
+  host: string,
+  port: number,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const place = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  const socket = connect({ ...options, host: host.replace(/^\[|\]$/g, ''), port });
+  const late = AbortSignal.timeout(CONNECT_PATIENCE);
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.any([signal, late]) });
+    return socket;
+  } catch (error) {
+    socket.on('error', () => {}).destroy();
+    signal.throwIfAborted();
+    if (late.aborted) throw new Transient(`${place} did not answer in time.`, { cause: error });
+    throw connectionFailure(error, place);
+  }
 }
 
 /** DNS without answers that are not public. The connection goes to the very address that was checked. */

@@ -1,8 +1,9 @@
 import type { lookup } from 'node:dns';
 import { createServer, get, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createSocketServer, type Server as SocketServer } from 'node:net';
 import * as fc from 'fast-check';
 import {
+  checkHost,
   checkUrl,
   isPublicAddress,
   openOutbound,
@@ -276,6 +277,101 @@ describe('a connection', () => {
       expect(error).toBeInstanceOf(Permanent);
     }
   });
+});
+
+describe('a bare connection', () => {
+  let server: SocketServer;
+  let port: number;
+  let connections = 0;
+  const NAMES = { 'rebound.com': ['127.0.0.1'], 'mine.com': ['127.0.0.1'] };
+  const to = async (host: string, allowance: { privateAddresses: boolean }, signal = new AbortController().signal) => {
+    const socket = await openOutbound(allowance, resolver(NAMES)).connect(host, port, signal);
+    socket.destroy();
+    return socket.remoteAddress;
+  };
+
+  beforeAll(async () => {
+    server = createSocketServer((socket) => {
+      connections += 1;
+      socket.on('error', () => {}).resume();
+    });
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+    port = (server.address() as AddressInfo).port;
+  });
+  beforeEach(() => {
+    connections = 0;
+  });
+  afterAll(() => new Promise((done) => server.close(done)));
+
+  test.each(['127.0.0.1', 'localhost', 'rebound.com', '2130706433', '0x7f.1', '::1', '[::1]'])(
+    'to %s is never opened where only public addresses are allowed',
+    async (host) => {
+      await expect(to(host, CLOSED)).rejects.toThrow(Permanent);
+      expect(connections).toBe(0);
+    },
+  );
+
+  test('to a private address or name is opened where they are allowed', async () => {
+    await to('127.0.0.1', OPEN);
+    await to('mine.com', OPEN);
+    expect(connections).toBe(2);
+  });
+
+  test('that nobody takes says where, and may be tried again; a name that does not exist is for a person to mend', async () => {
+    const outbound = openOutbound(OPEN, resolver({}));
+    const { signal } = new AbortController();
+    await expect(outbound.connect('127.0.0.1', 1, signal)).rejects.toThrow(Transient);
+    await expect(outbound.connect('127.0.0.1', 1, signal)).rejects.toThrow('127.0.0.1:1');
+    await expect(outbound.connect('nowhere.com', 1, signal)).rejects.toThrow(Permanent);
+  });
+
+  test('ends with the reason of its signal', async () => {
+    await expect(to('127.0.0.1', OPEN, AbortSignal.abort(new Error('cancelled')))).rejects.toThrow('cancelled');
+  });
+});
+
+describe('a host that is written', () => {
+  const refusalOfHost = (host: string, allowance = CLOSED): string | undefined => {
+    try {
+      checkHost(host, allowance);
+      return undefined;
+    } catch (error) {
+      if (error instanceof Failure) return error.body.detail;
+      throw error;
+    }
+  };
+
+  test.each(['db.example.com', '8.8.8.8', '2606:4700::1111', '[2606:4700::1111]', 'DB.Example.COM'])(
+    'is accepted when it is public: %s',
+    (host) => expect(refusalOfHost(host)).toBeUndefined(),
+  );
+
+  test.each([
+    '127.0.0.1',
+    '127.1',
+    '0x7f.1',
+    '2130706433',
+    'localhost',
+    '::1',
+    '[::ffff:10.0.0.1]',
+    '１２７.0.０.１',
+    'db',
+  ])('is refused with 400 when it is not public: %s', (host) => {
+    expect(refusalOfHost(host)).toMatch(/not (a )?public/);
+    expect(refusalOfHost(host, OPEN)).toBeUndefined();
+  });
+
+  test.each([
+    '',
+    ' ',
+    'postgres://db.example.com',
+    'db.example.com:5432',
+    'db.example.com/x',
+    'me@db.example.com',
+    '/run',
+  ])("is refused with 400 when it is no host: '%s'", (host) =>
+    expect(refusalOfHost(host, OPEN)).toContain('is not a valid host'),
+  );
 });
 
 describe('what is posted', () => {
