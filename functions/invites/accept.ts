@@ -8,10 +8,10 @@ import { findMembership } from '../../lib/organizations/store.ts';
 import { userCard } from '../../lib/users/model.ts';
 
 export const handler = endpoint(row, {
-  async run({ params, caller, once }, context) {
+  async run({ params, caller, once, activity }, context) {
     const invite = await readInvite(context.table, params.id);
     refuseOthers(invite, caller);
-    const joined = await acceptInvite(context, invite, caller.user, once(invite.organization_id));
+    const joined = await acceptInvite(context, invite, caller.user, once(invite.organization_id), activity);
     return memberObject(joined, userCard(caller.user));
   },
   async replay(organizationId, { caller }, { table }) {

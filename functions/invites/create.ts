@@ -6,8 +6,8 @@ import { createInvite, readInvite } from '../../lib/invites/store.ts';
 import { userCard } from '../../lib/users/model.ts';
 
 export const handler = endpoint(row, {
-  async run({ body, tenant, caller, paging, once }, context) {
-    const invite = await createInvite(context, tenant, body, once);
+  async run({ body, tenant, caller, paging, once, activity }, context) {
+    const invite = await createInvite(context, tenant, body, once, activity);
     return inviteObject(invite, userCard(caller.user), baseOf(paging));
   },
   async replay(id, { caller, paging }, { table }) {

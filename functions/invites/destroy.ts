@@ -6,8 +6,8 @@ import { readInvite, removeInvite } from '../../lib/invites/store.ts';
 export const handler = endpoint(destroyInvite, {
   read: ({ params }, { table }) => readInvite(table, params.id),
   found: (invite, { organization }) => (invite.organization_id === organization.id ? invite : fail('not_found')),
-  async run({ read }, { table }) {
-    await removeInvite(table, read);
+  async run({ read, activity }, { table }) {
+    await removeInvite(table, read, activity);
     return undefined;
   },
 });

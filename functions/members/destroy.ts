@@ -1,14 +1,17 @@
 import { endpoint } from '../../lib/http/endpoint.ts';
 import { destroyMember } from '../../lib/members/routes.ts';
-import { collaborationsOf, readMember, removeMember } from '../../lib/members/store.ts';
+import { namingsOf, readMember, removeMember } from '../../lib/members/store.ts';
+import { findUser } from '../../lib/users/store.ts';
 
 export const handler = endpoint(destroyMember, {
   async read({ params }, { table }) {
-    const found = await Promise.all([readMember(table, params), collaborationsOf(table, params.user__uuid)]);
-    return { target: found[0], collaborations: found[1] };
+    const { user__uuid: uid } = params;
+    const found = [readMember(table, params), namingsOf(table, uid), findUser(table, uid)] as const;
+    const [target, namings, user] = await Promise.all(found);
+    return { target, namings, user };
   },
-  async run({ read, tenant, ifMatch }, context) {
-    await removeMember(context, tenant, read, ifMatch);
+  async run({ read, tenant, ifMatch, activity }, context) {
+    await removeMember(context, tenant, read, activity, ifMatch);
     return undefined;
   },
 });

@@ -8,8 +8,8 @@ import { findUser } from '../../lib/users/store.ts';
 
 export const handler = endpoint(updateMember, {
   read: async ({ params }, { table }) => Promise.all([readMember(table, params), findUser(table, params.user__uuid)]),
-  async run({ read: [target, user], tenant, body, ifMatch }, context) {
-    const changed = await changeLevel(context, tenant, target, body.level, ifMatch);
+  async run({ read: [target, user], tenant, body, ifMatch, activity }, context) {
+    const changed = await changeLevel(context, tenant, { target, user }, activity, body.level, ifMatch);
     return new Answer(memberObject(changed, userCard(user)), { version: changed.ver });
   },
 });

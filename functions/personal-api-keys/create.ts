@@ -6,8 +6,9 @@ import { createKey, readHeldKeys } from '../../lib/personal-api-keys/store.ts';
 
 export const handler = endpoint(createPersonalApiKey, {
   read: ({ caller }, context) => readHeldKeys(context, caller),
-  async run({ body, read: { user, maker }, once }, context) {
-    const { item, value } = await createKey(context, { user, ...body }, { maker, once });
+  async run({ body, read: { user, maker }, caller: { memberships }, once, activity: tell }, context) {
+    const making = { maker, once, teller: { tell, memberships } };
+    const { item, value } = await createKey(context, { user, ...body }, making);
     return new Answer(personalApiKeyObject(item, value), { version: item.ver });
   },
   async replay(id, { caller }, context) {

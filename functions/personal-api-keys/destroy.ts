@@ -4,8 +4,8 @@ import { readHeldKeys, revokeKey } from '../../lib/personal-api-keys/store.ts';
 
 export const handler = endpoint(destroyPersonalApiKey, {
   read: ({ params, caller }, context) => readHeldKeys(context, caller, params.id),
-  async run({ read: { user, item }, ifMatch }, { table }) {
-    await revokeKey(table, item, { user, ifMatch });
+  async run({ read: { user, item }, ifMatch, caller: { memberships }, activity: tell }, context) {
+    await revokeKey(context, item, { user, ifMatch, teller: { tell, memberships } });
     return undefined;
   },
 });

@@ -6,8 +6,8 @@ import { readHeldKeys, rollKey } from '../../lib/personal-api-keys/store.ts';
 
 export const handler = endpoint(rollPersonalApiKey, {
   read: ({ params, caller }, context) => readHeldKeys(context, caller, params.id),
-  async run({ read }, context) {
-    const { item, value } = await rollKey(context, read);
+  async run({ read, caller: { memberships }, activity: tell }, context) {
+    const { item, value } = await rollKey(context, read, { tell, memberships });
     return new Answer(personalApiKeyObject(item, value), { version: item.ver });
   },
 });

@@ -6,8 +6,8 @@ import { changeKey, readHeldKeys } from '../../lib/personal-api-keys/store.ts';
 
 export const handler = endpoint(updatePersonalApiKey, {
   read: ({ params, caller }, context) => readHeldKeys(context, caller, params.id),
-  async run({ read, body, ifMatch }, context) {
-    const changed = await changeKey(context, read, body, ifMatch);
+  async run({ read, body, ifMatch, caller: { memberships }, activity: tell }, context) {
+    const changed = await changeKey(context, read, body, { tell, memberships }, ifMatch);
     return new Answer(personalApiKeyObject(changed), { version: changed.ver });
   },
 });

@@ -13,7 +13,7 @@ import {
 import { checkCanManage } from '../dashboards/rules.ts';
 import { invalid } from '../errors.ts';
 import type { Tenant } from '../http/request.ts';
-import { keys, ranges } from '../table/keys.ts';
+import { keys, places, ranges } from '../table/keys.ts';
 import { listAll } from '../table/list-all.ts';
 import { type Item, type Op, Refused, type Table } from '../table/table.ts';
 import type { AccessControlInput } from './model.ts';
@@ -88,6 +88,7 @@ export async function putAccessRule(
       ? undefined
       : {
           ...key,
+          ...(target === EVERYONE ? {} : places.namingOf(target, project_id, id)),
           dashboard_id: id,
           target,
           access_level: level,

@@ -1,4 +1,5 @@
 /** What an entry of the activity log says of a change: which fields, and as much of their values as fits. */
+import { wireInstant } from '../http/instant.ts';
 import { parseJson } from '../http/json.ts';
 import type { Value } from '../table/table.ts';
 import type { Change } from './model.ts';
@@ -8,8 +9,10 @@ const MAX_VALUE = 300;
 /** Changes that are kept: an object has fewer fields. 40 x (2 x 300 characters + names) is under 100 kB in any script. */
 const MAX_CHANGES = 40;
 
-/** How a stored field is told: as it is, as the JSON that its text holds, or as whether it is set (`deleted_at`). */
-export type ToldFields = Readonly<Record<string, 'plain' | 'json' | { readonly isSet: string }>>;
+/** How a stored field is told: as it is, as the JSON that its text holds, or as the instant that its number is. */
+export type ToldAs = 'plain' | 'json' | 'instant';
+
+export type ToldFields = Readonly<Record<string, ToldAs>>;
 
 /** What differs between an object as it was and fields that were set: of the named ones, in their order. */
 export function changesOf(
@@ -19,18 +22,23 @@ export function changesOf(
 ): Change[] {
   return Object.entries(fields).flatMap(([name, how]): Change[] => {
     if (!Object.hasOwn(set, name) || (before[name] ?? null) === (set[name] ?? null)) return [];
-    const [was, is] = [before[name] ?? null, set[name] ?? null];
-    if (typeof how === 'string') {
-      return [{ action: 'changed', field: name, before: shown(was, how), after: shown(is, how) }];
-    }
-    return (was === null) === (is === null)
-      ? []
-      : [{ action: 'changed', field: how.isSet, before: was !== null, after: is !== null }];
+    return [{ action: 'changed', field: name, before: shown(before[name], how), after: shown(set[name], how) }];
   });
 }
 
-function shown(value: Value, how: 'plain' | 'json'): unknown {
-  if (how === 'plain' || typeof value !== 'string') return value;
+/** The fields of an object that was made, as changes. */
+export function createdWith(item: Readonly<Record<string, Value | undefined>>, fields: ToldFields): Change[] {
+  return Object.entries(fields).map(([field, how]) => ({
+    action: 'created',
+    field,
+    before: null,
+    after: shown(item[field], how),
+  }));
+}
+
+function shown(value: Value | undefined, how: ToldAs): unknown {
+  if (how === 'instant' && typeof value === 'number') return wireInstant(value);
+  if (how !== 'json' || typeof value !== 'string') return value ?? null;
   return value.length > MAX_VALUE ? `${cut(value)}…` : parseJson(value);
 }
 

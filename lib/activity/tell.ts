@@ -30,7 +30,7 @@ export function tellAs({ clock, newId }: Telling, { organization, project, ...by
 }
 
 /** Tells what the service does by itself, or an operator on the command line. */
-export function tellAsSystem(context: Telling, organization: string): Tell {
+export function tellAsSystem(context: Telling, organization?: string): Tell {
   return tellAs(context, {
     user_uuid: null,
     key_mask: null,

@@ -122,7 +122,7 @@ export async function revokeKey(context: AdminContext, _options: object, words: 
     (await personalApiKeys.findKey(context.table, name)) ??
     (await allKeys(context)).find(({ id }) => id === name) ??
     fail('not_found', 'There is no such key.');
-  await personalApiKeys.revokeKey(context.table, item);
+  await personalApiKeys.revokeKey(context, item);
   return {
     object: personalApiKeyObject(item),
     text: `Revoked ${item.mask} (${item.label}). A running service may remember it for 60 s.`,

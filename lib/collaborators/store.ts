@@ -45,7 +45,7 @@ export async function addCollaborator(
   const now = clock();
   const item: CollaboratorItem = {
     ...keys.collaborator(project_id, id, user_uuid),
-    ...places.collaborationOf(user_uuid, project_id, id),
+    ...places.namingOf(user_uuid, project_id, id),
     id: newId(),
     dashboard_id: id,
     user_uuid,

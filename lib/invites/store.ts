@@ -1,4 +1,6 @@
 import type * as z from 'zod';
+import type { Tell } from '../activity/model.ts';
+import { tellAsSystem } from '../activity/tell.ts';
 import type { Context } from '../context.ts';
 import { fail, invalid } from '../errors.ts';
 import type { Tenant } from '../http/request.ts';
@@ -26,6 +28,7 @@ export async function createInvite(
   { organization, membership }: Tenant,
   { target_email, level }: z.output<typeof InviteInput>,
   once: (inviteId: string) => readonly Op[],
+  tell: Tell,
 ): Promise<InviteItem> {
   refuseLevel(membership, level);
   const account = await table.get(keys.email(target_email));
@@ -52,9 +55,13 @@ export async function createInvite(
     { check: keys.organization(organization.id), if: { is: isAlive(organization.id) } },
     stillIs(membership, organization),
     ...once(id),
+    ...tell({ ...aboutInvite(item), activity: 'created' }),
   ]);
   return item;
 }
+
+/** How an entry of the activity log names an invitation. */
+const aboutInvite = ({ id, target_email: name }: InviteItem) => ({ scope: 'OrganizationInvite', id, name }) as const;
 
 /** An invitation that is open; 404 when there is none. */
 export async function readInvite(table: Table, id: string): Promise<InviteItem> {
@@ -62,8 +69,12 @@ export async function readInvite(table: Table, id: string): Promise<InviteItem> 
 }
 
 /** Takes an invitation back. Refused when it is gone. */
-export async function removeInvite(table: Table, { id }: InviteItem): Promise<void> {
-  await table.write([{ remove: keys.invitation(id), if: { is: { id } } }]);
+export async function removeInvite(table: Table, item: InviteItem, tell: Tell): Promise<void> {
+  const { id } = item;
+  await table.write([
+    { remove: keys.invitation(id), if: { is: { id } } },
+    ...tell({ ...aboutInvite(item), activity: 'deleted' }),
+  ]);
 }
 
 /**
@@ -75,12 +86,14 @@ export async function acceptInvite(
   { id, organization_id, level, created_by }: InviteItem,
   user: UserItem,
   once: readonly Op[] = [],
+  tell: Tell = tellAsSystem(context, organization_id),
 ): Promise<MembershipItem> {
   const organization = (await findOrganization(context.table, organization_id)) ?? fail('not_found');
   const enough = Object.values(LEVELS).filter((held) => held >= level);
-  return addMember(context, { organization, user, level }, [
+  const also: Op[] = [
     { remove: keys.invitation(id), if: { is: { id } } },
     { check: keys.membership(created_by, organization_id), if: { is: { level: enough } } },
     ...once,
-  ]);
+  ];
+  return addMember(context, { organization, user, level }, also, tell);
 }

@@ -1,5 +1,7 @@
+import type { Tell } from '../activity/model.ts';
+import { changesOf } from '../activity/rules.ts';
 import type { Context } from '../context.ts';
-import { collaboratorField } from '../dashboards/model.ts';
+import { collaboratorField, ruleField } from '../dashboards/model.ts';
 import { fail } from '../errors.ts';
 import type { Tenant } from '../http/request.ts';
 import type { Level, MembershipItem, OrganizationItem, ProjectBrief } from '../organizations/model.ts';
@@ -7,6 +9,7 @@ import { isAlive } from '../organizations/store.ts';
 import { idsIn, keys, ranges } from '../table/keys.ts';
 import { listAll } from '../table/list-all.ts';
 import type { Key, Op, Table } from '../table/table.ts';
+import type { UserItem } from '../users/model.ts';
 import { refuseChange, refuseRemoval, witnessOf } from './rules.ts';
 
 /** How a path names a member. */
@@ -20,6 +23,15 @@ export async function readMember(table: Table, { organization_id, user__uuid }: 
   const found = (await table.get(keys.membership(user__uuid, organization_id))) as MembershipItem | undefined;
   return found ?? fail('not_found');
 }
+
+/** A member whom somebody changes or removes, and his user. */
+export interface Target {
+  readonly target: MembershipItem;
+  readonly user: UserItem;
+}
+
+/** How an entry of the activity log names a membership. */
+const aboutMember = ({ uuid: id, email: name }: UserItem) => ({ scope: 'OrganizationMembership', id, name }) as const;
 
 type Named = Pick<MembershipItem, 'user_uuid' | 'level'>;
 
@@ -35,7 +47,8 @@ export function stillIs({ user_uuid, level }: Named, { id }: OrganizationItem): 
 export async function changeLevel(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
   { organization, membership: actor }: Tenant,
-  target: MembershipItem,
+  { target, user }: Target,
+  tell: Tell,
   level: Level = target.level,
   ifMatch: readonly number[] = [target.ver],
 ): Promise<MembershipItem> {
@@ -46,26 +59,29 @@ export async function changeLevel(
   await table.write([
     { change: key, set, add: { ver: 1 }, if: { is: { level: target.level, ver: target.ver } } },
     stillIs(actor, organization),
+    ...tell({ ...aboutMember(user), activity: 'updated', changes: changesOf(target, set, { level: 'plain' }) }),
   ]);
   return { ...target, ...set, ver: target.ver + 1 };
 }
 
-/** Collaborations that are removed together with the membership, two ops each: a transaction has 100. */
-const TOGETHER = 45;
+/** Dashboards from which a member is removed together with the membership, three ops each: a transaction has 100. */
+const TOGETHER = 30;
 
-/** The dashboards that a user was named a collaborator of, in whatever organization: keys of these namings. */
-export async function collaborationsOf(table: Table, uid: string): Promise<Key[]> {
-  return listAll(table, ranges.collaborationsOf(uid));
+/** Where a user is named, in whatever organization, as a collaborator or in an access rule: keys of these namings. */
+export async function namingsOf(table: Table, uid: string): Promise<Key[]> {
+  return listAll(table, ranges.namingsOf(uid));
 }
 
 /**
- * Ends a membership and, with it, the member's collaborations in the organization's projects. 400 for the last owner;
- * 409 when somebody became something else meanwhile. Refused when the version is none of `ifMatch`.
+ * Ends a membership and, with it, the member's collaborations in the organization's projects and the access rules that
+ * name him. 400 for the last owner; 409 when somebody became something else meanwhile. Refused when the version is
+ * none of `ifMatch`.
  */
 export async function removeMember(
   { table }: Pick<Context, 'table'>,
   { organization, membership: actor }: Tenant,
-  { target, collaborations }: { target: MembershipItem; collaborations: readonly Key[] },
+  { target, user, namings }: Target & { readonly namings: readonly Key[] },
+  tell: Tell,
   ifMatch: readonly number[] = [target.ver],
 ): Promise<void> {
   refuseRemoval(actor, target);
@@ -73,7 +89,7 @@ export async function removeMember(
   const isLeaving = actor.user_uuid === target.user_uuid;
   const members = isLeaving ? ((await listAll(table, ranges.membersOf(organization.id))) as MembershipItem[]) : [];
   const witness = witnessOf(actor, target, members);
-  const ends = await endsOf(table, organization, target, collaborations);
+  const ends = await endsOf(table, organization, target, namings);
   while (ends.length > TOGETHER) await table.write(ends.splice(-TOGETHER).flat());
   await table.write([
     {
@@ -82,25 +98,30 @@ export async function removeMember(
     },
     { change: keys.organization(organization.id), add: { members: -1 }, if: { is: isAlive(organization.id) } },
     ...(witness === undefined ? [] : [stillIs(witness, organization)]),
+    ...tell({ ...aboutMember(user), activity: 'deleted' }),
     ...ends.flat(),
   ]);
 }
 
-/** What ends each collaboration in the organization: the naming itself, and what the dashboard's head says of it. */
+/** What removes the member from each dashboard of the organization: the namings, and what the head says of them. */
 async function endsOf(
   table: Table,
   organization: OrganizationItem,
   { user_uuid }: MembershipItem,
-  collaborations: readonly Key[],
+  namings: readonly Key[],
 ): Promise<Op[][]> {
   const projects = new Set((JSON.parse(organization.projects) as ProjectBrief[]).map(({ id }) => id));
-  const places = collaborations.map(idsIn.ofProject).filter(({ project }) => projects.has(project));
-  if (places.length === 0) return [];
-  const heads = await table.many(places.map(({ project, id }) => keys.dashboard(project, id)));
-  return places.map(({ project, id }, at) => [
-    { remove: keys.collaborator(project, id, user_uuid) },
-    ...(heads[at] === undefined
-      ? []
-      : [{ change: keys.dashboard(project, id), unset: [collaboratorField(user_uuid)], if: 'present' } satisfies Op]),
+  const own = namings.filter((key) => projects.has(idsIn.ofProject(key).project));
+  const found = [...Map.groupBy(own, ({ pk }) => pk).values()];
+  if (found.length === 0) return [];
+  const heads = found.map((names) => {
+    const { project, id } = idsIn.ofProject(names[0] as Key);
+    return keys.dashboard(project, id);
+  });
+  const items = await table.many(heads);
+  const unset = [collaboratorField(user_uuid), ruleField(user_uuid)];
+  return found.map((names, at) => [
+    ...names.map(({ pk, sk }): Op => ({ remove: { pk, sk } })),
+    ...(items[at] === undefined ? [] : [{ change: heads[at] as Key, unset, if: 'present' } satisfies Op]),
   ]);
 }

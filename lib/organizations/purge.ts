@@ -77,12 +77,13 @@ async function exportsLeft(context: Context, { organizationId, projectId }: Dele
   });
 }
 
-async function keysLeft({ table }: Context, deleted: Deleted): Promise<Work[]> {
+async function keysLeft(context: Context, deleted: Deleted): Promise<Work[]> {
+  const { table } = context;
   const members = (await listAll(table, ranges.membersOf(deleted.organizationId))) as MembershipItem[];
   const left: Work[] = [];
   for (const { user_uuid } of members) {
     const held = await keysOf(table, user_uuid);
-    left.push(...held.filter((key) => isOnlyFor(key, deleted)).map((key) => () => revokeKey(table, key)));
+    left.push(...held.filter((key) => isOnlyFor(key, deleted)).map((key) => () => revokeKey(context, key)));
   }
   return left;
 }

@@ -19,6 +19,8 @@ export interface PersonalApiKeyItem extends Item {
   readonly scoped_teams: string;
   /** JSON of `string[]`: the organizations that the key is limited to; empty: no limit. */
   readonly scoped_organizations: string;
+  /** JSON of `string[]`: the organizations of `scoped_teams`. */
+  readonly team_organizations: string;
   readonly created_at: number;
   /** When it last got another value. */
   readonly last_rolled_at: number | null;

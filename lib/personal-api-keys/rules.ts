@@ -1,7 +1,8 @@
 /** What keys may be made: the one place that decides it. */
 import { isPermitted, type Scope } from '../auth/scopes.ts';
 import { fail, invalid } from '../errors.ts';
-import type { Grant } from './model.ts';
+import type { MembershipItem } from '../organizations/model.ts';
+import type { Grant, PersonalApiKeyItem } from './model.ts';
 
 /** Keys that one user may have at a time (the public product's number). */
 export const MOST_KEYS = 10;
@@ -10,6 +11,27 @@ export const MOST_KEYS = 10;
 export function refuseTooMany(held: number): void {
   if (held < MOST_KEYS) return;
   invalid(null, `You can only have ${MOST_KEYS} personal API keys. Remove an existing key before creating a new one.`);
+}
+
+/** Organizations that are told of one change: their entries are in its transaction, which has 100 ops. */
+const MOST_TOLD = 90;
+
+/**
+ * The organizations, of its user's memberships, that a key opens: those that it is limited to, by itself or through
+ * projects, else all. Of more than 90 those that he joined first.
+ */
+export function organizationsOpen(
+  { scoped_organizations, team_organizations }: PersonalApiKeyItem,
+  memberships: readonly MembershipItem[],
+): string[] {
+  const [limits = []] = [scoped_organizations, team_organizations]
+    .map((text) => JSON.parse(text) as string[])
+    .filter(({ length }) => length > 0);
+  return memberships
+    .toSorted((a, b) => a.joined_at - b.joined_at)
+    .map(({ organization_id }) => organization_id)
+    .filter((id) => limits.length === 0 || limits.includes(id))
+    .slice(0, MOST_TOLD);
 }
 
 /** Refuses an expiry that is not ahead of `now`. */

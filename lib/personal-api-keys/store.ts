@@ -1,14 +1,19 @@
 import { createHash } from 'node:crypto';
 import type * as z from 'zod';
+import type { Activity, Change, Tell } from '../activity/model.ts';
+import { changesOf, createdWith, type ToldFields } from '../activity/rules.ts';
+import { tellAsSystem } from '../activity/tell.ts';
 import { base62 } from '../auth/tokens.ts';
 import type { Context } from '../context.ts';
 import { fail, invalid } from '../errors.ts';
 import { parsed } from '../http/parsed.ts';
+import type { MembershipItem } from '../organizations/model.ts';
+import { membershipsOf } from '../organizations/store.ts';
 import { keys } from '../table/keys.ts';
 import { type Item, type Op, Refused, type Table } from '../table/table.ts';
 import type { KeyRef, UserItem } from '../users/model.ts';
 import { type Grant, grantOf, NewPersonalApiKey, type PersonalApiKeyItem, type PersonalApiKeyPatch } from './model.ts';
-import { refuseExcess, refusePast, refuseTooMany } from './rules.ts';
+import { organizationsOpen, refuseExcess, refusePast, refuseTooMany } from './rules.ts';
 
 /** Random bytes of a key, as the public product has them: 280 bits, about 47 digits. */
 const KEY_BYTES = 35;
@@ -29,11 +34,51 @@ export interface NewKey {
 /** What a caller may change of a key. */
 export type KeyChanges = z.output<typeof PersonalApiKeyPatch>;
 
+/** Who tells of what is done to a user's key: in the log of each organization, of these memberships, that it opens. */
+export interface KeyTeller {
+  readonly tell: Tell;
+  readonly memberships: readonly MembershipItem[];
+}
+
+type Stored = Pick<Context, 'table' | 'newId' | 'clock'>;
+
+/** Tells what an operator, or the service itself, does to a user's keys. */
+async function systemTeller(context: Stored, uid: string): Promise<KeyTeller> {
+  return { tell: tellAsSystem(context), memberships: await membershipsOf(context.table, uid) };
+}
+
+/** What is told of a key that is made, or that changes. Its mask changes with its value. */
+const TOLD: ToldFields = {
+  label: 'plain',
+  mask: 'plain',
+  scopes: 'json',
+  scoped_teams: 'json',
+  scoped_organizations: 'json',
+  expires_at: 'instant',
+};
+
+/** The entries of a change of a key; `after` is the key as it is then. */
+function keyOps(
+  { tell, memberships }: KeyTeller,
+  activity: Activity,
+  changes: readonly Change[],
+  after: PersonalApiKeyItem,
+  before = after,
+): Op[] {
+  const { id, label: name } = after;
+  const logs = new Set([before, after].flatMap((key) => organizationsOpen(key, memberships)));
+  return [...logs].flatMap((organization) =>
+    tell({ organization, scope: 'PersonalAPIKey', id, activity, name, changes }),
+  );
+}
+
 interface Making {
   /** The key that asks: it must grant as much as what it makes. Absent: the command line, which may do all. */
   readonly maker?: PersonalApiKeyItem;
   /** What else belongs to the transaction. */
   readonly once?: (keyId: string) => readonly Op[];
+  /** Default: the system. */
+  readonly teller?: KeyTeller;
 }
 
 /**
@@ -42,16 +87,18 @@ interface Making {
  * the maker grants a 403.
  */
 export async function createKey(
-  { table, newId, random, clock }: Pick<Context, 'table' | 'newId' | 'random' | 'clock'>,
+  context: Pick<Context, 'table' | 'newId' | 'random' | 'clock'>,
   { user, ...input }: { user: UserItem } & NewKey,
-  { maker, once = () => [] }: Making = {},
+  { maker, once = () => [], teller }: Making = {},
 ): Promise<{ item: PersonalApiKeyItem; value: string }> {
+  const { table, newId, random, clock } = context;
   const wanted = parsed(NewPersonalApiKey, input);
   const { label, scopes, scoped_teams = [], scoped_organizations = [], expires_at = null } = wanted;
   const now = clock();
   refusePast(expires_at, now);
   if (maker !== undefined) refuseExcess(grantOf(maker), { scopes, scoped_teams, scoped_organizations, expires_at });
-  await refuseForeignLimits(table, user.uuid, wanted);
+  const teamOrganizations = await refuseForeignLimits(table, user.uuid, wanted);
+  const told = teller ?? (await systemTeller(context, user.uuid));
 
   const id = newId();
   const { value, ...stored } = newValue(random);
@@ -64,6 +111,7 @@ export async function createKey(
     scopes: JSON.stringify(scopes),
     scoped_teams: JSON.stringify(scoped_teams),
     scoped_organizations: JSON.stringify(scoped_organizations),
+    team_organizations: JSON.stringify(teamOrganizations),
     created_at: now,
     last_used_at: null,
     last_rolled_at: null,
@@ -74,7 +122,12 @@ export async function createKey(
     refuseTooMany(refs.length);
     return {
       refs: [...refs, { id, sha256: sha256(value) }],
-      ops: [{ put: item, if: 'absent' }, ...stillThere(maker), ...once(id)],
+      ops: [
+        { put: item, if: 'absent' },
+        ...stillThere(maker),
+        ...once(id),
+        ...keyOps(told, 'created', createdWith(item, TOLD), item),
+      ],
     };
   });
   return { item, value };
@@ -116,12 +169,13 @@ const refsOf = (user: UserItem): KeyRef[] => JSON.parse(user.keys) as KeyRef[];
 
 const isMissing = (item: Item | undefined): boolean => item === undefined;
 
+/** Refuses limits to what the user is no member of. Answers the organizations of the projects, each once. */
 async function refuseForeignLimits(
   table: Table,
   uid: string,
   { scoped_teams = [], scoped_organizations = [] }: KeyChanges,
-): Promise<void> {
-  if (scoped_teams.length === 0 && scoped_organizations.length === 0) return;
+): Promise<string[]> {
+  if (scoped_teams.length === 0 && scoped_organizations.length === 0) return [];
   const membershipsIn = (ids: readonly string[]) => table.many(ids.map((id) => keys.membership(uid, id)));
   const [memberships, projects] = await Promise.all([
     membershipsIn(scoped_organizations),
@@ -131,9 +185,11 @@ async function refuseForeignLimits(
     invalid('scoped_organizations', 'You must be a member of all organizations that you are scoping the key to.');
   }
   const owners = projects.map((project) => (project?.['deleted_at'] === null ? project['organization_id'] : ''));
-  if ((await membershipsIn([...new Set(owners.map(String))])).some(isMissing)) {
+  const distinct = [...new Set(owners.map(String))];
+  if ((await membershipsIn(distinct)).some(isMissing)) {
     invalid('scoped_teams', 'You must be a member of all teams that you are scoping the key to.');
   }
+  return distinct;
 }
 
 /** The stored key with this value, expired or not. One read. */
@@ -195,13 +251,15 @@ export async function changeKey(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
   { maker, item }: HeldKeys,
   changes: KeyChanges,
+  teller: KeyTeller,
   ifMatch?: readonly number[],
 ): Promise<PersonalApiKeyItem> {
   const { label, ...grants } = changes;
   refusePast(changes.expires_at, clock());
-  await refuseForeignLimits(table, item.user_uuid, changes);
+  const organizations = await refuseForeignLimits(table, item.user_uuid, changes);
   const set = {
     ...(label === undefined ? {} : { label }),
+    ...(changes.scoped_teams === undefined ? {} : { team_organizations: JSON.stringify(organizations) }),
     ...Object.fromEntries(
       Object.entries(grants).map(([name, value]) => [name, Array.isArray(value) ? JSON.stringify(value) : value]),
     ),
@@ -210,12 +268,14 @@ export async function changeKey(
     if (ifMatch !== undefined && !ifMatch.includes(current.ver)) fail('precondition_failed');
     if (Object.keys(grants).length > 0) refuseExcess(grantOf(maker), { ...grantOf(current), ...grants } as Grant);
     const { pk, sk, id, ver } = current;
+    const after: PersonalApiKeyItem = { ...current, ...set, ver: ver + 1 };
     try {
       await table.write([
         { change: { pk, sk }, set, add: { ver: 1 }, if: { is: { id, ver } } },
         ...stillThere(maker.id === id ? undefined : maker),
+        ...keyOps(teller, 'updated', changesOf(current, set, TOLD), after, current),
       ]);
-      return { ...current, ...set, ver: ver + 1 };
+      return after;
     } catch (error) {
       if (!(error instanceof Refused) || error.op !== 0 || error.found === undefined) throw error;
       current = error.found as PersonalApiKeyItem;
@@ -227,6 +287,7 @@ export async function changeKey(
 export async function rollKey(
   { table, random, clock }: Pick<Context, 'table' | 'random' | 'clock'>,
   { user, maker, item }: HeldKeys,
+  teller: KeyTeller,
 ): Promise<{ item: PersonalApiKeyItem; value: string }> {
   refuseExcess(grantOf(maker), grantOf(item));
   const { value, ...stored } = newValue(random);
@@ -238,6 +299,7 @@ export async function rollKey(
       { remove: { pk, sk }, if: { is: { id, ver } } },
       { put: rolled, if: 'absent' },
       ...stillThere(maker.id === id ? undefined : maker),
+      ...keyOps(teller, 'updated', changesOf(item, rolled, TOLD), rolled),
     ],
   }));
   return { item: rolled, value };
@@ -248,12 +310,15 @@ export async function rollKey(
  * `ifMatch`.
  */
 export async function revokeKey(
-  table: Table,
-  { pk, sk, id, user_uuid }: PersonalApiKeyItem,
-  { user, ifMatch }: { user?: UserItem; ifMatch?: readonly number[] | undefined } = {},
+  context: Stored,
+  item: PersonalApiKeyItem,
+  { user, ifMatch, teller }: { user?: UserItem; ifMatch?: readonly number[] | undefined; teller?: KeyTeller } = {},
 ): Promise<void> {
+  const { table } = context;
+  const { pk, sk, id, user_uuid } = item;
   const owner = user ?? ((await table.get(keys.user(user_uuid))) as UserItem);
+  const told = keyOps(teller ?? (await systemTeller(context, user_uuid)), 'deleted', [], item);
   const gone: Op =
     ifMatch === undefined ? { remove: { pk, sk } } : { remove: { pk, sk }, if: { is: { ver: ifMatch } } };
-  await changeRefs(table, owner, (refs) => ({ refs: refs.filter((ref) => ref.id !== id), ops: [gone] }));
+  await changeRefs(table, owner, (refs) => ({ refs: refs.filter((ref) => ref.id !== id), ops: [gone, ...told] }));
 }

@@ -13,7 +13,7 @@
  *   dashboard: detail          D#pid#did     DETAIL
  *   tile                       D#pid#did     TILE#tid                                                        of an insight: I#pid#iid / did#tid
  *   collaborator               D#pid#did     WITH#uid                                                        U#uid#WITH / pid#did
- *   access rule                D#pid#did     RULE#target
+ *   access rule                D#pid#did     RULE#target                                                     of a member: U#uid#WITH / pid#did
  *   sharing / its token        D#pid#did     SHARE | T#token TOKEN
  *   insight                    I#pid#iid     INSIGHT                   P#pid#INSIGHTS / created#iid          the same
  *   insight, deleted           I#pid#iid     INSIGHT                   P#pid#DELETED / INSIGHT#deleted#iid   the same
@@ -29,6 +29,7 @@
  *   lake: fence, lease         W#pid         FENCE | LEASE
  *   lake: batch on its way     W#pid         PENDING#time#batch
  *   lake: file                 W#pid         FILE#model#day#time#n
+ *   lake: state of persons     W#pid         PERSONS
  *   execution (local mode)     X#name        EXECUTION | ITEM#state#index                          EXECUTIONS / name (running only)
  *   definition of a machine    DEFINITIONS   hash
  *
@@ -109,6 +110,7 @@ export const keys = {
     pk: `W#${pid}`,
     sk: `FILE#${model}#${day}#${sortable(instant)}#${batch}#${n}`,
   }),
+  personsState: (pid: number): Key => ({ pk: `W#${pid}`, sk: 'PERSONS' }),
   execution: (name: string): Key => ({ pk: `X#${name}`, sk: 'EXECUTION' }),
   executionItem: (name: string, state: string, index: number): Key => ({
     pk: `X#${name}`,
@@ -142,7 +144,8 @@ export const places = {
     both(`P#${pid}#DELETED`, `DASH#${sortable(deleted)}#${padded(did)}`),
   tileOf: (pid: number, iid: number, did: number, tid: number) =>
     second(`I#${pid}#${iid}`, `${padded(did)}#${padded(tid)}`),
-  collaborationOf: (uid: string, pid: number, did: number) => second(`U#${uid}#WITH`, `${padded(pid)}#${padded(did)}`),
+  /** Where a dashboard names a user: as a collaborator, or in an access rule. */
+  namingOf: (uid: string, pid: number, did: number) => second(`U#${uid}#WITH`, `${padded(pid)}#${padded(did)}`),
   insightOf: (pid: number, created: number, iid: number) =>
     both(`P#${pid}#INSIGHTS`, `${sortable(created)}#${padded(iid)}`),
   deletedInsightOf: (pid: number, deleted: number, iid: number) =>
@@ -180,7 +183,7 @@ export const ranges = {
   ofDashboard: (pid: number, did: number): Range => ({ partition: `D#${pid}#${did}` }),
   collaboratorsOf: (pid: number, did: number): Range => ({ partition: `D#${pid}#${did}`, prefix: 'WITH#' }),
   accessRulesOf: (pid: number, did: number): Range => ({ partition: `D#${pid}#${did}`, prefix: 'RULE#' }),
-  collaborationsOf: (uid: string): Range => ({ index: 'second', partition: `U#${uid}#WITH` }),
+  namingsOf: (uid: string): Range => ({ index: 'second', partition: `U#${uid}#WITH` }),
   insightsOf: (pid: number): Range => ({ index: 'first', partition: `P#${pid}#INSIGHTS`, newestFirst: true }),
   /** The tiles that show an insight, by dashboard. */
   tilesOf: (pid: number, iid: number): Range => ({ index: 'second', partition: `I#${pid}#${iid}` }),

@@ -122,10 +122,10 @@ async function ofProject(world: World): Promise<Example> {
 }
 
 /** A user has ten keys at most: the older ones of earlier requests make room. */
-async function roomForKey({ context: { table }, service: { owner } }: World): Promise<void> {
-  const held = await keysOf(table, owner.uuid);
+async function roomForKey({ context, service: { owner } }: World): Promise<void> {
+  const held = await keysOf(context.table, owner.uuid);
   const made = held.filter(({ label }) => !['Everything', 'A key'].includes(label));
-  for (const item of made.slice(2)) await revokeKey(table, item);
+  for (const item of made.slice(2)) await revokeKey(context, item);
 }
 
 const KEY = { label: 'Reader', scopes: ['personal_api_key:read'] };

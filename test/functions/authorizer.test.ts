@@ -138,7 +138,7 @@ test('a key that has expired or was revoked is no key', async () => {
   context.clock.advance(1);
   await expect(ask(context, `Bearer ${value}`)).rejects.toThrow(/^Unauthorized$/);
   context.clock.advance(-1);
-  await revokeKey(context.table, item);
+  await revokeKey(context, item);
   await expect(ask(context, `Bearer ${value}`)).rejects.toThrow(/^Unauthorized$/);
 });
 

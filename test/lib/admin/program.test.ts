@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { tellAsSystem } from '../../../lib/activity/tell.ts';
 import { EXIT, runAdmin } from '../../../lib/admin/program.ts';
 import { silentProgress } from '../../../lib/admin/progress.ts';
 import { createInvite } from '../../../lib/invites/store.ts';
@@ -93,7 +94,13 @@ test('an invitation is accepted for its user, once he is there', async () => {
   const membership = host && (await findMembership(context.table, host.uuid, organization.id));
   if (membership === undefined || stored === undefined) throw new Error('not made');
   const body = { target_email: 'bob@example.com', level: LEVELS.admin };
-  const { id } = await createInvite(context, { organization: stored, membership }, body, () => []);
+  const { id } = await createInvite(
+    context,
+    { organization: stored, membership },
+    body,
+    () => [],
+    tellAsSystem(context, organization.id),
+  );
   expect(await run('invite', 'accept', id)).toMatchObject({
     code: EXIT.failed,
     errors: 'error: There is no user bob@example.com.\n',

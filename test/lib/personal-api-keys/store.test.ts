@@ -37,7 +37,7 @@ test('keys of a user are listed newest first, and a revoked one is gone', async 
   context.clock.advance(1);
   const second = await createKey(context, { user, label: 'second', scopes: ['*'] });
   expect(await keysOf(context.table, user.uuid)).toEqual([second.item, first.item]);
-  await revokeKey(context.table, second.item);
+  await revokeKey(context, second.item);
   expect(await keysOf(context.table, user.uuid)).toEqual([first.item]);
   expect(await findKey(context.table, second.value)).toBeUndefined();
 });
@@ -60,7 +60,7 @@ test('the use of a key is noted once an hour, and a revoked key does not come ba
 
   const item = await findKey(context.table, value);
   if (item === undefined) throw new Error('no key');
-  await revokeKey(context.table, item);
+  await revokeKey(context, item);
   await expect(noteUse(context.table, item, start + 1e9)).rejects.toThrow('condition');
   expect(await findKey(context.table, value)).toBeUndefined();
 });
