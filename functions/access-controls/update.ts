@@ -8,8 +8,8 @@ import { userCards } from '../../lib/users/cards.ts';
 export const handler = endpoint(updateAccessControl, {
   read: ({ params }, { table }) => readRuled(table, params),
   found: foundRuledToManage,
-  async run({ read, body, tenant, caller }, context) {
-    const rule = await putAccessRule(context, read, body, tenant);
+  async run({ read, body, tenant, caller, activity }, context) {
+    const rule = await putAccessRule(context, read, body, tenant, activity);
     if (rule === undefined) return new EmptyAnswer();
     return accessControlObject(rule, await userCards(context, [rule.created_by], caller.user));
   },

@@ -8,8 +8,8 @@ import { userCard } from '../../lib/users/model.ts';
 export const handler = endpoint(createCollaborator, {
   read: ({ params }, { table }) => readHead(table, params),
   found: foundHeadToEdit,
-  async run({ read: head, body, tenant, once }, context) {
-    const { item, user } = await addCollaborator(context, tenant, head, body, once);
+  async run({ read: head, body, tenant, once, activity }, context) {
+    const { item, user } = await addCollaborator(context, tenant, head, body, once, activity);
     return collaboratorObject(item, userCard(user));
   },
   async replay(uid, { params }, { table }) {

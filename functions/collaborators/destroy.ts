@@ -6,8 +6,8 @@ import { endpoint } from '../../lib/http/endpoint.ts';
 export const handler = endpoint(destroyCollaborator, {
   read: ({ params }, { table }) => readHead(table, params),
   found: foundHeadToEdit,
-  async run({ read: head, params }, { table }) {
-    await removeCollaborator(table, head, params.user__uuid);
+  async run({ read: head, params, activity }, { table }) {
+    await removeCollaborator(table, head, params.user__uuid, activity);
     return undefined;
   },
 });

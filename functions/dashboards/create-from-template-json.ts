@@ -4,8 +4,8 @@ import { madeAgain, madeAnswer } from '../../lib/dashboards/shown.ts';
 import { endpoint } from '../../lib/http/endpoint.ts';
 
 export const handler = endpoint(row, {
-  async run({ params, body, tenant, caller, once }, context) {
-    const maker = { tenant, project: Number(params.project_id), uid: caller.userId };
+  async run({ params, body, tenant, caller, once, activity: tell }, context) {
+    const maker = { tenant, project: Number(params.project_id), uid: caller.userId, tell };
     return madeAnswer(context, await createFromTemplate(context, maker, body.template, once), tenant, caller);
   },
   replay: (id, { params, tenant, caller }, context) =>

@@ -7,9 +7,9 @@ import { endpoint } from '../../lib/http/endpoint.ts';
 export const handler = endpoint(row, {
   read: ({ params }, { table }) => readDashboard(table, Number(params.project_id), params.id),
   found: foundToEdit,
-  async run({ read, body, tenant, ifMatch }, context) {
+  async run({ read, body, tenant, ifMatch, activity: tell }, context) {
     const move = { tile: body.tile.id, to: goalOf(body) };
-    await moveTile(context, read, move, { member: tenant.membership, ifMatch });
+    await moveTile(context, read, move, { member: tenant.membership, ifMatch, tell });
     return undefined;
   },
 });

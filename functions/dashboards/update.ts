@@ -7,8 +7,8 @@ import { endpoint } from '../../lib/http/endpoint.ts';
 export const handler = endpoint(updateDashboard, {
   read: ({ params }, { table }) => readDashboard(table, Number(params.project_id), params.id),
   found: foundToChange,
-  async run({ read, body, tenant, caller, ifMatch }, context) {
-    const changed = await changeDashboard(context, read, body, { member: tenant.membership, ifMatch });
+  async run({ read, body, tenant, caller, ifMatch, activity: tell }, context) {
+    const changed = await changeDashboard(context, read, body, { member: tenant.membership, ifMatch, tell });
     return dashboardAnswer(context, changed, tenant, caller);
   },
 });

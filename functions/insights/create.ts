@@ -4,8 +4,8 @@ import { createInsight as row } from '../../lib/insights/routes.ts';
 import { createInsight, insightAnswer, readInsight } from '../../lib/insights/store.ts';
 
 export const handler = endpoint(row, {
-  async run({ params, body, tenant, caller, once }, context) {
-    const author = { project: Number(params.project_id), member: tenant.membership };
+  async run({ params, body, tenant, caller, once, activity: tell }, context) {
+    const author = { project: Number(params.project_id), member: tenant.membership, tell };
     return insightAnswer(context, await createInsight(context, author, body, once), tenant, caller);
   },
   async replay(id, { params, tenant, caller }, context) {

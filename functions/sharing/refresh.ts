@@ -7,8 +7,8 @@ import { changeSharing, foundSharingToEdit, readSharing, refreshed } from '../..
 export const handler = endpoint(refreshSharing, {
   read: ({ params }, { table }) => readSharing(table, params),
   found: foundSharingToEdit,
-  async run({ read, tenant, ifMatch }, context) {
-    const sharing = await changeSharing(context, read, { tenant, change: refreshed, ifMatch });
+  async run({ read, tenant, ifMatch, activity: tell }, context) {
+    const sharing = await changeSharing(context, read, { tenant, change: refreshed, ifMatch, tell });
     return new Answer(sharingObject(sharing), { version: sharing.ver });
   },
 });

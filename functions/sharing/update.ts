@@ -7,8 +7,8 @@ import { changeSharing, foundSharingToEdit, readSharing, toggled } from '../../l
 export const handler = endpoint(updateSharing, {
   read: ({ params }, { table }) => readSharing(table, params),
   found: foundSharingToEdit,
-  async run({ read, body, tenant, ifMatch }, context) {
-    const sharing = await changeSharing(context, read, { tenant, change: toggled(body), ifMatch });
+  async run({ read, body, tenant, ifMatch, activity: tell }, context) {
+    const sharing = await changeSharing(context, read, { tenant, change: toggled(body), ifMatch, tell });
     return new Answer(sharingObject(sharing), { version: sharing.ver });
   },
 });

@@ -1,6 +1,7 @@
 import type * as z from 'zod';
+import type { Change, Tell } from '../activity/model.ts';
 import type { Context } from '../context.ts';
-import { type DashboardPath, foundHead, headOp, readHead } from '../dashboards/head.ts';
+import { aboutDashboard, type DashboardPath, foundHead, headOp, readHead } from '../dashboards/head.ts';
 import {
   ACCESS_LEVELS,
   type AccessLevel,
@@ -75,6 +76,7 @@ export async function putAccessRule(
   { head, rules }: Ruled,
   body: z.output<typeof AccessControlInput>,
   tenant: Tenant,
+  tell: Tell,
 ): Promise<AccessRuleItem | undefined> {
   const { target, level } = askedRule(body);
   const { project_id, id } = head;
@@ -102,6 +104,7 @@ export async function putAccessRule(
       headOp(head, { [ruleField(target)]: level }),
       rule === undefined ? { remove: key } : { put: rule },
       ...hidingOps(level, tenant),
+      ...tell({ ...aboutDashboard(head), activity: 'updated', changes: ruleTold(target, before, level) }),
     ]);
   } catch (error) {
     if (error instanceof Refused && error.op === 0 && isMember.length > 0 && level !== null) {
@@ -110,6 +113,15 @@ export async function putAccessRule(
     throw error;
   }
   return rule;
+}
+
+/** What is told of a rule that is written, changed or taken away; nothing when it stays what it was. */
+function ruleTold(target: RuleTarget, before: AccessRuleItem | undefined, level: AccessLevel | null): Change[] {
+  const was = before?.access_level ?? null;
+  if (was === level) return [];
+  const action = was === null ? 'created' : level === null ? 'deleted' : 'changed';
+  const rule = (access_level: AccessLevel | null) => (access_level === null ? null : { target, access_level });
+  return [{ action, field: 'access_controls', before: rule(was), after: rule(level) }];
 }
 
 /** With the first rule that hides a dashboard, lists of the project begin to look at every head. */

@@ -2,7 +2,7 @@
 import { wireInstant } from '../http/instant.ts';
 import { parseJson } from '../http/json.ts';
 import type { Value } from '../table/table.ts';
-import type { Change } from './model.ts';
+import type { Activity, Change } from './model.ts';
 
 /** Characters of a value's JSON that are kept; of a longer one the beginning, as text. */
 const MAX_VALUE = 300;
@@ -25,6 +25,10 @@ export function changesOf(
     return [{ action: 'changed', field: name, before: shown(before[name], how), after: shown(set[name], how) }];
   });
 }
+
+/** What a PATCH does to an object that is deleted softly. */
+export const patchActivity = ({ deleted }: { readonly deleted?: boolean | undefined }): Activity =>
+  deleted === undefined ? 'updated' : deleted ? 'deleted' : 'restored';
 
 /** The fields of an object that was made, as changes. */
 export function createdWith(item: Readonly<Record<string, Value | undefined>>, fields: ToldFields): Change[] {

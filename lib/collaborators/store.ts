@@ -1,6 +1,7 @@
 import type * as z from 'zod';
+import type { Change, Tell } from '../activity/model.ts';
 import type { Context } from '../context.ts';
-import { type DashboardPath, headOp } from '../dashboards/head.ts';
+import { aboutDashboard, type DashboardPath, headOp } from '../dashboards/head.ts';
 import { type CollaboratorItem, collaboratorField, type DashboardItem } from '../dashboards/model.ts';
 import { fail, invalid } from '../errors.ts';
 import type { Tenant } from '../http/request.ts';
@@ -36,6 +37,7 @@ export async function addCollaborator(
   head: DashboardItem,
   { level, user_uuid }: z.output<typeof CollaboratorInput>,
   once: (userUuid: string) => readonly Op[],
+  tell: Tell,
 ): Promise<Named> {
   const { project_id, id } = head;
   const membership = keys.membership(user_uuid, organization.id);
@@ -55,7 +57,13 @@ export async function addCollaborator(
   };
   const isNew: Op = { put: item, if: 'absent' };
   const isMember: Op = { check: membership, if: 'present' };
-  const ops = [isNew, isMember, headOp(head, { [collaboratorField(user_uuid)]: level }), ...once(user_uuid)];
+  const ops = [
+    isNew,
+    isMember,
+    headOp(head, { [collaboratorField(user_uuid)]: level }),
+    ...once(user_uuid),
+    ...tell({ ...aboutDashboard(head), activity: 'updated', changes: [told('created', { user_uuid, level })] }),
+  ];
   try {
     await table.write(ops);
   } catch (error) {
@@ -67,15 +75,21 @@ export async function addCollaborator(
   return { item, user: user as UserItem };
 }
 
+function told(action: 'created' | 'deleted', who: { user_uuid: string; level?: number }): Change {
+  const [before, after] = action === 'created' ? [null, who] : [who, null];
+  return { action, field: 'collaborators', before, after };
+}
+
 function noMember(): never {
   return invalid(null, 'Cannot add collaborators that have no access to the project.');
 }
 
 /** Takes a collaborator away; 404 when he is none. */
-export async function removeCollaborator(table: Table, head: DashboardItem, uid: string): Promise<void> {
+export async function removeCollaborator(table: Table, head: DashboardItem, uid: string, tell: Tell): Promise<void> {
   const ops: Op[] = [
     { remove: keys.collaborator(head.project_id, head.id, uid), if: 'present' },
     headOp(head, { [collaboratorField(uid)]: null }),
+    ...tell({ ...aboutDashboard(head), activity: 'updated', changes: [told('deleted', { user_uuid: uid })] }),
   ];
   try {
     await table.write(ops);

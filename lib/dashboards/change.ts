@@ -1,4 +1,6 @@
 /** How a dashboard changes: its fields, its tiles, its deletion and its return. */
+import type { Change, Tell } from '../activity/model.ts';
+import { changesOf, patchActivity, type ToldFields } from '../activity/rules.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { InsightItem } from '../insights/model.ts';
@@ -16,6 +18,7 @@ import { nextNumber } from '../table/sequence.ts';
 import { type Op, Refused, type Table, type Value } from '../table/table.ts';
 import { untilWritten } from '../table/until-written.ts';
 import { insightsOf, namedInsights, placeOf, tileItem } from './create.ts';
+import { aboutDashboard } from './head.ts';
 import {
   type DashboardChanges,
   type DashboardDetailItem,
@@ -35,6 +38,7 @@ type Changing = Pick<Context, 'table' | 'clock'>;
 export interface Changer {
   readonly member: Member;
   readonly ifMatch: readonly number[] | undefined;
+  readonly tell: Tell;
 }
 
 /**
@@ -69,7 +73,7 @@ async function writeChange(
   context: Changing,
   stored: StoredDashboard,
   patch: DashboardChanges,
-  { member, ifMatch }: Changer,
+  { member, ifMatch, tell }: Changer,
 ): Promise<StoredDashboard> {
   const { table, clock } = context;
   const { head, detail } = stored;
@@ -95,6 +99,11 @@ async function writeChange(
     ...(Object.keys(detailSet).length === 0
       ? []
       : [{ change: keys.dashboardDetail(head.project_id, head.id), set: detailSet } satisfies Op]),
+    ...tell({
+      ...aboutDashboard({ ...head, ...headSet }),
+      activity: patchActivity(patch),
+      changes: [...changesOf(head, headSet, TOLD), ...changesOf(detail, detailSet, TOLD_DETAIL), ...tiles.changes],
+    }),
     ...first,
   ];
   const [written] = await table.write(ops);
@@ -103,6 +112,16 @@ async function writeChange(
   const newHead = (written ?? { ...head, ...headSet, tiles: tiles.after.length, ver }) as DashboardItem;
   return { ...stored, head: newHead, detail: newDetail, tiles: tiles.after };
 }
+
+/** What is told of a head and a detail that change. */
+const TOLD: ToldFields = {
+  name: 'plain',
+  description: 'plain',
+  pinned: 'plain',
+  tags: 'json',
+  restriction_level: 'plain',
+};
+const TOLD_DETAIL: ToldFields = { filters: 'json', variables: 'json', delete_insights: 'plain' };
 
 /** What did not fit into the first transaction. What came in between is a conflict: a part is done and stays. */
 async function writeRest(table: Table, { project_id, id, deleted_at }: DashboardItem, groups: readonly Op[][]) {
@@ -161,7 +180,7 @@ async function changedTiles(
   { head, tiles }: StoredDashboard,
   { tiles: sent = [] }: DashboardChanges,
   by: { by: string; now: number },
-): Promise<{ ops: Weighed[]; after: readonly TileItem[] }> {
+): Promise<{ ops: Weighed[]; after: readonly TileItem[]; changes: Change[] }> {
   const { added, changed, removed } = tileChanges(tiles, sent, by);
   const keyOf = (id: number) => keys.tile(head.project_id, head.id, id);
   const ops: Weighed[] = [];
@@ -176,7 +195,25 @@ async function changedTiles(
   }
   const made = await madeTiles(table, head, added, by.now);
   ops.push(...made.map((tile) => weighed({ put: tile, if: 'absent' }, tile)));
-  return { ops, after: [...after, ...made] };
+  const changes = [
+    ...tilesTold('created', made),
+    ...tilesTold(
+      'changed',
+      tiles.filter((tile) => changed.has(tile.id)),
+    ),
+    ...tilesTold(
+      'deleted',
+      tiles.filter((tile) => removed.has(tile.id)),
+    ),
+  ];
+  return { ops, after: [...after, ...made], changes };
+}
+
+/** What is told of tiles: their numbers. */
+function tilesTold(action: Change['action'], tiles: readonly TileItem[]): Change[] {
+  const ids = tiles.map(({ id }) => id);
+  const [before, after] = [action === 'created' ? null : ids, action === 'deleted' ? null : ids];
+  return ids.length === 0 ? [] : [{ action, field: 'tiles', before, after }];
 }
 
 async function madeTiles(
@@ -232,7 +269,7 @@ export async function moveTile(
   { table }: Changing,
   read: StoredDashboard,
   { tile: tileId, to }: { tile: number; to: number },
-  { member, ifMatch }: Changer,
+  { member, ifMatch, tell }: Changer,
 ): Promise<void> {
   const { project_id, id: from } = read.head;
   let known: StoredDashboard | undefined = read;
@@ -272,9 +309,17 @@ export async function moveTile(
         add: { ver: 1, tiles: 1 },
         if: { is: { id: to, deleted_at: null }, notAbove: { tiles: MAX_TILES - 1 } },
       },
+      ...tell({ ...aboutDashboard(head), activity: 'updated', changes: [moveTold(tile, from, to)] }),
     ]);
   });
 }
+
+const moveTold = ({ id: tile }: TileItem, from: number, to: number): Change => ({
+  action: 'changed',
+  field: 'tiles',
+  before: { tile, dashboard: from },
+  after: { tile, dashboard: to },
+});
 
 function checkDestination(goal: DashboardItem, member: Member): void {
   try {

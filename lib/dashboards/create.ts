@@ -1,5 +1,6 @@
 /** How a dashboard is made: empty, from what was sent, from a template, or from another dashboard's tiles. */
 import type * as z from 'zod';
+import type { Tell } from '../activity/model.ts';
 import type { Context } from '../context.ts';
 import { invalid } from '../errors.ts';
 import type { Tenant } from '../http/request.ts';
@@ -10,6 +11,7 @@ import { groupsOf, type Weighed, weighed } from '../table/groups.ts';
 import { keys, places } from '../table/keys.ts';
 import { nextNumber } from '../table/sequence.ts';
 import type { Op, Table } from '../table/table.ts';
+import { aboutDashboard } from './head.ts';
 import {
   type CreationMode,
   type DashboardDetailItem,
@@ -59,6 +61,7 @@ export interface Maker {
   readonly project: number;
   /** The caller's uuid. */
   readonly uid: string;
+  readonly tell: Tell;
 }
 
 type Making = Pick<Context, 'table' | 'clock' | 'random'>;
@@ -160,7 +163,12 @@ export async function namedInsights(
 }
 
 /** Writes a dashboard with its tiles and their insights, all at once for every reader. */
-async function make(context: Making, { tenant, project, uid }: Maker, made: NewDashboard, once: Once): Promise<Made> {
+async function make(
+  context: Making,
+  { tenant, project, uid, tell }: Maker,
+  made: NewDashboard,
+  once: Once,
+): Promise<Made> {
   const { table, clock, random } = context;
   const now = clock();
   const inner = made.tiles.filter(({ insight }) => typeof insight === 'object' && insight !== null).length;
@@ -224,7 +232,8 @@ async function make(context: Making, { tenant, project, uid }: Maker, made: NewD
     dashboard_id: id,
   };
   const content = [...insights, ...tiles].map((item) => weighed({ put: item, if: 'absent' }, item));
-  await writeWhole(table, { head, others: [detail, sharing, token], content, once: once(String(id)) });
+  const also = [...once(String(id)), ...tell({ ...aboutDashboard(head), activity: 'created' })];
+  await writeWhole(table, { head, others: [detail, sharing, token], content, also });
   return {
     stored: { head, detail, sharing, tiles, collaborators: [], rules: [] },
     insights: new Map([...named, ...insights.map((insight) => [insight.id, insight] as const)]),
@@ -281,10 +290,11 @@ async function writeWhole(
     head: DashboardItem;
     others: readonly (DashboardDetailItem | SharingItem | SharingTokenItem)[];
     content: readonly Weighed[];
-    once: readonly Op[];
+    /** What is written when it is there as a whole. */
+    also: readonly Op[];
   },
 ): Promise<void> {
-  const { head, others, content, once } = whole;
+  const { head, others, content, also } = whole;
   const [first = [], ...rest] = groupsOf(content);
   const begin = (item: DashboardItem): Op[] => [
     { put: item, if: 'absent' },
@@ -292,7 +302,7 @@ async function writeWhole(
     ...first,
   ];
   if (rest.length === 0) {
-    await table.write([...begin(head), ...once]);
+    await table.write([...begin(head), ...also]);
     return;
   }
   const { project_id, id, name, pinned, created_at } = head;
@@ -300,5 +310,5 @@ async function writeWhole(
     begin({ ...head, ...placeOf(project_id, id, { name, pinned, deleted_at: created_at }), deleted_at: created_at }),
   );
   for (const group of rest) await table.write(group);
-  await table.write([{ put: head, if: { is: { id, ver: head.ver } } }, ...once]);
+  await table.write([{ put: head, if: { is: { id, ver: head.ver } } }, ...also]);
 }

@@ -12,6 +12,10 @@ export interface DashboardPath {
   readonly id: number;
 }
 
+/** How an entry of the activity log names a dashboard. */
+export const aboutDashboard = ({ id, name, project_id: project }: DashboardItem) =>
+  ({ scope: 'Dashboard', id, name, project }) as const;
+
 /** The head, whoever asks, deleted or not: to be given to `foundHead`. */
 export async function readHead(table: Table, { project_id, id }: DashboardPath): Promise<Item | undefined> {
   return table.get(keys.dashboard(project_id, id));

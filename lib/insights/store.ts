@@ -1,5 +1,7 @@
 /** How insights are read, made and changed over HTTP: with the tiles that show them. */
 import type * as z from 'zod';
+import type { Change, Tell } from '../activity/model.ts';
+import { changesOf, patchActivity, type ToldFields } from '../activity/rules.ts';
 import type { Context } from '../context.ts';
 import { tileItem } from '../dashboards/create.ts';
 import { type DashboardItem, MAX_TILES } from '../dashboards/model.ts';
@@ -76,6 +78,7 @@ export async function shownInsights(
 export interface Author {
   readonly project: number;
   readonly member: Member;
+  readonly tell: Tell;
 }
 
 type Writing = Pick<Context, 'table' | 'clock'>;
@@ -100,17 +103,32 @@ export async function createInsight(
   const made = insightItem({ project: author.project, id, now }, fields);
   const item: InsightItem = deleted ? { ...deletedInsight(made, now, null), ver: made.ver } : made;
   checkInsightSize(item);
+  const told = author.tell({ ...aboutInsight(item), activity: 'created' });
   return untilWritten(async () => {
     const added = await tilesToAdd(table, author, item, input.dashboards ?? [], now);
-    await table.write([{ put: item, if: 'absent' }, ...added.ops, ...once(String(id))]);
+    await table.write([{ put: item, if: 'absent' }, ...added.ops, ...once(String(id)), ...told]);
     return { item, tiles: added.tiles };
   });
+}
+
+/** How an entry of the activity log names an insight. */
+const aboutInsight = ({ id, name, project_id: project }: InsightItem) =>
+  ({ scope: 'Insight', id, name, project }) as const;
+
+/** What is told of an insight that changes. */
+const TOLD: ToldFields = { name: 'plain', description: 'plain', query: 'json', filters: 'json' };
+
+/** What is told of the dashboards on which it comes or goes. */
+function shownOn(action: 'created' | 'deleted', tiles: readonly Key[]): Change[] {
+  const ids = dashboardsWith(tiles);
+  const [before, after] = action === 'created' ? [null, ids] : [ids, null];
+  return ids.length === 0 ? [] : [{ action, field: 'dashboards', before, after }];
 }
 
 /** Changes what was sent, and only that; tiles that come and go change with it, in one transaction. */
 export async function changeInsight(
   { table, clock }: Writing,
-  { member, project }: Author,
+  { member, project, tell }: Author,
   read: StoredInsight,
   patch: z.output<typeof InsightPatch>,
   ifMatch: readonly number[] | undefined,
@@ -139,6 +157,15 @@ export async function changeInsight(
       { change: keys.insight(project, item.id), set, add: { ver: 1 }, if: { is: unchanged } },
       ...removed.ops,
       ...added.ops,
+      ...tell({
+        ...aboutInsight({ ...item, ...set }),
+        activity: patchActivity(patch),
+        changes: [
+          ...changesOf(item, set, TOLD),
+          ...shownOn('deleted', removed.tiles),
+          ...shownOn('created', added.tiles),
+        ],
+      }),
     ]);
     return {
       item: (written ?? { ...item, ...set, ver: item.ver + 1 }) as InsightItem,
@@ -177,7 +204,7 @@ const NOTHING: TileOps = { ops: [], tiles: [] };
 /** A tile on each of the dashboards that shows none; 400 for one that is not there, 403 for one he may not edit. */
 async function tilesToAdd(
   table: Table,
-  { project, member }: Author,
+  { project, member }: Omit<Author, 'tell'>,
   item: InsightItem,
   wanted: readonly number[],
   now: number,

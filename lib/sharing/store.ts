@@ -1,7 +1,8 @@
 import type * as z from 'zod';
+import type { Activity, Tell } from '../activity/model.ts';
 import type { Context } from '../context.ts';
 import { insightsOf, newToken } from '../dashboards/create.ts';
-import { type DashboardPath, foundHead, foundHeadToEdit, headOp } from '../dashboards/head.ts';
+import { aboutDashboard, type DashboardPath, foundHead, foundHeadToEdit, headOp } from '../dashboards/head.ts';
 import type { DashboardItem, SharingItem, SharingTokenItem } from '../dashboards/model.ts';
 import { readDashboard } from '../dashboards/stored.ts';
 import { fail } from '../errors.ts';
@@ -36,18 +37,28 @@ export function foundSharingToEdit(read: SharingRead, tenant: Tenant): SharingRe
 }
 
 /** What a change makes of the sharing; undefined: nothing. */
-type Change = (sharing: SharingItem) => { readonly enabled: boolean; readonly hasNewToken: boolean } | undefined;
+type Change = (
+  sharing: SharingItem,
+) => { readonly enabled: boolean; readonly hasNewToken: boolean; readonly activity: Activity } | undefined;
 
 /** As a PATCH says. A token that was open before is not opened again. */
 export function toggled({ enabled }: z.output<typeof SharingPatch>): Change {
   return (sharing) =>
     enabled === undefined || enabled === sharing.enabled
       ? undefined
-      : { enabled, hasNewToken: enabled && sharing.was_open };
+      : {
+          enabled,
+          hasNewToken: enabled && sharing.was_open,
+          activity: enabled ? 'sharing enabled' : 'sharing disabled',
+        };
 }
 
 /** With another token, and else as it was. */
-export const refreshed: Change = ({ enabled }) => ({ enabled, hasNewToken: true });
+export const refreshed: Change = ({ enabled }) => ({
+  enabled,
+  hasNewToken: true,
+  activity: 'access token refreshed',
+});
 
 /**
  * Changes the sharing with all that follows from it in one transaction: the token that opens the page, and what the
@@ -56,7 +67,12 @@ export const refreshed: Change = ({ enabled }) => ({ enabled, hasNewToken: true 
 export async function changeSharing(
   { table, random }: Pick<Context, 'table' | 'random'>,
   read: SharingRead,
-  { tenant, change, ifMatch }: { tenant: Tenant; change: Change; ifMatch: readonly number[] | undefined },
+  {
+    tenant,
+    change,
+    ifMatch,
+    tell,
+  }: { tenant: Tenant; change: Change; ifMatch: readonly number[] | undefined; tell: Tell },
 ): Promise<SharingItem> {
   let known: SharingRead | undefined = read;
   const path = foundHead(read[0], tenant);
@@ -67,7 +83,7 @@ export async function changeSharing(
     if (ifMatch !== undefined && !ifMatch.includes(sharing.ver)) fail('precondition_failed');
     const changed = change(sharing);
     if (changed === undefined) return sharing;
-    const { enabled, hasNewToken } = changed;
+    const { enabled, hasNewToken, activity } = changed;
     const after: SharingItem = {
       ...sharing,
       enabled,
@@ -79,6 +95,7 @@ export async function changeSharing(
       { put: after, if: { is: { ver: sharing.ver } } },
       ...(hasNewToken ? tokenOps(sharing, after, { tenant, path }) : []),
       headOp(head, { is_shared: enabled }),
+      ...tell({ ...aboutDashboard(head), activity }),
     ]);
     return after;
   });
