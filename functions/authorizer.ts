@@ -10,14 +10,17 @@ import { headerOf } from '../lib/http/header.ts';
  * a refusal carries `detail`, which the gateway response writes into its body.
  */
 export const handler =
-  (context: Pick<Context, 'table' | 'clock' | 'log'>) =>
+  (context: Pick<Context, 'table' | 'clock' | 'log' | 'metrics'>) =>
   async (event: APIGatewayRequestAuthorizerEvent): Promise<APIGatewayAuthorizerResult> => {
     const decision = await authorize(context, {
       authorization: headerOf(event.headers, 'authorization'),
       method: event.httpMethod,
       template: event.resource,
     });
-    if (decision.kind === 'unauthorized') throw new Error('Unauthorized');
+    if (decision.kind === 'unauthorized') {
+      context.metrics.record({ KeysRefused: 1 });
+      throw new Error('Unauthorized');
+    }
     return decision.kind === 'allow'
       ? {
           principalId: decision.credentials.userId,

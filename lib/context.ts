@@ -1,5 +1,6 @@
 import type { Outbound } from './batch-exports/destinations/outbound.ts';
 import type { Log } from './log.ts';
+import type { Metrics } from './metrics/metrics.ts';
 import type { Settings } from './settings.ts';
 import type { Spool } from './spool/spool.ts';
 import type { Table } from './table/table.ts';
@@ -29,5 +30,6 @@ export interface Context {
   /** `bytes` random bytes; the only source of keys and tokens. */
   readonly random: (bytes: number) => Buffer;
   readonly log: Log;
+  readonly metrics: Metrics;
   readonly settings: Settings;
 }

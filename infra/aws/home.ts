@@ -12,6 +12,7 @@ import { v7 } from 'uuid';
 import { openOutbound } from '../../lib/batch-exports/destinations/outbound.ts';
 import type { Context } from '../../lib/context.ts';
 import { isLevel, jsonLines, logTo } from '../../lib/log.ts';
+import { emfMetrics } from '../../lib/metrics/emf.ts';
 import type { Settings } from '../../lib/settings.ts';
 import { s3Spool } from '../../lib/spool/s3.ts';
 import { dynamodbTable } from '../../lib/table/dynamodb.ts';
@@ -57,21 +58,17 @@ type PortName = (typeof PORTS)[number];
 /** The context of a function that needs these ports. To touch another one is an error that says so. */
 export function contextOf(ports: { readonly [name in PortName]?: () => Context[name] }): Context {
   const level = variable('LOG_LEVEL');
+  const stage = variable('STAGE');
   const clock = Date.now;
+  const write = (text: string): void => void process.stdout.write(text);
   const context = {
     // The table's adapter tries again by itself.
     table: dynamodbTable({ client: new DynamoDBClient({ maxAttempts: 1 }), tableName: variable('TABLE_NAME'), clock }),
     clock,
     newId: v7,
     random: randomBytes,
-    log: logTo(
-      jsonLines((text) => void process.stdout.write(text)),
-      clock,
-      isLevel(level) ? level : 'INFO',
-      {
-        stage: variable('STAGE'),
-      },
-    ),
+    log: logTo(jsonLines(write), clock, isLevel(level) ? level : 'INFO', { stage }),
+    metrics: emfMetrics({ write, clock, stage }),
     settings: settings(),
   };
   for (const name of PORTS) {

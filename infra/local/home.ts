@@ -6,6 +6,7 @@ import { v7 } from 'uuid';
 import { openOutbound } from '../../lib/batch-exports/destinations/outbound.ts';
 import type { Context } from '../../lib/context.ts';
 import type { Log } from '../../lib/log.ts';
+import { loggedMetrics } from '../../lib/metrics/logged.ts';
 import { LOCAL_SETTINGS } from '../../lib/settings.ts';
 import { folderSpool } from '../../lib/spool/folder.ts';
 import { sqliteTable } from '../../lib/table/sqlite.ts';
@@ -43,6 +44,7 @@ export function openHome(folder: string, log: Log): Home {
     newId: v7,
     random: randomBytes,
     log,
+    metrics: loggedMetrics(log),
     settings: LOCAL_SETTINGS,
     close: () => table.close(),
   };

@@ -14,7 +14,7 @@ const ARN = 'arn:aws:execute-api:eu-central-1:123456789012:abcdef/prod';
 
 /** Asks as API Gateway would. */
 function ask(
-  context: Pick<Context, 'table' | 'clock' | 'log'>,
+  context: Pick<Context, 'table' | 'clock' | 'log' | 'metrics'>,
   authorization: string | undefined,
   {
     method = 'GET',
@@ -219,4 +219,12 @@ describe('the table', () => {
     expect(await ask({ ...context, table }, `Bearer ${value}`)).toMatchObject(allowed);
     expect(context.lines).toContainEqual(expect.objectContaining({ level: 'WARNING' }));
   });
+});
+
+test('a key that is refused is counted, and nothing of it is told', async () => {
+  const { context, value } = await world();
+  await expect(ask(context, 'Bearer phx_of_somebody_else')).rejects.toThrow('Unauthorized');
+  await ask(context, `Bearer ${value}`);
+  const measured = context.lines.filter(({ message }) => message === 'measured');
+  expect(measured.map(({ fields }) => fields)).toEqual([{ KeysRefused: 1 }]);
 });

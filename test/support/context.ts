@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { openOutbound } from '../../lib/batch-exports/destinations/outbound.ts';
 import type { Context } from '../../lib/context.ts';
 import { type LogSink, logTo } from '../../lib/log.ts';
+import { loggedMetrics } from '../../lib/metrics/logged.ts';
 import { LOCAL_SETTINGS } from '../../lib/settings.ts';
 import { folderSpool } from '../../lib/spool/folder.ts';
 import { sqliteTable } from '../../lib/table/sqlite.ts';
@@ -99,6 +100,7 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     endings.push(() => own.close());
     table = own;
   }
+  const log = logTo((line) => lines.push(line), clock, 'DEBUG');
   return {
     workflow: recordingWorkflow(),
     warehouse: noWarehouse,
@@ -108,7 +110,8 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     outbound: openOutbound(LOCAL_SETTINGS),
     newId: countedIds(clock),
     random: countedBytes(),
-    log: logTo((line) => lines.push(line), clock, 'DEBUG'),
+    log,
+    metrics: loggedMetrics(log),
     settings: { ...LOCAL_SETTINGS, strictAnswers: true },
     lines,
     folder,

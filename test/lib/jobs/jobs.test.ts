@@ -98,3 +98,21 @@ test('a job that is removed or replaced after it was read is not started by the 
   await table.write(jobOps('export', 'e1', null));
   expect((await table.list(ranges.dueJobs(START + DAY), { limit: 1 })).items).toEqual([]);
 });
+
+test('each tick measures how long the oldest due job has waited, and counts those that are parked', async () => {
+  const context = testContext();
+  const { table, clock, lines } = context;
+  const measured = () =>
+    lines
+      .splice(0)
+      .filter(({ message }) => message === 'measured')
+      .map(({ fields }) => fields);
+  await table.write(jobOps('export', 'e1', START - 90_000));
+  await tick(context);
+  expect(measured()).toEqual([{ OldestDueJob: 90 }]);
+  for (let n = 0; n < 10; n++) {
+    clock.set(((await jobOf(context, 'export', 'e1')) as JobItem).due);
+    await tick(context);
+  }
+  expect(measured()).toEqual([{ job: 'export', id: 'e1', JobsParked: 1 }]);
+});
