@@ -5,8 +5,8 @@ import { endpoint } from '../../lib/http/endpoint.ts';
 import { Answer } from '../../lib/http/request.ts';
 
 export const handler = endpoint(row, {
-  async run({ body, tenant, once }, context) {
-    const created = await createBatchExport(context, tenant, body, once);
+  async run({ body, tenant, once, activity }, context) {
+    const created = await createBatchExport(context, tenant, body, once, activity);
     return new Answer(batchExportObject(created), { version: created.ver });
   },
   async replay(id, { tenant }, { table }) {

@@ -5,8 +5,8 @@ import { endpoint } from '../../lib/http/endpoint.ts';
 export const handler = endpoint(row, {
   read: ({ params }, { table }) => readExport(table, params.id),
   found: foundExport,
-  async run({ read, ifMatch }, context) {
-    await destroyBatchExport(context, read, ifMatch);
+  async run({ read, ifMatch, activity }, context) {
+    await destroyBatchExport(context, read, ifMatch, activity);
     return undefined;
   },
 });

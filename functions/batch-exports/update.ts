@@ -8,8 +8,8 @@ import { Answer } from '../../lib/http/request.ts';
 export const handler = endpoint(updateBatchExport, {
   read: ({ params }, { table }) => exportWithPlan(table, params.id),
   found: foundWithPlan,
-  async run({ read, body, ifMatch }, context) {
-    const changed = await changeBatchExport(context, read, body, ifMatch);
+  async run({ read, body, ifMatch, activity }, context) {
+    const changed = await changeBatchExport(context, read, body, ifMatch, activity);
     return new Answer(batchExportObject(changed), { version: changed.ver });
   },
 });

@@ -1,3 +1,5 @@
+import type { Tell } from '../activity/model.ts';
+import { tellAsSystem } from '../activity/tell.ts';
 import type { Context } from '../context.ts';
 import { fail, invalid } from '../errors.ts';
 import { type CursorPage, readCursorPage } from '../http/page.ts';
@@ -31,6 +33,7 @@ import {
 } from './rules.ts';
 import { exportWithPlan, planOp } from './run-state.ts';
 import { stopExport } from './runs.ts';
+import { aboutExport, exportChanges } from './told.ts';
 
 type Writing = Pick<Context, 'table' | 'clock' | 'newId' | 'vault' | 'settings'>;
 
@@ -123,6 +126,7 @@ export async function createBatchExport(
   { organization, project }: Tenant,
   input: BatchExportInput,
   once: (exportId: string) => readonly Op[],
+  tell: Tell = tellAsSystem(context, organization.id),
 ): Promise<BatchExportItem> {
   const { table, clock, newId, settings } = context;
   checkBuilt(input);
@@ -160,6 +164,7 @@ export async function createBatchExport(
       ...jobOps('export', id, nextDue(item, plan, now, settings)),
       ...live,
       ...once(id),
+      ...tell({ ...aboutExport(item), activity: 'created' }),
     ];
     try {
       await table.write(ops);
@@ -224,6 +229,7 @@ export async function changeBatchExport(
   read: ExportAndPlan,
   patch: BatchExportPatch,
   ifMatch: readonly number[] | undefined,
+  tell: Tell = tellAsSystem(context, read.item.organization_id),
 ): Promise<BatchExportItem> {
   const { table } = context;
   checkBuilt(patch);
@@ -233,7 +239,7 @@ export async function changeBatchExport(
     known = undefined;
     if (now === undefined || now.item.deleted_at !== null) return fail('not_found');
     if (ifMatch !== undefined && !ifMatch.includes(now.item.ver)) fail('precondition_failed');
-    return writeChange(context, now, patch);
+    return writeChange(context, now, patch, tell);
   });
 }
 
@@ -241,6 +247,7 @@ async function writeChange(
   context: Writing,
   { item, plan }: ExportAndPlan,
   patch: BatchExportPatch,
+  tell: Tell,
 ): Promise<BatchExportItem> {
   const now = context.clock();
   const fields = changedFields(item, patch, now);
@@ -251,8 +258,19 @@ async function writeChange(
   await context.table.write([
     { change: keys.batchExport(item.id), set, if: { is: { ver: item.ver, deleted_at: null } } },
     ...(isRescheduled ? await rescheduleOps(context, item, changed, plan) : []),
+    ...tell({
+      ...aboutExport(changed),
+      activity: 'updated',
+      changes: exportChanges(item, set, secretsSent(patch.destination)),
+    }),
   ]);
   return changed;
+}
+
+/** Names of the secrets that a PATCH sends. */
+function secretsSent(sent: BatchExportPatch['destination']): string[] {
+  const { config = {}, type = '' } = sent ?? {};
+  return (destinationOf(type)?.secrets ?? []).filter((name) => Object.hasOwn(config, name));
 }
 
 /** The plan, the job and the lake's bound that follow from a change of what the schedule depends on. */
@@ -297,6 +315,7 @@ export async function destroyBatchExport(
   context: Context,
   item: BatchExportItem,
   ifMatch: readonly number[] | undefined,
+  tell: Tell = tellAsSystem(context, item.organization_id),
 ): Promise<void> {
   const now = context.clock();
   await context.table.write([
@@ -306,6 +325,7 @@ export async function destroyBatchExport(
       if: { is: { id: item.id, deleted_at: null, ...(ifMatch === undefined ? {} : { ver: ifMatch }) } },
     },
     ...jobOps('export', item.id, now + STOP_LOST),
+    ...tell({ ...aboutExport(item), activity: 'deleted' }),
   ]);
   await stopExport(context, { ...item, deleted_at: now });
   await context.table.write(jobOps('export', item.id, null));
