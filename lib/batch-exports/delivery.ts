@@ -53,6 +53,7 @@ export async function openSending(
     slot,
     config: await openConfig(context, item),
     rows: (form) => warehouse.read(chunk, slot, form, signal),
+    columns: (defaults) => defaults,
     outbound,
     reach: settings,
     signal,

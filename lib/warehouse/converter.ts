@@ -5,7 +5,7 @@ import { FILE_ORDER } from '../lake/schema.ts';
 import type { Spool } from '../spool/spool.ts';
 import type { Converter } from './athena.ts';
 import { type DatabaseLimits, parquet } from './embedded-database.ts';
-import { eventLines, lineDatabase } from './line-database.ts';
+import { lineDatabase } from './line-database.ts';
 
 export interface ConverterOptions extends DatabaseLimits {
   readonly spool: Pick<Spool, 'save'>;
@@ -46,9 +46,9 @@ export function duckdbConverter(options: ConverterOptions): Converter & { close(
 
   return {
     count: async (paths, signal) => database.number(`SELECT count(*) FROM ${parquet(await onDisk(paths))}`, signal),
-    read: async function* (paths, _form, signal) {
+    read: async function* (paths, form, signal) {
       const rows = `SELECT * FROM ${parquet(await onDisk(paths))} ORDER BY ${FILE_ORDER.join(', ')}`;
-      yield* database.during(signal, (connection) => eventLines(connection, rows, signal));
+      yield* database.during(signal, (connection) => database.formed(connection, rows, form, signal));
     },
     close: async () => {
       await database.close();

@@ -7,7 +7,7 @@ import type { Slot } from '../batch-exports/intervals.ts';
 import { FILE_ORDER } from '../lake/schema.ts';
 import type { Spool } from '../spool/spool.ts';
 import { type DatabaseLimits, literal, parquet, pathList } from './embedded-database.ts';
-import { eventLines, lineDatabase } from './line-database.ts';
+import { lineDatabase } from './line-database.ts';
 import { type RowGroup, type Stretch, stretches } from './row-order.ts';
 import type { Form, FrozenPlan, RowQuery, Warehouse } from './warehouse.ts';
 
@@ -24,13 +24,13 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): Warehouse & { 
   const { lake } = options;
   const database = lineDatabase(options);
 
-  async function* read(plan: FrozenPlan, slot: Slot, _form: Form, signal: AbortSignal): AsyncGenerator<Buffer> {
+  async function* read(plan: FrozenPlan, slot: Slot, form: Form, signal: AbortSignal): AsyncGenerator<Buffer> {
     signal.throwIfAborted();
     const files = filesOf(plan, slot);
     if (files.length === 0) return;
     yield* database.during(signal, async function* (connection) {
-      for (const part of await inOrder(connection, lake, files, slot))
-        yield* eventLines(connection, rowsOf(part, plan.query), signal);
+      for (const part of await inOrder(connection, lake, files, slot, form))
+        yield* database.formed(connection, rowsOf(part, plan.query), form, signal);
     });
   }
 
@@ -61,12 +61,21 @@ const microseconds = ({ start, end }: Slot): { from: bigint; to: bigint } => ({
   to: BigInt(end) * 1000n,
 });
 
-/** One query when the files' arrivals do not overlap; else their row groups say how to cut the slot. */
-async function inOrder(connection: DuckDBConnection, lake: Spool, files: Files, slot: Slot): Promise<Stretch[]> {
+/**
+ * One query when the files' arrivals do not overlap; else their row groups say how to cut the slot. A Parquet file is
+ * made by one query in any case, which may have to sort the whole slot.
+ */
+async function inOrder(
+  connection: DuckDBConnection,
+  lake: Spool,
+  files: Files,
+  slot: Slot,
+  { format }: Form,
+): Promise<Stretch[]> {
   const paths = files.map(({ path }) => lake.address(path));
   const { from, to } = microseconds(slot);
   const overlap = files.some((file, n) => n > 0 && file.from <= Number(files[n - 1]?.to));
-  if (!overlap) return [{ from, to, paths, sorted: false }];
+  if (!overlap || format === 'Parquet') return [{ from, to, paths, sorted: overlap }];
   return stretches(await rowGroups(connection, paths), from, to);
 }
 

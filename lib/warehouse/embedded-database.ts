@@ -8,20 +8,26 @@ export interface DatabaseLimits {
   readonly memoryLimit?: string;
   /** Default: one for each core. */
   readonly threads?: number;
-  /** Where it spills to. Default: a folder of this process below the system's temporary one. */
+  /** Where it spills to, and Parquet files are made. Default: a folder of this process below the system's temporary one. */
   readonly tempDirectory?: string;
 }
+
+export const tempFolder = ({ tempDirectory }: DatabaseLimits): string =>
+  tempDirectory ?? join(tmpdir(), `duckdb-${process.pid}`);
 
 /** A DuckDB in memory that spills to disk, and never loads anything from the network. */
 export function openDatabase(limits: DatabaseLimits): Promise<DuckDBInstance> {
   return DuckDBInstance.create(':memory:', {
     memory_limit: limits.memoryLimit ?? '400MB',
     ...(limits.threads === undefined ? {} : { threads: String(limits.threads) }),
-    temp_directory: limits.tempDirectory ?? join(tmpdir(), `duckdb-${process.pid}`),
+    temp_directory: tempFolder(limits),
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
   });
 }
+
+/** A name as it is written in SQL. */
+export const identifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 /** A text as an SQL literal. */
 export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;

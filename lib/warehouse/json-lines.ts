@@ -1,32 +1,32 @@
 /**
- * One event as one line of JSON: the columns that S3 and file destinations get by default, in a fixed order, as an SQL
- * expression over the lake's columns. Joining text takes half the time of building a struct and printing it.
+ * One row as one line of JSON, as an SQL expression of DuckDB. Joining text takes half the time of building a struct and
+ * printing it.
  */
+import { type Column, type ColumnType, fieldOf } from './columns.ts';
+import { literal } from './embedded-database.ts';
 
 /** JSON text as a nested value; what is not JSON (no batch should hold any) becomes a string, so that no run breaks. */
-const nested = (column: string): string =>
-  `CASE WHEN NOT json_valid(${column}) THEN to_json(${column})::VARCHAR ` +
-  `WHEN contains(${column}, chr(10)) THEN json(${column})::VARCHAR ELSE ${column} END`;
+const nested = (value: string): string =>
+  `CASE WHEN NOT json_valid(${value}) THEN to_json(${value})::VARCHAR ` +
+  `WHEN contains(${value}, chr(10)) THEN json(${value})::VARCHAR ELSE ${value} END`;
 
-const text = (column: string): string => `to_json(${column})::VARCHAR`;
-
-/** Microseconds since 1970 as `2015-05-17T10:05:03.000000Z`. */
-const instant = (column: string): string => `strftime(make_timestamp(${column}), '"%Y-%m-%dT%H:%M:%S.%fZ"')`;
-
-const FIELDS: readonly (readonly [name: string, value: string])[] = [
-  ['uuid', text('uuid')],
-  ['event', text('event')],
-  ['properties', nested('properties')],
-  ['distinct_id', text('distinct_id')],
-  ['timestamp', instant('timestamp_us')],
-  ['created_at', instant('created_us')],
-  ['_inserted_at', instant('inserted_us')],
-  ['elements_chain', text('elements_chain')],
-  ['person_id', text('person_id')],
-  ['person_properties', nested('person_properties')],
-];
+const VALUES: Readonly<Record<ColumnType, (value: string) => string>> = {
+  text: (value) => `to_json(${value})::VARCHAR`,
+  json: nested,
+  texts: nested,
+  integer: (value) => `${value}::VARCHAR`,
+  // JSON has no words for what is not a number, nor for what is infinite.
+  float: (value) => `CASE WHEN isfinite(${value}) THEN to_json(${value})::VARCHAR END`,
+  boolean: (value) => `${value}::VARCHAR`,
+  // `2015-05-17T10:05:03.000000Z`
+  instant: (value) => `strftime(make_timestamp(${value}), '"%Y-%m-%dT%H:%M:%S.%fZ"')`,
+};
 
 /** The line with its line end. */
-export const EVENT_LINE = `concat(${FIELDS.map(
-  ([name, value], n) => `'${n === 0 ? '{' : ','}"${name}":', coalesce(${value}, 'null')`,
-).join(', ')}, '}', chr(10))`;
+export function jsonLine(columns: readonly Column[]): string {
+  const members = columns.map((column, n) => {
+    const name = literal(`${n === 0 ? '{' : ','}${JSON.stringify(column.name)}:`);
+    return `${name}, coalesce(${VALUES[column.type](`(${fieldOf(column)})`)}, 'null')`;
+  });
+  return `concat(${members.join(', ')}, '}', chr(10))`;
+}

@@ -1,9 +1,16 @@
-/** Queries on a DuckDB that form lines: what the warehouse of one machine and the converter on AWS have in common. */
+/** Queries on a DuckDB that form bytes: what the warehouse of one machine and the converter on AWS have in common. */
+import { randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBInstance } from '@duckdb/node-api';
 import bindings from '@duckdb/node-bindings';
 import { messageOf, Transient } from '../errors.ts';
-import { type DatabaseLimits, openDatabase } from './embedded-database.ts';
-import { EVENT_LINE } from './json-lines.ts';
+import { copyLine } from './copy-text.ts';
+import { type DatabaseLimits, literal, openDatabase, tempFolder } from './embedded-database.ts';
+import { jsonLine } from './json-lines.ts';
+import { parquetColumns } from './parquet-file.ts';
+import type { Form } from './warehouse.ts';
 
 /** Lines are handed on in pieces of at least this many bytes. */
 const PIECE = 256 * 1024;
@@ -12,6 +19,8 @@ const PIECE = 256 * 1024;
 export interface LineDatabase {
   /** What `work` yields over a connection of its own. Ends with the signal's reason on abort, `Transient` without memory. */
   during<T>(signal: AbortSignal, work: (connection: DuckDBConnection) => AsyncIterable<T>): AsyncGenerator<T>;
+  /** The rows that a query answers, in a form: lines in pieces of whole ones, or a Parquet file, on the disk meanwhile. */
+  formed(connection: DuckDBConnection, rows: string, form: Form, signal: AbortSignal): AsyncGenerator<Buffer>;
   /** The one number that a query answers. */
   number(sql: string, signal: AbortSignal): Promise<number>;
   close(): Promise<void>;
@@ -40,6 +49,10 @@ export function lineDatabase(limits: DatabaseLimits): LineDatabase {
 
   return {
     during,
+    formed: (connection, rows, form, signal) =>
+      form.format === 'Parquet'
+        ? parquetOf(connection, rows, form, tempFolder(limits))
+        : linesOf(connection, rows, form, signal),
     number: async (sql, signal) => {
       const answers = during(signal, async function* (connection) {
         yield Number((await connection.runAndReadAll(sql)).getRows()[0]?.[0]);
@@ -55,10 +68,31 @@ export function lineDatabase(limits: DatabaseLimits): LineDatabase {
   };
 }
 
-/** The events that a query answers, as lines, in pieces of whole lines. */
-export async function* eventLines(connection: DuckDBConnection, rows: string, signal: AbortSignal) {
-  const result = await connection.stream(`SELECT ${EVENT_LINE} AS line FROM (${rows})`);
-  yield* inPieces(result, signal);
+async function* linesOf(
+  connection: DuckDBConnection,
+  rows: string,
+  { format, columns }: Exclude<Form, { format: 'Parquet' }>,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  const line = format === 'JSONLines' ? jsonLine(columns) : copyLine(columns);
+  yield* inPieces(await connection.stream(`SELECT ${line} AS line FROM (${rows})`), signal);
+}
+
+async function* parquetOf(
+  connection: DuckDBConnection,
+  rows: string,
+  { columns, compression }: Extract<Form, { format: 'Parquet' }>,
+  folder: string,
+): AsyncGenerator<Buffer> {
+  await mkdir(folder, { recursive: true });
+  const file = join(folder, `${randomUUID()}.parquet`);
+  try {
+    const options = `FORMAT parquet, COMPRESSION ${compression ?? 'uncompressed'}`;
+    await connection.run(`COPY (SELECT ${parquetColumns(columns)} FROM (${rows})) TO ${literal(file)} (${options})`);
+    yield* createReadStream(file, { highWaterMark: PIECE });
+  } finally {
+    await rm(file, { force: true });
+  }
 }
 
 async function* inPieces(chunks: AsyncIterable<DuckDBDataChunk>, signal: AbortSignal): AsyncGenerator<Buffer> {

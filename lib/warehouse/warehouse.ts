@@ -1,5 +1,7 @@
 import type { Slot } from '../batch-exports/intervals.ts';
 import type { Model } from '../batch-exports/model.ts';
+import type { Column } from './columns.ts';
+import type { ParquetCompression } from './parquet-file.ts';
 
 /**
  * What `begin` froze for a chunk: the query and the list of immutable lake files. It lies in the spool as
@@ -26,10 +28,12 @@ export interface RowQuery {
   readonly excludeEvents: readonly string[] | null;
 }
 
-/** How rows become bytes. Compression is Node's, on top of it. */
-export interface Form {
-  readonly format: 'JSONLines';
-}
+/** How rows become bytes. Lines are packed by Node, on top of it; the pages of Parquet are packed in it. */
+export type Form =
+  | { readonly format: 'JSONLines'; readonly columns: readonly Column[] }
+  /** PostgreSQL's COPY text format. */
+  | { readonly format: 'CopyText'; readonly columns: readonly Column[] }
+  | { readonly format: 'Parquet'; readonly columns: readonly Column[]; readonly compression: ParquetCompression };
 
 /** The port to the engine that selects rows and forms the final bytes. */
 export interface Warehouse {
@@ -37,6 +41,6 @@ export interface Warehouse {
   unload(plan: FrozenPlan): Promise<{ QueryString: string; WorkGroup: string } | null>;
   /** How many rows the slot delivers. */
   count(plan: FrozenPlan, slot: Slot, signal: AbortSignal): Promise<number>;
-  /** The slot's rows in the final form: chunks of whole lines, in a fixed order. Ends with an error on abort. */
+  /** The slot's rows in the final form, in a fixed order; lines come in chunks of whole ones. Ends with an error on abort. */
   read(plan: FrozenPlan, slot: Slot, form: Form, signal: AbortSignal): AsyncIterable<Buffer>;
 }

@@ -39,6 +39,7 @@ export function delivery<C extends Config>(
     teamId: 1,
     slot: SLOT,
     config: destination.config.parse(config) as C,
+    columns: (defaults) => defaults,
     rows: () => lines(count),
     outbound: openOutbound(reach),
     reach,

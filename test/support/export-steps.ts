@@ -51,7 +51,7 @@ export async function hourlyExport() {
       remembered.calls.push('deliver');
       await remembered.inside('deliver', signal);
       const pieces: Buffer[] = [];
-      for await (const piece of delivery.rows({ format: 'JSONLines' })) pieces.push(piece);
+      for await (const piece of delivery.rows({ format: 'JSONLines', columns: [] })) pieces.push(piece);
       const text = Buffer.concat(pieces).toString();
       return { bytes: text.length, text, slot: slot.start };
     },

@@ -1,12 +1,16 @@
 /** Files of the lake that hold the rows that a test names. */
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { FILE_COLUMNS } from '../../lib/batch-exports/destinations/files.ts';
 import { EVENT_COLUMNS } from '../../lib/lake/schema.ts';
 import type { Spool } from '../../lib/spool/spool.ts';
 import { literal, openDatabase } from '../../lib/warehouse/embedded-database.ts';
-import type { FrozenPlan } from '../../lib/warehouse/warehouse.ts';
+import type { Form, FrozenPlan } from '../../lib/warehouse/warehouse.ts';
 
 const START = Date.UTC(2026, 0, 1);
+
+/** Events as lines of the columns that files have. */
+export const LINES: Form = { format: 'JSONLines', columns: FILE_COLUMNS.events };
 
 /** A row of the lake; what is not given is as a plain event has it. */
 const ROW = {

@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import type { Settings } from '../../settings.ts';
+import type { Column } from '../../warehouse/columns.ts';
 import type { Form } from '../../warehouse/warehouse.ts';
 import type { Slot } from '../intervals.ts';
 import type { Model } from '../model.ts';
@@ -21,6 +22,8 @@ export interface Delivery<C extends Config = Config> {
   readonly teamId: number;
   readonly slot: Slot;
   readonly config: C;
+  /** The columns to deliver: those of the export's own query if it has one, else the destination's. */
+  columns(defaults: readonly Column[]): readonly Column[];
   /** The rows in the form asked for, from the first one, each time it is called. */
   rows(form: Form): AsyncIterable<Buffer>;
   readonly outbound: Outbound;

@@ -2,6 +2,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import * as z from 'zod';
 import { invalid } from '../../errors.ts';
+import type { Column } from '../../warehouse/columns.ts';
 import type { Slot } from '../intervals.ts';
 import type { Model } from '../model.ts';
 import type { Delivery } from './destination.ts';
@@ -15,6 +16,33 @@ export const FILE_KEYS = {
 };
 
 type FileConfig = z.infer<z.ZodObject<typeof FILE_KEYS>> & { readonly prefix: string };
+
+/** What a file has unless the export says otherwise, in this order. */
+export const FILE_COLUMNS: Readonly<Record<Model, readonly Column[]>> = {
+  events: [
+    { name: 'uuid', type: 'text', field: 'uuid' },
+    { name: 'event', type: 'text', field: 'event' },
+    { name: 'properties', type: 'json', field: 'properties' },
+    { name: 'distinct_id', type: 'text', field: 'distinct_id' },
+    { name: 'timestamp', type: 'instant', field: 'timestamp' },
+    { name: 'created_at', type: 'instant', field: 'created_at' },
+    { name: '_inserted_at', type: 'instant', field: '_inserted_at' },
+    { name: 'elements_chain', type: 'text', field: 'elements_chain' },
+    { name: 'person_id', type: 'text', field: 'person_id' },
+    { name: 'person_properties', type: 'json', field: 'person_properties' },
+  ],
+  persons: [
+    { name: 'team_id', type: 'integer', field: 'team_id' },
+    { name: 'distinct_id', type: 'text', field: 'distinct_id' },
+    { name: 'person_id', type: 'text', field: 'person_id' },
+    { name: 'properties', type: 'json', field: 'properties' },
+    { name: 'person_distinct_id_version', type: 'integer', field: 'person_distinct_id_version' },
+    { name: 'person_version', type: 'integer', field: 'person_version' },
+    { name: 'created_at', type: 'instant', field: 'created_at' },
+    { name: '_inserted_at', type: 'instant', field: '_inserted_at' },
+    { name: 'is_deleted', type: 'boolean', field: 'is_deleted' },
+  ],
+};
 
 /** Upstream's file formats, each with its compressions. */
 const COMPRESSIONS: ReadonlyMap<string, readonly string[]> = new Map([
@@ -81,8 +109,11 @@ export function objectName(config: FileConfig, { slot, model }: { slot: Slot; mo
 export const SAMPLE_SLOT = { slot: { start: 0, end: 3_600_000 }, model: 'persons' } as const;
 
 /** The bytes of a slot's object. The same rows give the same bytes. */
-export function objectBytes(config: FileConfig, { rows }: Pick<Delivery, 'rows'>): AsyncIterable<Buffer> {
-  const lines = rows({ format: 'JSONLines' });
+export function objectBytes(
+  config: FileConfig,
+  { model, columns, rows }: Pick<Delivery, 'model' | 'columns' | 'rows'>,
+): AsyncIterable<Buffer> {
+  const lines = rows({ format: 'JSONLines', columns: columns(FILE_COLUMNS[model]) });
   return config.compression ? gzipped(lines) : lines;
 }
 

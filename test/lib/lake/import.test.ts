@@ -9,6 +9,7 @@ import { filesBetween, ImportUnderWay, lowerLiveOps } from '../../../lib/lake/la
 import { keys, places } from '../../../lib/table/keys.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import { START, type TestContext, testContext } from '../../support/context.ts';
+import { LINES } from '../../support/lake-rows.ts';
 
 // Each test starts databases; a loaded machine takes its time.
 jest.setTimeout(60_000);
@@ -56,7 +57,7 @@ async function exported(context: Context, projectId = PROJECT): Promise<string> 
     slots: [slot],
   };
   let text = '';
-  for await (const piece of warehouse.read(plan, slot, { format: 'JSONLines' }, new AbortController().signal))
+  for await (const piece of warehouse.read(plan, slot, LINES, new AbortController().signal))
     text += piece.toString();
   await warehouse.close();
   return text;

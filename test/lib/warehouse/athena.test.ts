@@ -8,7 +8,7 @@ import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import { openDatabase } from '../../../lib/warehouse/embedded-database.ts';
 import type { FrozenPlan, Warehouse } from '../../../lib/warehouse/warehouse.ts';
 import { temporaryFolder } from '../../support/context.ts';
-import { type Row, writeRows } from '../../support/lake-rows.ts';
+import { LINES, type Row, writeRows } from '../../support/lake-rows.ts';
 
 // Each test starts databases; a loaded machine takes its time.
 jest.setTimeout(60_000);
@@ -94,7 +94,7 @@ async function unloadHere(query: string, database: string, lake: Spool, target: 
 
 async function textOf(warehouse: Warehouse, plan: FrozenPlan, n: number): Promise<string> {
   const pieces: Buffer[] = [];
-  for await (const piece of warehouse.read(plan, hour(n), { format: 'JSONLines' }, never)) pieces.push(piece);
+  for await (const piece of warehouse.read(plan, hour(n), LINES, never)) pieces.push(piece);
   return Buffer.concat(pieces).toString();
 }
 

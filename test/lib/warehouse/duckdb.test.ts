@@ -4,13 +4,12 @@ import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import { literal, openDatabase } from '../../../lib/warehouse/embedded-database.ts';
 import type { FrozenPlan, RowQuery } from '../../../lib/warehouse/warehouse.ts';
 import { temporaryFolder } from '../../support/context.ts';
-import { type Row, writeRows } from '../../support/lake-rows.ts';
+import { LINES, type Row, writeRows } from '../../support/lake-rows.ts';
 
 // Each test starts databases; a loaded machine takes its time.
 jest.setTimeout(60_000);
 
 const ALL: RowQuery = { includeEvents: null, excludeEvents: null };
-const LINES = { format: 'JSONLines' } as const;
 const never = new AbortController().signal;
 const START = Date.UTC(2026, 0, 1);
 const HOUR = 3_600_000;

@@ -100,11 +100,15 @@ describe('a file config', () => {
   });
 });
 
+/** Bytes of an object with these rows. */
+const bytesOf = (config: Parameters<typeof objectBytes>[0], rows: () => AsyncIterable<Buffer>) =>
+  objectBytes(config, { model: 'events', columns: (defaults) => defaults, rows });
+
 describe('the bytes of an object', () => {
   test('are the rows, or the rows in gzip', async () => {
     const rows = await atOnce(lines(5000));
-    expect((await atOnce(objectBytes(plain, { rows: () => lines(5000) }))).equals(rows)).toBe(true);
-    const packed = await atOnce(objectBytes({ ...plain, compression: 'gzip' }, { rows: () => lines(5000) }));
+    expect((await atOnce(bytesOf(plain, () => lines(5000)))).equals(rows)).toBe(true);
+    const packed = await atOnce(bytesOf({ ...plain, compression: 'gzip' }, () => lines(5000)));
     expect(packed.length).toBeLessThan(rows.length);
     expect(gunzipSync(packed).equals(rows)).toBe(true);
   });
@@ -114,7 +118,7 @@ describe('the bytes of an object', () => {
     async function* cut(size: number) {
       for (let at = 0; at < rows.length; at += size) yield rows.subarray(at, at + size);
     }
-    const packed = (size: number) => atOnce(objectBytes({ ...plain, compression: 'gzip' }, { rows: () => cut(size) }));
+    const packed = (size: number) => atOnce(bytesOf({ ...plain, compression: 'gzip' }, () => cut(size)));
     const once = await packed(rows.length);
     expect((await packed(1000)).equals(once)).toBe(true);
     expect((await packed(99_999)).equals(once)).toBe(true);
@@ -122,7 +126,7 @@ describe('the bytes of an object', () => {
   });
 
   test('of no rows in gzip are a whole, empty file', async () => {
-    const packed = await atOnce(objectBytes({ ...plain, compression: 'gzip' }, { rows: () => lines(0) }));
+    const packed = await atOnce(bytesOf({ ...plain, compression: 'gzip' }, () => lines(0)));
     expect(gunzipSync(packed).length).toBe(0);
   });
 
@@ -137,9 +141,9 @@ describe('the bytes of an object', () => {
       }
     }
     const config = { ...plain, compression: 'gzip' };
-    await expect(atOnce(objectBytes(config, { rows: failing }))).rejects.toThrow('the lake is dry');
+    await expect(atOnce(bytesOf(config, failing))).rejects.toThrow('the lake is dry');
     isStopped = false;
-    for await (const chunk of objectBytes(config, { rows: failing })) if (chunk.length > 0) break;
+    for await (const chunk of bytesOf(config, failing)) if (chunk.length > 0) break;
     expect(isStopped).toBe(true);
   });
 });
