@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { bundle } from './bundle.ts';
+import { BadOptions } from './options.ts';
 import { addStacks } from './stacks.ts';
 import { stageNamed, UnknownStage } from './stages.ts';
 
@@ -11,7 +12,7 @@ try {
   addStacks(app, stage, folder);
   app.synth();
 } catch (error) {
-  if (!(error instanceof UnknownStage)) throw error;
+  if (!(error instanceof UnknownStage || error instanceof BadOptions)) throw error;
   process.stderr.write(`${error.message}\n`);
   process.exit(1);
 }

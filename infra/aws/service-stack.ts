@@ -5,23 +5,29 @@ import { Schedule, ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { flattenCfnReference } from 'cdk-nag/lib/utils/flatten-cfn-reference.js';
 import type { Construct } from 'constructs';
+import { Alarms } from './constructs/alarms.ts';
 import { Api } from './constructs/api.ts';
+import { Firewall } from './constructs/firewall.ts';
 import { Functions } from './constructs/functions.ts';
+import { measured as measuredOf } from './constructs/measured.ts';
+import { Overview } from './constructs/overview.ts';
 import { explainWildcards } from './constructs/permissions.ts';
 import { machineArns, Workflows } from './constructs/workflows.ts';
 import type { DataStack } from './data-stack.ts';
+import type { StageOptions } from './options.ts';
 import type { Stage } from './stages.ts';
 
 export interface ServiceStackProps {
   readonly stage: Stage;
+  readonly options: StageOptions;
   readonly data: DataStack;
   /** Where a function's bundle is. */
   readonly folder: (name: string) => string;
 }
 
-/** What can be rebuilt at any time: API, functions, state machines, the tick. */
+/** What can be rebuilt at any time: API, functions, state machines, the tick, and what watches them. */
 export class ServiceStack extends Stack {
-  constructor(scope: Construct, id: string, { stage, data, folder }: ServiceStackProps) {
+  constructor(scope: Construct, id: string, { stage, options, data, folder }: ServiceStackProps) {
     super(scope, id, { description: `Workspaces (${stage.name}): what can be rebuilt` });
     this.addDependency(data);
 
@@ -42,7 +48,7 @@ export class ServiceStack extends Stack {
     const machines = machineArns(this, stage);
     const functions = new Functions(this, 'Functions', { stage, data, workGroup, machines, folder });
     const functionNamed = functions.named.bind(functions);
-    new Workflows(this, 'Workflows', { stage, data, workGroup, machines, functionNamed });
+    const workflows = new Workflows(this, 'Workflows', { stage, data, workGroup, machines, functionNamed });
     const ticking = new Role(this, 'TickCaller', { assumedBy: new ServicePrincipal('scheduler.amazonaws.com') });
     const tick = functionNamed('tick');
     // A tick that is lost is made up by the next one.
@@ -54,7 +60,26 @@ export class ServiceStack extends Stack {
     });
     const versions = flattenCfnReference(this.resolve(`${tick.functionArn}:*`));
     explainWildcards(ticking, [versions], 'Any version of the one function.');
-    const api = new Api(this, 'Api', { stage, functionNamed });
+    const api = new Api(this, 'Api', { stage, domain: options.domain, functionNamed });
+    if (stage.hasFirewall) new Firewall(this, 'Firewall', { stage, api: api.restApi });
+
+    const measured = measuredOf({
+      stage,
+      apiName: api.name,
+      tableName: data.tableName,
+      machines: workflows.machines,
+      functions: [tick, functionNamed('steps/execution-ended')],
+      sender: functionNamed('steps/send-slot'),
+    });
+    const { all: alarms } = new Alarms(this, 'Alarms', { stage, options, measured });
+    new Overview(this, 'Overview', { stage, measured, alarms });
+
     new CfnOutput(this, 'Address', { value: api.url, description: 'Where the API is served' });
+    if (api.domainTarget !== undefined) {
+      new CfnOutput(this, 'DomainTarget', {
+        value: api.domainTarget,
+        description: `Where the DNS record of ${options.domain?.name} must point: an alias or a CNAME`,
+      });
+    }
   }
 }

@@ -1,6 +1,7 @@
 import { type App, Tags, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { DataStack } from './data-stack.ts';
+import { optionsOf } from './options.ts';
 import { ServiceStack } from './service-stack.ts';
 import type { Stage } from './stages.ts';
 
@@ -10,7 +11,12 @@ import type { Stage } from './stages.ts';
  */
 export function addStacks(app: App, stage: Stage, folder: (name: string) => string) {
   const data = new DataStack(app, `workspaces-${stage.name}-data`, { stage });
-  const service = new ServiceStack(app, `workspaces-${stage.name}-service`, { stage, data, folder });
+  const service = new ServiceStack(app, `workspaces-${stage.name}-service`, {
+    stage,
+    options: optionsOf(app, stage),
+    data,
+    folder,
+  });
   Tags.of(app).add('service', 'workspaces');
   Tags.of(app).add('stage', stage.name);
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));

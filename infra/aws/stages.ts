@@ -12,6 +12,10 @@ export interface Stage {
   /** How long the service's own logs are kept. */
   readonly logRetention: RetentionDays;
   readonly logLevel: Level;
+  /** What a month may cost, in USD; at 80 percent of it, and when it looks to be passed, somebody is told. */
+  readonly monthlyBudget: number;
+  /** A web firewall stands before the API: $8 a month and $0.60 a million requests. */
+  readonly hasFirewall: boolean;
   readonly settings: Settings;
 }
 
@@ -22,6 +26,8 @@ const STAGES: readonly Stage[] = [
     throttling: { rate: 50, burst: 100 },
     logRetention: RetentionDays.TWO_WEEKS,
     logLevel: 'DEBUG',
+    monthlyBudget: 20,
+    hasFirewall: false,
     settings: CLOUD_SETTINGS,
   },
   {
@@ -30,6 +36,8 @@ const STAGES: readonly Stage[] = [
     throttling: { rate: 200, burst: 400 },
     logRetention: RetentionDays.ONE_MONTH,
     logLevel: 'INFO',
+    monthlyBudget: 50,
+    hasFirewall: false,
     settings: CLOUD_SETTINGS,
   },
   {
@@ -39,6 +47,8 @@ const STAGES: readonly Stage[] = [
     throttling: { rate: 5_000, burst: 2_500 },
     logRetention: RetentionDays.THREE_MONTHS,
     logLevel: 'INFO',
+    monthlyBudget: 500,
+    hasFirewall: true,
     settings: CLOUD_SETTINGS,
   },
 ];

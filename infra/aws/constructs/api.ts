@@ -2,17 +2,22 @@ import { Aws, RemovalPolicy, Validations } from 'aws-cdk-lib';
 import {
   AccessLogFormat,
   ApiDefinition,
+  DomainName,
   EndpointType,
+  type IRestApi,
   LogGroupLogDestination,
   MethodLoggingLevel,
+  SecurityPolicy,
   SpecRestApi,
 } from 'aws-cdk-lib/aws-apigateway';
+import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { GATEWAY_RESPONSES, type GatewayResponse } from '../../../lib/http/gateway-responses.ts';
 import { allowedMethods, rowFor, templates } from '../../../lib/routes.ts';
+import type { StageOptions } from '../options.ts';
 import type { Stage } from '../stages.ts';
 
 /** How long the gateway keeps an authorizer's answer, in seconds. A revoked key works for that long. */
@@ -24,6 +29,8 @@ const KEY = 'key';
 
 export interface ApiProps {
   readonly stage: Stage;
+  /** An address of its own, at whose root the API is served. */
+  readonly domain: StageOptions['domain'];
   /** The function of a handler, by its name. */
   readonly functionNamed: (name: string) => IFunction;
 }
@@ -34,9 +41,14 @@ export interface ApiProps {
  */
 export class Api extends Construct {
   readonly url: string;
+  readonly name: string;
+  readonly restApi: IRestApi;
+  /** Where the DNS record of the API's own address must point. */
+  readonly domainTarget: string | undefined;
 
-  constructor(scope: Construct, id: string, { stage, functionNamed }: ApiProps) {
+  constructor(scope: Construct, id: string, { stage, domain, functionNamed }: ApiProps) {
     super(scope, id);
+    this.name = `workspaces-${stage.name}`;
     const called = new Map<string, IFunction>();
     const call = (name: string): string => {
       const found = functionNamed(name);
@@ -45,7 +57,7 @@ export class Api extends Construct {
     };
     const definition = {
       openapi: '3.0.1',
-      info: { title: `workspaces-${stage.name}`, version: '1' },
+      info: { title: this.name, version: '1' },
       paths: Object.fromEntries(templates.map((path) => [path, methodsOf(path, call)])),
       components: {
         securitySchemes: {
@@ -73,6 +85,7 @@ export class Api extends Construct {
       removalPolicy: RemovalPolicy.DESTROY,
     });
     const api = new SpecRestApi(this, 'Api', {
+      restApiName: this.name,
       apiDefinition: ApiDefinition.fromInline(definition),
       endpointTypes: [EndpointType.REGIONAL],
       cloudWatchRole: true,
@@ -95,13 +108,30 @@ export class Api extends Construct {
         sourceArn: `arn:${Aws.PARTITION}:execute-api:${Aws.REGION}:${Aws.ACCOUNT_ID}:${api.restApiId}/*`,
       });
     }
-    this.url = api.url;
+    this.restApi = api as IRestApi;
+    if (domain === undefined) {
+      this.url = api.url;
+    } else {
+      const own = new DomainName(this, 'Domain', {
+        domainName: domain.name,
+        certificate: Certificate.fromCertificateArn(this, 'Certificate', domain.certificateArn),
+        endpointType: EndpointType.REGIONAL,
+        securityPolicy: SecurityPolicy.TLS_1_2,
+        mapping: this.restApi,
+      });
+      this.url = `https://${domain.name}/`;
+      this.domainTarget = own.domainNameAliasDomainName;
+    }
     Validations.of(api).acknowledge(
       {
         id: 'AwsSolutions-APIG2',
         reason: 'The functions check every request, and answer in the API’s own error shape.',
       },
-      { id: 'AwsSolutions-APIG3', reason: 'Throttled by the stage; a web firewall comes with the production stage.' },
+      ...(stage.hasFirewall
+        ? []
+        : [
+            { id: 'AwsSolutions-APIG3', reason: 'Throttled by the stage; a web firewall is for the production stage.' },
+          ]),
       {
         id: 'AwsSolutions-APIG4',
         reason: 'Public rows are public by declaration; every other method has the authorizer.',

@@ -32,11 +32,13 @@ export interface WorkflowsProps {
 
 /** The state machines of lib/workflow as they are, and the rule that tells of executions that did not succeed. */
 export class Workflows extends Construct {
+  readonly machines: readonly StateMachine[];
+
   constructor(scope: Construct, id: string, props: WorkflowsProps) {
     super(scope, id);
     const { stage, machines, functionNamed } = props;
     const logs = new LogGroup(this, 'Log', { retention: stage.logRetention, removalPolicy: RemovalPolicy.DESTROY });
-    for (const name of Object.keys(MACHINES) as MachineName[]) {
+    this.machines = (Object.keys(MACHINES) as MachineName[]).map((name) => {
       const text = JSON.stringify(MACHINES[name]);
       const functions = Object.keys(STEPS).filter((step) => text.includes(reference(step)));
       const steps = functions.map((step) => [step, functionNamed(`steps/${step}`).functionArn] as const);
@@ -63,7 +65,8 @@ export class Workflows extends Construct {
       permit(machine.role, statements, WILDCARDS);
       // What CDK adds for logging and tracing.
       explainWildcards(machine.role, ['*'], WILDCARDS);
-    }
+      return machine;
+    });
 
     const ended = new Rule(this, 'Ended', {
       description: 'Settles what an execution left that did not succeed',

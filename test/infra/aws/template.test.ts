@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { ENVIRONMENT, FUNCTIONS } from '../../../infra/aws/functions.ts';
+import { optionsOf } from '../../../infra/aws/options.ts';
 import { addStacks } from '../../../infra/aws/stacks.ts';
 import { stageNamed } from '../../../infra/aws/stages.ts';
 import { GATEWAY_RESPONSES } from '../../../lib/http/gateway-responses.ts';
+import { METRICS } from '../../../lib/metrics/metrics.ts';
 import { allowedMethods, rowFor, templates } from '../../../lib/routes.ts';
 import { MACHINES } from '../../../lib/workflow/machines.ts';
 import { temporaryFolder } from '../../support/context.ts';
@@ -23,15 +25,21 @@ interface Resource {
 type Resources = Readonly<Record<string, Resource>>;
 
 /** Both templates of a stage, as `cdk synth` makes them, over empty bundles. Findings of cdk-nag make it throw. */
-function synthesized(name: string): { data: Resources; service: Resources } {
+function synthesized(name: string, stages: object = {}): { data: Resources; service: Resources } {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'index.js'), '');
   const { context } = JSON.parse(readFileSync(join(ROOT, 'cdk.json'), 'utf8'));
-  const app = new App({ outdir: temporaryFolder(), context });
+  const app = new App({ outdir: temporaryFolder(), context: { ...context, stages } });
   const { data, service } = addStacks(app, stageNamed(name), () => folder);
   app.synth();
   return { data: Template.fromStack(data).toJSON().Resources, service: Template.fromStack(service).toJSON().Resources };
 }
+
+/** What a deployment may say of a stage of its own. */
+const OWN = {
+  alertEmail: 'ops@example.com',
+  domain: { name: 'api.example.com', certificateArn: 'arn:aws:acm:eu-central-1:123456789012:certificate/abc' },
+};
 
 let dev: ReturnType<typeof synthesized>;
 let prod: ReturnType<typeof synthesized>;
@@ -40,7 +48,7 @@ beforeAll(() => {
   jest.spyOn(console, 'error').mockImplementation(() => {});
   jest.spyOn(console, 'warn').mockImplementation(() => {});
   dev = synthesized('dev');
-  prod = synthesized('prod');
+  prod = synthesized('prod', { prod: OWN });
 });
 
 const ofType = (resources: Resources, type: string): [string, Resource][] =>
@@ -336,6 +344,115 @@ describe('what must survive', () => {
       );
       expect(JSON.stringify(policy)).toContain('"aws:SecureTransport":"false"');
     }
+  });
+});
+
+describe('watching a stage', () => {
+  const alarms = (resources: Resources) =>
+    ofType(resources, 'AWS::CloudWatch::Alarm').map(([, { Properties }]) => ({
+      heading: String(Properties['AlarmName']).replace(/^workspaces-\w+: /, ''),
+      says: String(Properties['AlarmDescription']),
+      properties: Properties,
+    }));
+
+  test('each alarm is a heading of the operations page, which each alarm names, and the page has no other', () => {
+    const page = readFileSync(join(ROOT, 'docs', 'operations.md'), 'utf8');
+    const [, section = ''] = page.split('\n## Alarms\n');
+    const headings = [...(section.split('\n## ')[0] ?? '').matchAll(/^### (.+)$/gm)].map(([, heading]) => heading);
+    expect(alarms(dev.service).map(({ heading }) => heading)).toEqual(headings);
+    for (const { heading, says } of alarms(dev.service))
+      expect(says).toContain(`See "${heading}" in docs/operations.md.`);
+  });
+
+  test('each alarm tells one topic when it goes off and when it is over; nobody hears of dev unless he asked to', () => {
+    const topic = (resources: Resources) => ofType(resources, 'AWS::SNS::Topic').map(([id]) => ({ Ref: id }));
+    for (const { properties } of alarms(dev.service)) {
+      expect(properties).toMatchObject({ AlarmActions: topic(dev.service), OKActions: topic(dev.service) });
+    }
+    expect(topic(dev.service)).toHaveLength(1);
+    expect(ofType(dev.service, 'AWS::SNS::Subscription')).toEqual([]);
+    expect(ofType(prod.service, 'AWS::SNS::Subscription').map(([, { Properties }]) => Properties)).toMatchObject([
+      { Protocol: 'email', Endpoint: OWN.alertEmail, TopicArn: topic(prod.service)[0] },
+    ]);
+  });
+
+  test('a tick that does not run is an alarm too, though it measures nothing', () => {
+    const silent = alarms(dev.service).filter(({ properties }) => properties['TreatMissingData'] === 'breaching');
+    expect(silent.map(({ properties }) => properties['MetricName'])).toEqual(['OldestDueJob']);
+  });
+
+  test('alarms and dashboard read what the service writes, of this stage', () => {
+    const own = alarms(dev.service).filter(({ properties }) => properties['Namespace'] === 'Workspaces');
+    for (const { properties } of own) {
+      expect(METRICS).toHaveProperty(String(properties['MetricName']));
+      expect(properties['Dimensions']).toEqual([{ Name: 'stage', Value: 'dev' }]);
+    }
+    const [, board] = ofType(dev.service, 'AWS::CloudWatch::Dashboard')[0] ?? [];
+    const text = JSON.stringify(board?.Properties['DashboardBody']);
+    for (const name of Object.keys(METRICS)) expect(text).toContain(name);
+    const [, api] = ofType(dev.service, 'AWS::ApiGateway::RestApi')[0] ?? [];
+    expect(text).toContain(`\\"ApiName\\",\\"${String(api?.Properties['Name'])}\\"`);
+  });
+
+  test('each stage has a budget, of its own costs', () => {
+    expect(ofType(prod.service, 'AWS::Budgets::Budget').map(([, { Properties }]) => Properties)).toMatchObject([
+      { Budget: { BudgetLimit: { Amount: 500, Unit: 'USD' }, CostFilters: { TagKeyValue: ['user:stage$prod'] } } },
+    ]);
+  });
+});
+
+describe('the firewall', () => {
+  test('stands before production only', () => {
+    expect(ofType(dev.service, 'AWS::WAFv2::WebACL')).toEqual([]);
+    const [id] = ofType(prod.service, 'AWS::WAFv2::WebACL')[0] ?? [];
+    expect(ofType(prod.service, 'AWS::WAFv2::WebACLAssociation').map(([, { Properties }]) => Properties)).toMatchObject(
+      [{ WebACLArn: { 'Fn::GetAtt': [id, 'Arn'] } }],
+    );
+  });
+
+  test("looks at rate and reputation alone, and refuses in the API's own error shape", () => {
+    const [, acl] = ofType(prod.service, 'AWS::WAFv2::WebACL')[0] ?? [];
+    const { Rules, CustomResponseBodies, DefaultAction } = acl?.Properties as {
+      Rules: { Name: string; Statement: object }[];
+      CustomResponseBodies: Record<string, { Content: string }>;
+      DefaultAction: object;
+    };
+    expect(DefaultAction).toEqual({ Allow: {} });
+    expect(Rules.map(({ Statement: statement }) => Object.keys(statement))).toEqual([
+      ['RateBasedStatement'],
+      ['ManagedRuleGroupStatement'],
+    ]);
+    expect(JSON.parse(CustomResponseBodies['throttled']?.Content ?? '')).toEqual({
+      type: 'throttled_error',
+      code: 'throttled',
+      detail: 'Request was throttled.',
+      attr: null,
+    });
+    expect(JSON.parse(CustomResponseBodies['refused']?.Content ?? '')).toMatchObject({
+      code: 'permission_denied',
+      attr: null,
+    });
+  });
+});
+
+describe('an address of its own', () => {
+  test('serves the API at its root; without one there is none', () => {
+    expect(ofType(dev.service, 'AWS::ApiGateway::DomainName')).toEqual([]);
+    expect(ofType(prod.service, 'AWS::ApiGateway::DomainName').map(([, { Properties }]) => Properties)).toMatchObject([
+      { DomainName: 'api.example.com', RegionalCertificateArn: OWN.domain.certificateArn, SecurityPolicy: 'TLS_1_2' },
+    ]);
+    const [, mapping] = ofType(prod.service, 'AWS::ApiGateway::BasePathMapping')[0] ?? [];
+    expect(mapping?.Properties).not.toHaveProperty('BasePath');
+  });
+
+  test.each([
+    [{ alertEmail: 'nobody' }, /^context\.stages\.dev\.alertEmail in cdk\.json cannot be used: /],
+    [{ domain: { name: 'api.example.com' } }, /^context\.stages\.dev\.domain\.certificateArn in cdk\.json /],
+    [{ colour: 'red' }, /^context\.stages\.dev in cdk\.json .*colour/],
+    ['everything', /^context\.stages\.dev in cdk\.json /],
+  ])('options that are not understood are refused in one sentence: %j', (options, sentence) => {
+    const app = new App({ context: { stages: { dev: options } } });
+    expect(() => optionsOf(app, stageNamed('dev'))).toThrow(sentence);
   });
 });
 

@@ -1,0 +1,173 @@
+import { Duration } from 'aws-cdk-lib';
+import { CfnBudget } from 'aws-cdk-lib/aws-budgets';
+import {
+  Alarm,
+  ComparisonOperator,
+  type IAlarm,
+  type IMetric,
+  MathExpression,
+  TreatMissingData,
+} from 'aws-cdk-lib/aws-cloudwatch';
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
+import { Construct } from 'constructs';
+import type { StageOptions } from '../options.ts';
+import type { Stage } from '../stages.ts';
+import type { Measured } from './measured.ts';
+
+/** When somebody has to look. Each is a heading of docs/operations.md, which says what to do. */
+interface Rule {
+  /** What is seen, in a sentence for whoever is woken by it. */
+  readonly says: string;
+  readonly metric: IMetric;
+  /** Reached or passed: the alarm goes off. */
+  readonly threshold: number;
+  /** Periods in a row. */
+  readonly periods: number;
+  /** Silence is an alarm too. */
+  readonly speaks?: true;
+}
+
+const MINUTE = Duration.minutes(1);
+const FIVE_MINUTES = Duration.minutes(5);
+const QUARTER = Duration.minutes(15);
+
+/** The rules, by the heading in docs/operations.md. */
+const rules = (
+  stage: Stage,
+  { own, api, machines, functions, table, everyFunction }: Measured,
+): Record<string, Rule> => ({
+  'Jobs are waiting': {
+    says: 'The oldest due job has waited for five minutes, or the tick does not run.',
+    metric: own('OldestDueJob', 'Maximum', MINUTE),
+    threshold: 300,
+    periods: 5,
+    speaks: true,
+  },
+  'A job is parked': {
+    says: 'A job was started ten times and is still there.',
+    metric: own('JobsParked', 'Sum', FIVE_MINUTES),
+    threshold: 1,
+    periods: 1,
+  },
+  'Answers are errors of ours': {
+    says: 'The API answered five requests in five minutes with a 5xx.',
+    metric: api('5XXError', 'Sum', FIVE_MINUTES),
+    threshold: 5,
+    periods: 1,
+  },
+  'Answers are slow': {
+    says: 'One request in a hundred has waited for five seconds or more, for a quarter of an hour.',
+    metric: api('Latency', 'p99', FIVE_MINUTES),
+    threshold: 5_000,
+    periods: 3,
+  },
+  'An execution is broken': {
+    says: 'A state machine failed or ran out of time. What a destination refuses does not count: its run fails, not the machine.',
+    metric: sumOf(
+      Object.fromEntries(
+        machines.flatMap((machine, n) => [
+          [`failed${n}`, machine.metricFailed({ period: FIVE_MINUTES })],
+          [`timedOut${n}`, machine.metricTimedOut({ period: FIVE_MINUTES })],
+        ]),
+      ),
+      FIVE_MINUTES,
+    ),
+    threshold: 1,
+    periods: 1,
+  },
+  'A trigger fails': {
+    says: 'The tick, or what settles broken executions, has thrown an error.',
+    metric: sumOf(
+      Object.fromEntries(functions.map((one, n) => [`errors${n}`, one.metricErrors({ period: FIVE_MINUTES })])),
+      FIVE_MINUTES,
+    ),
+    threshold: 3,
+    periods: 1,
+  },
+  'Deliveries are late': {
+    says: 'The schedule delivered an interval more than an hour after its end.',
+    metric: own('DeliveryLag', 'Maximum', QUARTER),
+    threshold: 3_600,
+    periods: 1,
+  },
+  'The table refuses': {
+    says: 'DynamoDB throttled reads or writes of the table.',
+    metric: sumOf(
+      { reads: table('ReadThrottleEvents', FIVE_MINUTES), writes: table('WriteThrottleEvents', FIVE_MINUTES) },
+      FIVE_MINUTES,
+    ),
+    threshold: 10,
+    periods: 1,
+  },
+  'Functions are held back': {
+    says: 'The account runs as many functions at once as it may.',
+    metric: everyFunction('Throttles', FIVE_MINUTES),
+    threshold: 1,
+    periods: 1,
+  },
+  'Keys are refused': {
+    says: `Five hundred requests in five minutes had keys that ${stage.name} does not know: somebody guesses, or a client has an old one.`,
+    metric: own('KeysRefused', 'Sum', FIVE_MINUTES),
+    threshold: 500,
+    periods: 1,
+  },
+});
+
+const sumOf = (usingMetrics: Record<string, IMetric>, period: Duration): MathExpression =>
+  new MathExpression({ expression: Object.keys(usingMetrics).join(' + '), usingMetrics, period });
+
+export interface AlarmsProps {
+  readonly stage: Stage;
+  readonly options: StageOptions;
+  readonly measured: Measured;
+}
+
+/** The alarms of a stage and its budget, all told through one topic. */
+export class Alarms extends Construct {
+  readonly all: readonly IAlarm[];
+
+  constructor(scope: Construct, id: string, { stage, options: { alertEmail }, measured }: AlarmsProps) {
+    super(scope, id);
+    const topic = new Topic(this, 'Topic', { displayName: `Workspaces (${stage.name})`, enforceSSL: true });
+    topic.grantPublish(new ServicePrincipal('budgets.amazonaws.com'));
+    topic.grantPublish(new ServicePrincipal('cloudwatch.amazonaws.com'));
+    if (alertEmail !== undefined) topic.addSubscription(new EmailSubscription(alertEmail));
+
+    this.all = Object.entries(rules(stage, measured)).map(([heading, rule]) => {
+      const alarm = new Alarm(this, heading.replaceAll(' ', ''), {
+        alarmName: `workspaces-${stage.name}: ${heading}`,
+        alarmDescription: `${rule.says} See "${heading}" in docs/operations.md.`,
+        metric: rule.metric,
+        threshold: rule.threshold,
+        evaluationPeriods: rule.periods,
+        comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+        treatMissingData: rule.speaks === true ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
+      });
+      alarm.addAlarmAction(new SnsAction(topic));
+      alarm.addOkAction(new SnsAction(topic));
+      return alarm;
+    });
+
+    const told = { subscribers: [{ subscriptionType: 'SNS', address: topic.topicArn }] };
+    new CfnBudget(this, 'Budget', {
+      budget: {
+        budgetName: `workspaces-${stage.name}`,
+        budgetType: 'COST',
+        timeUnit: 'MONTHLY',
+        budgetLimit: { amount: stage.monthlyBudget, unit: 'USD' },
+        // Counts once the tag is a cost allocation tag of the account.
+        costFilters: { TagKeyValue: [`user:stage$${stage.name}`] },
+      },
+      notificationsWithSubscribers: [
+        { ...told, notification: { ...OVER, notificationType: 'ACTUAL', threshold: 80 } },
+        { ...told, notification: { ...OVER, notificationType: 'FORECASTED', threshold: 100 } },
+      ],
+    });
+  }
+}
+
+/** Thresholds of a budget are in percent of it. */
+const OVER = { comparisonOperator: 'GREATER_THAN', thresholdType: 'PERCENTAGE' } as const;

@@ -1,0 +1,93 @@
+import { Aws } from 'aws-cdk-lib';
+import type { IRestApi } from 'aws-cdk-lib/aws-apigateway';
+import { CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2';
+import { Construct } from 'constructs';
+import { answer } from '../../../lib/http/gateway-responses.ts';
+import type { Stage } from '../stages.ts';
+
+export interface FirewallProps {
+  readonly stage: Stage;
+  readonly api: IRestApi;
+}
+
+/**
+ * Requests of one key in five minutes: the public product's 480 a minute.
+ * https://posthog.com/docs/api#rate-limiting
+ */
+const REQUESTS_OF_A_KEY = 5 * 480;
+/** A key that was held back is let through again within about this time, in seconds: the rule looks every half minute. */
+const RETRY_AFTER = '30';
+
+const THROTTLED = answer('throttled').template;
+const REFUSED = answer('permission_denied', { detail: 'Requests from this address are refused.' }).template;
+
+/**
+ * The web firewall of a stage: how often one key may call, and addresses that are known for bad. Nothing looks into
+ * requests, for a query or a text tile may look like an attack. What it refuses has the API's own error shape.
+ */
+export class Firewall extends Construct {
+  constructor(scope: Construct, id: string, { stage, api }: FirewallProps) {
+    super(scope, id);
+    const visible = (metricName: string): CfnWebACL.VisibilityConfigProperty => ({
+      metricName,
+      cloudWatchMetricsEnabled: true,
+      // Samples would hold whole requests, keys included.
+      sampledRequestsEnabled: false,
+    });
+    const refused = { block: { customResponse: { responseCode: 403, customResponseBodyKey: 'refused' } } };
+    const acl = new CfnWebACL(this, 'Acl', {
+      name: `workspaces-${stage.name}`,
+      scope: 'REGIONAL',
+      defaultAction: { allow: {} },
+      visibilityConfig: visible('firewall'),
+      customResponseBodies: {
+        throttled: { contentType: 'APPLICATION_JSON', content: THROTTLED },
+        refused: { contentType: 'APPLICATION_JSON', content: REFUSED },
+      },
+      rules: [
+        {
+          name: 'rate-of-a-key',
+          priority: 0,
+          visibilityConfig: visible('rate-of-a-key'),
+          action: {
+            block: {
+              customResponse: {
+                responseCode: 429,
+                customResponseBodyKey: 'throttled',
+                responseHeaders: [{ name: 'Retry-After', value: RETRY_AFTER }],
+              },
+            },
+          },
+          statement: {
+            rateBasedStatement: {
+              limit: REQUESTS_OF_A_KEY,
+              evaluationWindowSec: 300,
+              aggregateKeyType: 'CUSTOM_KEYS',
+              customKeys: [{ header: { name: 'Authorization', textTransformations: [{ priority: 0, type: 'NONE' }] } }],
+            },
+          },
+        },
+        {
+          name: 'reputation',
+          priority: 1,
+          visibilityConfig: visible('reputation'),
+          overrideAction: { none: {} },
+          statement: {
+            managedRuleGroupStatement: {
+              vendorName: 'AWS',
+              name: 'AWSManagedRulesAmazonIpReputationList',
+              ruleActionOverrides: ['AWSManagedIPReputationList', 'AWSManagedReconnaissanceList'].map((name) => ({
+                name,
+                actionToUse: refused,
+              })),
+            },
+          },
+        },
+      ],
+    });
+    new CfnWebACLAssociation(this, 'Association', {
+      resourceArn: `arn:${Aws.PARTITION}:apigateway:${Aws.REGION}::/restapis/${api.restApiId}/stages/${stage.name}`,
+      webAclArn: acl.attrArn,
+    }).node.addDependency(api.deploymentStage);
+  }
+}

@@ -1,0 +1,54 @@
+import { Duration } from 'aws-cdk-lib';
+import { type IMetric, Metric } from 'aws-cdk-lib/aws-cloudwatch';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
+import { DIMENSION, NAMESPACE } from '../../../lib/metrics/emf.ts';
+import type { MetricName } from '../../../lib/metrics/metrics.ts';
+import type { Stage } from '../stages.ts';
+
+type Statistic = 'Sum' | 'Average' | 'Minimum' | 'Maximum' | 'p50' | 'p99';
+
+/** What can be watched of a stage. */
+export interface Measured {
+  /** The service's own numbers. */
+  own(name: MetricName, statistic: Statistic, period?: Duration): IMetric;
+  api(name: 'Count' | '4XXError' | '5XXError' | 'Latency', statistic: Statistic, period?: Duration): IMetric;
+  table(
+    name: 'ReadThrottleEvents' | 'WriteThrottleEvents' | 'ConsumedReadCapacityUnits' | 'ConsumedWriteCapacityUnits',
+    period?: Duration,
+  ): IMetric;
+  /** Of all functions of the account together. */
+  everyFunction(name: 'Throttles' | 'ConcurrentExecutions' | 'Errors', period?: Duration): IMetric;
+  readonly machines: readonly IStateMachine[];
+  /** Functions that nobody waits for: only their errors tell that they failed. */
+  readonly functions: readonly IFunction[];
+  readonly sender: IFunction;
+}
+
+const FIVE_MINUTES = Duration.minutes(5);
+
+export interface Watched extends Pick<Measured, 'machines' | 'functions' | 'sender'> {
+  readonly stage: Stage;
+  readonly apiName: string;
+  readonly tableName: string;
+}
+
+/** The numbers of a stage, by their names in CloudWatch. */
+export function measured({ stage, apiName, tableName, ...rest }: Watched): Measured {
+  const metric =
+    (namespace: string, dimensionsMap: Record<string, string>) =>
+    (metricName: string, statistic: Statistic, period: Duration): IMetric =>
+      new Metric({ namespace, metricName, statistic, period, dimensionsMap });
+  const own = metric(NAMESPACE, { [DIMENSION]: stage.name });
+  const api = metric('AWS/ApiGateway', { ApiName: apiName, Stage: stage.name });
+  const table = metric('AWS/DynamoDB', { TableName: tableName });
+  const account = metric('AWS/Lambda', {});
+  return {
+    ...rest,
+    own: (name, statistic, period = FIVE_MINUTES) => own(name, statistic, period),
+    api: (name, statistic, period = FIVE_MINUTES) => api(name, statistic, period),
+    table: (name, period = FIVE_MINUTES) => table(name, 'Sum', period),
+    everyFunction: (name, period = FIVE_MINUTES) =>
+      account(name, name === 'ConcurrentExecutions' ? 'Maximum' : 'Sum', period),
+  };
+}

@@ -1,0 +1,56 @@
+import { AlarmStatusWidget, Dashboard, GraphWidget, type IAlarm, type IMetric } from 'aws-cdk-lib/aws-cloudwatch';
+import { Construct } from 'constructs';
+import type { Stage } from '../stages.ts';
+import type { Measured } from './measured.ts';
+
+export interface OverviewProps {
+  readonly stage: Stage;
+  readonly measured: Measured;
+  readonly alarms: readonly IAlarm[];
+}
+
+/** The CloudWatch dashboard of a stage: what callers see, what exports deliver, what carries them. */
+export class Overview extends Construct {
+  constructor(scope: Construct, id: string, { stage, measured, alarms }: OverviewProps) {
+    super(scope, id);
+    const { own, api, table, everyFunction, machines, sender } = measured;
+    const graph = (title: string, left: IMetric[], right: IMetric[] = []) =>
+      new GraphWidget({ title, left, right, width: 8, leftYAxis: { min: 0 }, rightYAxis: { min: 0 } });
+    new Dashboard(this, 'Dashboard', {
+      dashboardName: `workspaces-${stage.name}`,
+      widgets: [
+        [new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width: 24, height: 3 })],
+        [
+          graph('Requests', [api('Count', 'Sum'), api('4XXError', 'Sum'), api('5XXError', 'Sum')]),
+          graph('Time to an answer (ms)', [api('Latency', 'p50'), api('Latency', 'p99')]),
+          graph('Keys refused', [own('KeysRefused', 'Sum')]),
+        ],
+        [
+          graph('Runs', [own('RunsCompleted', 'Sum'), own('RunsFailed', 'Sum')]),
+          graph('Delivered', [own('RowsDelivered', 'Sum')], [own('BytesDelivered', 'Sum')]),
+          graph('From the end of an interval to its delivery (s)', [
+            own('DeliveryLag', 'p50'),
+            own('DeliveryLag', 'Maximum'),
+          ]),
+        ],
+        [
+          graph('Oldest due job (s)', [own('OldestDueJob', 'Maximum')], [own('JobsParked', 'Sum')]),
+          graph(
+            'Executions',
+            machines.map((machine) => machine.metricStarted()),
+            machines.map((machine) => machine.metricFailed()),
+          ),
+          graph('Time to send a slot (ms)', [
+            sender.metricDuration({ statistic: 'p50' }),
+            sender.metricDuration({ statistic: 'Maximum' }),
+          ]),
+        ],
+        [
+          graph('Table: capacity', [table('ConsumedReadCapacityUnits'), table('ConsumedWriteCapacityUnits')]),
+          graph('Table: throttled', [table('ReadThrottleEvents'), table('WriteThrottleEvents')]),
+          graph('Functions of the account', [everyFunction('ConcurrentExecutions')], [everyFunction('Throttles')]),
+        ],
+      ],
+    });
+  }
+}
