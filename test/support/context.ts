@@ -42,10 +42,15 @@ afterAll(() => {
   for (const end of endings.splice(0).toReversed()) end();
 });
 
+/** What is done after the tests of the file, the last one first. */
+export function onEnd(end: () => void): void {
+  endings.push(end);
+}
+
 /** A folder that is removed after the tests of the file. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'test-'));
-  endings.push(() => rmSync(folder, { recursive: true, force: true }));
+  onEnd(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
@@ -97,7 +102,7 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
   let table = overrides.table;
   if (table === undefined) {
     const own = sqliteTable(':memory:', { clock });
-    endings.push(() => own.close());
+    onEnd(() => own.close());
     table = own;
   }
   const log = logTo((line) => lines.push(line), clock, 'DEBUG');
