@@ -1,6 +1,7 @@
 import type { Outbound } from './batch-exports/destinations/outbound.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics/metrics.ts';
+import type { Events } from './notices/events.ts';
 import type { Settings } from './settings.ts';
 import type { Spool } from './spool/spool.ts';
 import type { Table } from './table/table.ts';
@@ -23,6 +24,8 @@ export interface Context {
   readonly vault: Vault;
   /** The door to customers' addresses. */
   readonly outbound: Outbound;
+  /** Where failures are announced; null: there is no bus. */
+  readonly events: Events | null;
   /** Now, in milliseconds since 1970. */
   readonly clock: () => number;
   /** A new uuid, ordered by time (version 7). */

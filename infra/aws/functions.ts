@@ -6,7 +6,7 @@ import { STEPS, type StepName } from '../../lib/workflow/task.ts';
  * What else than the table a function touches. `converter` is the warehouse that also forms bytes; `warehouse` only
  * writes the query.
  */
-export type Port = Need | 'warehouse' | 'converter';
+export type Port = Need | 'warehouse' | 'converter' | 'events';
 
 /** A Lambda function, as it is bundled and deployed. */
 export interface FunctionSpec {
@@ -27,6 +27,7 @@ export const ENVIRONMENT = {
   spool: ['SPOOL_BUCKET'],
   lake: ['LAKE_BUCKET'],
   outbound: [],
+  events: ['EVENT_BUS'],
   warehouse: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'SPOOL_BUCKET'],
   converter: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'SPOOL_BUCKET'],
 } as const satisfies Readonly<Record<Port | 'always', readonly string[]>>;
@@ -46,6 +47,7 @@ const STEP_NEEDS: Readonly<Record<StepName, readonly Port[]>> = {
   'prepare-backfill': [],
   'close-backfill': [],
   purge: ['workflow'],
+  'send-notice': ['vault', 'outbound', 'events'],
 };
 
 /** DuckDB's 400 MB of rows and Node's share, at more than two cores. */

@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SFNClient } from '@aws-sdk/client-sfn';
@@ -13,6 +14,7 @@ import { openOutbound } from '../../lib/batch-exports/destinations/outbound.ts';
 import type { Context } from '../../lib/context.ts';
 import { isLevel, jsonLines, logTo } from '../../lib/log.ts';
 import { emfMetrics } from '../../lib/metrics/emf.ts';
+import { eventBridgeEvents } from '../../lib/notices/eventbridge.ts';
 import type { Settings } from '../../lib/settings.ts';
 import { s3Spool } from '../../lib/spool/s3.ts';
 import { dynamodbTable } from '../../lib/table/dynamodb.ts';
@@ -43,6 +45,14 @@ export const lake = () => s3Spool({ client: new S3Client(), bucket: variable('LA
 
 export const outbound = () => openOutbound(settings());
 
+/** The source names the stage: `workspaces.prod`. */
+export const events = () =>
+  eventBridgeEvents({
+    client: new EventBridgeClient(),
+    bus: variable('EVENT_BUS'),
+    source: `workspaces.${variable('STAGE')}`,
+  });
+
 export const warehouse = (converter?: Converter) =>
   athenaWarehouse({
     database: variable('LAKE_DATABASE'),
@@ -52,7 +62,7 @@ export const warehouse = (converter?: Converter) =>
     ...(converter === undefined ? {} : { converter }),
   });
 
-const PORTS = ['workflow', 'warehouse', 'spool', 'lake', 'vault', 'outbound'] as const;
+const PORTS = ['workflow', 'warehouse', 'spool', 'lake', 'vault', 'outbound', 'events'] as const;
 type PortName = (typeof PORTS)[number];
 
 /** The context of a function that needs these ports. To touch another one is an error that says so. */

@@ -46,7 +46,8 @@ export class ServiceStack extends Stack {
     });
 
     const machines = machineArns(this, stage);
-    const functions = new Functions(this, 'Functions', { stage, data, workGroup, machines, folder });
+    const eventBus = this.formatArn({ service: 'events', resource: 'event-bus', resourceName: 'default' });
+    const functions = new Functions(this, 'Functions', { stage, data, workGroup, eventBus, machines, folder });
     const functionNamed = functions.named.bind(functions);
     const workflows = new Workflows(this, 'Workflows', { stage, data, workGroup, machines, functionNamed });
     const ticking = new Role(this, 'TickCaller', { assumedBy: new ServicePrincipal('scheduler.amazonaws.com') });

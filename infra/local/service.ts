@@ -4,6 +4,7 @@ import { handler as executionEnded } from '../../functions/steps/execution-ended
 import { handler as finishRun } from '../../functions/steps/finish-run.ts';
 import { handler as prepareBackfill } from '../../functions/steps/prepare-backfill.ts';
 import { handler as purge } from '../../functions/steps/purge.ts';
+import { handler as sendNotice } from '../../functions/steps/send-notice.ts';
 import { handler as sendSlot } from '../../functions/steps/send-slot.ts';
 import { handler as tick } from '../../functions/tick.ts';
 import type { Context } from '../../lib/context.ts';
@@ -25,6 +26,7 @@ const STEPS: Readonly<Record<StepName, (context: Context) => Step>> = {
   'prepare-backfill': prepareBackfill,
   'close-backfill': closeBackfill,
   purge,
+  'send-notice': sendNotice,
 };
 
 /** How often what is due is looked for, in milliseconds. */

@@ -4,6 +4,7 @@ import { fail, invalid, messageOf } from '../errors.ts';
 import { wireInstant } from '../http/instant.ts';
 import { jobOps } from '../jobs/jobs.ts';
 import { filesBetween } from '../lake/lake.ts';
+import { noticeOps } from '../notices/notice.ts';
 import { keys, places } from '../table/keys.ts';
 import { type Op, Refused } from '../table/table.ts';
 import { untilWritten } from '../table/until-written.ts';
@@ -247,8 +248,24 @@ export async function closeBackfill(
         ? `Backfill finished successfully: ${counts}`
         : `Backfill ended as ${status}: ${counts}.${ending === null ? '' : ` ${ending.reason}`}`;
     const level = status === 'Completed' ? 'INFO' : 'ERROR';
-    await table.write(endOps(context, read.plan, backfill, status, { level, message }));
+    await table.write([
+      ...endOps(context, read.plan, backfill, status, { level, message }),
+      ...(status === 'Failed' ? failedOps(backfill, message, context.clock()) : []),
+    ]);
     return status;
+  });
+}
+
+/** What tells of a backfill that failed. */
+function failedOps(backfill: BackfillItem, reason: string, at: number): Op[] {
+  const { id, batch_export, adjusted_start_at: start, adjusted_end_at: end } = backfill;
+  return noticeOps(id, {
+    type: 'backfill_failed',
+    export: batch_export,
+    subject: id,
+    range: { start, end },
+    reason,
+    at,
   });
 }
 

@@ -7,6 +7,7 @@ import { type Op, Refused } from '../table/table.ts';
 import { untilWritten } from '../table/until-written.ts';
 import type { BeginInput, BeginOutput, Trigger } from '../workflow/messages.ts';
 import { backfillSlots, chunkField, progressFields } from './backfills.ts';
+import { failedRunOps } from './delivery.ts';
 import { settleHolder } from './finish.ts';
 import { type FrozenChunk, freeze, frozen, hasRows, queryOf } from './frozen.ts';
 import type { Slot } from './intervals.ts';
@@ -137,9 +138,8 @@ async function wantedAgain(context: Context, item: BatchExportItem, retry: strin
   if (!item.paused) return { by: retry, slots: [slot], chunk: null, firstTriedAt: run.first_tried_at };
   if (now < run.first_tried_at + DAY) return { leave: jobOps('retry', retry, now + HOUR, { export: item.id }) };
   const set = { status: 'Failed', last_updated_at: now };
-  return {
-    leave: [{ change: keys.run(item.id, retry), set, if: { is: { status: 'FailedRetryable' } } }, ...done.leave],
-  };
+  const failed: Op = { change: keys.run(item.id, retry), set, if: { is: { status: 'FailedRetryable' } } };
+  return { leave: [failed, ...failedRunOps(run, run.latest_error ?? '', now), ...done.leave] };
 }
 
 /** Somebody else runs some of the slots: wait, unless he has ended without telling. The schedule never waits for itself. */

@@ -2,6 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { Permanent } from '../errors.ts';
+import { noticeOps } from '../notices/notice.ts';
 import { keys } from '../table/keys.ts';
 import { type Op, Refused, type Table, type Value } from '../table/table.ts';
 import type { Delivery, Destination, Receipt } from './destinations/destination.ts';
@@ -96,6 +97,19 @@ export function failRun(context: Context, run: RunItem, reason: string, lines: r
   return endRun(context, run, { status: 'Failed', fields, lines, last: { level: 'ERROR', message } });
 }
 
+/** What tells of a run that has failed for good. Those of a backfill are told of together, at its end. */
+export const failedRunOps = (run: RunItem, reason: string, at: number): Op[] =>
+  run.backfill === null
+    ? noticeOps(run.id, {
+        type: 'run_failed',
+        export: run.batch_export,
+        subject: run.id,
+        range: slotOf(run),
+        reason,
+        at,
+      })
+    : [];
+
 /** Ends an open run of ours, with its log, in one write. False: somebody else has ended it. */
 export async function endRun(
   context: Context,
@@ -115,6 +129,7 @@ export async function endRun(
   return isWritten(context.table, [
     { change: keys.run(run.batch_export, run.id), set, if: { is: { status: OPEN, token: run.token } } },
     ...lineOps(context, run.batch_export, run.holder, `end-${run.id}`, lines),
+    ...(end.status === 'Failed' ? failedRunOps(run, String(end.fields['latest_error']), now) : []),
     ...(end.ops ?? []),
   ]);
 }

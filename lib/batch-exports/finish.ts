@@ -3,6 +3,7 @@ import type { Context } from '../context.ts';
 import { messageOf } from '../errors.ts';
 import { wireInstant } from '../http/instant.ts';
 import { jobOps } from '../jobs/jobs.ts';
+import { noticeOps } from '../notices/notice.ts';
 import { keys } from '../table/keys.ts';
 import type { Op } from '../table/table.ts';
 import { untilWritten } from '../table/until-written.ts';
@@ -27,7 +28,7 @@ import {
   openSending,
 } from './delivery.ts';
 import { type FrozenChunk, frozen, receiptOf, unfreeze } from './frozen.ts';
-import { type LogLine, lineOps } from './logs.ts';
+import { lineOps } from './logs.ts';
 import type { BackfillItem, BatchExportItem, ChunkProgress, RunItem, RunStatus } from './model.ts';
 import { type Active, chunkOf, nextDue, type Plan, settle } from './plan.ts';
 import {
@@ -209,7 +210,7 @@ async function writeSettled(context: Context, exportId: string, holder: string, 
         if: { is: { latest_runs, failures_in_a_row, ver, deleted_at } },
       },
       ...followingOps(context, { ...item, ...paused }, mine, after, runs),
-      ...(isGivenUp ? lineOps(context, exportId, holder, 'pause', [givenUp(item, runs, now)]) : []),
+      ...(isGivenUp ? givenUpOps(context, item, holder, runs) : []),
     ]);
   });
 }
@@ -224,12 +225,17 @@ function failuresAfter(item: BatchExportItem, runs: readonly RunItem[]): number 
   return failures;
 }
 
-function givenUp({ id }: BatchExportItem, runs: readonly RunItem[], at: number): LogLine {
+/** What tells that an export was paused: a line of its log, and a notice. */
+function givenUpOps(context: Context, { id }: BatchExportItem, holder: string, runs: readonly RunItem[]): Op[] {
+  const at = context.clock();
   const last = runs.findLast((run) => run.latest_error !== null)?.latest_error ?? UNEXPECTED.reason;
   const message =
     `Batch export was paused, as ${PATIENCE} runs in a row failed. The last error was: ${last} ` +
     'Mend the cause, unpause the batch export, and retry the runs that failed or backfill their range.';
-  return { at, level: 'ERROR', message, instance: id };
+  return [
+    ...lineOps(context, id, holder, 'pause', [{ at, level: 'ERROR', message, instance: id }]),
+    ...noticeOps(context.newId(), { type: 'paused', export: id, subject: id, range: null, reason: message, at }),
+  ];
 }
 
 /** What becomes of the export's job, or of the backfill's progress. */

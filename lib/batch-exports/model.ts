@@ -33,6 +33,10 @@ export interface BatchExportItem extends Item {
   readonly created_at: number;
   readonly last_updated_at: number;
   readonly hogql_query: string | null;
+  /** Where failures are told; null or absent: nowhere. */
+  readonly notify_url?: string | null;
+  /** What its messages are signed with, sealed by the vault. */
+  readonly notify_secret?: string | null;
   /** JSON, or null. */
   readonly schema: string | null;
   /** JSON of the newest ten public run objects, newest first. */
@@ -107,7 +111,7 @@ export interface BackfillItem extends Item {
 
 /** What must happen, and when; written in the transaction of what it follows from. */
 export interface JobItem extends Item {
-  readonly kind: 'export' | 'backfill' | 'retry' | 'purge';
+  readonly kind: 'export' | 'backfill' | 'retry' | 'purge' | 'notice';
   readonly id: string;
   readonly due: number;
   readonly attempts: number;
@@ -156,6 +160,7 @@ export const BatchExport = z
     start_at: instant.nullable(),
     end_at: instant.nullable(),
     latest_runs: z.array(BatchExportRun),
+    notify_url: z.string().nullable(),
     hogql_query: z.string().nullable(),
     schema: z.unknown(),
   })
@@ -180,6 +185,17 @@ export const BatchExportInput = z
     start_at: datetime().nullable().optional().describe('No runs are triggered before this time.'),
     end_at: datetime().nullable().optional().describe('No runs are triggered after this time.'),
     hogql_query: text().nullable().optional().describe('Not available yet: null.'),
+    notify_url: text({ max: 2_000 })
+      .nullable()
+      .optional()
+      .describe(
+        'A webhook that is told when a run or a backfill fails for good, and when the export is paused because of it. ' +
+          'Readers of the export see it.',
+      ),
+    notify_secret: text()
+      .nullable()
+      .optional()
+      .describe('Signs what the webhook is told (Standard Webhooks): `whsec_` and base64. It is never returned.'),
     filters: z.unknown().optional().describe('Not available yet: null or an empty list.'),
     team_id: z
       .unknown()
@@ -270,6 +286,7 @@ export function batchExportObject(item: BatchExportItem): z.output<typeof BatchE
     start_at: wireInstantOrNull(item.start_at),
     end_at: wireInstantOrNull(item.end_at),
     latest_runs: JSON.parse(item.latest_runs),
+    notify_url: item.notify_url ?? null,
     hogql_query: item.hogql_query,
     schema: item.schema === null ? null : JSON.parse(item.schema),
   };

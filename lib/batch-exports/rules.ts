@@ -234,7 +234,15 @@ export function newFields(input: BatchExportInput, now: number): PlainFields {
  * The plain fields that a PATCH sets: those that were sent, and `last_paused_at` when it pauses and does not say.
  */
 export function changedFields(item: BatchExportItem, patch: BatchExportPatch, now: number): Partial<PlainFields> {
-  const { destination: _destination, filters: _filters, team_id: _team, model, ...sent } = patch;
+  const {
+    destination: _destination,
+    filters: _filters,
+    team_id: _team,
+    notify_url: _url,
+    notify_secret: _secret,
+    ...rest
+  } = patch;
+  const { model, ...sent } = rest;
   const changed = {
     ...(patch.paused === true && !item.paused ? { last_paused_at: now } : {}),
     ...(model === undefined ? {} : { model: model ?? 'events' }),

@@ -6,6 +6,7 @@ import { type CursorPage, readCursorPage } from '../http/page.ts';
 import type { Paging, Tenant } from '../http/request.ts';
 import { jobOps } from '../jobs/jobs.ts';
 import { lowerLiveOps } from '../lake/lake.ts';
+import { webhookFields } from '../notices/webhook.ts';
 import type { OrganizationItem, ProjectBrief } from '../organizations/model.ts';
 import type { Settings } from '../settings.ts';
 import { filtered } from '../table/filtered.ts';
@@ -143,6 +144,7 @@ export async function createBatchExport(
     organization_id: organization.id,
     team_id: team.id,
     ...fields,
+    ...(await webhookFields(context, input, { organization: organization.id, batchExport: id })),
     destination_type: destination.type,
     ...(await sealed(context, destination, config, { organization: organization.id, batchExport: id })),
     created_at: now,
@@ -252,7 +254,9 @@ async function writeChange(
   const now = context.clock();
   const fields = changedFields(item, patch, now);
   const destination = await changedDestination(context, item, fields, patch.destination);
-  const set = { ...fields, ...destination, last_updated_at: now, ver: item.ver + 1 };
+  const belonging = { organization: item.organization_id, batchExport: item.id };
+  const webhook = await webhookFields(context, patch, belonging);
+  const set = { ...fields, ...destination, ...webhook, last_updated_at: now, ver: item.ver + 1 };
   const changed: BatchExportItem = checkedSize({ ...item, ...set });
   const isRescheduled = SCHEDULE_FIELDS.some((field) => patch[field] !== undefined);
   await context.table.write([

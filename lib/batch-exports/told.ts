@@ -25,6 +25,7 @@ const TOLD: ToldFields = {
   end_at: 'instant',
   hogql_query: 'plain',
   filters: 'json',
+  notify_url: 'plain',
 };
 
 /** What a PATCH changes of an export. `secrets`: names of the secrets that it sends, whatever their values. */
@@ -36,7 +37,9 @@ export function exportChanges(
   return [
     ...changesOf(before, set, TOLD),
     ...configChanges(before.destination_config, set['destination_config']),
-    ...secrets.map((name): Change => ({ action: 'changed', field: within(name), before: null, after: null })),
+    ...[...secrets.map(within), ...(Object.hasOwn(set, 'notify_secret') ? ['notify_secret'] : [])].map(
+      (field): Change => ({ action: 'changed', field, before: null, after: null }),
+    ),
   ];
 }
 

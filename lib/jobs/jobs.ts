@@ -6,6 +6,7 @@
 import type { JobItem } from '../batch-exports/model.ts';
 import type { Context } from '../context.ts';
 import { messageOf } from '../errors.ts';
+import type { Notice } from '../notices/notice.ts';
 import { keys, places, ranges } from '../table/keys.ts';
 import { type Op, Refused } from '../table/table.ts';
 import type { PurgeInput } from '../workflow/messages.ts';
@@ -20,14 +21,24 @@ export interface About {
   /** The job's id is the run's that ended FailedRetryable. */
   readonly retry: { readonly export: string };
   readonly purge: { readonly kind: PurgeInput['kind'] };
+  readonly notice: Notice;
 }
 
 /** Jobs of one tick that are started side by side. */
 const AT_ONCE = 20;
 /** Jobs that are read at a time. */
 const PAGE = 500;
-/** A job that was taken this often and is still there waits a day for somebody to look at it. */
-const PATIENCE = 10;
+/**
+ * A job that was taken this often and is still there waits a day for somebody to look at it. Of notices that a webhook
+ * does not take nobody needs to know but the export's own people; they end after a day by themselves.
+ */
+const PATIENCE: Readonly<Record<JobKind, number>> = {
+  export: 10,
+  backfill: 10,
+  retry: 10,
+  purge: 10,
+  notice: Infinity,
+};
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
@@ -50,7 +61,7 @@ export function jobOps<K extends JobKind>(kind: K, id: string, due: number | nul
 
 /** Starts everything that is due. Answers how many jobs were started, and when the oldest of them had been due. */
 export async function tick(context: Context): Promise<{ started: number; oldest: number | null }> {
-  const { table, clock } = context;
+  const { table, clock, metrics } = context;
   let started = 0;
   let oldest: number | null = null;
   let after: string | undefined;
@@ -65,6 +76,7 @@ export async function tick(context: Context): Promise<{ started: number; oldest:
     for (const { due } of jobs) oldest = Math.min(oldest ?? due, due);
     after = page.cursor;
   } while (after !== undefined);
+  metrics.record({ OldestDueJob: oldest === null ? 0 : (clock() - oldest) / 1000 });
   return { started, oldest };
 }
 
@@ -74,8 +86,9 @@ async function startJob(context: Context, job: JobItem): Promise<boolean> {
   try {
     const taken = await take(context, job);
     if (taken === undefined) return false;
-    if (taken.attempts > PATIENCE) {
+    if (taken.attempts > PATIENCE[job.kind]) {
       log.error('job is parked for a day: it was taken ten times and is still there', { attempts: job.attempts });
+      context.metrics.record({ JobsParked: 1 }, { job: job.kind, id: job.id });
       return false;
     }
     const { machine, name, input } = executionOf(taken, context.clock());
@@ -92,10 +105,11 @@ async function take(context: Context, job: JobItem): Promise<JobItem | undefined
   const now = context.clock();
   if (job.due > now) return undefined;
   const attempts = job.attempts + 1;
-  const wait = attempts > PATIENCE ? DAY : Math.min(2 ** (attempts - 1), 60) * MINUTE;
+  const isParked = attempts > PATIENCE[job.kind];
+  const wait = isParked ? DAY : Math.min(2 ** (attempts - 1), 60) * MINUTE;
   const due = now + wait;
   try {
-    const set = { due, attempts: attempts > PATIENCE ? 0 : attempts, ...places.dueAt(due, job.kind, job.id) };
+    const set = { due, attempts: isParked ? 0 : attempts, ...places.dueAt(due, job.kind, job.id) };
     await context.table.write([
       { change: keys.job(job.kind, job.id), set, if: { is: { due: job.due, attempts: job.attempts } } },
     ]);
@@ -115,6 +129,7 @@ function executionOf(job: JobItem, now: number): { machine: MachineName; name: s
     retry: { machine: 'export-run', name, input: { export: about.export, trigger: { retry: job.id } } },
     backfill: { machine: 'backfill', name: job.id, input: { export: about.export, backfill: job.id } },
     purge: { machine: 'purge', name, input: { kind: about.kind, id: job.id } },
+    notice: { machine: 'notice', name, input: { notice: job.id } },
   } as const;
   return executions[job.kind];
 }

@@ -140,13 +140,18 @@ export interface WalkOutput {
   readonly do: 'more' | 'rest' | 'nothing';
 }
 
+/** Input of a `notice` execution: the notice's id, which is its job's. */
+export interface NoticeInput {
+  readonly notice: string;
+}
+
 /** Input of `execution-ended`: an execution that ended by itself in another way than SUCCEEDED, or was stopped. */
 export interface EndedInput {
   readonly machine: MachineName;
   /** The execution's name: the holder. */
   readonly name: string;
   readonly status: 'FAILED' | 'TIMED_OUT' | 'ABORTED';
-  /** The execution's own input: ExportRunInput, BackfillInput or PurgeInput. */
+  /** The execution's own input: ExportRunInput, BackfillInput, PurgeInput or NoticeInput. */
   readonly input: unknown;
   readonly error: ErrorOutput | null;
 }

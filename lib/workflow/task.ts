@@ -2,6 +2,7 @@
  * The steps of the state machines (functions/steps), by file name, each with its time limit in seconds as a Lambda
  * function. begin, finish, prepare and close read and write the table and move files: minutes at the very most.
  * send-slot has Lambda's whole 15 minutes. purge walks for 10 minutes, then ends by itself; 2 more are for its last call.
+ * send-notice waits at most 50 s for a webhook.
  */
 export const STEPS = {
   'begin-run': 300,
@@ -10,6 +11,7 @@ export const STEPS = {
   'prepare-backfill': 300,
   'close-backfill': 300,
   purge: 720,
+  'send-notice': 60,
 } as const;
 
 export type StepName = keyof typeof STEPS;

@@ -1,7 +1,7 @@
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
 /** The state machines, by name: `lib/workflow/<name>.ts` holds each as data. */
-export type MachineName = 'export-run' | 'backfill' | 'purge';
+export type MachineName = 'export-run' | 'backfill' | 'purge' | 'notice';
 
 export type ExecutionStatus = 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'TIMED_OUT' | 'ABORTED';
 

@@ -112,6 +112,7 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     spool: folderSpool(join(folder, 'spool')),
     lake: folderSpool(join(folder, 'lake')),
     vault: keyfileVault(join(folder, 'vault-key')),
+    events: null,
     outbound: openOutbound(LOCAL_SETTINGS),
     newId: countedIds(clock),
     random: countedBytes(),

@@ -10,6 +10,7 @@ import { handler as closeBackfill } from '../../functions/steps/close-backfill.t
 import { handler as executionEnded } from '../../functions/steps/execution-ended.ts';
 import { handler as prepareBackfill } from '../../functions/steps/prepare-backfill.ts';
 import { handler as purge } from '../../functions/steps/purge.ts';
+import { handler as sendNotice } from '../../functions/steps/send-notice.ts';
 import type { DestinationOf } from '../../lib/batch-exports/delivery.ts';
 import type { Destination } from '../../lib/batch-exports/destinations/destination.ts';
 import { folder } from '../../lib/batch-exports/destinations/folder.ts';
@@ -155,6 +156,7 @@ export async function exportWorld({
       'prepare-backfill': prepareBackfill(context),
       'close-backfill': closeBackfill(context),
       purge: purge(context),
+      'send-notice': sendNotice(context),
     };
     const engine = startEngine({
       // The engine of one machine lives on its own disk, whatever the table of the steps is like.

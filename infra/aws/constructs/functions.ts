@@ -13,6 +13,8 @@ export interface FunctionsProps {
   readonly stage: Stage;
   readonly data: DataStack;
   readonly workGroup: string;
+  /** ARN of the bus on which failures are announced. */
+  readonly eventBus: string;
   /** ARNs of the state machines, by name. */
   readonly machines: Readonly<Record<string, string>>;
   /** Where a function's bundle is. */
@@ -107,7 +109,7 @@ const roleName = (kind: string, needs: readonly Port[]): string =>
     .join('')}Role`;
 
 /** What a need allows. */
-function statementsOf(need: Port, partition: string, { data, machines }: FunctionsProps): PolicyStatement[] {
+function statementsOf(need: Port, partition: string, { data, machines, eventBus }: FunctionsProps): PolicyStatement[] {
   const arns = Object.values(machines);
   const executions = arns.map((arn) => `${arn.replace(':stateMachine:', ':execution:')}:*`);
   const statements: Readonly<Record<Port, readonly PolicyStatement[]>> = {
@@ -128,6 +130,7 @@ function statementsOf(need: Port, partition: string, { data, machines }: Functio
     spool: objectsOf(`arn:${partition}:s3:::${data.spoolBucket}`),
     lake: objectsOf(`arn:${partition}:s3:::${data.lakeBucket}`),
     outbound: [],
+    events: [allow(['events:PutEvents'], [eventBus])],
     warehouse: [],
     converter: [],
   };
@@ -141,7 +144,7 @@ const objectsOf = (bucket: string): PolicyStatement[] => [
 ];
 
 function environmentOf({ needs }: FunctionSpec, props: FunctionsProps): Record<string, string> {
-  const { stage, data, machines, workGroup } = props;
+  const { stage, data, machines, workGroup, eventBus } = props;
   const values: Record<Variable, () => string> = {
     STAGE: () => stage.name,
     TABLE_NAME: () => data.tableName,
@@ -153,6 +156,7 @@ function environmentOf({ needs }: FunctionSpec, props: FunctionsProps): Record<s
     LAKE_BUCKET: () => data.lakeBucket,
     LAKE_DATABASE: () => data.database,
     WORK_GROUP: () => workGroup,
+    EVENT_BUS: () => eventBus,
   };
   const names = new Set<Variable>([...ENVIRONMENT.always, ...needs.flatMap((need) => [...ENVIRONMENT[need]])]);
   return Object.fromEntries([...names].map((name) => [name, values[name]()]));

@@ -17,7 +17,7 @@ import { allow, explainWildcards, permit } from './permissions.ts';
 export function machineArns(stack: Stack, stage: Stage): Record<MachineName, string> {
   const arn = (name: MachineName): string =>
     `arn:${stack.partition}:states:${stack.region}:${stack.account}:stateMachine:${machineName(stage, name)}`;
-  return { 'export-run': arn('export-run'), backfill: arn('backfill'), purge: arn('purge') };
+  return { 'export-run': arn('export-run'), backfill: arn('backfill'), purge: arn('purge'), notice: arn('notice') };
 }
 
 const machineName = (stage: Stage, name: MachineName): string => `workspaces-${stage.name}-${name}`;

@@ -48,12 +48,50 @@ test('a new export has every field of the interface, and reads the same on both 
     end_at: null,
     latest_runs: [],
     hogql_query: null,
+    notify_url: null,
     schema: null,
   });
   for (const path of [byOrganization(service), byProject(service)]) {
     expect((await service.call('GET', `${path}/${id}`)).body).toEqual(reply.body);
     expect((await service.call('GET', `${path}/${id}/`)).body).toEqual(reply.body);
   }
+});
+
+test('a webhook is kept and shown, its secret is neither shown nor kept as it is', async () => {
+  const context = testContext();
+  const service = await testService(context);
+  const notify_secret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
+  const notify_url = 'https://hooks.example.org/a?sig=1';
+  const reply = await create(service, { ...INPUT, notify_url, notify_secret });
+  expect(reply).toMatchObject({ status: 201, body: { notify_url } });
+  expect(reply.text).not.toContain('whsec_');
+  const path = `${byProject(service)}/${String(reply.body?.['id'])}`;
+  const stored = await context.table.get(keys.batchExport(String(reply.body?.['id'])));
+  expect(stored?.['notify_secret']).toEqual(expect.any(String));
+  expect(JSON.stringify(stored)).not.toContain(notify_secret.slice(6));
+  expect((await service.call('PATCH', path, { body: { notify_url: null, notify_secret: null } })).body).toMatchObject({
+    notify_url: null,
+  });
+  expect(await context.table.get(keys.batchExport(String(reply.body?.['id'])))).toMatchObject({
+    notify_url: null,
+    notify_secret: null,
+  });
+});
+
+test.each([
+  ['notify_url', 'ftp://example.org'],
+  ['notify_url', 'not an address'],
+  ['notify_url', 'https://key:secret@hooks.example.org'],
+  ['notify_url', 'http://169.254.169.254/latest'],
+  ['notify_url', 'http://[::ffff:10.0.0.1]/'],
+  ['notify_url', 5],
+  ['notify_secret', 'secret'],
+  ['notify_secret', 'whsec_AAAA'],
+  ['notify_secret', `whsec_${'A'.repeat(400)}`],
+])('a webhook is refused when its %s is %p', async (field, value) => {
+  const context = testContext();
+  const service = await testService({ ...context, settings: { ...context.settings, privateAddresses: false } });
+  expect(await create(service, { ...INPUT, [field]: value })).toMatchObject({ status: 400, body: { attr: field } });
 });
 
 test('everything that is writable is kept as it was sent', async () => {

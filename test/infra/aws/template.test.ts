@@ -215,6 +215,7 @@ describe('the functions of a stage', () => {
       spool: 's3',
       lake: 's3',
       outbound: null,
+      events: 'events',
       warehouse: null,
       converter: null,
     } as const;
@@ -230,6 +231,7 @@ describe('the functions of a stage', () => {
       const far = rightsOf(name).filter((right) => {
         const [action = '', resource = ''] = right.split(' ');
         if (action.startsWith('xray:')) return resource !== '*';
+        if (action.startsWith('events:')) return !resource.endsWith(':event-bus/default');
         if (action.startsWith('dynamodb:')) return ![table, `${table}/index/*`].includes(resource);
         return !/^(<Functions(Endpoints|Steps)Log\w+\.Arn>$|arn:.*workspaces-dev-|workspaces-dev-data-key$)/.test(
           resource,

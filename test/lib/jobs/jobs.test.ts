@@ -10,6 +10,8 @@ const DAY = 24 * 60 * MINUTE;
 const jobOf = async ({ table }: Context, kind: string, id: string) =>
   (await table.get(keys.job(kind, id))) as JobItem | undefined;
 
+const NOTICE = { export: 'e1', type: 'paused', subject: 'e1', range: null, reason: 'x', at: START } as const;
+
 test('starts what is due, each kind as its machine, and nothing that is not', async () => {
   const context = testContext();
   const { table, workflow } = context;
@@ -20,12 +22,14 @@ test('starts what is due, each kind as its machine, and nothing that is not', as
     ...jobOps('backfill', 'b1', START - 5, { export: 'e1' }),
     ...jobOps('retry', 'r1', START - 4, { export: 'e1' }),
     ...jobOps('purge', 'o1', START - 3, { kind: 'organization' }),
+    ...jobOps('notice', 'n1', START - 2, NOTICE),
   ]);
-  expect(await tick(context)).toEqual({ started: 4, oldest: START - 5 });
+  expect(await tick(context)).toEqual({ started: 5, oldest: START - 5 });
   expect(workflow.started).toEqual([
     { machine: 'backfill', name: 'b1', input: { export: 'e1', backfill: 'b1' } },
     { machine: 'export-run', name: `r1-${minute}`, input: { export: 'e1', trigger: { retry: 'r1' } } },
     { machine: 'purge', name: `o1-${minute}`, input: { kind: 'organization', id: 'o1' } },
+    { machine: 'notice', name: `n1-${minute}`, input: { notice: 'n1' } },
     { machine: 'export-run', name: `e1-${minute}`, input: { export: 'e1', trigger: 'schedule' } },
   ]);
   expect(await tick(context)).toEqual({ started: 0, oldest: null });
@@ -55,6 +59,19 @@ test('a job that stays comes back after 1, 2, 4 ... 60 minutes; after ten times 
   expect(lines.filter(({ level }) => level === 'ERROR')).toMatchObject([{ fields: { job: 'export', id: 'e1' } }]);
   await tick(context);
   expect(context.workflow.started).toHaveLength(11);
+});
+
+test('a notice is never parked: it comes back each hour until it ends itself', async () => {
+  const context = testContext();
+  const { table, clock, lines } = context;
+  await table.write(jobOps('notice', 'n1', START, NOTICE));
+  for (let n = 0; n < 30; n++) {
+    await tick(context);
+    clock.set(((await jobOf(context, 'notice', 'n1')) as JobItem).due);
+  }
+  expect(context.workflow.started).toHaveLength(30);
+  expect(clock() - START).toBeGreaterThan(DAY);
+  expect(lines.filter(({ level }) => level === 'ERROR')).toEqual([]);
 });
 
 test('a start that fails is made up for, and does not keep the others from starting', async () => {

@@ -19,6 +19,7 @@ const workflow = stepFunctionsWorkflow({
     'export-run': `${PREFIX}:stateMachine:dev-export-run`,
     backfill: `${PREFIX}:stateMachine:dev-backfill`,
     purge: `${PREFIX}:stateMachine:dev-purge`,
+    notice: `${PREFIX}:stateMachine:dev-notice`,
   },
 });
 const about = { message: 'no', $metadata: {} };

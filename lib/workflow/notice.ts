@@ -1,0 +1,20 @@
+import type { Definition } from './definition.ts';
+import { calls } from './task.ts';
+
+/** Sends one notice. Input: NoticeInput. What a webhook refuses is left to the job, which starts another execution. */
+export const notice = {
+  Comment: 'Tells of a failure, once.',
+  QueryLanguage: 'JSONata',
+  StartAt: 'Send',
+  States: {
+    Send: {
+      ...calls('send-notice', {
+        notice: '{% $states.input.notice %}',
+        holder: '{% $states.context.Execution.Name %}',
+      }),
+      Output: {},
+      Next: 'Done',
+    },
+    Done: { Type: 'Succeed' },
+  },
+} satisfies Definition;
