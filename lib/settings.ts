@@ -12,6 +12,17 @@ export interface Settings {
   readonly deliveryConcurrency: number;
   /** How long log lines of exports are kept. */
   readonly logDays: number;
+  /**
+   * How long runs are kept, at least 7 days; older ones go when the schedule next looks at their export. Null: for ever.
+   * The default is the activity log's: a year and a month, of a five-minute export 115,200 runs of 1 KB.
+   */
+  readonly runDays: number | null;
+  /** How often a worker looks whether its run was cancelled, in seconds. */
+  readonly cancelSeconds: number;
+  /** A run delivers at most so many stored bytes; a larger interval fails before anything is read. Null: any. */
+  readonly maxIntervalBytes: number | null;
+  /** What a query costs: by what it reads, and at least as if it read so much. Null: nothing. */
+  readonly scanPrice: { readonly dollarsPerTerabyte: number; readonly minimumBytes: number } | null;
   /** Destinations at loopback, link-local and private addresses are allowed (local mode). */
   readonly privateAddresses: boolean;
   /** Absolute folders below which the Folder destination may write; null: anywhere; undefined: Folder is not offered. */
@@ -30,6 +41,10 @@ export const LOCAL_SETTINGS: Settings = {
   backfillConcurrency: 2,
   deliveryConcurrency: 4,
   logDays: 30,
+  runDays: 400,
+  cancelSeconds: 0.25,
+  maxIntervalBytes: 8e9,
+  scanPrice: null,
   privateAddresses: true,
   folderRoots: null,
   strictAnswers: false,
@@ -44,6 +59,11 @@ export const CLOUD_SETTINGS: Settings = {
   backfillConcurrency: 2,
   deliveryConcurrency: 4,
   logDays: 30,
+  runDays: 400,
+  cancelSeconds: 3,
+  maxIntervalBytes: 8e9,
+  // Athena: $5 per TB, and at least 10 MB a query (aws.amazon.com/athena/pricing, us-east-1).
+  scanPrice: { dollarsPerTerabyte: 5, minimumBytes: 10 * 1024 * 1024 },
   privateAddresses: false,
   folderRoots: undefined,
   strictAnswers: false,

@@ -1,4 +1,5 @@
 /** Backfills: begun over HTTP, run in chunks by their machine, cancelled over HTTP or closed by the machine. */
+import type * as z from 'zod';
 import type { Context } from '../context.ts';
 import { fail, invalid, messageOf } from '../errors.ts';
 import { wireInstant } from '../http/instant.ts';
@@ -9,9 +10,11 @@ import { keys, places } from '../table/keys.ts';
 import { type Op, Refused } from '../table/table.ts';
 import { untilWritten } from '../table/until-written.ts';
 import type { PrepareOutput } from '../workflow/messages.ts';
+import { amountIn, laterArrivals, scanOf } from './estimate.ts';
 import type { Slots } from './intervals.ts';
 import { type LogLine, lineOps } from './logs.ts';
 import {
+  type BackfillEstimate,
   type BackfillItem,
   type BatchExportItem,
   type ChunkProgress,
@@ -25,13 +28,14 @@ import {
   chunksOf,
   claim,
   MAX_BACKFILL,
+  nextDue,
   type Plan,
   type Range,
   release,
   slotAt,
   slotsOf,
 } from './plan.ts';
-import { cancelOpenRuns, exportWithPlan, isOpen, OPEN, planOp, rangeText } from './run-state.ts';
+import { cancelOpenRuns, exportWithPlan, isOpen, OPEN, planOp, rangeText, scheduleOf } from './run-state.ts';
 
 /** The job is for a start that was lost; the start itself follows the transaction at once. */
 const START_LOST = 60_000;
@@ -54,13 +58,13 @@ export interface Asked {
  */
 export async function startBackfill(
   context: Context,
-  { id: exportId }: BatchExportItem,
+  { id: exportId }: Pick<BatchExportItem, 'id'>,
   asked: Asked,
   once: (backfillId: string) => readonly Op[] = () => [],
 ): Promise<BackfillItem> {
   const id = context.newId();
   const backfill = await untilWritten(() => writeBackfill(context, exportId, id, asked, once));
-  if (isOpen(backfill)) await startMachine(context, backfill);
+  await startMachine(context, backfill);
   return backfill;
 }
 
@@ -71,21 +75,89 @@ async function writeBackfill(
   asked: Asked,
   once: (backfillId: string) => readonly Op[],
 ): Promise<BackfillItem> {
-  const { item, plan } = (await exportWithPlan(context.table, exportId)) ?? fail('not_found');
+  const { table, clock, settings } = context;
+  const { item, plan } = (await exportWithPlan(table, exportId)) ?? fail('not_found');
   if (item.deleted_at !== null) fail('not_found');
-  const now = context.clock();
-  const range = backfillRange(plan, item.interval, { from: asked.start_at, to: asked.end_at }, now);
-  const claimed = range === undefined ? plan : await claimRange(context, item, plan, id, range);
-  const backfill = newBackfill(item, id, asked, range ?? nowhere(plan, item, asked), now);
-  await context.table.write([
+  const { plan: claimed, backfill, ops } = await beginning(context, item, plan, id, asked);
+  await table.write([
     planOp(exportId, plan, claimed),
-    { check: keys.batchExport(exportId), if: { is: { interval: item.interval, deleted_at: null } } },
-    { put: backfill, if: 'absent' },
-    ...(isOpen(backfill) ? jobOps('backfill', id, now + START_LOST, { export: exportId }) : []),
-    ...lineOps(context, exportId, id, 'start', [beginning(backfill)]),
+    { check: keys.batchExport(exportId), if: { is: scheduleOf(item) } },
+    ...jobOps('export', exportId, nextDue(item, claimed, clock(), settings)),
+    ...ops,
     ...once(id),
   ]);
   return backfill;
+}
+
+/**
+ * A backfill that begins in a transaction of the caller's, who writes the plan and the export's job and, once that is
+ * done, starts the machine. Refuses as `startBackfill` does; `Refused`: the plan must be read again.
+ */
+export async function beginning(
+  context: Context,
+  item: BatchExportItem,
+  plan: Plan,
+  id: string,
+  asked: Asked,
+): Promise<{ readonly plan: Plan; readonly backfill: BackfillItem; readonly ops: readonly Op[] }> {
+  const now = context.clock();
+  const range = slotsAsked(plan, item, asked, now);
+  const isEmpty = range.from === range.to;
+  const claimed = isEmpty ? plan : await claimRange(context, item, plan, id, range);
+  const backfill = newBackfill(item, id, asked, range, now);
+  const ops: Op[] = [
+    { put: backfill, if: 'absent' },
+    ...(isEmpty ? [] : jobOps('backfill', id, now + START_LOST, { export: item.id })),
+    ...lineOps(context, item.id, id, 'start', [firstLine(backfill)]),
+  ];
+  return { plan: claimed, backfill, ops };
+}
+
+/**
+ * What a backfill runs of the range that was asked for: whole slots that have ended. None: an empty range at the edge
+ * before it. 400: too many.
+ */
+export function slotsAsked(plan: Plan, { interval }: BatchExportItem, { start_at, end_at }: Asked, now: number): Range {
+  const range = backfillRange(plan, interval, { from: start_at, to: end_at }, now);
+  if (range === undefined) {
+    const { start } = slotAt(plan, interval, start_at);
+    return { from: start, to: start };
+  }
+  const { count } = slotsOf(plan, interval, range);
+  if (count > MAX_BACKFILL) {
+    invalid(null, `A backfill may have at most ${MAX_BACKFILL} intervals, this range has ${count}: split it.`);
+  }
+  return range;
+}
+
+/** What a backfill of a range would run and read: known from the table alone. */
+export async function estimateBackfill(
+  { table, clock, settings }: Pick<Context, 'table' | 'clock' | 'settings'>,
+  { item, plan }: { readonly item: BatchExportItem; readonly plan: Plan },
+  asked: Asked,
+): Promise<z.input<typeof BackfillEstimate>> {
+  const now = clock();
+  const range = slotsAsked(plan, item, asked, now);
+  const slots = slotsOf(plan, item.interval, range);
+  const [files, after] = await Promise.all([
+    filesBetween(table, item.team_id, item.model, range.from, range.to),
+    filesBetween(table, item.team_id, item.model, range.to, now + 1),
+  ]);
+  const later = laterArrivals(after, range);
+  return {
+    start_at: wireInstant(asked.start_at),
+    end_at: wireInstant(asked.end_at),
+    adjusted_start_at: wireInstant(range.from),
+    adjusted_end_at: wireInstant(range.to),
+    intervals: slots.count,
+    ...amountIn(files, range),
+    scan: settings.scanPrice === null ? null : scanOf(files, slots, settings.scanPrice),
+    later: later && {
+      rows: later.rows,
+      first_arrival: wireInstant(later.first),
+      last_arrival: wireInstant(later.last),
+    },
+  };
 }
 
 /** The plan with the range claimed. */
@@ -96,16 +168,12 @@ async function claimRange(
   id: string,
   range: Range,
 ): Promise<Plan> {
-  const { count } = slotsOf(plan, item.interval, range);
-  if (count > MAX_BACKFILL) {
-    invalid(null, `A backfill may have at most ${MAX_BACKFILL} intervals, this range has ${count}: split it.`);
-  }
   const result = claim(plan, item.interval, id, range);
   if ('plan' in result) return result.plan;
   if (result.refused === 'ranges') {
     invalid(null, 'What this batch export has run lies in too many separate ranges: backfill a range that joins them.');
   }
-  await closeDead(context, item, result.by);
+  if (await closedDead(context, item, result.by)) throw new Refused(0, undefined);
   return invalid(
     null,
     `The range overlaps the one of backfill ${result.by.backfill}, which is still running. ` +
@@ -113,19 +181,17 @@ async function claimRange(
   );
 }
 
-/** Closes a backfill whose machine ended without telling anybody, and then has everything looked at again. */
-async function closeDead({ workflow, ...context }: Context, item: BatchExportItem, { backfill }: Claim): Promise<void> {
-  const status = await workflow.status('backfill', backfill);
-  if (status === undefined || status === 'RUNNING') return;
+/** Closes a backfill whose machine ended without telling anybody. True: it had, and the plan has changed. */
+export async function closedDead(
+  context: Context,
+  { id: exportId }: Pick<BatchExportItem, 'id'>,
+  { backfill }: Claim,
+): Promise<boolean> {
+  const status = await context.workflow.status('backfill', backfill);
+  if (status === undefined || status === 'RUNNING') return false;
   const ending = { status: 'Failed', reason: 'its execution ended without a word' } as const;
-  await closeBackfill({ workflow, ...context }, { export: item.id, backfill }, ending);
-  throw new Refused(0, undefined);
-}
-
-/** Where a backfill that has nothing to run stands: at the edge before what was asked for. */
-function nowhere(plan: Plan, item: BatchExportItem, { start_at }: Asked): Range {
-  const { start } = slotAt(plan, item.interval, start_at);
-  return { from: start, to: start };
+  await closeBackfill(context, { export: exportId, backfill }, ending);
+  return true;
 }
 
 function newBackfill(item: BatchExportItem, id: string, asked: Asked, { from, to }: Range, now: number): BackfillItem {
@@ -149,7 +215,7 @@ function newBackfill(item: BatchExportItem, id: string, asked: Asked, { from, to
   };
 }
 
-function beginning(backfill: BackfillItem): LogLine {
+function firstLine(backfill: BackfillItem): LogLine {
   const { created_at: at, id: instance, interval, adjusted_start_at: start, adjusted_end_at: end } = backfill;
   const rest = backfill.end_at > end ? ' Intervals that have not ended are left to the schedule.' : '';
   const message =
@@ -159,7 +225,10 @@ function beginning(backfill: BackfillItem): LogLine {
   return { at, level: 'INFO', message, instance };
 }
 
-async function startMachine({ workflow, log }: Context, { id, batch_export }: BackfillItem): Promise<void> {
+/** Starts what has been written, if there is anything to run. A start that is lost is made up for by the job. */
+export async function startMachine({ workflow, log }: Context, backfill: BackfillItem): Promise<void> {
+  if (!isOpen(backfill)) return;
+  const { id, batch_export } = backfill;
   try {
     await workflow.start('backfill', id, { export: batch_export, backfill: id });
   } catch (error) {
@@ -183,7 +252,7 @@ export async function prepareBackfill(
     await table.write([
       { change: keys.backfill(exportId, id), set, if: { is: { status: OPEN } } },
       ...jobOps('backfill', id, null),
-      ...lineOps(context, exportId, id, 'prepare', await laterArrivals(context, read.item, backfill)),
+      ...lineOps(context, exportId, id, 'prepare', await laterLines(context, read.item, backfill)),
     ]);
   } catch (error) {
     if (error instanceof Refused) return nothing;
@@ -209,17 +278,14 @@ export const backfillSlots = (plan: Plan, { interval, adjusted_start_at, adjuste
   slotsOf(plan, interval, { from: adjusted_start_at, to: adjusted_end_at });
 
 /** Tells that events of the range are exported with the intervals in which they arrived, where that may be so. */
-async function laterArrivals(context: Context, item: BatchExportItem, backfill: BackfillItem): Promise<LogLine[]> {
-  const { adjusted_start_at: start, adjusted_end_at: end, id: instance } = backfill;
+async function laterLines(context: Context, item: BatchExportItem, backfill: BackfillItem): Promise<LogLine[]> {
+  const { adjusted_start_at: from, adjusted_end_at: to, id: instance } = backfill;
   const now = context.clock();
-  const later = await filesBetween(context.table, item.team_id, item.model, end, now + 1);
-  const ofRange = later.filter((file) => file.min_timestamp < end && file.max_timestamp >= start);
-  if (ofRange.length === 0) return [];
-  const rows = ofRange.reduce((sum, file) => sum + file.rows, 0);
-  const first = wireInstant(Math.max(end, Math.min(...ofRange.map((file) => file.min_arrival))));
-  const last = wireInstant(Math.max(...ofRange.map((file) => file.max_arrival)));
+  const later = laterArrivals(await filesBetween(context.table, item.team_id, item.model, to, now + 1), { from, to });
+  if (later === null) return [];
+  const [first, last] = [wireInstant(later.first), wireInstant(later.last)];
   const message =
-    `Up to ${rows} rows with timestamps in this range arrived later, between ${first} and ${last}. ` +
+    `Up to ${later.rows} rows with timestamps in this range arrived later, between ${first} and ${last}. ` +
     'They are exported with the intervals in which they arrived.';
   return [{ at: now, level: 'INFO', message, instance }];
 }
@@ -288,10 +354,15 @@ function endOps(
 }
 
 /**
- * Cancels a backfill with its runs: nothing of it starts from now on. A run that is being committed is finished. 404:
- * there is none; 400: it has ended.
+ * Cancels a backfill with its runs, with `also` in the transaction: nothing of it starts from now on. A run that is being
+ * committed is finished. 404: there is none; 400: it has ended.
  */
-export async function cancelBackfill(context: Context, { id: exportId }: BatchExportItem, id: string): Promise<void> {
+export async function cancelBackfill(
+  context: Context,
+  { id: exportId }: Pick<BatchExportItem, 'id'>,
+  id: string,
+  also: readonly Op[] = [],
+): Promise<void> {
   const { table } = context;
   const { item, plan } = await untilWritten(async () => {
     const [read, found] = await Promise.all([exportWithPlan(table, exportId), table.get(keys.backfill(exportId, id))]);
@@ -299,7 +370,7 @@ export async function cancelBackfill(context: Context, { id: exportId }: BatchEx
     if (read === undefined || backfill === undefined) return fail('not_found');
     if (!isOpen(backfill)) invalid(null, `Cannot cancel a backfill that is in '${backfill.status}' status`);
     const line = { level: 'INFO', message: 'Backfill was cancelled' } as const;
-    await table.write(endOps(context, read.plan, backfill, 'Cancelled', line));
+    await table.write([...endOps(context, read.plan, backfill, 'Cancelled', line), ...also]);
     return read;
   });
   const chunks = plan.active.filter(({ by }) => by === id);

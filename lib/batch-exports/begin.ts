@@ -6,14 +6,15 @@ import { keys } from '../table/keys.ts';
 import { type Op, Refused } from '../table/table.ts';
 import { untilWritten } from '../table/until-written.ts';
 import type { BeginInput, BeginOutput, Trigger } from '../workflow/messages.ts';
-import { backfillSlots, chunkField, progressFields } from './backfills.ts';
-import { failedRunOps } from './delivery.ts';
+import { backfillSlots, chunkField, closedDead, progressFields } from './backfills.ts';
+import { failedRunOps, noRowsText } from './delivery.ts';
+import { amountIn } from './estimate.ts';
 import { settleHolder } from './finish.ts';
-import { type FrozenChunk, freeze, frozen, hasRows, queryOf } from './frozen.ts';
+import { type FrozenChunk, freeze, frozen, hasRows, isFiltered, queryOf } from './frozen.ts';
 import type { Slot } from './intervals.ts';
 import { type LogLine, lineOps } from './logs.ts';
 import type { BackfillItem, BatchExportItem, RunItem } from './model.ts';
-import { type Active, acquire, chunkOf, dueSlots, nextDue, type Plan, settle } from './plan.ts';
+import { type Active, acquire, chunkOf, dueSlots, nextDue, type Plan, settle, WATCH } from './plan.ts';
 import {
   exportWithPlan,
   isOpen,
@@ -24,19 +25,18 @@ import {
   rangeText,
   runId,
   runsOf,
+  scheduleOf,
   slotOf,
   slotsOfHolder,
   tokenOf,
 } from './run-state.ts';
-import { stopExport } from './runs.ts';
+import { forgetRuns, stopExport } from './runs.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 /** A holder that is older is asked about: it may have ended without telling anybody. */
 const SUSPICIOUS = MINUTE;
-/** While the schedule's slots are being run, its job comes back this often, to see that they still are. */
-const WATCH = 10 * MINUTE;
 
 /** What a trigger wants to run. */
 interface Work {
@@ -60,15 +60,20 @@ const NOTHING: BeginOutput = { do: 'nothing' };
  * given the same answer.
  */
 export async function beginRun(context: Context, input: BeginInput): Promise<BeginOutput> {
-  return untilWritten(() => attempt(context, input));
+  const begun = await untilWritten(() => attempt(context, input));
+  if (input.trigger === 'schedule') await forgetRuns(context, input.export);
+  return begun;
 }
 
 async function attempt(context: Context, input: BeginInput): Promise<BeginOutput> {
   const read = await exportWithPlan(context.table, input.export);
   if (read === undefined || read.item.deleted_at !== null) {
-    // The job outlives a deletion that was cut off before all was stopped.
-    if (read !== undefined && input.trigger === 'schedule') await stopExport(context, read.item);
-    return leave(context, jobGone(input));
+    // The job outlives a deletion until nothing of the export runs any more.
+    if (read === undefined || input.trigger !== 'schedule' || (await stopExport(context, read.item))) {
+      return leave(context, jobGone(input));
+    }
+    await settleDead(context, (await exportWithPlan(context.table, input.export)) ?? read);
+    return NOTHING;
   }
   const { item, plan } = read;
   const mine = plan.active.find(({ holder }) => holder === input.holder);
@@ -77,6 +82,7 @@ async function attempt(context: Context, input: BeginInput): Promise<BeginOutput
     return deliverable(context, item, mine, runs);
   }
 
+  if (input.trigger === 'schedule' && (await settleDead(context, read))) throw new Refused(0, undefined);
   const work = await wanted(context, read, input.trigger);
   if (!('slots' in work)) return leave(context, work.leave);
   const now = context.clock();
@@ -90,7 +96,9 @@ async function attempt(context: Context, input: BeginInput): Promise<BeginOutput
   await fence(context, item.team_id, range.to);
   const files = await filesBetween(context.table, item.team_id, item.model, range.from, range.to);
   const runs = await write(context, read, work, result, files);
-  return runs.some(isOpen) ? deliverable(context, item, result.mine, runs, files) : NOTHING;
+  return runs.every(({ status }) => status === 'Completed')
+    ? NOTHING
+    : deliverable(context, item, result.mine, runs, files);
 }
 
 /** Ends the step with nothing to do but to set or remove the job. */
@@ -145,17 +153,26 @@ async function wantedAgain(context: Context, item: BatchExportItem, retry: strin
 /** Somebody else runs some of the slots: wait, unless he has ended without telling. The schedule never waits for itself. */
 async function whenTaken(context: Context, { item }: Read, trigger: Trigger, taken: Active): Promise<BeginOutput> {
   const now = context.clock();
-  if (now - taken.since > SUSPICIOUS && (await hasDied(context, taken.holder))) {
-    const reason = 'Its execution ended without a word.';
-    await settleHolder(context, item.id, taken.holder, () => ({ status: 'Failed', reason }));
-    throw new Refused(0, undefined);
-  }
+  if (await settledDead(context, item, taken)) throw new Refused(0, undefined);
   if (trigger === 'schedule') await context.table.write(jobOps('export', item.id, now + WATCH));
   return trigger === 'schedule' && taken.by === 'schedule' ? NOTHING : hold((now - taken.since) / 10);
 }
 
-async function hasDied({ workflow }: Context, holder: string): Promise<boolean> {
-  return (await workflow.status('export-run', holder)) !== 'RUNNING';
+/** Settles a holder whose execution has ended without telling anybody. True: it had. */
+async function settledDead(context: Context, { id }: BatchExportItem, { holder, since }: Active): Promise<boolean> {
+  if (context.clock() - since <= SUSPICIOUS) return false;
+  if ((await context.workflow.status('export-run', holder)) === 'RUNNING') return false;
+  const reason = 'Its execution ended without a word.';
+  await settleHolder(context, id, holder, () => ({ status: 'Failed', reason }));
+  return true;
+}
+
+/** The same for all that is under way, and for backfills: nobody else may ever meet them. True: the plan has changed. */
+async function settleDead(context: Context, { item, plan }: Read): Promise<boolean> {
+  let isChanged = false;
+  for (const mine of plan.active) isChanged = (await settledDead(context, item, mine)) || isChanged;
+  for (const claim of plan.claimed) isChanged = (await closedDead(context, item, claim)) || isChanged;
+  return isChanged;
 }
 
 /**
@@ -171,28 +188,25 @@ async function write(
 ): Promise<readonly RunItem[]> {
   const now = context.clock();
   const { mine } = acquired;
+  const { chunk, firstTriedAt } = work;
+  const backfill = chunk?.backfill.id ?? null;
   const runs = work.slots.map((slot) =>
-    newRun(item, slot, mine, {
-      now,
-      empty: !hasRows(files, slot),
-      backfill: work.chunk?.backfill.id ?? null,
-      firstTriedAt: work.firstTriedAt ?? now,
-    }),
+    newRun(now, item, slot, mine, { ended: endedAtOnce(context, item, files, slot), backfill, firstTriedAt }),
   );
-  const isDone = !runs.some(isOpen);
+  // What failed is counted at the chunk's end.
+  const isDone = runs.every(({ status }) => status === 'Completed');
   const after = isDone ? settle(acquired.plan, mine.holder) : acquired.plan;
-  const { interval, paused, start_at, end_at, latest_runs } = item;
-  const schedule = work.by === 'schedule' ? { interval, paused, start_at, end_at } : {};
-  const empty = runs.filter((run) => !isOpen(run));
+  const { latest_runs } = item;
+  const ended = runs.filter((run) => !isOpen(run));
   const ops: Op[] = [
     planOp(item.id, plan, after),
     {
       change: keys.batchExport(item.id),
       set: { latest_runs: latestRuns(item, runs) },
-      if: { is: { deleted_at: null, latest_runs, ...schedule } },
+      if: { is: { latest_runs, ...(chunk === null ? scheduleOf(item) : { deleted_at: null }) } },
     },
     ...followingOps(context, item, work, after, isDone ? runs : null),
-    ...lineOps(context, item.id, mine.holder, 'begin', empty.map(withoutRows)),
+    ...lineOps(context, item.id, mine.holder, 'begin', ended.map(endLine)),
     ...runs.map((run): Op => ({ put: run, if: 'absent' })),
   ];
   try {
@@ -220,13 +234,41 @@ function followingOps(
     if (done === null) return [{ check: key, if: open }];
     return [{ change: key, set: { ...progressFields(chunk.number, done), last_updated_at: now }, if: open }];
   }
-  if (by !== 'schedule') return jobOps('retry', by, null);
-  return jobOps('export', item.id, done === null ? now + WATCH : nextDue(item, plan, now, settings));
+  const due = by === 'schedule' && done === null ? now + WATCH : nextDue(item, plan, now, settings);
+  return [...(by === 'schedule' ? [] : jobOps('retry', by, null)), ...jobOps('export', item.id, due)];
 }
 
-function withoutRows(run: RunItem): LogLine {
-  const message = `Batch export will finish early as there is no data matching specified filters in ${rangeText(slotOf(run))}`;
-  return { at: run.created_at, level: 'INFO', message, instance: run.id };
+/**
+ * How a run ends that need not be sent: no file touches its slot, or they hold more than a worker can deliver. How much
+ * the filters of an export let through nobody knows yet.
+ */
+function endedAtOnce(
+  { settings: { maxIntervalBytes } }: Context,
+  item: BatchExportItem,
+  files: readonly LakeFile[],
+  slot: Slot,
+): Parameters<typeof newRun>[4]['ended'] {
+  if (!hasRows(files, slot)) return 'empty';
+  const { rows, bytes } = amountIn(files, { from: slot.start, to: slot.end });
+  const isTooMuch = maxIntervalBytes !== null && bytes > maxIntervalBytes && !isFiltered(queryOf(item));
+  if (!isTooMuch) return null;
+  const gigabytes = (n: number): string => (n / 1e9).toFixed(1);
+  return {
+    failed:
+      `The interval holds about ${rows} rows, ${gigabytes(bytes)} GB as stored: more than the ` +
+      `${gigabytes(maxIntervalBytes)} GB that one run can deliver. ` +
+      (item.interval === 'every 5 minutes'
+        ? 'Split the events among several batch exports by include_events.'
+        : `Set a shorter interval than '${item.interval}'; for this range, make another batch export with it and backfill it.`),
+  };
+}
+
+function endLine(run: RunItem): LogLine {
+  const range = rangeText(slotOf(run));
+  const about = { at: run.created_at, instance: run.id } as const;
+  if (run.latest_error === null) return { ...about, level: 'INFO', message: noRowsText(range) };
+  const message = `Batch export for ${range} failed with a non-recoverable error: ${run.latest_error}`;
+  return { ...about, level: 'ERROR', message };
 }
 
 /** The answer for a chunk that has something to send; freezes it, unless that has been done. */
@@ -240,10 +282,11 @@ async function deliverable(
   const token = tokenOf(item.id, mine);
   const chunk = (await frozen(context, token)) ?? (await freezeNow(context, item, mine, runs, files));
   const open = [...runs.keys()].filter((n) => isOpen(runs[n] as RunItem));
-  // All may have ended when a begin is repeated; Send then says so of any of them.
-  const slots = open.length > 0 ? open : [0];
-  const answer = { token, slots, concurrency: context.settings.deliveryConcurrency };
-  const unload = await context.warehouse.unload(chunk);
+  const { deliveryConcurrency: concurrency } = context.settings;
+  // All have failed at once, or have ended when a begin is repeated: Send says so of any of them.
+  if (open.length === 0) return { do: 'deliver', token, slots: [0], concurrency };
+  const answer = { token, slots: open, concurrency };
+  const unload = await context.warehouse.unload(chunk, open);
   return unload === null ? { do: 'deliver', ...answer } : { do: 'unload', ...answer, unload };
 }
 

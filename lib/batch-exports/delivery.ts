@@ -53,8 +53,8 @@ export async function openSending(
     teamId: chunk.teamId,
     slot,
     config: await openConfig(context, item),
-    rows: (form) => warehouse.read(chunk, slot, form, signal),
     columns: (defaults) => defaults,
+    rows: (form) => warehouse.read(chunk, slot, form, signal),
     outbound,
     reach: settings,
     signal,
@@ -78,12 +78,16 @@ export async function discard(context: Context, { destination, delivery, n }: Se
   await destination.discard({ ...delivery, signal: AbortSignal.timeout(DISCARD) }, receipt);
 }
 
+/** What the log says of a run without rows. */
+export const noRowsText = (range: string): string =>
+  `Batch export will finish early as there is no data matching specified filters in ${range}`;
+
 /** The run is completed, in one write with its numbers and its log. False: somebody else has ended it. */
 export function completeRun(context: Context, { run, lines }: Sending, records: number, bytes: number) {
   const range = rangeText(slotOf(run));
   const message =
     records === 0
-      ? `Batch export will finish early as there is no data matching specified filters in ${range}`
+      ? noRowsText(range)
       : `Batch export for ${range} finished successfully with ${records} records exported`;
   const numbers = { records_total_count: records, records_completed: records, bytes_exported: bytes };
   const fields = { ...numbers, latest_error: null };
@@ -126,12 +130,31 @@ export async function endRun(
   const now = context.clock();
   const set = { ...end.fields, status: end.status, phase: null, finished_at: now, last_updated_at: now };
   const lines = [...end.lines, { at: now, instance: run.id, ...end.last }];
-  return isWritten(context.table, [
+  const isEnded = await isWritten(context.table, [
     { change: keys.run(run.batch_export, run.id), set, if: { is: { status: OPEN, token: run.token } } },
     ...lineOps(context, run.batch_export, run.holder, `end-${run.id}`, lines),
     ...(end.status === 'Failed' ? failedRunOps(run, String(end.fields['latest_error']), now) : []),
     ...(end.ops ?? []),
   ]);
+  if (isEnded) measure(context, { ...run, ...set });
+  return isEnded;
+}
+
+/** Tells of a run that has ended. A run that was cancelled neither completed nor failed. */
+export function measure({ metrics }: Pick<Context, 'metrics'>, run: RunItem): void {
+  if (run.status === 'Cancelled') return;
+  const about = { export: run.batch_export, run: run.id };
+  if (run.status !== 'Completed') {
+    metrics.record({ RunsFailed: 1 }, about);
+    return;
+  }
+  const numbers = {
+    RunsCompleted: 1,
+    RowsDelivered: run.records_completed ?? 0,
+    BytesDelivered: run.bytes_exported ?? 0,
+  };
+  const lag = ((run.finished_at ?? run.last_updated_at) - run.data_interval_end) / 1000;
+  metrics.record(run.by === 'schedule' ? { ...numbers, DeliveryLag: lag } : numbers, about);
 }
 
 /** False: the conditions did not hold. */

@@ -76,5 +76,9 @@ export function queryOf(item: BatchExportItem): RowQuery {
   return { includeEvents: listed(include_events), excludeEvents: listed(exclude_events) };
 }
 
+/** May the export leave out rows? */
+export const isFiltered = ({ includeEvents, excludeEvents }: RowQuery): boolean =>
+  includeEvents !== null || excludeEvents !== null;
+
 /** An empty list restricts nothing. */
 const listed = (names: unknown): string[] | null => (Array.isArray(names) && names.length > 0 ? names : null);

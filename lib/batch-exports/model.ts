@@ -233,6 +233,44 @@ export const BatchExportBackfill = z
   })
   .meta({ id: 'BatchExportBackfill' });
 
+const count = z.int().min(0);
+
+/** What a backfill would run and read. */
+export const BackfillEstimate = z
+  .object({
+    start_at: instant.describe('As asked for.'),
+    end_at: instant,
+    adjusted_start_at: instant.describe('Aligned outward to whole intervals, without those that have not ended.'),
+    adjusted_end_at: instant,
+    intervals: count,
+    rows: count.describe('Rows that arrived then, before the filters of the export.'),
+    bytes: count.describe('Their share of the stored files, which are compressed.'),
+    scan: z
+      .object({
+        queries: count,
+        bytes: count.describe('At most: each query reads the files that it touches whole.'),
+        cost_usd: z.number().min(0).describe('What the cloud charges for them, at most.'),
+      })
+      .nullable()
+      .describe('Null where queries cost nothing.'),
+    later: z
+      .object({ rows: count.describe('At most.'), first_arrival: instant, last_arrival: instant })
+      .nullable()
+      .describe('Rows with timestamps in the range that arrived after it: the intervals of their arrival export them.'),
+  })
+  .meta({ id: 'BackfillEstimate' });
+
+export const TEST_STATUSES = ['Passed', 'Failed', 'Skipped'] as const;
+
+/** One step of the test of a destination, and what it found; null: it was not run. */
+export const DestinationTestStep = z
+  .object({
+    name: z.string(),
+    description: z.string(),
+    result: z.object({ status: z.enum(TEST_STATUSES), message: z.string().nullable() }).nullable(),
+  })
+  .meta({ id: 'DestinationTestStep' });
+
 export const LOG_LEVELS = ['DEBUG', 'INFO', 'WARNING', 'ERROR'] as const;
 
 export const BatchExportLogEntry = z

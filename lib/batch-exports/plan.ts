@@ -82,6 +82,9 @@ export const MAX_BACKFILL = 200_000;
 /** Ranges that a plan keeps apart: 60 KB at 60 to 75 bytes each. */
 export const MAX_RANGES = 800;
 
+/** While anything of an export is under way it is looked at this often, in milliseconds. */
+export const WATCH = 600_000;
+
 /** The largest spread of an interval, in seconds: what the public product does. */
 const SPREAD: Readonly<Record<Interval, number>> = {
   'every 5 minutes': 60,
@@ -209,11 +212,14 @@ export function dueSlots(item: Scheduled, plan: Plan, now: number, timing: Timin
   return due;
 }
 
-/** When the export must be looked at, in milliseconds since 1970, never before now; null: never, as things stand. */
+/**
+ * When the export must be looked at, in milliseconds since 1970, never before now; null: never, as things stand. While
+ * anything of it is under way, at the latest after WATCH: whoever does it may have ended without telling.
+ */
 export function nextDue(item: Scheduled, plan: Plan, now: number, timing: Timing): number | null {
   const slot = isOpen(item) ? scheduledFrom(item, plan, plan.next) : undefined;
-  if (slot === undefined) return null;
-  return Math.max(now, slot.end + timing.settleSeconds * 1000 + spreadOf(item, timing));
+  const due = slot && Math.max(now, slot.end + timing.settleSeconds * 1000 + spreadOf(item, timing));
+  return isUnderWay(plan) ? Math.min(due ?? Number.POSITIVE_INFINITY, now + WATCH) : (due ?? null);
 }
 
 /**
@@ -303,6 +309,18 @@ export function skipMissed(plan: Plan, before: Scheduled, now: number): Plan {
   if (missed.length === 0) return plan;
   const skipped = [...plan.skipped, ...missed].toSorted((a, b) => a.from - b.from);
   return passed({ ...plan, version: plan.version + 1, skipped });
+}
+
+/** Is anything being run, or claimed by a backfill that has not ended? */
+export const isUnderWay = ({ active, claimed }: Plan): boolean => active.length + claimed.length > 0;
+
+/** The slots that a pause has kept the schedule from running until now; undefined: none. The export is still paused. */
+export function pausedRange(plan: Plan, item: Scheduled, now: number): Range | undefined {
+  const since = item.last_paused_at ?? plan.next;
+  const first = item.start_at === null ? since : Math.max(since, firstAllowed(item, plan));
+  const from = slotAt(plan, item.interval, first).start;
+  const to = slotAt(plan, item.interval, Math.min(now, item.end_at ?? now)).start;
+  return from < to ? { from, to } : undefined;
 }
 
 /**

@@ -1,13 +1,15 @@
 import * as z from 'zod';
-import { choice, datetime, integer, text, uuid } from '../http/fields.ts';
+import { boolean, choice, datetime, integer, text, uuid } from '../http/fields.ts';
 import { cursorPageOf, pageOf, route } from '../http/route.ts';
 import {
+  BackfillEstimate,
   BatchExport,
   BatchExportBackfill,
   BatchExportInput,
   BatchExportLogEntry,
   BatchExportPatch,
   BatchExportRunDetail,
+  DestinationTestStep,
   LOG_LEVELS,
   RUN_STATUSES,
 } from './model.ts';
@@ -27,6 +29,9 @@ const inPlace = z.object(place);
 const ofExport = z.object({ ...place, id: uuid() });
 const ofRun = z.object({ ...place, id: uuid(), run_id: uuid() });
 const ofBackfill = z.object({ ...place, id: uuid(), backfill_id: uuid() });
+
+const BackfillBegun = z.object({ backfill_id: z.uuid() }).meta({ id: 'BackfillBegun' });
+const Cancelled = z.object({ cancelled: z.literal(true) }).meta({ id: 'Cancelled' });
 
 export const listBatchExports = route({
   handler: 'batch-exports/list',
@@ -108,6 +113,13 @@ export const destroyBatchExport = route({
 /** Read by `backfillRange`, whose refusals are those of backfills, not of fields. */
 const bound = () => z.unknown().optional().meta({ type: 'string', format: 'date-time' });
 
+const BackfillRange = z
+  .object({
+    start_at: bound().describe('Required: ISO 8601, with an offset.'),
+    end_at: bound().describe('Required: ISO 8601, with an offset; not in the future.'),
+  })
+  .meta({ id: 'BackfillInput' });
+
 export const backfillBatchExport = route({
   handler: 'batch-exports/backfill',
   method: 'POST',
@@ -119,15 +131,110 @@ export const backfillBatchExport = route({
     'delivered again, to the same places. The answer has no body; `Location` is the address of the backfill.',
   tag,
   params: ofExport,
-  body: z
-    .object({
-      start_at: bound().describe('Required: ISO 8601, with an offset.'),
-      end_at: bound().describe('Required: ISO 8601, with an offset; not in the future.'),
-    })
-    .meta({ id: 'BackfillInput' }),
+  body: BackfillRange,
   status: 200,
   idempotent: true,
   needs: ['workflow'],
+});
+
+export const pauseBatchExport = route({
+  handler: 'batch-exports/pause',
+  method: 'POST',
+  paths: below('/{id}/pause'),
+  scope: 'batch_export:write',
+  summary: 'Pause a batch export',
+  description:
+    'The schedule starts no runs from now on; what runs goes on, and backfills may be started. Pausing a paused ' +
+    'export changes nothing.',
+  tag,
+  params: ofExport,
+  response: z.object({ paused: z.literal(true) }),
+  status: 200,
+});
+
+export const unpauseBatchExport = route({
+  handler: 'batch-exports/unpause',
+  method: 'POST',
+  paths: below('/{id}/unpause'),
+  scope: 'batch_export:write',
+  summary: 'Unpause a batch export',
+  description:
+    'The schedule goes on with the interval that now is in. Intervals that ended while the export was paused are left ' +
+    'out, unless `backfill` is true: then they are exported by a backfill, which `Location` names. Unpausing an export ' +
+    'that is not paused changes nothing.',
+  tag,
+  params: ofExport,
+  body: z
+    .object({ backfill: boolean().optional().describe('Export what the pause left out? Default: false.') })
+    .meta({ id: 'Unpause' }),
+  response: z.object({ paused: z.literal(false) }),
+  status: 200,
+  needs: ['workflow', 'vault'],
+});
+
+export const estimateBackfill = route({
+  handler: 'batch-exports/backfill-estimate',
+  method: 'POST',
+  paths: below('/{id}/backfill_estimate'),
+  scope: 'batch_export:read',
+  summary: 'Estimate a backfill',
+  description:
+    'What a backfill of the range would run and read, from what is known of the stored files: nothing is queried, and ' +
+    'nothing is started. Refused as the backfill itself would be, but for other backfills that are under way.',
+  tag,
+  params: ofExport,
+  body: BackfillRange,
+  response: BackfillEstimate,
+  status: 200,
+});
+
+export const listTestSteps = route({
+  handler: 'batch-exports/test',
+  method: 'GET',
+  paths: below('/test'),
+  scope: 'batch_export:read',
+  summary: 'List the test steps of a destination type',
+  description: 'In the order in which they are to be run; after one that failed the others say nothing.',
+  tag,
+  params: inPlace,
+  query: z.object({ destination: text().describe('The type, such as S3.') }),
+  response: z.object({ steps: z.array(DestinationTestStep) }),
+  status: 200,
+});
+
+/** Which step of the destination's test is run. */
+const step = integer({ min: 0 }).optional().describe('Which one, from 0. Default: 0.');
+
+const testing = {
+  method: 'POST',
+  scope: 'batch_export:write',
+  tag,
+  response: DestinationTestStep,
+  status: 200,
+} as const;
+
+export const runNewTestStep = route({
+  ...testing,
+  handler: 'batch-exports/run-test-step-new',
+  paths: below('/run_test_step_new'),
+  summary: 'Test the destination of a batch export that is not made yet',
+  description: 'Takes what a create takes, and checks it like that; then runs one step. Nothing is stored.',
+  params: inPlace,
+  body: BatchExportInput.extend({ step }).meta({ id: 'NewTestStep' }),
+  needs: ['outbound'],
+});
+
+export const runTestStep = route({
+  ...testing,
+  handler: 'batch-exports/run-test-step',
+  paths: below('/{id}/run_test_step'),
+  summary: 'Test the destination of a batch export',
+  description:
+    'As it is stored, or as it would be after a PATCH of what is sent, and checked like that; then runs one step. ' +
+    'Nothing is stored.',
+  params: ofExport,
+  body: BatchExportPatch.extend({ step }).meta({ id: 'TestStep' }),
+  needs: ['vault', 'outbound'],
 });
 
 const LogQuery = z.object({
@@ -212,6 +319,37 @@ export const retrieveRun = route({
   status: 200,
 });
 
+export const retryRun = route({
+  handler: 'runs/retry',
+  method: 'POST',
+  paths: below('/{id}/runs/{run_id}/retry'),
+  scope: 'batch_export:write',
+  summary: 'Retry a run',
+  description: "Backfills the run's interval, whatever became of the run, which stays as it is.",
+  tag,
+  params: ofRun,
+  response: BackfillBegun,
+  status: 201,
+  idempotent: true,
+  needs: ['workflow'],
+});
+
+export const cancelRun = route({
+  handler: 'runs/cancel',
+  method: 'POST',
+  paths: below('/{id}/runs/{run_id}/cancel'),
+  scope: 'batch_export:write',
+  summary: 'Cancel a run',
+  description:
+    'It is cancelled at once, and leaves the destination as it was before; only a destination over HTTP keeps what it ' +
+    'has accepted. A run that has ended, or is being committed, cannot be cancelled: 400.',
+  tag,
+  params: ofRun,
+  response: Cancelled,
+  status: 200,
+  needs: ['workflow'],
+});
+
 export const listBackfills = route({
   handler: 'backfills/list',
   method: 'GET',
@@ -242,4 +380,36 @@ export const retrieveBackfill = route({
   params: ofBackfill,
   response: BatchExportBackfill,
   status: 200,
+});
+
+export const createBackfill = route({
+  handler: 'backfills/create',
+  method: 'POST',
+  paths: below('/{id}/backfills'),
+  scope: 'batch_export:write',
+  summary: 'Create a backfill',
+  description:
+    'Exports every interval that touches [start_at, end_at) and has ended; intervals that were exported before are ' +
+    'delivered again, to the same places.',
+  tag,
+  params: ofExport,
+  body: BackfillRange,
+  response: BackfillBegun,
+  status: 201,
+  idempotent: true,
+  needs: ['workflow'],
+});
+
+export const cancelBackfill = route({
+  handler: 'backfills/cancel',
+  method: 'POST',
+  paths: below('/{id}/backfills/{backfill_id}/cancel'),
+  scope: 'batch_export:write',
+  summary: 'Cancel a backfill',
+  description: 'With its runs, as a run is cancelled; a run that is being committed is finished.',
+  tag,
+  params: ofBackfill,
+  response: Cancelled,
+  status: 200,
+  needs: ['workflow'],
 });

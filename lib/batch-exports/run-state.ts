@@ -20,25 +20,31 @@ const LATEST = 10;
 /** The one id that a slot's run has on behalf of the schedule, of a backfill, or of the run that is run again. */
 export const runId = (exportId: string, slot: Slot, by: string): string => v5(`${slot.start} ${by}`, exportId);
 
-/** A run that begins now. `empty`: it has ended already, with no rows. */
+/** A run that begins at `now`. `ended`: as it begins, with no rows, or for this reason. */
 export function newRun(
+  now: number,
   item: BatchExportItem,
   slot: Slot,
   mine: Active,
   {
-    now,
-    empty,
+    ended,
     backfill,
     firstTriedAt,
-  }: { now: number; empty: boolean; backfill: string | null; firstTriedAt: number },
+  }: {
+    readonly ended: 'empty' | { readonly failed: string } | null;
+    readonly backfill: string | null;
+    readonly firstTriedAt: number | null;
+  },
 ): RunItem {
   const id = runId(item.id, slot, mine.by);
+  const none = ended === 'empty' ? 0 : null;
+  const failed = ended === null || ended === 'empty' ? null : ended.failed;
   return {
     ...keys.run(item.id, id),
     ...places.runOf(item.id, now, slot.start, id),
     id,
     batch_export: item.id,
-    status: empty ? 'Completed' : 'Starting',
+    status: ended === null ? 'Starting' : failed === null ? 'Completed' : 'Failed',
     phase: null,
     token: tokenOf(item.id, mine),
     holder: mine.holder,
@@ -46,13 +52,13 @@ export function newRun(
     backfill,
     data_interval_start: slot.start,
     data_interval_end: slot.end,
-    records_total_count: empty ? 0 : null,
-    records_completed: empty ? 0 : null,
-    bytes_exported: empty ? 0 : null,
-    latest_error: null,
-    first_tried_at: firstTriedAt,
+    records_total_count: none,
+    records_completed: none,
+    bytes_exported: none,
+    latest_error: failed,
+    first_tried_at: firstTriedAt ?? now,
     created_at: now,
-    finished_at: empty ? now : null,
+    finished_at: ended === null ? null : now,
     last_updated_at: now,
   };
 }
@@ -95,6 +101,12 @@ export async function exportWithPlan(
   return { item: item as BatchExportItem, plan: planOf(stored as PlanItem) };
 }
 
+/** The condition that nothing has changed of what decides when the export is due. */
+export const scheduleOf = ({ interval, paused, start_at, end_at }: BatchExportItem) => ({
+  ...{ interval, paused, start_at, end_at },
+  deleted_at: null,
+});
+
 /** Writes a plan that was made of `before`, unless somebody else was first. */
 export const planOp = (exportId: string, before: Plan, after: Plan): Op => ({
   change: keys.plan(exportId),
@@ -114,8 +126,8 @@ export async function showRuns({ table }: Pick<Context, 'table'>, exportId: stri
   });
 }
 
-/** Cancels a run. Refused (`found`: the run): it has ended, or is being committed. */
-export async function cancelOpenRun(context: Context, run: RunItem): Promise<RunItem> {
+/** Cancels a run, with `also` in the transaction. Refused (`found`: the run): it has ended, or is being committed. */
+export async function cancelOpenRun(context: Context, run: RunItem, also: readonly Op[] = []): Promise<RunItem> {
   const now = context.clock();
   const set = { status: 'Cancelled', finished_at: now, last_updated_at: now } as const;
   const message = `Batch export for ${rangeText(slotOf(run))} was cancelled`;
@@ -123,6 +135,7 @@ export async function cancelOpenRun(context: Context, run: RunItem): Promise<Run
   await context.table.write([
     { change: keys.run(run.batch_export, run.id), set, if: { is: { status: OPEN, phase: null } } },
     ...lineOps(context, run.batch_export, run.holder, `cancel-${run.id}`, [line]),
+    ...also,
   ]);
   return { ...run, ...set };
 }

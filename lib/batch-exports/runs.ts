@@ -1,22 +1,28 @@
 /** What a caller may do to runs. */
 import type { Context } from '../context.ts';
 import { fail, invalid, messageOf } from '../errors.ts';
-import { keys } from '../table/keys.ts';
-import { Refused } from '../table/table.ts';
+import { keys, ranges } from '../table/keys.ts';
+import { type Op, Refused } from '../table/table.ts';
 import { cancelBackfill } from './backfills.ts';
 import type { BatchExportItem, RunItem } from './model.ts';
+import { isUnderWay } from './plan.ts';
 import { cancelOpenRun, cancelOpenRuns, exportWithPlan, isOpen, runsOf, showRuns, slotsOfHolder } from './run-state.ts';
 
 /**
- * Cancels a run at once; its execution is stopped when nothing else is in its chunk. 404: there is none; 400: it has
- * ended, or is being committed.
+ * Cancels a run at once, with `also` in the transaction; its execution is stopped when nothing else is in its chunk, else
+ * its worker sees it within `cancelSeconds`. 404: there is none; 400: it has ended, or is being committed.
  */
-export async function cancelRun(context: Context, { id: exportId }: BatchExportItem, id: string) {
+export async function cancelRun(
+  context: Context,
+  { id: exportId }: Pick<BatchExportItem, 'id'>,
+  id: string,
+  also: readonly Op[] = [],
+): Promise<void> {
   const { table, workflow } = context;
   const run = (await table.get(keys.run(exportId, id))) as RunItem | undefined;
   if (run === undefined) fail('not_found');
   try {
-    await showRuns(context, exportId, [await cancelOpenRun(context, run)]);
+    await showRuns(context, exportId, [await cancelOpenRun(context, run, also)]);
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     const found = error.found as RunItem | undefined;
@@ -32,16 +38,20 @@ export async function cancelRun(context: Context, { id: exportId }: BatchExportI
 }
 
 /**
- * Cancels all that an export runs, after its deletion: backfills with their runs, then the rest. What is being
- * committed is finished. What fails here is only logged: nothing that belongs to a deleted export begins any more.
+ * Cancels all that a deleted export runs: backfills with their runs, then the rest. What is being committed is
+ * finished. Answers whether nothing of it is left; else it must be asked again, for which it has its job.
  */
-export async function stopExport(context: Context, { id: exportId }: BatchExportItem): Promise<void> {
+export async function stopExport(context: Context, { id: exportId }: BatchExportItem): Promise<boolean> {
   const { table, workflow, log } = context;
   const read = await exportWithPlan(table, exportId);
-  if (read === undefined) return;
+  if (read === undefined) return true;
   const { item, plan } = read;
   const failed = (what: string) => (error: unknown) =>
-    log.warning('not all of a deleted export could be stopped', { export: exportId, what, reason: messageOf(error) });
+    log.warning('not all of a deleted export could be stopped yet', {
+      export: exportId,
+      what,
+      reason: messageOf(error),
+    });
   for (const { backfill } of plan.claimed) {
     await cancelBackfill(context, item, backfill).catch(failed(backfill));
   }
@@ -52,4 +62,30 @@ export async function stopExport(context: Context, { id: exportId }: BatchExport
     };
     await stop().catch(failed(mine.holder));
   }
+  if (!isUnderWay(plan)) return true;
+  const after = await exportWithPlan(table, exportId);
+  return after === undefined || !isUnderWay(after.plan);
+}
+
+const DAY = 86_400_000;
+/** Runs that one look of the schedule removes: a backfill's 200,000 in 200 looks. */
+const AT_ONCE = 1_000;
+
+/**
+ * Removes runs that were made `runDays` ago and have ended. No trigger can run their slots again: which slots are still
+ * to be run is known from the plan, the backfill and the retry's job, never from the absence of a run.
+ */
+export async function forgetRuns(
+  { table, clock, settings }: Pick<Context, 'table' | 'clock' | 'settings'>,
+  exportId: string,
+): Promise<void> {
+  if (settings.runDays === null) return;
+  const range = ranges.runsByCreation(exportId, undefined, clock() - settings.runDays * DAY);
+  const { items } = await table.list({ ...range, newestFirst: false }, { limit: AT_ONCE });
+  const old = (items as RunItem[]).filter((run) => !isOpen(run));
+  if (old.length > 0)
+    await table.write(
+      old.map(({ pk, sk }): Op => ({ remove: { pk, sk } })),
+      { apart: true },
+    );
 }

@@ -20,12 +20,6 @@ import { type LogLine, lineOps } from './logs.ts';
 import type { BatchExportItem, RunItem } from './model.ts';
 import { cancelOpenRun, isOpen, OPEN, rangeText, slotOf } from './run-state.ts';
 
-export interface SendOptions {
-  readonly findDestination?: DestinationOf;
-  /** How often a worker looks whether its run was cancelled, in milliseconds. */
-  readonly watchEvery?: number;
-}
-
 /** The run is not this worker's any more: it was cancelled, or somebody else ended it. */
 class Lost extends Error {
   override readonly name = 'Lost';
@@ -39,7 +33,7 @@ export async function sendSlot(
   context: Context,
   { export: exportId, token, slot: n, unloaded }: SendInput,
   stopped: AbortSignal,
-  { findDestination = builtDestinations, watchEvery = 5_000 }: SendOptions = {},
+  findDestination: DestinationOf = builtDestinations,
 ): Promise<SendOutput> {
   const { table } = context;
   const found = await frozen(context, token);
@@ -49,7 +43,7 @@ export async function sendSlot(
   if (chunk === undefined || item === undefined || run === undefined) return { slot: n, status: 'Cancelled' };
   if (!isOpen(run) || run.token !== token) return answer(n, run);
 
-  const watch = watching(context, run, watchEvery);
+  const watch = watching(context, run);
   const signal = AbortSignal.any([stopped, watch.signal]);
   let sending: Sending | undefined;
   try {
@@ -69,14 +63,14 @@ const answer = (slot: number, { status }: RunItem): SendOutput => ({
 });
 
 /** A signal that is aborted when the run is not this worker's to send any more. */
-function watching({ table }: Context, run: RunItem, every: number): { signal: AbortSignal; end(): void } {
+function watching({ table, settings }: Context, run: RunItem): { signal: AbortSignal; end(): void } {
   const lost = new AbortController();
   const look = async (): Promise<void> => {
     const now = (await table.get(keys.run(run.batch_export, run.id))) as RunItem | undefined;
     if (now === undefined || !isOpen(now) || now.token !== run.token) lost.abort(new Lost('the run was ended'));
   };
   // A look that fails is followed by another one.
-  const timer = setInterval(() => void look().catch(() => {}), every).unref();
+  const timer = setInterval(() => void look().catch(() => {}), settings.cancelSeconds * 1000).unref();
   return { signal: lost.signal, end: () => clearInterval(timer) };
 }
 

@@ -15,10 +15,11 @@ import { listAll } from '../table/list-all.ts';
 import { Busy, type Item, type Op, Refused, type Table, type Value } from '../table/table.ts';
 import { TRIES, untilWritten } from '../table/until-written.ts';
 import type { Belonging } from '../vault/vault.ts';
+import { beginning, startMachine } from './backfills.ts';
 import type { Config, Destination } from './destinations/destination.ts';
 import { destinationOf } from './destinations/index.ts';
 import type { BackfillItem, BatchExportInput, BatchExportItem, BatchExportPatch, RunItem } from './model.ts';
-import { firstSlotStart, initialPlan, nextDue, type Plan, planFields, skipMissed } from './plan.ts';
+import { firstSlotStart, initialPlan, nextDue, type Plan, pausedRange, planFields, skipMissed } from './plan.ts';
 import {
   changedFields,
   checkBuilt,
@@ -34,7 +35,7 @@ import {
 } from './rules.ts';
 import { exportWithPlan, planOp } from './run-state.ts';
 import { stopExport } from './runs.ts';
-import { aboutExport, exportChanges } from './told.ts';
+import { aboutBackfill, aboutExport, exportChanges } from './told.ts';
 
 type Writing = Pick<Context, 'table' | 'clock' | 'newId' | 'vault' | 'settings'>;
 
@@ -59,10 +60,14 @@ export function foundExport(read: Item | undefined, tenant: Tenant): BatchExport
 /** An export that was read, whoever's it is, and what was read beside it. */
 type Beside<T> = readonly [batchExport: Item | undefined, beside: T | undefined];
 
+/** An export and what was read beside it, if it is the tenant's and both are there; else 404. */
+export function foundBoth<T>([item, beside]: Beside<T>, tenant: Tenant): readonly [BatchExportItem, T] {
+  return [foundExport(item, tenant), beside ?? fail('not_found')];
+}
+
 /** What was read beside an export, if that is the tenant's; else 404. */
-export function foundBeside<T>([item, beside]: Beside<T>, tenant: Tenant): T {
-  foundExport(item, tenant);
-  return beside ?? fail('not_found');
+export function foundBeside<T>(read: Beside<T>, tenant: Tenant): T {
+  return foundBoth(read, tenant)[1];
 }
 
 /** The tenant's exports among those that were read, newest first. */
@@ -130,13 +135,9 @@ export async function createBatchExport(
   tell: Tell = tellAsSystem(context, organization.id),
 ): Promise<BatchExportItem> {
   const { table, clock, newId, settings } = context;
-  checkBuilt(input);
-  const team = project ?? projectFor(projectsIn(organization), input.team_id);
-  const destination = offered(input.destination.type, settings);
+  const { team, fields, destination, config } = newConfig(context, { organization, project }, input);
   const now = clock();
   const id = newId();
-  const fields = newFields(input, now);
-  const config = checkedConfig(destination, input.destination.config, undefined, fields, settings);
   const item = checkedSize<BatchExportItem>({
     ...keys.batchExport(id),
     ...places.exportOf(organization.id, now, id),
@@ -179,6 +180,20 @@ export async function createBatchExport(
     }
   }
   throw new Busy('many exports of the project are being made');
+}
+
+/** What a create makes of what was sent, when all of it is right. */
+export function newConfig(
+  { clock, settings }: Pick<Context, 'clock' | 'settings'>,
+  { organization, project }: Pick<Tenant, 'organization'> & { readonly project?: Tenant['project'] | undefined },
+  input: BatchExportInput,
+) {
+  checkBuilt(input);
+  const team = project ?? projectFor(projectsIn(organization), input.team_id);
+  const destination = offered(input.destination.type, settings);
+  const fields = newFields(input, clock());
+  const config = checkedConfig(destination, input.destination.config, undefined, fields, settings);
+  return { team, fields, destination, config };
 }
 
 /** What keeps the project's lake from slipping rows in behind the export's first slot. */
@@ -233,27 +248,80 @@ export async function changeBatchExport(
   ifMatch: readonly number[] | undefined,
   tell: Tell = tellAsSystem(context, read.item.organization_id),
 ): Promise<BatchExportItem> {
-  const { table } = context;
   checkBuilt(patch);
+  return untilChanged(context, read, ifMatch, (now) => writeChange(context, now, patch, tell));
+}
+
+/** Lets the schedule start nothing any more. Paused already: nothing changes. */
+export async function pauseBatchExport(
+  context: Writing,
+  read: ExportAndPlan,
+  ifMatch: readonly number[] | undefined,
+  tell: Tell,
+): Promise<void> {
+  await untilChanged(context, read, ifMatch, async (now) => {
+    if (!now.item.paused) await writeChange(context, now, { paused: true }, tell);
+  });
+}
+
+/**
+ * Lets the schedule go on; with `backfill`, what the pause left out is exported by a backfill that begins in the same
+ * transaction. Answers that backfill, if there was anything left out. Not paused: nothing changes.
+ */
+export async function unpauseBatchExport(
+  context: Context,
+  read: ExportAndPlan,
+  { backfill = false }: { readonly backfill?: boolean | undefined },
+  ifMatch: readonly number[] | undefined,
+  tell: Tell,
+): Promise<BackfillItem | undefined> {
+  const id = context.newId();
+  const begun = await untilChanged(context, read, ifMatch, async (now) => {
+    if (!now.item.paused) return undefined;
+    const missed = backfill ? pausedRange(now.plan, now.item, context.clock()) : undefined;
+    let made: BackfillItem | undefined;
+    await writeChange(context, now, { paused: false }, tell, async (item, plan) => {
+      if (missed === undefined) return { plan, ops: [] };
+      const begins = await beginning(context, item, plan, id, { start_at: missed.from, end_at: missed.to });
+      made = begins.backfill;
+      return { plan: begins.plan, ops: [...begins.ops, ...tell({ ...aboutBackfill(item, id), activity: 'created' })] };
+    });
+    return made;
+  });
+  if (begun !== undefined) await startMachine(context, begun);
+  return begun;
+}
+
+/** Has `change` compute and write, from the export as it is, until nobody else is first. */
+async function untilChanged<T>(
+  { table }: Pick<Context, 'table'>,
+  read: ExportAndPlan,
+  ifMatch: readonly number[] | undefined,
+  change: (now: ExportAndPlan) => Promise<T>,
+): Promise<T> {
   let known: ExportAndPlan | undefined = read;
   return untilWritten(async () => {
     const now = known ?? (await exportWithPlan(table, read.item.id));
     known = undefined;
     if (now === undefined || now.item.deleted_at !== null) return fail('not_found');
     if (ifMatch !== undefined && !ifMatch.includes(now.item.ver)) fail('precondition_failed');
-    return writeChange(context, now, patch, tell);
+    return change(now);
   });
 }
+
+/** What becomes of the plan with a change of the schedule, and what is written beside. */
+type Replan = (after: BatchExportItem, plan: Plan) => Promise<{ readonly plan: Plan; readonly ops: readonly Op[] }>;
 
 async function writeChange(
   context: Writing,
   { item, plan }: ExportAndPlan,
   patch: BatchExportPatch,
   tell: Tell,
+  replan: Replan = async (_after, replanned) => ({ plan: replanned, ops: [] }),
 ): Promise<BatchExportItem> {
   const now = context.clock();
   const fields = changedFields(item, patch, now);
-  const destination = await changedDestination(context, item, fields, patch.destination);
+  const destination = await changedDestination(context, item, fields, patch);
   const belonging = { organization: item.organization_id, batchExport: item.id };
   const webhook = await webhookFields(context, patch, belonging);
   const set = { ...fields, ...destination, ...webhook, last_updated_at: now, ver: item.ver + 1 };
@@ -261,7 +329,7 @@ async function writeChange(
   const isRescheduled = SCHEDULE_FIELDS.some((field) => patch[field] !== undefined);
   await context.table.write([
     { change: keys.batchExport(item.id), set, if: { is: { ver: item.ver, deleted_at: null } } },
-    ...(isRescheduled ? await rescheduleOps(context, item, changed, plan) : []),
+    ...(isRescheduled ? await rescheduleOps(context, item, changed, plan, replan) : []),
     ...tell({
       ...aboutExport(changed),
       activity: 'updated',
@@ -283,13 +351,30 @@ async function rescheduleOps(
   before: BatchExportItem,
   after: BatchExportItem,
   plan: Plan,
+  replan: Replan,
 ): Promise<Op[]> {
-  const replanned = skipMissed(plan, before, clock());
+  const { plan: replanned, ops } = await replan(after, skipMissed(plan, before, clock()));
   return [
     planOp(after.id, plan, replanned),
+    ...ops,
     ...jobOps('export', after.id, nextDue(after, replanned, clock(), settings)),
     ...(await liveOps(table, after, replanned)),
   ];
+}
+
+/** What a PATCH makes of an export's config, secrets included, when all of it is right. */
+export async function changedConfig(
+  context: Pick<Context, 'clock' | 'vault' | 'settings'>,
+  item: BatchExportItem,
+  patch: BatchExportPatch,
+): Promise<{ readonly destination: Destination; readonly config: Config }> {
+  checkBuilt(patch);
+  const { model = item.model } = changedFields(item, patch, context.clock());
+  const { type, config } = patch.destination ?? { type: item.destination_type, config: {} };
+  checkSameType(item.destination_type, type);
+  const destination = offered(type, context.settings);
+  const merged = checkedConfig(destination, config, await openConfig(context, item), { model }, context.settings);
+  return { destination, config: merged };
 }
 
 /** What a PATCH of the destination sets; nothing when it sends none. A new model is checked against the stored one. */
@@ -297,18 +382,15 @@ async function changedDestination(
   context: Writing,
   item: BatchExportItem,
   { model = item.model }: Partial<BatchExportItem>,
-  sent: BatchExportPatch['destination'],
+  patch: BatchExportPatch,
 ): Promise<Readonly<Record<string, Value>>> {
-  if (sent === undefined && model === item.model) return {};
-  const { type, config } = sent ?? { type: item.destination_type, config: {} };
-  checkSameType(item.destination_type, type);
-  const destination = offered(type, context.settings);
-  const merged = checkedConfig(destination, config, await openConfig(context, item), { model }, context.settings);
-  if (sent === undefined) return {};
-  return sealed(context, destination, merged, { organization: item.organization_id, batchExport: item.id });
+  if (patch.destination === undefined && model === item.model) return {};
+  const { destination, config } = await changedConfig(context, item, patch);
+  if (patch.destination === undefined) return {};
+  return sealed(context, destination, config, { organization: item.organization_id, batchExport: item.id });
 }
 
-/** The job is for a deletion that is cut off before all was stopped; `begin` then does it. */
+/** The job stays until nothing of the export runs any more; `begin` stops what the deletion could not. */
 const STOP_LOST = 60_000;
 
 /**
@@ -331,6 +413,7 @@ export async function destroyBatchExport(
     ...jobOps('export', item.id, now + STOP_LOST),
     ...tell({ ...aboutExport(item), activity: 'deleted' }),
   ]);
-  await stopExport(context, { ...item, deleted_at: now });
-  await context.table.write(jobOps('export', item.id, null));
+  if (await stopExport(context, { ...item, deleted_at: now })) {
+    await context.table.write(jobOps('export', item.id, null));
+  }
 }

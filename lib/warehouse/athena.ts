@@ -44,7 +44,8 @@ export function athenaWarehouse({ database, workGroup, lake, spool, converter }:
   };
 
   return {
-    unload: (plan) => Promise.resolve({ QueryString: queryOf(plan, database, lake, spool), WorkGroup: workGroup }),
+    unload: (plan, slots) =>
+      Promise.resolve({ QueryString: queryOf(plan, slots, database, lake, spool), WorkGroup: workGroup }),
     count: async (plan, slot, signal) => {
       const paths = await unloaded(plan, slot);
       return paths.length === 0 ? 0 : forms().count(paths, signal);
@@ -59,20 +60,25 @@ export function athenaWarehouse({ database, workGroup, lake, spool, converter }:
 /** The UNLOAD of a chunk. `{attempt}` stands where the state machine puts the number of the attempt. */
 function queryOf(
   plan: FrozenPlan,
+  numbers: readonly number[],
   database: string,
   lake: AthenaOptions['lake'],
   spool: AthenaOptions['spool'],
 ): string {
   if (plan.model !== 'events') throw new Error(`the warehouse does not hold ${plan.model}`);
+  const slots = numbers.map((n) => [n, plan.slots[n] as Slot] as const);
   const of = (where: readonly string[]): string =>
     [
-      `UNLOAD (SELECT ${EVENT_COLUMNS.map(({ name }) => columnOf(name)).join(', ')}, ${slotOf(plan.slots)} AS slot`,
+      `UNLOAD (SELECT ${EVENT_COLUMNS.map(({ name }) => columnOf(name)).join(', ')}, ${slotOf(slots)} AS slot`,
       `FROM "${database}"."${plan.model}"`,
       `WHERE ${where.join(' AND ')})`,
       `TO '${spool.address(plan.token)}/{attempt}/'`,
       "WITH (format = 'PARQUET', compression = 'SNAPPY', partitioned_by = ARRAY['slot'])",
     ].join('\n');
-  const conditions = conditionsOf(plan);
+  const conditions = conditionsOf(
+    plan,
+    slots.map(([, slot]) => slot),
+  );
   // With very many files the list is left out: rows that were added since are history, which a run may deliver too.
   const whole = of([...conditions, filesOf(plan, lake)]);
   const query = Buffer.byteLength(whole) <= MAX_QUERY ? whole : of(conditions);
@@ -85,12 +91,15 @@ function queryOf(
 /** The team is in the path of each file, so it is a partition of the table, as text. */
 const columnOf = (name: string): string => (name === 'team_id' ? 'CAST(team_id AS bigint) AS team_id' : name);
 
-const slotOf = (slots: readonly Slot[]): string =>
-  `CASE ${slots.map((slot, n) => `WHEN ${within(slot)} THEN ${n}`).join(' ')} END`;
+const slotOf = (slots: readonly (readonly [n: number, slot: Slot])[]): string =>
+  `CASE ${slots.map(([n, slot]) => `WHEN ${within(slot)} THEN ${n}`).join(' ')} END`;
 
 const within = ({ start, end }: Slot): string => `inserted_us >= ${start}000 AND inserted_us < ${end}000`;
 
-function conditionsOf({ teamId, slots, query: { includeEvents, excludeEvents } }: FrozenPlan): string[] {
+function conditionsOf(
+  { teamId, query: { includeEvents, excludeEvents } }: FrozenPlan,
+  slots: readonly Slot[],
+): string[] {
   const days = [Math.min(...slots.map(({ start }) => start)), Math.max(...slots.map(({ end }) => end - 1))].map(dayOf);
   return [
     `team_id = '${teamId}'`,

@@ -37,8 +37,8 @@ export type Form =
 
 /** The port to the engine that selects rows and forms the final bytes. */
 export interface Warehouse {
-  /** What the machine's Unload state sends to Athena; null where rows are read from the lake as they are. */
-  unload(plan: FrozenPlan): Promise<{ QueryString: string; WorkGroup: string } | null>;
+  /** What the machine's Unload state sends to Athena for these of the slots; null where rows are read as they lie. */
+  unload(plan: FrozenPlan, slots: readonly number[]): Promise<{ QueryString: string; WorkGroup: string } | null>;
   /** How many rows the slot delivers. */
   count(plan: FrozenPlan, slot: Slot, signal: AbortSignal): Promise<number>;
   /** The slot's rows in the final form, in a fixed order; lines come in chunks of whole ones. Ends with an error on abort. */

@@ -45,10 +45,10 @@ beforeAll(async () => {
 });
 
 /** Sends the row's valid request, or what is left of it, on its last path. */
-async function send(row: Route, { params, body }: Example, change: CallOptions = {}) {
+async function send(row: Route, { params, query = '', body }: Example, change: CallOptions = {}) {
   const path = row.paths.at(-1)?.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? '');
   const sent = row.method === 'GET' || body === undefined ? {} : { body };
-  return world.service.call(row.method, `${path}/`, { ...sent, ...change });
+  return world.service.call(row.method, `${path}/${query}`, { ...sent, ...change });
 }
 
 async function exampleOf({ handler }: Route): Promise<Example> {

@@ -10,11 +10,15 @@ import type { Service } from '../support/service.ts';
 export interface World {
   readonly context: TestContext<object>;
   readonly service: Service;
+  /** Where exports may deliver to. Default: a folder. */
+  readonly destination?: object;
 }
 
 /** What a request needs beside its row. `params` may name more than a path has. */
 export interface Example {
   readonly params: Readonly<Record<string, string>>;
+  /** With its question mark. */
+  readonly query?: string;
   readonly body?: object;
 }
 
@@ -30,16 +34,16 @@ async function inPlace(world: World): Promise<Example> {
   return { params: place(world) };
 }
 
-const exportBody = ({ context }: World) => ({
+const exportBody = ({ context, destination }: World) => ({
   name: 'Hourly',
   interval: 'hour',
-  destination: { type: 'Folder', config: { path: context.folder } },
+  destination: destination ?? { type: 'Folder', config: { path: context.folder } },
 });
 
-async function ofExport(world: World): Promise<Example> {
+async function ofExport(world: World, fields: object = {}): Promise<Example> {
   const { organization_id } = place(world);
   const path = `/api/organizations/${organization_id}/batch_exports/`;
-  const { body } = await world.service.call('POST', path, { body: exportBody(world) });
+  const { body } = await world.service.call('POST', path, { body: { ...exportBody(world), ...fields } });
   return { params: { ...place(world), id: String(body?.['id']) } };
 }
 
@@ -54,7 +58,7 @@ async function ofBackfill(world: World): Promise<Example> {
 }
 
 /** Runs are made by the machines, not over HTTP. */
-async function ofRun(world: World): Promise<Example> {
+async function ofRun(world: World, fields: Partial<RunItem> = {}): Promise<Example> {
   const { params } = await ofExport(world);
   const { table, newId, clock } = world.context;
   const { id: eid = '' } = params;
@@ -81,6 +85,7 @@ async function ofRun(world: World): Promise<Example> {
     created_at: clock(),
     finished_at: clock(),
     last_updated_at: clock(),
+    ...fields,
   };
   await table.write([{ put: run }]);
   return { params: { ...params, run_id: id } };
@@ -250,15 +255,28 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
 
   'batch-exports/list': inPlace,
   'batch-exports/create': async (world) => ({ params: place(world), body: exportBody(world) }),
-  'batch-exports/retrieve': ofExport,
+  'batch-exports/retrieve': (world) => ofExport(world),
   'batch-exports/update': async (world) => ({ ...(await ofExport(world)), body: { name: 'Renamed' } }),
-  'batch-exports/destroy': ofExport,
+  'batch-exports/destroy': (world) => ofExport(world),
   'batch-exports/backfill': async (world) => ({ ...(await ofExport(world)), body: DAY }),
-  'batch-exports/logs': ofExport,
-  'runs/list': ofExport,
-  'runs/retrieve': ofRun,
-  'runs/logs': ofRun,
-  'backfills/list': ofExport,
+  'batch-exports/backfill-estimate': async (world) => ({ ...(await ofExport(world)), body: DAY }),
+  'batch-exports/pause': (world) => ofExport(world),
+  'batch-exports/unpause': async (world) => ({
+    ...(await ofExport(world, { paused: true })),
+    body: { backfill: true },
+  }),
+  'batch-exports/test': async (world) => ({ params: place(world), query: '?destination=Folder' }),
+  'batch-exports/run-test-step': async (world) => ({ ...(await ofExport(world)), body: { step: 0 } }),
+  'batch-exports/run-test-step-new': async (world) => ({ params: place(world), body: exportBody(world) }),
+  'batch-exports/logs': (world) => ofExport(world),
+  'runs/list': (world) => ofExport(world),
+  'runs/retrieve': (world) => ofRun(world),
+  'runs/retry': (world) => ofRun(world),
+  'runs/cancel': (world) => ofRun(world, { status: 'Running' }),
+  'runs/logs': (world) => ofRun(world),
+  'backfills/list': (world) => ofExport(world),
+  'backfills/create': async (world) => ({ ...(await ofExport(world)), body: DAY }),
+  'backfills/cancel': ofBackfill,
   'backfills/retrieve': ofBackfill,
 
   'activity/list': inPlace,

@@ -71,7 +71,7 @@ describe.each(cases)('$name', ({ row, path }) => {
   async function send(change: CallOptions & { params?: Record<string, string>; method?: string; path?: string } = {}) {
     const example = await exampleOf(world, row);
     const { params = {}, method = row.method, path: changed, ...options } = change;
-    const target = changed ?? filled(path, { ...example.params, ...params });
+    const target = `${changed ?? filled(path, { ...example.params, ...params })}${example.query ?? ''}`;
     const body = method === 'GET' || method === 'HEAD' || example.body === undefined ? {} : { body: example.body };
     return world.service.call(method, target, { ...body, ...options });
   }

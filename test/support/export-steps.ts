@@ -9,6 +9,7 @@ import { exportWithPlan } from '../../lib/batch-exports/run-state.ts';
 import { sendSlot } from '../../lib/batch-exports/send.ts';
 import { createBatchExport } from '../../lib/batch-exports/store.ts';
 import { createOrganization } from '../../lib/organizations/store.ts';
+import { LOCAL_SETTINGS } from '../../lib/settings.ts';
 import { keys, ranges } from '../../lib/table/keys.ts';
 import { listAll } from '../../lib/table/list-all.ts';
 import { createUser } from '../../lib/users/store.ts';
@@ -34,7 +35,8 @@ export async function hourlyExport() {
     count: (_plan, slot) => Promise.resolve(rows.get(slot.start)?.length ?? 0),
     read: (_plan, slot) => Readable.from((rows.get(slot.start) ?? []).map((row) => Buffer.from(`${row}\n`))),
   };
-  const context = testContext({ warehouse });
+  const settings = { ...LOCAL_SETTINGS, strictAnswers: true, cancelSeconds: 0.005 };
+  const context = testContext({ warehouse, settings });
   const { table, clock } = context;
   clock.set(Date.UTC(2026, 0, 7, 13, 20));
   const owner = await createUser(context, { email: 'owner@example.com' });
@@ -82,7 +84,7 @@ export async function hourlyExport() {
         context,
         { export: id, holder: 'holder', token: (begun as Deliverable).token, slot, unloaded: null },
         stopped,
-        { findDestination: () => memory, watchEvery: 5 },
+        () => memory,
       ),
     /** Puts rows that arrived in an hour into the lake. */
     arrive: async (start: number, ...texts: string[]): Promise<void> => {

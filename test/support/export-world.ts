@@ -18,12 +18,13 @@ import { finishRun } from '../../lib/batch-exports/finish.ts';
 import type { BackfillItem, BatchExportItem, PlanItem, RunItem } from '../../lib/batch-exports/model.ts';
 import { type Plan, planOf } from '../../lib/batch-exports/plan.ts';
 import { exportWithPlan } from '../../lib/batch-exports/run-state.ts';
-import { type SendOptions, sendSlot } from '../../lib/batch-exports/send.ts';
+import { sendSlot } from '../../lib/batch-exports/send.ts';
 import { changeBatchExport, createBatchExport } from '../../lib/batch-exports/store.ts';
 import type { Context } from '../../lib/context.ts';
 import { tick } from '../../lib/jobs/jobs.ts';
 import { importEvents } from '../../lib/lake/import.ts';
 import { createOrganization } from '../../lib/organizations/store.ts';
+import { LOCAL_SETTINGS, type Settings } from '../../lib/settings.ts';
 import { folderSpool } from '../../lib/spool/folder.ts';
 import type { Spool } from '../../lib/spool/spool.ts';
 import { keys, ranges } from '../../lib/table/keys.ts';
@@ -54,7 +55,7 @@ export type Intrude = (call: 'deliver' | 'commit' | 'discard', signal: AbortSign
 export interface ExportWorldOptions {
   readonly now: number;
   readonly intrude?: Intrude;
-  readonly send?: SendOptions;
+  readonly settings?: Partial<Settings>;
   /** What stands between the steps and their table. */
   readonly wrap?: (table: Table, clock: () => number) => Table;
   /** A state that `save` kept. */
@@ -66,7 +67,7 @@ export type ExportWorld = Awaited<ReturnType<typeof exportWorld>>;
 export async function exportWorld({
   now,
   intrude = async () => {},
-  send = {},
+  settings = {},
   wrap = (table) => table,
   from,
 }: ExportWorldOptions) {
@@ -78,7 +79,10 @@ export async function exportWorld({
   const table = sqliteTable(join(home, 'table.db'), { clock: time.clock });
   const lake = folderSpool(join(home, 'lake'));
   const warehouse = duckdbWarehouse({ lake, threads: 1 });
-  const base = testContext({ clock: time.clock, table, lake, warehouse, spool: folderSpool(join(home, 'spool')) });
+  const base = testContext({
+    ...{ clock: time.clock, table, lake, warehouse, spool: folderSpool(join(home, 'spool')) },
+    settings: { ...LOCAL_SETTINGS, strictAnswers: true, ...settings },
+  });
   const wrapped = wrap(table, time.clock);
   let imports = 0;
 
@@ -150,7 +154,7 @@ export async function exportWorld({
     const steps: Record<string, Step> = {
       'begin-run': beginRun(context),
       'send-slot': step('send-slot', (input: SendInput, _context, signal) =>
-        sendSlot(context, input, signal, { findDestination, ...send }),
+        sendSlot(context, input, signal, findDestination),
       )(context),
       'finish-run': step('finish-run', (input: FinishInput) => finishRun(context, input, findDestination))(context),
       'prepare-backfill': prepareBackfill(context),

@@ -335,7 +335,7 @@ describe('a run', () => {
       const started = Promise.withResolvers<void>();
       const released = Promise.withResolvers<void>();
       const { world, project, context, item, run, id } = await hourly({
-        send: { watchEvery: 5 },
+        settings: { cancelSeconds: 0.005 },
         intrude: async (call, signal) => {
           if (call !== 'deliver') return;
           started.resolve();

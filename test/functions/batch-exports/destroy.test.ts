@@ -46,7 +46,7 @@ test('its backfills are cancelled, and their machines stopped', async () => {
   expect(context.workflow.stopped).toMatchObject([{ machine: 'backfill', name: backfill }]);
 });
 
-test('a deletion that is cut off is finished by the next tick', async () => {
+test('what a deletion cannot stop, or a process that dies leaves, is stopped by the next tick', async () => {
   const context = testContext();
   const service = await testService(context);
   const id = await newExport(service);
@@ -58,9 +58,9 @@ test('a deletion that is cut off is finished by the next tick', async () => {
   let writes = 0;
   const table = watchWrites(context.table, () => {
     writes += 1;
-    if (writes > 1) throw new Error('the process was killed');
+    if (writes > 1) throw new Error('the table is away');
   });
-  await expect(destroyBatchExport({ ...context, table }, item, undefined)).rejects.toThrow('killed');
+  await destroyBatchExport({ ...context, table }, item, undefined);
   expect(await context.table.get(keys.backfill(id, backfill))).toMatchObject({ status: 'Starting' });
   context.clock.advance(60_000);
   await tick(context);

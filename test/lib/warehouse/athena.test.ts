@@ -33,11 +33,11 @@ const inBucket = (bucket: string): Pick<Spool, 'address'> => ({ address: (path) 
 const nothing = { ...inBucket('spool'), list: async function* () {} };
 const ATHENA = { database: 'dev', workGroup: 'dev-exports', lake: inBucket('lake'), spool: nothing };
 const queryOf = async (plan: FrozenPlan): Promise<string> =>
-  (await athenaWarehouse(ATHENA).unload(plan))?.QueryString ?? '';
+  (await athenaWarehouse(ATHENA).unload(plan, [...plan.slots.keys()]))?.QueryString ?? '';
 
 describe('what Athena is asked', () => {
   test('is one UNLOAD of a chunk, with a folder for each slot', async () => {
-    expect(await athenaWarehouse(ATHENA).unload(PLAN)).toMatchInlineSnapshot(`
+    expect(await athenaWarehouse(ATHENA).unload(PLAN, [0, 1])).toMatchInlineSnapshot(`
 {
   "QueryString": "UNLOAD (SELECT uuid, event, distinct_id, CAST(team_id AS bigint) AS team_id, properties, timestamp_us, inserted_us, created_us, person_id, person_properties, elements_chain, CASE WHEN inserted_us >= 1767225600000000 AND inserted_us < 1767229200000000 THEN 0 WHEN inserted_us >= 1767229200000000 AND inserted_us < 1767232800000000 THEN 1 END AS slot
 FROM "dev"."events"
@@ -98,6 +98,14 @@ async function textOf(warehouse: Warehouse, plan: FrozenPlan, n: number): Promis
   return Buffer.concat(pieces).toString();
 }
 
+test('slots that are not to be sent are not read', async () => {
+  const query = (await athenaWarehouse(ATHENA).unload(PLAN, [1]))?.QueryString ?? '';
+  expect(query).toContain(
+    `CASE WHEN inserted_us >= ${hour(1).start}000 AND inserted_us < ${hour(1).end}000 THEN 1 END`,
+  );
+  expect(query).not.toContain(String(hour(0).start));
+});
+
 describe('what was unloaded', () => {
   test('gives the same bytes as the lake read where it lies, slot by slot', async () => {
     const folder = temporaryFolder();
@@ -127,7 +135,7 @@ describe('what was unloaded', () => {
     const athena = athenaWarehouse({ database: 'dev', workGroup: 'w', lake, spool, converter });
     const here = duckdbWarehouse({ lake });
 
-    const query = (await athena.unload(plan))?.QueryString ?? '';
+    const query = (await athena.unload(plan, [...plan.slots.keys()]))?.QueryString ?? '';
     await unloadHere(query, 'dev', lake, spool.address(`${plan.token}/1`));
     const told = { ...plan, unloaded: 1 };
     const counts: number[] = [];
