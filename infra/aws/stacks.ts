@@ -3,14 +3,14 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import { DataStack } from './data-stack.ts';
 import { optionsOf } from './options.ts';
 import { ServiceStack } from './service-stack.ts';
-import type { Stage } from './stages.ts';
+import { dataStackName, type Stage } from './stages.ts';
 
 /**
  * The two stacks of a stage: what must survive, and what can be rebuilt from it. `folder` says where a function's
  * bundle is. Synthesis fails on every finding of cdk-nag that is not explained where it is made.
  */
 export function addStacks(app: App, stage: Stage, folder: (name: string) => string) {
-  const data = new DataStack(app, `workspaces-${stage.name}-data`, { stage });
+  const data = new DataStack(app, dataStackName(stage), { stage });
   const service = new ServiceStack(app, `workspaces-${stage.name}-service`, {
     stage,
     options: optionsOf(app, stage),

@@ -53,6 +53,9 @@ const STAGES: readonly Stage[] = [
   },
 ];
 
+/** The stack of what must survive; it exports the names of what it holds under its own. */
+export const dataStackName = ({ name }: Stage): string => `workspaces-${name}-data`;
+
 /** No stage has this name; the message says what to do. */
 export class UnknownStage extends Error {
   override readonly name = 'UnknownStage';
@@ -62,5 +65,5 @@ export function stageNamed(name: unknown): Stage {
   const found = STAGES.find((stage) => stage.name === name);
   if (found !== undefined) return found;
   const names = STAGES.map((stage) => stage.name).join(', ');
-  throw new UnknownStage(`There is no stage ${JSON.stringify(name)}: choose one of ${names} with -c stage=dev.`);
+  throw new UnknownStage(`There is no stage ${JSON.stringify(name)}: choose one of ${names}.`);
 }

@@ -2,15 +2,18 @@ import { resolve } from 'node:path';
 import { runAdmin } from '../../lib/admin/program.ts';
 import { silentProgress, terminalProgress } from '../../lib/admin/progress.ts';
 import { logTo, shortLines } from '../../lib/log.ts';
-import { homeFolder, openHome, startedByTheService } from './home.ts';
+import { homeFolder, openHome } from './home.ts';
 
 const write = (stream: NodeJS.WriteStream) => (text: string) => void stream.write(text);
+const log = logTo(shortLines(write(process.stderr)), Date.now, 'WARNING');
 
 process.exitCode = await runAdmin(process.argv.slice(2), {
-  open: async () => ({
-    ...openHome(homeFolder(), logTo(shortLines(write(process.stderr)), Date.now, 'WARNING')),
-    workflow: startedByTheService,
-  }),
+  open: async (stage) => {
+    if (stage === undefined) return openHome(homeFolder(), log);
+    // The SDK and the stages are of no use to whoever has one machine.
+    const { openStage } = await import('../aws/stage-home.ts');
+    return openStage(stage, homeFolder(), log);
+  },
   print: write(process.stdout),
   complain: write(process.stderr),
   progress: process.stderr.isTTY ? () => terminalProgress(process.stderr) : silentProgress,

@@ -12,7 +12,6 @@ import { folderSpool } from '../../lib/spool/folder.ts';
 import { sqliteTable } from '../../lib/table/sqlite.ts';
 import { keyfileVault } from '../../lib/vault/keyfile.ts';
 import { duckdbWarehouse } from '../../lib/warehouse/duckdb.ts';
-import type { Workflow } from '../../lib/workflow/workflow.ts';
 
 /** Where one machine keeps everything: `WORKSPACE_HOME`, by default `.workspace` in the folder of the project. */
 export function homeFolder(environment: NodeJS.ProcessEnv = process.env): string {
@@ -39,7 +38,6 @@ export function openHome(folder: string, log: Log): Home {
     spool: folderSpool(join(folder, 'spool')),
     warehouse: duckdbWarehouse({ lake, tempDirectory: join(folder, 'temporary') }),
     vault: keyfileVault(join(folder, 'vault.key')),
-    events: null,
     outbound: openOutbound(LOCAL_SETTINGS),
     clock,
     newId: v7,
@@ -50,13 +48,6 @@ export function openHome(folder: string, log: Log): Home {
     close: () => table.close(),
   };
 }
-
-/** For a process beside the service: what it would start, the job that it wrote starts within the next tick. */
-export const startedByTheService: Workflow = {
-  start: async () => {},
-  stop: async () => {},
-  status: async () => undefined,
-};
 
 /** Another process serves this home. */
 export class HomeInUse extends Error {

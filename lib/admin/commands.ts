@@ -18,8 +18,11 @@ import type { Progress } from './progress.ts';
 
 export { IMPORT_FORMATS };
 
-/** What the commands may touch, and where rejected lines of an import are written. */
-export type AdminContext = Context & { readonly folder: string };
+/** What the commands may touch, on one machine and on AWS alike. */
+export type AdminContext = Pick<Context, 'table' | 'lake' | 'clock' | 'newId' | 'random' | 'log' | 'settings'> & {
+  /** On this machine: where rejected lines of an import are written. */
+  readonly folder: string;
+};
 
 async function userOf(context: AdminContext, email: string): Promise<UserItem> {
   return (await users.findUserByEmail(context.table, email)) ?? fail('not_found', `There is no user ${email}.`);

@@ -12,8 +12,8 @@ export interface Outcome {
 
 /** What the command line needs of its surroundings. */
 export interface Surroundings {
-  /** Opens the home, for one command. */
-  open(): Promise<commands.AdminContext & { close(): void }>;
+  /** Opens the home, or a stage on AWS, for one command. */
+  open(stage: string | undefined): Promise<commands.AdminContext & { close(): void }>;
   readonly print: (text: string) => void;
   readonly complain: (text: string) => void;
   /** Shows how far a long command is; silent where nobody watches. */
@@ -40,6 +40,7 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
   const { print, complain } = surroundings;
   const root = new Command('admin')
     .description('Makes users, organizations and keys, and imports events. Works beside the running service.')
+    .option('--stage <stage>', 'a stage on AWS, with the credentials of this shell; default: this machine')
     .exitOverride()
     .configureOutput({ writeOut: print, writeErr: complain })
     .showHelpAfterError('(add --help for the options)');
@@ -54,7 +55,7 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
     const made = group.command(spec).description(description).option('--json', 'print the object as JSON');
     return made.action(async () => {
       const options = made.opts<{ json?: boolean }>();
-      const context = await surroundings.open();
+      const context = await surroundings.open(root.opts<{ stage?: string }>().stage);
       try {
         const { object, text } = await run(context, options as never, made.args);
         print(`${options.json ? JSON.stringify(object) : text}\n`);

@@ -12,13 +12,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BatchExportItem, PlanItem } from '../batch-exports/model.ts';
 import { planOf, type Range } from '../batch-exports/plan.ts';
-import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { ProjectItem } from '../organizations/model.ts';
 import { keys, ranges } from '../table/keys.ts';
 import { listAll } from '../table/list-all.ts';
 import { type Arrived, historyEnd } from './arrival.ts';
-import { filesBetween, type LakeFile, type Lease, publish, underLease } from './lake.ts';
+import { filesBetween, type LakeFile, type Lease, publish, type Publishing, underLease } from './lake.ts';
 import { type Rejected, type RejectedLine, rejectedLines } from './rejected.ts';
 import { accessLogReader } from './sources/access-log.ts';
 import type { LineReader } from './sources/event.ts';
@@ -105,7 +104,7 @@ const END_OF_TIME = Date.UTC(9999, 0);
  * Imports files into a project. Throws `Failure` for an unknown project or a file that is not there (before anything
  * is read), `ImportUnderWay` while another import into it runs. Whatever the files hold, it does not throw.
  */
-export async function importEvents(context: Context, options: ImportOptions): Promise<ImportReport> {
+export async function importEvents(context: Publishing, options: ImportOptions): Promise<ImportReport> {
   const { projectId } = options;
   const project = (await context.table.get(keys.project(projectId))) as ProjectItem | undefined;
   if (project === undefined || project.deleted_at !== null) fail('not_found', `There is no project ${projectId}.`);
@@ -179,7 +178,7 @@ interface Door {
 }
 
 async function openDoor(
-  context: Context,
+  context: Publishing,
   lease: Lease,
   staging: Staging,
   arrived: Arrived,
@@ -370,7 +369,7 @@ function hoursOf(files: readonly LakeFile[]): Range[] {
 
 /** Read after the last commit: what an export plans from now on sees the new rows. */
 async function neededBackfills(
-  { table }: Context,
+  { table }: Publishing,
   project: ProjectItem,
   published: readonly LakeFile[],
 ): Promise<NeededBackfill[]> {

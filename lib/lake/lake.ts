@@ -17,6 +17,9 @@ import { keys, ranges } from '../table/keys.ts';
 import { listAll } from '../table/list-all.ts';
 import { type Item, type Key, MAX_TRANSACTION, type Op, Refused, type Table } from '../table/table.ts';
 
+/** What whoever adds to the lake needs: a running service, or a command beside one. */
+export type Publishing = Pick<Context, 'table' | 'lake' | 'clock' | 'newId' | 'random' | 'log' | 'settings'>;
+
 /**
  * What a file of the lake holds. Instants are milliseconds since 1970, rounded down; `min` and `max` are inclusive.
  * A file holds one model's rows of one arrival day, sorted by arrival, timestamp and uuid.
@@ -156,7 +159,7 @@ export async function lowerLiveOps(table: Table, projectId: number, firstSlotSta
  * it did not. Throws `ImportUnderWay`, and `LeaseLost` when it was taken for dead on the way.
  */
 export async function underLease<T>(
-  context: Context,
+  context: Publishing,
   projectId: number,
   work: (lease: Lease) => Promise<T>,
 ): Promise<T> {
@@ -181,7 +184,7 @@ export async function underLease<T>(
  * What was committed is finished, what was not is removed. What lay in `incoming` while the lease was held is of
  * earlier holders, whom the lease keeps from committing it; what came later may be a later holder's.
  */
-async function recover({ table, lake }: Context, { projectId, holder }: Lease): Promise<void> {
+async function recover({ table, lake }: Publishing, { projectId, holder }: Lease): Promise<void> {
   const folders = new Set<string>();
   for await (const { path } of lake.list(incomingOf(projectId))) folders.add(path.slice(0, path.lastIndexOf('/') + 1));
   if ((await table.get(keys.lease(projectId)))?.['holder'] !== holder) throw leaseLost();
@@ -196,7 +199,7 @@ const leaseLost = (): LeaseLost => new LeaseLost('The import was stalled, and an
  * and `ProjectGone`; then nothing of it is there. After any other error it may be, whole.
  */
 export async function publish(
-  context: Context,
+  context: Publishing,
   lease: Lease,
   model: Model,
   write: WriteBatch,
@@ -290,7 +293,7 @@ async function manifestIn(lake: Spool, folder: string): Promise<Manifest> {
   return JSON.parse(text.toString()) as Manifest;
 }
 
-async function takeLease({ table, clock }: Context, { projectId, holder }: Lease): Promise<void> {
+async function takeLease({ table, clock }: Publishing, { projectId, holder }: Lease): Promise<void> {
   const key = keys.lease(projectId);
   const now = clock();
   const hold = { ...key, holder, since: now, until: now + LEASE };
@@ -314,7 +317,7 @@ const underWay = (projectId: number, held: Item | undefined): string => {
         `If it has died, the next one may start at ${at('until')}.`;
 };
 
-async function renewLease({ table, clock }: Context, { projectId, holder }: Lease): Promise<void> {
+async function renewLease({ table, clock }: Publishing, { projectId, holder }: Lease): Promise<void> {
   await table.write([{ change: keys.lease(projectId), set: { until: clock() + LEASE }, if: { is: { holder } } }]);
 }
 

@@ -1,7 +1,7 @@
 /**
  * Makes users beside the running service: one who owns many organizations, and others who own none. Prints their keys.
  */
-import { openHome, startedByTheService } from '../../../infra/local/home.ts';
+import { openHome } from '../../../infra/local/home.ts';
 import { logTo } from '../../../lib/log.ts';
 import { createOrganization } from '../../../lib/organizations/store.ts';
 import { createKey } from '../../../lib/personal-api-keys/store.ts';
@@ -9,11 +9,10 @@ import { createUser } from '../../../lib/users/store.ts';
 import { input, tell } from '../program.ts';
 
 const wanted = input as { home: string; organizations: number; others: number };
-const home = openHome(
+const context = openHome(
   wanted.home,
   logTo(() => {}, Date.now),
 );
-const context = { ...home, workflow: startedByTheService };
 
 async function newUser(name: string) {
   const user = await createUser(context, { email: `${name}@example.com` });
@@ -27,5 +26,5 @@ for (let n = 1; n <= wanted.organizations; n += 1) {
 }
 const others: string[] = [];
 for (let n = 1; n <= wanted.others; n += 1) others.push((await newUser(`other-${n}`)).value);
-home.close();
+context.close();
 tell({ owner: owner.value, others });

@@ -204,3 +204,22 @@ test('status tells what is there', async () => {
   });
   expect((await run('status')).out).toContain('Organization');
 });
+
+test('a command is for this machine, or for the stage that it names, wherever in the line', async () => {
+  const context = testContext();
+  const opened: (string | undefined)[] = [];
+  const run = (...words: string[]) =>
+    runAdmin(words, {
+      open: async (stage) => {
+        opened.push(stage);
+        return { ...context, close: () => {} };
+      },
+      print: () => {},
+      complain: () => {},
+      progress: silentProgress,
+      resolve: (path) => path,
+    });
+  for (const words of [['status'], ['--stage', 'dev', 'key', 'list'], ['key', 'list', '--stage', 'dev']])
+    await run(...words);
+  expect(opened).toEqual([undefined, 'dev', 'dev']);
+});

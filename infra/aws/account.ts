@@ -1,0 +1,82 @@
+/** What a person's own credentials find in the account: for the commands that are run from a shell. */
+import {
+  CloudFormationClient,
+  CloudFormationServiceException,
+  DescribeStacksCommand,
+} from '@aws-sdk/client-cloudformation';
+import { messageOf } from '../../lib/errors.ts';
+import { dataStackName, type Stage } from './stages.ts';
+
+/** Something has to be done first; the message says what, in one sentence. */
+export class NotReady extends Error {
+  override readonly name = 'NotReady';
+}
+
+/** The stack that `cdk bootstrap` makes, unless it is told otherwise. */
+const BOOTSTRAP = 'CDKToolkit';
+
+type Client = Pick<CloudFormationClient, 'send'>;
+
+/** Throws `NotReady` when nothing can be deployed from this shell. */
+export async function checkBootstrap(client: Client = new CloudFormationClient()): Promise<void> {
+  const outputs = await outputsOf(client, BOOTSTRAP);
+  if (outputs === undefined)
+    throw new NotReady('This account and Region are not prepared for CDK: run npx cdk bootstrap.');
+}
+
+/** What a stage's data stack exports: its resources' names, by what they are (`table`, `lake`, `spool`, `key`). */
+export async function resourcesOf(stage: Stage, client: Client = new CloudFormationClient()) {
+  const stack = dataStackName(stage);
+  const outputs = await outputsOf(client, stack);
+  if (outputs === undefined) {
+    const command = `npm run deploy -- -c stage=${stage.name}`;
+    throw new NotReady(`The stage ${stage.name} is not in this account and Region: deploy it with ${command}.`);
+  }
+  return (what: string): string =>
+    outputs.get(`${stack}-${what}`) ?? missing(`The stack ${stack} does not export its ${what}: deploy it again.`);
+}
+
+function missing(message: string): never {
+  throw new NotReady(message);
+}
+
+/** The exported outputs of a stack, by their names; undefined: there is no such stack. */
+async function outputsOf(client: Client, StackName: string): Promise<Map<string, string> | undefined> {
+  try {
+    const { Stacks: [stack] = [] } = await client.send(new DescribeStacksCommand({ StackName }));
+    return new Map(stack?.Outputs?.map(({ ExportName = '', OutputValue = '' }) => [ExportName, OutputValue]));
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw explained(error);
+  }
+}
+
+/** CloudFormation says it with a general name and these words. */
+const isAbsent = (error: unknown): boolean =>
+  error instanceof CloudFormationServiceException &&
+  error.name === 'ValidationError' &&
+  error.message.endsWith('does not exist');
+
+const EXPIRED = new Set([
+  'ExpiredToken',
+  'ExpiredTokenException',
+  'InvalidClientTokenId',
+  'UnrecognizedClientException',
+]);
+const UNREACHABLE = new Set(['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT']);
+
+function explained(error: unknown): unknown {
+  const name = error instanceof Error ? error.name : '';
+  if (name === 'CredentialsProviderError' || name === 'TokenProviderError')
+    return new NotReady(
+      'There are no AWS credentials in this shell: sign in, for example with aws sso login or aws configure.',
+    );
+  if (EXPIRED.has(name)) return new NotReady('AWS does not accept the credentials of this shell: sign in again.');
+  if (messageOf(error) === 'Region is missing')
+    return new NotReady('No Region is chosen: set AWS_REGION, for example to eu-central-1.');
+  if (name === 'AccessDenied' || name === 'AccessDeniedException')
+    return new NotReady(`The credentials of this shell may not look at stacks: ${messageOf(error)}`);
+  if (UNREACHABLE.has((error as { code?: string }).code ?? ''))
+    return new NotReady(`AWS cannot be reached from here: ${messageOf(error)}.`);
+  return error;
+}

@@ -1,0 +1,38 @@
+/** A stage as a person's shell reaches it, with his own credentials: for the admin command line. */
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { S3Client } from '@aws-sdk/client-s3';
+import { v7 } from 'uuid';
+import type { AdminContext } from '../../lib/admin/commands.ts';
+import type { Log } from '../../lib/log.ts';
+import { s3Spool } from '../../lib/spool/s3.ts';
+import { dynamodbTable } from '../../lib/table/dynamodb.ts';
+import { resourcesOf } from './account.ts';
+import { stageNamed } from './stages.ts';
+
+/**
+ * Opens a stage, whose resources its data stack names. `folder` is for what commands leave on this machine. Throws
+ * `UnknownStage` or `NotReady`, which say what to do.
+ */
+export async function openStage(name: string, folder: string, log: Log): Promise<AdminContext & { close(): void }> {
+  const stage = stageNamed(name);
+  const resource = await resourcesOf(stage);
+  const clock = Date.now;
+  const dynamodb = new DynamoDBClient({ maxAttempts: 1 });
+  const s3 = new S3Client();
+  return {
+    folder: join(folder, stage.name),
+    table: dynamodbTable({ client: dynamodb, tableName: resource('table'), clock }),
+    lake: s3Spool({ client: s3, bucket: resource('lake') }),
+    clock,
+    newId: v7,
+    random: randomBytes,
+    log,
+    settings: stage.settings,
+    close: () => {
+      dynamodb.destroy();
+      s3.destroy();
+    },
+  };
+}

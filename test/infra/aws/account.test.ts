@@ -1,0 +1,73 @@
+import {
+  CloudFormationClient,
+  CloudFormationServiceException,
+  DescribeStacksCommand,
+} from '@aws-sdk/client-cloudformation';
+import { mockClient } from 'aws-sdk-client-mock';
+import { checkBootstrap, resourcesOf } from '../../../infra/aws/account.ts';
+import { stageNamed } from '../../../infra/aws/stages.ts';
+
+const refusal = (name: string, message: string) =>
+  new CloudFormationServiceException({ name, message, $fault: 'client', $metadata: {} });
+
+/** CloudFormation, which nothing here can serve, with one answer to every question. */
+function answering(answer: object | Error) {
+  const client = new CloudFormationClient({ region: 'eu-central-1' });
+  const mock = mockClient(client).on(DescribeStacksCommand);
+  if (answer instanceof Error) mock.rejects(answer);
+  else
+    mock.resolves({
+      Stacks: [{ StackName: 's', StackStatus: 'UPDATE_COMPLETE', CreationTime: new Date(0), ...answer }],
+    });
+  return client;
+}
+
+const dev = stageNamed('dev');
+
+describe('what a shell finds in the account', () => {
+  test('the names of a stage’s resources are what its data stack exports', async () => {
+    const Outputs = [{ OutputKey: 'x', ExportName: 'workspaces-dev-data-table', OutputValue: 'the-table' }];
+    const resource = await resourcesOf(dev, answering({ Outputs }));
+    expect(resource('table')).toBe('the-table');
+    expect(() => resource('lake')).toThrow('The stack workspaces-dev-data does not export its lake: deploy it again.');
+  });
+
+  test('an account that is prepared for CDK passes', async () => {
+    await expect(checkBootstrap(answering({ Outputs: [] }))).resolves.toBeUndefined();
+  });
+
+  test.each([
+    [
+      refusal('ValidationError', 'Stack with id CDKToolkit does not exist'),
+      'This account and Region are not prepared for CDK: run npx cdk bootstrap.',
+    ],
+    [
+      Object.assign(new Error('Could not load credentials from any providers'), { name: 'CredentialsProviderError' }),
+      'There are no AWS credentials in this shell: sign in, for example with aws sso login or aws configure.',
+    ],
+    [refusal('ExpiredToken', 'expired'), 'AWS does not accept the credentials of this shell: sign in again.'],
+    [new Error('Region is missing'), 'No Region is chosen: set AWS_REGION, for example to eu-central-1.'],
+    [
+      refusal('AccessDenied', 'not authorized to perform: cloudformation:DescribeStacks'),
+      'The credentials of this shell may not look at stacks: not authorized to perform: cloudformation:DescribeStacks',
+    ],
+    [
+      Object.assign(new Error('getaddrinfo ENOTFOUND cloudformation'), { code: 'ENOTFOUND' }),
+      'AWS cannot be reached from here: getaddrinfo ENOTFOUND cloudformation.',
+    ],
+  ])('what has to be done first is said in one sentence: %s', async (error, sentence) => {
+    await expect(checkBootstrap(answering(error))).rejects.toThrow(sentence);
+  });
+
+  test('a stage that was never deployed is told how', async () => {
+    const absent = refusal('ValidationError', 'Stack with id workspaces-dev-data does not exist');
+    await expect(resourcesOf(dev, answering(absent))).rejects.toThrow(
+      'The stage dev is not in this account and Region: deploy it with npm run deploy -- -c stage=dev.',
+    );
+  });
+
+  test('anything else is not explained away', async () => {
+    const other = refusal('InternalFailure', 'something');
+    await expect(checkBootstrap(answering(other))).rejects.toBe(other);
+  });
+});
