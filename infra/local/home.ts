@@ -38,6 +38,7 @@ export function openHome(folder: string, log: Log): Home {
     spool: folderSpool(join(folder, 'spool')),
     warehouse: duckdbWarehouse({ lake, tempDirectory: join(folder, 'temporary') }),
     vault: keyfileVault(join(folder, 'vault.key')),
+    events: null,
     outbound: openOutbound(LOCAL_SETTINGS),
     clock,
     newId: v7,

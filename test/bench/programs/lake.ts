@@ -2,7 +2,7 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openHome, startedByTheService } from '../../../infra/local/home.ts';
+import { openHome } from '../../../infra/local/home.ts';
 import { publish, underLease } from '../../../lib/lake/lake.ts';
 import { EVENT_COLUMNS, ROW_GROUP } from '../../../lib/lake/schema.ts';
 import { logTo } from '../../../lib/log.ts';
@@ -54,11 +54,10 @@ function hours(from: number, to: number): number[] {
   return found;
 }
 
-const home = openHome(
+const context = openHome(
   folder,
   logTo(() => {}, Date.now),
 );
-const context = { ...home, workflow: startedByTheService };
 const scratch = await mkdtemp(join(tmpdir(), 'lake-'));
 const database = await openDatabase({ tempDirectory: scratch });
 const connection = await database.connect();
@@ -71,7 +70,7 @@ await underLease(context, projectId, async (lease) => {
       const form = `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP}`;
       await connection.run(`COPY (${rows(from, to)}) TO ${literal(path)} (${form})`);
       const { size } = await stat(path);
-      await home.lake.take(path, `${target}${name}`);
+      await context.lake.take(path, `${target}${name}`);
       const [min, max] = [arrival(from), arrival(to - 1)];
       return [
         {
@@ -90,5 +89,5 @@ await underLease(context, projectId, async (lease) => {
 });
 connection.closeSync();
 database.closeSync();
-home.close();
+context.close();
 await rm(scratch, { recursive: true, force: true });

@@ -467,8 +467,6 @@ test('a stage stays well below 500 resources in a stack, the most that CloudForm
 test.each([undefined, 'live', 'constructor'])(
   'the stage %j does not exist, and one sentence says what to do',
   (name) => {
-    expect(() => stageNamed(name)).toThrow(
-      /^There is no stage .*: choose one of dev, staging, prod with -c stage=dev\.$/,
-    );
+    expect(() => stageNamed(name)).toThrow(/^There is no stage .*: choose one of dev, staging, prod\.$/);
   },
 );
