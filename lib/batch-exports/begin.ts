@@ -7,7 +7,7 @@ import { type Op, Refused } from '../table/table.ts';
 import { untilWritten } from '../table/until-written.ts';
 import type { BeginInput, BeginOutput, Trigger } from '../workflow/messages.ts';
 import { backfillSlots, chunkField, closedDead, progressFields } from './backfills.ts';
-import { failedRunOps, noRowsText } from './delivery.ts';
+import { failedRunOps, measure, noRowsText } from './delivery.ts';
 import { amountIn } from './estimate.ts';
 import { settleHolder } from './finish.ts';
 import { type FrozenChunk, freeze, frozen, hasRows, isFiltered, queryOf } from './frozen.ts';
@@ -216,6 +216,7 @@ async function write(
     if (refused === undefined || !('put' in refused)) throw error;
     throw new Error(`run ${String(refused.put['id'])} is there, but not in the plan`, { cause: error });
   }
+  for (const run of ended) measure(context, run);
   return runs;
 }
 

@@ -1,4 +1,5 @@
 import { startBackfill } from '../../../lib/batch-exports/backfills.ts';
+import { beginRun } from '../../../lib/batch-exports/begin.ts';
 import { finishRun } from '../../../lib/batch-exports/finish.ts';
 import type { RunItem } from '../../../lib/batch-exports/model.ts';
 import { keys } from '../../../lib/table/keys.ts';
@@ -26,6 +27,28 @@ test('intervals that no file touches are completed at once, without the destinat
   expect(remembered.calls).toEqual([]);
   for await (const file of context.spool.list('')) throw new Error(`${file.path} is in the spool`);
   expect(await job('export')).toMatchObject({ due: AT_13 + 6 * HOUR + 30_000 });
+});
+
+test('intervals that end at once are measured like those that are sent', async () => {
+  const { context, id, arrive, runs } = await hourlyExport();
+  const settings = { ...context.settings, maxIntervalBytes: 0 };
+  await arrive(AT_13 + HOUR, 'more than one run can deliver');
+  context.clock.set(AT_13 + 2 * HOUR + 60_000);
+  const recorded: unknown[] = [];
+  const metrics = { record: (...told: unknown[]) => void recorded.push(told) };
+  const look = () => beginRun({ ...context, settings, metrics }, { export: id, trigger: 'schedule', holder: 'holder' });
+  expect(await look()).toMatchObject({ do: 'deliver' });
+  const [empty, failed] = await runs();
+  const measured = [
+    [
+      { RunsCompleted: 1, RowsDelivered: 0, BytesDelivered: 0, DeliveryLag: 3_660 },
+      { export: id, run: empty?.id },
+    ],
+    [{ RunsFailed: 1 }, { export: id, run: failed?.id }],
+  ];
+  expect(recorded).toEqual(measured);
+  await look();
+  expect(recorded).toEqual(measured);
 });
 
 test('a begin that is repeated gives the same answer and the same runs', async () => {
