@@ -10,14 +10,23 @@ import { hash } from 'node:crypto';
 import { mkdtemp, open, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { BatchExportItem, PlanItem } from '../batch-exports/model.ts';
+import type { BatchExportItem, Model, PlanItem } from '../batch-exports/model.ts';
 import { planOf, type Range } from '../batch-exports/plan.ts';
 import { fail } from '../errors.ts';
 import type { ProjectItem } from '../organizations/model.ts';
 import { keys, ranges } from '../table/keys.ts';
 import { listAll } from '../table/list-all.ts';
 import { type Arrived, historyEnd } from './arrival.ts';
-import { filesBetween, type LakeFile, type Lease, publish, type Publishing, underLease } from './lake.ts';
+import {
+  allFiles,
+  type LakeFile,
+  type Lease,
+  type PublishedFile,
+  type Publishing,
+  publish,
+  underLease,
+} from './lake.ts';
+import { openPersonStates, type PersonStates } from './persons/states.ts';
 import { type Rejected, type RejectedLine, rejectedLines } from './rejected.ts';
 import { accessLogReader } from './sources/access-log.ts';
 import type { LineReader } from './sources/event.ts';
@@ -76,12 +85,21 @@ export interface ImportReport {
   /** Events that were there already, or twice in these files. */
   readonly known: number;
   readonly bad: number;
+  /** What the events changed of persons. */
+  readonly persons: PersonReport;
   /** The first 20 bad lines. */
   readonly rejected: readonly RejectedLine[];
   /** Arrival of the first and the last event that was added, milliseconds; null when none was. */
   readonly arrival: Range | null;
   /** Intervals that were exported before and have got events now: only a backfill of them delivers these. */
   readonly backfills: readonly NeededBackfill[];
+}
+
+export interface PersonReport {
+  /** Rows that were added to the model `persons`: states of a distinct_id. */
+  readonly rows: number;
+  /** Changes that were not made: merges that may not be, properties that grow over 512 KiB. */
+  readonly refused: number;
 }
 
 /** Milliseconds, rounded outward to hours; a backfill rounds them to its export's interval. */
@@ -97,8 +115,6 @@ const WRITE = 1024 * 1024;
 /** Lines by which a file's format is told. */
 const LOOKED_AT = 100;
 const BYTES_OF_A_CHARACTER = 3;
-/** After any arrival. */
-const END_OF_TIME = Date.UTC(9999, 0);
 
 /**
  * Imports files into a project. Throws `Failure` for an unknown project or a file that is not there (before anything
@@ -132,15 +148,17 @@ export async function importEvents(context: Publishing, options: ImportOptions):
         });
         files.push(report);
       }
-      const { published, known } = await door.end();
+      const { published, known, refused } = await door.end();
+      const rowsOf = (model: Model): number => ofModel(published, model).reduce((rows, file) => rows + file.rows, 0);
       return {
         files,
         events: sum(files, 'events'),
-        added: published.reduce((rows, file) => rows + file.rows, 0),
+        added: rowsOf('events'),
         known,
+        persons: { rows: rowsOf('persons'), refused },
         bad: sum(files, 'bad'),
         rejected,
-        arrival: arrivalOf(published),
+        arrival: arrivalOf(ofModel(published, 'events')),
         backfills: await neededBackfills(context, project, published),
       };
     } finally {
@@ -150,6 +168,9 @@ export async function importEvents(context: Publishing, options: ImportOptions):
     }
   });
 }
+
+const ofModel = (files: readonly PublishedFile[], model: Model): PublishedFile[] =>
+  files.filter((file) => file.model === model);
 
 async function totalSize(files: readonly string[]): Promise<number> {
   let total = 0;
@@ -172,7 +193,7 @@ interface Door {
   /** Lets the door write, or start a batch on its way. Throws when an earlier one has failed. */
   pass(): Promise<void>;
   /** Sees all batches through. */
-  end(): Promise<{ published: readonly LakeFile[]; known: number }>;
+  end(): Promise<{ published: readonly PublishedFile[]; known: number; refused: number }>;
   /** Waits for a batch that is on its way, and starts none. */
   settled(): Promise<void>;
 }
@@ -184,13 +205,15 @@ async function openDoor(
   arrived: Arrived,
   folder: string,
 ): Promise<Door> {
-  const lake: LakeFile[] = await filesBetween(context.table, lease.projectId, 'events', 0, END_OF_TIME);
-  const before = lake.length;
+  const before = await allFiles(context.table, lease.projectId, 'events');
+  const published: PublishedFile[] = [];
   let known = 0;
+  let refused = 0;
+  let persons: PersonStates | undefined;
   let underWay: Promise<void> = Promise.resolve();
 
   const overlapping = (min: number, max: number): string[] =>
-    lake
+    [...before, ...ofModel(published, 'events')]
       .filter((file) => file.min_timestamp <= max && file.max_timestamp >= min)
       .map((file) => context.lake.address(file.path));
 
@@ -199,11 +222,31 @@ async function openDoor(
     await rm(file);
     known += batch.known;
     if (batch.rows === 0) return;
-    const files = await publish(context, lease, 'events', (stamp, target) => {
-      const end = historyEnd(arrived, stamp.live, context.settings.historyDays);
-      return staging.write({ at: stamp.at, historyEnd: end }, target, context.lake);
-    });
-    lake.push(...files);
+    if (batch.personChanges > 0) persons ??= await openPersonStates(context, lease);
+    const changing = batch.personChanges > 0 ? persons : undefined;
+    let refusedNow = 0;
+    const files = await publish(
+      context,
+      lease,
+      async ({ at, live }, folder) => {
+        const written = await staging.write({
+          at,
+          historyEnd: historyEnd(arrived, live, context.settings.historyDays),
+          folder,
+          lake: context.lake,
+          ...(changing === undefined ? {} : { persons: changing }),
+          signal: lease.signal,
+        });
+        refusedNow = written.refused;
+        return written.files;
+      },
+      changing?.newest(),
+    );
+    refused += refusedNow;
+    published.push(...files);
+    if (changing === undefined) return;
+    changing.add(files);
+    await staging.renew(changing);
   };
 
   let lines = '';
@@ -247,7 +290,7 @@ async function openDoor(
     end: async () => {
       await cut();
       await underWay;
-      return { published: lake.slice(before), known };
+      return { published, known, refused };
     },
     settled: () => underWay.catch(() => {}),
   };
@@ -371,19 +414,18 @@ function hoursOf(files: readonly LakeFile[]): Range[] {
 async function neededBackfills(
   { table }: Publishing,
   project: ProjectItem,
-  published: readonly LakeFile[],
+  published: readonly PublishedFile[],
 ): Promise<NeededBackfill[]> {
-  const hours = hoursOf(published);
-  if (hours.length === 0) return [];
+  if (published.length === 0) return [];
   const all = (await listAll(table, ranges.exportsOf(project.organization_id))) as BatchExportItem[];
   const exports = all.filter(({ team_id, deleted_at }) => team_id === project.id && deleted_at === null);
   const plans = (await table.many(exports.map(({ id }) => keys.plan(id)))) as (PlanItem | undefined)[];
-  return exports.flatMap(({ id, name }, n) => {
+  return exports.flatMap(({ id, name, model }, n) => {
     const item = plans[n];
     if (item === undefined) return [];
     const { ran, active } = planOf(item);
     const exported = [...ran, ...active];
-    return hours
+    return hoursOf(ofModel(published, model))
       .filter(({ from, to }) => exported.some((range) => range.from < to && range.to > from))
       .map((range) => ({ export: id, name, ...range }));
   });

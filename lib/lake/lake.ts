@@ -10,7 +10,7 @@
  * Whoever reads up to an instant first lifts the fence to it and finishes every pending batch: from then on no row
  * that arrives as live can appear before that instant, whatever clocks do and whoever dies.
  */
-import type { Model } from '../batch-exports/model.ts';
+import { MODELS, type Model } from '../batch-exports/model.ts';
 import type { Context } from '../context.ts';
 import type { Spool } from '../spool/spool.ts';
 import { keys, ranges } from '../table/keys.ts';
@@ -38,8 +38,8 @@ export interface LakeFile {
 
 export type LakeFileItem = Item & LakeFile;
 
-/** A file of a batch that is not committed: its name below the batch's own folder, and what it holds. */
-export type WrittenFile = Omit<LakeFile, 'path'> & { readonly name: string };
+/** A file of a batch that is not committed: its name below the batch's own folder, whose rows, and what it holds. */
+export type WrittenFile = Omit<LakeFile, 'path'> & { readonly name: string; readonly model: Model };
 
 /** What step 1 stamps a batch with, in milliseconds. `live` is null while the project has no export. */
 export interface Stamp {
@@ -93,10 +93,26 @@ interface PendingItem extends Item {
 
 /** What step 3 needs, written to the batch's folder before the commit: however many files, PENDING stays small. */
 interface Manifest {
-  readonly files: readonly { readonly from: string; readonly key: Key; readonly file: LakeFile }[];
+  readonly files: readonly {
+    readonly from: string;
+    readonly key: Key;
+    readonly model: Model;
+    readonly file: LakeFile;
+  }[];
 }
 
 const incomingOf = (projectId: number): string => `incoming/team_id=${projectId}/`;
+const rowsOf = (projectId: number, model: Model): string => `${model}/team_id=${projectId}/`;
+
+/** Where the states of a project's persons lie, for its next import. */
+export const personStates = (projectId: number): string => `persons_state/team_id=${projectId}/`;
+
+/** Every folder of the lake that belongs to a project. */
+export const projectFolders = (projectId: number): string[] => [
+  ...MODELS.map((model) => rowsOf(projectId, model)),
+  personStates(projectId),
+  incomingOf(projectId),
+];
 const incoming = (projectId: number, batch: string): string => `${incomingOf(projectId)}${batch}/`;
 
 /** The day of an instant (milliseconds), as paths and keys have it: `2015-05-17`. */
@@ -131,6 +147,13 @@ export async function filesBetween(
   const files = (await listAll(table, range)) as LakeFileItem[];
   return files.filter((file) => isTouched(file, from, to));
 }
+
+/** After any arrival. */
+const END_OF_TIME = Date.UTC(9999, 0);
+
+/** All files of a model, in the order of arrival days. */
+export const allFiles = (table: Table, projectId: number, model: Model): Promise<LakeFileItem[]> =>
+  filesBetween(table, projectId, model, 0, END_OF_TIME);
 
 /** Can the file hold a row with arrival in [from, to)? Exact to the hour, and to the file's first and last row. */
 export function isTouched(file: LakeFile, from: number, to: number): boolean {
@@ -194,28 +217,36 @@ async function recover({ table, lake }: Publishing, { projectId, holder }: Lease
 
 const leaseLost = (): LeaseLost => new LeaseLost('The import was stalled, and another one has taken its place.');
 
+/** A file as it stands in the lake. */
+export type PublishedFile = LakeFile & { readonly model: Model };
+
+/** When the batch of a file was stamped, milliseconds. */
+export const publishedAt = ({ path }: LakeFile): number => Number.parseInt(path.slice(path.lastIndexOf('/') + 1), 10);
+
 /**
- * Publishes one batch through the four steps, and returns its files as they now stand in the lake. Throws `LeaseLost`
- * and `ProjectGone`; then nothing of it is there. After any other error it may be, whole.
+ * Publishes one batch, of one model or of several, through the four steps, and returns its files as they now stand in
+ * the lake. It is stamped later than `after` (milliseconds). Throws `LeaseLost` and `ProjectGone`; then nothing of it
+ * is there. After any other error it may be, whole.
  */
 export async function publish(
   context: Publishing,
   lease: Lease,
-  model: Model,
   write: WriteBatch,
-): Promise<readonly LakeFile[]> {
+  after = -1,
+): Promise<readonly PublishedFile[]> {
   const { table, lake } = context;
   const { projectId } = lease;
   let found = await table.get(keys.fence(projectId));
   for (;;) {
     lease.signal.throwIfAborted();
     // A clock that is behind the fence would be refused until it has caught up.
-    const stamp: Stamp = { at: Math.max(context.clock(), Number(found?.['at'] ?? 0)), live: liveOf(found) };
+    const at = Math.max(context.clock(), Number(found?.['at'] ?? 0), after + 1);
+    const stamp: Stamp = { at, live: liveOf(found) };
     const batch = context.newId();
     const folder = incoming(projectId, batch);
     const files = await write(stamp, folder);
     if (files.length === 0) return [];
-    const manifest = manifestOf({ projectId, model, batch, folder, stamp, files });
+    const manifest = manifestOf({ projectId, batch, folder, stamp, files });
     await lake.write(`${folder}${MANIFEST}`, JSON.stringify(manifest));
     const pending = { ...keys.pendingBatch(projectId, stamp.at, batch), batch, at: stamp.at };
     try {
@@ -235,26 +266,26 @@ export async function publish(
       continue;
     }
     await finish(context, projectId, pending);
-    return manifest.files.map(({ file }) => file);
+    return manifest.files.map(({ model, file }) => ({ ...file, model }));
   }
 }
 
 function manifestOf(batch: {
   projectId: number;
-  model: Model;
   batch: string;
   folder: string;
   stamp: Stamp;
   files: readonly WrittenFile[];
 }): Manifest {
-  const { projectId, model, stamp } = batch;
+  const { projectId, stamp } = batch;
   return {
-    files: batch.files.map(({ name, ...about }, n) => {
+    files: batch.files.map(({ name, model, ...about }, n) => {
       const day = dayOf(about.min_arrival);
-      const path = `${model}/team_id=${projectId}/day=${day}/gen=0/${stamp.at}-${batch.batch}-${n}.parquet`;
+      const path = `${rowsOf(projectId, model)}day=${day}/gen=0/${stamp.at}-${batch.batch}-${n}.parquet`;
       return {
         from: `${batch.folder}${name}`,
         key: keys.lakeFile(projectId, model, day, stamp.at, batch.batch, n),
+        model,
         file: { path, ...about },
       };
     }),
@@ -291,6 +322,15 @@ async function manifestIn(lake: Spool, folder: string): Promise<Manifest> {
   const text = await lake.read(`${folder}${MANIFEST}`);
   if (text === undefined) throw new Error(`the lake has lost ${folder}${MANIFEST}`);
   return JSON.parse(text.toString()) as Manifest;
+}
+
+/** Writes while the lease is held, in one transaction with the proof of it. Throws `LeaseLost`. */
+export async function writeUnderLease({ table }: Publishing, { projectId, holder }: Lease, ops: readonly Op[]) {
+  try {
+    await table.write([{ check: keys.lease(projectId), if: { is: { holder } } }, ...ops]);
+  } catch (error) {
+    throw error instanceof Refused && error.op === 0 ? leaseLost() : error;
+  }
 }
 
 async function takeLease({ table, clock }: Publishing, { projectId, holder }: Lease): Promise<void> {

@@ -1,10 +1,16 @@
 /**
- * The columns of the lake's events, in one place. Columns are only ever added; files are read by name, so a file that
- * lacks a column reads as null. Types are those that Hive tables and DuckDB read alike: bigint and varchar.
+ * The columns of the lake, in one place. Columns are only ever added; files are read by name, so a file that lacks a
+ * column reads as null. Types are those that Hive tables and DuckDB read alike: bigint, boolean and varchar.
  */
+import type { Model } from '../batch-exports/model.ts';
 
-/** What a reader may rely on: rows of a file lie in this order. `uuid` makes it total. */
+type LakeColumn = { readonly name: string; readonly type: 'VARCHAR' | 'BIGINT' | 'BOOLEAN' };
+
+/** What a reader may rely on: rows of a file of events lie in this order. `uuid` makes it total. */
 export const FILE_ORDER = ['inserted_us', 'timestamp_us', 'uuid'] as const;
+
+/** The same for persons: a distinct_id has one row of an arrival. */
+export const PERSON_FILE_ORDER = ['inserted_us', 'distinct_id'] as const;
 
 export const EVENT_COLUMNS = [
   // Lower case, with hyphens. Made of content, or the event's own: with the timestamp it says which event this is.
@@ -26,7 +32,31 @@ export const EVENT_COLUMNS = [
   { name: 'person_id', type: 'VARCHAR' },
   { name: 'person_properties', type: 'VARCHAR' },
   { name: 'elements_chain', type: 'VARCHAR' },
-] as const satisfies readonly { name: string; type: 'VARCHAR' | 'BIGINT' }[];
+] as const satisfies readonly LakeColumn[];
+
+/** A row is the whole state of one distinct_id after a change of its person: see `PersonRow`. */
+export const PERSON_COLUMNS = [
+  { name: 'distinct_id', type: 'VARCHAR' },
+  { name: 'team_id', type: 'BIGINT' },
+  { name: 'person_id', type: 'VARCHAR' },
+  // Compact JSON text of an object.
+  { name: 'properties', type: 'VARCHAR' },
+  // Versions are arrivals of changes, in microseconds.
+  { name: 'person_distinct_id_version', type: 'BIGINT' },
+  { name: 'person_version', type: 'BIGINT' },
+  { name: 'created_us', type: 'BIGINT' },
+  { name: 'inserted_us', type: 'BIGINT' },
+  { name: 'is_deleted', type: 'BOOLEAN' },
+  // What only the next import needs: who may be merged into another, and whether there are other distinct_ids.
+  { name: 'is_identified', type: 'BOOLEAN' },
+  { name: 'distinct_ids', type: 'BIGINT' },
+] as const satisfies readonly LakeColumn[];
+
+/** Columns, and the order of the rows in a file, by model. */
+export const LAKE_MODELS: Readonly<Record<Model, { columns: readonly LakeColumn[]; order: readonly string[] }>> = {
+  events: { columns: EVENT_COLUMNS, order: FILE_ORDER },
+  persons: { columns: PERSON_COLUMNS, order: PERSON_FILE_ORDER },
+};
 
 /** Rows of one row group: what a reader of a slot decodes at least, and what sorting goes by. */
 export const ROW_GROUP = 50_000;

@@ -4,14 +4,15 @@
  *
  * Memory does not grow with the import: what DuckDB cannot hold it spills.
  */
-import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Spool } from '../spool/spool.ts';
 import { literal, openDatabase, parquet } from '../warehouse/embedded-database.ts';
 import { arrivalSql } from './arrival.ts';
-import { dayOf, type LakeFile, type WrittenFile } from './lake.ts';
-import { EVENT_COLUMNS, FILE_ORDER, ROW_GROUP } from './schema.ts';
+import { writeDayFiles } from './day-files.ts';
+import type { WrittenFile } from './lake.ts';
+import { DERIVED, derivePersons } from './persons/derive.ts';
+import type { PersonStates } from './persons/states.ts';
 import type { SourceEvent } from './sources/event.ts';
 
 /** A row's place: which file of the import, and whether its uuid is its own (else it is made of its line). */
@@ -35,6 +36,7 @@ const STAGED = {
   person_id: 'VARCHAR',
   person_properties: 'VARCHAR',
   elements_chain: 'VARCHAR',
+  person: 'VARCHAR',
 };
 
 /** The longest row in bytes: a line of 1 MiB may grow, as JSON, by escapes. */
@@ -52,7 +54,7 @@ export const stagedLine = (row: StagedRow): string =>
   `${row.row}${SEPARATOR}${row.file}${SEPARATOR}${row.own}${SEPARATOR}${row.uuid}${SEPARATOR}${field(row.event)}` +
   `${SEPARATOR}${field(row.distinctId)}${SEPARATOR}${row.properties}${SEPARATOR}${row.timestamp}` +
   `${SEPARATOR}${row.created ?? ''}${SEPARATOR}${row.personId ?? ''}${SEPARATOR}${row.personProperties ?? ''}` +
-  `${SEPARATOR}${field(row.elementsChain ?? '')}`;
+  `${SEPARATOR}${field(row.elementsChain ?? '')}${SEPARATOR}${row.personChange ?? ''}`;
 
 const unescaped = (column: string): string =>
   `CASE WHEN starts_with(${column}, chr(26)) THEN json_extract_string(substr(${column}, 2), '$') ELSE ${column} END AS ${column}`;
@@ -66,6 +68,20 @@ export interface StagedBatch {
   readonly rows: number;
   /** How many were dropped: they are in the lake, or were in this batch before. */
   readonly known: number;
+  /** How many of the rows change a person. */
+  readonly personChanges: number;
+}
+
+/** How a batch is written: where to, and as what it arrives, in milliseconds. */
+export interface WriteOptions {
+  readonly at: number;
+  readonly historyEnd: number;
+  /** A folder of the lake. */
+  readonly folder: string;
+  readonly lake: Spool;
+  /** Given when the batch changes persons. */
+  readonly persons?: PersonStates;
+  readonly signal: AbortSignal;
 }
 
 export interface Staging {
@@ -74,8 +90,13 @@ export interface Staging {
    * batch's range of timestamps (milliseconds).
    */
   load(file: string, lake: (min: number, max: number) => readonly string[]): Promise<StagedBatch>;
-  /** Writes the batch as Parquet, so stamped, into a folder of the lake: a file for each day of arrival. */
-  write(stamp: { at: number; historyEnd: number }, folder: string, lake: Spool): Promise<WrittenFile[]>;
+  /**
+   * Writes the batch as Parquet: a file of events, and one of what becomes of persons, for each day of arrival.
+   * `refused`: changes of persons that are not made.
+   */
+  write(options: WriteOptions): Promise<{ readonly files: WrittenFile[]; readonly refused: number }>;
+  /** Lets the states of persons be put together anew, if it is time for that. */
+  renew(persons: PersonStates): Promise<void>;
   close(): void;
 }
 
@@ -95,35 +116,23 @@ export async function openStaging(folder: string, projectId: number): Promise<St
           ${['event', 'distinct_id', 'elements_chain'].map(unescaped).join(', ')}) FROM ${stagingFile(file)}`);
       await numberEqualLines(connection);
       const known = await dropKnown(connection, lake);
-      const [rows] = await numbers(connection, 'SELECT count(*) FROM staged');
-      return { rows: rows ?? 0, known };
+      const [rows = 0, personChanges = 0] = await numbers(connection, 'SELECT count(*), count(person) FROM staged');
+      return { rows, known, personChanges };
     },
 
-    write: async (stamp, target, lake) => {
-      const arrival = arrivalSql(stamp.historyEnd, stamp.at);
+    write: async ({ at, historyEnd, folder: target, lake, persons, signal }) => {
+      const arrival = arrivalSql(historyEnd, at);
       const rows = `(SELECT * EXCLUDE (created_us), ${projectId}::BIGINT AS team_id, ${arrival} AS inserted_us,
-          coalesce(created_us, ${stamp.at * 1000}::BIGINT) AS created_us FROM staged)`;
-      const days = await contentByDay(connection, rows);
-      const local = join(folder, 'parquet');
-      await mkdir(local, { recursive: true });
-      const written: WrittenFile[] = [];
-      for (const about of days) {
-        const day = dayOf(about.min_arrival);
-        const path = join(local, `${day}.parquet`);
-        const from = Date.parse(day) * 1000;
-        await connection.run(`COPY (
-            SELECT ${EVENT_COLUMNS.map(({ name }) => name).join(', ')} FROM ${rows}
-            WHERE inserted_us >= ${from} AND inserted_us < ${from + 86_400_000_000}
-            ORDER BY ${FILE_ORDER.join(', ')}
-          ) TO ${literal(path)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP})`);
-        const { size } = await stat(path);
-        const name = `${day}.parquet`;
-        await lake.take(path, `${target}${name}`);
-        written.push({ name, bytes: size, ...about });
-      }
-      await rm(local, { recursive: true, force: true });
-      return written;
+          coalesce(created_us, ${at * 1000}::BIGINT) AS created_us FROM staged)`;
+      const place = { scratch: join(folder, 'parquet'), folder: target, lake };
+      const events = await writeDayFiles(connection, 'events', rows, place);
+      if (persons === undefined) return { files: events, refused: 0 };
+      const states = persons.files();
+      const { refused } = await derivePersons(database, { projectId, at: at * 1000, arrival, states, signal });
+      return { files: [...events, ...(await writeDayFiles(connection, 'persons', DERIVED, place))], refused };
     },
+
+    renew: (persons) => persons.renew(database, join(folder, 'states')),
 
     close: () => {
       connection.closeSync();
@@ -179,35 +188,6 @@ async function dropKnown(
       WHERE f.timestamp_us BETWEEN ${min} AND ${max})`,
   );
   return (again ?? 0) + (there ?? 0);
-}
-
-type Content = Omit<LakeFile, 'path' | 'bytes'>;
-
-/** What each arrival day of the rows holds, in order. */
-async function contentByDay(connection: DuckDBConnection, rows: string): Promise<Content[]> {
-  const answer = await connection.runAndReadAll(`
-    SELECT inserted_us // 3600000000 AS hour, count(*), min(inserted_us), max(inserted_us), min(timestamp_us), max(timestamp_us)
-    FROM ${rows} GROUP BY hour ORDER BY hour`);
-  const days = new Map<number, { -readonly [Key in keyof Content]: Content[Key] } & { counts: number[] }>();
-  for (const [hour = 0, count = 0, ...instants] of answer.getRows().map((values) => values.map(Number))) {
-    const [minArrival = 0, maxArrival = 0, minTimestamp = 0, maxTimestamp = 0] = instants.map((us) =>
-      Math.floor(us / 1000),
-    );
-    const day = Math.floor(hour / 24);
-    const found = days.get(day);
-    const counts = found?.counts ?? Array.from({ length: 24 }, () => 0);
-    counts[hour % 24] = count;
-    days.set(day, {
-      rows: (found?.rows ?? 0) + count,
-      min_arrival: found?.min_arrival ?? minArrival,
-      max_arrival: maxArrival,
-      min_timestamp: Math.min(found?.min_timestamp ?? minTimestamp, minTimestamp),
-      max_timestamp: Math.max(found?.max_timestamp ?? maxTimestamp, maxTimestamp),
-      hours: '',
-      counts,
-    });
-  }
-  return [...days.values()].map(({ counts, ...about }) => ({ ...about, hours: JSON.stringify(counts) }));
 }
 
 /** The first row's numbers; without those that are null. For DELETE, how many rows it removed. */

@@ -78,6 +78,7 @@ export function accessLogReader(): LineReader {
       personId: null,
       personProperties: null,
       elementsChain: null,
+      personChange: null,
     };
   };
 }

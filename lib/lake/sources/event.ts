@@ -14,6 +14,8 @@ export interface SourceEvent {
   /** Compact JSON text of an object. */
   readonly personProperties: string | null;
   readonly elementsChain: string | null;
+  /** What it changes of a person, as `personChangeOf` writes it; null: nothing. */
+  readonly personChange: string | null;
 }
 
 /** Reads one line (not blank, without its line end). A text is the reason why the line is no event. Never throws. */
@@ -103,7 +105,3 @@ export const storable = (json: string): string =>
 
 /** The same for text. */
 export const storableText = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd');
-
-/** Is it an object, not a list? */
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -4,29 +4,15 @@
  *   event         text, not blank
  *   distinct_id   text or a whole number, not blank; here or in properties
  *   timestamp     ISO 8601 (without a zone: UTC), or a number: seconds, milliseconds or microseconds since 1970
- *   properties    an object, or JSON text of one; may be missing. `$set` and `$set_once` beside it are put into it
+ *   properties    an object, or JSON text of one; may be missing. `$set`, `$set_once` and `$unset` beside it are put into it
  *   uuid          may be missing, then the event gets one made of its line
  *   created_at, person_id, person_properties, elements_chain     may be missing, or null
  *
  * Other fields are ignored. Numbers in properties keep all their digits.
  */
-import {
-  isObject,
-  isoMicroseconds,
-  type LineReader,
-  type SourceEvent,
-  storable,
-  storableText,
-  uuidOf,
-  YEARS,
-} from './event.ts';
-
-/** How JSON keeps a number as it was written; not in TypeScript's library yet. */
-const exact = JSON as unknown as {
-  parse(text: string, reviver: (name: string, value: unknown, context: { source?: string }) => unknown): unknown;
-  rawJSON(text: string): unknown;
-  isRawJSON(value: unknown): value is { readonly rawJSON: string };
-};
+import { personChangeOf } from '../persons/change.ts';
+import { isoMicroseconds, type LineReader, type SourceEvent, storable, storableText, uuidOf, YEARS } from './event.ts';
+import { isObject, numberText, parseExact } from './exact-json.ts';
 
 /** Ends the reading of a line with a reason. */
 class NoEvent extends Error {}
@@ -49,17 +35,21 @@ export const readJsonLine: LineReader = (line) => {
 function eventOf(value: unknown): SourceEvent {
   if (!isObject(value)) return refuse('not a JSON object');
   const properties = objectOf(value['properties'], 'properties') ?? {};
-  for (const name of ['$set', '$set_once'])
-    if (isObject(value[name]) && !Object.hasOwn(properties, name)) properties[name] = value[name];
+  for (const name of ['$set', '$set_once', '$unset'])
+    if (typeof value[name] === 'object' && value[name] !== null && !Object.hasOwn(properties, name))
+      properties[name] = value[name];
   const personProperties = objectOf(value['person_properties'], 'person_properties');
+  const event = requiredText(value['event'], 'event');
+  const personId = optionalUuid(value['person_id'], 'person_id');
   return {
     uuid: optionalUuid(value['uuid'], 'uuid'),
-    event: requiredText(value['event'], 'event'),
+    event,
     distinctId: distinctIdOf(value['distinct_id'] ?? properties['distinct_id']),
     properties: storable(JSON.stringify(properties)),
     timestamp: isMissing(value['timestamp']) ? refuse('no timestamp') : instantOf(value['timestamp'], 'timestamp'),
     created: isMissing(value['created_at']) ? null : instantOf(value['created_at'], 'created_at'),
-    personId: optionalUuid(value['person_id'], 'person_id'),
+    personId,
+    personChange: personChangeOf(event, properties, personId),
     personProperties: personProperties === undefined ? null : storable(JSON.stringify(personProperties)),
     elementsChain: typeof value['elements_chain'] === 'string' ? storableText(value['elements_chain']) : null,
   };
@@ -82,7 +72,7 @@ function optionalUuid(value: unknown, name: string): string | null {
 function objectOf(value: unknown, name: string): Record<string, unknown> | undefined {
   if (isMissing(value)) return undefined;
   const object = typeof value === 'string' ? parsed(value, name) : value;
-  return isObject(object) && !exact.isRawJSON(object) ? object : refuse(`${name} is not an object`);
+  return isObject(object) ? object : refuse(`${name} is not an object`);
 }
 
 /** Below these a number is taken for seconds, then for milliseconds: the year 5138 in seconds is 1973 in milliseconds. */
@@ -106,22 +96,11 @@ function numeric(value: number): number | undefined {
   return micros >= Date.UTC(YEARS.first, 0) * 1000 && micros < Date.UTC(YEARS.last + 1, 0) * 1000 ? micros : undefined;
 }
 
-const numberText = (value: unknown): string | undefined =>
-  typeof value === 'number' ? String(value) : exact.isRawJSON(value) ? value.rawJSON : undefined;
-
-/** May a number in the text lose digits, or its size, as a double? Looks at the text only: a false alarm costs time. */
-const LONG_NUMBER = /[[:,\s]-?(?:\d[\d.]{15}|[\d.]+[eE])/;
-
 function parsed(text: string, name?: string): unknown {
   try {
-    return LONG_NUMBER.test(text) ? exact.parse(text, exactNumber) : JSON.parse(text);
+    return parseExact(text);
   } catch (error) {
     if (error instanceof RangeError) return refuse('nested too deeply');
     return refuse(`${name === undefined ? '' : `${name}: `}not JSON: ${(error as Error).message}`);
   }
-}
-
-/** A number that a double cannot hold stays as it was written. */
-function exactNumber(_name: string, value: unknown, { source }: { source?: string }): unknown {
-  return typeof value === 'number' && source !== undefined && String(value) !== source ? exact.rawJSON(source) : value;
 }

@@ -64,7 +64,7 @@ const connection = await database.connect();
 await underLease(context, projectId, async (lease) => {
   for (let from = 0; from < events; from += BATCH) {
     const to = Math.min(events, from + BATCH);
-    await publish(context, lease, 'events', async (_stamp, target) => {
+    await publish(context, lease, async (_stamp, target) => {
       const name = 'batch.parquet';
       const path = join(scratch, name);
       const form = `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP}`;
@@ -75,6 +75,7 @@ await underLease(context, projectId, async (lease) => {
       return [
         {
           name,
+          model: 'events',
           rows: to - from,
           bytes: size,
           min_arrival: min,

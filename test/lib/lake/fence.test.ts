@@ -241,7 +241,7 @@ async function importAll(
       const known = new Set<string>();
       for (const { path } of files)
         for (const { id } of JSON.parse(String(await ports.lake.read(path))) as Row[]) known.add(id);
-      await publish(ports, lease, 'events', async (stamp, folder) => {
+      await publish(ports, lease, async (stamp, folder) => {
         const end = historyEnd('auto', stamp.live, ports.settings.historyDays);
         const rows = source
           .filter(({ id }) => !known.has(id))
@@ -255,6 +255,7 @@ async function importAll(
             const hours = Array.from({ length: 24 }, (_, hour) => Number(hour === new Date(row.arrival).getUTCHours()));
             return {
               name: String(n),
+              model: 'events',
               rows: 1,
               bytes: 1,
               min_arrival: row.arrival,

@@ -4,42 +4,19 @@ import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { initialPlan, planFields } from '../../../lib/batch-exports/plan.ts';
 import type { Context } from '../../../lib/context.ts';
-import { type ImportOptions, importEvents } from '../../../lib/lake/import.ts';
 import { filesBetween, ImportUnderWay, lowerLiveOps } from '../../../lib/lake/lake.ts';
 import { keys, places } from '../../../lib/table/keys.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
-import { START, type TestContext, testContext } from '../../support/context.ts';
+import { START } from '../../support/context.ts';
+import { dyingAt, fileIn, PROJECT, place, run } from '../../support/imports.ts';
 import { LINES } from '../../support/lake-rows.ts';
 
 // Each test starts databases; a loaded machine takes its time.
 jest.setTimeout(60_000);
 
-const PROJECT = 7;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const MAY_17 = Date.UTC(2015, 4, 17);
-
-/** A place with two projects, where files can be made and the lake can be read. */
-async function place() {
-  const context = testContext();
-  for (const id of [PROJECT, 8])
-    await context.table.write([{ put: { ...keys.project(id), id, organization_id: 'o', deleted_at: null } }]);
-  return context;
-}
-
-function fileIn(context: TestContext<object>, name: string, content: string | Uint8Array): string {
-  const file = join(context.folder, name);
-  writeFileSync(file, content);
-  return file;
-}
-
-const run = (context: TestContext<object>, files: string | readonly string[], options: Partial<ImportOptions> = {}) =>
-  importEvents(context, {
-    projectId: PROJECT,
-    files: [files].flat(),
-    rejectedFolder: join(context.folder, 'rejected'),
-    ...options,
-  });
 
 /** What an export of all time would deliver. */
 async function exported(context: Context, projectId = PROJECT): Promise<string> {
@@ -57,8 +34,7 @@ async function exported(context: Context, projectId = PROJECT): Promise<string> 
     slots: [slot],
   };
   let text = '';
-  for await (const piece of warehouse.read(plan, slot, LINES, new AbortController().signal))
-    text += piece.toString();
+  for await (const piece of warehouse.read(plan, slot, LINES, new AbortController().signal)) text += piece.toString();
   await warehouse.close();
   return text;
 }
@@ -107,6 +83,7 @@ describe('a log of a web server', () => {
       events: 101,
       added: 101,
       known: 0,
+      persons: { rows: 0, refused: 0 },
       bad: 0,
       rejected: [],
       arrival: { from: MAY_17 + 10 * HOUR, to: MAY_17 + 11 * HOUR + 40 * 60_000 },
@@ -397,6 +374,7 @@ describe('a project with exports', () => {
           ...places.exportOf('o', 1, 'e'),
           id: 'e',
           name: 'To S3',
+          model: 'events',
           team_id: PROJECT,
           deleted_at: null,
         },
@@ -466,36 +444,6 @@ test('progress is told, up to all bytes', async () => {
   await run(context, files, { onProgress: (progress) => told.push(progress) });
   expect(told.at(-1)).toMatchObject({ bytes: told[0]?.totalBytes, events: 200, bad: 0 });
 });
-
-/** A context whose process dies at the n-th change of the table or the lake: before it, or right after it. */
-function dyingAt(context: TestContext<object>, n: number, after: boolean) {
-  const death = new Error('killed');
-  let changes = 0;
-  let dead = false;
-  const mortal =
-    <A extends unknown[], R>(call: (...values: A) => Promise<R>) =>
-    async (...values: A): Promise<R> => {
-      if (dead) throw death;
-      changes += 1;
-      if (changes < n) return call(...values);
-      dead = true;
-      if (after) await call(...values);
-      throw death;
-    };
-  const { table, lake } = context;
-  const dying = {
-    ...context,
-    table: { ...table, write: mortal((...values: Parameters<typeof table.write>) => table.write(...values)) },
-    lake: {
-      ...lake,
-      write: mortal((...values: Parameters<typeof lake.write>) => lake.write(...values)),
-      move: mortal((...values: Parameters<typeof lake.move>) => lake.move(...values)),
-      take: mortal((...values: Parameters<typeof lake.take>) => lake.take(...values)),
-      remove: mortal((...values: Parameters<typeof lake.remove>) => lake.remove(...values)),
-    },
-  };
-  return { dying, hasDied: () => dead };
-}
 
 test.each(['before', 'after'])('a death right %s any change loses nothing, and doubles nothing', async (when) => {
   let deaths = 0;

@@ -33,6 +33,7 @@ async function oneRow(context: Context, folder: string, arrival: number, name = 
   const hours = Array.from({ length: 24 }, (_, hour) => Number(hour === new Date(arrival).getUTCHours()));
   return {
     name,
+    model: 'events',
     rows: 1,
     bytes: 4,
     min_arrival: arrival,
@@ -53,7 +54,7 @@ describe('publish', () => {
   test('puts files where the arrival day says, and a FILE item for each', async () => {
     const context = await lakeContext();
     const files = await underLease(context, PROJECT, (lease) =>
-      publish(context, lease, 'events', async ({ at }, folder) => [
+      publish(context, lease, async ({ at }, folder) => [
         await oneRow(context, folder, at - DAY, 'yesterday'),
         await oneRow(context, folder, at, 'today'),
       ]),
@@ -63,7 +64,9 @@ describe('publish', () => {
       `events/team_id=7/day=2026-01-01/gen=0/${START}-batch-1.parquet`,
     ]);
     expect(await pathsIn(context, '')).toEqual(files.map(({ path }) => path));
-    expect(await filesBetween(context.table, PROJECT, 'events', 0, START + DAY)).toMatchObject(files);
+    expect(await filesBetween(context.table, PROJECT, 'events', 0, START + DAY)).toMatchObject(
+      files.map(({ path, hours }) => ({ path, hours })),
+    );
     expect(await filesBetween(context.table, PROJECT, 'persons', 0, START + DAY)).toEqual([]);
     expect(await filesBetween(context.table, 8, 'events', 0, START + DAY)).toEqual([]);
   });
@@ -72,7 +75,7 @@ describe('publish', () => {
     const context = await lakeContext();
     const stamps: Stamp[] = [];
     await underLease(context, PROJECT, (lease) =>
-      publish(context, lease, 'events', async (stamp, folder) => {
+      publish(context, lease, async (stamp, folder) => {
         stamps.push(stamp);
         if (stamps.length === 1) await fence(context, PROJECT, START + 5 * HOUR);
         return [await oneRow(context, folder, stamp.at)];
@@ -88,7 +91,7 @@ describe('publish', () => {
     const context = await lakeContext();
     const stamps: Stamp[] = [];
     await underLease(context, PROJECT, (lease) =>
-      publish(context, lease, 'events', async (stamp, folder) => {
+      publish(context, lease, async (stamp, folder) => {
         stamps.push(stamp);
         if (stamps.length === 1) await context.table.write(await lowerLiveOps(context.table, PROJECT, START - HOUR));
         return [await oneRow(context, folder, stamp.at)];
@@ -99,16 +102,14 @@ describe('publish', () => {
 
   test('publishes nothing when there is nothing to write', async () => {
     const context = await lakeContext();
-    expect(await underLease(context, PROJECT, (lease) => publish(context, lease, 'events', async () => []))).toEqual(
-      [],
-    );
+    expect(await underLease(context, PROJECT, (lease) => publish(context, lease, async () => []))).toEqual([]);
     expect(await pathsIn(context, '')).toEqual([]);
   });
 
   test('publishes nothing into a project that was deleted meanwhile', async () => {
     const context = await lakeContext();
     const work = underLease(context, PROJECT, (lease) =>
-      publish(context, lease, 'events', async ({ at }, folder) => {
+      publish(context, lease, async ({ at }, folder) => {
         await context.table.write([{ change: keys.project(PROJECT), set: { deleted_at: at } }]);
         return [await oneRow(context, folder, at)];
       }),
@@ -120,7 +121,7 @@ describe('publish', () => {
   test('puts more files than one transaction holds', async () => {
     const context = await lakeContext();
     await underLease(context, PROJECT, (lease) =>
-      publish(context, lease, 'events', async ({ at }, folder) =>
+      publish(context, lease, async ({ at }, folder) =>
         Promise.all(Array.from({ length: 230 }, (_, n) => oneRow(context, folder, at - n * DAY, String(n)))),
       ),
     );
@@ -166,7 +167,7 @@ describe('the import lease', () => {
   test('ends the work of a holder that was taken for dead, and keeps it from publishing', async () => {
     const context = await lakeContext();
     const stalled = underLease(context, PROJECT, (lease) =>
-      publish(context, lease, 'events', async ({ at }, folder) => {
+      publish(context, lease, async ({ at }, folder) => {
         context.clock.advance(60_000);
         await underLease(context, PROJECT, async () => {});
         return [await oneRow(context, folder, at)];

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { accessLogReader } from '../../../../lib/lake/sources/access-log.ts';
-import { isObject, type SourceEvent } from '../../../../lib/lake/sources/event.ts';
+import type { SourceEvent } from '../../../../lib/lake/sources/event.ts';
+import { isObject } from '../../../../lib/lake/sources/exact-json.ts';
 
 const read = (line: string): SourceEvent => {
   const event = accessLogReader()(line);

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
-import { isObject, type SourceEvent } from '../../../../lib/lake/sources/event.ts';
+import type { SourceEvent } from '../../../../lib/lake/sources/event.ts';
+import { isObject } from '../../../../lib/lake/sources/exact-json.ts';
 import { readJsonLine } from '../../../../lib/lake/sources/json-lines.ts';
 
 const WHOLE = {
@@ -28,6 +29,7 @@ test('an event is read with its fields', () => {
     personId: null,
     personProperties: null,
     elementsChain: null,
+    personChange: null,
   });
 });
 

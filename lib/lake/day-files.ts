@@ -1,0 +1,78 @@
+/** Rows of a DuckDB as files of the lake: one for each day of arrival, sorted, with what its FILE item tells. */
+import { mkdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { Model } from '../batch-exports/model.ts';
+import type { Spool } from '../spool/spool.ts';
+import { literal } from '../warehouse/embedded-database.ts';
+import { dayOf, type LakeFile, type WrittenFile } from './lake.ts';
+import { LAKE_MODELS, ROW_GROUP } from './schema.ts';
+
+/** Where files are made, and where in the lake they go then. */
+export interface DayFilesTarget {
+  /** A folder of the local disk, that is made when it is needed. */
+  readonly scratch: string;
+  readonly folder: string;
+  readonly lake: Spool;
+}
+
+/** How a file of the lake is written. */
+export const FILE_FORM = `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP}`;
+
+/** Writes rows, given as SQL that may stand behind FROM, that hold a model's columns. */
+export async function writeDayFiles(
+  connection: DuckDBConnection,
+  model: Model,
+  rows: string,
+  { scratch, folder, lake }: DayFilesTarget,
+): Promise<WrittenFile[]> {
+  const { columns, order } = LAKE_MODELS[model];
+  const days = await contentByDay(connection, rows, model === 'events' ? 'timestamp_us' : 'inserted_us');
+  await mkdir(scratch, { recursive: true });
+  const written: WrittenFile[] = [];
+  for (const about of days) {
+    const day = dayOf(about.min_arrival);
+    const name = `${model}-${day}.parquet`;
+    const path = join(scratch, name);
+    const from = Date.parse(day) * 1000;
+    await connection.run(`COPY (
+        SELECT ${columns.map((column) => column.name).join(', ')} FROM ${rows}
+        WHERE inserted_us >= ${from} AND inserted_us < ${from + 86_400_000_000}
+        ORDER BY ${order.join(', ')}
+      ) TO ${literal(path)} (${FILE_FORM})`);
+    const { size } = await stat(path);
+    await lake.take(path, `${folder}${name}`);
+    written.push({ name, model, bytes: size, ...about });
+  }
+  await rm(scratch, { recursive: true, force: true });
+  return written;
+}
+
+type Content = Omit<LakeFile, 'path' | 'bytes'>;
+
+/** What each arrival day of the rows holds, in order. */
+async function contentByDay(connection: DuckDBConnection, rows: string, timestamp: string): Promise<Content[]> {
+  const answer = await connection.runAndReadAll(`
+    SELECT inserted_us // 3600000000 AS hour, count(*), min(inserted_us), max(inserted_us), min(${timestamp}), max(${timestamp})
+    FROM ${rows} GROUP BY hour ORDER BY hour`);
+  const days = new Map<number, { -readonly [Key in keyof Content]: Content[Key] } & { counts: number[] }>();
+  for (const [hour = 0, count = 0, ...instants] of answer.getRows().map((values) => values.map(Number))) {
+    const [minArrival = 0, maxArrival = 0, minTimestamp = 0, maxTimestamp = 0] = instants.map((us) =>
+      Math.floor(us / 1000),
+    );
+    const day = Math.floor(hour / 24);
+    const found = days.get(day);
+    const counts = found?.counts ?? Array.from({ length: 24 }, () => 0);
+    counts[hour % 24] = count;
+    days.set(day, {
+      rows: (found?.rows ?? 0) + count,
+      min_arrival: found?.min_arrival ?? minArrival,
+      max_arrival: maxArrival,
+      min_timestamp: Math.min(found?.min_timestamp ?? minTimestamp, minTimestamp),
+      max_timestamp: Math.max(found?.max_timestamp ?? maxTimestamp, maxTimestamp),
+      hours: '',
+      counts,
+    });
+  }
+  return [...days.values()].map(({ counts, ...about }) => ({ ...about, hours: JSON.stringify(counts) }));
+}

@@ -1,0 +1,72 @@
+/** What an event changes of a person, as the public product's ingestion takes it. */
+import { storable, storableText } from '../sources/event.ts';
+import { isObject, numberText, parseExact } from '../sources/exact-json.ts';
+
+/** Absent members change nothing. */
+export interface PersonChange {
+  /** Values that replace what is there. */
+  readonly set?: Readonly<Record<string, unknown>>;
+  /** Values for properties that are not there yet. */
+  readonly setOnce?: Readonly<Record<string, unknown>>;
+  /** Properties that go. */
+  readonly unset?: readonly string[];
+  /** The distinct_id whose person becomes one with that of the event. */
+  readonly merge?: string;
+  /** Also when that person was identified before. */
+  readonly force?: true;
+  /** The person is a known one from now on: no identification takes it over. */
+  readonly identify?: true;
+  readonly delete?: true;
+  /** The person that the event names; a person that it makes gets this id. */
+  readonly person?: string;
+}
+
+/** Events that say that two distinct_ids are one person, and the property that names the other one. */
+const MERGES: ReadonlyMap<string, string> = new Map([
+  ['$identify', '$anon_distinct_id'],
+  ['$create_alias', 'alias'],
+  ['$merge_dangerously', 'alias'],
+]);
+
+/** The event that deletes the person of its distinct_id; the public product does that through its API only. */
+const DELETE = '$delete_person';
+
+/**
+ * JSON text of a `PersonChange`, or null for an event that changes none: any without `$set`, `$set_once` and `$unset`
+ * that neither identifies, merges nor deletes; and any with `$process_person_profile: false`. Properties are as
+ * `parseExact` gave them, `personId` is the person that the event carries.
+ */
+export function personChangeOf(
+  event: string,
+  properties: Readonly<Record<string, unknown>>,
+  personId: string | null,
+): string | null {
+  const { $set, $set_once, $unset } = properties;
+  const merging = MERGES.get(event);
+  if (merging === undefined && event !== DELETE && !$set && !$set_once && !$unset) return null;
+  if (properties['$process_person_profile'] === false) return null;
+  const other = merging === undefined ? undefined : properties[merging];
+  const merge = typeof other === 'string' ? other : numberText(other);
+  const unset = namesIn($unset);
+  const change: PersonChange = {
+    ...(isObject($set) && !isEmpty($set) ? { set: $set } : {}),
+    ...(isObject($set_once) && !isEmpty($set_once) ? { setOnce: $set_once } : {}),
+    ...(unset.length > 0 ? { unset } : {}),
+    ...(merge === undefined ? {} : { merge: storableText(merge) }),
+    ...(event === '$merge_dangerously' ? { force: true } : {}),
+    ...(merging === undefined ? {} : { identify: true }),
+    ...(event === DELETE ? { delete: true } : {}),
+  };
+  return isEmpty(change)
+    ? null
+    : storable(JSON.stringify(personId === null ? change : { ...change, person: personId }));
+}
+
+/** The change that a text of `personChangeOf` holds. */
+export const readPersonChange = (text: string): PersonChange => parseExact(text) as PersonChange;
+
+const isEmpty = (object: object): boolean => Object.keys(object).length === 0;
+
+/** Names in a list, or those of an object. */
+const namesIn = (value: unknown): string[] =>
+  (Array.isArray(value) ? value : isObject(value) ? Object.keys(value) : []).filter((name) => typeof name === 'string');

@@ -1,0 +1,209 @@
+/**
+ * The change rows of persons that a staged batch gives rise to. DuckDB finds the states that the batch touches, puts
+ * states and changes into groups that have to do with one another, and sorts them; here they are folded, a group at a
+ * time. So memory holds one group, and the rest is DuckDB's to spill.
+ */
+import type { DuckDBConnection, DuckDBInstance, DuckDBValue } from '@duckdb/node-api';
+import { parquet } from '../../warehouse/embedded-database.ts';
+import { PERSON_COLUMNS } from '../schema.ts';
+import { readPersonChange } from './change.ts';
+import { foldPersons, type PersonFold, type PersonRow } from './fold.ts';
+
+/** The files that hold all states: those of the snapshot by bucket, and the change rows since. Addresses. */
+export interface StateFiles {
+  readonly snapshot: ReadonlyMap<number, string>;
+  readonly changes: readonly string[];
+}
+
+/** The states of a project are kept in so many files, by their distinct_ids. */
+export const BUCKETS = 64;
+
+/** SQL of a distinct_id's bucket; the same in every version of DuckDB. */
+export const BUCKET = `(md5_number_lower(distinct_id) % ${BUCKETS})::INTEGER`;
+
+/** SQL of a condition that holds for a distinct_id's newest row. */
+export const NEWEST = 'row_number() OVER (PARTITION BY distinct_id ORDER BY inserted_us DESC) = 1';
+
+/** The table that holds the rows. */
+export const DERIVED = 'person_rows';
+
+export interface DeriveOptions {
+  readonly projectId: number;
+  /** Arrival of a change that comes late, microseconds. */
+  readonly at: number;
+  /** SQL over `timestamp_us`: arrival of a change that does not. */
+  readonly arrival: string;
+  readonly states: StateFiles;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Fills the table `DERIVED` with the rows that `staged` gives rise to. Answers how many changes were refused: merges
+ * that may not be, properties that grow too large.
+ */
+export async function derivePersons(database: DuckDBInstance, options: DeriveOptions): Promise<{ refused: number }> {
+  const connection = await database.connect();
+  try {
+    await connection.run(`CREATE OR REPLACE TABLE person_changes AS
+      SELECT row, distinct_id, person AS change, person->>'$.merge' AS other, person->>'$.person' AS named,
+        timestamp_us, ${options.arrival} AS arrival
+      FROM staged WHERE person IS NOT NULL`);
+    await findStates(connection, options.states);
+    await groupStates(connection);
+    return await foldGroups(database, connection, options);
+  } finally {
+    for (const table of ['changes', 'asked', 'found', 'wider', 'links', 'nodes', 'roots', 'groups'])
+      await connection.run(`DROP TABLE IF EXISTS person_${table}`);
+    connection.closeSync();
+  }
+}
+
+/** Makes `person_found`: the states of all distinct_ids of every person that a change may touch. */
+async function findStates(connection: DuckDBConnection, { snapshot, changes }: StateFiles): Promise<void> {
+  await connection.run(`CREATE OR REPLACE TABLE person_asked AS
+    SELECT distinct_id FROM person_changes UNION SELECT other FROM person_changes WHERE other IS NOT NULL`);
+  const buckets = await column(connection, `SELECT DISTINCT ${BUCKET} FROM person_asked`);
+  const touched = buckets.flatMap((bucket) => snapshot.get(Number(bucket)) ?? []);
+  await connection.run(`CREATE OR REPLACE TABLE person_found AS
+    SELECT * FROM ${states([...touched, ...changes])}
+    WHERE distinct_id IN (FROM person_asked) QUALIFY ${NEWEST}`);
+
+  await connection.run(`CREATE OR REPLACE TABLE person_wider AS
+    SELECT person_id FROM person_found WHERE NOT is_deleted AND distinct_ids > 1
+    UNION SELECT named FROM person_changes WHERE named IS NOT NULL
+      AND named NOT IN (SELECT person_id FROM person_found WHERE NOT is_deleted)`);
+  const [more] = await column(connection, 'SELECT count(*) FROM person_wider');
+  if (Number(more) === 0) return;
+  const all = states([...snapshot.values(), ...changes]);
+  // A row that names the person may be an old one: what counts is the newest row of its distinct_id.
+  await connection.run(`INSERT INTO person_found SELECT * FROM (
+      SELECT * FROM ${all}
+      WHERE distinct_id IN (SELECT distinct_id FROM ${all} WHERE person_id IN (FROM person_wider))
+        AND distinct_id NOT IN (SELECT distinct_id FROM person_found)
+      QUALIFY ${NEWEST}
+    ) WHERE NOT is_deleted AND person_id IN (FROM person_wider)`);
+}
+
+const states = (files: readonly string[]): string =>
+  files.length > 0
+    ? parquet(files)
+    : `(SELECT ${PERSON_COLUMNS.map(({ name, type }) => `NULL::${type} AS ${name}`).join(', ')} WHERE false)`;
+
+/** Makes `person_groups`: for each distinct_id the number of its group. What a link joins is in one group. */
+async function groupStates(connection: DuckDBConnection): Promise<void> {
+  await connection.run(`CREATE OR REPLACE TABLE person_links AS
+    SELECT concat('d', distinct_id) AS a, a AS b FROM person_asked
+    UNION ALL SELECT concat('d', distinct_id), concat('d', other) FROM person_changes WHERE other IS NOT NULL
+    UNION ALL SELECT DISTINCT concat('d', distinct_id), concat('p', named) FROM person_changes WHERE named IS NOT NULL
+    UNION ALL SELECT concat('d', distinct_id), concat('p', person_id) FROM person_found WHERE NOT is_deleted`);
+  await connection.run(`CREATE OR REPLACE TABLE person_nodes AS
+    SELECT row_number() OVER () - 1 AS n, name FROM (SELECT a AS name FROM person_links UNION SELECT b FROM person_links)`);
+  const [count] = await column(connection, 'SELECT count(*) FROM person_nodes');
+  const rootOf = joining(Number(count));
+  const links = await connection.stream(`SELECT x.n::INTEGER, y.n::INTEGER FROM person_links
+    JOIN person_nodes x ON x.name = a JOIN person_nodes y ON y.name = b WHERE a <> b`);
+  for await (const chunk of links) {
+    const [from = [], to = []] = chunk.getColumns() as [number[]?, number[]?];
+    for (const [at, node] of from.entries()) rootOf.join(node, to[at] as number);
+  }
+  await connection.run('CREATE OR REPLACE TABLE person_roots (n INTEGER, root INTEGER)');
+  const appender = await connection.createAppender('person_roots');
+  for (let node = 0; node < Number(count); node += 1) {
+    const root = rootOf.find(node);
+    if (root === node) continue;
+    appender.appendInteger(node);
+    appender.appendInteger(root);
+    appender.endRow();
+  }
+  appender.closeSync();
+  await connection.run(`CREATE OR REPLACE TABLE person_groups AS
+    SELECT substr(name, 2) AS distinct_id, coalesce(root, n) AS number
+    FROM person_nodes LEFT JOIN person_roots USING (n) WHERE starts_with(name, 'd')`);
+}
+
+/** Union-find over the numbers below `count`; four bytes for each. */
+function joining(count: number): { join(a: number, b: number): void; find(n: number): number } {
+  const parents = Int32Array.from({ length: count }, (_, n) => n);
+  const find = (n: number): number => {
+    let at = n;
+    for (let parent = parents[at] as number; parent !== at; parent = parents[at] as number) {
+      const above = parents[parent] as number;
+      parents[at] = above;
+      at = above;
+    }
+    return at;
+  };
+  return { find, join: (a, b) => void (parents[find(a)] = find(b)) };
+}
+
+/** States come before changes, and these in the order of arrival; what came at once in that of time, then of the files. */
+const IN_GROUPS = `
+  SELECT number, change, distinct_id, person_id, properties, person_distinct_id_version, person_version,
+    created_us, is_deleted, is_identified, timestamp_us, arrival
+  FROM (
+    SELECT *, 1 AS kind FROM person_changes JOIN person_groups USING (distinct_id)
+    UNION ALL BY NAME
+    SELECT *, 0 AS kind FROM person_found JOIN person_groups USING (distinct_id)
+  ) ORDER BY number, kind, arrival, timestamp_us, row`;
+
+async function foldGroups(
+  database: DuckDBInstance,
+  connection: DuckDBConnection,
+  { projectId, at, signal }: DeriveOptions,
+): Promise<{ refused: number }> {
+  const writing = await database.connect();
+  try {
+    const columns = PERSON_COLUMNS.map(({ name, type }) => `${name} ${type}`);
+    await writing.run(`CREATE OR REPLACE TABLE ${DERIVED} (${columns.join(', ')})`);
+    const appender = await writing.createAppender(DERIVED);
+    const give = (row: PersonRow): void => {
+      const values: Readonly<Record<string, string | number | boolean>> = { ...row, team_id: projectId };
+      for (const { name, type } of PERSON_COLUMNS) {
+        const value = values[name];
+        if (type === 'BIGINT') appender.appendBigInt(BigInt(value as number));
+        else if (type === 'BOOLEAN') appender.appendBoolean(value as boolean);
+        else appender.appendVarchar(value as string);
+      }
+      appender.endRow();
+    };
+    let refused = 0;
+    let current: { readonly group: DuckDBValue; readonly fold: PersonFold } | undefined;
+    for await (const chunk of await connection.stream(IN_GROUPS)) {
+      signal.throwIfAborted();
+      for (const values of chunk.getRows()) {
+        const [group = null, change, distinctId, personId, properties, tieVersion, version, created] = values;
+        const [isDeleted, isIdentified, timestamp, arrival] = values.slice(8);
+        if (current === undefined || current.group !== group) {
+          current?.fold.end();
+          const refuse = (): void => void (refused += 1);
+          current = { group, fold: foldPersons(projectId, at, give, refuse) };
+        }
+        if (typeof change === 'string') {
+          const of = { distinctId: String(distinctId), timestamp: Number(timestamp), arrival: Number(arrival) };
+          current.fold.apply(readPersonChange(change), of);
+          continue;
+        }
+        current.fold.know({
+          distinct_id: String(distinctId),
+          person_id: String(personId),
+          properties: String(properties),
+          person_distinct_id_version: Number(tieVersion),
+          person_version: Number(version),
+          created_us: Number(created),
+          is_deleted: isDeleted === true,
+          is_identified: isIdentified === true,
+        });
+      }
+    }
+    current?.fold.end();
+    appender.closeSync();
+    return { refused };
+  } finally {
+    writing.closeSync();
+  }
+}
+
+/** The first column of an answer. */
+async function column(connection: DuckDBConnection, sql: string): Promise<DuckDBValue[]> {
+  return (await connection.runAndReadAll(sql)).getRows().map(([value = null]) => value);
+}

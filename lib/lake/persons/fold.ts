@@ -1,0 +1,261 @@
+/**
+ * What becomes of persons when changes come to them, one connected group of them at a time: persons and distinct_ids
+ * that a merge or a person_id joins. Pure; the rows that it gives are whole states, in the lake's form.
+ */
+import { v5 } from 'uuid';
+import { LENGTH } from '../../batch-exports/intervals.ts';
+import { storable } from '../sources/event.ts';
+import { isObject, parseExact } from '../sources/exact-json.ts';
+import type { PersonChange } from './change.ts';
+
+/** The whole state of one distinct_id. Instants and versions are microseconds since 1970. */
+export interface PersonRow {
+  readonly distinct_id: string;
+  readonly person_id: string;
+  /** Compact JSON text of an object; `{}` of a deleted person. */
+  readonly properties: string;
+  /** Arrival of the change that gave the distinct_id this person. */
+  readonly person_distinct_id_version: number;
+  /** Arrival of the person's last change. */
+  readonly person_version: number;
+  readonly created_us: number;
+  /** Arrival of the row, the later of both versions. */
+  readonly inserted_us: number;
+  readonly is_deleted: boolean;
+  /** Was it identified? Then only `$merge_dangerously` makes it a part of another. */
+  readonly is_identified: boolean;
+  /** How many distinct_ids the person has. */
+  readonly distinct_ids: number;
+}
+
+/** Whose change it is, when it happened, and when it arrived if nothing newer had: microseconds. */
+export interface ChangeOf {
+  readonly distinctId: string;
+  readonly timestamp: number;
+  readonly arrival: number;
+}
+
+export interface PersonFold {
+  /** Takes a stored state in; all of them come before the first change. */
+  know(row: Omit<PersonRow, 'inserted_us' | 'distinct_ids'>): void;
+  /** Changes come in the order of their arrival. */
+  apply(change: PersonChange, of: ChangeOf): void;
+  /** Gives the rows that wait. */
+  end(): void;
+}
+
+/** As the public product makes the id of a person: the same distinct_id in the same project gives the same person. */
+const NAMESPACE = '932979b4-65c3-4424-8467-0b66ec27bc22';
+
+/** The public product's limit of a person's properties, in bytes of JSON. */
+const LARGEST_PROPERTIES = 512 * 1024;
+
+/** No edge of a slot lies within such a stretch, so only the last state in it can ever be seen, in microseconds. */
+const STRETCH = LENGTH['every 5 minutes'] * 1000;
+
+/** What programs send that do not know who it is, and nothing. As the public product lists them. */
+const NOBODY = new Set(
+  'anonymous,guest,distinctid,distinct_id,id,not_authenticated,email,undefined,true,false,[object object],nan,none,null,0,'.split(
+    ',',
+  ),
+);
+
+const canMerge = (distinctId: string): boolean => !NOBODY.has(distinctId.trim().toLowerCase());
+
+interface Person {
+  id: string;
+  properties: string;
+  version: number;
+  /** The earliest arrival that its next change may have. */
+  earliest: number;
+  created: number;
+  isIdentified: boolean;
+  isDeleted: boolean;
+  /** It changed, and its rows wait for what else happens in the same stretch. */
+  isWaiting: boolean;
+  /** Its distinct_ids, each with the version of its tie. */
+  readonly ties: Map<string, number>;
+}
+
+/**
+ * The fold of one group. `at` is the arrival of what comes late, microseconds: later than any stored version.
+ * `give` takes a row; of a distinct_id they come in the order of their arrival, at most one in five minutes.
+ * `refuse` is told of a change, or a part of one, that is not made: a merge that may not be, too many properties.
+ */
+export function foldPersons(
+  projectId: number,
+  at: number,
+  give: (row: PersonRow) => void,
+  refuse: () => void,
+): PersonFold {
+  const owners = new Map<string, Person>();
+  const persons = new Map<string, Person>();
+
+  const giveRows = (person: Person): void => {
+    for (const [distinctId, version] of person.ties)
+      give({
+        distinct_id: distinctId,
+        person_id: person.id,
+        properties: person.properties,
+        person_distinct_id_version: version,
+        person_version: person.version,
+        created_us: person.created,
+        inserted_us: person.version,
+        is_deleted: person.isDeleted,
+        is_identified: person.isIdentified,
+        distinct_ids: person.ties.size,
+      });
+    person.isWaiting = false;
+  };
+
+  /** Before a person is changed, or loses a distinct_id: what waits of an earlier stretch is given as it was. */
+  const settle = (person: Person, arrival: number): void => {
+    if (person.isWaiting && Math.floor(person.version / STRETCH) !== Math.floor(arrival / STRETCH)) giveRows(person);
+  };
+
+  const open = (person: Person, arrival: number): void => {
+    settle(person, arrival);
+    person.isWaiting = true;
+    person.version = arrival;
+    person.earliest = arrival;
+  };
+
+  const alive = (distinctId: string): Person | undefined => {
+    const owner = owners.get(distinctId);
+    return owner?.isDeleted ? undefined : owner;
+  };
+
+  const tie = (distinctId: string, person: Person, arrival: number): void => {
+    open(person, arrival);
+    const before = owners.get(distinctId);
+    if (before !== undefined) settle(before, arrival);
+    before?.ties.delete(distinctId);
+    person.ties.set(distinctId, arrival);
+    owners.set(distinctId, person);
+  };
+
+  const make = (distinctId: string, id: string | undefined, created: number, arrival: number): Person => {
+    const person: Person = {
+      id: id ?? v5(`${projectId}:${distinctId}`, NAMESPACE),
+      properties: '{}',
+      version: arrival,
+      earliest: arrival,
+      created,
+      isIdentified: false,
+      isDeleted: false,
+      isWaiting: true,
+      ties: new Map(),
+    };
+    persons.set(person.id, person);
+    tie(distinctId, person, arrival);
+    return person;
+  };
+
+  /** Makes `other` a part of `into`, which wins where both have a property. */
+  const absorb = (into: Person, other: Person, arrival: number): void => {
+    const properties = { ...propertiesOf(other), ...propertiesOf(into) };
+    for (const distinctId of other.ties.keys()) tie(distinctId, into, arrival);
+    persons.delete(other.id);
+    into.created = Math.min(into.created, other.created);
+    into.properties = within(properties) ?? refused(into);
+  };
+
+  /** Its properties as they are, instead of what would be too large. */
+  const refused = (person: Person): string => {
+    refuse();
+    return person.properties;
+  };
+
+  const merge = (change: PersonChange, other: string, of: ChangeOf, arrival: number): void => {
+    if (other === of.distinctId) return;
+    if (!canMerge(other) || !canMerge(of.distinctId)) return refuse();
+    const into = alive(of.distinctId);
+    const from = alive(other);
+    if (into === from && into !== undefined) return;
+    if (into === undefined && from !== undefined) tie(of.distinctId, from, arrival);
+    else if (from === undefined) tie(other, into ?? make(of.distinctId, change.person, of.timestamp, arrival), arrival);
+    else if (into !== undefined && (change.force === true || !from.isIdentified)) absorb(into, from, arrival);
+    else refuse();
+  };
+
+  const remove = (person: Person, arrival: number): void => {
+    open(person, arrival);
+    persons.delete(person.id);
+    person.properties = '{}';
+    person.isDeleted = true;
+    person.isIdentified = false;
+    for (const distinctId of person.ties.keys()) person.ties.set(distinctId, arrival);
+  };
+
+  return {
+    know: (row) => {
+      const version = Math.max(row.person_version, row.person_distinct_id_version);
+      const known = row.is_deleted ? undefined : persons.get(row.person_id);
+      const person: Person = known ?? {
+        id: row.person_id,
+        properties: row.properties,
+        version,
+        earliest: version + 1,
+        created: row.created_us,
+        isIdentified: row.is_identified,
+        isDeleted: row.is_deleted,
+        isWaiting: false,
+        ties: new Map(),
+      };
+      person.earliest = Math.max(person.earliest, version + 1);
+      person.ties.set(row.distinct_id, row.person_distinct_id_version);
+      owners.set(row.distinct_id, person);
+      if (!row.is_deleted) persons.set(row.person_id, person);
+    },
+
+    apply: (change, of) => {
+      const { distinctId } = of;
+      const named = change.person === undefined ? undefined : persons.get(change.person);
+      const involved = [owners.get(distinctId), owners.get(change.merge ?? distinctId), named];
+      const earliest = Math.max(...involved.map((person) => person?.earliest ?? 0));
+      const arrival = of.arrival >= earliest ? of.arrival : at;
+
+      const owner = alive(distinctId);
+      if (change.delete === true) {
+        if (owner !== undefined) remove(owner, arrival);
+        return;
+      }
+      if (owner === undefined && named !== undefined) tie(distinctId, named, arrival);
+      if (change.merge !== undefined) merge(change, change.merge, of, arrival);
+      const person = alive(distinctId) ?? make(distinctId, change.person, of.timestamp, arrival);
+
+      const isIdentified = person.isIdentified || change.identify === true;
+      const properties = changed(person, change) ?? refused(person);
+      if (properties === person.properties && isIdentified === person.isIdentified) return;
+      open(person, arrival);
+      person.properties = properties;
+      person.isIdentified = isIdentified;
+    },
+
+    end: () => {
+      for (const person of new Set(owners.values())) if (person.isWaiting) giveRows(person);
+    },
+  };
+}
+
+/** Without a prototype, so that `__proto__` is a name like any other. */
+const propertiesOf = ({ properties }: Person): Record<string, unknown> => {
+  const found = parseExact(properties);
+  return Object.assign(Object.create(null), isObject(found) ? found : {});
+};
+
+/** The properties after a change, as they are stored; undefined: they would be too large. */
+function changed(person: Person, { set, setOnce, unset }: PersonChange): string | undefined {
+  if (set === undefined && setOnce === undefined && unset === undefined) return person.properties;
+  const properties = propertiesOf(person);
+  for (const [name, value] of Object.entries(setOnce ?? {}))
+    if (!Object.hasOwn(properties, name)) properties[name] = value;
+  Object.assign(properties, set);
+  for (const name of unset ?? []) delete properties[name];
+  return within(properties);
+}
+
+function within(properties: object): string | undefined {
+  const text = storable(JSON.stringify(properties));
+  return Buffer.byteLength(text) > LARGEST_PROPERTIES ? undefined : text;
+}

@@ -1,0 +1,139 @@
+/**
+ * Where the states of a project's persons are, for the next import: a snapshot of all of them in buckets, and the
+ * change rows since. The snapshot only saves reading; it is made again when the changes exceed a tenth of it. Whoever
+ * holds the project's lease may use it, and nobody else.
+ */
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { DuckDBInstance } from '@duckdb/node-api';
+import { keys } from '../../table/keys.ts';
+import type { Item } from '../../table/table.ts';
+import { literal, parquet } from '../../warehouse/embedded-database.ts';
+import { FILE_FORM } from '../day-files.ts';
+import {
+  allFiles,
+  type LakeFile,
+  type Lease,
+  type PublishedFile,
+  type Publishing,
+  personStates,
+  publishedAt,
+  writeUnderLease,
+} from '../lake.ts';
+import { PERSON_COLUMNS } from '../schema.ts';
+import { BUCKET, NEWEST, type StateFiles } from './derive.ts';
+
+export interface PersonStates {
+  /** When the newest change rows were published, milliseconds; -1: there are none. */
+  newest(): number;
+  files(): StateFiles;
+  /** Takes note of files that were just published. */
+  add(files: readonly PublishedFile[]): void;
+  /** Makes the snapshot again, if it is time for that. `scratch` is a folder of the local disk. */
+  renew(database: DuckDBInstance, scratch: string): Promise<void>;
+}
+
+/** What the table says of the snapshot. */
+interface Snapshot {
+  /** It holds what was published up to then, milliseconds. */
+  readonly at: number;
+  readonly rows: number;
+  /** Path of each bucket's file, by its number. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/** Fewer changes than these, or files of them, are read as fast as a snapshot is written. */
+const FEW = { rows: 10_000, files: 32 };
+const TENTH = 0.1;
+
+/** Opens the states of the project whose lease this is. */
+export async function openPersonStates(context: Publishing, lease: Lease): Promise<PersonStates> {
+  const { table, lake } = context;
+  const { projectId } = lease;
+  let snapshot = snapshotOf(await table.get(keys.personsState(projectId)));
+  let changes: LakeFile[] = [];
+  let newest = snapshot.at;
+
+  const add = (files: readonly LakeFile[]): void => {
+    const later = files.filter((file) => publishedAt(file) > snapshot.at);
+    changes = [...changes, ...later];
+    newest = Math.max(newest, ...later.map(publishedAt));
+  };
+  add(await allFiles(table, projectId, 'persons'));
+
+  const isTime = (): boolean => {
+    const rows = changes.reduce((sum, file) => sum + file.rows, 0);
+    return (rows > FEW.rows && rows > snapshot.rows * TENTH) || changes.length > FEW.files;
+  };
+
+  const write = async (database: DuckDBInstance, scratch: string): Promise<Snapshot> => {
+    const files: Record<string, string> = { ...snapshot.files };
+    const columns = PERSON_COLUMNS.map(({ name }) => name).join(', ');
+    const connection = await database.connect();
+    const numbers = async (sql: string): Promise<number[]> =>
+      (await connection.runAndReadAll(sql)).getRows().map(([value]) => Number(value));
+    let rows = 0;
+    try {
+      await mkdir(scratch, { recursive: true });
+      await connection.run(`CREATE OR REPLACE TABLE person_renewed AS
+        SELECT *, ${BUCKET} AS bucket FROM ${parquet(changes.map(({ path }) => lake.address(path)))}
+        QUALIFY ${NEWEST} ORDER BY bucket, distinct_id`);
+      for (const bucket of await numbers('SELECT DISTINCT bucket FROM person_renewed ORDER BY ALL')) {
+        lease.signal.throwIfAborted();
+        const path = `${personStates(projectId)}at=${newest}/bucket=${String(bucket).padStart(2, '0')}/0.parquet`;
+        const local = join(scratch, `bucket-${bucket}.parquet`);
+        const sources = [
+          `SELECT ${columns} FROM person_renewed WHERE bucket = ${bucket}`,
+          ...[files[bucket] ?? []].flat().map(
+            (before) => `SELECT ${columns} FROM ${parquet([lake.address(before)])}
+              WHERE distinct_id NOT IN (SELECT distinct_id FROM person_renewed WHERE bucket = ${bucket})`,
+          ),
+        ];
+        const all = sources.join(' UNION ALL ');
+        await connection.run(`COPY (${all} ORDER BY distinct_id) TO ${literal(local)} (${FILE_FORM})`);
+        await lake.take(local, path);
+        files[bucket] = path;
+      }
+      for (const path of Object.values(files))
+        rows += (await numbers(`SELECT count(*) FROM ${parquet([lake.address(path)])}`))[0] ?? 0;
+    } finally {
+      await connection.run('DROP TABLE IF EXISTS person_renewed');
+      connection.closeSync();
+      await rm(scratch, { recursive: true, force: true });
+    }
+    return { at: newest, rows, files };
+  };
+
+  /** Removes what no snapshot names: of the one before, and of any that was not finished. */
+  const sweep = async (): Promise<void> => {
+    const named = new Set(Object.values(snapshot.files));
+    for await (const { path } of lake.list(personStates(projectId))) {
+      const at = Number(/\/at=(\d+)\//.exec(path)?.[1]);
+      // What is later than this snapshot is of a later holder of the lease.
+      if (at <= snapshot.at && !named.has(path)) await lake.remove(path);
+    }
+  };
+
+  return {
+    newest: () => newest,
+    files: () => ({
+      snapshot: new Map(Object.entries(snapshot.files).map(([bucket, path]) => [Number(bucket), lake.address(path)])),
+      changes: changes.map(({ path }) => lake.address(path)),
+    }),
+    add: (files) => add(files.filter(({ model }) => model === 'persons')),
+    renew: async (database, scratch) => {
+      if (!isTime()) return;
+      const made = await write(database, scratch);
+      const item = { ...keys.personsState(projectId), at: made.at, rows: made.rows, files: JSON.stringify(made.files) };
+      await writeUnderLease(context, lease, [{ put: item }]);
+      snapshot = made;
+      changes = [];
+      await sweep();
+    },
+  };
+}
+
+const snapshotOf = (item: Item | undefined): Snapshot =>
+  item === undefined
+    ? { at: -1, rows: 0, files: {} }
+    : { at: Number(item['at']), rows: Number(item['rows']), files: JSON.parse(String(item['files'])) };

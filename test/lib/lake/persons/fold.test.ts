@@ -1,0 +1,280 @@
+import * as fc from 'fast-check';
+import type { PersonChange } from '../../../../lib/lake/persons/change.ts';
+import { foldPersons, type PersonRow } from '../../../../lib/lake/persons/fold.ts';
+
+const PROJECT = 7;
+const MINUTE = 60_000_000;
+/** Arrival of what comes late: after everything. */
+const AT = 1000 * MINUTE;
+
+interface Step {
+  readonly who: string;
+  /** Arrival, in minutes. */
+  readonly at?: number;
+  readonly change: PersonChange;
+}
+
+/** The rows that changes give rise to, from the states that there are. */
+function fold(steps: readonly Step[], states: readonly PersonRow[] = [], at = AT) {
+  const rows: PersonRow[] = [];
+  let refused = 0;
+  const folding = foldPersons(
+    PROJECT,
+    at,
+    (row) => rows.push(row),
+    () => {
+      refused += 1;
+    },
+  );
+  for (const state of states) folding.know(state);
+  for (const [n, { who, at: minute = n * 10, change }] of steps.entries())
+    folding.apply(change, { distinctId: who, timestamp: minute * MINUTE, arrival: minute * MINUTE });
+  folding.end();
+  return { rows, refused, states: newest([...states, ...rows]) };
+}
+
+/** The state of each distinct_id, as a reader of all rows finds it. */
+function newest(rows: readonly PersonRow[]): PersonRow[] {
+  const found = new Map<string, PersonRow>();
+  for (const row of rows) {
+    const known = found.get(row.distinct_id);
+    if (known === undefined || known.inserted_us <= row.inserted_us) found.set(row.distinct_id, row);
+  }
+  return [...found.values()];
+}
+
+const said = (rows: readonly PersonRow[]): unknown[] =>
+  rows.map(({ distinct_id, inserted_us, properties, is_deleted }) => [
+    distinct_id,
+    inserted_us / MINUTE,
+    is_deleted ? 'deleted' : JSON.parse(properties),
+  ]);
+
+const set = (who: string, properties: Record<string, unknown>, at?: number): Step => ({
+  who,
+  change: { set: properties },
+  ...(at === undefined ? {} : { at }),
+});
+
+describe('properties', () => {
+  test('are set, set once and unset, and each state is a row at the arrival of its change', () => {
+    const { rows } = fold([
+      { who: 'ada', change: { set: { plan: 'free' }, setOnce: { plan: 'x', from: 'ad' } } },
+      { who: 'ada', change: { setOnce: { from: 'mail' }, set: { plan: 'team' } } },
+      { who: 'ada', change: { unset: ['from', 'nothing'] } },
+    ]);
+    expect(said(rows)).toEqual([
+      ['ada', 0, { from: 'ad', plan: 'free' }],
+      ['ada', 10, { from: 'ad', plan: 'team' }],
+      ['ada', 20, { plan: 'team' }],
+    ]);
+    expect(new Set(rows.map(({ person_id }) => person_id)).size).toBe(1);
+    expect(rows.map(({ created_us }) => created_us)).toEqual([0, 0, 0]);
+  });
+
+  test('that stay as they are give no row', () => {
+    const { rows, states } = fold([set('ada', { a: 1 })]);
+    expect(fold([set('ada', { a: 1 }), { who: 'ada', change: { setOnce: { a: 2 } } }], states).rows).toEqual([]);
+    expect(rows).toHaveLength(1);
+  });
+
+  test('of changes within five minutes give one row, the last', () => {
+    const { rows } = fold([set('ada', { a: 1 }, 10), set('ada', { a: 2 }, 14), set('ada', { a: 3 }, 15)]);
+    expect(said(rows)).toEqual([
+      ['ada', 14, { a: 2 }],
+      ['ada', 15, { a: 3 }],
+    ]);
+  });
+
+  test('keep numbers that no double holds, and names like __proto__', () => {
+    const state = fold([set('ada', {})]).states[0] as PersonRow;
+    const odd = { ...state, properties: '{"big":12345678901234567890,"__proto__":{"x":1}}' };
+    expect(fold([set('ada', { constructor: 1 })], [odd]).rows[0]?.properties).toBe(
+      '{"big":12345678901234567890,"__proto__":{"x":1},"constructor":1}',
+    );
+  });
+
+  test('do not grow over 512 KiB: such a change is refused, and the rest goes on', () => {
+    const { rows, refused } = fold([
+      set('ada', { a: 1 }),
+      set('ada', { b: 'x'.repeat(600_000) }),
+      set('ada', { c: 3 }),
+    ]);
+    expect(refused).toBe(1);
+    expect(said(rows)).toEqual([
+      ['ada', 0, { a: 1 }],
+      ['ada', 20, { a: 1, c: 3 }],
+    ]);
+  });
+});
+
+describe('a change that arrives', () => {
+  test('before the state that is there counts as arrived now', () => {
+    const { states } = fold([set('ada', { a: 1 }, 500)]);
+    const late = fold([set('ada', { b: 2 }, 100), set('ada', { c: 3 }, 500), set('ada', { d: 4 }, 600)], states);
+    expect(said(late.rows)).toEqual([['ada', 1000, { a: 1, b: 2, c: 3, d: 4 }]]);
+    expect(late.rows[0]?.person_version).toBe(AT);
+  });
+
+  test('after it keeps its own time', () => {
+    const { states } = fold([set('ada', { a: 1 }, 500)]);
+    expect(said(fold([set('ada', { b: 2 }, 600)], states).rows)).toEqual([['ada', 600, { a: 1, b: 2 }]]);
+  });
+});
+
+describe('a merge', () => {
+  const identify = (who: string, anonymous: string, properties = {}): Step => ({
+    who,
+    change: { identify: true, merge: anonymous, set: properties },
+  });
+
+  test('makes two distinct_ids one person; who identifies wins, and keeps the older creation', () => {
+    const { states, refused } = fold([
+      set('visitor', { a: 1, b: 1 }),
+      set('ada', { b: 2 }),
+      identify('ada', 'visitor', { c: 3 }),
+    ]);
+    expect(refused).toBe(0);
+    const [ada, visitor] = states as [PersonRow, PersonRow];
+    expect(said([ada, visitor])).toEqual([
+      ['ada', 20, { a: 1, b: 2, c: 3 }],
+      ['visitor', 20, { a: 1, b: 2, c: 3 }],
+    ]);
+    expect(visitor.person_id).toBe(ada.person_id);
+    expect(ada.person_id).toBe(fold([set('ada', { b: 2 })]).rows[0]?.person_id);
+    expect([visitor.created_us, visitor.distinct_ids]).toEqual([0, 2]);
+    expect([visitor.person_distinct_id_version, ada.person_distinct_id_version]).toEqual([20 * MINUTE, 10 * MINUTE]);
+  });
+
+  test('with somebody unknown gives him the person; of two unknown ones it makes one person', () => {
+    const known = fold([set('visitor', { a: 1 }), identify('ada', 'visitor')]).states;
+    expect(new Set(known.map(({ person_id }) => person_id))).toEqual(
+      new Set([fold([set('visitor', { a: 1 })]).rows[0]?.person_id]),
+    );
+    expect(new Set(fold([identify('ada', 'visitor')]).states.map(({ person_id }) => person_id)).size).toBe(1);
+  });
+
+  test('takes over nobody who was identified, unless it is forced', () => {
+    const both: Step[] = [
+      { who: 'ada', change: { identify: true } },
+      { who: 'bob', change: { identify: true } },
+    ];
+    const refused = fold([...both, identify('ada', 'bob')]);
+    expect(refused.refused).toBe(1);
+    expect(new Set(refused.states.map(({ person_id }) => person_id)).size).toBe(2);
+    const forced = fold([...both, { who: 'ada', change: { merge: 'bob', force: true, identify: true } }]);
+    expect(new Set(forced.states.map(({ person_id }) => person_id)).size).toBe(1);
+  });
+
+  test.each(['anonymous', 'null', ' Undefined ', '[object Object]', '0', ''])('with %j is refused', (nobody) => {
+    const { states, refused } = fold([identify('ada', nobody)]);
+    expect([refused, states.map(({ distinct_id }) => distinct_id)]).toEqual([1, ['ada']]);
+  });
+
+  test('is followed by rows for each distinct_id at every change', () => {
+    const { rows } = fold([identify('ada', 'visitor'), set('visitor', { a: 1 }, 20), set('ada', { b: 2 }, 30)]);
+    expect(said(rows).slice(2)).toEqual([
+      ['ada', 20, { a: 1 }],
+      ['visitor', 20, { a: 1 }],
+      ['ada', 30, { a: 1, b: 2 }],
+      ['visitor', 30, { a: 1, b: 2 }],
+    ]);
+  });
+});
+
+describe('a deleted person', () => {
+  const remove: Step = { who: 'ada', at: 20, change: { delete: true } };
+
+  test('is deleted with all distinct_ids, and without properties', () => {
+    const { states } = fold([{ who: 'ada', change: { identify: true, merge: 'v', set: { a: 1 } } }, remove]);
+    expect(states.map(({ is_deleted, properties }) => [is_deleted, properties])).toEqual([
+      [true, '{}'],
+      [true, '{}'],
+    ]);
+    expect(fold([remove]).rows).toEqual([]);
+  });
+
+  test('comes back empty with the next change, in a newer version', () => {
+    const { states } = fold([set('ada', { a: 1 }), remove]);
+    const back = fold([set('ada', { b: 2 }, 30)], states).rows[0] as PersonRow;
+    expect(said([back])).toEqual([['ada', 30, { b: 2 }]]);
+    expect(back.person_id).toBe(states[0]?.person_id);
+  });
+});
+
+describe('a person that events name', () => {
+  const named = (who: string, person: string): Step => ({ who, change: { set: { [who]: 1 }, person } });
+
+  test('gets that id, and all distinct_ids that name it', () => {
+    const { states } = fold([named('ada', 'p-1'), named('visitor', 'p-1')]);
+    expect(states.map(({ person_id, properties }) => [person_id, JSON.parse(properties)])).toEqual([
+      ['p-1', { ada: 1, visitor: 1 }],
+      ['p-1', { ada: 1, visitor: 1 }],
+    ]);
+  });
+
+  test('does not take a distinct_id from the person that it has', () => {
+    const { states } = fold([named('ada', 'p-1')]);
+    expect(fold([named('ada', 'p-2')], states).states[0]?.person_id).toBe('p-1');
+  });
+});
+
+describe('any history', () => {
+  const name = fc.constantFrom('a', 'b', 'c', 'd');
+  const properties = fc.dictionary(fc.constantFrom('x', 'y', '__proto__'), fc.integer({ min: 0, max: 2 }));
+  const change: fc.Arbitrary<PersonChange> = fc.oneof(
+    fc.record({ set: properties }),
+    fc.record({ setOnce: properties, unset: fc.subarray(['x', 'y']) }),
+    fc.record({ identify: fc.constant(true), merge: name, set: properties }),
+    fc.record({ identify: fc.constant(true), force: fc.constant(true), merge: name }),
+    fc.record({ set: properties, person: fc.constantFrom('p', 'q') }),
+    fc.constant({ delete: true as const }),
+  );
+  const steps = fc.array(fc.record({ who: name, at: fc.integer({ min: 0, max: 60 }), change }), { maxLength: 30 });
+
+  /** A batch, as the lake sorts it. */
+  const batches = fc
+    .array(steps, { minLength: 1, maxLength: 3 })
+    .map((all) => all.map((batch) => batch.toSorted((one, other) => one.at - other.at)));
+
+  test('gives each distinct_id versions that only rise, one row of an arrival, and whole persons', () => {
+    fc.assert(
+      fc.property(batches, (all) => {
+        let states: PersonRow[] = [];
+        for (const [n, batch] of all.entries()) {
+          const before = states;
+          const { rows, states: after } = fold(batch, before, AT + n * MINUTE);
+          states = after;
+          const last = new Map(before.map((row) => [row.distinct_id, row.inserted_us]));
+          for (const row of rows) {
+            expect(row.inserted_us).toBeGreaterThan(last.get(row.distinct_id) ?? -1);
+            expect(row.inserted_us).toBe(Math.max(row.person_version, row.person_distinct_id_version));
+            last.set(row.distinct_id, row.inserted_us);
+          }
+          const living = states.filter(({ is_deleted }) => !is_deleted);
+          for (const row of living) {
+            const ofPerson = living.filter(({ person_id }) => person_id === row.person_id);
+            expect(new Set(ofPerson.map(({ properties: text }) => text)).size).toBe(1);
+            expect(ofPerson.length).toBe(row.distinct_ids);
+          }
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('that is cut into batches ends in the same persons as in one piece', () => {
+    fc.assert(
+      fc.property(steps, fc.nat(30), (all, cut) => {
+        const sorted = all.toSorted((one, other) => one.at - other.at);
+        const whole = fold(sorted).states;
+        const first = fold(sorted.slice(0, cut)).states;
+        const second = fold(sorted.slice(cut), first).states;
+        const persons = (rows: readonly PersonRow[]): object =>
+          Object.fromEntries(rows.map((row) => [row.distinct_id, [row.person_id, row.properties, row.is_deleted]]));
+        expect(persons(second)).toEqual(persons(whole));
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

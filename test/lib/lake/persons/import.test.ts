@@ -1,0 +1,198 @@
+import type { Context } from '../../../../lib/context.ts';
+import { fence, filesBetween, lowerLiveOps } from '../../../../lib/lake/lake.ts';
+import { PERSON_COLUMNS } from '../../../../lib/lake/schema.ts';
+import { keys } from '../../../../lib/table/keys.ts';
+import { compareText } from '../../../../lib/table/semantics.ts';
+import type { Item } from '../../../../lib/table/table.ts';
+import { openDatabase, parquet } from '../../../../lib/warehouse/embedded-database.ts';
+import { START } from '../../../support/context.ts';
+import { dyingAt, fileIn, PROJECT, place, run } from '../../../support/imports.ts';
+
+// Each test starts databases; a loaded machine takes its time.
+jest.setTimeout(60_000);
+
+const DAY = 86_400_000;
+const MAY_17 = Date.UTC(2015, 4, 17);
+const END = Date.UTC(9999, 0);
+
+type Stored = Readonly<Record<(typeof PERSON_COLUMNS)[number]['name'], unknown>>;
+
+/** All rows of the lake's persons, in order of arrival. */
+async function rowsIn(context: Context, projectId = PROJECT): Promise<Stored[]> {
+  const files = await filesBetween(context.table, projectId, 'persons', 0, END);
+  if (files.length === 0) return [];
+  const database = await openDatabase({});
+  const connection = await database.connect();
+  const columns = PERSON_COLUMNS.map(({ name, type }) => (type === 'BIGINT' ? `${name}::DOUBLE AS ${name}` : name));
+  const answer = await connection.runAndReadAll(
+    `SELECT ${columns.join(', ')} FROM ${parquet(files.map(({ path }) => context.lake.address(path)))}
+      ORDER BY inserted_us, distinct_id`,
+  );
+  const rows = answer.getRowObjects() as unknown as Stored[];
+  connection.closeSync();
+  database.closeSync();
+  return rows;
+}
+
+/** The newest state of each distinct_id: whose it is, and what is known of the person. */
+async function statesIn(context: Context): Promise<Readonly<Record<string, unknown[]>>> {
+  const rows = await rowsIn(context);
+  return Object.fromEntries(rows.map((row) => [row.distinct_id, [row.person_id, row.properties, row.is_deleted]]));
+}
+
+const line = (change: object): string =>
+  JSON.stringify({ event: '$set', distinct_id: 'ada', timestamp: new Date(MAY_17).toISOString(), ...change });
+const set = (day: number, properties: object, distinctId = 'ada'): string =>
+  line({
+    distinct_id: distinctId,
+    timestamp: new Date(MAY_17 + day * DAY).toISOString(),
+    properties: { $set: properties },
+  });
+const identify = (day: number, distinctId: string, anonymous: string): string =>
+  line({
+    event: '$identify',
+    distinct_id: distinctId,
+    timestamp: new Date(MAY_17 + day * DAY).toISOString(),
+    properties: { $anon_distinct_id: anonymous },
+  });
+const importLines = async (context: Awaited<ReturnType<typeof place>>, lines: readonly string[], options = {}) =>
+  run(context, fileIn(context, 'events.jsonl', lines.join('\n')), options);
+
+test('events that change nobody make no person, and no file', async () => {
+  const context = await place();
+  const report = await importLines(context, [line({ event: '$pageview' }), line({ event: 'paid' })]);
+  expect(report).toMatchObject({ added: 2, persons: { rows: 0, refused: 0 } });
+  expect(await rowsIn(context)).toEqual([]);
+  expect(await context.table.get(keys.personsState(PROJECT))).toBeUndefined();
+});
+
+test('history is told at its own time, in order of time, whatever the order of the lines', async () => {
+  const context = await place();
+  const lines = [identify(2, 'ada', 'visitor'), set(1, { plan: 'free' }), set(0, { page: '/' }, 'visitor')];
+  expect(await importLines(context, lines)).toMatchObject({ added: 3, persons: { rows: 4, refused: 0 } });
+  const rows = await rowsIn(context);
+  expect(rows.map((row) => [row.distinct_id, (Number(row.inserted_us) / 1000 - MAY_17) / DAY, row.properties])).toEqual(
+    [
+      ['visitor', 0, '{"page":"/"}'],
+      ['ada', 1, '{"plan":"free"}'],
+      ['ada', 2, '{"page":"/","plan":"free"}'],
+      ['visitor', 2, '{"page":"/","plan":"free"}'],
+    ],
+  );
+  expect(rows[3]).toMatchObject({
+    team_id: PROJECT,
+    person_id: rows[1]?.person_id,
+    person_version: (MAY_17 + 2 * DAY) * 1000,
+    created_us: MAY_17 * 1000,
+    is_deleted: false,
+  });
+});
+
+test('what comes later than the state arrives now, after the fence', async () => {
+  const context = await place();
+  await importLines(context, [set(5, { a: 1 })]);
+  await fence(context, PROJECT, START + DAY);
+  await importLines(context, [set(3, { b: 2 })]);
+  const [, late] = await rowsIn(context);
+  expect([late?.inserted_us, late?.properties]).toEqual([(START + DAY) * 1000, '{"a":1,"b":2}']);
+});
+
+test('in a project with an export a state arrives now, and each import is newer than the one before', async () => {
+  const context = await place();
+  await context.table.write(await lowerLiveOps(context.table, PROJECT, MAY_17 - 30 * DAY));
+  await importLines(context, [set(0, { a: 1 }), set(1, { a: 2 })]);
+  await importLines(context, [set(2, { a: 3 })]);
+  expect((await rowsIn(context)).map((row) => [Number(row.inserted_us) / 1000, row.properties])).toEqual([
+    [START, '{"a":2}'],
+    [START + 1, '{"a":3}'],
+  ]);
+});
+
+test('the same file twice changes nobody', async () => {
+  const context = await place();
+  const lines = [set(0, { a: 1 }), identify(1, 'ada', 'v'), set(2, { a: 2 }), line({ event: '$delete_person' })];
+  await importLines(context, lines);
+  const before = await rowsIn(context);
+  context.clock.advance(DAY);
+  expect(await importLines(context, lines)).toMatchObject({ added: 0, persons: { rows: 0, refused: 0 } });
+  expect(await rowsIn(context)).toEqual(before);
+});
+
+test('a person is found again by any distinct_id, by a merge of others, and by its own id', async () => {
+  const context = await place();
+  const id = '0194f1e2-0000-7000-8000-00000000000a';
+  await importLines(context, [identify(0, 'a1', 'a2'), identify(0, 'b1', 'b2'), set(1, { a: 1 }, 'a2')]);
+  await importLines(context, [set(2, { b: 1 }, 'b1')]);
+  const merge = { event: '$merge_dangerously', distinct_id: 'a2', properties: { alias: 'b2', $set: { c: 1 } } };
+  await importLines(context, [line({ ...merge, timestamp: new Date(MAY_17 + 3 * DAY).toISOString() })]);
+  const { a1, a2, b1, b2 } = await statesIn(context);
+  expect([a2, b1, b2]).toEqual([a1, a1, a1]);
+  expect(a1).toEqual([expect.any(String), '{"b":1,"a":1,"c":1}', false]);
+
+  await importLines(context, [line({ distinct_id: 'c1', person_id: id, properties: { $set: { x: 1 } } })]);
+  await importLines(context, [line({ distinct_id: 'c2', person_id: id, properties: { $set: { y: 1 } } })]);
+  const both = [id, '{"x":1,"y":1}', false];
+  expect(await statesIn(context)).toMatchObject({ c1: both, c2: both });
+});
+
+describe('the snapshot', () => {
+  /** More days than change files are kept. */
+  const year = (from: number): string[] =>
+    Array.from({ length: 40 }, (_, day) => set(from + day, { [`p${day % 3}`]: day }, `user-${day % 7}`));
+  const last = [identify(200, 'ada', 'user-3'), set(201, { z: 1 }, 'user-5'), set(100, { late: 1 }, 'user-6')];
+
+  const namedIn = (state: Item | undefined): string[] =>
+    Object.values<string>(JSON.parse(String(state?.['files']))).toSorted(compareText);
+  const pathsIn = async (context: Context): Promise<string[]> => {
+    const paths: string[] = [];
+    for await (const { path } of context.lake.list(`persons_state/team_id=${PROJECT}/`)) paths.push(path);
+    return paths;
+  };
+
+  test('is made of many changes, and gives the next import the same states as all rows', async () => {
+    const context = await place();
+    await importLines(context, year(0));
+    const state = await context.table.get(keys.personsState(PROJECT));
+    expect(state).toMatchObject({ at: START, rows: 7 });
+    expect(await pathsIn(context)).toEqual(namedIn(state));
+    await importLines(context, last);
+    const withSnapshot = await statesIn(context);
+
+    const other = await place();
+    await importLines(other, year(0));
+    await other.table.write([{ remove: keys.personsState(PROJECT) }]);
+    await importLines(other, last);
+    expect(withSnapshot).toEqual(await statesIn(other));
+  });
+
+  test('is replaced whole by the next one', async () => {
+    const context = await place();
+    await importLines(context, year(0));
+    const [first] = await pathsIn(context);
+    await importLines(context, [...year(40), set(1, { b: 1 }, 'somebody')]);
+    const state = await context.table.get(keys.personsState(PROJECT));
+    expect(state).toMatchObject({ rows: 8 });
+    expect(await pathsIn(context)).not.toContain(first);
+    expect(await pathsIn(context)).toEqual(namedIn(state));
+  });
+
+  test('may be cut off by a death at any of its steps', async () => {
+    const whole = await place();
+    const file = fileIn(whole, 'events.jsonl', year(0).join('\n'));
+    const { dying, changes } = dyingAt(whole, Number.POSITIVE_INFINITY, false);
+    await run(dying, file);
+    await importLines(whole, last);
+    const expected = await statesIn(whole);
+    const all = changes();
+    // From the end: the lease, then the snapshot's item and its files; and in the middle what publishes.
+    for (const n of [all - 1, all - 4, Math.floor(all / 2)]) {
+      const context = await place();
+      const dead = dyingAt(context, n, false);
+      await expect(run(dead.dying, fileIn(context, 'events.jsonl', year(0).join('\n')))).rejects.toThrow('killed');
+      context.clock.advance(61_000);
+      await run(context, fileIn(context, 'events.jsonl', year(0).join('\n')));
+      await importLines(context, last);
+      expect(await statesIn(context)).toEqual(expected);
+    }
+  });
+});

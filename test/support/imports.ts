@@ -1,0 +1,64 @@
+/** Imports into a project of a lake in a folder: what their tests have in common. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ImportOptions, importEvents } from '../../lib/lake/import.ts';
+import { keys } from '../../lib/table/keys.ts';
+import { type TestContext, testContext } from './context.ts';
+
+export const PROJECT = 7;
+
+/** A place with two projects, where files can be made and the lake can be read. */
+export async function place() {
+  const context = testContext();
+  for (const id of [PROJECT, 8])
+    await context.table.write([{ put: { ...keys.project(id), id, organization_id: 'o', deleted_at: null } }]);
+  return context;
+}
+
+export function fileIn(context: TestContext<object>, name: string, content: string | Uint8Array): string {
+  const file = join(context.folder, name);
+  writeFileSync(file, content);
+  return file;
+}
+
+export const run = (
+  context: TestContext<object>,
+  files: string | readonly string[],
+  options: Partial<ImportOptions> = {},
+) =>
+  importEvents(context, {
+    projectId: PROJECT,
+    files: [files].flat(),
+    rejectedFolder: join(context.folder, 'rejected'),
+    ...options,
+  });
+
+/** A context whose process dies at the n-th change of the table or the lake: before it, or right after it. */
+export function dyingAt(context: TestContext<object>, n: number, after: boolean) {
+  const death = new Error('killed');
+  let changes = 0;
+  let dead = false;
+  const mortal =
+    <A extends unknown[], R>(call: (...values: A) => Promise<R>) =>
+    async (...values: A): Promise<R> => {
+      if (dead) throw death;
+      changes += 1;
+      if (changes < n) return call(...values);
+      dead = true;
+      if (after) await call(...values);
+      throw death;
+    };
+  const { table, lake } = context;
+  const dying = {
+    ...context,
+    table: { ...table, write: mortal((...values: Parameters<typeof table.write>) => table.write(...values)) },
+    lake: {
+      ...lake,
+      write: mortal((...values: Parameters<typeof lake.write>) => lake.write(...values)),
+      move: mortal((...values: Parameters<typeof lake.move>) => lake.move(...values)),
+      take: mortal((...values: Parameters<typeof lake.take>) => lake.take(...values)),
+      remove: mortal((...values: Parameters<typeof lake.remove>) => lake.remove(...values)),
+    },
+  };
+  return { dying, hasDied: () => dead, changes: () => changes };
+}
