@@ -9,6 +9,8 @@ import { CAUGHT, calls, FAILED, otherwise } from './task.ts';
 export const backfill = {
   Comment: 'A range of an export again, in chunks of up to 96 slots.',
   QueryLanguage: 'JSONata',
+  // 30 days. 2,084 chunks, 2 at a time, half an hour each: 22 days; the rest is room.
+  TimeoutSeconds: 2_592_000,
   StartAt: 'Prepare',
   States: {
     Prepare: {

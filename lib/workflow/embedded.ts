@@ -9,8 +9,8 @@
  * its own from its second state on, and when it has ended. `resume` goes on from there; a task that was under way runs
  * again. Definitions are kept by hash: an execution ends on the definition that it began with.
  *
- * Ends. SUCCEEDED and FAILED by the machine, TIMED_OUT by its TimeoutSeconds, ABORTED by `stop`. A child whose parent
- * ends is stopped. Whatever did not succeed is told to `onEnded` until it has been taken (12 times at most), also after
+ * Ends. SUCCEEDED and FAILED by the machine, TIMED_OUT by its TimeoutSeconds (counted from when this process took it up:
+ * while a machine is switched off nothing runs too long), ABORTED by `stop`. A child whose parent ends is stopped. Whatever did not succeed is told to `onEnded` until it has been taken (12 times at most), also after
  * a crash. An ended execution is known by name for 7 days more.
  */
 import { createHash } from 'node:crypto';
@@ -110,7 +110,6 @@ interface Running {
   readonly machine: string;
   readonly flow: Flow & { readonly TimeoutSeconds?: number | undefined };
   readonly parent: string | null;
-  readonly startedAt: number;
   readonly controller: AbortController;
   /** Undefined: begun by this process, so nothing of a Map is stored; else the visit that it was resumed in. */
   readonly resumedIn: number | undefined;
@@ -269,24 +268,24 @@ class EmbeddedEngine implements Engine {
 
   #run(item: ExecutionItem, flow: Running['flow'], resumedIn?: number): void {
     if (this.#closing.signal.aborted) return;
-    const { machine, parent, started_at: startedAt, visit, mapped } = item;
+    const { machine, parent, visit, mapped } = item;
     const name = nameOf(item);
     const controller = new AbortController();
     const settled = Promise.resolve();
-    const running = { name, machine, flow, parent, startedAt, controller, resumedIn, visit, mapped, settled };
+    const running = { name, machine, flow, parent, controller, resumedIn, visit, mapped, settled };
     this.#running.set(name, running);
     running.settled = this.#inBackground(() => this.#drive(running, positionOf(item)));
   }
 
   /** From the position to the end, unless somebody else ends it. */
   async #drive(running: Running, position: Position): Promise<void> {
-    const { name, flow, startedAt, controller } = running;
+    const { name, flow, controller } = running;
     const limit = flow.TimeoutSeconds;
     const cause = `The execution ran longer than ${limit} s.`;
     const callOff =
       limit === undefined
         ? () => {}
-        : alarm(startedAt + limit * 1000, this.#clock, this.#timer, () => {
+        : alarm(this.#clock() + limit * 1000, this.#clock, this.#timer, () => {
             void this.#inBackground(() =>
               this.#haltDurably(name, 'TIMED_OUT', { Error: 'States.Timeout', Cause: cause }),
             );

@@ -5,6 +5,8 @@ import { calls } from './task.ts';
 export const notice = {
   Comment: 'Tells of a failure, once.',
   QueryLanguage: 'JSONata',
+  // An hour: 14 tries of 90 s and waits of at most 1,830 s are 52 minutes. Its job starts another one.
+  TimeoutSeconds: 3600,
   StartAt: 'Send',
   States: {
     Send: {

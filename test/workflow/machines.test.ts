@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import aslValidator from 'asl-validator';
-import { readDefinition } from '../../lib/workflow/definition.ts';
+import { readDefinition, type Task as TaskState } from '../../lib/workflow/definition.ts';
 import { MACHINES } from '../../lib/workflow/machines.ts';
 import type { Skipped } from '../../lib/workflow/messages.ts';
 import { STEPS } from '../../lib/workflow/task.ts';
@@ -23,10 +23,26 @@ describe.each(Object.entries(MACHINES))('the definition of %s', (name, definitio
     expect([checked.isValid, checked.errorsText()]).toEqual([true, '']);
   });
 
+  test('has a limit of time that holds the longest wait of each of its tasks, tries and pauses included', () => {
+    const { TimeoutSeconds = 0, States } = readDefinition(name, definition);
+    for (const state of Object.values(States)) {
+      if (state.Type === 'Task') expect(longest(state)).toBeLessThanOrEqual(TimeoutSeconds);
+    }
+  });
+
   test('names only steps and machines that there are', () => {
     for (const reference of references) expect([...Object.keys(STEPS), ...Object.keys(MACHINES)]).toContain(reference);
   });
 });
+
+/** How long a task may keep its machine when every try runs out of time and every pause is as long as it may be. */
+function longest({ TimeoutSeconds = 0, Retry = [] }: TaskState): number {
+  const pauses = Retry.flatMap(
+    ({ MaxAttempts = 3, IntervalSeconds = 1, BackoffRate = 2, MaxDelaySeconds = Number.POSITIVE_INFINITY }) =>
+      Array.from({ length: MaxAttempts }, (_, n) => Math.min(IntervalSeconds * BackoffRate ** n, MaxDelaySeconds)),
+  );
+  return pauses.reduce((sum, pause) => sum + pause + TimeoutSeconds, TimeoutSeconds);
+}
 
 test('every step has its function, and is called by a machine', () => {
   const folder = join(__dirname, '../../functions/steps');

@@ -262,8 +262,9 @@ describe('the state machines of a stage', () => {
     }
   });
 
-  test('are logged and traced', () => {
-    for (const { properties } of machines()) {
+  test('are logged and traced, and end in time', () => {
+    for (const { properties, definition } of machines()) {
+      expect(JSON.parse(definition)).toMatchObject({ TimeoutSeconds: expect.any(Number) });
       expect(properties).toMatchObject({
         StateMachineType: 'STANDARD',
         TracingConfiguration: { Enabled: true },

@@ -310,6 +310,22 @@ describe('time limits', () => {
     expect(it.time.pending()).toBe(0);
   });
 
+  test('what is not running does not run too long: the TimeoutSeconds begin anew when a process goes on', async () => {
+    const it = world({
+      machines: { m: machine({ A: task('work', { End: true }) }, { TimeoutSeconds: 60 }) },
+      tasks: { work: () => 'done' },
+    });
+    // The definition is written first, then the start.
+    const first = it.boot({ death: { at: 2, when: 'after' } });
+    expect(await first.call((engine) => engine.start('m', 'one', {}))).toBe(false);
+    it.time.clock.advance(3 * 24 * 3600 * 1000);
+    const second = it.boot();
+    await second.engine.resume();
+    await second.run();
+    expect(await second.engine.status('m', 'one')).toBe('SUCCEEDED');
+    expect(it.ended).toEqual([]);
+  });
+
   test('a wait of a year rings after a year', async () => {
     const year = 365 * 24 * 3600;
     const definition = machine({ A: { Type: 'Wait', Seconds: year, Next: 'B' }, B: { Type: 'Succeed' } });
