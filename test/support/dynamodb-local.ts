@@ -11,11 +11,10 @@ import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { CreateTableCommand, DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { TABLE_DEFINITION } from '../../lib/table/keys.ts';
+import { describeWith } from './describe-with.ts';
 
 const DOOR = 'TEST_DYNAMODB_DOOR';
 const PATIENCE = 30_000;
-
-let lack: string | null | undefined;
 
 /** What is missing to run DynamoDB Local here; null: nothing. */
 function missing(): string | null {
@@ -23,24 +22,8 @@ function missing(): string | null {
   return spawnSync('java', ['-version']).status === 0 ? null : 'there is no Java (17 or newer) on the PATH';
 }
 
-/**
- * `describe` for what needs DynamoDB Local: without it the block is skipped, loudly; where the environment sets CI, it
- * fails.
- */
-export function describeOnDynamodb(name: string, body: () => void): void {
-  if (lack === undefined) {
-    lack = missing();
-    if (lack !== null && !process.env['CI']) process.stderr.write(`\nDynamoDB is not tested: ${lack}.\n`);
-  }
-  if (lack === null) describe(name, body);
-  else if (process.env['CI']) {
-    describe(name, () => {
-      test('runs in CI', () => {
-        throw new Error(`DynamoDB is not tested: ${lack}.`);
-      });
-    });
-  } else describe.skip(name, body);
-}
+/** `describe` for what needs DynamoDB Local. */
+export const describeOnDynamodb = describeWith('DynamoDB', missing);
 
 /** A client of DynamoDB Local, made as the adapter needs it. */
 export async function dynamodbClient(config: DynamoDBClientConfig = {}): Promise<DynamoDBClient> {

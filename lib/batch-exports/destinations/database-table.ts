@@ -1,0 +1,101 @@
+/** A customer's table: its columns, and how it is made when it is missing. */
+import { Permanent } from '../../errors.ts';
+import type { Column, ColumnType } from '../../warehouse/columns.ts';
+import type { DatabaseConfig } from './database-config.ts';
+import type { Delivery } from './destination.ts';
+import { stateOf } from './postgres-failure.ts';
+import type { Session } from './postgres-session.ts';
+import { qualified, quoted, quotedList } from './sql-identifier.ts';
+
+/** A column with a type of the database. */
+export interface TableColumn extends Column {
+  readonly sqlType: string;
+}
+
+/** What PostgreSQL and Redshift call differently. */
+export interface Dialect {
+  /** Types of a query's own columns. */
+  readonly types: Readonly<Record<ColumnType, string>>;
+  /** A name as the catalog holds it, though it was quoted. */
+  readonly folded: (name: string) => string;
+  /** The time, as an expression. */
+  readonly now: string;
+}
+
+/** The columns of a delivery, each with its type: those of the model, or of the export's query. */
+export function tableColumns(
+  { columns }: Pick<Delivery, 'columns'>,
+  defaults: readonly TableColumn[],
+  { types }: Dialect,
+): TableColumn[] {
+  const typed = new Map<Column, TableColumn>(defaults.map((column) => [column, column]));
+  return columns(defaults).map((column) => typed.get(column) ?? { ...column, sqlType: types[column.type] });
+}
+
+type SqlColumn = Pick<TableColumn, 'name' | 'sqlType'>;
+
+export const namesOf = (columns: readonly Pick<Column, 'name'>[]): string[] => columns.map(({ name }) => name);
+
+const definitionOf = ({ name, sqlType }: SqlColumn): string => `${quoted(name)} ${sqlType}`;
+
+export type TableConfig = Pick<DatabaseConfig, 'schema' | 'table_name' | 'use_automatic_schema_evolution'>;
+
+/** Somebody made the table, or the column, at the same moment. */
+const MADE_MEANWHILE: ReadonlySet<string | undefined> = new Set(['23505', '42P07', '42701', '42710']);
+
+async function make(session: Session, statement: string): Promise<void> {
+  try {
+    await session.query(statement);
+  } catch (error) {
+    if (!MADE_MEANWHILE.has(stateOf(error))) throw error;
+  }
+}
+
+/** The names of a table's columns; none: there is no such table. */
+export async function columnsOf(
+  session: Session,
+  schema: string,
+  table: string,
+  { folded }: Dialect,
+): Promise<string[]> {
+  const { rows } = await session.query(
+    `SELECT a.attname AS name
+      FROM pg_catalog.pg_attribute a
+      JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+      JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+      WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind <> 'i' AND a.attnum > 0 AND NOT a.attisdropped`,
+    [folded(schema), folded(table)],
+  );
+  return rows.map(({ name }) => name ?? '');
+}
+
+/**
+ * Makes the table with these columns (and unique key) when there is none. A table that lacks a column is given it when
+ * the config says so; else it is `Permanent`, with the statement that would add it.
+ */
+export async function prepareTable(
+  session: Session,
+  config: TableConfig,
+  columns: readonly SqlColumn[],
+  key: readonly string[],
+  dialect: Dialect,
+): Promise<void> {
+  const { schema, table_name, use_automatic_schema_evolution: isEvolving } = config;
+  const table = qualified(schema, table_name);
+  const found = await columnsOf(session, schema, table_name, dialect);
+  if (found.length === 0) {
+    const rules = key.length === 0 ? [] : [`PRIMARY KEY (${quotedList(key)})`];
+    const lines = [...columns.map(definitionOf), ...rules];
+    return make(session, `CREATE TABLE IF NOT EXISTS ${table} (${lines.join(', ')})`);
+  }
+  const missing = columns.filter(({ name }) => !found.includes(dialect.folded(name)));
+  const additions = missing.map((column) => `ALTER TABLE ${table} ADD COLUMN ${definitionOf(column)}`);
+  if (isEvolving) {
+    for (const addition of additions) await make(session, addition);
+  } else if (additions.length > 0) {
+    throw new Permanent(
+      `Table ${table} lacks ${missing.length === 1 ? 'the column' : 'the columns'} ${quotedList(namesOf(missing))}. ` +
+        `Add them (${additions.join('; ')}), or set use_automatic_schema_evolution to true.`,
+    );
+  }
+}

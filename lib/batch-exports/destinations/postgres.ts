@@ -1,0 +1,164 @@
+import * as z from 'zod';
+import type { Model } from '../model.ts';
+import { checkDatabaseConfig, DATABASE_KEYS } from './database-config.ts';
+import { databaseSteps } from './database-steps.ts';
+import { type Dialect, namesOf, prepareTable, type TableColumn, tableColumns } from './database-table.ts';
+import { claimSlot, noteDelivery, prepareLedger } from './delivery-ledger.ts';
+import type { Delivery, Destination } from './destination.ts';
+import type { Session } from './postgres-session.ts';
+import { mergeEvents, PERSON_KEY, upsertPersons, WAITING } from './row-merge.ts';
+import { commitTransaction, inSession } from './session-delivery.ts';
+import { qualified, quotedList } from './sql-identifier.ts';
+
+const PostgresConfig = z.object({
+  ...DATABASE_KEYS,
+  port: z.int().default(5432),
+  has_self_signed_cert: z.boolean().default(false),
+});
+
+type PostgresConfig = z.infer<typeof PostgresConfig>;
+
+const column = (name: string, type: TableColumn['type'], sqlType: string): TableColumn => ({
+  name,
+  type,
+  field: name,
+  sqlType,
+});
+
+/** The columns of a table by default. */
+const COLUMNS: Readonly<Record<Model, readonly TableColumn[]>> = {
+  events: [
+    column('uuid', 'text', 'VARCHAR(200)'),
+    column('event', 'text', 'VARCHAR(200)'),
+    column('properties', 'json', 'JSONB'),
+    column('elements', 'json', 'JSONB'),
+    column('set', 'json', 'JSONB'),
+    column('set_once', 'json', 'JSONB'),
+    column('distinct_id', 'text', 'VARCHAR(200)'),
+    column('team_id', 'integer', 'INTEGER'),
+    column('ip', 'text', 'VARCHAR(200)'),
+    column('site_url', 'text', 'VARCHAR(200)'),
+    column('timestamp', 'instant', 'TIMESTAMPTZ'),
+    column('person_id', 'text', 'VARCHAR(200)'),
+    column('person_properties', 'json', 'JSONB'),
+  ],
+  persons: [
+    column('team_id', 'integer', 'INTEGER'),
+    column('distinct_id', 'text', 'TEXT'),
+    column('person_id', 'text', 'TEXT'),
+    column('properties', 'json', 'JSONB'),
+    // Versions are instants in microseconds.
+    column('person_distinct_id_version', 'integer', 'BIGINT'),
+    column('person_version', 'integer', 'BIGINT'),
+    column('created_at', 'instant', 'TIMESTAMPTZ'),
+    column('is_deleted', 'boolean', 'BOOLEAN'),
+  ],
+};
+
+const DIALECT: Dialect = {
+  types: {
+    text: 'TEXT',
+    json: 'JSONB',
+    integer: 'BIGINT',
+    float: 'DOUBLE PRECISION',
+    boolean: 'BOOLEAN',
+    instant: 'TIMESTAMPTZ',
+    texts: 'JSONB',
+  },
+  folded: (name) => name,
+  now: 'now()',
+};
+
+/** PostgreSQL cuts longer names, silently. */
+const MAX_NAME_BYTES = 63;
+
+/**
+ * A table of a PostgreSQL database. `deliver` sends the rows within a transaction that it leaves open; `commit` commits
+ * it. Events go straight into the table, with a note in the ledger: a slot that this run has delivered is not delivered
+ * again, and where another run has, rows are merged by uuid. Persons are merged by key and version.
+ */
+export const postgres: Destination<PostgresConfig> = {
+  type: 'Postgres',
+  config: PostgresConfig,
+  secrets: ['user', 'password'],
+  addresses: ['host', 'port'],
+  check: (config, _model, reach) => checkDatabaseConfig(config, MAX_NAME_BYTES, reach),
+  steps: databaseSteps<PostgresConfig>((config) => config, COLUMNS.events, DIALECT),
+  ...inSession<PostgresConfig>({
+    account: (config) => config,
+    prepare: (session, delivery) =>
+      delivery.model === 'persons' ? preparePersons(session, delivery) : prepareEvents(session, delivery),
+    finish: commitTransaction,
+  }),
+};
+
+/**
+ * What a transaction is set to, where the server knows the setting. Nothing of the role's own ends it; a client that
+ * lies still or has vanished does not hold its locks for long; and nobody waits for another's forever.
+ */
+const TRANSACTION_SETTINGS: Readonly<Record<string, string>> = {
+  statement_timeout: '0',
+  transaction_timeout: '0',
+  lock_timeout: '30s',
+  idle_in_transaction_session_timeout: '60s',
+  tcp_keepalives_idle: '30',
+  tcp_keepalives_interval: '10',
+  tcp_keepalives_count: '3',
+  TimeZone: 'UTC',
+};
+
+async function begin(session: Session): Promise<void> {
+  await session.query('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE');
+  const values = Object.entries(TRANSACTION_SETTINGS).map(([name, value]) => `('${name}', '${value}')`);
+  await session.query(
+    `SELECT set_config(known.name, wanted.value, true)
+      FROM pg_catalog.pg_settings known JOIN (VALUES ${values.join(', ')}) wanted (name, value) USING (name)`,
+  );
+}
+
+async function prepareEvents(session: Session, delivery: Delivery<PostgresConfig>): Promise<number> {
+  const { config } = delivery;
+  const columns = tableColumns(delivery, COLUMNS.events, DIALECT);
+  await prepareLedger(session, config, DIALECT);
+  await prepareTable(session, config, columns, [], DIALECT);
+  await begin(session);
+  const standing = await claimSlot(session, delivery, 'row');
+  if (standing.is === 'delivered') return 0;
+  const isFresh = standing.is === 'fresh';
+  if (!isFresh) await makeWaiting(session, config, columns);
+  const target = isFresh ? qualified(config.schema, config.table_name) : WAITING;
+  const { bytes, records } = await copy(session, delivery, columns, target);
+  if (!isFresh) await mergeEvents(session, delivery, columns, records, standing);
+  await noteDelivery(session, delivery, records, DIALECT);
+  return bytes;
+}
+
+async function preparePersons(session: Session, delivery: Delivery<PostgresConfig>): Promise<number> {
+  const { config } = delivery;
+  const columns = tableColumns(delivery, COLUMNS.persons, DIALECT);
+  await prepareTable(session, config, columns, PERSON_KEY, DIALECT);
+  await begin(session);
+  await makeWaiting(session, config, columns);
+  const { bytes } = await copy(session, delivery, columns, WAITING);
+  await upsertPersons(session, config, columns);
+  return bytes;
+}
+
+/** A temporary table with the types of the customer's own, without its rules. It goes with the transaction. */
+async function makeWaiting(session: Session, config: PostgresConfig, columns: readonly TableColumn[]): Promise<void> {
+  const table = qualified(config.schema, config.table_name);
+  await session.query(
+    `CREATE TEMPORARY TABLE ${WAITING} ON COMMIT DROP AS SELECT ${quotedList(namesOf(columns))} FROM ${table} WITH NO DATA`,
+  );
+}
+
+const copy = (
+  session: Session,
+  delivery: Delivery<PostgresConfig>,
+  columns: readonly TableColumn[],
+  target: string,
+): Promise<{ bytes: number; records: number }> =>
+  session.copyIn(
+    `COPY ${target} (${quotedList(namesOf(columns))}) FROM STDIN`,
+    delivery.rows({ format: 'CopyText', columns }),
+  );
