@@ -23,19 +23,18 @@ export interface Column {
 const member = (name: string): string =>
   `CASE WHEN json_valid(properties) THEN nullif(json_extract(properties, '$."${name}"')::VARCHAR, 'null') END`;
 
+const CAPTURE = `concat('"$geoip_disable":true', CASE WHEN event = '$autocapture' AND elements_chain IS NOT NULL
+  THEN concat(',"$elements_chain":', to_json(elements_chain)::VARCHAR) END)`;
+
 /**
- * `properties` with what capture is told beside them. Added as text, which takes a fifth of the time and keeps numbers
- * as they are written; only where a name is there already does the parser replace it.
+ * `properties` (compact JSON of an object) with what capture is told beside them. Added as text: that takes a fifth of
+ * the time, and numbers stay as they are written. Only where one of the names is there already, the parser replaces it.
  */
 const CAPTURED = `CASE
-  WHEN properties IS NULL OR NOT starts_with(properties, '{') OR NOT json_valid(properties) THEN '{"$geoip_disable":true}'
-  WHEN contains(properties, '"$geoip_disable"') OR contains(properties, '"$elements_chain"') THEN
-    json_merge_patch(properties, CASE WHEN event = '$autocapture' AND elements_chain IS NOT NULL
-      THEN concat('{"$geoip_disable":true,"$elements_chain":', to_json(elements_chain)::VARCHAR, '}')
-      ELSE '{"$geoip_disable":true}' END)::VARCHAR
-  ELSE concat(regexp_replace(properties, '\\s*}\\s*$', ''), CASE WHEN regexp_full_match(properties, '\\{\\s*\\}\\s*')
-    THEN '' ELSE ',' END, '"$geoip_disable":true', CASE WHEN event = '$autocapture' AND elements_chain IS NOT NULL
-      THEN concat(',"$elements_chain":', to_json(elements_chain)::VARCHAR) END, '}') END`;
+  WHEN properties IS NULL OR NOT json_valid(properties) OR NOT starts_with(properties, '{') THEN concat('{', ${CAPTURE}, '}')
+  WHEN contains(properties, '"$geoip_disable"') OR contains(properties, '"$elements_chain"')
+    THEN json_merge_patch(properties, concat('{', ${CAPTURE}, '}'))::VARCHAR
+  ELSE concat(left(properties, -1), CASE WHEN properties <> '{}' THEN ',' END, ${CAPTURE}, '}') END`;
 
 /** Fields that are not just the lake's column of their name. */
 const FIELDS: ReadonlyMap<string, string> = new Map([
