@@ -239,6 +239,8 @@ function followingOps(
   return [...(by === 'schedule' ? [] : jobOps('retry', by, null)), ...jobOps('export', item.id, due)];
 }
 
+const gigabytes = (n: number): string => (n / 1e9).toFixed(1);
+
 /**
  * How a run ends that need not be sent: no file touches its slot, or they hold more than a worker can deliver. How much
  * the filters of an export let through nobody knows yet.
@@ -253,7 +255,6 @@ function endedAtOnce(
   const { rows, bytes } = amountIn(files, { from: slot.start, to: slot.end });
   const isTooMuch = maxIntervalBytes !== null && bytes > maxIntervalBytes && !isFiltered(queryOf(item));
   if (!isTooMuch) return null;
-  const gigabytes = (n: number): string => (n / 1e9).toFixed(1);
   return {
     failed:
       `The interval holds about ${rows} rows, ${gigabytes(bytes)} GB as stored: more than the ` +
