@@ -65,12 +65,13 @@ export const warehouse = (converter?: Converter) =>
 const PORTS = ['workflow', 'warehouse', 'spool', 'lake', 'vault', 'outbound', 'events'] as const;
 type PortName = (typeof PORTS)[number];
 
+const write = (text: string): void => void process.stdout.write(text);
+
 /** The context of a function that needs these ports. To touch another one is an error that says so. */
 export function contextOf(ports: { readonly [name in PortName]?: () => Context[name] }): Context {
   const level = variable('LOG_LEVEL');
   const stage = variable('STAGE');
   const clock = Date.now;
-  const write = (text: string): void => void process.stdout.write(text);
   const context = {
     // The table's adapter tries again by itself.
     table: dynamodbTable({ client: new DynamoDBClient({ maxAttempts: 1 }), tableName: variable('TABLE_NAME'), clock }),

@@ -103,7 +103,10 @@ export async function exportWithPlan(
 
 /** The condition that nothing has changed of what decides when the export is due. */
 export const scheduleOf = ({ interval, paused, start_at, end_at }: BatchExportItem) => ({
-  ...{ interval, paused, start_at, end_at },
+  interval,
+  paused,
+  start_at,
+  end_at,
   deleted_at: null,
 });
 

@@ -80,7 +80,11 @@ export async function exportWorld({
   const lake = folderSpool(join(home, 'lake'));
   const warehouse = duckdbWarehouse({ lake, threads: 1 });
   const base = testContext({
-    ...{ clock: time.clock, table, lake, warehouse, spool: folderSpool(join(home, 'spool')) },
+    clock: time.clock,
+    table,
+    lake,
+    warehouse,
+    spool: folderSpool(join(home, 'spool')),
     settings: { ...LOCAL_SETTINGS, strictAnswers: true, ...settings },
   });
   const wrapped = wrap(table, time.clock);

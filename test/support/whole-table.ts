@@ -9,7 +9,7 @@ export interface WholeTable {
   readonly table: Table;
   readonly clock: SettableClock;
   /** Every item, in the order of keys; those whose time is over too. */
-  everything(): Item[];
+  readonly everything: () => Item[];
 }
 
 /** A new table; it is closed after the tests of the file. */

@@ -21,6 +21,13 @@ const RETRY_AFTER = '30';
 const THROTTLED = answer('throttled').template;
 const REFUSED = answer('permission_denied', { detail: 'Requests from this address are refused.' }).template;
 
+const visible = (metricName: string): CfnWebACL.VisibilityConfigProperty => ({
+  metricName,
+  cloudWatchMetricsEnabled: true,
+  // Samples would hold whole requests, keys included.
+  sampledRequestsEnabled: false,
+});
+
 /**
  * The web firewall of a stage: how often one key may call, and addresses that are known for bad. Nothing looks into
  * requests, for a query or a text tile may look like an attack. What it refuses has the API's own error shape.
@@ -28,12 +35,6 @@ const REFUSED = answer('permission_denied', { detail: 'Requests from this addres
 export class Firewall extends Construct {
   constructor(scope: Construct, id: string, { stage, api }: FirewallProps) {
     super(scope, id);
-    const visible = (metricName: string): CfnWebACL.VisibilityConfigProperty => ({
-      metricName,
-      cloudWatchMetricsEnabled: true,
-      // Samples would hold whole requests, keys included.
-      sampledRequestsEnabled: false,
-    });
     const refused = { block: { customResponse: { responseCode: 403, customResponseBodyKey: 'refused' } } };
     const acl = new CfnWebACL(this, 'Acl', {
       name: `workspaces-${stage.name}`,

@@ -11,14 +11,18 @@ type Statistic = 'Sum' | 'Average' | 'Minimum' | 'Maximum' | 'p50' | 'p99';
 /** What can be watched of a stage. */
 export interface Measured {
   /** The service's own numbers. */
-  own(name: MetricName, statistic: Statistic, period?: Duration): IMetric;
-  api(name: 'Count' | '4XXError' | '5XXError' | 'Latency', statistic: Statistic, period?: Duration): IMetric;
-  table(
+  readonly own: (name: MetricName, statistic: Statistic, period?: Duration) => IMetric;
+  readonly api: (
+    name: 'Count' | '4XXError' | '5XXError' | 'Latency',
+    statistic: Statistic,
+    period?: Duration,
+  ) => IMetric;
+  readonly table: (
     name: 'ReadThrottleEvents' | 'WriteThrottleEvents' | 'ConsumedReadCapacityUnits' | 'ConsumedWriteCapacityUnits',
     period?: Duration,
-  ): IMetric;
+  ) => IMetric;
   /** Of all functions of the account together. */
-  everyFunction(name: 'Throttles' | 'ConcurrentExecutions' | 'Errors', period?: Duration): IMetric;
+  readonly everyFunction: (name: 'Throttles' | 'ConcurrentExecutions' | 'Errors', period?: Duration) => IMetric;
   readonly machines: readonly IStateMachine[];
   /** Functions that nobody waits for: only their errors tell that they failed. */
   readonly functions: readonly IFunction[];
@@ -33,12 +37,13 @@ export interface Watched extends Pick<Measured, 'machines' | 'functions' | 'send
   readonly tableName: string;
 }
 
+const metric =
+  (namespace: string, dimensionsMap: Record<string, string>) =>
+  (metricName: string, statistic: Statistic, period: Duration): IMetric =>
+    new Metric({ namespace, metricName, statistic, period, dimensionsMap });
+
 /** The numbers of a stage, by their names in CloudWatch. */
 export function measured({ stage, apiName, tableName, ...rest }: Watched): Measured {
-  const metric =
-    (namespace: string, dimensionsMap: Record<string, string>) =>
-    (metricName: string, statistic: Statistic, period: Duration): IMetric =>
-      new Metric({ namespace, metricName, statistic, period, dimensionsMap });
   const own = metric(NAMESPACE, { [DIMENSION]: stage.name });
   const api = metric('AWS/ApiGateway', { ApiName: apiName, Stage: stage.name });
   const table = metric('AWS/DynamoDB', { TableName: tableName });

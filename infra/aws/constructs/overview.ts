@@ -9,13 +9,14 @@ export interface OverviewProps {
   readonly alarms: readonly IAlarm[];
 }
 
+const graph = (title: string, left: IMetric[], right: IMetric[] = []) =>
+  new GraphWidget({ title, left, right, width: 8, leftYAxis: { min: 0 }, rightYAxis: { min: 0 } });
+
 /** The CloudWatch dashboard of a stage: what callers see, what exports deliver, what carries them. */
 export class Overview extends Construct {
   constructor(scope: Construct, id: string, { stage, measured, alarms }: OverviewProps) {
     super(scope, id);
     const { own, api, table, everyFunction, machines, sender } = measured;
-    const graph = (title: string, left: IMetric[], right: IMetric[] = []) =>
-      new GraphWidget({ title, left, right, width: 8, leftYAxis: { min: 0 }, rightYAxis: { min: 0 } });
     new Dashboard(this, 'Dashboard', {
       dashboardName: `workspaces-${stage.name}`,
       widgets: [

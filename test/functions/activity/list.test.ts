@@ -96,7 +96,7 @@ test('it is paged newest first, back and forth, and each entry is seen once', as
     await service.call('POST', dashboardsOf(service), { body: { name: `D${n}` } });
   }
   const names = (reply: Awaited<ReturnType<typeof list>>) =>
-    (reply.body?.['results'] as Entry[]).map(({ detail }) => detail.name);
+    (reply.body?.['results'] as Entry[] | undefined)?.map(({ detail }) => detail.name);
   const follow = (reply: Awaited<ReturnType<typeof list>>, way: 'next' | 'previous') =>
     service.call('GET', String(reply.body?.[way]).replace(service.address, ''));
   const first = await list('?limit=2&scope=Dashboard');
@@ -134,7 +134,7 @@ test('of a long log a filter that finds little looks at a part, and goes on from
     tell({ scope: 'Insight', id: n, activity: 'created', name: null }),
   ).flat();
   await context.table.write(
-    many.map(({ if: _, ...op }) => op),
+    many.flatMap((op) => ('put' in op ? [{ put: op.put }] : [])),
     { apart: true },
   );
   const first = await list('?scope=Dashboard');
@@ -163,7 +163,7 @@ test('a page is one round trip beside the caller, and one for users that were no
 
 test('of secrets it says that they were sent, of a rolled key the masks, of sharing no token', async () => {
   const { service, entries, changes } = await world();
-  const secret = String(BUCKET.config.aws_secret_access_key);
+  const secret = BUCKET.config.aws_secret_access_key;
   const made = await service.call('POST', byProject(service), {
     body: { name: 'Hourly', interval: 'hour', destination: BUCKET },
   });
@@ -207,7 +207,7 @@ test('a key is told of where it opens something: its organizations, or those of 
       'GET',
       `/api/organizations/${other.organization.id}/activity/?scope=PersonalAPIKey`,
     );
-    return (reply.body?.['results'] as Entry[]).map(({ detail }) => detail.name);
+    return (reply.body?.['results'] as Entry[] | undefined)?.map(({ detail }) => detail.name);
   };
   const inOwn = async () => (await entries('?scope=PersonalAPIKey')).map(({ detail }) => detail.name);
   const make = (label: string, limits: object = {}) =>
@@ -258,7 +258,8 @@ test('however often a change is tried, it is told once, and never when it was no
   }
   const { items } = await context.table.list(ranges.activityOf(organization.id), { limit: 1_000 });
   const told = items.filter((item) => item['scope'] === 'OrganizationMembership').map((item) => item['item_id']);
-  expect(told.toSorted()).toEqual(joined.toSorted());
+  expect(told).toHaveLength(joined.length);
+  expect(new Set(told)).toEqual(new Set(joined));
 });
 
 test('changes of one dashboard at the same time are told one by one', async () => {
@@ -268,7 +269,8 @@ test('changes of one dashboard at the same time are told one by one', async () =
   const tags = ['a', 'b', 'c', 'd', 'e', 'f'];
   await Promise.all(tags.map((tag) => service.call('PATCH', path, { body: { tags: [tag] } })));
   const told = (await entries('?scope=Dashboard')).filter(({ activity }) => activity === 'updated');
-  expect(told.flatMap(({ detail }) => detail.changes[0]?.['after']).toSorted()).toEqual(tags);
+  expect(told).toHaveLength(tags.length);
+  expect(new Set(told.flatMap(({ detail }) => detail.changes[0]?.['after']))).toEqual(new Set(tags));
 });
 
 test('an operator who revokes a key is told of too', async () => {

@@ -415,7 +415,7 @@ describe('the firewall', () => {
 
   test("looks at rate and reputation alone, and refuses in the API's own error shape", () => {
     const [, acl] = ofType(prod.service, 'AWS::WAFv2::WebACL')[0] ?? [];
-    const { Rules, CustomResponseBodies, DefaultAction } = acl?.Properties as {
+    const { Rules, CustomResponseBodies, DefaultAction } = (acl as Resource).Properties as {
       Rules: { Name: string; Statement: object }[];
       CustomResponseBodies: Record<string, { Content: string }>;
       DefaultAction: object;
