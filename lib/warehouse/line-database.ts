@@ -1,7 +1,7 @@
 /** Queries on a DuckDB that form bytes: what the warehouse of one machine and the converter on AWS have in common. */
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBInstance } from '@duckdb/node-api';
 import bindings from '@duckdb/node-bindings';
@@ -10,7 +10,7 @@ import { copyLine } from './copy-text.ts';
 import { type DatabaseLimits, literal, openDatabase, tempFolder } from './embedded-database.ts';
 import { jsonLine } from './json-lines.ts';
 import { parquetColumns } from './parquet-file.ts';
-import type { Form } from './warehouse.ts';
+import { type Form, NEXT_FILE } from './warehouse.ts';
 
 /** Lines are handed on in pieces of at least this many bytes. */
 const PIECE = 256 * 1024;
@@ -78,20 +78,41 @@ async function* linesOf(
   yield* inPieces(await connection.stream(`SELECT ${line} AS line FROM (${rows})`), signal);
 }
 
+/**
+ * All rows go into one file first: only then it is known how many bytes they take. A file that is too large is cut into
+ * equal numbers of rows, so that the same rows always give the same files.
+ */
 async function* parquetOf(
   connection: DuckDBConnection,
   rows: string,
-  { columns, compression }: Extract<Form, { format: 'Parquet' }>,
+  { columns, compression, fileBytes }: Extract<Form, { format: 'Parquet' }>,
   folder: string,
 ): AsyncGenerator<Buffer> {
   await mkdir(folder, { recursive: true });
-  const file = join(folder, `${randomUUID()}.parquet`);
+  const [file, part] = ['whole', 'part'].map((name) => join(folder, `${randomUUID()}.${name}.parquet`)) as [
+    string,
+    string,
+  ];
+  const copy = (select: string, to: string) =>
+    connection.run(`COPY (${select}) TO ${literal(to)} (FORMAT parquet, COMPRESSION ${compression ?? 'uncompressed'})`);
   try {
-    const options = `FORMAT parquet, COMPRESSION ${compression ?? 'uncompressed'}`;
-    await connection.run(`COPY (SELECT ${parquetColumns(columns)} FROM (${rows})) TO ${literal(file)} (${options})`);
-    yield* createReadStream(file, { highWaterMark: PIECE });
+    await copy(`SELECT ${parquetColumns(columns)} FROM (${rows})`, file);
+    const files = Math.ceil((await stat(file)).size / fileBytes);
+    if (files <= 1) {
+      yield* createReadStream(file, { highWaterMark: PIECE });
+      return;
+    }
+    const all = `read_parquet(${literal(file)}, file_row_number = true)`;
+    const count = Number((await connection.runAndReadAll(`SELECT count(*) FROM ${all}`)).getRows()[0]?.[0]);
+    const most = Math.ceil(count / files);
+    for (let from = 0; from < count; from += most) {
+      const between = `file_row_number >= ${from} AND file_row_number < ${from + most}`;
+      await copy(`SELECT * EXCLUDE (file_row_number) FROM ${all} WHERE ${between}`, part);
+      yield NEXT_FILE;
+      yield* createReadStream(part, { highWaterMark: PIECE });
+    }
   } finally {
-    await rm(file, { force: true });
+    await Promise.all([file, part].map((one) => rm(one, { force: true })));
   }
 }
 

@@ -33,7 +33,16 @@ export type Form =
   | { readonly format: 'JSONLines'; readonly columns: readonly Column[] }
   /** PostgreSQL's COPY text format. */
   | { readonly format: 'CopyText'; readonly columns: readonly Column[] }
-  | { readonly format: 'Parquet'; readonly columns: readonly Column[]; readonly compression: ParquetCompression };
+  | {
+      readonly format: 'Parquet';
+      readonly columns: readonly Column[];
+      readonly compression: ParquetCompression;
+      /** What would be larger comes as several files of about so many bytes, with `NEXT_FILE` before each. */
+      readonly fileBytes: number;
+    };
+
+/** Stands between bytes, before each of several files. */
+export const NEXT_FILE: Buffer = Buffer.alloc(0);
 
 /** The port to the engine that selects rows and forms the final bytes. */
 export interface Warehouse {

@@ -1,26 +1,52 @@
 import { randomUUID } from 'node:crypto';
+import type { BigIntStats } from 'node:fs';
 import { mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import * as z from 'zod';
 import { invalid, messageOf, Permanent, Transient } from '../../errors.ts';
 import type { Delivery, Destination, Reach, Receipt } from './destination.ts';
-import { checkFileConfig, FILE_KEYS, objectBytes, objectName, SAMPLE_SLOT } from './files.ts';
+import {
+  fileName,
+  longestNames,
+  manifestName,
+  manifestText,
+  type SlotNames,
+  slotNames,
+  strayNames,
+} from './file-names.ts';
+import { checkFileConfig, FILE_KEYS, slotFiles } from './files.ts';
 
 const FolderConfig = z.object({ path: z.string(), prefix: z.string().default(''), ...FILE_KEYS });
 
 type FolderConfig = z.infer<typeof FolderConfig>;
 
-/** A finished file that waits, hidden, beside its place. */
-interface FolderReceipt extends Receipt {
-  readonly file: string;
-  readonly target: string;
+/** Where a slot's files lie. */
+interface Whereabouts {
+  /** The folder. */
+  readonly path: string;
+  /** Below it. */
+  readonly names: SlotNames;
+}
+
+/** Finished files that wait, hidden, beside their places. */
+interface FolderReceipt extends Receipt, Whereabouts {
+  /** In the order in which they are put into their places: what says which ones count comes last. */
+  readonly files: readonly WaitingFile[];
+}
+
+interface WaitingFile {
+  /** Where it waits. */
+  readonly from: string;
+  /** Below the folder. */
+  readonly name: string;
   /** Inode and time of change, which a rename keeps: the mark by which a file in its place is known as ours. */
   readonly mark: string;
 }
 
 /**
- * A folder of this machine. `deliver` writes and syncs a file in a hidden folder beside its place
- * (`.<name>.partial/`); `commit` renames it into place.
+ * A folder of this machine. `deliver` writes and syncs the files in a hidden folder beside their places
+ * (`.<name>.partial/`); `commit` renames them into place, the manifest last if there is one, and then removes what does
+ * not count any more.
  */
 export const folder: Destination<FolderConfig> = {
   type: 'Folder',
@@ -41,9 +67,9 @@ export const folder: Destination<FolderConfig> = {
     if (prefix.split('/').some((name) => name === '.' || name === '..')) {
       invalid('destination', "prefix may not hold '.' or '..' as a folder's name.");
     }
-    const target = placeOf(config, SAMPLE_SLOT);
-    const longest = Math.max(...target.split(sep).map((name) => Buffer.byteLength(name)));
-    if (longest > MAX_NAME_BYTES || Buffer.byteLength(target) > MAX_PATH_BYTES) {
+    const targets = longestNames(config).map((name) => placeOf(config.path, name));
+    const longest = Math.max(...targets.flatMap((target) => target.split(sep)).map((name) => Buffer.byteLength(name)));
+    if (longest > MAX_NAME_BYTES || targets.some((target) => Buffer.byteLength(target) > MAX_PATH_BYTES)) {
       invalid(
         'destination',
         `path and prefix are too long: at most ${MAX_NAME_BYTES} bytes a name, ${MAX_PATH_BYTES} in all.`,
@@ -68,24 +94,28 @@ export const folder: Destination<FolderConfig> = {
   ],
 
   async deliver(delivery): Promise<FolderReceipt> {
-    const target = placeOf(delivery.config, delivery);
-    return explained(target, () => write(delivery, target));
+    return explained(wholePlace(whereabouts(delivery)), () => write(delivery));
   },
 
   async commit(delivery, receipt) {
-    const { file, target, mark } = receipt as FolderReceipt;
-    await explained(target, async () => {
-      const isMoved = (await moved(file, target)) || (await markOf(target)) === mark;
-      // Neither beside its place nor in it: somebody removed it. The rows are still there.
-      if (!isMoved) await rename((await write(delivery, target)).file, target);
-      await syncFolder(dirname(target));
-      await removePartials(target);
+    const prepared = receipt as FolderReceipt;
+    await explained(wholePlace(prepared), async () => {
+      let ready = prepared;
+      if (!(await putInPlace(ready))) {
+        // Somebody removed what was prepared. The rows are still there.
+        ready = await write(delivery);
+        if (!(await putInPlace(ready))) {
+          throw new Transient(`What was prepared below '${ready.path}' was removed from outside, twice.`);
+        }
+      }
+      await removeStrays(ready);
+      await removePartials(ready);
     });
   },
 
   async discard(delivery, receipt) {
-    const target = (receipt as FolderReceipt | undefined)?.target ?? placeOf(delivery.config, delivery);
-    await explained(target, () => removePartials(target));
+    const prepared = (receipt as FolderReceipt | undefined) ?? whereabouts(delivery);
+    await explained(wholePlace(prepared), () => removePartials(prepared));
   },
 };
 
@@ -93,20 +123,31 @@ export const folder: Destination<FolderConfig> = {
 const MAX_NAME_BYTES = 255 - '..partial'.length;
 const MAX_PATH_BYTES = 4095 - '..partial/'.length - randomUUID().length;
 
-/** The absolute path of a slot's file, always below the folder. */
-function placeOf(config: FolderConfig, slot: Parameters<typeof objectName>[1]): string {
-  const target = join(config.path, objectName(config, slot));
-  if (!isBelow(target, [resolve(config.path)])) {
-    throw new Permanent(`File '${target}' would lie outside the folder '${config.path}'. Correct the prefix.`);
+/** The absolute path of a file, always below the folder. */
+function placeOf(path: string, name: string): string {
+  const target = join(path, name);
+  if (!isBelow(target, [resolve(path)])) {
+    throw new Permanent(`File '${target}' would lie outside the folder '${path}'. Correct the prefix.`);
   }
   return target;
 }
 
-/** Where unfinished files of one target lie: on the same file system, out of sight, found without a listing. */
-const partialsOf = (target: string): string => join(dirname(target), `.${basename(target)}.partial`);
+const whereabouts = (delivery: Delivery<FolderConfig>): Whereabouts => ({
+  path: delivery.config.path,
+  names: slotNames(delivery.config, delivery),
+});
 
-const removePartials = (target: string): Promise<void> =>
-  rm(partialsOf(target), { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
+/** Where the slot's file lies if it has only one. */
+const wholePlace = ({ path, names }: Whereabouts): string => placeOf(path, fileName(names, null));
+
+/** Where unfinished files of one slot lie: on the same file system, out of sight, found without a listing. */
+function partialsOf(slot: Whereabouts): string {
+  const target = wholePlace(slot);
+  return join(dirname(target), `.${basename(target)}.partial`);
+}
+
+const removePartials = (slot: Whereabouts): Promise<void> =>
+  rm(partialsOf(slot), { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
 
 function isBelow(path: string, roots: readonly string[]): boolean {
   return roots.some((root) => {
@@ -135,26 +176,64 @@ async function realPlace(path: string): Promise<string> {
   }
 }
 
-/** Writes the file beside its place, and takes away what earlier attempts left there. */
-async function write(delivery: Delivery<FolderConfig>, target: string): Promise<FolderReceipt> {
+/** Writes the files beside their places, and takes away what earlier attempts left there. */
+async function write(delivery: Delivery<FolderConfig>): Promise<FolderReceipt> {
   const { config, reach, signal } = delivery;
-  await checkRoots(dirname(target), reach);
-  await makeFolder(dirname(target));
-  await removePartials(target);
-  const partials = partialsOf(target);
+  const slot = whereabouts(delivery);
+  const { names } = slot;
+  const partials = partialsOf(slot);
+  await checkRoots(dirname(partials), reach);
+  await makeFolder(dirname(partials));
+  await removePartials(slot);
   await mkdir(partials, { recursive: true });
-  const path = join(partials, randomUUID());
-  try {
-    await using file = await open(path, 'wx');
-    await file.writeFile(objectBytes(config, delivery), { signal });
+  const files: WaitingFile[] = [];
+  let bytes = 0;
+  const prepare = async (name: string, content: string | AsyncIterable<Buffer>): Promise<number> => {
+    const from = join(partials, randomUUID());
+    await using file = await open(from, 'wx');
+    await file.writeFile(content, { signal });
     await file.sync();
-    const { size } = await file.stat();
-    return { bytes: size, file: path, target, mark: (await markOf(path)) ?? '' };
+    const stats = await file.stat({ bigint: true });
+    files.push({ from, name, mark: markIn(stats) });
+    return Number(stats.size);
+  };
+  try {
+    let isNumbered = false;
+    for await (const { n, bytes: content } of slotFiles(config, delivery)) {
+      bytes += await prepare(fileName(names, n), content);
+      isNumbered = n !== null;
+    }
+    if (isNumbered) await prepare(manifestName(names), manifestText(files.map(({ name }) => name)));
+    return { ...slot, bytes, files };
   } catch (error) {
-    await removePartials(target);
+    await removePartials(slot);
     signal.throwIfAborted();
     throw error;
   }
+}
+
+/** Puts files into their places, in their order. False: one of them is neither there nor where it waited. */
+async function putInPlace({ path, names, files }: FolderReceipt): Promise<boolean> {
+  const folder = dirname(wholePlace({ path, names }));
+  for (const { from, name, mark } of files) {
+    const target = placeOf(path, name);
+    // A manifest that survives a loss of power names files that do too.
+    if (name === manifestName(names)) await syncFolder(folder);
+    if (!(await moved(from, target)) && (await markOf(target)) !== mark) return false;
+  }
+  await syncFolder(folder);
+  return true;
+}
+
+/** Removes files of earlier deliveries of the slot that count no more. They are found without a listing of the folder. */
+async function removeStrays({ path, names, files }: FolderReceipt): Promise<void> {
+  const isThere = async (name: string): Promise<boolean> => (await markOf(placeOf(path, name))) !== undefined;
+  const found: string[] = [];
+  for (const name of [fileName(names, null), manifestName(names)]) if (await isThere(name)) found.push(name);
+  // Those with the greatest numbers are removed first, so that the numbers of those that are left have no gap.
+  for (let n = 0; await isThere(fileName(names, n)); n += 1) found.push(fileName(names, n));
+  const counting = new Set(files.map(({ name }) => name));
+  for (const name of strayNames(names, found, counting)) await rm(placeOf(path, name), { force: true });
 }
 
 /** Makes a folder and its parents, durably. */
@@ -183,13 +262,14 @@ async function moved(from: string, to: string): Promise<boolean> {
 
 async function markOf(path: string): Promise<string | undefined> {
   try {
-    const { ino, mtimeNs, size } = await stat(path, { bigint: true });
-    return `${ino}-${mtimeNs}-${size}`;
+    return markIn(await stat(path, { bigint: true }));
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }
+
+const markIn = ({ ino, mtimeNs, size }: BigIntStats): string => `${ino}-${mtimeNs}-${size}`;
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException | undefined)?.code;
 

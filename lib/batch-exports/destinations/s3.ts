@@ -1,8 +1,24 @@
-import type { CompletedPart, S3 } from '@aws-sdk/client-s3';
+import type {
+  CompletedPart,
+  ListMultipartUploadsCommandOutput,
+  ListObjectsV2CommandOutput,
+  S3,
+  ServerSideEncryption,
+} from '@aws-sdk/client-s3';
 import * as z from 'zod';
 import { invalid, messageOf, Permanent, Transient } from '../../errors.ts';
 import type { Delivery, Destination, Receipt } from './destination.ts';
-import { checkFileConfig, FILE_KEYS, listed, objectBytes, objectName, SAMPLE_SLOT } from './files.ts';
+import {
+  fileName,
+  isFileOf,
+  longestNames,
+  manifestName,
+  manifestText,
+  type SlotNames,
+  slotNames,
+  strayNames,
+} from './file-names.ts';
+import { checkFileConfig, FILE_KEYS, listed, slotFiles } from './files.ts';
 import { checkUrl, type Outbound } from './outbound.ts';
 
 const S3Config = z.object({
@@ -21,9 +37,18 @@ const S3Config = z.object({
 
 type S3Config = z.infer<typeof S3Config>;
 
-/** An object that waits to become visible: a multipart upload, or (below one part) bytes that are not sent yet. */
+/** Objects that wait to become visible. */
 interface S3Receipt extends Receipt {
+  readonly names: SlotNames;
+  /** In the order in which they become visible. */
+  readonly objects: readonly WaitingObject[];
+  /** Whether the objects have numbers, and a manifest after them. */
+  readonly isNumbered: boolean;
+}
+
+interface WaitingObject {
   readonly key: string;
+  /** A multipart upload; null: bytes that are not sent yet. */
   readonly upload: { readonly id: string; readonly parts: CompletedPart[] } | null;
 }
 
@@ -33,16 +58,19 @@ const PART_BYTES = 8 * 1024 * 1024;
 /** S3's own limit: with parts of 8 MiB an object of 78 GiB. */
 const MAX_PARTS = 10_000;
 
+const ENCRYPTIONS: readonly string[] = ['AES256', 'aws:kms'];
+
 /** S3's limit of a key. */
 const MAX_KEY_BYTES = 1024;
 
-/** Bytes of small objects between `deliver` and `commit`; after a crash they are read again. */
-const waiting = new WeakMap<Receipt, Buffer>();
+/** Bytes that are not sent yet, between `deliver` and `commit`; after a crash they are read again. */
+const waiting = new WeakMap<WaitingObject, Buffer>();
 
 /**
- * A bucket on S3 or on a server that speaks its protocol. `deliver` sends a multipart upload, which nobody sees;
- * `commit` completes it. An object below one part is one PutObject in `commit`. The object's metadata names run and
- * token: by it a commit that was cut off knows its own work.
+ * A bucket on S3 or on a server that speaks its protocol. `deliver` sends multipart uploads, which nobody sees;
+ * `commit` completes them, puts the manifest if there is one, and then removes what does not count any more. What is
+ * below one part is one PutObject in `commit`. An object's metadata names run and token: by it a commit that was cut off
+ * knows its own work.
  */
 export const s3: Destination<S3Config> = {
   type: 'S3',
@@ -56,8 +84,11 @@ export const s3: Destination<S3Config> = {
     );
     if (empty.length > 0) invalid('destination', `The following inputs are empty: ${listed(empty)}`);
     checkFileConfig(config);
-    for (const key of ['encryption', 'kms_key_id', 'legacy_parquet_extension'] as const) {
-      if (config[key]) invalid('destination', `${key} is not available yet. Leave it out.`);
+    if (config.encryption && !ENCRYPTIONS.includes(config.encryption)) {
+      invalid('destination', `encryption must be one of ${listed(ENCRYPTIONS)}, or null: as the bucket is set.`);
+    }
+    if (config.kms_key_id && config.encryption !== 'aws:kms') {
+      invalid('destination', "kms_key_id is for encryption 'aws:kms' only.");
     }
     if (!/^[a-z0-9-]{1,63}$/i.test(config.region)) {
       invalid('destination', 'region must be the name of a region, such as us-east-1.');
@@ -66,7 +97,7 @@ export const s3: Destination<S3Config> = {
       if (!/^[\x21-\x7e]+$/.test(config[key])) invalid('destination', `${key} holds characters that no key has.`);
     }
     if (config.endpoint_url) checkUrl(config.endpoint_url, reach);
-    if (Buffer.byteLength(objectName(config, SAMPLE_SLOT)) > MAX_KEY_BYTES) {
+    if (longestNames(config).some((name) => Buffer.byteLength(name) > MAX_KEY_BYTES)) {
       invalid('destination', `prefix is too long: an object's whole name may have ${MAX_KEY_BYTES} bytes.`);
     }
   },
@@ -105,20 +136,26 @@ export const s3: Destination<S3Config> = {
   async commit(delivery, receipt) {
     const client = await connect(delivery.config, delivery.outbound);
     await explained(delivery, async () => {
-      if (await complete(client, delivery, receipt as S3Receipt)) return;
-      // What deliver prepared is gone; the rows are still there.
-      if (await complete(client, delivery, await upload(client, delivery))) return;
-      throw new Transient(`The upload to ${placeOf(delivery.config)} was aborted from outside, twice.`);
+      let ready = receipt as S3Receipt;
+      if (!(await complete(client, delivery, ready))) {
+        // What deliver prepared is gone; the rows are still there.
+        ready = await upload(client, delivery);
+        if (!(await complete(client, delivery, ready))) {
+          throw new Transient(`The upload to ${placeOf(delivery.config)} was aborted from outside, twice.`);
+        }
+      }
+      await removeStrays(client, delivery, ready);
     });
   },
 
   async discard(delivery, receipt) {
     const client = await connect(delivery.config, delivery.outbound);
     const known = receipt as S3Receipt | undefined;
-    const key = known?.key ?? objectName(delivery.config, delivery);
     await explained({ config: delivery.config }, async () => {
-      if (known?.upload) await abort(client, delivery.config, key, known.upload.id, delivery.signal);
-      await abortLeftovers(client, delivery, key);
+      for (const { key, upload: one } of known?.objects ?? []) {
+        if (one) await abort(client, delivery.config, key, one.id, delivery.signal);
+      }
+      await abortLeftovers(client, delivery, known?.names ?? slotNames(delivery.config, delivery));
     });
   },
 };
@@ -148,54 +185,83 @@ const compatible = (endpoint: string, { use_virtual_style_addressing }: S3Config
   }) as const;
 
 /** What of an object is the same however it is sent. */
-const headOf = ({ config, runId, token }: Delivery<S3Config>, Key: string) => ({
+const headOf = ({ config, runId, token }: Delivery<S3Config>, Key: string, ContentType: string) => ({
   Bucket: config.bucket_name,
   Key,
-  ContentType: config.compression ? 'application/gzip' : 'application/x-ndjson',
+  ContentType,
   Metadata: { run: runId, token },
+  ...(config.encryption && { ServerSideEncryption: config.encryption as ServerSideEncryption }),
+  ...(config.kms_key_id && { SSEKMSKeyId: config.kms_key_id }),
 });
 
-/** Sends all but the last act. Memory: at most three parts. */
+function contentType({ file_format, compression }: S3Config): string {
+  if (file_format === 'Parquet') return 'application/vnd.apache.parquet';
+  if (compression === 'gzip') return 'application/gzip';
+  return compression ? 'application/octet-stream' : 'application/x-ndjson';
+}
+
+/** Sends all but the last acts. Memory: at most four parts, with what waits. */
 async function upload(client: S3, delivery: Delivery<S3Config>): Promise<S3Receipt> {
-  const { config, signal } = delivery;
-  const key = objectName(config, delivery);
-  const bodies = inParts(objectBytes(config, delivery));
-  const first = (await bodies.next()).value ?? Buffer.alloc(0);
-  if (first.length < PART_BYTES) {
-    const receipt = { bytes: first.length, key, upload: null };
-    waiting.set(receipt, first);
-    return receipt;
-  }
-  await abortLeftovers(client, delivery, key);
-  const head = headOf(delivery, key);
-  const { UploadId: id = '' } = await client.createMultipartUpload(head, { abortSignal: signal });
+  const names = slotNames(delivery.config, delivery);
+  const objects: Promise<WaitingObject>[] = [];
+  const begun: { readonly key: string; readonly id: string }[] = [];
   const sent: Promise<CompletedPart>[] = [];
-  let bytes = 0;
-  const send = async (body: Buffer): Promise<void> => {
-    if (sent.length === MAX_PARTS) throw new Permanent(TOO_LARGE);
+  let [bytes, held, isNumbered] = [0, 0, false];
+
+  const send = async (UploadId: string, Key: string, PartNumber: number, Body: Buffer) => {
+    if (PartNumber > MAX_PARTS) throw new Permanent(TOO_LARGE);
     // One part may still be on its way when the next one starts.
     await sent.at(-2);
-    const PartNumber = sent.length + 1;
     const part = client
-      .uploadPart({ Bucket: head.Bucket, Key: key, UploadId: id, PartNumber, Body: body }, { abortSignal: signal })
+      .uploadPart(
+        { Bucket: delivery.config.bucket_name, Key, UploadId, PartNumber, Body },
+        { abortSignal: delivery.signal },
+      )
       .then(({ ETag, ChecksumCRC32 }) => ({ PartNumber, ETag, ...(ChecksumCRC32 && { ChecksumCRC32 }) }));
     part.catch(() => {});
     sent.push(part);
-    bytes += body.length;
+    bytes += Body.length;
   };
+
+  const sendAll = async (key: string, first: Buffer, rest: AsyncIterable<Buffer>): Promise<void> => {
+    if (begun.length === 0) await abortLeftovers(client, delivery, names);
+    const head = headOf(delivery, key, contentType(delivery.config));
+    const { UploadId: id = '' } = await client.createMultipartUpload(head, { abortSignal: delivery.signal });
+    begun.push({ key, id });
+    const before = sent.length;
+    await send(id, key, 1, first);
+    for await (const body of rest) await send(id, key, sent.length - before + 1, body);
+    const object = Promise.all(sent.slice(before)).then((parts) => ({ key, upload: { id, parts } }));
+    object.catch(() => {});
+    objects.push(object);
+  };
+
   try {
-    await send(first);
-    for await (const body of bodies) await send(body);
-    return { bytes, key, upload: { id, parts: await Promise.all(sent) } };
+    for await (const { n, bytes: content } of slotFiles(delivery.config, delivery)) {
+      isNumbered = n !== null;
+      const key = fileName(names, n);
+      const bodies = inParts(content);
+      const first = (await bodies.next()).value ?? Buffer.alloc(0);
+      if (held + first.length < PART_BYTES) {
+        const object = { key, upload: null };
+        waiting.set(object, first);
+        objects.push(Promise.resolve(object));
+        held += first.length;
+      } else {
+        await sendAll(key, first, bodies);
+      }
+    }
+    return { bytes: bytes + held, names, isNumbered, objects: await Promise.all(objects) };
   } catch (error) {
     await Promise.allSettled(sent);
-    await abort(client, config, key, id).catch(() => {});
+    await Promise.allSettled(begun.map(({ key, id }) => abort(client, delivery.config, key, id)));
     throw error;
   }
 }
 
 const TOO_LARGE =
-  'An object of more than 78 GiB (10,000 parts of 8 MiB) cannot be sent. Use a shorter interval, or compression gzip.';
+  'An object of more than 78 GiB (10,000 parts of 8 MiB) cannot be sent. Set max_file_size_mb, or use a shorter ' +
+  'interval or compression.';
 
 /** The same bytes in buffers of one size; the last may be shorter. */
 async function* inParts(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, undefined> {
@@ -216,12 +282,31 @@ async function* inParts(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, u
   if (bytes > 0) yield Buffer.concat(chunks);
 }
 
-/** Makes the object visible. False: what `deliver` prepared is gone, and the object there is not of this attempt. */
+/** So many objects become visible at a time. */
+const LANES = 8;
+
+/** Makes the objects visible. False: what `deliver` prepared is gone, and an object there is not of this attempt. */
 async function complete(client: S3, delivery: Delivery<S3Config>, receipt: S3Receipt): Promise<boolean> {
-  const { key, upload: prepared } = receipt;
+  const { names, objects, isNumbered } = receipt;
+  for (let at = 0; at < objects.length; at += LANES) {
+    const some = objects.slice(at, at + LANES);
+    const done = await Promise.all(some.map((object) => completeOne(client, delivery, object)));
+    if (done.includes(false)) return false;
+  }
+  if (isNumbered) {
+    const head = headOf(delivery, manifestName(names), 'application/json');
+    await client.putObject({ ...head, Body: manifestText(objects.map(({ key }) => key)) });
+  }
+  return true;
+}
+
+async function completeOne(client: S3, delivery: Delivery<S3Config>, object: WaitingObject): Promise<boolean> {
+  const { key, upload: prepared } = object;
   if (prepared === null) {
-    const body = waiting.get(receipt);
-    if (body !== undefined) await client.putObject({ ...headOf(delivery, key), Body: body });
+    const body = waiting.get(object);
+    if (body !== undefined) {
+      await client.putObject({ ...headOf(delivery, key, contentType(delivery.config)), Body: body });
+    }
     return body !== undefined;
   }
   try {
@@ -263,29 +348,68 @@ async function abort(
   }
 }
 
-/**
- * Aborts uploads to this key that earlier attempts left behind; only one attempt at a time holds a slot. A key has few
- * of them, so the first page (1,000) holds all.
- */
-async function abortLeftovers(client: S3, delivery: Delivery<S3Config>, key: string): Promise<void> {
+/** Aborts uploads to the slot's keys that earlier attempts left behind; only one attempt at a time holds a slot. */
+async function abortLeftovers(client: S3, delivery: Delivery<S3Config>, names: SlotNames): Promise<void> {
   const { config, signal } = delivery;
+  const about = { Bucket: config.bucket_name, Prefix: names.stem };
+  const leftovers: { Key: string; UploadId: string }[] = [];
   try {
-    const { Uploads = [] } = await client.listMultipartUploads(
-      { Bucket: config.bucket_name, Prefix: key },
-      { abortSignal: signal },
-    );
-    for (const { Key, UploadId } of Uploads) {
-      if (Key === key && UploadId !== undefined) await abort(client, config, key, UploadId, signal);
+    for (let next: { KeyMarker?: string; UploadIdMarker?: string } | undefined = {}; next !== undefined; ) {
+      const page: ListMultipartUploadsCommandOutput = await client.listMultipartUploads(
+        { ...about, ...next },
+        { abortSignal: signal },
+      );
+      for (const { Key = '', UploadId = '' } of page.Uploads ?? []) {
+        if (isFileOf(names, Key)) leftovers.push({ Key, UploadId });
+      }
+      const { IsTruncated, NextKeyMarker: KeyMarker, NextUploadIdMarker: UploadIdMarker } = page;
+      next = IsTruncated && KeyMarker ? { KeyMarker, ...(UploadIdMarker && { UploadIdMarker }) } : undefined;
     }
+    for (const { Key, UploadId } of leftovers) await abort(client, config, Key, UploadId, signal);
   } catch (error) {
-    if (statusOf(error) !== 403 && statusOf(error) !== 501) throw error;
+    if (!isForbidden(error)) throw error;
     delivery.say(
       'WARNING',
-      `Unfinished uploads of earlier attempts at '${key}' could not be removed, and may cost storage: grant ` +
+      `Unfinished uploads of earlier attempts at '${names.stem}' could not be removed, and may cost storage: grant ` +
         's3:ListBucketMultipartUploads and s3:AbortMultipartUpload, or let a lifecycle rule of the bucket remove them.',
     );
   }
 }
+
+/** Removes objects of earlier deliveries of the slot that count no more. */
+async function removeStrays(client: S3, delivery: Delivery<S3Config>, receipt: S3Receipt): Promise<void> {
+  const { names, objects, isNumbered } = receipt;
+  const Bucket = delivery.config.bucket_name;
+  const found: string[] = [];
+  let strays: string[] = [];
+  try {
+    for (let token: string | undefined, isLast = false; !isLast; ) {
+      const page: ListObjectsV2CommandOutput = await client.listObjectsV2({
+        Bucket,
+        Prefix: names.stem,
+        ...(token && { ContinuationToken: token }),
+      });
+      found.push(...(page.Contents ?? []).map(({ Key = '' }) => Key));
+      token = page.NextContinuationToken;
+      isLast = token === undefined;
+    }
+    const counting = [...objects.map(({ key }) => key), ...(isNumbered ? [manifestName(names)] : [])];
+    strays = strayNames(names, found, new Set(counting));
+    for (const Key of strays) await client.deleteObject({ Bucket, Key });
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    // A slot of one file that never had several has nothing to remove.
+    if (!isNumbered && strays.length === 0) return;
+    delivery.say(
+      'WARNING',
+      `Files of earlier deliveries of '${names.stem}' that count no more could not be removed; the manifest names ` +
+        'those that count. Grant s3:ListBucket and s3:DeleteObject.',
+    );
+  }
+}
+
+/** Not permitted, or not built by a server of the same protocol. */
+const isForbidden = (error: unknown): boolean => statusOf(error) === 403 || statusOf(error) === 501;
 
 async function explained<T>(
   { config, signal }: { config: S3Config; signal?: AbortSignal },
@@ -325,6 +449,10 @@ const denied: Advice = (config, error) =>
 
 const badKey: Advice = (config) =>
   `The access key for ${placeOf(config)} is not known, or has expired. Send a valid aws_access_key_id and its secret.`;
+
+const badEncryptionKey: Advice = (config, error) =>
+  `${placeOf(config)} could not encrypt with the key '${config.kms_key_id}' (${messageOf(error)}). Correct kms_key_id, or ` +
+  'enable the key and allow its use.';
 
 const wrongRegion: Advice = (config, error) => {
   const { Region, $response } = cluesOf(error);
@@ -372,6 +500,7 @@ function explain(error: unknown, config: S3Config): unknown {
   const place = placeOf(config);
   const permanent = (text: string): Permanent => new Permanent(text, { cause: error });
 
+  if (name.startsWith('KMS.')) return permanent(badEncryptionKey(config, error));
   const advice = MENDABLE.get(name) ?? MENDABLE.get(code);
   if (advice !== undefined) return permanent(advice(config, error));
   if (BAD_CERTIFICATE.test(code)) {

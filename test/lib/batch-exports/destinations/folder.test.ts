@@ -253,7 +253,7 @@ describe('a config', () => {
     ['a name of 300 bytes', { prefix: 'x'.repeat(300) }, 'too long'],
     ['a name of 150 characters and 300 bytes', { prefix: 'ä'.repeat(150) }, 'too long'],
     ['a path of 5,000 bytes', { prefix: 'x/'.repeat(2500) }, 'too long'],
-    ['a format that is not built', { file_format: 'Parquet' }, 'not available yet'],
+    ['an unknown format', { file_format: 'CSV' }, 'not supported'],
   ])('with %s is refused', (_what, config, text) => {
     expect(refusal(config)).toEqual([400, 'destination', expect.stringContaining(text)]);
   });

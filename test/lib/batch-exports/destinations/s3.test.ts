@@ -229,8 +229,8 @@ test.each(['before', 'after'] as const)(
       at += 1;
     }
     expect(ended.code).toBe(0);
-    // Leftovers are looked for, the upload is begun, two parts are sent, the upload is completed.
-    expect(killed).toEqual(['GET', 'POST', 'PUT', 'PUT', 'POST']);
+    // Leftovers are looked for, the upload is begun, two parts are sent, it is completed, strays are looked for.
+    expect(killed).toEqual(['GET', 'POST', 'PUT', 'PUT', 'POST', 'GET']);
   },
   300_000,
 );
@@ -397,8 +397,9 @@ describe('a config', () => {
       "The following inputs are empty: ['bucket_name', 'region', 'prefix']",
     ],
     ['an unknown format', { file_format: 'CSV' }, 'File format CSV is not supported'],
-    ['encryption', { encryption: 'aws:kms', kms_key_id: 'k' }, 'encryption is not available yet. Leave it out.'],
-    ['a key of KMS', { kms_key_id: 'k' }, 'kms_key_id is not available yet. Leave it out.'],
+    ['unknown encryption', { encryption: 'rot13' }, "encryption must be one of ['AES256', 'aws:kms']"],
+    ['a key of KMS alone', { kms_key_id: 'k' }, "kms_key_id is for encryption 'aws:kms' only."],
+    ['a key of KMS for S3', { encryption: 'AES256', kms_key_id: 'k' }, "kms_key_id is for encryption 'aws:kms' only."],
     ['a region that would change the host', { region: 'example.com/#' }, 'region must be the name of a region'],
     ['a secret of two lines', { aws_secret_access_key: 'a\nb' }, 'aws_secret_access_key holds characters'],
     ['an endpoint that is no URL', { endpoint_url: 'minio:9000' }, 'is not a valid address'],

@@ -1,0 +1,15 @@
+/** The same, with the next one asked for while the one before is worked on. Who stops early stops the source. */
+export async function* ahead<T>(source: AsyncGenerator<T>): AsyncGenerator<T, undefined> {
+  let next = source.next();
+  try {
+    for (let one = await next; one.done !== true; one = await next) {
+      next = source.next();
+      // Its failure is met when it is asked for.
+      next.catch(() => {});
+      yield one.value;
+    }
+  } finally {
+    await next.catch(() => {});
+    await source.return(undefined);
+  }
+}
