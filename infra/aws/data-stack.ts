@@ -11,7 +11,8 @@ import {
   ObjectOwnership,
 } from 'aws-cdk-lib/aws-s3';
 import type { Construct } from 'constructs';
-import { EVENT_COLUMNS } from '../../lib/lake/schema.ts';
+import { MODELS, type Model } from '../../lib/batch-exports/model.ts';
+import { LAKE_MODELS } from '../../lib/lake/schema.ts';
 import { TABLE_DEFINITION } from '../../lib/table/keys.ts';
 import type { Stage } from './stages.ts';
 
@@ -43,7 +44,7 @@ export class DataStack extends Stack {
   readonly lakeBucket: string;
   readonly spoolBucket: string;
   readonly keyArn: string;
-  /** The Glue database whose table `events` is over the lake. */
+  /** The Glue database; over each model of the lake is a table of its name. */
   readonly database: string;
 
   constructor(scope: Construct, id: string, { stage }: DataStackProps) {
@@ -102,12 +103,14 @@ export class DataStack extends Stack {
       catalogId: this.account,
       databaseInput: { name: this.database, description: 'The lake' },
     });
-    const events = new CfnTable(this, 'LakeEvents', {
-      catalogId: this.account,
-      databaseName: this.database,
-      tableInput: eventsTable(lake.bucketName),
-    });
-    events.addResourceDependency(database);
+    for (const model of MODELS) {
+      const table = new CfnTable(this, TABLE_IDS[model], {
+        catalogId: this.account,
+        databaseName: this.database,
+        tableInput: tableOf(lake.bucketName, model),
+      });
+      table.addResourceDependency(database);
+    }
 
     // Exported by name, whether or not something reads them: then no deploy of the other stack changes this one.
     const exported = (what: string, value: string): string => this.exportValue(value, { name: `${id}-${what}` });
@@ -118,11 +121,14 @@ export class DataStack extends Stack {
   }
 }
 
-/** Where the lake keeps events, and from when to when a day may be. Partitions are computed, never listed. */
-function eventsTable(bucket: string): CfnTable.TableInputProperty {
-  const root = `s3://${bucket}/events`;
+/** Logical ids, which must stay. */
+const TABLE_IDS: Readonly<Record<Model, string>> = { events: 'LakeEvents', persons: 'LakePersons' };
+
+/** Where the lake keeps a model, and from when to when a day may be. Partitions are computed, never listed. */
+function tableOf(bucket: string, model: Model): CfnTable.TableInputProperty {
+  const root = `s3://${bucket}/${model}`;
   return {
-    name: 'events',
+    name: model,
     tableType: 'EXTERNAL_TABLE',
     partitionKeys: ['team_id', 'day', 'gen'].map((name) => ({ name, type: 'string' })),
     parameters: {
@@ -141,10 +147,9 @@ function eventsTable(bucket: string): CfnTable.TableInputProperty {
       inputFormat: 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat',
       outputFormat: 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat',
       serdeInfo: { serializationLibrary: 'org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe' },
-      columns: EVENT_COLUMNS.filter(({ name }) => name !== 'team_id').map(({ name, type }) => ({
-        name,
-        type: { VARCHAR: 'string', BIGINT: 'bigint' }[type],
-      })),
+      columns: LAKE_MODELS[model].columns
+        .filter(({ name }) => name !== 'team_id')
+        .map(({ name, type }) => ({ name, type: { VARCHAR: 'string', BIGINT: 'bigint', BOOLEAN: 'boolean' }[type] })),
     },
   };
 }

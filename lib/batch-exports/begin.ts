@@ -253,7 +253,7 @@ function endedAtOnce(
 ): Parameters<typeof newRun>[4]['ended'] {
   if (!hasRows(files, slot)) return 'empty';
   const { rows, bytes } = amountIn(files, { from: slot.start, to: slot.end });
-  const isTooMuch = maxIntervalBytes !== null && bytes > maxIntervalBytes && !isFiltered(queryOf(item));
+  const isTooMuch = maxIntervalBytes !== null && bytes > maxIntervalBytes && !isFiltered(item);
   if (!isTooMuch) return null;
   return {
     failed:

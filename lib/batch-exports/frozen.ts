@@ -70,15 +70,18 @@ export const unfreeze = ({ spool }: Pick<Context, 'spool'>, token: string): Prom
 export const hasRows = (files: readonly LakeFile[], { start, end }: Slot): boolean =>
   files.some((file) => isTouched(file, start, end));
 
-/** Which rows an export lets through. */
+/** Which rows an export lets through. Lists of events say nothing of persons. */
 export function queryOf(item: BatchExportItem): RowQuery {
+  if (item.model === 'persons') return { includeEvents: null, excludeEvents: null };
   const { include_events, exclude_events }: Config = JSON.parse(item.destination_config);
   return { includeEvents: listed(include_events), excludeEvents: listed(exclude_events) };
 }
 
-/** May the export leave out rows? */
-export const isFiltered = ({ includeEvents, excludeEvents }: RowQuery): boolean =>
-  includeEvents !== null || excludeEvents !== null;
+/** May the export leave out rows of its slots? Of persons only the newest are delivered. */
+export function isFiltered(item: BatchExportItem): boolean {
+  const { includeEvents, excludeEvents } = queryOf(item);
+  return item.model === 'persons' || includeEvents !== null || excludeEvents !== null;
+}
 
 /** An empty list restricts nothing. */
 const listed = (names: unknown): string[] | null => (Array.isArray(names) && names.length > 0 ? names : null);

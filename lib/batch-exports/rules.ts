@@ -189,8 +189,7 @@ export function projectFor(projects: readonly ProjectBrief[], asked: unknown): P
 }
 
 /** Refuses what the public product offers and this service does not yet. */
-export function checkBuilt({ model, hogql_query, filters }: BatchExportPatch): void {
-  if (model === 'persons') invalid('model', 'Exports of the persons model are not available yet.');
+export function checkBuilt({ hogql_query, filters }: BatchExportPatch): void {
   if (Array.isArray(filters) ? filters.length > 0 : filters !== undefined && filters !== null) {
     invalid('filters', "'filters' are not available yet; choose events with include_events and exclude_events.");
   }

@@ -3,19 +3,20 @@
  * as the lake's own columns. A converter forms the final bytes of a slot; only the function that sends carries one.
  */
 import type { Slot } from '../batch-exports/intervals.ts';
+import type { Model } from '../batch-exports/model.ts';
 import { Permanent } from '../errors.ts';
-import { EVENT_COLUMNS } from '../lake/schema.ts';
+import { LAKE_MODELS } from '../lake/schema.ts';
 import type { Spool } from '../spool/spool.ts';
 import type { Form, FrozenPlan, Warehouse } from './warehouse.ts';
 
 /** Forms a slot's bytes of unloaded Parquet files, in the lake's order of rows. */
 export interface Converter {
   count(paths: readonly string[], signal: AbortSignal): Promise<number>;
-  read(paths: readonly string[], form: Form, signal: AbortSignal): AsyncIterable<Buffer>;
+  read(model: Model, paths: readonly string[], form: Form, signal: AbortSignal): AsyncIterable<Buffer>;
 }
 
 export interface AthenaOptions {
-  /** `database.table` is where the lake's events are. */
+  /** Its tables have the names of the lake's models. */
   readonly database: string;
   readonly workGroup: string;
   readonly lake: Pick<Spool, 'address'>;
@@ -52,7 +53,7 @@ export function athenaWarehouse({ database, workGroup, lake, spool, converter }:
     },
     read: async function* (plan, slot, form, signal) {
       const paths = await unloaded(plan, slot);
-      if (paths.length > 0) yield* forms().read(paths, form, signal);
+      if (paths.length > 0) yield* forms().read(plan.model, paths, form, signal);
     },
   };
 }
@@ -65,16 +66,20 @@ function queryOf(
   lake: AthenaOptions['lake'],
   spool: AthenaOptions['spool'],
 ): string {
-  if (plan.model !== 'events') throw new Error(`the warehouse does not hold ${plan.model}`);
   const slots = numbers.map((n) => [n, plan.slots[n] as Slot] as const);
-  const of = (where: readonly string[]): string =>
-    [
-      `UNLOAD (SELECT ${EVENT_COLUMNS.map(({ name }) => columnOf(name)).join(', ')}, ${slotOf(slots)} AS slot`,
+  const names = LAKE_MODELS[plan.model].columns.map(({ name }) => name);
+  const of = (where: readonly string[]): string => {
+    const rows = [
+      `SELECT ${names.map(columnOf).join(', ')}, ${slotOf(slots)} AS slot`,
       `FROM "${database}"."${plan.model}"`,
-      `WHERE ${where.join(' AND ')})`,
+      `WHERE ${where.join(' AND ')}`,
+    ].join('\n');
+    return [
+      `UNLOAD (${plan.model === 'persons' ? newestOf(rows, names) : rows})`,
       `TO '${spool.address(plan.token)}/{attempt}/'`,
       "WITH (format = 'PARQUET', compression = 'SNAPPY', partitioned_by = ARRAY['slot'])",
     ].join('\n');
+  };
   const conditions = conditionsOf(
     plan,
     slots.map(([, slot]) => slot),
@@ -87,6 +92,14 @@ function queryOf(
   }
   return query;
 }
+
+/** Of each distinct_id the newest row of each slot. */
+const newestOf = (rows: string, names: readonly string[]): string =>
+  [
+    `SELECT ${names.join(', ')}, slot FROM (`,
+    'SELECT *, row_number() OVER (PARTITION BY slot, distinct_id ORDER BY inserted_us DESC) AS age',
+    `FROM (${rows})) WHERE age = 1`,
+  ].join('\n');
 
 /** The team is in the path of each file, so it is a partition of the table, as text. */
 const columnOf = (name: string): string => (name === 'team_id' ? 'CAST(team_id AS bigint) AS team_id' : name);

@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FILE_ORDER } from '../lake/schema.ts';
+import { LAKE_MODELS } from '../lake/schema.ts';
 import type { Spool } from '../spool/spool.ts';
 import type { Converter } from './athena.ts';
 import { type DatabaseLimits, parquet } from './embedded-database.ts';
@@ -46,8 +46,8 @@ export function duckdbConverter(options: ConverterOptions): Converter & { close(
 
   return {
     count: async (paths, signal) => database.number(`SELECT count(*) FROM ${parquet(await onDisk(paths))}`, signal),
-    read: async function* (paths, form, signal) {
-      const rows = `SELECT * FROM ${parquet(await onDisk(paths))} ORDER BY ${FILE_ORDER.join(', ')}`;
+    read: async function* (model, paths, form, signal) {
+      const rows = `SELECT * FROM ${parquet(await onDisk(paths))} ORDER BY ${LAKE_MODELS[model].order.join(', ')}`;
       yield* database.during(signal, (connection) => database.formed(connection, rows, form, signal));
     },
     close: async () => {

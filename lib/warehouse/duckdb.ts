@@ -4,10 +4,11 @@
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Slot } from '../batch-exports/intervals.ts';
-import { FILE_ORDER } from '../lake/schema.ts';
+import { LAKE_MODELS } from '../lake/schema.ts';
 import type { Spool } from '../spool/spool.ts';
 import { type DatabaseLimits, literal, parquet, pathList } from './embedded-database.ts';
 import { lineDatabase } from './line-database.ts';
+import { newestRows } from './newest.ts';
 import { type RowGroup, type Stretch, stretches } from './row-order.ts';
 import type { Form, FrozenPlan, RowQuery, Warehouse } from './warehouse.ts';
 
@@ -16,8 +17,7 @@ export interface DuckdbWarehouseOptions extends DatabaseLimits {
 }
 
 /**
- * A warehouse over the lake's files. Rows come by arrival, timestamp and uuid; two reads of one plan give the same
- * bytes. Memory is bounded by the limit, whatever a slot holds. `Transient` when it does not suffice for all that is
+ * A warehouse over the lake's files. Rows come in the order of their model; two reads of one plan give the same bytes. Memory is bounded by the limit, whatever a slot holds. `Transient` when it does not suffice for all that is
  * read at this moment.
  */
 export function duckdbWarehouse(options: DuckdbWarehouseOptions): Warehouse & { close(): Promise<void> } {
@@ -29,8 +29,9 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): Warehouse & { 
     const files = filesOf(plan, slot);
     if (files.length === 0) return;
     yield* database.during(signal, async function* (connection) {
+      const isDelivered = await deliveredRows(connection, lake, plan, slot, files);
       for (const part of await inOrder(connection, lake, files, slot, form))
-        yield* database.formed(connection, rowsOf(part, plan.query), form, signal);
+        yield* database.formed(connection, rowsOf(part, plan, isDelivered), form, signal);
     });
   }
 
@@ -43,7 +44,8 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): Warehouse & { 
       if (files.length === 0) return 0;
       const where = conditions(microseconds(slot), plan.query);
       const paths = files.map(({ path }) => lake.address(path));
-      return database.number(`SELECT count(*) FROM ${parquet(paths)} WHERE ${where}`, signal);
+      const counted = plan.model === 'persons' ? 'DISTINCT distinct_id' : '*';
+      return database.number(`SELECT count(${counted}) FROM ${parquet(paths)} WHERE ${where}`, signal);
     },
     close: () => database.close(),
   };
@@ -51,10 +53,8 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): Warehouse & { 
 
 type Files = FrozenPlan['files'];
 
-function filesOf(plan: FrozenPlan, slot: Slot): Files {
-  if (plan.model !== 'events') throw new Error(`the warehouse does not hold ${plan.model}`);
-  return plan.files.filter(({ from, to }) => from < slot.end && to >= slot.start).toSorted((a, b) => a.from - b.from);
-}
+const filesOf = (plan: FrozenPlan, slot: Slot): Files =>
+  plan.files.filter(({ from, to }) => from < slot.end && to >= slot.start).toSorted((a, b) => a.from - b.from);
 
 const microseconds = ({ start, end }: Slot): { from: bigint; to: bigint } => ({
   from: BigInt(start) * 1000n,
@@ -98,7 +98,23 @@ function conditions({ from, to }: { from: bigint; to: bigint }, { includeEvents,
   ].join(' AND ');
 }
 
-function rowsOf(part: Stretch, query: RowQuery): string {
-  const order = part.sorted ? `ORDER BY ${FILE_ORDER.join(', ')}` : '';
-  return `SELECT * FROM ${parquet(part.paths)} WHERE ${conditions(part, query)} ${order}`;
+/** SQL of what holds for the slot's rows in some of the files, beside the conditions of the query. */
+type Delivered = (paths: readonly string[]) => string;
+
+async function deliveredRows(
+  connection: DuckDBConnection,
+  lake: Spool,
+  { model, query }: FrozenPlan,
+  slot: Slot,
+  files: Files,
+): Promise<Delivered> {
+  if (model === 'events') return () => 'true';
+  const paths = files.map(({ path }) => lake.address(path));
+  return newestRows(connection, paths, conditions(microseconds(slot), query));
+}
+
+function rowsOf(part: Stretch, { model, query }: FrozenPlan, isDelivered: Delivered): string {
+  const order = part.sorted ? `ORDER BY ${LAKE_MODELS[model].order.join(', ')}` : '';
+  const where = `${conditions(part, query)} AND ${isDelivered(part.paths)}`;
+  return `SELECT * FROM ${parquet(part.paths)} WHERE ${where} ${order}`;
 }

@@ -2,7 +2,8 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { FILE_COLUMNS } from '../../lib/batch-exports/destinations/files.ts';
-import { EVENT_COLUMNS } from '../../lib/lake/schema.ts';
+import type { Model } from '../../lib/batch-exports/model.ts';
+import { LAKE_MODELS } from '../../lib/lake/schema.ts';
 import type { Spool } from '../../lib/spool/spool.ts';
 import { literal, openDatabase } from '../../lib/warehouse/embedded-database.ts';
 import type { Form, FrozenPlan } from '../../lib/warehouse/warehouse.ts';
@@ -28,30 +29,69 @@ const ROW = {
 };
 export type Row = { readonly [Column in keyof typeof ROW]: (typeof ROW)[Column] | string | number | null };
 
-/** Writes each list of rows as a file of project 7's first day of 2026, into a lake in a folder. */
-export async function writeRows(
+/** The same for persons. */
+const PERSON = {
+  distinct_id: 'ada',
+  team_id: 7,
+  person_id: '01940000-0000-5000-8000-000000000001',
+  properties: '{}',
+  person_distinct_id_version: START * 1000,
+  person_version: START * 1000,
+  created_us: START * 1000,
+  inserted_us: START * 1000,
+  is_deleted: false,
+  is_identified: false,
+  distinct_ids: 1,
+};
+export type PersonRow = { readonly [Column in keyof typeof PERSON]: (typeof PERSON)[Column] };
+
+type Value = string | number | boolean | null;
+
+/** Writes each list of events as a file of project 7's first day of 2026, into a lake in a folder. */
+export const writeRows = (lake: Spool, files: readonly (readonly Partial<Row>[])[]): Promise<FrozenPlan['files']> =>
+  write(
+    lake,
+    'events',
+    files.map((rows) => rows.map((row) => ({ ...ROW, ...row }))),
+  );
+
+/** The same for persons. */
+export const writePersons = (
   lake: Spool,
-  files: readonly (readonly Partial<Row>[])[],
+  files: readonly (readonly Partial<PersonRow>[])[],
+): Promise<FrozenPlan['files']> =>
+  write(
+    lake,
+    'persons',
+    files.map((rows) => rows.map((row) => ({ ...PERSON, ...row }))),
+  );
+
+async function write(
+  lake: Spool,
+  model: Model,
+  files: readonly (readonly Readonly<Record<string, Value>>[])[],
 ): Promise<FrozenPlan['files']> {
   const database = await openDatabase({});
   const connection = await database.connect();
-  const columns = EVENT_COLUMNS.map(({ name, type }) => `${name} ${type}`).join(', ');
+  const { columns, order } = LAKE_MODELS[model];
   const listed: { path: string; from: number; to: number }[] = [];
   for (const [n, rows] of files.entries()) {
-    const path = `events/team_id=7/day=2026-01-01/gen=0/${n}.parquet`;
-    const all = rows.map((row) => ({ ...ROW, ...row }));
+    const path = `${model}/team_id=7/day=2026-01-01/gen=0/${n}.parquet`;
     mkdirSync(dirname(lake.address(path)), { recursive: true });
-    await connection.run(`CREATE OR REPLACE TABLE rows (${columns})`);
-    for (const row of all)
+    await connection.run(
+      `CREATE OR REPLACE TABLE rows (${columns.map(({ name, type }) => `${name} ${type}`).join(', ')})`,
+    );
+    for (const row of rows)
       await connection.run(
-        `INSERT INTO rows VALUES (${EVENT_COLUMNS.map((_, at) => `$${at + 1}`).join(', ')})`,
-        EVENT_COLUMNS.map(({ name, type }) =>
-          type === 'BIGINT' && row[name] !== null ? BigInt(row[name]) : row[name],
-        ),
+        `INSERT INTO rows VALUES (${columns.map((_, at) => `$${at + 1}`).join(', ')})`,
+        columns.map(({ name, type }) => {
+          const value = row[name] ?? null;
+          return type === 'BIGINT' && value !== null ? BigInt(value) : value;
+        }),
       );
-    await connection.run(`COPY (SELECT * FROM rows ORDER BY inserted_us, timestamp_us, uuid)
+    await connection.run(`COPY (SELECT * FROM rows ORDER BY ${order.join(', ')})
       TO ${literal(lake.address(path))} (FORMAT parquet)`);
-    const arrivals = all.map(({ inserted_us }) => Math.floor(Number(inserted_us) / 1000));
+    const arrivals = rows.map((row) => Math.floor(Number(row['inserted_us']) / 1000));
     listed.push({ path, from: Math.min(...arrivals), to: Math.max(...arrivals) });
   }
   connection.closeSync();

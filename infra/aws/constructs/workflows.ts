@@ -6,6 +6,7 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { DefinitionBody, LogLevel, StateMachine, StateMachineType } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
+import { MODELS } from '../../../lib/batch-exports/model.ts';
 import { MACHINES } from '../../../lib/workflow/machines.ts';
 import { STEPS } from '../../../lib/workflow/task.ts';
 import type { MachineName } from '../../../lib/workflow/workflow.ts';
@@ -102,9 +103,16 @@ function queries(scope: Construct, { data, workGroup }: WorkflowsProps): PolicyS
     ),
     allow(
       ['glue:GetDatabase', 'glue:GetTable', 'glue:GetPartitions'],
-      [glue('catalog'), glue(`database/${data.database}`), glue(`table/${data.database}/events`)],
+      [
+        glue('catalog'),
+        glue(`database/${data.database}`),
+        ...MODELS.map((model) => glue(`table/${data.database}/${model}`)),
+      ],
     ),
-    allow(['s3:GetObject'], [`${lake}/events/*`]),
+    allow(
+      ['s3:GetObject'],
+      MODELS.map((model) => `${lake}/${model}/*`),
+    ),
     allow(['s3:GetObject', 's3:PutObject', 's3:AbortMultipartUpload', 's3:ListMultipartUploadParts'], [`${spool}/*`]),
     allow(['s3:GetBucketLocation', 's3:ListBucket'], [lake, spool]),
     allow(['s3:ListBucketMultipartUploads'], [spool]),

@@ -278,7 +278,6 @@ describe('a bad body is refused', () => {
       { ...INPUT, model: 'sessions' },
       { attr: 'model', detail: '"sessions" is not a valid choice.', code: 'invalid_choice' },
     ],
-    ['the persons model', { ...INPUT, model: 'persons' }, { attr: 'model' }],
     ['a query', { ...INPUT, hogql_query: 'SELECT event FROM events' }, { attr: 'hogql_query' }],
     ['filters', { ...INPUT, filters: [{ key: 'a' }] }, { attr: 'filters' }],
     ['a bad flag', { ...INPUT, paused: 'maybe' }, { attr: 'paused', detail: 'Must be a valid boolean.' }],

@@ -70,7 +70,7 @@ describe('a bad change is refused, and changes nothing', () => {
     [{ interval: 'month' }, { attr: 'interval', detail: '"month" is not a valid choice.' }],
     [{ interval: null }, { attr: 'interval', detail: 'This field may not be null.' }],
     [{ paused: null }, { attr: 'paused', code: 'null' }],
-    [{ model: 'persons' }, { attr: 'model' }],
+    [{ model: 'sessions' }, { attr: 'model', detail: '"sessions" is not a valid choice.' }],
     [{ hogql_query: 'SELECT 1' }, { attr: 'hogql_query' }],
     [{ end_at: '2024-01-01T00:00:00Z' }, { attr: 'end_at' }],
     [{ destination: { config: {} } }, { attr: 'destination__type', code: 'required' }],

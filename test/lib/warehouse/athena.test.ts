@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { FILE_COLUMNS } from '../../../lib/batch-exports/destinations/files.ts';
 import { folderSpool } from '../../../lib/spool/folder.ts';
 import type { Spool } from '../../../lib/spool/spool.ts';
 import { athenaWarehouse } from '../../../lib/warehouse/athena.ts';
@@ -8,7 +9,7 @@ import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import { openDatabase } from '../../../lib/warehouse/embedded-database.ts';
 import type { FrozenPlan, Warehouse } from '../../../lib/warehouse/warehouse.ts';
 import { temporaryFolder } from '../../support/context.ts';
-import { LINES, type Row, writeRows } from '../../support/lake-rows.ts';
+import { type PersonRow, type Row, writePersons, writeRows } from '../../support/lake-rows.ts';
 
 // Each test starts databases; a loaded machine takes its time.
 jest.setTimeout(60_000);
@@ -63,6 +64,12 @@ WITH (format = 'PARQUET', compression = 'SNAPPY', partitioned_by = ARRAY['slot']
     expect(query).toContain("day BETWEEN '2026-01-01' AND '2026-01-01'");
   });
 
+  test('is of persons the newest row of each distinct_id in each slot', async () => {
+    const query = await queryOf({ ...PLAN, model: 'persons', query: { includeEvents: null, excludeEvents: null } });
+    expect(query).toContain('row_number() OVER (PARTITION BY slot, distinct_id ORDER BY inserted_us DESC) AS age');
+    expect(query).toContain('FROM "dev"."persons"');
+  });
+
   test('fits a state, for 96 slots and as many files as it names', async () => {
     const slots = Array.from({ length: 96 }, (_, n) => hour(n));
     const query = await queryOf({ ...PLAN, slots });
@@ -77,15 +84,21 @@ WITH (format = 'PARQUET', compression = 'SNAPPY', partitioned_by = ARRAY['slot']
 });
 
 /** Runs an UNLOAD as Athena would: the SELECT as it is, over a view of the lake; the rest as DuckDB says it. */
-async function unloadHere(query: string, database: string, lake: Spool, target: string): Promise<void> {
+async function unloadHere(
+  query: string,
+  { model }: FrozenPlan,
+  database: string,
+  lake: Spool,
+  target: string,
+): Promise<void> {
   const select = /^UNLOAD \((.*)\)\nTO '/s.exec(query)?.[1] ?? '';
   expect(query).toContain("partitioned_by = ARRAY['slot'])");
   const instance = await openDatabase({});
   const connection = await instance.connect();
   await connection.run(`CREATE SCHEMA "${database}"`);
-  await connection.run(`CREATE VIEW "${database}".events AS
+  await connection.run(`CREATE VIEW "${database}".${model} AS
     SELECT * EXCLUDE (team_id, day), team_id::VARCHAR AS team_id, day::VARCHAR AS day, filename AS "$path"
-    FROM read_parquet('${lake.address('events')}/*/*/*/*.parquet', filename = true, hive_partitioning = true)`);
+    FROM read_parquet('${lake.address(model)}/*/*/*/*.parquet', filename = true, hive_partitioning = true)`);
   mkdirSync(target, { recursive: true });
   await connection.run(`COPY (${select}) TO '${target}' (FORMAT parquet, PARTITION_BY (slot))`);
   connection.closeSync();
@@ -94,7 +107,8 @@ async function unloadHere(query: string, database: string, lake: Spool, target: 
 
 async function textOf(warehouse: Warehouse, plan: FrozenPlan, n: number): Promise<string> {
   const pieces: Buffer[] = [];
-  for await (const piece of warehouse.read(plan, hour(n), LINES, never)) pieces.push(piece);
+  const form = { format: 'JSONLines', columns: FILE_COLUMNS[plan.model] } as const;
+  for await (const piece of warehouse.read(plan, hour(n), form, never)) pieces.push(piece);
   return Buffer.concat(pieces).toString();
 }
 
@@ -136,7 +150,7 @@ describe('what was unloaded', () => {
     const here = duckdbWarehouse({ lake });
 
     const query = (await athena.unload(plan, [...plan.slots.keys()]))?.QueryString ?? '';
-    await unloadHere(query, 'dev', lake, spool.address(`${plan.token}/1`));
+    await unloadHere(query, plan, 'dev', lake, spool.address(`${plan.token}/1`));
     const told = { ...plan, unloaded: 1 };
     const counts: number[] = [];
     for (const n of [0, 1, 2]) {
@@ -147,6 +161,57 @@ describe('what was unloaded', () => {
     expect(counts[0]).toBeGreaterThan(50);
     expect(counts[1]).toBeGreaterThan(20);
     expect(counts[2]).toBe(0);
+    await Promise.all([converter.close(), here.close()]);
+  });
+
+  test('of persons is the newest row of each distinct_id in each slot, as the lake gives it', async () => {
+    const folder = temporaryFolder();
+    const [lake, spool] = [folderSpool(join(folder, 'lake')), folderSpool(join(folder, 'spool'))];
+    const row = (who: string, minute: number, more: Partial<PersonRow> = {}): Partial<PersonRow> => {
+      const at = (START + minute * 60_000) * 1000;
+      return { distinct_id: who, inserted_us: at, person_version: at, properties: `{"at":${minute}}`, ...more };
+    };
+    const files = await writePersons(lake, [
+      [row('ada', 1), row('bob', 2), row('ada', 30), row('ada', 90)],
+      [row('ada', 10), row('eve', 10), row('bob', 59, { is_deleted: true }), row('dan', 61)],
+      [row('eve', 11), row('ada', 130)],
+    ]);
+    const plan: FrozenPlan = {
+      ...PLAN,
+      model: 'persons',
+      query: { includeEvents: null, excludeEvents: null },
+      files,
+      slots: [hour(0), hour(1)],
+    };
+    const converter = duckdbConverter({ spool, folder: join(folder, 'unloaded') });
+    const athena = athenaWarehouse({ database: 'dev', workGroup: 'w', lake, spool, converter });
+    const here = duckdbWarehouse({ lake });
+    const query = (await athena.unload(plan, [0, 1]))?.QueryString ?? '';
+    await unloadHere(query, plan, 'dev', lake, spool.address(`${plan.token}/1`));
+    const told = { ...plan, unloaded: 1 };
+    const expected = [
+      [
+        ['eve', 11, false],
+        ['ada', 30, false],
+        ['bob', 59, true],
+      ],
+      [
+        ['dan', 61, false],
+        ['ada', 90, false],
+      ],
+    ];
+    for (const [n, rows] of expected.entries()) {
+      const text = await textOf(here, plan, n);
+      const lines = text.split('\n').slice(0, -1);
+      expect(
+        lines.map((line) => JSON.parse(line)).map((line) => [line.distinct_id, line.properties.at, line.is_deleted]),
+      ).toEqual(rows);
+      expect(await textOf(athena, told, n)).toBe(text);
+      expect([await here.count(plan, hour(n), never), await athena.count(told, hour(n), never)]).toEqual([
+        rows.length,
+        rows.length,
+      ]);
+    }
     await Promise.all([converter.close(), here.close()]);
   });
 
