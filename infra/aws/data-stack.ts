@@ -14,7 +14,7 @@ import type { Construct } from 'constructs';
 import { MODELS, type Model } from '../../lib/batch-exports/model.ts';
 import { LAKE_MODELS } from '../../lib/lake/schema.ts';
 import { TABLE_DEFINITION } from '../../lib/table/keys.ts';
-import type { Stage } from './stages.ts';
+import { type Stage, tagsOf } from './stages.ts';
 
 const text = (name: string) => ({ name, type: AttributeType.STRING });
 
@@ -48,7 +48,11 @@ export class DataStack extends Stack {
   readonly database: string;
 
   constructor(scope: Construct, id: string, { stage }: DataStackProps) {
-    super(scope, id, { terminationProtection: true, description: `Workspaces (${stage.name}): what must survive` });
+    super(scope, id, {
+      terminationProtection: true,
+      description: `Workspaces (${stage.name}): what must survive`,
+      tags: tagsOf(stage),
+    });
 
     const { key, indexes, ttl } = TABLE_DEFINITION;
     const table = new TableV2(this, 'Table', {

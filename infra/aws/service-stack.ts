@@ -15,7 +15,7 @@ import { explainWildcards } from './constructs/permissions.ts';
 import { machineArns, Workflows } from './constructs/workflows.ts';
 import type { DataStack } from './data-stack.ts';
 import type { StageOptions } from './options.ts';
-import type { Stage } from './stages.ts';
+import { type Stage, tagsOf } from './stages.ts';
 
 export interface ServiceStackProps {
   readonly stage: Stage;
@@ -28,8 +28,8 @@ export interface ServiceStackProps {
 /** What can be rebuilt at any time: API, functions, state machines, the tick, and what watches them. */
 export class ServiceStack extends Stack {
   constructor(scope: Construct, id: string, { stage, options, data, folder }: ServiceStackProps) {
-    super(scope, id, { description: `Workspaces (${stage.name}): what can be rebuilt` });
-    this.addDependency(data);
+    super(scope, id, { description: `Workspaces (${stage.name}): what can be rebuilt`, tags: tagsOf(stage) });
+    this.addStackDependency(data);
 
     const workGroup = `workspaces-${stage.name}`;
     new CfnWorkGroup(this, 'WorkGroup', {

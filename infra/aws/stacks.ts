@@ -3,7 +3,7 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import { DataStack } from './data-stack.ts';
 import { optionsOf } from './options.ts';
 import { ServiceStack } from './service-stack.ts';
-import { dataStackName, type Stage } from './stages.ts';
+import { dataStackName, type Stage, tagsOf } from './stages.ts';
 
 /**
  * The two stacks of a stage: what must survive, and what can be rebuilt from it. `folder` says where a function's
@@ -17,8 +17,7 @@ export function addStacks(app: App, stage: Stage, folder: (name: string) => stri
     data,
     folder,
   });
-  Tags.of(app).add('service', 'workspaces');
-  Tags.of(app).add('stage', stage.name);
+  for (const [key, value] of Object.entries(tagsOf(stage))) Tags.of(app).add(key, value);
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
   return { data, service };
 }

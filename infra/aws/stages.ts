@@ -56,6 +56,9 @@ const STAGES: readonly Stage[] = [
 /** The stack of what must survive; it exports the names of what it holds under its own. */
 export const dataStackName = ({ name }: Stage): string => `workspaces-${name}-data`;
 
+/** What everything of a stage is marked with: its costs can be told apart by it, and what belongs to whom. */
+export const tagsOf = ({ name }: Stage): Readonly<Record<string, string>> => ({ service: 'workspaces', stage: name });
+
 /** No stage has this name; the message says what to do. */
 export class UnknownStage extends Error {
   override readonly name = 'UnknownStage';

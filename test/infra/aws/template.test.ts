@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { App } from 'aws-cdk-lib';
+import { App, type Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
+import recommended from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
 import { ENVIRONMENT, FUNCTIONS } from '../../../infra/aws/functions.ts';
 import { optionsOf } from '../../../infra/aws/options.ts';
 import { addStacks } from '../../../infra/aws/stacks.ts';
@@ -25,14 +26,16 @@ interface Resource {
 type Resources = Readonly<Record<string, Resource>>;
 
 /** Both templates of a stage, as `cdk synth` makes them, over empty bundles. Findings of cdk-nag make it throw. */
-function synthesized(name: string, stages: object = {}): { data: Resources; service: Resources } {
+function synthesized(name: string, stages: object = {}) {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'index.js'), '');
   const { context } = JSON.parse(readFileSync(join(ROOT, 'cdk.json'), 'utf8'));
   const app = new App({ outdir: temporaryFolder(), context: { ...context, stages } });
   const { data, service } = addStacks(app, stageNamed(name), () => folder);
   app.synth();
-  return { data: Template.fromStack(data).toJSON().Resources, service: Template.fromStack(service).toJSON().Resources };
+  const resources = (stack: Stack): Resources => Template.fromStack(stack).toJSON()['Resources'];
+  const tags = [data, service].map((stack) => stack.tags.tagValues());
+  return { data: resources(data), service: resources(service), tags };
 }
 
 /** What a deployment may say of a stage of its own. */
@@ -165,6 +168,32 @@ describe('the API of a stage', () => {
     expect(responses['DEFAULT_4XX']).not.toHaveProperty('statusCode');
   });
 
+  test('is Regional: it answers from where its table is', () => {
+    const [, api] = ofType(dev.service, 'AWS::ApiGateway::RestApi')[0] ?? [];
+    expect(api?.Properties['EndpointConfiguration']).toEqual({ Types: ['REGIONAL'] });
+  });
+
+  test('may call the functions that its methods name, and nobody else may', () => {
+    const api = ofType(dev.service, 'AWS::ApiGateway::RestApi')[0]?.[0] ?? '';
+    const callers = ofType(dev.service, 'AWS::Lambda::Permission').map(([, { Properties }]) => ({
+      of: functionName(idIn(flat(Properties['FunctionName']))),
+      who: Properties['Principal'],
+      from: flat(Properties['SourceArn']),
+    }));
+    const called = FUNCTIONS.filter(({ name }) => name !== 'tick' && !name.startsWith('steps/'));
+    expect(callers.filter(({ who }) => who === 'apigateway.amazonaws.com').map(({ of }) => of)).toEqual(
+      expect.arrayContaining(called.map(({ name }) => name)),
+    );
+    for (const { of, who, from } of callers) {
+      const isRule = of === 'steps/execution-ended';
+      expect({ of, who, from }).toEqual({
+        of,
+        who: isRule ? 'events.amazonaws.com' : 'apigateway.amazonaws.com',
+        from: isRule ? expect.stringMatching(/^<WorkflowsEnded\w+\.Arn>$/) : expect.stringContaining(`:<${api}>/*`),
+      });
+    }
+  });
+
   test('is throttled, traced and logged, without what may be secret', () => {
     const stage = ofType(dev.service, 'AWS::ApiGateway::Stage')[0]?.[1].Properties;
     expect(stage).toMatchObject({ StageName: 'dev', TracingEnabled: true });
@@ -177,9 +206,10 @@ describe('the API of a stage', () => {
         DataTraceEnabled: false,
       },
     ]);
-    expect(JSON.stringify(stage?.['AccessLogSetting'])).not.toMatch(
-      /authorizer\.(?!latency|principalId)|querystring|header/i,
-    );
+    const { DestinationArn, Format } = stage?.['AccessLogSetting'] as { DestinationArn: unknown; Format: string };
+    expect(flat(DestinationArn)).toMatch(/:log-group:<ApiAccessLog\w+>$/);
+    expect(Object.keys(JSON.parse(Format))).toEqual(expect.arrayContaining(['requestId', 'status', 'principal', 'ms']));
+    expect(Format).not.toMatch(/authorizer\.(?!latency|principalId)|querystring|header/i);
   });
 });
 
@@ -197,6 +227,34 @@ describe('the functions of a stage', () => {
         architecture: name === 'steps/send-slot' ? 'x86_64' : 'arm64',
       })),
     );
+  });
+
+  test('run on Node 24, are traced, and log where lines go after a time', () => {
+    const groups = Object.fromEntries(ofType(dev.service, 'AWS::Logs::LogGroup'));
+    for (const [, { Properties }] of ofType(dev.service, 'AWS::Lambda::Function')) {
+      expect(Properties).toMatchObject({
+        Runtime: 'nodejs24.x',
+        Handler: 'index.handler',
+        TracingConfig: { Mode: 'Active' },
+        LoggingConfig: { LogGroup: { Ref: expect.any(String) } },
+      });
+      const { LogGroup } = Properties['LoggingConfig'] as { LogGroup: { Ref: string } };
+      expect(Object.keys(groups)).toContain(LogGroup.Ref);
+    }
+    for (const { Properties } of Object.values(groups)) expect(Properties).toMatchObject({ RetentionInDays: 14 });
+  });
+
+  test('share a role when they need the same, and only then', () => {
+    const needed = new Map<string, Set<string>>();
+    for (const { name, needs } of FUNCTIONS) {
+      const kind = name.startsWith('steps/') || name === 'tick' ? 'steps' : 'endpoints';
+      const role = flat(functionNamed(name).Properties['Role']);
+      const all = needed.get(role) ?? new Set();
+      needed.set(role, all.add(`${kind} ${needs.toSorted((a, b) => (a < b ? -1 : 1)).join()}`));
+    }
+    const sets = [...needed.values()].flatMap((all) => [...all]);
+    expect(needed.size).toBe(sets.length);
+    expect(new Set(sets).size).toBe(sets.length);
   });
 
   test('have just the variables that their ports read', () => {
@@ -348,6 +406,54 @@ describe('what must survive', () => {
       expect(JSON.stringify(policy)).toContain('"aws:SecureTransport":"false"');
     }
   });
+});
+
+describe('what is kept for a time', () => {
+  const rulesOf = (name: string) => {
+    const [, bucket] = ofType(dev.data, 'AWS::S3::Bucket').find(([id]) => id.startsWith(name)) ?? [];
+    return (bucket?.Properties['LifecycleConfiguration'] as { Rules: object[] }).Rules;
+  };
+
+  test.each([
+    ['Spool', { ExpirationInDays: 7 }],
+    ['AccessLogs', { ExpirationInDays: 90 }],
+    ['Lake', { NoncurrentVersionExpiration: { NoncurrentDays: 7 } }],
+  ])('%s: %j, and uploads that somebody died over for a day', (name, rule) => {
+    expect(rulesOf(name)).toEqual([
+      { ...rule, AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 }, Status: 'Enabled' },
+    ]);
+  });
+});
+
+test('everything that can be marked carries the name of its stage', () => {
+  const UNMARKED = new Set([
+    'AWS::ApiGateway::Account',
+    'AWS::ApiGateway::BasePathMapping',
+    'AWS::ApiGateway::Deployment',
+    'AWS::Glue::Database',
+    'AWS::Glue::Table',
+    'AWS::IAM::Policy',
+    'AWS::KMS::Alias',
+    'AWS::Lambda::EventInvokeConfig',
+    'AWS::Lambda::Permission',
+    'AWS::S3::BucketPolicy',
+    'AWS::SNS::Subscription',
+    'AWS::SNS::TopicPolicy',
+    'AWS::Scheduler::Schedule',
+    'AWS::WAFv2::WebACLAssociation',
+  ]);
+  const unmarked = Object.entries({ ...prod.data, ...prod.service }).filter(([, { Type, Properties }]) => {
+    const { Tags, ResourceTags, Replicas } = Properties as Record<string, { Tags?: object }[] | object | undefined>;
+    const tags = JSON.stringify([Tags, ResourceTags, Replicas]);
+    return !UNMARKED.has(Type) && !/"Key":"stage","Value":"prod"|"stage":"prod"/.test(tags);
+  });
+  expect(unmarked.map(([id]) => id)).toEqual([]);
+  expect(prod.tags).toEqual(Array.from({ length: 2 }, () => ({ service: 'workspaces', stage: 'prod' })));
+});
+
+test('the CDK works as this version of it recommends', () => {
+  const { context } = JSON.parse(readFileSync(join(ROOT, 'cdk.json'), 'utf8'));
+  expect(context).toEqual({ stage: 'dev', ...recommended });
 });
 
 describe('watching a stage', () => {

@@ -1,0 +1,54 @@
+import { startBackfill } from '../../../lib/batch-exports/backfills.ts';
+import { executionEnded } from '../../../lib/batch-exports/finish.ts';
+import { keys } from '../../../lib/table/keys.ts';
+import type { EndedInput } from '../../../lib/workflow/messages.ts';
+import { HOUR, hourlyExport } from '../../support/export-steps.ts';
+
+const AT_13 = Date.UTC(2026, 0, 7, 13);
+type How = Pick<EndedInput, 'status' | 'error'>;
+
+const ENDINGS: [How, string, string][] = [
+  [{ status: 'FAILED', error: { Error: 'Bug', Cause: 'x' } }, 'Failed', 'An unexpected error has occurred'],
+  [{ status: 'FAILED', error: null }, 'Failed', 'An unexpected error has occurred'],
+  [{ status: 'FAILED', error: { Error: 'Held', Cause: 'Taken.' } }, 'FailedRetryable', 'Taken.'],
+  [{ status: 'TIMED_OUT', error: null }, 'TimedOut', 'The run took longer than it may.'],
+  [{ status: 'ABORTED', error: null }, 'Terminated', 'The run was stopped by an operator.'],
+];
+
+describe.each(ENDINGS)('an execution that ended so: %j', (how, status, reason) => {
+  test('ends the runs that it had left open, and lets the schedule go on', async () => {
+    const { context, id, begin, arrive, runs, read, job, findDestination } = await hourlyExport();
+    await arrive(AT_13, 'a');
+    context.clock.set(AT_13 + HOUR + 60_000);
+    await begin();
+    const input = { export: id, trigger: 'schedule' };
+    const ended = { machine: 'export-run', name: 'holder', input, ...how } as const;
+    await executionEnded(context, ended, findDestination);
+    expect(await runs()).toMatchObject([{ status, latest_error: reason, finished_at: context.clock() }]);
+    expect((await read()).plan).toMatchObject({ active: [], next: AT_13 + HOUR });
+    expect(await job('export')).toMatchObject({ due: AT_13 + 2 * HOUR + 30_000 });
+    const before = [await runs(), await read()];
+    await executionEnded(context, ended, findDestination);
+    expect([await runs(), await read()]).toEqual(before);
+  });
+
+  test('ends the backfill that it was of, and gives its range back', async () => {
+    const { context, id, read, job } = await hourlyExport();
+    context.clock.set(AT_13 + 2 * HOUR);
+    const backfill = await startBackfill(context, (await read()).item, { start_at: AT_13, end_at: AT_13 + HOUR });
+    const input = { export: id, backfill: backfill.id };
+    await executionEnded(context, { machine: 'backfill', name: backfill.id, input, ...how });
+    expect(await context.table.get(keys.backfill(id, backfill.id))).toMatchObject({ status });
+    expect((await read()).plan.claimed).toEqual([]);
+    expect(await job('backfill', backfill.id)).toBeUndefined();
+  });
+
+  test('leaves a purge and a notice to their jobs', async () => {
+    const { context } = await hourlyExport();
+    const write = jest.spyOn(context.table, 'write');
+    for (const machine of ['purge', 'notice'] as const) {
+      await executionEnded(context, { machine, name: 'n', input: {}, ...how });
+    }
+    expect(write).not.toHaveBeenCalled();
+  });
+});
