@@ -301,7 +301,8 @@ async function sent<T>(request: Promise<T>): Promise<T> {
   try {
     return await request;
   } catch (error) {
-    if (error instanceof ConditionalCheckFailedException) throw error;
+    // Before anything else: beside a clock that is minutes off, the client calls every failure one of the clock.
+    if (error instanceof ConditionalCheckFailedException || error instanceof TransactionCanceledException) throw error;
     const raised = error as SdkError;
     if (isThrottlingError(raised) || raised.name === 'TransactionConflictException') throw new Again(error);
     if (isTransientError(raised)) throw new Again(error, true);

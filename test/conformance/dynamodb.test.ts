@@ -261,6 +261,28 @@ describeOnDynamodb('DynamoDB that stays busy', () => {
     await expect(table.write([{ put: { ...key } }])).rejects.toMatchObject({ name: 'ResourceNotFoundException' });
   });
 
+  test('says what it refuses where the clock of the caller is minutes off, and every failure looks like one of the clock', async () => {
+    const client = await dynamodbClient();
+    clients.push(client);
+    client.middlewareStack.add(
+      (send) => async (args) => {
+        const answered = await send(args);
+        const { headers } = answered.response as { headers: Record<string, string> };
+        headers['date'] = new Date(Date.now() + 3_600_000).toUTCString();
+        return answered;
+      },
+      { step: 'deserialize', priority: 'low' },
+    );
+    const tableName = await createTable(client);
+    const table = dynamodbTable({ client, tableName, clock: Date.now });
+    await table.write([{ put: { ...key } }]);
+    const taken = table.write([
+      { put: { ...key }, if: 'absent' },
+      { put: { pk: 'a', sk: 'c' }, if: 'absent' },
+    ]);
+    await expect(taken).rejects.toThrow(Refused);
+  });
+
   test('needs a client that leaves trying again to the table', async () => {
     const client = await dynamodbClient({ maxAttempts: 3 });
     clients.push(client);

@@ -265,7 +265,7 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
     ...(await ofExport(world, { paused: true })),
     body: { backfill: true },
   }),
-  'batch-exports/test': async (world) => ({ params: place(world), query: '?destination=Folder' }),
+  'batch-exports/test': async (world) => ({ params: place(world), query: '?destination=S3' }),
   'batch-exports/run-test-step': async (world) => ({ ...(await ofExport(world)), body: { step: 0 } }),
   'batch-exports/run-test-step-new': async (world) => ({ params: place(world), body: exportBody(world) }),
   'batch-exports/logs': (world) => ofExport(world),

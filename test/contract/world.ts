@@ -1,0 +1,44 @@
+/**
+ * Where the rows are tried: a service in this process, or the stage that `CONTRACT_STAGE` names (JSON of
+ * `ContractStage`), as the rehearsal has it.
+ */
+import { randomBytes } from 'node:crypto';
+import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import { v4, v7 } from 'uuid';
+import { dynamodbTable } from '../../lib/table/dynamodb.ts';
+import { testContext } from '../support/context.ts';
+import { seeded, testService } from '../support/service.ts';
+import type { World } from './fixtures.ts';
+
+export interface ContractStage {
+  /** `http://127.0.0.1:8010/dev`. */
+  readonly address: string;
+  /** How the table is reached, which several worlds share. */
+  readonly aws: Pick<DynamoDBClientConfig, 'region'> & {
+    readonly endpoint: string;
+    readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
+  };
+  readonly tableName: string;
+  /** How far the stage's clock is ahead, in milliseconds. */
+  readonly clockOffset: number;
+  /** Where exports may deliver to. */
+  readonly destination: object;
+}
+
+/** A world of its own, with nothing in it but an owner, his organization and its project. */
+export async function newWorld(): Promise<World> {
+  const named = process.env['CONTRACT_STAGE'];
+  if (named === undefined) {
+    const context = testContext();
+    return { context, service: await testService(context) };
+  }
+  const { address, aws, tableName, clockOffset, destination } = JSON.parse(named) as ContractStage;
+  const unmoved = (): never => {
+    throw new Error("a stage's clock is not the test's to move");
+  };
+  const clock = Object.assign(() => Date.now() + clockOffset, { set: unmoved, advance: unmoved });
+  const table = dynamodbTable({ client: new DynamoDBClient({ ...aws, maxAttempts: 1 }), tableName, clock });
+  const context = testContext({ table, clock, newId: v7, random: randomBytes });
+  const service = await seeded({ context, address, mail: (name) => `${name}-${v4()}@example.com` });
+  return { context, service: { ...service, close: async () => {} }, destination };
+}

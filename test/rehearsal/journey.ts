@@ -1,0 +1,270 @@
+/** What a stage's first days are like: keys, an import, a scheduled export, backfills, and what goes wrong on the way. */
+import { strict as assert } from 'node:assert';
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { gunzipSync } from 'node:zlib';
+import { v7 } from 'uuid';
+import * as admin from '../../lib/admin/commands.ts';
+import { silentProgress } from '../../lib/admin/progress.ts';
+import type { Log } from '../../lib/log.ts';
+import { CLOUD_SETTINGS } from '../../lib/settings.ts';
+import { s3Spool } from '../../lib/spool/s3.ts';
+import { dynamodbTable } from '../../lib/table/dynamodb.ts';
+import { operatorClients, type Stage } from './stage.ts';
+
+const HOUR = 3_600_000;
+const MINUTE = 60_000;
+
+export interface JourneyOptions {
+  readonly stage: Stage;
+  /** A folder of its own. */
+  readonly folder: string;
+  readonly short: boolean;
+  readonly log: Log;
+  /** Runs a step of the way, and tells how long it took. */
+  readonly step: (name: string, work: () => Promise<string>) => Promise<void>;
+}
+
+interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the API answers.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly body: any;
+}
+
+/** Web server's log of so many days, with `perHour` lines in each hour. */
+function accessLog(from: number, hours: number, perHour: number): string {
+  const lines: string[] = [];
+  for (let hour = 0; hour < hours; hour += 1) {
+    for (let n = 0; n < perHour; n += 1) {
+      const [, day, month, year, time] =
+        /^\w+, (\d+) (\w+) (\d+) (\S+)/.exec(new Date(from + hour * HOUR + n * 60_000).toUTCString()) ?? [];
+      lines.push(
+        `83.149.9.${hour % 250} - - [${day}/${month}/${year}:${time} +0000] "GET /articles/${n}.html HTTP/1.1" 200 ${1000 + n} ` +
+          `"http://www.semicomplete.com/" "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_9_1) AppleWebKit/537.36"`,
+      );
+    }
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** What the command line has, over the services of a stage. */
+function adminContext({ stage, folder, log }: JourneyOptions): admin.AdminContext & { close(): void } {
+  const { dynamodb, s3 } = operatorClients(stage);
+  const context = {
+    table: dynamodbTable({ client: dynamodb, tableName: stage.tableName, clock: stage.clock.now }),
+    lake: s3Spool({ client: s3, bucket: stage.lakeBucket }),
+    clock: stage.clock.now,
+    newId: v7,
+    random: randomBytes,
+    log,
+    settings: CLOUD_SETTINGS,
+    folder,
+    close: () => {
+      dynamodb.destroy();
+      s3.destroy();
+    },
+  };
+  return context;
+}
+
+export async function journey(options: JourneyOptions): Promise<void> {
+  const { stage, folder, short, step } = options;
+  const context = adminContext(options);
+  const { clock, customer, executions } = stage;
+  const PER_HOUR = 10;
+  // Two chunks of up to 96 intervals; in the short form less than one.
+  const hours = short ? 12 : 120;
+  const start = Date.UTC(2015, 4, 17);
+  let key = '';
+  let organizationId = '';
+  let projectId = 0;
+  let exportId = '';
+
+  const call = async (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Reply> => {
+    const response = await fetch(`${stage.address}${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', ...headers },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+  };
+  const exportsPath = (): string => `/api/projects/${projectId}/batch_exports`;
+  const runs = async (): Promise<{ status: string; records_completed: number; data_interval_start: string }[]> =>
+    (await call('GET', `${exportsPath()}/${exportId}/runs?limit=300`)).body.results;
+
+  /** Lines of every delivered object, by its name. */
+  const delivered = async (): Promise<Map<string, number>> => {
+    const found = new Map<string, number>();
+    for (const name of await customer.keys()) {
+      const { body } = await customer.read(name);
+      const text = name.endsWith('.gz') ? gunzipSync(body) : body;
+      found.set(name, text.toString().split('\n').length - 1);
+    }
+    return found;
+  };
+  const rowsIn = (files: ReadonlyMap<string, number>): number =>
+    [...files.values()].reduce((sum, rows) => sum + rows, 0);
+
+  /** Waits until what was started has ended, as an execution's states allow. */
+  const settle = async (): Promise<void> => {
+    await executions.engine.idle();
+    await setTimeout(50);
+    await executions.engine.idle();
+  };
+
+  /** At the first call of a function to AWS of this kind, which is held up meanwhile. The answer: has it been done? */
+  const atFirst = (caller: string, action: string, act: () => unknown): (() => boolean) => {
+    let done = false;
+    const stop = stage.calls.watch(async (seen) => {
+      if (seen.caller !== caller || seen.action !== action) return;
+      stop();
+      await act();
+      done = true;
+    });
+    return () => done;
+  };
+
+  const backfill = async (from: number, to: number): Promise<string> => {
+    const range = { start_at: new Date(from).toISOString(), end_at: new Date(to).toISOString() };
+    const { status, headers, body } = await call('POST', `${exportsPath()}/${exportId}/backfill/`, range);
+    assert.equal(status, 200, JSON.stringify(body));
+    const location = headers.get('location') ?? '';
+    assert.ok(location.startsWith(stage.address), `Location is ${location}`);
+    return location.split('/dev')[1] ?? '';
+  };
+
+  await step('a first key', async () => {
+    await admin.createUser(context, { email: 'olivia@acme.com', firstName: 'Olivia', lastName: '' });
+    const made = await admin.createOrganization(context, { name: 'Acme', owner: 'olivia@acme.com' });
+    const { id, project_id } = made.object as { id: string; project_id: number };
+    [organizationId, projectId] = [id, project_id];
+    const { object } = await admin.createKey(context, { email: 'olivia@acme.com', label: 'First', scopes: ['*'] });
+    key = (object as { value: string }).value;
+    const { status, body } = await call('GET', '/api/organizations/');
+    assert.deepEqual({ status, ids: body.results.map((one: { id: string }) => one.id) }, { status: 200, ids: [id] });
+    return `organization ${id}, project ${project_id}`;
+  });
+
+  await step('an import into the lake', async () => {
+    const file = join(folder, 'access.log');
+    writeFileSync(file, accessLog(start, hours, PER_HOUR));
+    const { object } = await admin.importFiles(context, { project: projectId }, [file], silentProgress());
+    const { added, bad } = object as { added: number; bad: number };
+    assert.deepEqual({ added, bad }, { added: hours * PER_HOUR, bad: 0 });
+    return `${added} events of ${hours} hours`;
+  });
+
+  await step('an export, with sealed credentials', async () => {
+    const input = { name: 'Events', model: 'events', interval: 'hour', destination: customer.destination };
+    const { status, body } = await call('POST', `${exportsPath()}/`, input);
+    assert.equal(status, 201, JSON.stringify(body));
+    exportId = body.id;
+    const changed = await call('PATCH', `${exportsPath()}/${exportId}/`, {
+      destination: { type: 'S3', config: { prefix: 'acme', compression: 'gzip' } },
+    });
+    assert.equal(changed.status, 200, JSON.stringify(changed.body));
+    return exportId;
+  });
+
+  await step('a scheduled run', async () => {
+    const file = join(folder, 'live.jsonl');
+    const lines = Array.from({ length: 25 }, (_, n) => ({
+      event: 'paid',
+      distinct_id: `user-${n % 5}`,
+      timestamp: new Date(clock.now()).toISOString(),
+      properties: { amount: n, note: 'ä {attempt} \u2028' },
+    }));
+    writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    await admin.importFiles(context, { project: projectId }, [file], silentProgress());
+    // To the end of the hour, and past settling (30 s) and spread (60 s at most).
+    clock.advance(HOUR - (clock.now() % HOUR) + 2 * MINUTE);
+    await stage.tick();
+    await settle();
+    const [run] = await runs();
+    assert.deepEqual([run?.status, run?.records_completed], ['Completed', 25], JSON.stringify(run));
+    const files = await delivered();
+    assert.deepEqual([...files.values()], [25]);
+    return [...files.keys()].join();
+  });
+
+  await step(`a backfill of ${hours} hours`, async () => {
+    await customer.empty();
+    const location = await backfill(start, start + hours * HOUR);
+    await settle();
+    const { body } = await call('GET', location);
+    assert.equal(body.status, 'Completed', JSON.stringify(body));
+    const files = await delivered();
+    assert.deepEqual([files.size, rowsIn(files)], [hours, hours * PER_HOUR]);
+    return `${files.size} objects, ${rowsIn(files)} rows`;
+  });
+
+  await step('a function that is killed while it sends', async () => {
+    await customer.empty();
+    const killed = atFirst('steps/send-slot', 'GetObject', () =>
+      stage.lambda.kill(stage.functionNamed('steps/send-slot')),
+    );
+    const location = await backfill(start, start + 3 * HOUR);
+    await settle();
+    assert.ok(killed(), 'nothing was killed');
+    const { body } = await call('GET', location);
+    assert.equal(body.status, 'Completed', JSON.stringify(body));
+    const files = await delivered();
+    assert.deepEqual([files.size, rowsIn(files)], [3, 3 * PER_HOUR]);
+    return 'sent by another one';
+  });
+
+  await step('an execution that an operator aborts', async () => {
+    await customer.empty();
+    const first = async () =>
+      (await runs()).find(({ data_interval_start }) => Date.parse(data_interval_start) === start);
+    let id = '';
+    const aborted = atFirst('steps/send-slot', 'GetObject', async () => {
+      await stage.abort('export-run', `${id}-0`);
+      for (let tries = 0; (await first())?.status !== 'Terminated' && tries < 50; tries += 1) await setTimeout(100);
+    });
+    id = (await backfill(start, start + HOUR)).replace(/\/$/, '').split('/').at(-1) ?? '';
+    await settle();
+    assert.ok(aborted(), 'nothing was aborted');
+    const run = await first();
+    assert.equal(run?.status, 'Terminated', JSON.stringify(run));
+    assert.deepEqual(await customer.keys(), []);
+    return 'its run is Terminated, and the function that went on delivered nothing';
+  });
+
+  await step('limits of the gateway and of functions', async () => {
+    for (const size of [7, 11]) {
+      const { status, body } = await call('POST', `${exportsPath()}/`, `{"name":"${'x'.repeat(size * 1024 * 1024)}"}`);
+      assert.deepEqual([status, Object.keys(body)], [413, ['type', 'code', 'detail', 'attr']]);
+    }
+    const other = await fetch(stage.address.replace(/dev$/, 'prod/api/organizations/'));
+    assert.equal(other.status, 404);
+    return '413 for 7 MB and for 11 MB';
+  });
+
+  await step('a project that is deleted', async () => {
+    const { status } = await call('DELETE', `/api/projects/${projectId}/`);
+    assert.equal(status, 204);
+    await stage.tick();
+    for (let rest = 0; rest < 4; rest += 1) {
+      await settle();
+      // The walk rests for 15 minutes, and looks again.
+      clock.advance(16 * MINUTE);
+    }
+    await settle();
+    const { body } = await call('GET', `/api/organizations/${organizationId}/projects/`);
+    assert.equal(body.count, 0);
+    assert.equal(await executions.statusOf('purge', executions.started().get('purge')?.[0] ?? ''), 'SUCCEEDED');
+    return 'and purged';
+  });
+  context.close();
+}
