@@ -10,8 +10,6 @@ import { type Faults, type Injected, injectFaults } from '../support/faulty-clie
 import { seeded } from '../support/random.ts';
 import { concurrencyCases, expiryCases, readCases, writeCases } from './table-cases.ts';
 
-jest.setTimeout(60_000);
-
 const clients: DynamoDBClient[] = [];
 afterAll(() => clients.splice(0).forEach((client) => client.destroy()));
 

@@ -7,8 +7,6 @@ import { sqliteTable } from '../../lib/table/sqlite.ts';
 import { Busy, Refused, type Table } from '../../lib/table/table.ts';
 import { settableClock, temporaryFolder } from '../support/context.ts';
 
-jest.setTimeout(30_000);
-
 const clock = settableClock();
 const opened: (() => void)[] = [];
 afterEach(() => opened.splice(0).forEach((close) => close()));

@@ -5,8 +5,6 @@ import { settableClock } from '../support/context.ts';
 import { createTable, describeOnDynamodb, dynamodbClient } from '../support/dynamodb-local.ts';
 import { tableCases } from './table-cases.ts';
 
-jest.setTimeout(60_000);
-
 describe('SQLite', () => {
   const opened: { close(): void }[] = [];
   afterAll(() => opened.forEach((table) => table.close()));

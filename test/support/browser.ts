@@ -34,7 +34,6 @@ export function describeInBrowser(name: string, body: (open: OpenPage) => void):
     describe.skip(name, () => body(() => Promise.reject(new Error('there is no browser'))));
     return;
   }
-  jest.setTimeout(30_000);
   describe(name, () => {
     let browser: Browser;
     beforeAll(async () => {

@@ -1,8 +1,6 @@
 import { startBackfill } from '../../lib/batch-exports/backfills.ts';
 import { exportWorld, HOUR } from '../support/export-world.ts';
 
-jest.setTimeout(60_000);
-
 const NOW = Date.UTC(2026, 0, 7, 13, 20);
 
 /** Durable acts and milliseconds of a backfill of so many hours without data. */

@@ -104,7 +104,7 @@ test('a process killed before or after any of its writes costs at most a task ru
     });
     expect(again).toEqual([]);
   }
-}, 60_000);
+});
 
 test.each([
   ['', false],
@@ -169,7 +169,7 @@ test('a process killed while it stops an execution leaves the rest of that to th
       }
     }
   }
-}, 60_000);
+});
 
 async function statuses(it: World): Promise<unknown[]> {
   const items = await it.table.many(NAMES.map((name) => keys.execution(name)));
@@ -396,4 +396,4 @@ test('random machines end as they would have, however often they are killed', as
     { numRuns: 150 },
   );
   expect(killed).toBeGreaterThan(100);
-}, 120_000);
+});

@@ -18,8 +18,6 @@ const file = (from: string, to: string): string => {
 const rows = (delivered: ReadonlyMap<string, readonly string[]>): Record<string, number> =>
   Object.fromEntries([...delivered].map(([name, uuids]) => [name, uuids.length]));
 
-jest.setTimeout(60_000);
-
 const worlds: ExportWorld[] = [];
 afterEach(() => Promise.all(worlds.splice(0).map((world) => world.close())));
 

@@ -289,7 +289,7 @@ describe('backfill', () => {
       'close-backfill': () => ({ status: 'Completed' }),
     });
     expect([status, of('begin-run').length, left]).toEqual(['SUCCEEDED', 2084, []]);
-  }, 30_000);
+  });
 
   test('is given up when it cannot be prepared', async () => {
     const { status, error, of } = await runToEnd('backfill', input, {

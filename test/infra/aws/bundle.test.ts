@@ -6,8 +6,6 @@ import { ENVIRONMENT, FUNCTIONS, flat } from '../../../infra/aws/functions.ts';
 import { temporaryFolder } from '../../support/context.ts';
 
 // One bundling for all tests: 65 functions take 8 s on two cores, and more on a loaded machine.
-jest.setTimeout(120_000);
-
 let bundles: Bundles;
 beforeAll(async () => {
   const folder = temporaryFolder();

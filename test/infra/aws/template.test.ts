@@ -15,8 +15,6 @@ import { temporaryFolder } from '../../support/context.ts';
 import { ROOT } from '../../support/source.ts';
 
 // Two stages are synthesized, once; a loaded machine takes its time.
-jest.setTimeout(120_000);
-
 interface Resource {
   readonly Type: string;
   readonly Properties: Record<string, unknown>;

@@ -5,8 +5,6 @@ import { gunzipSync } from 'node:zlib';
 import { temporaryFolder } from '../../support/context.ts';
 import { type LocalService, run, startLocally } from '../../support/local-service.ts';
 
-jest.setTimeout(60_000);
-
 const running: LocalService[] = [];
 
 async function start(home: string): Promise<LocalService> {

@@ -7,8 +7,6 @@ import { createTable, describeOnDynamodb, dynamodbClient } from '../../support/d
 import { seeded } from '../../support/random.ts';
 import { unreliable } from '../../support/unreliable-table.ts';
 
-jest.setTimeout(60_000);
-
 const times = <T>(count: number, one: (at: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, at) => one(at)));
 

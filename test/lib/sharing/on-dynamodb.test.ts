@@ -5,8 +5,6 @@ import { dashboards } from '../../support/dashboards.ts';
 import { createTable, describeOnDynamodb, dynamodbClient } from '../../support/dynamodb-local.ts';
 
 describeOnDynamodb('on DynamoDB', () => {
-  jest.setTimeout(60_000);
-
   test('collaborators, access rules and links do the same', async () => {
     const client = await dynamodbClient();
     const tableName = await createTable(client);

@@ -7,8 +7,6 @@ import { temporaryFolder } from '../../support/context.ts';
 import { LINES, type Row, writeRows } from '../../support/lake-rows.ts';
 
 // Each test starts databases; a loaded machine takes its time.
-jest.setTimeout(60_000);
-
 const ALL: RowQuery = { includeEvents: null, excludeEvents: null };
 const never = new AbortController().signal;
 const START = Date.UTC(2026, 0, 1);

@@ -8,8 +8,6 @@ import { temporaryFolder } from '../../support/context.ts';
 import { writePersons } from '../../support/lake-rows.ts';
 
 // Each test starts databases; a loaded machine takes its time.
-jest.setTimeout(60_000);
-
 const START = Date.UTC(2026, 0, 1);
 const MINUTE = 60_000;
 const FORM = { format: 'JSONLines', columns: FILE_COLUMNS.persons } as const;

@@ -9,8 +9,6 @@ import { eventRows, type PersonRow, personRows } from '../../../support/copy-row
 import { delivery, SLOT, send } from '../../../support/delivery.ts';
 import { describeOnPostgres, type PostgresServer, startPostgres } from '../../../support/postgres.ts';
 
-jest.setTimeout(30_000);
-
 type Config = Parameters<typeof postgres.deliver>[0]['config'];
 type Changes = Partial<Delivery<Config>>;
 
