@@ -32,7 +32,7 @@ import { accessLogReader } from './sources/access-log.ts';
 import type { LineReader } from './sources/event.ts';
 import { readJsonLine } from './sources/json-lines.ts';
 import { type Line, linesOf } from './sources/lines.ts';
-import { LONGEST_ROW, openStaging, type StagedRow, type Staging, stagedLine } from './staging.ts';
+import { LONGEST_ROW, type Overlapping, openStaging, type StagedRow, type Staging, stagedLine } from './staging.ts';
 
 /** What a file may hold. */
 export const IMPORT_FORMATS = ['combined', 'jsonl'] as const;
@@ -47,7 +47,10 @@ export interface ImportOptions {
   readonly arrived?: 'now' | 'then';
   /** Lines that are no events are copied to a file in here, which is made when there is one. */
   readonly rejectedFolder: string;
-  /** For the import's own temporary files: some 500 bytes for each of a million rows. Default: the system's. */
+  /**
+   * For the import's own temporary files: some 500 bytes for each of a million rows, and of a lake that is not on this
+   * machine copies of the files that may hold the same events. Default: the system's.
+   */
   readonly temporaryFolder?: string;
   readonly onProgress?: (progress: ImportProgress) => void;
 }
@@ -212,17 +215,23 @@ async function openDoor(
   let persons: PersonStates | undefined;
   let underWay: Promise<void> = Promise.resolve();
 
-  const overlapping = (min: number, max: number): string[] =>
-    [...before, ...ofModel(published, 'events')]
-      .filter((file) => file.min_timestamp <= max && file.max_timestamp >= min)
-      .map((file) => context.lake.address(file.path));
+  const copies = join(folder, 'copies');
+  const overlapping: Overlapping = (min, max) => {
+    const files = [...before, ...ofModel(published, 'events')].filter(
+      (file) => file.min_timestamp <= max && file.max_timestamp >= min,
+    );
+    return context.lake.local(
+      files.map(({ path }) => path),
+      copies,
+    );
+  };
 
   const send = async (file: string): Promise<void> => {
     const batch = await staging.load(file, overlapping);
     await rm(file);
     known += batch.known;
     if (batch.rows === 0) return;
-    if (batch.personChanges > 0) persons ??= await openPersonStates(context, lease);
+    if (batch.personChanges > 0) persons ??= await openPersonStates(context, lease, copies);
     const changing = batch.personChanges > 0 ? persons : undefined;
     let refusedNow = 0;
     const files = await publish(

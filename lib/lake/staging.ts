@@ -84,12 +84,12 @@ export interface WriteOptions {
   readonly signal: AbortSignal;
 }
 
+/** Local files that may hold an event of a range of timestamps (milliseconds, inclusive). */
+export type Overlapping = (min: number, max: number) => Promise<readonly string[]>;
+
 export interface Staging {
-  /**
-   * Takes a staging file in and drops what is known. `lake` tells the files that may hold an equal event by the
-   * batch's range of timestamps (milliseconds).
-   */
-  load(file: string, lake: (min: number, max: number) => readonly string[]): Promise<StagedBatch>;
+  /** Takes a staging file in and drops what is known. */
+  load(file: string, lake: Overlapping): Promise<StagedBatch>;
   /**
    * Writes the batch as Parquet: a file of events, and one of what becomes of persons, for each day of arrival.
    * `refused`: changes of persons that are not made.
@@ -127,12 +127,12 @@ export async function openStaging(folder: string, projectId: number): Promise<St
       const place = { scratch: join(folder, 'parquet'), folder: target, lake };
       const events = await writeDayFiles(connection, 'events', rows, place);
       if (persons === undefined) return { files: events, refused: 0 };
-      const states = persons.files();
-      const { refused } = await derivePersons(database, { projectId, at: at * 1000, arrival, states, signal });
+      const about = { projectId, at: at * 1000, arrival, states: persons.files, signal };
+      const { refused } = await derivePersons(database, about);
       return { files: [...events, ...(await writeDayFiles(connection, 'persons', DERIVED, place))], refused };
     },
 
-    renew: (persons) => persons.renew(database, join(folder, 'states')),
+    renew: (persons) => persons.renew(database),
 
     close: () => {
       connection.closeSync();
@@ -167,10 +167,7 @@ async function numberEqualLines(connection: DuckDBConnection): Promise<void> {
       WHERE staged.row = numbered.row AND numbered.n > 1`);
 }
 
-async function dropKnown(
-  connection: DuckDBConnection,
-  lake: (min: number, max: number) => readonly string[],
-): Promise<number> {
+async function dropKnown(connection: DuckDBConnection, lake: Overlapping): Promise<number> {
   const [min, max] = await numbers(connection, 'SELECT min(timestamp_us), max(timestamp_us) FROM staged');
   if (min === undefined || max === undefined) return 0;
   const [again] = await numbers(
@@ -179,7 +176,7 @@ async function dropKnown(
       SELECT row FROM staged WHERE uuid IN (FROM repeated) OR row IN (SELECT row FROM numbered)
       QUALIFY row_number() OVER (PARTITION BY uuid, timestamp_us ORDER BY row) > 1)`,
   );
-  const paths = lake(Math.floor(min / 1000), Math.floor(max / 1000));
+  const paths = await lake(Math.floor(min / 1000), Math.floor(max / 1000));
   if (paths.length === 0) return again ?? 0;
   const [there] = await numbers(
     connection,

@@ -5,7 +5,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { constants, createReadStream, type Dirent } from 'node:fs';
-import { copyFile, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { access, copyFile, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { compareText } from '../table/semantics.ts';
 import { partsOf, UNFINISHED } from './path.ts';
@@ -70,6 +70,10 @@ export function folderSpool(root: string): Spool {
       }
     },
     save: (path, localFile) => copyFile(place(path), localFile, constants.COPYFILE_FICLONE),
+    local: async (paths) => {
+      for (const path of paths) await access(place(path));
+      return paths.map(place);
+    },
     remove: async (prefix) => {
       if (prefix === '') throw new TypeError('removing the whole spool');
       await rm(placeOf(prefix), { recursive: true, force: true });

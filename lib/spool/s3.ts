@@ -2,8 +2,9 @@
  * The spool in a bucket. S3 shows an object when it is whole, or not at all; what a stream that broke has sent is
  * aborted, and what a process that died has sent is taken away by the bucket's lifecycle.
  */
-import { createReadStream, createWriteStream } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { createReadStream, createWriteStream, existsSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import {
@@ -51,9 +52,15 @@ export function s3Spool({ client, bucket: Bucket }: S3SpoolOptions): Spool {
     }
   }
 
+  const save: Spool['save'] = async (path, localFile) => {
+    const { Body } = await sent(client.send(new GetObjectCommand({ Bucket, Key: keyOf(path) })));
+    await sent(pipeline(Body as Readable, createWriteStream(localFile)));
+  };
+
   return {
     write,
     list,
+    save,
     read: async (path) => {
       const command = new GetObjectCommand({ Bucket, Key: keyOf(path) });
       const found = await sent(client.send(command)).catch(orAbsent);
@@ -70,9 +77,15 @@ export function s3Spool({ client, bucket: Bucket }: S3SpoolOptions): Spool {
       await write(path, createReadStream(localFile));
       await rm(localFile);
     },
-    save: async (path, localFile) => {
-      const { Body } = await sent(client.send(new GetObjectCommand({ Bucket, Key: keyOf(path) })));
-      await sent(pipeline(Body as Readable, createWriteStream(localFile)));
+    local: async (paths, folder) => {
+      const copies = paths.map((path) => join(folder, ...partsOf(path)));
+      for (const [n, copy] of copies.entries()) {
+        if (existsSync(copy)) continue;
+        await mkdir(dirname(copy), { recursive: true });
+        await save(paths[n] as string, `${copy}.part`);
+        await rename(`${copy}.part`, copy);
+      }
+      return copies;
     },
     remove: async (path) => {
       if (path === '') throw new TypeError('removing the whole spool');

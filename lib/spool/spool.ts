@@ -18,6 +18,11 @@ export interface Spool {
   take(localFile: string, path: string): Promise<void>;
   /** Copies a file to a local place, which is replaced. Rejects when there is no such file. */
   save(path: string, localFile: string): Promise<void>;
+  /**
+   * Addresses of files as what runs on this machine can read them, in the order of the paths: where they lie, or copies
+   * below a folder of the local disk. A copy that is there is not made again. Rejects when a file is not there.
+   */
+  local(paths: readonly string[], folder: string): Promise<string[]>;
   /** Removes the file of this path, or the folder with all below it; fine when nothing is there. */
   remove(path: string): Promise<void>;
   /** The address by which the warehouse reads the file: an absolute path, or `s3://bucket/key`. */

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import {
@@ -135,6 +135,21 @@ function spoolCases(open: () => Spool): void {
     expect(readFileSync(local, 'utf8')).toBe('x');
     expect(String(await spool.read('a/b'))).toBe('x');
     await expect(spool.save('a/c', local)).rejects.toThrow(/ENOENT|NoSuchKey|does not exist/);
+  });
+
+  test('gives files as this machine reads them, and does not copy one twice', async () => {
+    const spool = open();
+    const folder = join(temporaryFolder(), 'copies');
+    await spool.write('a/b', 'x');
+    await spool.write('a/c', 'y');
+    const read = async (paths: readonly string[]) =>
+      (await spool.local(paths, folder)).map((file) => readFileSync(file, 'utf8'));
+    expect(await read(['a/c', 'a/b'])).toEqual(['y', 'x']);
+    const [before] = await spool.local(['a/b'], folder);
+    const { ino } = statSync(String(before));
+    expect(statSync(String((await spool.local(['a/b'], folder))[0])).ino).toBe(ino);
+    await expect(spool.local(['a/b', 'a/d'], folder)).rejects.toThrow(/ENOENT|NoSuchKey|does not exist/);
+    await expect(spool.local(['../a'], folder)).rejects.toThrow(TypeError);
   });
 
   test.each(['', '/', '/a', 'a//b', '.', '..', '../a', 'a/../../b', 'a/..', './a', 'a\\b', 'a\0', '.unfinished/a'])(

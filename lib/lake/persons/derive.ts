@@ -9,11 +9,11 @@ import { PERSON_COLUMNS } from '../schema.ts';
 import { readPersonChange } from './change.ts';
 import { foldPersons, type PersonFold, type PersonRow } from './fold.ts';
 
-/** The files that hold all states: those of the snapshot by bucket, and the change rows since. Addresses. */
-export interface StateFiles {
-  readonly snapshot: ReadonlyMap<number, string>;
-  readonly changes: readonly string[];
-}
+/**
+ * Local files that hold all states of the distinct_ids in these buckets (default: in all): those of the snapshot, and
+ * all change rows since.
+ */
+export type StateFiles = (buckets?: readonly number[]) => Promise<readonly string[]>;
 
 /** The states of a project are kept in so many files, by their distinct_ids. */
 export const BUCKETS = 64;
@@ -59,13 +59,13 @@ export async function derivePersons(database: DuckDBInstance, options: DeriveOpt
 }
 
 /** Makes `person_found`: the states of all distinct_ids of every person that a change may touch. */
-async function findStates(connection: DuckDBConnection, { snapshot, changes }: StateFiles): Promise<void> {
+async function findStates(connection: DuckDBConnection, files: StateFiles): Promise<void> {
   await connection.run(`CREATE OR REPLACE TABLE person_asked AS
     SELECT distinct_id FROM person_changes UNION SELECT other FROM person_changes WHERE other IS NOT NULL`);
   const buckets = await column(connection, `SELECT DISTINCT ${BUCKET} FROM person_asked`);
-  const touched = buckets.flatMap((bucket) => snapshot.get(Number(bucket)) ?? []);
+  const touched = await files(buckets.map(Number));
   await connection.run(`CREATE OR REPLACE TABLE person_found AS
-    SELECT * FROM ${states([...touched, ...changes])}
+    SELECT * FROM ${states(touched)}
     WHERE distinct_id IN (FROM person_asked) QUALIFY ${NEWEST}`);
 
   await connection.run(`CREATE OR REPLACE TABLE person_wider AS
@@ -74,7 +74,7 @@ async function findStates(connection: DuckDBConnection, { snapshot, changes }: S
       AND named NOT IN (SELECT person_id FROM person_found WHERE NOT is_deleted)`);
   const [more] = await column(connection, 'SELECT count(*) FROM person_wider');
   if (Number(more) === 0) return;
-  const all = states([...snapshot.values(), ...changes]);
+  const all = states(await files());
   // A row that names the person may be an old one: what counts is the newest row of its distinct_id.
   await connection.run(`INSERT INTO person_found SELECT * FROM (
       SELECT * FROM ${all}

@@ -26,11 +26,11 @@ import { BUCKET, NEWEST, type StateFiles } from './derive.ts';
 export interface PersonStates {
   /** When the newest change rows were published, milliseconds; -1: there are none. */
   newest(): number;
-  files(): StateFiles;
+  files: StateFiles;
   /** Takes note of files that were just published. */
   add(files: readonly PublishedFile[]): void;
-  /** Makes the snapshot again, if it is time for that. `scratch` is a folder of the local disk. */
-  renew(database: DuckDBInstance, scratch: string): Promise<void>;
+  /** Makes the snapshot again, if it is time for that. */
+  renew(database: DuckDBInstance): Promise<void>;
 }
 
 /** What the table says of the snapshot. */
@@ -38,16 +38,21 @@ interface Snapshot {
   /** It holds what was published up to then, milliseconds. */
   readonly at: number;
   readonly rows: number;
-  /** Path of each bucket's file, by its number. */
-  readonly files: Readonly<Record<string, string>>;
+  /** Each bucket's file, by its number. */
+  readonly buckets: Readonly<Record<string, Bucket>>;
+}
+
+interface Bucket {
+  readonly path: string;
+  readonly rows: number;
 }
 
 /** Fewer changes than these, or files of them, are read as fast as a snapshot is written. */
 const FEW = { rows: 10_000, files: 32 };
 const TENTH = 0.1;
 
-/** Opens the states of the project whose lease this is. */
-export async function openPersonStates(context: Publishing, lease: Lease): Promise<PersonStates> {
+/** Opens the states of the project whose lease this is. Copies of files go to `folder`, on the local disk. */
+export async function openPersonStates(context: Publishing, lease: Lease, folder: string): Promise<PersonStates> {
   const { table, lake } = context;
   const { projectId } = lease;
   let snapshot = snapshotOf(await table.get(keys.personsState(projectId)));
@@ -66,47 +71,49 @@ export async function openPersonStates(context: Publishing, lease: Lease): Promi
     return (rows > FEW.rows && rows > snapshot.rows * TENTH) || changes.length > FEW.files;
   };
 
-  const write = async (database: DuckDBInstance, scratch: string): Promise<Snapshot> => {
-    const files: Record<string, string> = { ...snapshot.files };
+  const local = (paths: readonly string[]): Promise<string[]> => lake.local(paths, folder);
+
+  const write = async (database: DuckDBInstance): Promise<Snapshot> => {
+    const buckets: Record<string, Bucket> = { ...snapshot.buckets };
+    const scratch = join(folder, 'renewed');
     const columns = PERSON_COLUMNS.map(({ name }) => name).join(', ');
     const connection = await database.connect();
     const numbers = async (sql: string): Promise<number[]> =>
       (await connection.runAndReadAll(sql)).getRows().map(([value]) => Number(value));
-    let rows = 0;
     try {
       await mkdir(scratch, { recursive: true });
       await connection.run(`CREATE OR REPLACE TABLE person_renewed AS
-        SELECT *, ${BUCKET} AS bucket FROM ${parquet(changes.map(({ path }) => lake.address(path)))}
+        SELECT *, ${BUCKET} AS bucket FROM ${parquet(await local(changes.map(({ path }) => path)))}
         QUALIFY ${NEWEST} ORDER BY bucket, distinct_id`);
       for (const bucket of await numbers('SELECT DISTINCT bucket FROM person_renewed ORDER BY ALL')) {
         lease.signal.throwIfAborted();
         const path = `${personStates(projectId)}at=${newest}/bucket=${String(bucket).padStart(2, '0')}/0.parquet`;
-        const local = join(scratch, `bucket-${bucket}.parquet`);
+        const file = join(scratch, `bucket-${bucket}.parquet`);
         const sources = [
           `SELECT ${columns} FROM person_renewed WHERE bucket = ${bucket}`,
-          ...[files[bucket] ?? []].flat().map(
-            (before) => `SELECT ${columns} FROM ${parquet([lake.address(before)])}
+          ...(await local([buckets[bucket]?.path ?? []].flat())).map(
+            (before) => `SELECT ${columns} FROM ${parquet([before])}
               WHERE distinct_id NOT IN (SELECT distinct_id FROM person_renewed WHERE bucket = ${bucket})`,
           ),
         ];
         const all = sources.join(' UNION ALL ');
-        await connection.run(`COPY (${all} ORDER BY distinct_id) TO ${literal(local)} (${FILE_FORM})`);
-        await lake.take(local, path);
-        files[bucket] = path;
+        await connection.run(`COPY (${all} ORDER BY distinct_id) TO ${literal(file)} (${FILE_FORM})`);
+        const [rows = 0] = await numbers(`SELECT count(*) FROM ${parquet([file])}`);
+        await lake.take(file, path);
+        buckets[bucket] = { path, rows };
       }
-      for (const path of Object.values(files))
-        rows += (await numbers(`SELECT count(*) FROM ${parquet([lake.address(path)])}`))[0] ?? 0;
     } finally {
       await connection.run('DROP TABLE IF EXISTS person_renewed');
       connection.closeSync();
       await rm(scratch, { recursive: true, force: true });
     }
-    return { at: newest, rows, files };
+    const rows = Object.values(buckets).reduce((sum, bucket) => sum + bucket.rows, 0);
+    return { at: newest, rows, buckets };
   };
 
   /** Removes what no snapshot names: of the one before, and of any that was not finished. */
   const sweep = async (): Promise<void> => {
-    const named = new Set(Object.values(snapshot.files));
+    const named = new Set(Object.values(snapshot.buckets).map(({ path }) => path));
     for await (const { path } of lake.list(personStates(projectId))) {
       const at = Number(/\/at=(\d+)\//.exec(path)?.[1]);
       // What is later than this snapshot is of a later holder of the lease.
@@ -116,15 +123,15 @@ export async function openPersonStates(context: Publishing, lease: Lease): Promi
 
   return {
     newest: () => newest,
-    files: () => ({
-      snapshot: new Map(Object.entries(snapshot.files).map(([bucket, path]) => [Number(bucket), lake.address(path)])),
-      changes: changes.map(({ path }) => lake.address(path)),
-    }),
+    files: (numbers) => {
+      const buckets = Object.entries(snapshot.buckets).filter(([n]) => numbers?.includes(Number(n)) ?? true);
+      return local([...buckets.map(([, { path }]) => path), ...changes.map(({ path }) => path)]);
+    },
     add: (files) => add(files.filter(({ model }) => model === 'persons')),
-    renew: async (database, scratch) => {
+    renew: async (database) => {
       if (!isTime()) return;
-      const made = await write(database, scratch);
-      const item = { ...keys.personsState(projectId), at: made.at, rows: made.rows, files: JSON.stringify(made.files) };
+      const made = await write(database);
+      const item = { ...keys.personsState(projectId), ...made, buckets: JSON.stringify(made.buckets) };
       await writeUnderLease(context, lease, [{ put: item }]);
       snapshot = made;
       changes = [];
@@ -135,5 +142,5 @@ export async function openPersonStates(context: Publishing, lease: Lease): Promi
 
 const snapshotOf = (item: Item | undefined): Snapshot =>
   item === undefined
-    ? { at: -1, rows: 0, files: {} }
-    : { at: Number(item['at']), rows: Number(item['rows']), files: JSON.parse(String(item['files'])) };
+    ? { at: -1, rows: 0, buckets: {} }
+    : { at: Number(item['at']), rows: Number(item['rows']), buckets: JSON.parse(String(item['buckets'])) };

@@ -81,6 +81,7 @@ function memorySpool(): Spool & { readonly files: Map<string, Buffer> } {
     },
     take: () => Promise.reject(new Error('there are no local files here')),
     save: () => Promise.reject(new Error('there are no local files here')),
+    local: () => Promise.reject(new Error('there are no local files here')),
     remove: async (prefix) => {
       for (const path of below(prefix)) files.delete(path);
     },

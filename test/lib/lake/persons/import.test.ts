@@ -140,7 +140,9 @@ describe('the snapshot', () => {
   const last = [identify(200, 'ada', 'user-3'), set(201, { z: 1 }, 'user-5'), set(100, { late: 1 }, 'user-6')];
 
   const namedIn = (state: Item | undefined): string[] =>
-    Object.values<string>(JSON.parse(String(state?.['files']))).toSorted(compareText);
+    Object.values<{ path: string }>(JSON.parse(String(state?.['buckets'])))
+      .map(({ path }) => path)
+      .toSorted(compareText);
   const pathsIn = async (context: Context): Promise<string[]> => {
     const paths: string[] = [];
     for await (const { path } of context.lake.list(`persons_state/team_id=${PROJECT}/`)) paths.push(path);
