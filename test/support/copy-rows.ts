@@ -1,4 +1,5 @@
 /** Events and persons in the text format of COPY, as the warehouse gives them in a database's default columns. */
+import type { Model } from '../../lib/batch-exports/model.ts';
 
 const uuid = (n: number): string => `01890000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
 
@@ -45,4 +46,11 @@ export async function* personRows(rows: readonly PersonRow[]): AsyncGenerator<Bu
     const values = ['1', distinct_id, uuid(1), JSON.stringify({ name }), mapping_version, person_version];
     yield Buffer.from(`${[...values, '2023-07-28T00:00:00.000001Z', is_deleted ? 't' : 'f'].join('\t')}\n`);
   }
+}
+
+/** So many rows of a model: the events from 0, or that many persons of version 2. */
+export function copyRows(model: Model, count: number): AsyncGenerator<Buffer> {
+  if (model === 'events') return eventRows(0, count);
+  const versions = { person_version: 2, mapping_version: 2 };
+  return personRows(Array.from({ length: count }, (_, n) => ({ distinct_id: `person-${n}`, ...versions })));
 }

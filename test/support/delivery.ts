@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { Config, Delivery, Destination, Receipt } from '../../lib/batch-exports/destinations/destination.ts';
 import { openOutbound } from '../../lib/batch-exports/destinations/outbound.ts';
+import { copyRows } from './copy-rows.ts';
 
 /** The hour that test deliveries are about. */
 export const SLOT = { start: Date.UTC(2023, 6, 28, 0), end: Date.UTC(2023, 6, 28, 1) };
@@ -22,7 +23,7 @@ export async function atOnce(source: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** A delivery of so many lines to a local address, unless said otherwise. */
+/** A delivery of so many lines (of COPY text: events or persons) to a local address, unless said otherwise. */
 export function delivery<C extends Config>(
   destination: Destination<C>,
   config: Config,
@@ -40,7 +41,7 @@ export function delivery<C extends Config>(
     slot: SLOT,
     config: destination.config.parse(config) as C,
     columns: (defaults) => defaults,
-    rows: () => lines(count),
+    rows: ({ format }) => (format === 'CopyText' ? copyRows(changes.model ?? 'events', count) : lines(count)),
     outbound: openOutbound(reach),
     reach,
     signal: new AbortController().signal,

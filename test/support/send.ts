@@ -1,12 +1,15 @@
-/** A process that makes one delivery, to be killed: `node send.ts <type> <config as JSON> <lines> <receipt file>`. */
+/**
+ * A process that makes one delivery, to be killed: `node send.ts <type> <config as JSON> <lines> <receipt file> [<other
+ * fields of the delivery as JSON>]`.
+ */
 import { destinationOf } from '../../lib/batch-exports/destinations/index.ts';
 import { delivery, send } from './delivery.ts';
 
-const [type = '', config = '', count = '', receiptFile = ''] = process.argv.slice(2);
+const [type = '', config = '', count = '', receiptFile = '', changes = '{}'] = process.argv.slice(2);
 const destination = destinationOf(type);
 if (destination === undefined) throw new Error(`no destination '${type}'`);
 await send(
   destination,
-  delivery(destination, JSON.parse(config) as Record<string, unknown>, Number(count)),
+  delivery(destination, JSON.parse(config) as Record<string, unknown>, Number(count), JSON.parse(changes) as object),
   receiptFile,
 );
