@@ -39,7 +39,7 @@ export async function bundle(outdir: string): Promise<Bundles> {
     absWorkingDir: ROOT,
     entryPoints: FUNCTIONS.map(({ name }) => ({ in: `entry:${name}`, out: join(flat(name), 'index') })),
     outdir,
-    plugins: [entries],
+    plugins: [entries, credentials],
     bundle: true,
     platform: 'node',
     target: 'node24',
@@ -86,6 +86,20 @@ const entries: Plugin = {
       const spec = FUNCTIONS.find(({ name }) => name === path);
       return spec && { contents: entryOf(spec), loader: 'ts', resolveDir: ROOT };
     });
+  },
+};
+
+/**
+ * Lambda hands a function its credentials in the environment. The SDK's other ways to come by some (profiles, single
+ * sign-on, metadata services and the clients for them) are a fifth of a bundle and stay out.
+ */
+const credentials: Plugin = {
+  name: 'credentials',
+  setup: (esbuild) => {
+    esbuild.onLoad({ filter: /@aws-sdk\/credential-provider-node\/[^/]+\/index\.js$/ }, ({ path }) => ({
+      contents: "export { fromEnv as defaultProvider } from '@aws-sdk/credential-provider-env';",
+      resolveDir: dirname(path),
+    }));
   },
 };
 

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Bundles, bundle } from '../../../infra/aws/bundle.ts';
 import { ENVIRONMENT, FUNCTIONS, flat } from '../../../infra/aws/functions.ts';
@@ -59,6 +59,24 @@ describe('a bundle', () => {
       );
       expect({ name, held }).toEqual({ name, held: wanted });
     }
+  });
+
+  test('finds credentials in the environment, and brings no other way to come by some', () => {
+    const found = FUNCTIONS.flatMap(({ name }) => filesIn(name)).filter((path) =>
+      /credential-provider-(?!env\/|node\/)|nested-clients|token-providers/.test(path),
+    );
+    expect(found).toEqual([]);
+  });
+
+  test('is under 450 KB, unless the function parses texts or opens connections to destinations', () => {
+    const PARSER = /node_modules\/(ajv|markdown-it|@posthog\/hogql-parser)\//;
+    const large = FUNCTIONS.flatMap(({ name }) => {
+      const files = filesIn(name);
+      if (files.some((path) => PARSER.test(path) || path === 'lib/batch-exports/destinations/index.ts')) return [];
+      const { size } = statSync(join(bundles.folder(name), 'index.js'));
+      return size < 450 * 1024 ? [] : [`${name}: ${Math.round(size / 1024)} KB`];
+    });
+    expect(large).toEqual([]);
   });
 
   test('starts as Lambda starts it, with nothing but its folder and its environment', () => {
