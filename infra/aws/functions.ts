@@ -46,7 +46,7 @@ const STEP_NEEDS: Readonly<Record<StepName, readonly Port[]>> = {
   'finish-run': SETTLES,
   'prepare-backfill': [],
   'close-backfill': [],
-  purge: ['workflow'],
+  purge: ['workflow', 'spool', 'lake'],
   'send-notice': ['vault', 'outbound', 'events'],
 };
 

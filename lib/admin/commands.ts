@@ -106,8 +106,7 @@ async function allUsers(context: AdminContext): Promise<UserItem[]> {
 }
 
 async function allKeys(context: AdminContext): Promise<PersonalApiKeyItem[]> {
-  const owners = await allUsers(context);
-  return (await Promise.all(owners.map((owner) => personalApiKeys.keysOf(context.table, owner.uuid)))).flat();
+  return personalApiKeys.keysHeldBy(context.table, ...(await allUsers(context)));
 }
 
 export async function listKeys(context: AdminContext, options: { email?: string }): Promise<Outcome> {

@@ -10,7 +10,7 @@ import { parsed } from '../http/parsed.ts';
 import type { MembershipItem } from '../organizations/model.ts';
 import { membershipsOf } from '../organizations/store.ts';
 import { keys } from '../table/keys.ts';
-import { type Item, type Op, Refused, type Table } from '../table/table.ts';
+import { type Op, Refused, type Table } from '../table/table.ts';
 import type { KeyRef, UserItem } from '../users/model.ts';
 import { type Grant, grantOf, NewPersonalApiKey, type PersonalApiKeyItem, type PersonalApiKeyPatch } from './model.ts';
 import { organizationsOpen, refuseExcess, refusePast, refuseTooMany } from './rules.ts';
@@ -167,7 +167,12 @@ async function changeRefs(
 
 const refsOf = (user: UserItem): KeyRef[] => JSON.parse(user.keys) as KeyRef[];
 
-const isMissing = (item: Item | undefined): boolean => item === undefined;
+/** Is the user a member of all of these organizations, and are they all there? One read. */
+async function isMemberOfAll(table: Table, uid: string, ids: readonly string[]): Promise<boolean> {
+  const organizations = ids.map(keys.organization);
+  const found = await table.many([...organizations, ...ids.map((id) => keys.membership(uid, id))]);
+  return found.every((item, at) => item !== undefined && (at >= ids.length || item['deleted_at'] === null));
+}
 
 /** Refuses limits to what the user is no member of. Answers the organizations of the projects, each once. */
 async function refuseForeignLimits(
@@ -176,17 +181,16 @@ async function refuseForeignLimits(
   { scoped_teams = [], scoped_organizations = [] }: KeyChanges,
 ): Promise<string[]> {
   if (scoped_teams.length === 0 && scoped_organizations.length === 0) return [];
-  const membershipsIn = (ids: readonly string[]) => table.many(ids.map((id) => keys.membership(uid, id)));
-  const [memberships, projects] = await Promise.all([
-    membershipsIn(scoped_organizations),
+  const [isMember, projects] = await Promise.all([
+    isMemberOfAll(table, uid, scoped_organizations),
     table.many(scoped_teams.map(keys.project)),
   ]);
-  if (memberships.some(isMissing)) {
+  if (!isMember) {
     invalid('scoped_organizations', 'You must be a member of all organizations that you are scoping the key to.');
   }
   const owners = projects.map((project) => (project?.['deleted_at'] === null ? project['organization_id'] : ''));
   const distinct = [...new Set(owners.map(String))];
-  if ((await membershipsIn(distinct)).some(isMissing)) {
+  if (!(await isMemberOfAll(table, uid, distinct))) {
     invalid('scoped_teams', 'You must be a member of all teams that you are scoping the key to.');
   }
   return distinct;
@@ -205,9 +209,9 @@ export async function noteUse(table: Table, item: PersonalApiKeyItem, now: numbe
   ]);
 }
 
-/** The user's keys, newest first. One read. */
-export async function keysHeldBy(table: Table, user: UserItem): Promise<PersonalApiKeyItem[]> {
-  const found = await table.many(refsOf(user).map((ref) => keys.personalApiKey(ref.sha256)));
+/** The keys of these users, newest first. One read. */
+export async function keysHeldBy(table: Table, ...users: readonly UserItem[]): Promise<PersonalApiKeyItem[]> {
+  const found = await table.many(users.flatMap(refsOf).map((ref) => keys.personalApiKey(ref.sha256)));
   return (found as (PersonalApiKeyItem | undefined)[])
     .filter((item) => item !== undefined)
     .toSorted((a, b) => b.created_at - a.created_at || (a.id < b.id ? 1 : -1));
@@ -305,9 +309,60 @@ export async function rollKey(
   return { item: rolled, value };
 }
 
+/** Places that are gone. */
+export interface GonePlaces {
+  readonly organization: string | null;
+  readonly projects: readonly number[];
+}
+
 /**
- * The key is no key from now on (the gateway may remember it for a minute). Refused when its version is none of
- * `ifMatch`.
+ * Takes places that are gone out of the limits of a key. One that was limited to nothing else opens nothing any more
+ * and is revoked: without limits it would open everything. False: the key does not name them. A key that changed
+ * meanwhile stays as it is, to be looked at again.
+ */
+export async function forgetPlaces(context: Stored, key: PersonalApiKeyItem, gone: GonePlaces): Promise<boolean> {
+  const grant = grantOf(key);
+  const teams = grant.scoped_teams.filter((id) => !gone.projects.includes(id));
+  const isKept = (id: string): boolean => id !== gone.organization;
+  const organizations = grant.scoped_organizations.filter(isKept);
+  const set = {
+    scoped_teams: JSON.stringify(teams),
+    scoped_organizations: JSON.stringify(organizations),
+    team_organizations: JSON.stringify((JSON.parse(key.team_organizations) as string[]).filter(isKept)),
+  };
+  if (Object.entries(set).every(([name, value]) => key[name] === value)) return false;
+  const limits = [
+    { before: grant.scoped_teams, now: teams },
+    { before: grant.scoped_organizations, now: organizations },
+  ];
+  const opensNothing = limits.some(({ before, now }) => before.length > 0 && now.length === 0);
+  try {
+    if (opensNothing) await revokeKey(context, key, { ifMatch: [key.ver] });
+    else await narrow(context, key, set);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+  }
+  return true;
+}
+
+/** Sets the limits of a key that is still as it was read. */
+async function narrow(context: Stored, key: PersonalApiKeyItem, set: Readonly<Record<string, string>>): Promise<void> {
+  const { pk, sk, id, ver } = key;
+  await context.table.write([
+    { change: { pk, sk }, set, add: { ver: 1 }, if: { is: { id, ver } } },
+    ...keyOps(
+      await systemTeller(context, key.user_uuid),
+      'updated',
+      changesOf(key, set, TOLD),
+      { ...key, ...set },
+      key,
+    ),
+  ]);
+}
+
+/**
+ * The key is no key from now on (the gateway may remember it for a minute). Refused when it is none any more, or its
+ * version is none of `ifMatch`.
  */
 export async function revokeKey(
   context: Stored,
@@ -315,10 +370,17 @@ export async function revokeKey(
   { user, ifMatch, teller }: { user?: UserItem; ifMatch?: readonly number[] | undefined; teller?: KeyTeller } = {},
 ): Promise<void> {
   const { table } = context;
-  const { pk, sk, id, user_uuid } = item;
+  const { id, user_uuid } = item;
   const owner = user ?? ((await table.get(keys.user(user_uuid))) as UserItem);
   const told = keyOps(teller ?? (await systemTeller(context, user_uuid)), 'deleted', [], item);
-  const gone: Op =
-    ifMatch === undefined ? { remove: { pk, sk } } : { remove: { pk, sk }, if: { is: { ver: ifMatch } } };
-  await changeRefs(table, owner, (refs) => ({ refs: refs.filter((ref) => ref.id !== id), ops: [gone, ...told] }));
+  const is = { id, ...(ifMatch === undefined ? {} : { ver: ifMatch }) };
+  await changeRefs(table, owner, (refs) => {
+    // Where it is stored now: it may have been rolled since it was read.
+    const sha256 = refs.find((ref) => ref.id === id)?.sha256;
+    const key = sha256 === undefined ? item : keys.personalApiKey(sha256);
+    return {
+      refs: refs.filter((ref) => ref.id !== id),
+      ops: [{ remove: { pk: key.pk, sk: key.sk }, if: { is } }, ...told],
+    };
+  });
 }

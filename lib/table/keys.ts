@@ -30,7 +30,7 @@
  *   lake: batch on its way     W#pid         PENDING#time#batch
  *   lake: file                 W#pid         FILE#model#day#time#n
  *   lake: state of persons     W#pid         PERSONS
- *   execution (local mode)     X#name        EXECUTION | ITEM#state#index                          EXECUTIONS / name (running only)
+ *   execution (local mode)     X#name        EXECUTION | ITEM#state#index  EXECUTIONS / name       EXECUTIONS / name (running only)
  *   definition of a machine    DEFINITIONS   hash
  *
  * An index place is spread into the item: `{ ...keys.project(id), ...places.projectOf(oid, created, id), ... }`.
@@ -162,6 +162,7 @@ export const places = {
     ...second(`E#${eid}#BACKFILLS`, `${sortable(startAt)}#${bid}`),
   }),
   dueAt: (due: number, kind: string, id: string) => second('DUE', `${sortable(due)}#${kind}#${id}`),
+  execution: (name: string) => first('EXECUTIONS', name),
   runningExecution: (name: string) => second('EXECUTIONS', name),
 };
 
@@ -192,6 +193,8 @@ export const ranges = {
   exportsOf: (oid: string): Range => ({ index: 'first', partition: `O#${oid}#EXPORTS`, newestFirst: true }),
   /** What was deleted of an organization and waits for its purge. */
   deletedExportsOf: (oid: string): Range => ({ index: 'first', partition: `O#${oid}#DELETED` }),
+  /** All that the table knows of a project's lake. */
+  lakeOf: (pid: number): Range => ({ partition: `W#${pid}` }),
   ofExport: (eid: string): Range => ({ partition: `E#${eid}` }),
   /** Runs that were made in [from, to]. */
   runsByCreation: (eid: string, from?: number, to?: number): Range => ({
@@ -228,6 +231,8 @@ export const ranges = {
   }),
   definitions: (): Range => ({ partition: 'DEFINITIONS' }),
   runningExecutions: (): Range => ({ index: 'second', partition: 'EXECUTIONS' }),
+  /** Running or not, whose names begin so. */
+  executionsNamed: (beginning: string): Range => ({ index: 'first', partition: 'EXECUTIONS', prefix: beginning }),
 };
 
 const lastPart = (text: string): string => text.slice(text.lastIndexOf('#') + 1);

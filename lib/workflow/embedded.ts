@@ -72,6 +72,8 @@ const MAX_EXECUTION_INPUT = 131_072;
 const MAX_CAUSE = 32_768;
 /** How long an ended execution is known, in seconds: 7 days. */
 const KEPT = 7 * 24 * 3600;
+/** Executions that are forgotten at a time. */
+const AT_ONCE = 1_000;
 /** How often `onEnded` is tried, and the pauses between in milliseconds: 5 s doubling to 5 minutes. */
 const TELLINGS = 12;
 const TELLING_PAUSE = { first: 5_000, longest: 300_000 };
@@ -191,6 +193,14 @@ class EmbeddedEngine implements Engine {
     return found?.machine === machine ? found.status : undefined;
   }
 
+  async forget(beginning: string): Promise<boolean> {
+    const { items } = await this.#table.list(ranges.executionsNamed(beginning), { limit: AT_ONCE });
+    // Only what has ended, and whose end has been completed, has a time to live.
+    const removals = items.filter(({ ttl }) => ttl !== undefined).map((remove) => ({ remove }));
+    if (removals.length > 0) await this.#table.write(removals, { apart: true });
+    return removals.length > 0;
+  }
+
   async resume(): Promise<void> {
     await this.#storeDefinitions();
     const listed = await listAll(this.#table, ranges.runningExecutions());
@@ -242,6 +252,7 @@ class EmbeddedEngine implements Engine {
     await this.#storeDefinitions();
     const item: ExecutionItem = {
       ...keys.execution(name),
+      ...places.execution(name),
       ...places.runningExecution(name),
       machine,
       definition: known.hash,
@@ -695,6 +706,7 @@ interface KeptItem {
 }
 
 const POSITION = ['state', 'data', 'attempt', 'wake_at'];
+/** Its place among the running ones. */
 const INDEX = ['second_pk', 'second_sk'];
 
 const nameOf = (item: Item): string => idsIn.execution(item);

@@ -46,6 +46,7 @@ export function stepFunctionsWorkflow({ client, machines }: StepFunctionsOptions
       // An operator may have asked for another try of an execution: it goes on.
       return found?.status === 'PENDING_REDRIVE' ? 'RUNNING' : found?.status;
     },
+    forget: async () => false,
   };
 }
 

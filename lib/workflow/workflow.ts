@@ -16,4 +16,9 @@ export interface Workflow {
   stop(machine: MachineName, name: string, cause: string): Promise<void>;
   /** Undefined: no execution of this name. */
   status(machine: MachineName, name: string): Promise<ExecutionStatus | undefined>;
+  /**
+   * Forgets executions that have ended and whose names begin so, a thousand at most; whether there were any. Step
+   * Functions forgets them by itself, 90 days after they ended, and not sooner: there it does nothing.
+   */
+  forget(beginning: string): Promise<boolean>;
 }

@@ -153,6 +153,7 @@ export async function exportWorld({
         start: (...execution) => engineOf().start(...execution),
         stop: (...execution) => engineOf().stop(...execution),
         status: (...execution) => engineOf().status(...execution),
+        forget: (beginning) => engineOf().forget(beginning),
       },
     };
     const steps: Record<string, Step> = {

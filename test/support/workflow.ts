@@ -25,6 +25,11 @@ export function recordingWorkflow(): RecordingWorkflow {
       if (statuses.get(name) === 'RUNNING') statuses.set(name, 'ABORTED');
     },
     status: async (_machine, name) => statuses.get(name),
+    forget: async (beginning) => {
+      const ended = [...statuses].filter(([name, status]) => name.startsWith(beginning) && status !== 'RUNNING');
+      for (const [name] of ended) statuses.delete(name);
+      return ended.length > 0;
+    },
     end: (name, status) => {
       if (statuses.get(name) === 'RUNNING') statuses.set(name, status);
     },

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
-import { createOrganization } from '../../../lib/organizations/store.ts';
-import { createKey, findKey, keysOf, noteUse, revokeKey } from '../../../lib/personal-api-keys/store.ts';
-import { keys } from '../../../lib/table/keys.ts';
+import type { Context } from '../../../lib/context.ts';
+import { createOrganization, deleteOrganization } from '../../../lib/organizations/store.ts';
+import { createKey, findKey, keysOf, noteUse, revokeKey, rollKey } from '../../../lib/personal-api-keys/store.ts';
+import { keys, ranges } from '../../../lib/table/keys.ts';
+import type { UserItem } from '../../../lib/users/model.ts';
 import { createUser } from '../../../lib/users/store.ts';
 import { testContext } from '../../support/context.ts';
 
@@ -11,6 +13,11 @@ async function seeded() {
   const { organization, project } = await createOrganization(context, { name: 'Acme', owner: user });
   return { context, user, organization, project };
 }
+
+const NOBODY = { tell: () => [], memberships: [] };
+
+const stored = async ({ table }: Pick<Context, 'table'>, { uuid }: UserItem) =>
+  (await table.get(keys.user(uuid))) as UserItem;
 
 test('a key is stored by the hash of its value, with a mask, never with the value', async () => {
   const { context, user } = await seeded();
@@ -96,4 +103,30 @@ test('a key may be limited to what its user is a member of', async () => {
   await expect(
     createKey(context, { user: stranger, label: 'CI', scopes: ['*'], scoped_teams: [project.id] }),
   ).rejects.toMatchObject({ body: { attr: 'scoped_teams' } });
+});
+
+test('a key that is rolled while it is revoked is revoked all the same', async () => {
+  const { context, user } = await seeded();
+  const { item } = await createKey(context, { user, label: 'CI', scopes: ['*'] });
+  const { value } = await rollKey(context, { user: await stored(context, user), maker: item, item }, NOBODY);
+  await revokeKey(context, item, { user: await stored(context, user) });
+  expect(await findKey(context.table, value)).toBeUndefined();
+  expect(await keysOf(context.table, user.uuid)).toEqual([]);
+});
+
+test('a key that is revoked twice at once is told of once', async () => {
+  const { context, user, organization } = await seeded();
+  const { item } = await createKey(context, { user, label: 'CI', scopes: ['*'] });
+  const ends = await Promise.allSettled([revokeKey(context, item), revokeKey(context, item)]);
+  expect(ends.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+  const { items } = await context.table.list(ranges.activityOf(organization.id), { limit: 100 });
+  expect(items.filter(({ activity }) => activity === 'deleted')).toHaveLength(1);
+});
+
+test('no key is limited to an organization that was deleted, though its members are still known', async () => {
+  const { context, user, organization, project } = await seeded();
+  await deleteOrganization(context, organization, () => []);
+  const limited = (limits: object) => createKey(context, { user, label: 'CI', scopes: ['*'], ...limits });
+  await expect(limited({ scoped_organizations: [organization.id] })).rejects.toThrow('a member of all organizations');
+  await expect(limited({ scoped_teams: [project.id] })).rejects.toThrow('a member of all teams');
 });

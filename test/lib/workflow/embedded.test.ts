@@ -548,6 +548,24 @@ describe('starting', () => {
     expect(await engine.status('m', '__proto__')).toBeUndefined();
   });
 
+  test('what has ended is forgotten by how its name begins, what has not stays', async () => {
+    const wait = { W: { Type: 'Wait', Seconds: 60, Next: 'E' }, E: { Type: 'Succeed' } };
+    const it = world({ machines: { ...machines, slow: machine(wait) }, tasks: { work: (input) => input } });
+    const { engine, run } = it.boot();
+    for (const name of ['3-1', '3-2', '31-1']) await engine.start('m', name, {});
+    await engine.idle();
+    await engine.start('slow', '3-3', {});
+    await engine.idle();
+    expect([await engine.forget('3-'), await engine.forget('3-')]).toEqual([true, false]);
+    expect(await Promise.all(['3-1', '3-2', '31-1'].map((name) => engine.status('m', name)))).toEqual([
+      undefined,
+      undefined,
+      'SUCCEEDED',
+    ]);
+    await run();
+    expect(await engine.status('slow', '3-3')).toBe('SUCCEEDED');
+  });
+
   test('a thousand executions run no more tasks at a time than there are places', async () => {
     let now = 0;
     let most = 0;
