@@ -24,7 +24,10 @@ export async function checkBootstrap(client: Client = new CloudFormationClient()
     throw new NotReady('This account and Region are not prepared for CDK: run npx cdk bootstrap.');
 }
 
-/** What a stage's data stack exports: its resources' names, by what they are (`table`, `lake`, `spool`, `key`). */
+/**
+ * What a stage's data stack exports: its resources' names, by what they are (`table`, `lake`, `spool`, `key`). What was
+ * restored takes the place of the stack's own.
+ */
 export async function resourcesOf(stage: Stage, client: Client = new CloudFormationClient()) {
   const stack = dataStackName(stage);
   const outputs = await outputsOf(client, stack);
@@ -33,7 +36,9 @@ export async function resourcesOf(stage: Stage, client: Client = new CloudFormat
     throw new NotReady(`The stage ${stage.name} is not in this account and Region: deploy it with ${command}.`);
   }
   return (what: string): string =>
-    outputs.get(`${stack}-${what}`) ?? missing(`The stack ${stack} does not export its ${what}: deploy it again.`);
+    outputs.get(`${stack}-restored-${what}`) ??
+    outputs.get(`${stack}-${what}`) ??
+    missing(`The stack ${stack} does not export its ${what}: deploy it again.`);
 }
 
 function missing(message: string): never {

@@ -14,6 +14,7 @@ import type { Construct } from 'constructs';
 import { MODELS, type Model } from '../../lib/batch-exports/model.ts';
 import { LAKE_MODELS } from '../../lib/lake/schema.ts';
 import { TABLE_DEFINITION } from '../../lib/table/keys.ts';
+import type { StageOptions } from './options.ts';
 import { type Stage, tagsOf } from './stages.ts';
 
 const text = (name: string) => ({ name, type: AttributeType.STRING });
@@ -33,6 +34,7 @@ const NO_LEFTOVERS = { abortIncompleteMultipartUploadAfter: Duration.days(1) };
 
 export interface DataStackProps {
   readonly stage: Stage;
+  readonly options: StageOptions;
 }
 
 /**
@@ -47,7 +49,7 @@ export class DataStack extends Stack {
   /** The Glue database; over each model of the lake is a table of its name. */
   readonly database: string;
 
-  constructor(scope: Construct, id: string, { stage }: DataStackProps) {
+  constructor(scope: Construct, id: string, { stage, options: { restoredTable } }: DataStackProps) {
     super(scope, id, {
       terminationProtection: true,
       description: `Workspaces (${stage.name}): what must survive`,
@@ -118,7 +120,10 @@ export class DataStack extends Stack {
 
     // Exported by name, whether or not something reads them: then no deploy of the other stack changes this one.
     const exported = (what: string, value: string): string => this.exportValue(value, { name: `${id}-${what}` });
-    this.tableName = exported('table', table.tableName);
+    const ownTable = exported('table', table.tableName);
+    // An export that is in use cannot change, so a restored table has one of its own, which no stack imports.
+    if (restoredTable !== undefined) exported('restored-table', restoredTable);
+    this.tableName = restoredTable ?? ownTable;
     this.lakeBucket = exported('lake', lake.bucketName);
     this.spoolBucket = exported('spool', spool.bucketName);
     this.keyArn = exported('key', sealing.keyArn);

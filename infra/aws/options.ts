@@ -7,6 +7,14 @@ import type { Stage } from './stages.ts';
  * is in the code.
  */
 const StageOptions = z.strictObject({
+  /**
+   * A table that was restored from a backup, by its name: it is used instead of the stage's own, which stays where it
+   * is. It needs the keys and indexes of the own one.
+   */
+  restoredTable: z
+    .string()
+    .regex(/^[\w.-]{3,255}$/, 'must be the name of a table')
+    .optional(),
   /** Who is told by e-mail of alarms and of the budget. */
   alertEmail: z.email().optional(),
   /** The API's own address. The certificate is in the stage's Region, and covers the name. */

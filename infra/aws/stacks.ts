@@ -10,10 +10,11 @@ import { dataStackName, type Stage, tagsOf } from './stages.ts';
  * bundle is. Synthesis fails on every finding of cdk-nag that is not explained where it is made.
  */
 export function addStacks(app: App, stage: Stage, folder: (name: string) => string) {
-  const data = new DataStack(app, dataStackName(stage), { stage });
+  const options = optionsOf(app, stage);
+  const data = new DataStack(app, dataStackName(stage), { stage, options });
   const service = new ServiceStack(app, `workspaces-${stage.name}-service`, {
     stage,
-    options: optionsOf(app, stage),
+    options,
     data,
     folder,
   });

@@ -14,7 +14,7 @@ export interface Stage {
   readonly logLevel: Level;
   /** What a month may cost, in USD; at 80 percent of it, and when it looks to be passed, somebody is told. */
   readonly monthlyBudget: number;
-  /** A web firewall stands before the API: $8 a month and $0.60 a million requests. */
+  /** A web firewall stands before the API: $5 and $1 for each of its 2 rules a month, and $0.60 a million requests. */
   readonly hasFirewall: boolean;
   readonly settings: Settings;
 }

@@ -32,6 +32,15 @@ describe('what a shell finds in the account', () => {
     expect(() => resource('lake')).toThrow('The stack workspaces-dev-data does not export its lake: deploy it again.');
   });
 
+  test('a restored table is used instead of the stack’s own', async () => {
+    const Outputs = ['table', 'restored-table'].map((what) => ({
+      OutputKey: what,
+      ExportName: `workspaces-dev-data-${what}`,
+      OutputValue: what,
+    }));
+    expect((await resourcesOf(dev, answering({ Outputs })))('table')).toBe('restored-table');
+  });
+
   test('an account that is prepared for CDK passes', async () => {
     await expect(checkBootstrap(answering({ Outputs: [] }))).resolves.toBeUndefined();
   });
