@@ -1,4 +1,5 @@
 import type { Outbound } from './batch-exports/destinations/outbound.ts';
+import type { Parser } from './batch-exports/hogql/parse.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import type { Events } from './notices/events.ts';
@@ -24,6 +25,8 @@ export interface Context {
   readonly vault: Vault;
   /** The door to customers' addresses. */
   readonly outbound: Outbound;
+  /** Reads HogQL. */
+  readonly parser: Parser;
   /** Where failures are announced; null: there is no bus. */
   readonly events: Events | null;
   /** Now, in milliseconds since 1970. */

@@ -3,6 +3,6 @@ import { newConfig } from '../../lib/batch-exports/store.ts';
 import { runStep } from '../../lib/batch-exports/test-steps.ts';
 import { endpoint } from '../../lib/http/endpoint.ts';
 
-export const handler = endpoint(runNewTestStep, ({ body: { step, ...input }, tenant }, context) => {
-  return runStep(context, newConfig(context, tenant, input), step);
+export const handler = endpoint(runNewTestStep, async ({ body: { step, ...input }, tenant }, context) => {
+  return runStep(context, await newConfig(context, tenant, input), step);
 });

@@ -1,12 +1,10 @@
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { build, type Metafile, type Plugin } from 'esbuild';
 import { REFERENCE_FILES } from '../../lib/http/reference.ts';
 import { FUNCTIONS, type FunctionSpec, flat } from './functions.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const resources = createRequire(import.meta.url);
 
 /** What lies beside a function's code as its package has it. */
 type Package = readonly [name: string, files?: readonly string[]];
@@ -16,6 +14,9 @@ const CONVERTER: readonly Package[] = [
   ['@duckdb/node-api'],
   ['@duckdb/node-bindings'],
   ['@duckdb/node-bindings-linux-x64'],
+];
+const PARSER: readonly Package[] = [
+  ['@posthog/hogql-parser', ['package.json', 'dist/index.cjs', 'dist/hogql_parser_wasm.cjs']],
 ];
 const REFERENCE: readonly Package[] = [['swagger-ui-dist', ['package.json', ...Object.keys(REFERENCE_FILES)]]];
 
@@ -48,7 +49,7 @@ export async function bundle(outdir: string): Promise<Bundles> {
     minify: true,
     metafile: true,
     logLevel: 'error',
-    external: [...CONVERTER, ...REFERENCE].map(([name]) => name),
+    external: [...CONVERTER, ...PARSER, ...REFERENCE].map(([name]) => name),
     // A CommonJS file has no import.meta; its own address is what the sources ask it for.
     define: { 'import.meta.url': 'fileAddress' },
     banner: { js: 'const fileAddress=require("node:url").pathToFileURL(__filename).href;' },
@@ -58,6 +59,7 @@ export async function bundle(outdir: string): Promise<Bundles> {
     // Wherever the folder lies, below a package of ES modules too.
     writeFileSync(join(folder(spec.name), 'package.json'), '{"type":"commonjs"}\n');
     if (isNative(spec)) carry(CONVERTER, folder(spec.name));
+    if (spec.needs.includes('parser')) carry(PARSER, folder(spec.name));
     if (spec.name.startsWith('reference/')) carry(REFERENCE, folder(spec.name));
   }
   return { folder, metafile };
@@ -105,7 +107,7 @@ const credentials: Plugin = {
 
 function carry(packages: readonly Package[], folder: string): void {
   for (const [name, files = ['.']] of packages) {
-    const from = dirname(resources.resolve(`${name}/package.json`));
+    const from = join(ROOT, 'node_modules', name);
     const to = join(folder, 'node_modules', name);
     mkdirSync(to, { recursive: true });
     for (const file of files) cpSync(join(from, file), join(to, file), { recursive: true });

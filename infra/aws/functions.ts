@@ -27,6 +27,7 @@ export const ENVIRONMENT = {
   spool: ['SPOOL_BUCKET'],
   lake: ['LAKE_BUCKET'],
   outbound: [],
+  parser: [],
   events: ['EVENT_BUS'],
   warehouse: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'SPOOL_BUCKET'],
   converter: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'SPOOL_BUCKET'],
@@ -41,7 +42,7 @@ const ENDPOINT = { timeout: 28, memory: 512 } as const;
 const SETTLES: readonly Port[] = ['workflow', 'warehouse', 'spool', 'vault', 'outbound'];
 
 const STEP_NEEDS: Readonly<Record<StepName, readonly Port[]>> = {
-  'begin-run': [...SETTLES, 'lake'],
+  'begin-run': [...SETTLES, 'lake', 'parser'],
   'send-slot': ['converter', 'spool', 'vault', 'outbound'],
   'finish-run': SETTLES,
   'prepare-backfill': [],

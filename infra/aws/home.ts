@@ -11,6 +11,7 @@ import { SFNClient } from '@aws-sdk/client-sfn';
 import type { EventBridgeEvent } from 'aws-lambda';
 import { v7 } from 'uuid';
 import { openOutbound } from '../../lib/batch-exports/destinations/outbound.ts';
+import { threadParser } from '../../lib/batch-exports/hogql/parse.ts';
 import type { Context } from '../../lib/context.ts';
 import { isLevel, jsonLines, logTo } from '../../lib/log.ts';
 import { emfMetrics } from '../../lib/metrics/emf.ts';
@@ -45,6 +46,8 @@ export const lake = () => s3Spool({ client: new S3Client(), bucket: variable('LA
 
 export const outbound = () => openOutbound(settings());
 
+export const parser = () => threadParser();
+
 /** The source names the stage: `workspaces.prod`. */
 export const events = () =>
   eventBridgeEvents({
@@ -62,7 +65,7 @@ export const warehouse = (converter?: Converter) =>
     ...(converter === undefined ? {} : { converter }),
   });
 
-const PORTS = ['workflow', 'warehouse', 'spool', 'lake', 'vault', 'outbound', 'events'] as const;
+const PORTS = ['workflow', 'warehouse', 'spool', 'lake', 'vault', 'outbound', 'parser', 'events'] as const;
 type PortName = (typeof PORTS)[number];
 
 const write = (text: string): void => void process.stdout.write(text);

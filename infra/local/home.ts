@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { v7 } from 'uuid';
 import { openOutbound } from '../../lib/batch-exports/destinations/outbound.ts';
+import { threadParser } from '../../lib/batch-exports/hogql/parse.ts';
 import type { Context } from '../../lib/context.ts';
 import type { Log } from '../../lib/log.ts';
 import { loggedMetrics } from '../../lib/metrics/logged.ts';
@@ -40,6 +41,7 @@ export function openHome(folder: string, log: Log): Home {
     vault: keyfileVault(join(folder, 'vault.key')),
     events: null,
     outbound: openOutbound(LOCAL_SETTINGS),
+    parser: threadParser(),
     clock,
     newId: v7,
     random: randomBytes,

@@ -306,7 +306,7 @@ async function freezeNow(
     organizationId: item.organization_id,
     teamId: item.team_id,
     model: item.model,
-    query: queryOf(item),
+    query: await queryOf(context, item),
     files: files.map(({ path, min_arrival, max_arrival }) => ({ path, from: min_arrival, to: max_arrival })),
     slots: runs.map(slotOf),
     by: mine.by,

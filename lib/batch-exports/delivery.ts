@@ -8,6 +8,7 @@ import { type Op, Refused, type Table, type Value } from '../table/table.ts';
 import type { Delivery, Destination, Receipt } from './destinations/destination.ts';
 import { destinationOf } from './destinations/index.ts';
 import { dropReceipt, type FrozenChunk, keepNote, noteOf } from './frozen.ts';
+import { deliveredColumns } from './hogql/columns.ts';
 import { type LogLine, lineOps, writeLines } from './logs.ts';
 import type { BatchExportItem, RunItem, RunStatus } from './model.ts';
 import { OPEN, rangeText, slotOf } from './run-state.ts';
@@ -53,7 +54,7 @@ export async function openSending(
     teamId: chunk.teamId,
     slot,
     config: await openConfig(context, item),
-    columns: (defaults) => defaults,
+    columns: (defaults) => deliveredColumns(chunk.query.select ?? null, defaults),
     rows: (form) => warehouse.read(chunk, slot, form, signal),
     outbound,
     reach: settings,

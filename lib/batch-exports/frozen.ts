@@ -6,6 +6,7 @@ import type { Context } from '../context.ts';
 import { isTouched, type LakeFile } from '../lake/lake.ts';
 import type { FrozenPlan, RowQuery } from '../warehouse/warehouse.ts';
 import type { Config, Receipt } from './destinations/destination.ts';
+import { selectionOf } from './hogql/compile.ts';
 import type { Slot } from './intervals.ts';
 import type { BatchExportItem } from './model.ts';
 
@@ -70,17 +71,23 @@ export const unfreeze = ({ spool }: Pick<Context, 'spool'>, token: string): Prom
 export const hasRows = (files: readonly LakeFile[], { start, end }: Slot): boolean =>
   files.some((file) => isTouched(file, start, end));
 
-/** Which rows an export lets through. Lists of events say nothing of persons. */
-export function queryOf(item: BatchExportItem): RowQuery {
-  if (item.model === 'persons') return { includeEvents: null, excludeEvents: null };
-  const { include_events, exclude_events }: Config = JSON.parse(item.destination_config);
-  return { includeEvents: listed(include_events), excludeEvents: listed(exclude_events) };
+/** Which rows an export lets through, and as which columns. `Permanent`: its own query cannot be run. */
+export async function queryOf({ parser }: Pick<Context, 'parser'>, item: BatchExportItem): Promise<RowQuery> {
+  return { ...eventsOf(item), ...(await selectionOf(parser, item)) };
 }
 
-/** May the export leave out rows of its slots? Of persons only the newest are delivered. */
+/** May the export leave out rows of its slots, or much of them? Of persons only the newest are delivered. */
 export function isFiltered(item: BatchExportItem): boolean {
-  const { includeEvents, excludeEvents } = queryOf(item);
-  return item.model === 'persons' || includeEvents !== null || excludeEvents !== null;
+  const { includeEvents, excludeEvents } = eventsOf(item);
+  const choices = [includeEvents, excludeEvents, item.hogql_query, item.filters ?? null];
+  return item.model === 'persons' || choices.some((one) => one !== null);
+}
+
+/** Lists of events say nothing of persons. */
+function eventsOf({ model, destination_config }: BatchExportItem): Pick<RowQuery, 'includeEvents' | 'excludeEvents'> {
+  if (model === 'persons') return { includeEvents: null, excludeEvents: null };
+  const { include_events, exclude_events }: Config = JSON.parse(destination_config);
+  return { includeEvents: listed(include_events), excludeEvents: listed(exclude_events) };
 }
 
 /** An empty list restricts nothing. */

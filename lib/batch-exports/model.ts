@@ -33,11 +33,13 @@ export interface BatchExportItem extends Item {
   readonly created_at: number;
   readonly last_updated_at: number;
   readonly hogql_query: string | null;
+  /** JSON of a list that is not empty; null or absent: none. */
+  readonly filters?: string | null;
   /** Where failures are told; null or absent: nowhere. */
   readonly notify_url?: string | null;
   /** What its messages are signed with, sealed by the vault. */
   readonly notify_secret?: string | null;
-  /** JSON, or null. */
+  /** JSON of what the query comes to, for clients; null: there is no query. */
   readonly schema: string | null;
   /** JSON of the newest ten public run objects, newest first. */
   readonly latest_runs: string;
@@ -145,6 +147,14 @@ export const BatchExportRunDetail = BatchExportRun.extend({
   bytes_exported: z.int().nullable(),
 }).meta({ id: 'BatchExportRunDetail' });
 
+/** What a query comes to, as the public product shows it. */
+const Schema = z.object({
+  fields: z.array(z.object({ expression: z.string(), alias: z.string() })),
+  values: z.record(z.string(), z.string()).describe('The constants of the expressions, by their names.'),
+  hogql_query: z.string().describe('The query in normal form.'),
+});
+export type Schema = z.output<typeof Schema>;
+
 export const BatchExport = z
   .object({
     id: z.uuid(),
@@ -162,7 +172,8 @@ export const BatchExport = z
     latest_runs: z.array(BatchExportRun),
     notify_url: z.string().nullable(),
     hogql_query: z.string().nullable(),
-    schema: z.unknown(),
+    schema: Schema.nullable(),
+    filters: z.array(z.unknown()),
   })
   .meta({ id: 'BatchExport' });
 
@@ -184,7 +195,13 @@ export const BatchExportInput = z
     last_paused_at: datetime().nullable().optional().describe('Set by the service when `paused` becomes true.'),
     start_at: datetime().nullable().optional().describe('No runs are triggered before this time.'),
     end_at: datetime().nullable().optional().describe('No runs are triggered after this time.'),
-    hogql_query: text().nullable().optional().describe('Not available yet: null.'),
+    hogql_query: text()
+      .nullable()
+      .optional()
+      .describe(
+        'Which columns are exported, and of which events: `SELECT expressions FROM events [WHERE condition]`, without ' +
+          'aggregates and joins. Null: the default columns of the destination. Only for events.',
+      ),
     notify_url: text({ max: 2_000 })
       .nullable()
       .optional()
@@ -196,7 +213,13 @@ export const BatchExportInput = z
       .nullable()
       .optional()
       .describe('Signs what the webhook is told (Standard Webhooks): `whsec_` and base64. It is never returned.'),
-    filters: z.unknown().optional().describe('Not available yet: null or an empty list.'),
+    filters: z
+      .unknown()
+      .optional()
+      .describe(
+        'Property filters that an event must all pass: a list of `{key, operator, value, type}`, where type is event, ' +
+          'person or hogql (then the key is an expression). Null or an empty list: none. Only for events.',
+      ),
     team_id: z
       .unknown()
       .optional()
@@ -327,6 +350,7 @@ export function batchExportObject(item: BatchExportItem): z.output<typeof BatchE
     notify_url: item.notify_url ?? null,
     hogql_query: item.hogql_query,
     schema: item.schema === null ? null : JSON.parse(item.schema),
+    filters: JSON.parse(item.filters ?? '[]'),
   };
 }
 

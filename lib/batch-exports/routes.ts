@@ -63,7 +63,7 @@ export const createBatchExport = route({
   response: BatchExport,
   status: 201,
   idempotent: true,
-  needs: ['vault'],
+  needs: ['vault', 'parser'],
 });
 
 export const retrieveBatchExport = route({
@@ -94,7 +94,7 @@ export const updateBatchExport = route({
   body: BatchExportPatch,
   response: BatchExport,
   status: 200,
-  needs: ['vault'],
+  needs: ['vault', 'parser'],
 });
 
 export const destroyBatchExport = route({
@@ -221,7 +221,7 @@ export const runNewTestStep = route({
   description: 'Takes what a create takes, and checks it like that; then runs one step. Nothing is stored.',
   params: inPlace,
   body: BatchExportInput.extend({ step }).meta({ id: 'NewTestStep' }),
-  needs: ['outbound'],
+  needs: ['outbound', 'parser'],
 });
 
 export const runTestStep = route({
@@ -234,7 +234,7 @@ export const runTestStep = route({
     'Nothing is stored.',
   params: ofExport,
   body: BatchExportPatch.extend({ step }).meta({ id: 'TestStep' }),
-  needs: ['vault', 'outbound'],
+  needs: ['vault', 'outbound', 'parser'],
 });
 
 const LogQuery = z.object({

@@ -8,7 +8,7 @@ import type { Settings } from '../settings.ts';
 import type { Config, Destination } from './destinations/destination.ts';
 import type { BatchExportInput, BatchExportItem, BatchExportPatch, RunStatus } from './model.ts';
 
-/** The texts of one export that a caller writes, as stored: name, config as JSON, sealed secrets. */
+/** The texts of one export that follow from what a caller writes, as stored: name, config, sealed secrets, query ... */
 export const MAX_EXPORT_BYTES = 100 * 1024;
 
 /** Keys that the config of every type takes: names of events; an empty list or null restricts nothing. */
@@ -188,13 +188,15 @@ export function projectFor(projects: readonly ProjectBrief[], asked: unknown): P
   );
 }
 
-/** Refuses what the public product offers and this service does not yet. */
-export function checkBuilt({ hogql_query, filters }: BatchExportPatch): void {
-  if (Array.isArray(filters) ? filters.length > 0 : filters !== undefined && filters !== null) {
-    invalid('filters', "'filters' are not available yet; choose events with include_events and exclude_events.");
-  }
-  if (hogql_query !== undefined && hogql_query !== null) {
-    invalid('hogql_query', "A 'hogql_query' is not available yet; leave it out to export the default columns.");
+/** Only events can be chosen from by a query or by filters. */
+export function checkSelection({
+  model,
+  hogql_query,
+  filters,
+}: Pick<BatchExportItem, 'model' | 'hogql_query' | 'filters'>): void {
+  if (model === 'events') return;
+  for (const [name, value] of Object.entries({ hogql_query, filters })) {
+    if (value) invalid(name, `'${name}' is only supported for 'events' not '${model}' model`);
   }
 }
 
@@ -211,7 +213,7 @@ export const SCHEDULE_FIELDS = ['interval', 'paused', 'start_at', 'end_at'] as c
 /** The fields that are stored as they are sent. */
 type PlainFields = Pick<
   BatchExportItem,
-  'name' | 'model' | 'interval' | 'paused' | 'last_paused_at' | 'start_at' | 'end_at' | 'hogql_query'
+  'name' | 'model' | 'interval' | 'paused' | 'last_paused_at' | 'start_at' | 'end_at'
 >;
 
 /** The plain fields of a new export. */
@@ -225,7 +227,6 @@ export function newFields(input: BatchExportInput, now: number): PlainFields {
     last_paused_at: input.last_paused_at === undefined ? (paused ? now : null) : input.last_paused_at,
     start_at: input.start_at ?? null,
     end_at: input.end_at ?? null,
-    hogql_query: input.hogql_query ?? null,
   });
 }
 
@@ -235,6 +236,7 @@ export function newFields(input: BatchExportInput, now: number): PlainFields {
 export function changedFields(item: BatchExportItem, patch: BatchExportPatch, now: number): Partial<PlainFields> {
   const {
     destination: _destination,
+    hogql_query: _query,
     filters: _filters,
     team_id: _team,
     notify_url: _url,
@@ -258,12 +260,16 @@ function checkedBounds<T extends Pick<BatchExportItem, 'start_at' | 'end_at'>>(f
   return fields;
 }
 
-type Sized = Pick<BatchExportItem, 'name' | 'destination_config' | 'destination_secrets'>;
+type Sized = Pick<
+  BatchExportItem,
+  'name' | 'destination_config' | 'destination_secrets' | 'hogql_query' | 'schema' | 'filters'
+>;
 
 /** Refuses an export that is larger than MAX_EXPORT_BYTES; hands on any other. */
 export function checkedSize<T extends Sized>(item: T): T {
-  const { name, destination_config, destination_secrets } = item;
-  if (Buffer.byteLength(`${name}${destination_config}${destination_secrets ?? ''}`) > MAX_EXPORT_BYTES) {
+  const { name, destination_config, destination_secrets, hogql_query, schema, filters } = item;
+  const texts = [name, destination_config, destination_secrets, hogql_query, schema, filters];
+  if (texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), 0) > MAX_EXPORT_BYTES) {
     invalid(null, `A batch export may hold at most ${MAX_EXPORT_BYTES / 1024} KB.`);
   }
   return item;

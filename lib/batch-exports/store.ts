@@ -18,14 +18,15 @@ import type { Belonging } from '../vault/vault.ts';
 import { beginning, startMachine } from './backfills.ts';
 import type { Config, Destination } from './destinations/destination.ts';
 import { destinationOf } from './destinations/index.ts';
+import { queryFields } from './hogql/compile.ts';
 import type { BackfillItem, BatchExportInput, BatchExportItem, BatchExportPatch, RunItem } from './model.ts';
 import { firstSlotStart, initialPlan, nextDue, type Plan, pausedRange, planFields, skipMissed } from './plan.ts';
 import {
   changedFields,
-  checkBuilt,
   checkedConfig,
   checkedSize,
   checkSameType,
+  checkSelection,
   merge,
   newFields,
   projectFor,
@@ -37,7 +38,7 @@ import { exportWithPlan, planOp } from './run-state.ts';
 import { stopExport } from './runs.ts';
 import { aboutBackfill, aboutExport, exportChanges } from './told.ts';
 
-type Writing = Pick<Context, 'table' | 'clock' | 'newId' | 'vault' | 'settings'>;
+type Writing = Pick<Context, 'table' | 'clock' | 'newId' | 'vault' | 'settings' | 'parser'>;
 
 type ExportAndPlan = NonNullable<Awaited<ReturnType<typeof exportWithPlan>>>;
 
@@ -135,7 +136,7 @@ export async function createBatchExport(
   tell: Tell = tellAsSystem(context, organization.id),
 ): Promise<BatchExportItem> {
   const { table, clock, newId, settings } = context;
-  const { team, fields, destination, config } = newConfig(context, { organization, project }, input);
+  const { team, fields, destination, config } = await newConfig(context, { organization, project }, input);
   const now = clock();
   const id = newId();
   const item = checkedSize<BatchExportItem>({
@@ -150,7 +151,6 @@ export async function createBatchExport(
     ...(await sealed(context, destination, config, { organization: organization.id, batchExport: id })),
     created_at: now,
     last_updated_at: now,
-    schema: null,
     latest_runs: '[]',
     failures_in_a_row: 0,
     deleted_at: null,
@@ -183,15 +183,16 @@ export async function createBatchExport(
 }
 
 /** What a create makes of what was sent, when all of it is right. */
-export function newConfig(
-  { clock, settings }: Pick<Context, 'clock' | 'settings'>,
+export async function newConfig(
+  { clock, settings, parser }: Pick<Context, 'clock' | 'settings' | 'parser'>,
   { organization, project }: Pick<Tenant, 'organization'> & { readonly project?: Tenant['project'] | undefined },
   input: BatchExportInput,
 ) {
-  checkBuilt(input);
   const team = project ?? projectFor(projectsIn(organization), input.team_id);
   const destination = offered(input.destination.type, settings);
-  const fields = newFields(input, clock());
+  const query = { hogql_query: null, schema: null, filters: null, ...(await queryFields(parser, input)) };
+  const fields = { ...newFields(input, clock()), ...query };
+  checkSelection(fields);
   const config = checkedConfig(destination, input.destination.config, undefined, fields, settings);
   return { team, fields, destination, config };
 }
@@ -248,8 +249,8 @@ export async function changeBatchExport(
   ifMatch: readonly number[] | undefined,
   tell: Tell = tellAsSystem(context, read.item.organization_id),
 ): Promise<BatchExportItem> {
-  checkBuilt(patch);
-  return untilChanged(context, read, ifMatch, (now) => writeChange(context, now, patch, tell));
+  const query = await queryFields(context.parser, patch);
+  return untilChanged(context, read, ifMatch, (now) => writeChange(context, now, patch, tell, { query }));
 }
 
 /** Lets the schedule start nothing any more. Paused already: nothing changes. */
@@ -280,12 +281,13 @@ export async function unpauseBatchExport(
     if (!now.item.paused) return undefined;
     const missed = backfill ? pausedRange(now.plan, now.item, context.clock()) : undefined;
     let made: BackfillItem | undefined;
-    await writeChange(context, now, { paused: false }, tell, async (item, plan) => {
+    const replan: Replan = async (item, plan) => {
       if (missed === undefined) return { plan, ops: [] };
       const begins = await beginning(context, item, plan, id, { start_at: missed.from, end_at: missed.to });
       made = begins.backfill;
       return { plan: begins.plan, ops: [...begins.ops, ...tell({ ...aboutBackfill(item, id), activity: 'created' })] };
-    });
+    };
+    await writeChange(context, now, { paused: false }, tell, { replan });
     return made;
   });
   if (begun !== undefined) await startMachine(context, begun);
@@ -317,10 +319,14 @@ async function writeChange(
   { item, plan }: ExportAndPlan,
   patch: BatchExportPatch,
   tell: Tell,
-  replan: Replan = async (_after, replanned) => ({ plan: replanned, ops: [] }),
+  {
+    query = {},
+    replan = async (_after, replanned) => ({ plan: replanned, ops: [] }),
+  }: { readonly query?: Awaited<ReturnType<typeof queryFields>>; readonly replan?: Replan } = {},
 ): Promise<BatchExportItem> {
   const now = context.clock();
-  const fields = changedFields(item, patch, now);
+  const fields = { ...changedFields(item, patch, now), ...query };
+  checkSelection({ ...item, ...fields });
   const destination = await changedDestination(context, item, fields, patch);
   const belonging = { organization: item.organization_id, batchExport: item.id };
   const webhook = await webhookFields(context, patch, belonging);
@@ -368,7 +374,6 @@ export async function changedConfig(
   item: BatchExportItem,
   patch: BatchExportPatch,
 ): Promise<{ readonly destination: Destination; readonly config: Config }> {
-  checkBuilt(patch);
   const { model = item.model } = changedFields(item, patch, context.clock());
   const { type, config } = patch.destination ?? { type: item.destination_type, config: {} };
   checkSameType(item.destination_type, type);

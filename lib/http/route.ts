@@ -5,7 +5,7 @@ import type { Level } from '../organizations/model.ts';
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** What else than the table a handler touches; infra grants exactly this. */
-export type Need = 'workflow' | 'vault' | 'lake' | 'spool' | 'outbound';
+export type Need = 'workflow' | 'vault' | 'lake' | 'spool' | 'outbound' | 'parser';
 
 /** How a list is paged; `page.ts` reads it. */
 export interface PagingRule {

@@ -2,12 +2,14 @@
  * The warehouse on AWS. Athena selects and filters: one UNLOAD for a chunk, into a folder of the spool for each slot,
  * as the lake's own columns. A converter forms the final bytes of a slot; only the function that sends carries one.
  */
+import { computedColumns, plainColumns } from '../batch-exports/hogql/columns.ts';
+import { literal, trinoColumn, trinoText } from '../batch-exports/hogql/trino.ts';
 import type { Slot } from '../batch-exports/intervals.ts';
 import type { Model } from '../batch-exports/model.ts';
 import { Permanent } from '../errors.ts';
-import { LAKE_MODELS } from '../lake/schema.ts';
+import { EVENT_COLUMNS, LAKE_MODELS } from '../lake/schema.ts';
 import type { Spool } from '../spool/spool.ts';
-import type { Form, FrozenPlan, Warehouse } from './warehouse.ts';
+import type { Form, FrozenPlan, RowQuery, Warehouse } from './warehouse.ts';
 
 /** Forms a slot's bytes of unloaded Parquet files, in the lake's order of rows. */
 export interface Converter {
@@ -67,15 +69,18 @@ function queryOf(
   spool: AthenaOptions['spool'],
 ): string {
   const slots = numbers.map((n) => [n, plan.slots[n] as Slot] as const);
-  const names = LAKE_MODELS[plan.model].columns.map(({ name }) => name);
+  const { columns } = LAKE_MODELS[plan.model];
+  const names = columns.map(({ name }) => name);
+  const isEvents = plan.model === 'events';
   const of = (where: readonly string[]): string => {
+    const ends = isEvents ? [`${endOf(slots)} AS ${SLOT_END}`] : [];
     const rows = [
-      `SELECT ${names.map(columnOf).join(', ')}, ${slotOf(slots)} AS slot`,
+      `SELECT ${[...names.map(columnOf), `${numberOf(slots)} AS slot`, ...ends].join(', ')}`,
       `FROM "${database}"."${plan.model}"`,
       `WHERE ${where.join(' AND ')}`,
     ].join('\n');
     return [
-      `UNLOAD (${plan.model === 'persons' ? newestOf(rows, names) : rows})`,
+      `UNLOAD (${isEvents ? selectedOf(rows, plan.query) : newestOf(rows, names)})`,
       `TO '${spool.address(plan.token)}/{attempt}/'`,
       "WITH (format = 'PARQUET', compression = 'SNAPPY', partitioned_by = ARRAY['slot'])",
     ].join('\n');
@@ -88,9 +93,25 @@ function queryOf(
   const whole = of([...conditions, filesOf(plan, lake)]);
   const query = Buffer.byteLength(whole) <= MAX_QUERY ? whole : of(conditions);
   if (Buffer.byteLength(query) > MAX_QUERY) {
-    throw new Permanent('The names in include_events and exclude_events are too long in sum. Shorten the lists.');
+    throw new Permanent(
+      'The names in include_events and exclude_events, with the query and the filters, are too long in sum. Shorten them.',
+    );
   }
   return query;
+}
+
+/** Of events what the query selects: what orders them, what is delivered as it is, and what is computed. */
+function selectedOf(rows: string, { select = null, where = null }: RowQuery): string {
+  const plain = plainColumns(select);
+  const { order } = LAKE_MODELS.events;
+  const kept = EVENT_COLUMNS.map(({ name }) => name).filter(
+    (name) => plain === null || plain.has(name) || order.includes(name),
+  );
+  const computed = computedColumns(select).map(({ field, column }) => `${trinoColumn(column, SLOT_END)} AS ${field}`);
+  return [
+    `SELECT ${[...kept, ...computed, 'slot'].join(', ')} FROM (`,
+    `${rows})${where === null ? '' : ` WHERE ${trinoText(where, SLOT_END)}`}`,
+  ].join('\n');
 }
 
 /** Of each distinct_id the newest row of each slot. */
@@ -104,8 +125,16 @@ const newestOf = (rows: string, names: readonly string[]): string =>
 /** The team is in the path of each file, so it is a partition of the table, as text. */
 const columnOf = (name: string): string => (name === 'team_id' ? 'CAST(team_id AS bigint) AS team_id' : name);
 
-const slotOf = (slots: readonly (readonly [n: number, slot: Slot])[]): string =>
+/** The end of a row's slot in microseconds, which is what `now()` means in it. */
+const SLOT_END = 'slot_end';
+
+type Numbered = readonly (readonly [n: number, slot: Slot])[];
+
+const numberOf = (slots: Numbered): string =>
   `CASE ${slots.map(([n, slot]) => `WHEN ${within(slot)} THEN ${n}`).join(' ')} END`;
+
+const endOf = (slots: Numbered): string =>
+  `CASE ${slots.map(([, slot]) => `WHEN ${within(slot)} THEN BIGINT '${slot.end}000'`).join(' ')} END`;
 
 const within = ({ start, end }: Slot): string => `inserted_us >= ${start}000 AND inserted_us < ${end}000`;
 
@@ -129,10 +158,3 @@ const filesOf = ({ files }: FrozenPlan, lake: AthenaOptions['lake']): string =>
   `"$path" IN (${literals(files.map(({ path }) => lake.address(path)))})`;
 
 const literals = (texts: readonly string[]): string => texts.map(literal).join(', ');
-
-/** A text as a literal. A brace is written by its number, so that no name is taken for `{attempt}`. */
-function literal(text: string): string {
-  const quoted = text.replaceAll("'", "''");
-  if (!quoted.includes('{')) return `'${quoted}'`;
-  return `U&'${quoted.replaceAll('\\', '\\\\').replaceAll('{', '\\007B')}'`;
-}

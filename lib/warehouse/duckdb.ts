@@ -3,6 +3,8 @@
  * result is held: rows stream from the files, through one text column, into the destination.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { computedColumns } from '../batch-exports/hogql/columns.ts';
+import { duckdbColumn, duckdbText } from '../batch-exports/hogql/duckdb.ts';
 import type { Slot } from '../batch-exports/intervals.ts';
 import { LAKE_MODELS } from '../lake/schema.ts';
 import type { Spool } from '../spool/spool.ts';
@@ -31,7 +33,7 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): Warehouse & { 
     yield* database.during(signal, async function* (connection) {
       const isDelivered = await deliveredRows(connection, lake, plan, slot, files);
       for (const part of await inOrder(connection, lake, files, slot, form))
-        yield* database.formed(connection, rowsOf(part, plan, isDelivered), form, signal);
+        yield* database.formed(connection, rowsOf(part, plan, slot, isDelivered), form, signal);
     });
   }
 
@@ -42,7 +44,7 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): Warehouse & { 
       signal.throwIfAborted();
       const files = filesOf(plan, slot);
       if (files.length === 0) return 0;
-      const where = conditions(microseconds(slot), plan.query);
+      const where = conditions(microseconds(slot), plan.query, slot);
       const paths = files.map(({ path }) => lake.address(path));
       const counted = plan.model === 'persons' ? 'DISTINCT distinct_id' : '*';
       return database.number(`SELECT count(${counted}) FROM ${parquet(paths)} WHERE ${where}`, signal);
@@ -90,11 +92,19 @@ async function rowGroups(connection: DuckDBConnection, paths: readonly string[])
 
 const literals = (texts: readonly string[]): string => texts.map(literal).join(', ');
 
-function conditions({ from, to }: { from: bigint; to: bigint }, { includeEvents, excludeEvents }: RowQuery): string {
+/** The end of the slot, which is what `now()` means in its rows. */
+const nowOf = (slot: Slot): bigint => microseconds(slot).to;
+
+function conditions(
+  { from, to }: { from: bigint; to: bigint },
+  { includeEvents, excludeEvents, where = null }: RowQuery,
+  slot: Slot,
+): string {
   return [
     `inserted_us >= ${from} AND inserted_us < ${to}`,
     ...(includeEvents === null || includeEvents.length === 0 ? [] : [`event IN (${literals(includeEvents)})`]),
     ...(excludeEvents === null || excludeEvents.length === 0 ? [] : [`event NOT IN (${literals(excludeEvents)})`]),
+    ...(where === null ? [] : [duckdbText(where, nowOf(slot))]),
   ].join(' AND ');
 }
 
@@ -110,11 +120,15 @@ async function deliveredRows(
 ): Promise<Delivered> {
   if (model === 'events') return () => 'true';
   const paths = files.map(({ path }) => lake.address(path));
-  return newestRows(connection, paths, conditions(microseconds(slot), query));
+  return newestRows(connection, paths, conditions(microseconds(slot), query, slot));
 }
 
-function rowsOf(part: Stretch, { model, query }: FrozenPlan, isDelivered: Delivered): string {
+/** The lake's columns, and what the query computes beside them. */
+function rowsOf(part: Stretch, { model, query }: FrozenPlan, slot: Slot, isDelivered: Delivered): string {
+  const computed = computedColumns(query.select ?? null).map(
+    ({ field, column }) => `${duckdbColumn(column, nowOf(slot))} AS ${field}`,
+  );
   const order = part.sorted ? `ORDER BY ${LAKE_MODELS[model].order.join(', ')}` : '';
-  const where = `${conditions(part, query)} AND ${isDelivered(part.paths)}`;
-  return `SELECT * FROM ${parquet(part.paths)} WHERE ${where} ${order}`;
+  const where = `${conditions(part, query, slot)} AND ${isDelivered(part.paths)}`;
+  return `SELECT ${['*', ...computed].join(', ')} FROM ${parquet(part.paths)} WHERE ${where} ${order}`;
 }

@@ -1,3 +1,4 @@
+import type { Expression, QueryColumn } from '../batch-exports/hogql/expression.ts';
 import type { Slot } from '../batch-exports/intervals.ts';
 import type { Model } from '../batch-exports/model.ts';
 import type { Column } from './columns.ts';
@@ -26,6 +27,10 @@ export interface RowQuery {
   /** Event names; null: no restriction. */
   readonly includeEvents: readonly string[] | null;
   readonly excludeEvents: readonly string[] | null;
+  /** The columns of the export's own query; null or absent: it has none. */
+  readonly select?: readonly QueryColumn[] | null;
+  /** What an event must be like; null or absent: no restriction. */
+  readonly where?: Expression | null;
 }
 
 /** How rows become bytes. Lines are packed by Node, on top of it; the pages of Parquet are packed in it. */

@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openOutbound } from '../../lib/batch-exports/destinations/outbound.ts';
+import { threadParser } from '../../lib/batch-exports/hogql/parse.ts';
 import type { Context } from '../../lib/context.ts';
 import { type LogSink, logTo } from '../../lib/log.ts';
 import { loggedMetrics } from '../../lib/metrics/logged.ts';
@@ -114,6 +115,7 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     vault: keyfileVault(join(folder, 'vault-key')),
     events: null,
     outbound: openOutbound(LOCAL_SETTINGS),
+    parser: threadParser(),
     newId: countedIds(clock),
     random: countedBytes(),
     log,

@@ -130,6 +130,7 @@ function statementsOf(need: Port, partition: string, { data, machines, eventBus 
     spool: objectsOf(`arn:${partition}:s3:::${data.spoolBucket}`),
     lake: objectsOf(`arn:${partition}:s3:::${data.lakeBucket}`),
     outbound: [],
+    parser: [],
     events: [allow(['events:PutEvents'], [eventBus])],
     warehouse: [],
     converter: [],

@@ -48,6 +48,7 @@ test('a new export has every field of the interface, and reads the same on both 
     end_at: null,
     latest_runs: [],
     hogql_query: null,
+    filters: [],
     notify_url: null,
     schema: null,
   });
@@ -278,7 +279,12 @@ describe('a bad body is refused', () => {
       { ...INPUT, model: 'sessions' },
       { attr: 'model', detail: '"sessions" is not a valid choice.', code: 'invalid_choice' },
     ],
-    ['a query', { ...INPUT, hogql_query: 'SELECT event FROM events' }, { attr: 'hogql_query' }],
+    ['a query', { ...INPUT, hogql_query: 'SELECT count() FROM events' }, { attr: 'hogql_query' }],
+    [
+      'a query of persons',
+      { ...INPUT, model: 'persons', hogql_query: 'SELECT event FROM events' },
+      { attr: 'hogql_query' },
+    ],
     ['filters', { ...INPUT, filters: [{ key: 'a' }] }, { attr: 'filters' }],
     ['a bad flag', { ...INPUT, paused: 'maybe' }, { attr: 'paused', detail: 'Must be a valid boolean.' }],
     ['a bad time', { ...INPUT, start_at: 'yesterday' }, { attr: 'start_at' }],

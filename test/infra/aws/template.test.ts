@@ -272,6 +272,7 @@ describe('the functions of a stage', () => {
       spool: 's3',
       lake: 's3',
       outbound: null,
+      parser: null,
       events: 'events',
       warehouse: null,
       converter: null,

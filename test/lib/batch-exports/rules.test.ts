@@ -7,10 +7,10 @@ import {
   backfillRange,
   backfillsAsked,
   changedFields,
-  checkBuilt,
   checkedConfig,
   checkedSize,
   checkSameType,
+  checkSelection,
   MAX_EXPORT_BYTES,
   merge,
   newFields,
@@ -275,22 +275,23 @@ describe('the project of a new export', () => {
   });
 });
 
-describe('what is not built yet', () => {
+describe('a query and filters', () => {
+  const event = JSON.stringify([{ key: 'a', type: 'event' }]);
+
   test.each([
-    ['hogql_query', { hogql_query: 'SELECT event FROM events' }],
-    ['filters', { filters: [{ key: 'a' }] }],
-    ['filters', { filters: {} }],
-  ] as const)('%s: %j is refused', (attr, input) => {
-    expect(refusal(() => checkBuilt(input))).toMatchObject({ type: 'validation_error', attr });
+    ['hogql_query', { model: 'persons', hogql_query: 'SELECT event FROM events' }],
+    ['filters', { model: 'persons', hogql_query: null, filters: event }],
+  ] as const)('%s: %j is refused', (attr, fields) => {
+    expect(refusal(() => checkSelection(fields))).toEqual(
+      refused(attr, `'${attr}' is only supported for 'events' not 'persons' model`),
+    );
   });
 
   test.each([
-    {},
-    { model: 'persons' },
-    { model: null },
-    { hogql_query: null, filters: null },
-    { filters: [] },
-  ] as const)('%j passes', (input) => expect(() => checkBuilt(input)).not.toThrow());
+    { model: 'events', hogql_query: 'SELECT event FROM events', filters: event },
+    { model: 'persons', hogql_query: null, filters: null },
+    { model: 'persons', hogql_query: null },
+  ] as const)('%j passes', (fields) => expect(() => checkSelection(fields)).not.toThrow());
 });
 
 const input = { name: 'n', destination: { type: 'S3', config: {} }, interval: 'hour' } as const;
@@ -305,7 +306,6 @@ describe('the fields of a new export', () => {
       last_paused_at: null,
       start_at: null,
       end_at: null,
-      hogql_query: null,
     });
   });
 
@@ -363,6 +363,8 @@ test('an export has a largest size, counted in bytes', () => {
     name,
     destination_config: '{}',
     destination_secrets: secrets,
+    hogql_query: null,
+    schema: null,
   });
   const rest = MAX_EXPORT_BYTES - '{}'.length;
   expect(() => checkedSize(item('x'.repeat(rest), null))).not.toThrow();

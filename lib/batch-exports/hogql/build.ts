@@ -1,0 +1,171 @@
+/** How nodes of the checked tree are made: each of the right types, with the conversions that it needs. */
+import {
+  type Expression,
+  LAKE_TYPES,
+  type LakeColumn,
+  OPERATORS,
+  type Operator,
+  type Parameters,
+  type Signature,
+  type Type,
+} from './expression.ts';
+import { refuse } from './refusal.ts';
+
+/** A tree is at most so large and deep, printed sizes being in proportion: 3,000 nodes are some 60 kB of SQL. */
+const MAX_NODES = 3000;
+const MAX_DEPTH = 60;
+
+/** How many nodes are below a node, each as often as it will be printed, and how deep. Counted as trees grow. */
+const sizes = new WeakMap<Expression, readonly [nodes: number, depth: number]>();
+const sizeOf = (expression: Expression): readonly [nodes: number, depth: number] => sizes.get(expression) ?? [1, 1];
+
+function measured(expression: Expression, below: readonly Expression[]): Expression {
+  const nodes = below.reduce((sum, one) => sum + sizeOf(one)[0], 1);
+  const depth = below.reduce((most, one) => Math.max(most, sizeOf(one)[1]), 0) + 1;
+  if (nodes > MAX_NODES || depth > MAX_DEPTH) refuse('The query is too complex');
+  sizes.set(expression, [nodes, depth]);
+  return expression;
+}
+
+/** Refuses expressions that are too large in sum. */
+export function checkSizes(expressions: readonly Expression[]): void {
+  if (expressions.reduce((sum, one) => sum + sizeOf(one)[0], 0) > MAX_NODES) refuse('The query is too complex');
+}
+
+export const column = (name: LakeColumn): Expression => ({ column: name, type: LAKE_TYPES[name] });
+export const text = (value: string): Expression => ({ constant: value, type: 'text' });
+export const integer = (value: number): Expression => ({ constant: String(value), type: 'integer' });
+export const truth = (value: boolean): Expression => ({ constant: value, type: 'boolean' });
+export const nothing = (type: Type = 'text'): Expression => ({ constant: null, type });
+
+/** What is done with the elements of a list. */
+export function operation(
+  operator: Operator,
+  of: readonly Expression[],
+  parameters?: Parameters,
+  each?: Expression,
+): Expression {
+  const { gives }: Signature = OPERATORS[operator];
+  const type = gives === 'any' ? (of.at(-1) as Expression).type : gives;
+  const node = {
+    operator,
+    of,
+    ...(parameters === undefined ? {} : { with: parameters }),
+    ...(each === undefined ? {} : { each }),
+    type,
+  };
+  return measured(node, each === undefined ? of : [...of, each]);
+}
+
+export const isNothing = (expression: Expression): boolean => 'constant' in expression && expression.constant === null;
+
+/** The text of a constant; undefined: it is something else. */
+export const constantText = (expression: Expression): string | undefined =>
+  'constant' in expression && expression.type === 'text' && typeof expression.constant === 'string'
+    ? expression.constant
+    : undefined;
+
+const NAMES: Readonly<Record<Type, string>> = {
+  text: 'text',
+  json: 'JSON',
+  integer: 'an integer',
+  float: 'a number',
+  boolean: 'a boolean',
+  instant: 'a time',
+  date: 'a date',
+  texts: 'a list of texts',
+};
+
+/** Ways from one type to another; the same value, or null where the value has none there. */
+const CONVERSIONS: Readonly<Record<Type, Partial<Record<Type, readonly Operator[]>>>> = {
+  text: {
+    integer: ['integer_of_text'],
+    float: ['float_of_text'],
+    boolean: ['boolean_of_text'],
+    instant: ['instant_of_text'],
+    date: ['instant_of_text', 'date_of_instant'],
+    json: ['json_of_text'],
+  },
+  json: { text: ['text_of_json'] },
+  integer: {
+    float: ['float_of_integer'],
+    boolean: ['boolean_of_integer'],
+    text: ['text_of_integer'],
+    instant: ['instant_of_seconds'],
+    date: ['instant_of_seconds', 'date_of_instant'],
+  },
+  float: { integer: ['integer_of_float'], boolean: ['boolean_of_float'], text: ['text_of_float'] },
+  boolean: {
+    integer: ['integer_of_boolean'],
+    float: ['integer_of_boolean', 'float_of_integer'],
+    text: ['text_of_boolean'],
+  },
+  instant: { text: ['text_of_instant'], date: ['date_of_instant'] },
+  date: { text: ['text_of_date'], instant: ['instant_of_date'] },
+  texts: {},
+};
+
+/** The value in another type, on the author's wish. */
+export function converted(expression: Expression, type: Type, what: string): Expression {
+  if (expression.type === type) return expression;
+  if (isNothing(expression)) return nothing(type);
+  const way = CONVERSIONS[expression.type][type] ?? refuse(`${what} cannot take ${NAMES[expression.type]}`);
+  return way.reduce((found, operator) => operation(operator, [found]), expression);
+}
+
+/** What is converted where nobody asked for it: numbers among each other, what properties hold, times that are dates. */
+const UNASKED: Readonly<Record<Type, readonly Type[]>> = {
+  text: ['json'],
+  json: ['text'],
+  integer: ['text', 'float', 'boolean'],
+  float: ['text', 'integer', 'boolean'],
+  boolean: ['text', 'integer', 'float'],
+  instant: ['text', 'date'],
+  date: ['text', 'instant'],
+  texts: [],
+};
+
+/** The value as an argument of this type. Text is read as what is asked for; but nothing turns into text by itself. */
+export function argument(expression: Expression, type: Type, what: string): Expression {
+  if (expression.type === type || isNothing(expression) || UNASKED[type].includes(expression.type)) {
+    return converted(expression, type, what);
+  }
+  const advice = type === 'text' ? `; use toString()` : '';
+  return refuse(`${what} takes ${NAMES[type]}, not ${NAMES[expression.type]}${advice}`);
+}
+
+const NUMBERS: readonly Type[] = ['integer', 'float', 'boolean'];
+
+/** The type in which values can be put beside one another; undefined: there is none. */
+function commonType(values: readonly Expression[]): Type | undefined {
+  const types = new Set(values.filter((one) => !isNothing(one)).map(({ type }) => type));
+  if (types.size === 0) return values[0]?.type;
+  if (types.size === 1) return [...types][0];
+  const all = [...types];
+  if (all.every((type) => NUMBERS.includes(type))) return types.has('float') ? 'float' : 'integer';
+  if (all.every((type) => type === 'text' || type === 'json')) return 'text';
+  if (all.every((type) => type === 'instant' || type === 'date')) return 'instant';
+  return undefined;
+}
+
+/** Values in one type, for what gives back one of them. */
+export function unified(values: readonly Expression[], what: string): Expression[] {
+  const type =
+    commonType(values) ?? refuse(`${what} has values of different types: ${listed(values)}; convert them to one`);
+  return values.map((one) => converted(one, type, what));
+}
+
+const listed = (values: readonly Expression[]): string =>
+  [...new Set(values.map(({ type }) => NAMES[type]))].join(' and ');
+
+/** Values in a type in which they can be compared: text beside a number, a boolean or a time is read as one. */
+export function comparable(values: readonly Expression[], what: string): Expression[] {
+  const common = commonType(values);
+  if (common !== undefined) return values.map((one) => converted(one, common === 'json' ? 'text' : common, what));
+  const others = values.filter(({ type }) => type !== 'text' && type !== 'json');
+  const other = commonType(others);
+  if (other === undefined || other === 'texts') refuse(`${what} compares ${listed(values)}; convert them to one type`);
+  // A text may hold any number.
+  const type = other === 'integer' ? 'float' : other;
+  return values.map((one) => converted(one.type === 'json' ? converted(one, 'text', what) : one, type, what));
+}

@@ -1,0 +1,512 @@
+/**
+ * From syntax to the checked tree: every field, function and type of a query is known after this, or it is refused with
+ * a text that names what is wrong.
+ */
+import {
+  argument,
+  checkSizes,
+  column,
+  comparable,
+  converted,
+  integer,
+  isNothing,
+  nothing,
+  operation,
+  text,
+  truth,
+} from './build.ts';
+import {
+  ALL,
+  type Expression,
+  type LakeColumn,
+  type Operator,
+  type Path,
+  type QueryColumn,
+  type Selected,
+  type Type,
+  type Unit,
+} from './expression.ts';
+import {
+  arithmetic,
+  condition,
+  equal,
+  FUNCTION_NAMES,
+  functionOf,
+  less,
+  lessOrEqual,
+  like,
+  matches,
+  shifted,
+  unitOf,
+} from './functions.ts';
+import { refuse } from './refusal.ts';
+import type { Call, CompareOperation, JoinExpr, Known, Lambda, Listing, SelectQuery, Syntax } from './syntax.ts';
+import { hogqlName } from './text.ts';
+
+/** A query that may be run. */
+export interface CheckedQuery {
+  readonly select: readonly QueryColumn[];
+  readonly where: Expression | null;
+}
+
+/** What the events of the lake have, by HogQL's names. */
+const FIELDS: ReadonlyMap<string, LakeColumn> = new Map<string, LakeColumn>([
+  ['uuid', 'uuid'],
+  ['event', 'event'],
+  ['distinct_id', 'distinct_id'],
+  ['team_id', 'team_id'],
+  ['properties', 'properties'],
+  ['timestamp', 'timestamp_us'],
+  ['created_at', 'created_us'],
+  ['_inserted_at', 'inserted_us'],
+  ['elements_chain', 'elements_chain'],
+  ['person_id', 'person_id'],
+  ['person_properties', 'person_properties'],
+]);
+
+/** Fields that HogQL's events have, and that are not exported. */
+const NOT_EXPORTED =
+  /^(\$session_id|\$window_id|\$group_\d|group_\d|elements_chain_\w+|session|pdi|poe|goe_\d|person_mode|override|event_\w+)$/;
+
+const AGGREGATES =
+  /^(count|sum|avg|min|max|any|anyLast|anyHeavy|uniq|uniqExact|uniqHLL12|uniqMap|median|stddev\w*|var\w*|covar\w*|corr|quantiles?\w*|argMin|argMax|group\w+|top\w+|sumMap|minMap|maxMap|avgWeighted|first_value|last_value|array_agg|string_agg|retention|sequence\w+|windowFunnel|histogram|skew\w+|kurt\w+|entropy|count_distinct)(If|Array|Map|Distinct|OrNull|OrDefault|State|Merge)*$/i;
+
+/** Parts of a query that would make it more than expressions from a table. */
+const CLAUSES: Readonly<Record<string, string>> = {
+  ctes: 'CTEs are not supported',
+  array_join_op: 'ARRAY JOIN is not supported',
+  array_join_list: 'ARRAY JOIN is not supported',
+  prewhere: 'PREWHERE is not supported',
+  group_by: 'GROUP BY is not supported',
+  group_by_mode: 'GROUP BY is not supported',
+  having: 'HAVING is not supported',
+  qualify: 'QUALIFY is not supported',
+  window_exprs: 'WINDOW is not supported',
+  order_by: 'ORDER BY is not supported',
+  limit_by: 'LIMIT BY is not supported',
+  limit: 'LIMIT is not supported',
+  limit_with_ties: 'LIMIT is not supported',
+  offset: 'OFFSET is not supported',
+  distinct: 'DISTINCT is not supported',
+  settings: 'SETTINGS is not supported',
+};
+const FROM_CLAUSES: Readonly<Record<string, string>> = {
+  table_args: 'Query must only SELECT FROM events',
+  next_join: 'JOINs are not supported',
+  sample: 'SAMPLE is not supported',
+  table_final: 'FINAL is not supported',
+  column_aliases: 'Column aliases of a table are not supported',
+};
+
+const UNSUPPORTED = 'Unsupported HogQL query';
+
+/** Refuses what has any part beyond those that are read; `false` and null are as if absent. */
+function refuseParts(node: object, read: readonly string[], texts: Readonly<Record<string, string>>): void {
+  const found = new Set(
+    Object.entries(node).flatMap(([key, value]) =>
+      value === null || value === false || read.includes(key) ? [] : [key],
+    ),
+  );
+  for (const [key, words] of Object.entries(texts)) if (found.has(key)) refuse(words);
+  if (found.size > 0) refuse(UNSUPPORTED);
+}
+
+/** The tree of a query; refuses what is more than `SELECT expressions FROM events [WHERE ...]`. */
+export function checkedQuery(syntax: Syntax): CheckedQuery {
+  if (syntax.node === 'SelectSetQuery') refuse('UNIONs are not supported');
+  if (syntax.node !== 'SelectQuery') refuse(UNSUPPORTED);
+  const query = syntax as SelectQuery;
+  const from = query.select_from ?? refuse('Query must SELECT FROM events');
+  if ('ctes' in query && query.ctes !== null) refuse('CTEs are not supported');
+  checkTable(from);
+  refuseParts(query, ['node', 'select', 'select_from', 'where'], CLAUSES);
+  const scope: Scope = {
+    tables: ['events', ...(from.alias === null ? [] : [from.alias])],
+    aliases: new Map(query.select.flatMap((one) => (isA(one, 'Alias') ? [[one.alias, one.expr] as const] : []))),
+    following: [],
+    variables: [],
+    isSelect: true,
+  };
+  const select = query.select.map((one) => selected(one, scope));
+  checkNames(select);
+  const inWhere = { ...scope, isSelect: false };
+  const where = query.where ? condition(expression(query.where, inWhere), 'WHERE') : null;
+  const all = select.flatMap((one) => ('all' in one ? [] : [one.expression]));
+  checkSizes(where === null ? all : [...all, where]);
+  return { select, where };
+}
+
+/** The tree of a condition by itself, over events. */
+export function checkedCondition(syntax: Syntax): Expression {
+  const scope: Scope = { tables: ['events'], aliases: new Map(), following: [], variables: [], isSelect: false };
+  return condition(expression(syntax, scope), 'A filter');
+}
+
+function checkTable(from: JoinExpr): void {
+  const { table } = from;
+  if (table.node === 'SelectQuery' || table.node === 'SelectSetQuery') refuse('Subqueries are not supported');
+  if (isA(table, 'Placeholder')) refuse('Placeholders are not supported');
+  if (!isA(table, 'Field') || table.chain.length !== 1 || table.chain[0] !== 'events')
+    refuse('Query must only SELECT FROM events');
+  refuseParts(from, ['node', 'table', 'alias'], FROM_CLAUSES);
+}
+
+/** What names mean where an expression stands. */
+interface Scope {
+  /** Names of the table. */
+  readonly tables: readonly string[];
+  /** Expressions of the query by their aliases. */
+  readonly aliases: ReadonlyMap<string, Syntax>;
+  /** Aliases that are being followed: one may not lead to itself. */
+  readonly following: readonly string[];
+  /** Elements of lists by their names, from outside to inside. */
+  readonly variables: readonly string[];
+  readonly isSelect: boolean;
+}
+
+const isA = <Node extends string>(syntax: Syntax, node: Node): syntax is Extract<Known, { node: Node }> =>
+  syntax.node === node;
+
+function selected(syntax: Syntax, scope: Scope): QueryColumn {
+  if (isA(syntax, 'Field') && withoutTable(syntax.chain, scope).join('.') === '*') return ALL;
+  const found = expression(isA(syntax, 'Alias') ? syntax.expr : syntax, scope);
+  const name = isA(syntax, 'Alias') ? syntax.alias : hogqlName(syntax);
+  checkName(name);
+  // A date is delivered as `2026-11-21`, which every destination can take.
+  const value = found.type === 'date' ? converted(found, 'text', name) : found;
+  return { name, type: value.type as Selected['type'], expression: value };
+}
+
+const MAX_NAME = 200;
+
+function checkName(name: string): void {
+  if (name.trim() === '') refuse('A column must have a name');
+  if (name.includes('\0') || !name.isWellFormed()) refuse('Null characters are not allowed');
+  if (name.length > MAX_NAME)
+    refuse(`The name of a column is longer than ${MAX_NAME} characters: ${name.slice(0, 50)}...; give it an alias`);
+}
+
+/** Letter case does not tell columns apart in every destination. */
+function checkNames(select: CheckedQuery['select']): void {
+  const seen = new Set<string>();
+  for (const one of select) {
+    const name = 'all' in one ? '*' : one.name;
+    if (seen.has(name.toLowerCase())) refuse(`Duplicate column name: ${name}`);
+    seen.add(name.toLowerCase());
+  }
+}
+
+function expression(syntax: Syntax, scope: Scope): Expression {
+  const path = pathOf(syntax);
+  if (path !== undefined) return field(path, scope);
+  const node = syntax as Known;
+  switch (node.node) {
+    case 'Constant':
+      return constant(node);
+    case 'Alias':
+      return expression(node.expr, scope);
+    case 'Call':
+      return called(node, scope);
+    case 'ArithmeticOperation':
+      return calculated(node.op, node.left, node.right, scope);
+    case 'CompareOperation':
+      return compared(node, scope);
+    case 'BetweenExpr': {
+      const [value, low, high] = [node.expr, node.low, node.high].map((one) => expression(one, scope)) as [
+        Expression,
+        Expression,
+        Expression,
+      ];
+      const inside = operation('and', [lessOrEqual([low, value], 'BETWEEN'), lessOrEqual([value, high], 'BETWEEN')]);
+      return node.negated ? operation('not', [inside]) : inside;
+    }
+    case 'And':
+    case 'Or':
+      return operation(
+        node.node === 'And' ? 'and' : 'or',
+        node.exprs.map((one) => condition(expression(one, scope), node.node.toUpperCase())),
+      );
+    case 'Not':
+      return operation('not', [condition(expression(node.expr, scope), 'NOT')]);
+    case 'ArrayAccess': {
+      const [list, at] = [expression(node.array, scope), expression(node.property, scope)];
+      return operation('element', [argument(list, 'texts', '[ ]'), argument(at, 'integer', '[ ]')]);
+    }
+    case 'TupleAccess':
+      return operation('element', [argument(expression(node.tuple, scope), 'texts', '.'), integer(node.index)]);
+    case 'Array':
+      return operation(
+        'list',
+        node.exprs.map((one) => argument(expression(one, scope), 'text', 'A list')),
+      );
+    case 'TypeCast':
+      return call(castOf(node.type_name), [expression(node.expr, scope)]);
+    case 'Tuple':
+      return refuse('Tuples are only supported after IN');
+    case 'Lambda':
+      return refuse('Lambdas are only supported in arrayMap(), arrayFilter() and arrayExists()');
+    case 'Field':
+    default:
+      return refuse(otherText(syntax.node, scope));
+  }
+}
+
+const OTHERS: Readonly<Record<string, string>> = {
+  SelectQuery: 'Subqueries in SELECT expressions are not supported',
+  SelectSetQuery: 'Subqueries in SELECT expressions are not supported',
+  WindowFunction: 'Window functions are not supported',
+  Placeholder: 'Placeholders are not supported',
+  ColumnsExpr: 'COLUMNS and EXCLUDE are not supported',
+  SpreadExpr: 'Spreading columns is not supported',
+  IsDistinctFrom: 'IS DISTINCT FROM and <=> are not supported; = and != compare nulls too',
+  HogQLXTag: 'Tags are not supported',
+  Dict: 'Dictionaries are not supported',
+  ExprCall: 'Types with parameters are not supported in casts',
+};
+
+const otherText = (node: string, { isSelect }: Scope): string =>
+  node.startsWith('Select') && !isSelect ? 'Subqueries are not supported' : (OTHERS[node] ?? UNSUPPORTED);
+
+function constant({ value, value_type }: Extract<Known, { node: 'Constant' }>): Expression {
+  if (value === null) return nothing();
+  if (typeof value === 'boolean') return truth(value);
+  if (typeof value === 'string') {
+    if (value_type === 'number') return refuse(`Number out of range: ${value}`);
+    if (value.includes('\0') || !value.isWellFormed()) refuse('Null characters are not allowed');
+    return text(value);
+  }
+  if (/^-?\d+$/.test(value.number)) return { constant: value.number, type: 'integer' };
+  return { constant: value.number, type: 'float' };
+}
+
+/** The chain of a field, whichever way it is written: `a.b`, `a['b']`, `a.1`, `a[1]`; undefined: it is none. */
+function pathOf(syntax: Syntax): readonly (string | number)[] | undefined {
+  if (isA(syntax, 'Field')) return syntax.chain;
+  if (isA(syntax, 'TupleAccess')) {
+    const before = pathOf(syntax.tuple);
+    return before && [...before, syntax.index];
+  }
+  if (!isA(syntax, 'ArrayAccess') || !isA(syntax.property, 'Constant')) return undefined;
+  const { value } = syntax.property;
+  const before = pathOf(syntax.array);
+  if (typeof value === 'string') return before && [...before, value];
+  return typeof value === 'object' && value !== null ? before && [...before, Number(value.number)] : undefined;
+}
+
+const withoutTable = (chain: readonly (string | number)[], { tables }: Scope): readonly (string | number)[] =>
+  chain.length > 1 && tables.includes(String(chain[0])) ? chain.slice(1) : chain;
+
+/** A field, a property, an element of a list in a lambda, or what an alias stands for. */
+function field(path: readonly (string | number)[], scope: Scope): Expression {
+  const [first, ...rest] = withoutTable(path, scope);
+  const name = String(first);
+  const variable = scope.variables.lastIndexOf(name);
+  if (variable >= 0) return place({ variable, type: 'text' }, rest, path);
+  if (name === 'person') return person(rest, path);
+  const known = FIELDS.get(name);
+  if (known !== undefined) return place(column(known), rest, path);
+  if (name === 'set' || name === 'set_once')
+    return place(operation('json_raw', [column('properties')], { path: [`$${name}`] }), rest, path);
+  const aliased = scope.aliases.get(name);
+  if (aliased === undefined) return unknownField(name, path);
+  if (scope.following.includes(name)) refuse(`Alias ${name} stands for itself`);
+  return place(expression(aliased, { ...scope, following: [...scope.following, name] }), rest, path);
+}
+
+function unknownField(name: string, path: readonly (string | number)[]): never {
+  if (!NOT_EXPORTED.test(name))
+    return refuse(`Invalid HogQL query: Unable to resolve field: ${path.join('.').slice(0, 200)}`);
+  const supported = [...FIELDS.keys()].toSorted().join(', ');
+  return refuse(`Batch exports cannot read these fields: ${name}. Supported fields are: ${supported}.`);
+}
+
+/** The event's own copy of its person. */
+function person([first, ...rest]: readonly (string | number)[], path: readonly (string | number)[]): Expression {
+  if (first === 'properties') return place(column('person_properties'), rest, path);
+  if (first === 'id') return place(column('person_id'), rest, path);
+  return unknownField(path.join('.'), path);
+}
+
+/** What lies at a path below a value. */
+function place(value: Expression, path: readonly (string | number)[], whole: readonly (string | number)[]): Expression {
+  if (path.length === 0) return value;
+  if (value.type === 'json') return operation('property', [value], { path: path.map(keyOrPlace) });
+  if (value.type === 'texts' && path.length === 1 && typeof path[0] === 'number')
+    return operation('element', [value, integer(path[0])]);
+  return refuse(`Invalid HogQL query: Unable to resolve field: ${whole.join('.').slice(0, 200)}`);
+}
+
+function keyOrPlace(step: string | number): Path[number] {
+  if (typeof step === 'number') return step >= 1 ? step - 1 : refuse('Places in arrays are counted from 1');
+  if (step.includes('\0') || !step.isWellFormed()) refuse('Null characters are not allowed');
+  return step;
+}
+
+const INTERVAL = /^toInterval([A-Z][a-z]+)$/;
+
+/** `INTERVAL 2 DAY`: how many, and of what; undefined: it is something else. */
+function intervalOf(syntax: Syntax, scope: Scope): { count: Expression; unit: Unit } | undefined {
+  if (!isA(syntax, 'Call')) return undefined;
+  const unit = INTERVAL.exec(syntax.name)?.[1];
+  const [count] = syntax.args;
+  return unit === undefined || count === undefined || syntax.args.length !== 1
+    ? undefined
+    : { count: expression(count, scope), unit: unitOf(unit) };
+}
+
+const ARITHMETIC: Readonly<Record<string, readonly [whole: Operator, float: Operator]>> = {
+  '+': ['add', 'add_float'],
+  '-': ['subtract', 'subtract_float'],
+  '*': ['multiply', 'multiply_float'],
+  '%': ['modulo', 'modulo_float'],
+};
+
+function calculated(op: string, left: Syntax, right: Syntax, scope: Scope): Expression {
+  const interval = op === '+' || op === '-' ? intervalOf(right, scope) : undefined;
+  if (interval !== undefined) return shifted(expression(left, scope), interval.count, interval.unit, op === '-', op);
+  const before = op === '+' ? intervalOf(left, scope) : undefined;
+  if (before !== undefined) return shifted(expression(right, scope), before.count, before.unit, false, op);
+  const of = [expression(left, scope), expression(right, scope)];
+  const operators = ARITHMETIC[op];
+  if (operators === undefined)
+    return operation(
+      'divide',
+      of.map((one) => argument(one, 'float', op)),
+    );
+  return arithmetic(of, op, ...operators);
+}
+
+function compared({ op, left, right }: CompareOperation, scope: Scope): Expression {
+  if (op === 'in' || op === 'not in') return among(left, right, op === 'not in', scope);
+  const of = [expression(left, scope), expression(right, scope)];
+  const [a, b] = of as [Expression, Expression];
+  switch (op) {
+    case '==':
+    case '!=': {
+      const other = isNothing(a) ? b : isNothing(b) ? a : undefined;
+      const found = other === undefined ? equal(of, '=') : operation('is_null', [other]);
+      return op === '==' ? found : operation('not', [found]);
+    }
+    case '<':
+      return less([a, b], op);
+    case '<=':
+      return lessOrEqual([a, b], op);
+    case '>':
+      return less([b, a], op);
+    case '>=':
+      return lessOrEqual([b, a], op);
+    case 'like':
+    case 'not like':
+    case 'ilike':
+    case 'not ilike':
+      return like(a, b, op.toUpperCase(), { anyCase: op.endsWith('ilike'), not: op.startsWith('not') });
+    case '=~':
+    case '!~':
+    case '=~*':
+    case '!~*':
+      return matches(a, b, op, { anyCase: op.endsWith('*'), not: op.startsWith('!') });
+    default:
+      return refuse(`The operator ${op.toUpperCase()} is not supported`);
+  }
+}
+
+/** `x IN (1, 2)`: only among constants. */
+function among(left: Syntax, right: Syntax, isNot: boolean, scope: Scope): Expression {
+  const list = right.node === 'Tuple' || right.node === 'Array' ? (right as Listing).exprs : [right];
+  const values = list.map((one) => expression(one, scope));
+  if (!values.every((one) => 'constant' in one)) refuse('IN takes constants');
+  const present = values.filter((one) => !isNothing(one));
+  const value = expression(left, scope);
+  const found = present.length === 0 ? truth(false) : operation('in', comparable([value, ...present], 'IN'));
+  return isNot ? operation('not', [found]) : found;
+}
+
+const CASTS: readonly (readonly [RegExp, string])[] = [
+  [/^(u?int(8|16|32|64)?|integer|bigint|smallint)$/, 'toInt'],
+  [/^(float(32|64)?|double|real)$/, 'toFloat'],
+  [/^(string|text|varchar)$/, 'toString'],
+  [/^bool(ean)?$/, 'toBool'],
+  [/^date$/, 'toDate'],
+  [/^(datetime(64)?|timestamp)$/, 'toDateTime'],
+  [/^uuid$/, 'toUUID'],
+];
+
+function castOf(type: string): string {
+  const plain = type.toLowerCase().replace(/^nullable\((.*)\)$/, '$1');
+  return (
+    CASTS.find(([pattern]) => pattern.test(plain))?.[1] ?? refuse(`Casts to ${type.slice(0, 50)} are not supported`)
+  );
+}
+
+const OF_LISTS: Readonly<Record<string, Type>> = { arrayMap: 'text', arrayFilter: 'boolean', arrayExists: 'boolean' };
+
+function called(node: Call, scope: Scope): Expression {
+  const { name } = node;
+  if (AGGREGATES.test(name) && functionOf(name) === undefined)
+    refuse(`Aggregate functions are not supported: ${name}()`);
+  refuseParts(node, ['node', 'name', 'args'], {
+    params: `Parameters of functions are not supported: ${name}()`,
+    distinct: `DISTINCT is not supported in ${name}()`,
+    filter_expr: `FILTER is not supported in ${name}()`,
+    order_by: `ORDER BY is not supported in ${name}()`,
+  });
+  if (Object.hasOwn(OF_LISTS, name)) return overList(node, scope);
+  if (INTERVAL.test(name)) refuse('Intervals are only supported beside + and -, and in dateAdd() and dateSub()');
+  const added =
+    /^(?:dateAdd|date_add|dateSub|date_subtract|date_sub)$/.test(name) && node.args.length === 2
+      ? node.args
+      : undefined;
+  if (added !== undefined)
+    return calculated(/sub/i.test(name) ? '-' : '+', added[0] as Syntax, added[1] as Syntax, scope);
+  // The unit may be written without quotes.
+  const [unit] = node.args;
+  const isUnit =
+    /^date_?(Diff|Add|Sub|Trunc)$/i.test(name) && unit !== undefined && isA(unit, 'Field') && unit.chain.length === 1;
+  const args = isUnit
+    ? [text(String(unit.chain[0])), ...node.args.slice(1).map((one) => expression(one, scope))]
+    : node.args.map((one) => expression(one, scope));
+  return call(name, args);
+}
+
+function call(name: string, args: readonly Expression[]): Expression {
+  const spec = functionOf(name) ?? unknownFunction(name);
+  if (args.length < spec.least || args.length > spec.most) {
+    const wanted =
+      spec.least === spec.most
+        ? `${spec.least}`
+        : spec.most === Number.POSITIVE_INFINITY
+          ? `at least ${spec.least}`
+          : `${spec.least} to ${spec.most}`;
+    refuse(
+      `Invalid HogQL query: Function '${name}' expects ${wanted} argument${wanted === '1' ? '' : 's'}, found ${args.length}`,
+    );
+  }
+  return spec.build(args, name);
+}
+
+function unknownFunction(name: string): never {
+  const close = FUNCTION_NAMES.find((known) =>
+    known.toLowerCase().startsWith(name.toLowerCase().replace(/(8|16|32|64)?(OrNull|OrZero)?$/i, '')),
+  );
+  const advice = close === undefined ? '' : `. Perhaps you meant '${close}(...)'?`;
+  return refuse(`Invalid HogQL query: Unsupported function call '${name.slice(0, 100)}(...)'${advice}`);
+}
+
+/** A function that goes through a list: of one element at a time. */
+function overList({ name, args: [each, list, ...rest] }: Call, scope: Scope): Expression {
+  if (each === undefined || list === undefined || rest.length > 0 || !isA(each, 'Lambda')) {
+    return refuse(`${name}() takes a lambda and one list, as in ${name}(x -> lower(x), list)`);
+  }
+  const { args, expr }: Lambda = each;
+  if (args.length !== 1) refuse(`The lambda of ${name}() takes one element`);
+  const of = argument(expression(list, scope), 'texts', `${name}()`);
+  const body = expression(expr, { ...scope, variables: [...scope.variables, String(args[0])] });
+  const type = OF_LISTS[name] as Type;
+  const found = operation(
+    type === 'text' ? 'map' : 'filter',
+    [of],
+    undefined,
+    argument(body, type, `The lambda of ${name}()`),
+  );
+  return name === 'arrayExists' ? operation('less', [integer(0), operation('list_length', [found])]) : found;
+}

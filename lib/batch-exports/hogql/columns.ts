@@ -1,0 +1,44 @@
+/** The columns of a query: which fields of the rows they are, and which of these a warehouse must compute first. */
+import type { Column } from '../../warehouse/columns.ts';
+import type { LakeColumn, QueryColumn, Selected } from './expression.ts';
+
+/** A column that is no field of the lake: the warehouse gives it this name in its rows. */
+export interface Computed {
+  readonly field: string;
+  readonly column: Selected;
+}
+
+const computedField = (n: number): string => `query_${n}`;
+
+/** What a warehouse adds to the lake's columns. */
+export const computedColumns = (select: readonly QueryColumn[] | null): Computed[] =>
+  (select ?? []).flatMap((one, n) =>
+    'all' in one || 'column' in one.expression ? [] : [{ field: computedField(n), column: one }],
+  );
+
+/** The lake's columns that are delivered as they are; null: all may be. */
+export function plainColumns(select: readonly QueryColumn[] | null): ReadonlySet<LakeColumn> | null {
+  const plain = new Set<LakeColumn>();
+  for (const one of select ?? []) {
+    if ('all' in one) return null;
+    if ('column' in one.expression) plain.add(one.expression.column);
+  }
+  return select === null ? null : plain;
+}
+
+/**
+ * The columns that are delivered: those of the query, in its order. `*` stands for the defaults; a column that the query
+ * names besides takes the place of the default of its name.
+ */
+export function deliveredColumns(
+  select: readonly QueryColumn[] | null,
+  defaults: readonly Column[],
+): readonly Column[] {
+  if (select === null) return defaults;
+  const named = new Set(select.flatMap((one) => ('all' in one ? [] : [one.name.toLowerCase()])));
+  return select.flatMap((one, n): readonly Column[] => {
+    if ('all' in one) return defaults.filter(({ name }) => !named.has(name.toLowerCase()));
+    const { name, type, expression } = one;
+    return [{ name, type, field: 'column' in expression ? expression.column : computedField(n) }];
+  });
+}

@@ -1,0 +1,224 @@
+/**
+ * The checked tree: what a query or a filter means, with every name resolved, every conversion explicit and every type
+ * known. Both printers print it, and nothing else; it is plain JSON, kept in the frozen plans of runs.
+ */
+
+/**
+ * The type of a value. Instants and dates are microseconds since 1970 UTC in a 64-bit integer (a date: its midnight),
+ * so that most of the arithmetic with them is the same text in every dialect. `json` is JSON text.
+ */
+export type Type = 'text' | 'json' | 'integer' | 'float' | 'boolean' | 'instant' | 'date' | 'texts';
+
+/** A column of the lake's events, as files have it. */
+export const LAKE_TYPES = {
+  uuid: 'text',
+  event: 'text',
+  distinct_id: 'text',
+  team_id: 'integer',
+  properties: 'json',
+  timestamp_us: 'instant',
+  inserted_us: 'instant',
+  created_us: 'instant',
+  person_id: 'text',
+  person_properties: 'json',
+  elements_chain: 'text',
+} as const satisfies Readonly<Record<string, Type>>;
+
+export type LakeColumn = keyof typeof LAKE_TYPES;
+
+/** The way into a JSON document: names of keys, and places in arrays counted from 0. */
+export type Path = readonly (string | number)[];
+
+export type Unit = 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'quarter' | 'year';
+
+/** Widths of what `truncate` cuts to, beyond the units: a week from Sunday is `week`, from Monday `monday`. */
+export type Step = Unit | 'monday' | 'five_minutes' | 'ten_minutes' | 'fifteen_minutes';
+
+export type Part =
+  | 'year'
+  | 'quarter'
+  | 'month'
+  | 'day_of_month'
+  | 'day_of_week'
+  | 'day_of_year'
+  | 'iso_week'
+  | 'hour'
+  | 'minute'
+  | 'second';
+
+/**
+ * What an operator is told beside its arguments: always the query's own constants, checked when the query is.
+ * `pattern` is in the syntax that RE2 and Java share, `like` is escaped by `\`, `format` has the codes of `FormatCode`.
+ */
+export interface Parameters {
+  readonly path?: Path;
+  readonly pattern?: string;
+  /** The group of the pattern that is taken; 0 is all of it. */
+  readonly group?: number;
+  /** Pieces of a replacement: text, and numbers of groups. */
+  readonly replacement?: readonly (string | number)[];
+  readonly like?: string;
+  readonly text?: string;
+  readonly side?: 'both' | 'left' | 'right';
+  readonly unit?: Unit;
+  readonly step?: Step;
+  readonly part?: Part;
+  readonly format?: readonly FormatPiece[];
+  readonly zone?: string;
+  readonly digits?: number;
+}
+
+/** A piece of a date's format: text as it is, or a code. */
+export type FormatPiece = { readonly text: string } | { readonly code: FormatCode };
+
+export type FormatCode = 'Y' | 'y' | 'm' | 'd' | 'H' | 'I' | 'i' | 'S' | 'p' | 'j' | 'a' | 'b' | 'M' | 'W';
+
+/**
+ * What each operator takes and gives. `any` is one type, the same for all of them, which the result has too where it
+ * says `any`. The printers of both dialects have an entry for each, so no query can be checked and then not be run.
+ */
+export const OPERATORS = {
+  // Logic. `if` is cond, value, cond, value ..., value; comparisons are never null.
+  and: { takes: ['boolean', 'boolean'], more: 'boolean', gives: 'boolean' },
+  or: { takes: ['boolean', 'boolean'], more: 'boolean', gives: 'boolean' },
+  not: { takes: ['boolean'], gives: 'boolean' },
+  if: { takes: ['boolean', 'any', 'any'], gives: 'any' },
+  coalesce: { takes: ['any', 'any'], more: 'any', gives: 'any' },
+  null_if: { takes: ['any', 'any'], gives: 'any' },
+  is_null: { takes: ['any'], gives: 'boolean' },
+  equal: { takes: ['any', 'any'], gives: 'boolean' },
+  less: { takes: ['any', 'any'], gives: 'boolean' },
+  less_or_equal: { takes: ['any', 'any'], gives: 'boolean' },
+  in: { takes: ['any', 'any'], more: 'any', gives: 'boolean' },
+  least: { takes: ['any', 'any'], more: 'any', gives: 'any' },
+  greatest: { takes: ['any', 'any'], more: 'any', gives: 'any' },
+
+  // Numbers. Overflow, and division by zero, give null.
+  add: { takes: ['integer', 'integer'], gives: 'integer' },
+  subtract: { takes: ['integer', 'integer'], gives: 'integer' },
+  multiply: { takes: ['integer', 'integer'], gives: 'integer' },
+  divide_whole: { takes: ['integer', 'integer'], gives: 'integer' },
+  modulo: { takes: ['integer', 'integer'], gives: 'integer' },
+  abs: { takes: ['integer'], gives: 'integer' },
+  add_float: { takes: ['float', 'float'], gives: 'float' },
+  subtract_float: { takes: ['float', 'float'], gives: 'float' },
+  multiply_float: { takes: ['float', 'float'], gives: 'float' },
+  divide: { takes: ['float', 'float'], gives: 'float' },
+  modulo_float: { takes: ['float', 'float'], gives: 'float' },
+  abs_float: { takes: ['float'], gives: 'float' },
+  floor: { takes: ['float'], gives: 'float' },
+  ceil: { takes: ['float'], gives: 'float' },
+  round: { takes: ['float'], with: ['digits'], gives: 'float' },
+
+  // Conversions. What cannot be converted exactly is null.
+  integer_of_text: { takes: ['text'], gives: 'integer' },
+  integer_of_float: { takes: ['float'], gives: 'integer' },
+  integer_of_boolean: { takes: ['boolean'], gives: 'integer' },
+  float_of_text: { takes: ['text'], gives: 'float' },
+  float_of_integer: { takes: ['integer'], gives: 'float' },
+  boolean_of_text: { takes: ['text'], gives: 'boolean' },
+  boolean_of_integer: { takes: ['integer'], gives: 'boolean' },
+  boolean_of_float: { takes: ['float'], gives: 'boolean' },
+  uuid_of_text: { takes: ['text'], gives: 'text' },
+  instant_of_text: { takes: ['text'], gives: 'instant' },
+  instant_of_date: { takes: ['date'], gives: 'instant' },
+  instant_of_seconds: { takes: ['integer'], gives: 'instant' },
+  date_of_instant: { takes: ['instant'], gives: 'date' },
+  text_of_json: { takes: ['json'], gives: 'text' },
+  text_of_integer: { takes: ['integer'], gives: 'text' },
+  text_of_float: { takes: ['float'], gives: 'text' },
+  text_of_boolean: { takes: ['boolean'], gives: 'text' },
+  text_of_instant: { takes: ['instant'], gives: 'text' },
+  text_of_date: { takes: ['date'], gives: 'text' },
+
+  // Text.
+  concat: { takes: ['text', 'text'], more: 'text', gives: 'text' },
+  lower: { takes: ['text'], gives: 'text' },
+  upper: { takes: ['text'], gives: 'text' },
+  trim: { takes: ['text'], with: ['side'], gives: 'text' },
+  length: { takes: ['text'], gives: 'integer' },
+  bytes: { takes: ['text'], gives: 'integer' },
+  substring: { takes: ['text', 'integer', 'integer'], gives: 'text' },
+  substring_from: { takes: ['text', 'integer'], gives: 'text' },
+  replace: { takes: ['text', 'text'], with: ['text'], gives: 'text' },
+  replace_pattern: { takes: ['text'], with: ['pattern', 'replacement'], gives: 'text' },
+  replace_pattern_once: { takes: ['text'], with: ['pattern', 'replacement'], gives: 'text' },
+  matches: { takes: ['text'], with: ['pattern'], gives: 'boolean' },
+  extract: { takes: ['text'], with: ['pattern', 'group'], gives: 'text' },
+  like: { takes: ['text'], with: ['like'], gives: 'boolean' },
+  position: { takes: ['text', 'text'], gives: 'integer' },
+  starts_with: { takes: ['text', 'text'], gives: 'boolean' },
+  ends_with: { takes: ['text', 'text'], gives: 'boolean' },
+
+  // Lists of text. `map` and `filter` take an expression over an element, in which the element is a variable.
+  split: { takes: ['text'], with: ['text'], gives: 'texts' },
+  join: { takes: ['texts'], with: ['text'], gives: 'text' },
+  list: { takes: [], more: 'text', gives: 'texts' },
+  element: { takes: ['texts', 'integer'], gives: 'text' },
+  has: { takes: ['texts', 'text'], gives: 'boolean' },
+  list_length: { takes: ['texts'], gives: 'integer' },
+  map: { takes: ['texts'], each: 'text', gives: 'texts' },
+  filter: { takes: ['texts'], each: 'boolean', gives: 'texts' },
+
+  // JSON text. What is not JSON has no properties.
+  property: { takes: ['json'], with: ['path'], gives: 'text' },
+  json_raw: { takes: ['json'], with: ['path'], gives: 'json' },
+  json_scalar: { takes: ['json'], with: ['path'], gives: 'text' },
+  json_has: { takes: ['json'], with: ['path'], gives: 'boolean' },
+  json_length: { takes: ['json'], with: ['path'], gives: 'integer' },
+  json_elements: { takes: ['json'], with: ['path'], gives: 'texts' },
+  json_of_text: { takes: ['text'], gives: 'json' },
+
+  // Time, in UTC. `local` moves an instant so that its UTC clock shows the zone's, `from_local` back.
+  truncate: { takes: ['instant'], with: ['step'], gives: 'instant' },
+  part: { takes: ['instant'], with: ['part'], gives: 'integer' },
+  // How many of the unit lie between 1970 and the instant.
+  count_units: { takes: ['instant'], with: ['unit'], gives: 'integer' },
+  add_units: { takes: ['instant', 'integer'], with: ['unit'], gives: 'instant' },
+  seconds: { takes: ['instant'], gives: 'integer' },
+  milliseconds: { takes: ['instant'], gives: 'integer' },
+  format: { takes: ['instant'], with: ['format'], gives: 'text' },
+  local: { takes: ['instant'], with: ['zone'], gives: 'instant' },
+  from_local: { takes: ['instant'], with: ['zone'], gives: 'instant' },
+} as const satisfies Readonly<Record<string, Signature>>;
+
+export interface Signature {
+  readonly takes: readonly (Type | 'any')[];
+  /** It takes any number of these, after the others. */
+  readonly more?: Type | 'any';
+  readonly with?: readonly (keyof Parameters)[];
+  /** The type of its expression over an element. */
+  readonly each?: Type;
+  readonly gives: Type | 'any';
+}
+
+export type Operator = keyof typeof OPERATORS;
+
+export type Expression =
+  | { readonly column: LakeColumn; readonly type: Type }
+  /** A value of the query's own; integers as decimal text, so that none loses a digit. */
+  | { readonly constant: string | number | boolean | null; readonly type: Type }
+  /** The end of the row's data interval: what `now()` is, so that every run of an interval gives the same bytes. */
+  | { readonly now: true; readonly type: 'instant' }
+  /** The element of the list that `map` or `filter` goes through: the `variable`-th of them, counted from outside. */
+  | { readonly variable: number; readonly type: 'text' }
+  | {
+      readonly operator: Operator;
+      readonly of: readonly Expression[];
+      readonly with?: Parameters;
+      readonly each?: Expression;
+      readonly type: Type;
+    };
+
+/** The default columns of the destination, where a query says `*`. */
+export const ALL = { all: true } as const;
+
+/** What a query has in its list. */
+export type QueryColumn = Selected | typeof ALL;
+
+/** A column that a query asks for: `expression` is of type `type`, which is never `date` (a date is delivered as text). */
+export interface Selected {
+  readonly name: string;
+  readonly type: Exclude<Type, 'date'>;
+  readonly expression: Expression;
+}

@@ -1,0 +1,592 @@
+/** The functions that a query may call, by the names that HogQL has for them, with ClickHouse's meaning. */
+import {
+  argument,
+  comparable,
+  constantText,
+  converted,
+  integer,
+  isNothing,
+  nothing,
+  operation,
+  text,
+  truth,
+  unified,
+} from './build.ts';
+import type { Expression, Operator, Part, Path, Step, Type, Unit } from './expression.ts';
+import {
+  checkedFormat,
+  checkedLike,
+  checkedPattern,
+  checkedReplacement,
+  checkedZone,
+  quotedPattern,
+} from './patterns.ts';
+import { refuse } from './refusal.ts';
+
+/** Makes the tree of a call; `name` is as the author wrote it, for the texts of refusals. */
+type Build = (of: readonly Expression[], name: string) => Expression;
+
+export interface FunctionSpec {
+  readonly least: number;
+  readonly most: number;
+  readonly build: Build;
+}
+
+const given = (of: readonly Expression[], n: number): Expression => of[n] as Expression;
+
+const constantOf = (of: readonly Expression[], n: number, name: string): string =>
+  constantText(given(of, n)) ?? refuse(`Argument ${n + 1} of ${name}() must be a text constant`);
+
+/** A function of arguments of fixed types that one operator carries out. */
+const simple = (operator: Operator, ...types: readonly Type[]): FunctionSpec => ({
+  least: types.length,
+  most: types.length,
+  build: (of, name) =>
+    operation(
+      operator,
+      types.map((type, n) => argument(given(of, n), type, `${name}()`)),
+    ),
+});
+
+const exactly = (count: number, build: Build): FunctionSpec => ({ least: count, most: count, build });
+const between = (least: number, most: number, build: Build): FunctionSpec => ({ least, most, build });
+const atLeast = (least: number, build: Build): FunctionSpec => ({ least, most: Number.POSITIVE_INFINITY, build });
+
+/** A value as a condition: numbers that are not 0, and texts that say so, are true. */
+export const condition = (value: Expression, what: string): Expression => argument(value, 'boolean', what);
+
+const NUMBERS: readonly Type[] = ['integer', 'boolean'];
+
+/** Arithmetic, in integers where all are; else in floats. A text is read as a number. */
+export function arithmetic(of: readonly Expression[], name: string, whole: Operator, float: Operator): Expression {
+  const isWhole = of.every((one) => NUMBERS.includes(one.type) || isNothing(one));
+  const type = isWhole ? 'integer' : 'float';
+  return operation(
+    isWhole ? whole : float,
+    of.map((one) => argument(one, type, name)),
+  );
+}
+
+const counting = (whole: Operator, float: Operator, count: number): FunctionSpec =>
+  exactly(count, (of, name) => arithmetic(of, `${name}()`, whole, float));
+
+/** Integers are as they are; others are floats. */
+const rounding = (operator: Operator): FunctionSpec =>
+  exactly(1, (of, name) => {
+    const value = given(of, 0);
+    return value.type === 'integer' ? value : operation(operator, [argument(value, 'float', `${name}()`)]);
+  });
+
+export const equal = (of: readonly Expression[], name: string): Expression => operation('equal', comparable(of, name));
+export const unequal = (of: readonly Expression[], name: string): Expression => operation('not', [equal(of, name)]);
+export const less = (of: readonly Expression[], name: string): Expression => operation('less', ordered(of, name));
+export const lessOrEqual = (of: readonly Expression[], name: string): Expression =>
+  operation('less_or_equal', ordered(of, name));
+const turned = ([a, b]: readonly Expression[]): Expression[] => [b, a] as Expression[];
+
+function ordered(of: readonly Expression[], name: string): Expression[] {
+  const values = comparable(of, name);
+  return values[0]?.type === 'texts' ? refuse(`${name} cannot compare lists`) : values;
+}
+
+const comparison = (compare: Build): FunctionSpec => exactly(2, (of, name) => compare(of, `${name}()`));
+
+export function like(
+  value: Expression,
+  pattern: Expression,
+  name: string,
+  { anyCase = false, not = false } = {},
+): Expression {
+  const source = constantText(pattern) ?? refuse(`The pattern of ${name} must be a text constant`);
+  const subject = argument(value, 'text', name);
+  const found = operation('like', [anyCase ? operation('lower', [subject]) : subject], {
+    like: checkedLike(anyCase ? source.toLowerCase() : source),
+  });
+  return not ? operation('not', [found]) : found;
+}
+
+export function matches(
+  value: Expression,
+  pattern: Expression,
+  name: string,
+  { anyCase = false, not = false } = {},
+): Expression {
+  const source = constantText(pattern) ?? refuse(`The pattern of ${name} must be a text constant`);
+  const checked = checkedPattern(anyCase ? `(?i)${source}` : source).pattern;
+  const found = operation('matches', [argument(value, 'text', name)], { pattern: checked });
+  return not ? operation('not', [found]) : found;
+}
+
+const likeness = (options: { anyCase?: boolean; not?: boolean }): FunctionSpec =>
+  exactly(2, (of, name) => like(given(of, 0), given(of, 1), `${name}()`, options));
+
+const replacing = (operator: 'replace_pattern' | 'replace_pattern_once', isLiteral: boolean): FunctionSpec =>
+  exactly(3, (of, name) => {
+    const [subject, by] = [argument(given(of, 0), 'text', `${name}()`), given(of, 2)];
+    const source = constantOf(of, 1, name);
+    if (source === '') refuse(`Argument 2 of ${name}() must not be empty`);
+    if (isLiteral && operator === 'replace_pattern')
+      return operation('replace', [subject, argument(by, 'text', `${name}()`)], { text: source });
+    const { pattern, groups } = isLiteral ? { pattern: quotedPattern(source), groups: 0 } : checkedPattern(source);
+    const replacement = constantOf(of, 2, name);
+    return operation(operator, [subject], {
+      pattern,
+      replacement: isLiteral ? [replacement] : checkedReplacement(replacement, groups),
+    });
+  });
+
+/** `substring`, `left`, `right`: characters, counted from 1, from the end where negative. */
+const substring: Build = (of, name) => {
+  const types: readonly Type[] = ['text', 'integer', 'integer'];
+  return operation(
+    of.length === 2 ? 'substring_from' : 'substring',
+    of.map((one, n) => argument(one, types[n] as Type, `${name}()`)),
+  );
+};
+
+/** The zones that times were moved into: only what reads their clock shows it. */
+const zones = new WeakMap<Expression, string>();
+
+const inZone = (value: Expression, zone: string | undefined): Expression => {
+  if (zone !== undefined && value.type === 'instant') zones.set(value, zone);
+  return value;
+};
+
+/** A time with the clock of its zone in UTC's place, and the zone. */
+function clock(
+  value: Expression,
+  zone: string | undefined,
+  name: string,
+): { local: Expression; zone: string | undefined } {
+  const where = zone ?? zones.get(value);
+  const instant = argument(value, 'instant', `${name}()`);
+  if (where === undefined || where === 'UTC' || value.type === 'date') return { local: instant, zone: undefined };
+  return { local: operation('local', [instant], { zone: where }), zone: where };
+}
+
+const zoneAt = (of: readonly Expression[], n: number, name: string): string | undefined =>
+  of.length > n ? checkedZone(constantOf(of, n, name)) : undefined;
+
+/** The start of the step that a time lies in; of weeks and more, a date. */
+export function truncated(value: Expression, step: Step, zone: string | undefined, name: string): Expression {
+  const at = clock(value, zone, name);
+  const start = operation('truncate', [at.local], { step });
+  if (['week', 'monday', 'month', 'quarter', 'year'].includes(step)) return operation('date_of_instant', [start]);
+  return at.zone === undefined ? start : inZone(operation('from_local', [start], { zone: at.zone }), at.zone);
+}
+
+const startOf = (step: Step): FunctionSpec =>
+  between(1, 2, (of, name) => truncated(given(of, 0), step, zoneAt(of, 1, name), name));
+
+const part = (which: Part): FunctionSpec =>
+  between(1, 2, (of, name) =>
+    operation('part', [clock(given(of, 0), zoneAt(of, 1, name), name).local], { part: which }),
+  );
+
+/** A time that is so many units later; a date stays one where the unit is whole days. */
+export function shifted(value: Expression, count: Expression, unit: Unit, isBack: boolean, name: string): Expression {
+  const n = argument(count, 'integer', name);
+  const by = isBack ? operation('subtract', [integer(0), n]) : n;
+  const zone = zones.get(value);
+  const moved = operation('add_units', [argument(value, 'instant', name), by], { unit });
+  const isDate = value.type === 'date' && !['second', 'minute', 'hour'].includes(unit);
+  return isDate ? operation('date_of_instant', [moved]) : inZone(moved, zone);
+}
+
+const UNITS: readonly Unit[] = ['second', 'minute', 'hour', 'day', 'week', 'month', 'quarter', 'year'];
+const capital = (word: string): string => word.slice(0, 1).toUpperCase() + word.slice(1);
+
+export function unitOf(word: string): Unit {
+  const unit = word.toLowerCase().replace(/s$/, '');
+  return UNITS.find((one) => one === unit) ?? refuse(`Unknown unit of time '${word.slice(0, 50)}'`);
+}
+
+const dateDiff: Build = (of, name) => {
+  const unit = unitOf(constantOf(of, 0, name));
+  const zone = zoneAt(of, 3, name);
+  const [from, to] = [1, 2].map((n) => operation('count_units', [clock(given(of, n), zone, name).local], { unit }));
+  return operation('subtract', [to as Expression, from as Expression]);
+};
+
+/** The way into a document that the arguments name; arrays are counted from 1. */
+function pathOf(of: readonly Expression[], name: string): Path {
+  return of.slice(1).map((step, n) => {
+    if ('constant' in step && step.type === 'integer' && Number(step.constant) >= 1) return Number(step.constant) - 1;
+    return (
+      constantText(step) ??
+      refuse(`Argument ${n + 2} of ${name}() must be a text constant, or a place in an array, from 1`)
+    );
+  });
+}
+
+const json = (operator: Operator, then: (found: Expression) => Expression = (found) => found): FunctionSpec =>
+  atLeast(1, (of, name) =>
+    then(operation(operator, [argument(given(of, 0), 'json', `${name}()`)], { path: pathOf(of, name) })),
+  );
+
+const otherwise = (value: Expression, or: Expression): Expression => operation('coalesce', [value, or]);
+
+const toDate: FunctionSpec = between(1, 2, (of, name) => {
+  const zone = zoneAt(of, 1, name);
+  const value = given(of, 0);
+  if (value.type !== 'instant') return converted(value, 'date', `${name}()`);
+  return operation('date_of_instant', [clock(value, zone, name).local]);
+});
+
+const toText: FunctionSpec = between(1, 2, (of, name) => {
+  const value = given(of, 0);
+  const local = value.type === 'instant' ? clock(value, zoneAt(of, 1, name), name).local : value;
+  return converted(local, 'text', `${name}()`);
+});
+
+const conversion = (type: Type): FunctionSpec => exactly(1, (of, name) => converted(given(of, 0), type, `${name}()`));
+const toDateTime: FunctionSpec = between(1, 2, (of, name) => {
+  const zone = zoneAt(of, 1, name);
+  const value = given(of, 0);
+  const found = converted(value, 'instant', `${name}()`);
+  // A text without an offset is a time of the zone.
+  const isLocal = zone !== undefined && zone !== 'UTC' && value.type !== 'instant' && value.type !== 'integer';
+  return inZone(isLocal ? operation('from_local', [found], { zone }) : found, zone ?? zones.get(value));
+});
+
+const now: Expression = { now: true, type: 'instant' };
+const today = (): Expression => operation('date_of_instant', [now]);
+
+const entries: readonly (readonly [string, FunctionSpec])[] = [
+  // Conversions
+  ['toString', toText],
+  ['toInt', conversion('integer')],
+  ['toFloat', conversion('float')],
+  ['toBool', conversion('boolean')],
+  ['toDate', toDate],
+  ['to_date', toDate],
+  ['toDateTime', toDateTime],
+  ['toDateTime64', toDateTime],
+  ['parseDateTimeBestEffort', toDateTime],
+  ['toUUID', exactly(1, (of, name) => operation('uuid_of_text', [argument(given(of, 0), 'text', `${name}()`)]))],
+  ['fromUnixTimestamp', simple('instant_of_seconds', 'integer')],
+
+  // What may be missing
+  [
+    'coalesce',
+    atLeast(1, (of, name) => (of.length === 1 ? given(of, 0) : operation('coalesce', unified(of, `${name}()`)))),
+  ],
+  ['ifNull', exactly(2, (of, name) => operation('coalesce', unified(of, `${name}()`)))],
+  [
+    'nullIf',
+    exactly(2, (of, name) => {
+      const [value, other] = [given(of, 0), given(of, 1)];
+      // The result is the first value as it is, or null.
+      return operation('if', [equal([value, other], `${name}()`), nothing(value.type), value]);
+    }),
+  ],
+  ['isNull', exactly(1, (of) => operation('is_null', of))],
+  ['isNotNull', exactly(1, (of) => operation('not', [operation('is_null', of)]))],
+  ['assumeNotNull', exactly(1, (of) => given(of, 0))],
+  ['toNullable', exactly(1, (of) => given(of, 0))],
+  ['empty', exactly(1, (of, name) => isEmpty(given(of, 0), name))],
+  [
+    'notEmpty',
+    exactly(1, (of, name) => {
+      const value = given(of, 0);
+      return value.type === 'texts'
+        ? operation('less', [integer(0), operation('list_length', [value])])
+        : operation('less', [text(''), argument(value, 'text', `${name}()`)]);
+    }),
+  ],
+
+  // Choices and logic
+  ['if', exactly(3, (of, name) => choice(of, name))],
+  ['multiIf', atLeast(3, (of, name) => choice(of, name))],
+  [
+    '_caseWithExpression',
+    atLeast(3, (of, name) => {
+      const [subject, ...rest] = of;
+      return choice(
+        rest.map((one, n) => (n % 2 === 0 && n < rest.length - 1 ? equal([subject as Expression, one], 'CASE') : one)),
+        name,
+      );
+    }),
+  ],
+  [
+    'and',
+    atLeast(2, (of, name) =>
+      operation(
+        'and',
+        of.map((one) => condition(one, `${name}()`)),
+      ),
+    ),
+  ],
+  [
+    'or',
+    atLeast(2, (of, name) =>
+      operation(
+        'or',
+        of.map((one) => condition(one, `${name}()`)),
+      ),
+    ),
+  ],
+  ['not', exactly(1, (of, name) => operation('not', [condition(given(of, 0), `${name}()`)]))],
+  ['equals', comparison(equal)],
+  ['notEquals', comparison(unequal)],
+  ['less', comparison(less)],
+  ['lessOrEquals', comparison(lessOrEqual)],
+  ['greater', comparison((of, name) => less(turned(of), name))],
+  ['greaterOrEquals', comparison((of, name) => lessOrEqual(turned(of), name))],
+  ['least', atLeast(1, (of, name) => most('least', of, name))],
+  ['greatest', atLeast(1, (of, name) => most('greatest', of, name))],
+
+  // Arithmetic
+  ['plus', counting('add', 'add_float', 2)],
+  ['minus', counting('subtract', 'subtract_float', 2)],
+  ['multiply', counting('multiply', 'multiply_float', 2)],
+  ['divide', simple('divide', 'float', 'float')],
+  ['intDiv', simple('divide_whole', 'integer', 'integer')],
+  ['modulo', counting('modulo', 'modulo_float', 2)],
+  [
+    'negate',
+    exactly(1, (of, name) => arithmetic([integer(0), given(of, 0)], `${name}()`, 'subtract', 'subtract_float')),
+  ],
+  ['abs', counting('abs', 'abs_float', 1)],
+  ['floor', rounding('floor')],
+  ['ceil', rounding('ceil')],
+  ['ceiling', rounding('ceil')],
+  [
+    'round',
+    between(1, 2, (of, name) => {
+      const [value, places] = [given(of, 0), of[1]];
+      const digits =
+        places === undefined ? 0 : 'constant' in places && places.type === 'integer' ? Number(places.constant) : -1;
+      if (digits < 0 || digits > 15) refuse(`Argument 2 of ${name}() must be a constant from 0 to 15`);
+      return value.type === 'integer' ? value : operation('round', [argument(value, 'float', `${name}()`)], { digits });
+    }),
+  ],
+
+  // Text
+  [
+    'concat',
+    atLeast(1, (of, name) => {
+      const parts = of.map((one) => converted(one, 'text', `${name}()`));
+      return parts.length === 1 ? given(parts, 0) : operation('concat', parts);
+    }),
+  ],
+  ['lower', simple('lower', 'text')],
+  ['lowerUTF8', simple('lower', 'text')],
+  ['upper', simple('upper', 'text')],
+  ['upperUTF8', simple('upper', 'text')],
+  ['trim', trimming('both')],
+  ['trimBoth', trimming('both')],
+  ['trimLeft', trimming('left')],
+  ['trimRight', trimming('right')],
+  [
+    'length',
+    exactly(1, (of, name) => {
+      const value = given(of, 0);
+      return value.type === 'texts'
+        ? operation('list_length', [value])
+        : operation('bytes', [argument(value, 'text', `${name}()`)]);
+    }),
+  ],
+  ['lengthUTF8', simple('length', 'text')],
+  ['substring', between(2, 3, substring)],
+  ['substringUTF8', between(2, 3, substring)],
+  ['left', exactly(2, (of, name) => substring([given(of, 0), integer(1), given(of, 1)], name))],
+  ['replaceAll', replacing('replace_pattern', true)],
+  ['replace', replacing('replace_pattern', true)],
+  ['replaceOne', replacing('replace_pattern_once', true)],
+  ['replaceRegexpAll', replacing('replace_pattern', false)],
+  ['replaceRegexpOne', replacing('replace_pattern_once', false)],
+  ['match', exactly(2, (of, name) => matches(given(of, 0), given(of, 1), `${name}()`))],
+  [
+    'extract',
+    exactly(2, (of, name) => {
+      const { pattern, groups } = checkedPattern(constantOf(of, 1, name));
+      return operation('extract', [argument(given(of, 0), 'text', `${name}()`)], {
+        pattern,
+        group: groups > 0 ? 1 : 0,
+      });
+    }),
+  ],
+  ['like', likeness({})],
+  ['notLike', likeness({ not: true })],
+  ['ilike', likeness({ anyCase: true })],
+  ['notILike', likeness({ anyCase: true, not: true })],
+  ['position', simple('position', 'text', 'text')],
+  ['positionUTF8', simple('position', 'text', 'text')],
+  [
+    'positionCaseInsensitive',
+    exactly(2, (of, name) =>
+      operation(
+        'position',
+        of.map((one) => operation('lower', [argument(one, 'text', `${name}()`)])),
+      ),
+    ),
+  ],
+  ['startsWith', simple('starts_with', 'text', 'text')],
+  ['endsWith', simple('ends_with', 'text', 'text')],
+
+  // Lists of texts
+  ['splitByChar', splitting(1)],
+  ['splitByString', splitting(100)],
+  [
+    'arrayStringConcat',
+    between(1, 2, (of, name) =>
+      operation('join', [argument(given(of, 0), 'texts', `${name}()`)], {
+        text: of.length > 1 ? constantOf(of, 1, name) : '',
+      }),
+    ),
+  ],
+  ['arrayElement', simple('element', 'texts', 'integer')],
+  ['has', simple('has', 'texts', 'text')],
+
+  // JSON
+  ['JSONExtractString', json('json_scalar', (found) => otherwise(found, text('')))],
+  ['JSONExtractInt', json('json_scalar', (found) => otherwise(converted(found, 'integer', ''), integer(0)))],
+  [
+    'JSONExtractFloat',
+    json('json_scalar', (found) => otherwise(converted(found, 'float', ''), { constant: '0', type: 'float' })),
+  ],
+  ['JSONExtractBool', json('json_raw', (found) => equal([converted(found, 'text', ''), text('true')], ''))],
+  ['JSONExtractRaw', json('json_raw', (found) => otherwise(converted(found, 'text', ''), text('')))],
+  ['JSONExtractArrayRaw', json('json_elements', (found) => otherwise(found, operation('list', [])))],
+  ['JSONHas', json('json_has')],
+  ['JSONLength', json('json_length')],
+
+  // Times
+  ['now', exactly(0, () => now)],
+  ['now64', between(0, 1, () => now)],
+  ['today', exactly(0, today)],
+  ['yesterday', exactly(0, (_, name) => shifted(today(), integer(1), 'day', true, name))],
+  [
+    'toTimeZone',
+    exactly(2, (of, name) => {
+      // A new node: the same time elsewhere keeps its own zone.
+      const moved = { ...argument(given(of, 0), 'instant', `${name}()`) };
+      return inZone(moved, checkedZone(constantOf(of, 1, name)));
+    }),
+  ],
+  ...(['second', 'minute', 'hour', 'day', 'month', 'quarter', 'year'] as const).map(
+    (step) => [`toStartOf${capital(step)}`, startOf(step)] as const,
+  ),
+  ['toStartOfFiveMinutes', startOf('five_minutes')],
+  ['toStartOfTenMinutes', startOf('ten_minutes')],
+  ['toStartOfFifteenMinutes', startOf('fifteen_minutes')],
+  ['toMonday', startOf('monday')],
+  [
+    'toStartOfWeek',
+    between(1, 3, (of, name) => {
+      const mode = of[1] ?? integer(0);
+      const isMode = 'constant' in mode && mode.type === 'integer';
+      if (!isMode) refuse(`Argument 2 of ${name}() must be 0 (weeks from Sunday) or 1 (from Monday)`);
+      return truncated(given(of, 0), Number(mode.constant) % 2 === 0 ? 'week' : 'monday', zoneAt(of, 2, name), name);
+    }),
+  ],
+  ...['dateTrunc', 'date_trunc'].map(
+    (name) =>
+      [
+        name,
+        between(2, 3, (of) => {
+          const unit = unitOf(constantOf(of, 0, name));
+          return truncated(given(of, 1), unit === 'week' ? 'monday' : unit, zoneAt(of, 2, name), name);
+        }),
+      ] as const,
+  ),
+  ...Object.entries({
+    toYear: 'year',
+    toQuarter: 'quarter',
+    toMonth: 'month',
+    toDayOfMonth: 'day_of_month',
+    toDayOfWeek: 'day_of_week',
+    toDayOfYear: 'day_of_year',
+    toISOWeek: 'iso_week',
+    toHour: 'hour',
+    toMinute: 'minute',
+    toSecond: 'second',
+  } as const).map(([name, which]) => [name, part(which)] as const),
+  ['toUnixTimestamp', simple('seconds', 'instant')],
+  ['toUnixTimestamp64Milli', simple('milliseconds', 'instant')],
+  ['dateDiff', between(3, 4, dateDiff)],
+  ['date_diff', between(3, 4, dateDiff)],
+  ...(['dateAdd', 'date_add', 'dateSub', 'date_sub'] as const).map(
+    (name) =>
+      [
+        name,
+        exactly(3, (of) =>
+          shifted(given(of, 2), given(of, 1), unitOf(constantOf(of, 0, name)), name.endsWith('ub'), `${name}()`),
+        ),
+      ] as const,
+  ),
+  ...UNITS.flatMap((unit) =>
+    (['add', 'subtract'] as const).map(
+      (verb) =>
+        [
+          `${verb}${capital(unit)}s`,
+          exactly(2, (of, name) => shifted(given(of, 0), given(of, 1), unit, verb === 'subtract', `${name}()`)),
+        ] as const,
+    ),
+  ),
+  [
+    'formatDateTime',
+    between(2, 3, (of, name) =>
+      operation('format', [clock(given(of, 0), zoneAt(of, 2, name), name).local], {
+        format: checkedFormat(constantOf(of, 1, name)),
+      }),
+    ),
+  ],
+];
+
+function isEmpty(value: Expression, name: string): Expression {
+  return value.type === 'texts'
+    ? operation('equal', [operation('list_length', [value]), integer(0)])
+    : operation('equal', [argument(value, 'text', `${name}()`), text('')]);
+}
+
+/** Conditions and values in turn, and the value where none holds. */
+function choice(of: readonly Expression[], name: string): Expression {
+  if (of.length % 2 === 0) refuse(`${name}() takes conditions and values in turn, and one more value`);
+  const isValue = (n: number): boolean => n % 2 === 1 || n === of.length - 1;
+  const values = unified(
+    of.filter((_, n) => isValue(n)),
+    `${name}()`,
+  );
+  let next = 0;
+  return operation(
+    'if',
+    of.map((one, n) => (isValue(n) ? (values[next++] as Expression) : condition(one, `${name}()`))),
+  );
+}
+
+function most(operator: 'least' | 'greatest', of: readonly Expression[], name: string): Expression {
+  const values = ordered(of, `${name}()`);
+  return values.length === 1 ? given(values, 0) : operation(operator, values);
+}
+
+function trimming(side: 'both' | 'left' | 'right'): FunctionSpec {
+  return exactly(1, (of, name) => operation('trim', [argument(given(of, 0), 'text', `${name}()`)], { side }));
+}
+
+function splitting(longest: number): FunctionSpec {
+  return exactly(2, (of, name) => {
+    const by = constantOf(of, 0, name);
+    if (by === '' || Array.from(by).length > longest)
+      refuse(`Argument 1 of ${name}() must be 1 to ${longest} characters long`);
+    return operation('split', [argument(given(of, 1), 'text', `${name}()`)], { text: by });
+  });
+}
+
+/** A condition that is always so: what an empty list of conditions comes to. */
+export const always = truth(true);
+
+const byName: ReadonlyMap<string, FunctionSpec> = new Map(entries);
+const byLowerName: ReadonlyMap<string, FunctionSpec> = new Map(
+  entries.map(([name, spec]) => [name.toLowerCase(), spec]),
+);
+
+/** Undefined: there is no such function. */
+export const functionOf = (name: string): FunctionSpec | undefined =>
+  byName.get(name) ?? byLowerName.get(name.toLowerCase());
+
+/** Every name, as HogQL writes it. */
+export const FUNCTION_NAMES: readonly string[] = [...byName.keys(), 'arrayMap', 'arrayFilter', 'arrayExists'].filter(
+  (name) => !name.startsWith('_'),
+);

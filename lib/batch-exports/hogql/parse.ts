@@ -1,0 +1,80 @@
+/**
+ * Text to syntax, by the public product's own parser: a grammar in WebAssembly. It is synchronous, takes exponential time
+ * when an instance is used again, and crashes on deep nesting; so each parse has an instance of its own, in a thread
+ * of its own, which is ended when its time is up.
+ */
+import { createRequire } from 'node:module';
+import { Worker } from 'node:worker_threads';
+import { refuse } from './refusal.ts';
+import type { Syntax } from './syntax.ts';
+
+export const MAX_QUERY_BYTES = 20_000;
+export const MAX_LEVELS = 20;
+
+/** In milliseconds. A query of a thousand columns takes 1.3 s, on a sixth of a core under 10 s. */
+const TIME_LIMIT = 10_000;
+
+const FAILED = 'Failed to parse query';
+
+/** What the thread runs. It is given as text because a file of it would have another name in each home. */
+const THREAD = `
+  const { parentPort, workerData } = require('node:worker_threads');
+  require(workerData.parser)().then((parser) => parentPort.postMessage(parser[workerData.rule](workerData.text, true)));
+`;
+
+const packages = createRequire(import.meta.url);
+
+/** Reads HogQL. A `Refusal` for what is too long, nested too deeply, no HogQL, or not understood in time. */
+export interface Parser {
+  query(text: string): Promise<Syntax>;
+  expression(text: string): Promise<Syntax>;
+}
+
+/** A parser that gives each text a thread, and so much time, in milliseconds. */
+export const threadParser = (timeLimit = TIME_LIMIT): Parser => ({
+  query: (text) => parse('parseSelect', text, timeLimit),
+  expression: (text) => parse('parseExpr', text, timeLimit),
+});
+
+async function parse(rule: 'parseSelect' | 'parseExpr', text: string, timeLimit: number): Promise<Syntax> {
+  if (Buffer.byteLength(text) > MAX_QUERY_BYTES) refuse(`The query is longer than ${MAX_QUERY_BYTES / 1000} kB`);
+  if (levelsOf(text) > MAX_LEVELS) refuse(`The query is nested more than ${MAX_LEVELS} levels deep`);
+  const answer = await inThread({ parser: packages.resolve('@posthog/hogql-parser'), rule, text }, timeLimit);
+  const syntax =
+    answer === undefined ? undefined : (JSON.parse(answer, withNumbers) as Syntax & { readonly error?: true });
+  return syntax === undefined || syntax.error === true ? refuse(FAILED) : syntax;
+}
+
+/** Numbers of a query as they are written: JavaScript's have 53 bits. */
+const withNumbers = (key: string, value: unknown, { source }: { source?: string } = {}): unknown =>
+  key === 'value' && typeof value === 'number' ? { number: source } : value;
+
+/** Undefined: the parser crashed, or its time was up. */
+async function inThread(workerData: object, timeLimit: number): Promise<string | undefined> {
+  const { promise, resolve } = Promise.withResolvers<string | undefined>();
+  const worker = new Worker(THREAD, { eval: true, workerData, stdout: true, stderr: true, env: {}, execArgv: [] });
+  const timer = setTimeout(() => resolve(undefined), timeLimit);
+  worker
+    .once('message', resolve)
+    .once('error', () => resolve(undefined))
+    .once('exit', () => resolve(undefined));
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+    await worker.terminate();
+  }
+}
+
+/** Text, quoted names and comments, in which brackets are just characters. */
+const QUOTED = /'(?:[^'\\]|\\.|'')*'|`(?:[^`\\]|\\.)*`|"(?:[^"\\]|\\.)*"|--[^\n]*|\/\*[\s\S]*?\*\//g;
+
+/** How deeply brackets are nested. */
+function levelsOf(text: string): number {
+  let [level, deepest] = [0, 0];
+  for (const [bracket] of text.replace(QUOTED, '').matchAll(/[()[\]{}]/g)) {
+    level += '([{'.includes(bracket) ? 1 : -1;
+    deepest = Math.max(deepest, level);
+  }
+  return deepest;
+}

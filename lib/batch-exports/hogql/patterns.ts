@@ -1,0 +1,136 @@
+/** Patterns, formats and zones of queries: constants that both dialects must understand alike, and never fail on. */
+import type { FormatCode, FormatPiece } from './expression.ts';
+import { refuse } from './refusal.ts';
+
+const MAX_PATTERN = 1000;
+/** RE2 refuses patterns that repeat more in sum. */
+const MAX_REPEATS = 1000;
+/** Replacements name groups with one digit, and Trino needs one for itself. */
+const MAX_GROUPS = 8;
+
+/** A regular expression as the printers take it; a dot matches line ends too, as in ClickHouse. */
+export interface Pattern {
+  readonly pattern: string;
+  readonly groups: number;
+}
+
+/** One piece of a pattern, by what RE2 and Java have in common. */
+const TOKEN =
+  /(?<open>\((?:\?:|\?[ims]{1,3}:|\?P?<[A-Za-z]\w{0,30}>|(?!\?)))|(?<flags>\(\?[ims]{1,3}\))|(?<close>\))|(?<set>\[\^?\]?(?:\\(?:[dDwWsStnrfv]|x[0-9a-fA-F]{2}|[^A-Za-z0-9])|[^\]\\[&])*\])|(?<times>[*+?]\??|\{\d{1,4}(?:,\d{0,4})?\}\??)|(?<escape>\\(?:[dDwWsSbBAz]|[tnrfv]|x[0-9a-fA-F]{2}|[^A-Za-z0-9]))|(?<bar>\|)|(?<plain>[^\\()[\]{}*+?|])/uy;
+
+/** A pattern that is safe in both dialects: no look-around, no back reference, no class of either's own. */
+export function checkedPattern(source: string): Pattern {
+  const fault = (why: string): never => refuse(`Regular expression '${source.slice(0, 100)}' ${why}`);
+  if (source.length > MAX_PATTERN) fault(`is longer than ${MAX_PATTERN} characters`);
+  let [level, groups, repeats, at] = [0, 0, 1, 0];
+  let isRepeatable = false;
+  while (at < source.length) {
+    TOKEN.lastIndex = at;
+    const found = TOKEN.exec(source);
+    if (found === null) return fault(`has '${source.slice(at, at + 4)}', which is not supported`);
+    const { open, close, times, set, bar, flags } = found.groups ?? {};
+    at = TOKEN.lastIndex;
+    if (open !== undefined) {
+      level += 1;
+      if (open === '(' || open.includes('<')) groups += 1;
+    }
+    if (close !== undefined && --level < 0) fault("has a ')' too many");
+    if (set !== undefined) checkSet(set, fault);
+    if (times !== undefined) {
+      if (!isRepeatable) fault(`repeats nothing with '${times}'`);
+      const [from, to] = times.startsWith('{') ? times.slice(1, -1).replace('}', '').split(',').map(Number) : [1, 1];
+      if (to !== undefined && to !== 0 && to < (from ?? 0)) fault(`has '${times}'`);
+      repeats *= Math.max(1, from ?? 0, to ?? 0);
+      if (repeats > MAX_REPEATS) fault(`repeats more than ${MAX_REPEATS} times`);
+    }
+    isRepeatable =
+      open === undefined &&
+      bar === undefined &&
+      flags === undefined &&
+      times === undefined &&
+      !/^[\^$]|\\[bBAz]$/.test(found[0]);
+  }
+  if (level > 0) fault("has a '(' too many");
+  if (groups > MAX_GROUPS) fault(`has more than ${MAX_GROUPS} groups`);
+  return { pattern: `(?s)${source.replaceAll('(?P<', '(?<')}`, groups };
+}
+
+/** Ranges must go upward. */
+function checkSet(set: string, fault: (why: string) => never): void {
+  const body = set.slice(set.startsWith('[^') ? 2 : 1, -1);
+  const members = [...body.matchAll(/\\x[0-9a-fA-F]{2}|\\.|[^\\]/gsu)].map(([member]) => member);
+  if (members.length === 0) fault("has an empty set '[]'");
+  // A closing bracket that comes first is a member for RE2; it must be escaped.
+  if (members[0] === ']') fault("has ']' in a set; write '\\]'");
+  for (const [n, member] of members.entries()) {
+    if (member !== '-' || n === 0 || n === members.length - 1) continue;
+    const [from, to] = [members[n - 1] ?? '', members[n + 1] ?? ''];
+    const isRange = /^(?:[A-Za-z]|[0-9])$/.test(from) && /^(?:[A-Za-z]|[0-9])$/.test(to);
+    if (!isRange || from > to) fault(`has the range '${from}-${to}'; write '\\-' for a hyphen`);
+  }
+}
+
+/** A text in which nothing has a meaning of its own. */
+export const quotedPattern = (text: string): string => `(?s)${text.replace(/[\\^$.|?*+()[\]{}]/g, '\\$&')}`;
+
+/** A replacement with `\1` for groups and `\\` for a backslash. */
+export function checkedReplacement(source: string, groups: number): (string | number)[] {
+  const pieces: (string | number)[] = [];
+  for (const [piece, escaped] of source.matchAll(/\\(.)|[^\\]+|\\$/gsu)) {
+    if (escaped !== undefined && /\d/.test(escaped)) {
+      if (Number(escaped) > groups)
+        refuse(`Replacement '${source.slice(0, 100)}' has '${piece}', a group that the expression lacks`);
+      pieces.push(Number(escaped));
+    } else pieces.push(escaped ?? piece);
+  }
+  return pieces;
+}
+
+/** A LIKE pattern in which a backslash stands only before what it escapes. */
+export const checkedLike = (source: string): string =>
+  source.replace(/\\([%_\\])|\\/g, (_, escaped?: string) => `\\${escaped ?? '\\'}`);
+
+/** A text as the pattern that matches what holds it. */
+export const likeHolding = (text: string): string => `%${text.replace(/[%_\\]/g, '\\$&')}%`;
+
+const CODES: Readonly<Record<string, readonly FormatPiece[]>> = {
+  ...Object.fromEntries(
+    ['Y', 'y', 'm', 'd', 'H', 'I', 'i', 'S', 'p', 'j', 'a', 'b', 'M', 'W'].map((code) => [
+      code,
+      [{ code: code as FormatCode }],
+    ]),
+  ),
+  h: [{ code: 'I' }],
+  s: [{ code: 'S' }],
+  F: [{ code: 'Y' }, { text: '-' }, { code: 'm' }, { text: '-' }, { code: 'd' }],
+  D: [{ code: 'm' }, { text: '/' }, { code: 'd' }, { text: '/' }, { code: 'y' }],
+  T: [{ code: 'H' }, { text: ':' }, { code: 'i' }, { text: ':' }, { code: 'S' }],
+  R: [{ code: 'H' }, { text: ':' }, { code: 'i' }],
+  '%': [{ text: '%' }],
+  n: [{ text: '\n' }],
+  t: [{ text: '\t' }],
+};
+
+/** A date's format, by the codes that ClickHouse shares with MySQL. */
+export function checkedFormat(source: string): FormatPiece[] {
+  if (source.length > MAX_PATTERN) refuse(`A format is at most ${MAX_PATTERN} characters long`);
+  return [...source.matchAll(/%([^]?)|[^%]+/gu)].flatMap(([piece, code]): readonly FormatPiece[] =>
+    code === undefined
+      ? [{ text: piece }]
+      : Object.hasOwn(CODES, code)
+        ? (CODES[code] ?? [])
+        : refuse(
+            `Format '${piece}' is not supported; there are ${Object.keys(CODES)
+              .map((one) => `%${one}`)
+              .join(' ')}`,
+          ),
+  );
+}
+
+/** A time zone by its name in the tz database. */
+export function checkedZone(source: string): string {
+  if (zones.has(source)) return source;
+  return refuse(`Unknown time zone '${source.slice(0, 100)}'`);
+}
+
+const zones: ReadonlySet<string> = new Set(['UTC', ...Intl.supportedValuesOf('timeZone')]);

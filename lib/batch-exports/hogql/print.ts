@@ -1,0 +1,184 @@
+/** What printers have in common: the walk over the tree, and the operators that both dialects write alike. */
+import type { Expression, FormatCode, FormatPiece, Operator, Parameters, Step, Type, Unit } from './expression.ts';
+
+/** A printed expression over an element of a list, and the name that it has for the element. */
+interface Each {
+  readonly variable: string;
+  readonly body: string;
+}
+
+/** An operator as SQL: its printed arguments, its parameters, and its expression over an element. */
+type Printed = (of: readonly string[], parameters: Required<Parameters>, each: Each) => string;
+
+/** How a dialect writes a tree. */
+export interface Dialect {
+  /** A text as a literal. */
+  readonly literal: (text: string) => string;
+  /** The name of a type in a cast. */
+  readonly types: Readonly<Record<Type, string>>;
+  readonly operators: Readonly<Record<Operator, Printed>>;
+}
+
+/** The expression as SQL of a dialect; `now` is the SQL of the end of the row's data interval, in microseconds. */
+export function print(expression: Expression, dialect: Dialect, now: string): string {
+  const walk = (node: Expression, depth: number): string => {
+    if ('column' in node) return node.column;
+    if ('constant' in node) return constant(node.constant, node.type, dialect);
+    if ('now' in node) return now;
+    if ('variable' in node) return variableName(node.variable);
+    const each = { variable: variableName(depth), body: node.each === undefined ? '' : walk(node.each, depth + 1) };
+    const of = node.of.map((one) => walk(one, depth));
+    // What an operator reads of its parameters, the check has set.
+    return dialect.operators[node.operator](of, (node.with ?? {}) as Required<Parameters>, each);
+  };
+  return walk(expression, 0);
+}
+
+const variableName = (n: number): string => `v${n}`;
+
+const WHOLE: ReadonlySet<Type> = new Set(['integer', 'instant', 'date']);
+
+function constant(value: string | number | boolean | null, type: Type, dialect: Dialect): string {
+  if (value === null) return `CAST(NULL AS ${dialect.types[type]})`;
+  if (type === 'boolean') return value === true ? 'TRUE' : 'FALSE';
+  if (type === 'float') return `DOUBLE '${value}'`;
+  return WHOLE.has(type) ? `BIGINT '${value}'` : dialect.literal(String(value));
+}
+
+/** Microseconds of the units that are always as long. */
+const WIDTHS = { second: 1_000_000n, minute: 60_000_000n, hour: 3_600_000_000n, day: 86_400_000_000n } as const;
+const WEEK = 7n * WIDTHS.day;
+
+/**
+ * A multiple of the width that makes every instant of the years 1 to 9999 positive when it is added (year 1 is
+ * -6.2e16 microseconds), so that division, which cuts toward zero, cuts downward.
+ */
+const shift = (width: bigint): bigint => (100_000_000_000_000_000n / width + 1n) * width;
+
+/** Width, and what steps are counted from: 4 January 1970 was a Sunday, the 5th a Monday. */
+const STEPS: Readonly<Record<Exclude<Step, 'month' | 'quarter' | 'year'>, readonly [width: bigint, origin: bigint]>> = {
+  second: [WIDTHS.second, 0n],
+  minute: [WIDTHS.minute, 0n],
+  five_minutes: [5n * WIDTHS.minute, 0n],
+  ten_minutes: [10n * WIDTHS.minute, 0n],
+  fifteen_minutes: [15n * WIDTHS.minute, 0n],
+  hour: [WIDTHS.hour, 0n],
+  day: [WIDTHS.day, 0n],
+  week: [WEEK, 3n * WIDTHS.day],
+  monday: [WEEK, 4n * WIDTHS.day],
+};
+
+/** What the dialects write differently in operators that are otherwise alike. */
+export interface Spelling {
+  /** Division of integers. */
+  readonly slash: string;
+  /** The first instant of the month, quarter or year. */
+  readonly startOf: (instant: string, unit: 'month' | 'quarter' | 'year') => string;
+  /** How many whole units lie between 1970 and the start of the instant's own. */
+  readonly unitsSince1970: (instant: string, unit: 'month' | 'quarter' | 'year') => string;
+  readonly addMonths: (instant: string, months: string) => string;
+}
+
+/** Months in the units that are made of months. */
+const MONTHS: Readonly<Partial<Record<Unit, number>>> = { month: 1, quarter: 3, year: 12 };
+
+const isMonths = (unit: Step): unit is 'month' | 'quarter' | 'year' => unit in MONTHS;
+
+const WORDS = {
+  true: ['true', 't', 'yes', 'y', 'on', '1', 'enabled'],
+  false: ['false', 'f', 'no', 'n', 'off', '0', 'disabled'],
+};
+
+export const INTEGER_TEXT = String.raw`^[+-]?[0-9]+\z`;
+export const FLOAT_TEXT = String.raw`^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\z`;
+export const UUID_TEXT = String.raw`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\z`;
+/** ISO 8601; an offset needs seconds before it. */
+export const INSTANT_TEXT = String.raw`^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?)?\z`;
+
+const call = (name: string, of: readonly string[]): string => `${name}(${of.join(', ')})`;
+const two = (of: readonly string[], symbol: string): string => `(${of[0]} ${symbol} ${of[1]})`;
+const tried = (sql: string): string => `TRY(${sql})`;
+/** A comparison is false where one side is null. */
+const certain = (sql: string): string => `coalesce(${sql}, FALSE)`;
+const same: Printed = ([x]) => String(x);
+
+/** Operators that both dialects write alike, but for the spelling. */
+export function alike({ slash, startOf, unitsSince1970, addMonths }: Spelling) {
+  const floorDivided = (x: string, width: bigint): string =>
+    `((${x} + ${shift(width)}) ${slash} ${width} - ${shift(width) / width})`;
+  return {
+    and: (of) => `(${of.join(' AND ')})`,
+    or: (of) => `(${of.join(' OR ')})`,
+    not: ([x]) => `(NOT ${x})`,
+    if: (of) => {
+      const branches = of.slice(0, -1).flatMap((one, n) => (n % 2 === 0 ? [`WHEN ${one} THEN ${of[n + 1]}`] : []));
+      return `CASE ${branches.join(' ')} ELSE ${of.at(-1)} END`;
+    },
+    coalesce: (of) => call('coalesce', of),
+    null_if: (of) => call('nullif', of),
+    is_null: ([x]) => `(${x} IS NULL)`,
+    equal: (of) => two(of, 'IS NOT DISTINCT FROM'),
+    less: (of) => certain(two(of, '<')),
+    less_or_equal: (of) => certain(two(of, '<=')),
+    in: ([x, ...values]) => certain(`${x} IN (${values.join(', ')})`),
+
+    add: (of) => tried(two(of, '+')),
+    subtract: (of) => tried(two(of, '-')),
+    multiply: (of) => tried(two(of, '*')),
+    divide_whole: ([x, y]) => tried(`${x} ${slash} nullif(${y}, 0)`),
+    modulo: ([x, y]) => tried(`${x} % nullif(${y}, 0)`),
+    abs: ([x]) => tried(`abs(${x})`),
+    add_float: (of) => tried(two(of, '+')),
+    subtract_float: (of) => tried(two(of, '-')),
+    multiply_float: (of) => tried(two(of, '*')),
+    divide: ([x, y]) => tried(`${x} / nullif(${y}, 0)`),
+    modulo_float: ([x, y]) => tried(`${x} % nullif(${y}, 0)`),
+    abs_float: ([x]) => `abs(${x})`,
+    floor: ([x]) => `floor(${x})`,
+    ceil: ([x]) => `ceil(${x})`,
+
+    integer_of_boolean: ([x]) => `CASE ${x} WHEN TRUE THEN BIGINT '1' WHEN FALSE THEN BIGINT '0' END`,
+    float_of_integer: ([x]) => `CAST(${x} AS DOUBLE)`,
+    boolean_of_text: ([x]) => {
+      const words = [...WORDS.true.map((word) => [word, 'TRUE']), ...WORDS.false.map((word) => [word, 'FALSE'])];
+      return `CASE lower(${x}) ${words.map(([word, is]) => `WHEN '${word}' THEN ${is}`).join(' ')} END`;
+    },
+    boolean_of_integer: ([x]) => `(${x} <> 0)`,
+    boolean_of_float: ([x]) => `(${x} <> 0)`,
+    instant_of_date: same,
+    instant_of_seconds: ([x]) => tried(`${x} * 1000000`),
+    date_of_instant: ([x]) => tried(`${floorDivided(String(x), WIDTHS.day)} * ${WIDTHS.day}`),
+    text_of_json: same,
+    json_of_text: same,
+    text_of_integer: ([x]) => `CAST(${x} AS VARCHAR)`,
+    text_of_boolean: ([x]) => `CAST(${x} AS VARCHAR)`,
+
+    concat: (of) => `(${of.join(' || ')})`,
+    lower: (of) => call('lower', of),
+    upper: (of) => call('upper', of),
+    position: (of) => call('strpos', of),
+
+    truncate: ([x], { step }) => {
+      if (isMonths(step)) return tried(startOf(String(x), step));
+      const [width, origin] = STEPS[step];
+      const added = shift(width) - origin;
+      return tried(`((${x} + ${added}) ${slash} ${width}) * ${width} - ${added}`);
+    },
+    count_units: ([x], { unit }) => {
+      if (isMonths(unit)) return tried(unitsSince1970(String(x), unit));
+      // Weeks are counted by their Mondays.
+      if (unit === 'week') return tried(floorDivided(`(${x} - ${STEPS.monday[1]})`, WEEK));
+      return tried(floorDivided(String(x), WIDTHS[unit]));
+    },
+    add_units: ([x, n], { unit }) => {
+      if (isMonths(unit)) return tried(addMonths(String(x), `${n} * ${MONTHS[unit]}`));
+      return tried(`${x} + ${n} * ${unit === 'week' ? WEEK : WIDTHS[unit]}`);
+    },
+    seconds: ([x]) => tried(floorDivided(String(x), WIDTHS.second)),
+    milliseconds: ([x]) => tried(floorDivided(String(x), 1000n)),
+  } as const satisfies Partial<Record<Operator, Printed>>;
+}
+
+/** A date's format in a dialect's own codes. */
+export const formatText = (pieces: readonly FormatPiece[], codes: Readonly<Record<FormatCode, string>>): string =>
+  pieces.map((piece) => ('text' in piece ? piece.text.replaceAll('%', '%%') : codes[piece.code])).join('');

@@ -1,0 +1,169 @@
+/**
+ * The tree as SQL of Trino, which is what Athena (engine version 3) runs, over the columns of the lake's table. The
+ * values are those that DuckDB gives, but for what docs/hogql.md names.
+ */
+import type { Expression, FormatCode, Path, Selected } from './expression.ts';
+import { alike, type Dialect, FLOAT_TEXT, formatText, INSTANT_TEXT, INTEGER_TEXT, print, UUID_TEXT } from './print.ts';
+
+const FORMAT: Readonly<Record<FormatCode, string>> = {
+  Y: '%Y',
+  y: '%y',
+  m: '%m',
+  d: '%d',
+  H: '%H',
+  I: '%h',
+  i: '%i',
+  S: '%s',
+  p: '%p',
+  j: '%j',
+  a: '%a',
+  b: '%b',
+  M: '%M',
+  W: '%W',
+};
+
+const PARTS = {
+  year: 'year',
+  quarter: 'quarter',
+  month: 'month',
+  day_of_month: 'day',
+  day_of_week: 'day_of_week',
+  day_of_year: 'day_of_year',
+  iso_week: 'week',
+  hour: 'hour',
+  minute: 'minute',
+  second: 'second',
+} as const;
+
+/**
+ * A text as a literal. A brace is written by its number, so that no constant is taken for the `{attempt}` of an
+ * UNLOAD.
+ */
+export function literal(text: string): string {
+  const quoted = text.replaceAll("'", "''");
+  if (!quoted.includes('{')) return `'${quoted}'`;
+  return `U&'${quoted.replaceAll('\\', '\\\\').replaceAll('{', '\\007B')}'`;
+}
+
+const zoned = (instant: string): string => `from_unixtime_nanos(${instant} * 1000)`;
+const time = (instant: string): string => `CAST(${zoned(instant)} AS timestamp(6))`;
+/** Doubles hold microseconds exactly until the year 2255 (2^53). */
+const microseconds = (moment: string): string => `CAST(round(to_unixtime(${moment}) * 1e6) AS bigint)`;
+
+/** `body` over a value that it reads more than once. */
+const bound = (value: string, body: (name: string) => string): string =>
+  `element_at(transform(ARRAY[${value}], bound -> ${body('bound')}), 1)`;
+
+const pathText = (path: Path): string =>
+  literal(
+    `$${path.map((key) => (typeof key === 'number' ? `[${key}]` : `["${key.replace(/["\\]/g, '\\$&')}"]`)).join('')}`,
+  );
+
+const atPath = (name: string, document: string, path: Path): string => `TRY(${name}(${document}, ${pathText(path)}))`;
+
+const whole = (text: string, pattern: string): string => `regexp_extract(${text}, ${literal(pattern)})`;
+
+/** As `$1`, beginning with group `first`; a dollar or backslash of the text is escaped. */
+const replacementOf = (pieces: readonly (string | number)[], first = 0): string =>
+  pieces.map((piece) => (typeof piece === 'number' ? `$${piece + first}` : piece.replace(/[$\\]/g, '\\$&'))).join('');
+
+const notNull = (of: readonly string[]): string => `filter(ARRAY[${of.join(', ')}], bound -> bound IS NOT NULL)`;
+
+const TRINO: Dialect = {
+  literal,
+  types: {
+    text: 'varchar',
+    json: 'varchar',
+    integer: 'bigint',
+    float: 'double',
+    boolean: 'boolean',
+    instant: 'bigint',
+    date: 'bigint',
+    texts: 'array(varchar)',
+  },
+  operators: {
+    ...alike({
+      slash: '/',
+      startOf: (instant, unit) => microseconds(`date_trunc('${unit}', ${time(instant)})`),
+      // Trino counts whole units: both ends must be the first instant of one.
+      unitsSince1970: (instant, unit) =>
+        `date_diff('${unit}', TIMESTAMP '1970-01-01', date_trunc('${unit}', ${time(instant)}))`,
+      addMonths: (instant, months) => microseconds(`date_add('month', ${months}, ${time(instant)})`),
+    }),
+    least: (of) => `array_min(${notNull(of)})`,
+    greatest: (of) => `array_max(${notNull(of)})`,
+    // Trino rounds halves away from zero; half of the number, rounded and doubled, is the even one.
+    round: ([x], { digits }) =>
+      bound(`${x} * 1e${digits}`, (v) => {
+        const half = `abs(${v} - truncate(${v})) = 5e-1`;
+        return `(CASE WHEN ${half} THEN 2 * round(${v} / 2) ELSE round(${v}) END) / 1e${digits}`;
+      }),
+
+    integer_of_text: ([x]) => `TRY_CAST(${whole(String(x), INTEGER_TEXT)} AS bigint)`,
+    integer_of_float: ([x]) =>
+      bound(String(x), (v) => `CASE WHEN ${v} = truncate(${v}) THEN TRY_CAST(${v} AS bigint) END`),
+    float_of_text: ([x]) => `TRY_CAST(${whole(String(x), FLOAT_TEXT)} AS double)`,
+    uuid_of_text: ([x]) => `lower(${whole(String(x), UUID_TEXT)})`,
+    instant_of_text: ([x]) =>
+      `TRY(${microseconds(`from_iso8601_timestamp_nanos(replace(${whole(String(x), INSTANT_TEXT)}, ' ', 'T'))`)})`,
+    text_of_float: ([x]) => `regexp_replace(json_format(CAST(${x} AS json)), '\\.0$')`,
+    text_of_instant: ([x]) => `TRY(CAST(${time(String(x))} AS varchar))`,
+    text_of_date: ([x]) => `TRY(date_format(${time(String(x))}, '%Y-%m-%d'))`,
+
+    trim: ([x], { side }) => `trim(${{ both: 'BOTH', left: 'LEADING', right: 'TRAILING' }[side]} ' ' FROM ${x})`,
+    length: ([x]) => `length(${x})`,
+    bytes: ([x]) => `length(to_utf8(${x}))`,
+    substring: ([x, from, n]) => `TRY(substr(${x}, nullif(${from}, 0), greatest(${n}, 0)))`,
+    substring_from: ([x, from]) => `TRY(substr(${x}, nullif(${from}, 0)))`,
+    replace: ([x, by], { text }) => `replace(${x}, ${literal(text)}, ${by})`,
+    replace_pattern: ([x], { pattern, replacement }) =>
+      `regexp_replace(${x}, ${literal(pattern)}, ${literal(replacementOf(replacement))})`,
+    // Up to the first match, which is all that a pattern anchored to the beginning can find.
+    replace_pattern_once: ([x], { pattern, replacement }) =>
+      `regexp_replace(${x}, ${literal(`(?s)^(.*?)(?:${pattern})`)}, ${literal(`$1${replacementOf(replacement, 1)}`)})`,
+    matches: ([x], { pattern }) => `coalesce(regexp_like(${x}, ${literal(pattern)}), FALSE)`,
+    // No match is an empty text, but null stays null.
+    extract: ([x], { pattern, group }) =>
+      `element_at(concat(regexp_extract_all(${x}, ${literal(pattern)}, ${group}), ARRAY['']), 1)`,
+    like: ([x], { like }) => `coalesce(${x} LIKE ${literal(like)} ESCAPE '\\', FALSE)`,
+    starts_with: (of) => `coalesce(starts_with(${of.join(', ')}), FALSE)`,
+    ends_with: (of) => `coalesce(starts_with(${of.map((one) => `reverse(${one})`).join(', ')}), FALSE)`,
+
+    split: ([x], { text }) => `split(${x}, ${literal(text)})`,
+    join: ([x], { text }) => `array_join(${x}, ${literal(text)})`,
+    list: (of) => `CAST(ARRAY[${of.join(', ')}] AS array(varchar))`,
+    element: (of) => `TRY(element_at(${of.join(', ')}))`,
+    has: (of) => `coalesce(contains(${of.join(', ')}), FALSE)`,
+    list_length: ([x]) => `cardinality(${x})`,
+    map: ([x], _, each) => `transform(${x}, ${each.variable} -> ${each.body})`,
+    filter: ([x], _, each) => `filter(${x}, ${each.variable} -> ${each.body})`,
+
+    property: ([x], { path }) =>
+      `regexp_replace(nullif(json_format(${atPath('json_extract', String(x), path)}), 'null'), '^"|"$')`,
+    json_raw: ([x], { path }) => `json_format(${atPath('json_extract', String(x), path)})`,
+    json_scalar: ([x], { path }) => atPath('json_extract_scalar', String(x), path),
+    json_has: ([x], { path }) => `(${atPath('json_extract', String(x), path)} IS NOT NULL)`,
+    json_length: ([x], { path }) => `coalesce(${atPath('json_size', String(x), path)}, 0)`,
+    json_elements: ([x], { path }) =>
+      `transform(TRY(CAST(${atPath('json_extract', String(x), path)} AS array(json))), bound -> json_format(bound))`,
+
+    part: ([x], { part }) => `TRY(${PARTS[part]}(${time(String(x))}))`,
+    format: ([x], { format }) => `TRY(date_format(${time(String(x))}, ${literal(formatText(format, FORMAT))}))`,
+    local: ([x], { zone }) =>
+      `TRY(${microseconds(`CAST(at_timezone(${zoned(String(x))}, '${zone}') AS timestamp(6))`)})`,
+    from_local: ([x], { zone }) => `TRY(${microseconds(`with_timezone(${time(String(x))}, '${zone}')`)})`,
+  },
+};
+
+/** An expression as Trino's SQL; `now` is the SQL of the end of the row's data interval in microseconds. */
+export const trinoText = (expression: Expression, now: string): string => print(expression, TRINO, now);
+
+/**
+ * The value that a column unloads, in a type that UNLOAD writes: instants in microseconds, numbers finite or null,
+ * lists as JSON text.
+ */
+export function trinoColumn({ expression, type }: Selected, now: string): string {
+  const text = trinoText(expression, now);
+  if (type === 'float') return `CASE WHEN is_finite(${text}) THEN ${text} END`;
+  return type === 'texts' ? `json_format(CAST(${text} AS json))` : text;
+}
