@@ -184,7 +184,9 @@ export async function status(context: AdminContext): Promise<Outcome> {
         ({ id, name, projects }) =>
           `Organization ${id} "${name}": ${projects.map((p) => `project ${p.id} "${p.name}"`).join(', ') || 'no project'}`,
       ),
-      `${object.running_executions.length} executions under way, ${object.due_jobs.length} jobs due`,
+      // On AWS, Step Functions keeps them.
+      ...(running.length === 0 ? [] : [`${running.length} executions under way`]),
+      `${jobs.length} jobs due`,
     ].join('\n'),
   };
 }

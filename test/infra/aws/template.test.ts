@@ -565,6 +565,12 @@ describe('an address of its own', () => {
     expect(mapping?.Properties).not.toHaveProperty('BasePath');
   });
 
+  test('the options that docs/deploy.md shows are understood', () => {
+    const page = readFileSync(join(ROOT, 'docs', 'deploy.md'), 'utf8');
+    const { context } = JSON.parse(/```json\n(.*?)```/s.exec(page)?.[1] ?? '');
+    expect(optionsOf(new App({ context }), stageNamed('prod'))).toEqual(context.stages.prod);
+  });
+
   test.each([
     [{ alertEmail: 'nobody' }, /^context\.stages\.dev\.alertEmail in cdk\.json cannot be used: /],
     [{ domain: { name: 'api.example.com' } }, /^context\.stages\.dev\.domain\.certificateArn in cdk\.json /],

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { tellAsSystem } from '../../../lib/activity/tell.ts';
@@ -10,6 +10,7 @@ import { findMembership, findOrganization } from '../../../lib/organizations/sto
 import { findKey } from '../../../lib/personal-api-keys/store.ts';
 import { findUserByEmail } from '../../../lib/users/store.ts';
 import { testContext } from '../../support/context.ts';
+import { ROOT } from '../../support/source.ts';
 
 function commandLine() {
   const context = testContext();
@@ -222,4 +223,37 @@ test('a command is for this machine, or for the stage that it names, wherever in
   for (const words of [['status'], ['--stage', 'dev', 'key', 'list'], ['key', 'list', '--stage', 'dev']])
     await run(...words);
   expect(opened).toEqual([undefined, 'dev', 'dev']);
+});
+
+describe('the documentation', () => {
+  /** What follows `npm run -s admin --` in a page, up to a remark or the end of the code. */
+  const shown = ['README.md', 'docs/deploy.md', 'docs/operations.md'].flatMap((page) =>
+    [...readFileSync(join(ROOT, page), 'utf8').matchAll(/npm run -s admin -- ([^`#\n]+)/g)].map(
+      ([, words = '']) => [page, words.trim()] as const,
+    ),
+  );
+
+  test.each(shown)('%s: `%s` is understood', async (_, text) => {
+    const words = text.match(/'[^']*'|<[^>]*>|\S+/g)?.map((word) => word.replaceAll("'", '')) ?? [];
+    let complaint = '';
+    const code = await runAdmin(words, {
+      open: () => Promise.reject(new Error('understood')),
+      print: () => {},
+      complain: (said) => {
+        complaint += said;
+      },
+      progress: silentProgress,
+      resolve: (path) => path,
+    });
+    const isHelp = words.includes('--help');
+    expect([code, complaint]).toEqual(isHelp ? [EXIT.ok, ''] : [EXIT.failed, 'error: understood\n']);
+  });
+
+  test('names only scripts that there are', () => {
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+    const named = ['README.md', 'docs/deploy.md', 'docs/operations.md'].flatMap((page) =>
+      [...readFileSync(join(ROOT, page), 'utf8').matchAll(/npm run (?:-s )?([a-z:]+)/g)].map(([, name]) => name),
+    );
+    expect(Object.keys(scripts)).toEqual(expect.arrayContaining(named));
+  });
 });
