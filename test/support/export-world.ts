@@ -1,7 +1,7 @@
 /**
  * Exports from end to end in a world that a test holds in its hand: the real table, lake, warehouse, machines and steps,
- * a folder as destination, time that moves only when told, and a process that can be killed before or after any durable
- * act, after which another one goes on over the same files.
+ * a folder or a server of the test's as destination, time that moves only when told, and a process that can be killed
+ * before or after any durable act, after which another one goes on over the same files.
  */
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { handler as purge } from '../../functions/steps/purge.ts';
 import { handler as sendNotice } from '../../functions/steps/send-notice.ts';
 import type { DestinationOf } from '../../lib/batch-exports/delivery.ts';
 import type { Destination } from '../../lib/batch-exports/destinations/destination.ts';
-import { folder } from '../../lib/batch-exports/destinations/folder.ts';
+import { destinationOf } from '../../lib/batch-exports/destinations/index.ts';
 import { finishRun } from '../../lib/batch-exports/finish.ts';
 import type { BackfillItem, BatchExportItem, PlanItem, RunItem } from '../../lib/batch-exports/model.ts';
 import { type Plan, planOf } from '../../lib/batch-exports/plan.ts';
@@ -32,6 +32,7 @@ import { listAll } from '../../lib/table/list-all.ts';
 import { sqliteTable } from '../../lib/table/sqlite.ts';
 import type { Table } from '../../lib/table/table.ts';
 import { createUser } from '../../lib/users/store.ts';
+import { keyfileVault } from '../../lib/vault/keyfile.ts';
 import { duckdbWarehouse } from '../../lib/warehouse/duckdb.ts';
 import { type Engine, startEngine } from '../../lib/workflow/embedded.ts';
 import { MACHINES } from '../../lib/workflow/machines.ts';
@@ -39,6 +40,7 @@ import type { FinishInput, SendInput } from '../../lib/workflow/messages.ts';
 import { type Step, step } from '../../lib/workflow/step.ts';
 import { temporaryFolder, testContext } from './context.ts';
 import { never, settableTime } from './engine.ts';
+import { type Act, mortalOutbound } from './mortal-outbound.ts';
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
@@ -49,7 +51,7 @@ export interface Death {
   readonly when: 'before' | 'after';
 }
 
-/** What a test puts between the steps and the folder: called before each call of the destination. */
+/** What a test puts between the steps and the destination: called before each of its calls. */
 export type Intrude = (call: 'deliver' | 'commit' | 'discard', signal: AbortSignal) => Promise<void>;
 
 export interface ExportWorldOptions {
@@ -58,6 +60,8 @@ export interface ExportWorldOptions {
   readonly settings?: Partial<Settings>;
   /** What stands between the steps and their table. */
   readonly wrap?: (table: Table, clock: () => number) => Table;
+  /** Where exports deliver to; by default into the world's own folder. */
+  readonly destination?: { readonly type: string; readonly config: Readonly<Record<string, unknown>> };
   /** A state that `save` kept. */
   readonly from?: string;
 }
@@ -69,6 +73,7 @@ export async function exportWorld({
   intrude = async () => {},
   settings = {},
   wrap = (table) => table,
+  destination,
   from,
 }: ExportWorldOptions) {
   const home = temporaryFolder();
@@ -85,9 +90,11 @@ export async function exportWorld({
     lake,
     warehouse,
     spool: folderSpool(join(home, 'spool')),
+    vault: keyfileVault(join(home, 'vault-key')),
     settings: { ...LOCAL_SETTINGS, strictAnswers: true, ...settings },
   });
   const wrapped = wrap(table, time.clock);
+  const outbounds: { close(): void }[] = [];
   let imports = 0;
 
   /** Starts a process; the one before must be dead or closed. */
@@ -103,8 +110,7 @@ export async function exportWorld({
       return never();
     };
     const alive = <T>(work: () => Promise<T>): Promise<T> => (dead ? never() : work());
-    /** An act that lasts: the process may die before it, or after it. */
-    const act = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
+    const act: Act = async (what, work) => {
       if (dead) return never();
       acts += 1;
       const mine = acts;
@@ -126,26 +132,31 @@ export async function exportWorld({
       write: (path, content) => act(`spool ${path}`, () => spool.write(path, content)),
       remove: (path) => act(`spool remove ${path}`, () => spool.remove(path)),
     });
-    const mortalFolder: Destination = {
-      ...(folder as unknown as Destination),
+    const mortal = (one: Destination): Destination => ({
+      ...one,
       deliver: (delivery) =>
         act('deliver', async () => {
           await intrude('deliver', delivery.signal);
-          return (folder as unknown as Destination).deliver(delivery);
+          return one.deliver(delivery);
         }),
       commit: (delivery, receipt) =>
         act('commit', async () => {
           await intrude('commit', delivery.signal);
-          return (folder as unknown as Destination).commit(delivery, receipt);
+          return one.commit(delivery, receipt);
         }),
       discard: (delivery, receipt) =>
         act('discard', async () => {
           await intrude('discard', delivery.signal);
-          return (folder as unknown as Destination).discard(delivery, receipt);
+          return one.discard(delivery, receipt);
         }),
+    });
+    const findDestination: DestinationOf = (type) => {
+      const found = destinationOf(type);
+      return found && mortal(found);
     };
-    const findDestination: DestinationOf = (type) => (type === 'Folder' ? mortalFolder : undefined);
-    const ports = { ...base, table: mortalTable(wrapped), spool: mortalSpool(base.spool) };
+    const outbound = mortalOutbound(act, died.promise);
+    outbounds.push(outbound);
+    const ports = { ...base, table: mortalTable(wrapped), spool: mortalSpool(base.spool), outbound };
     const engineOf = (): Engine => engine;
     const context: Context = {
       ...ports,
@@ -213,7 +224,7 @@ export async function exportWorld({
       const { organization, project } = await createOrganization(base, { name: 'Acme', owner });
       return { organization, project, membership: undefined as never };
     },
-    /** An hourly export of events to the world's folder. */
+    /** An hourly export of events to the world's destination. */
     createExport: (
       context: Context,
       tenant: Parameters<typeof createBatchExport>[1],
@@ -222,7 +233,12 @@ export async function exportWorld({
       createBatchExport(
         context,
         tenant,
-        { name: 'x', interval: 'hour', destination: { type: 'Folder', config: { path: target } }, ...fields },
+        {
+          name: 'x',
+          interval: 'hour',
+          destination: destination ?? { type: 'Folder', config: { path: target } },
+          ...fields,
+        },
         () => [],
       ),
     /** What a PATCH does. */
@@ -293,6 +309,7 @@ export async function exportWorld({
     },
     /** Keeps the state so far, for worlds that go on from it; this one is over. */
     async save(): Promise<string> {
+      for (const outbound of outbounds) outbound.close();
       table.close();
       await warehouse.close();
       const kept = temporaryFolder();
@@ -300,6 +317,7 @@ export async function exportWorld({
       return kept;
     },
     async close(): Promise<void> {
+      for (const outbound of outbounds) outbound.close();
       table.close();
       await warehouse.close();
     },

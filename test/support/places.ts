@@ -1,0 +1,65 @@
+/** Servers of customers' to which whole exports deliver, and what lies there afterwards. */
+import { startBucket } from './bucket.ts';
+import type { ExportWorldOptions } from './export-world.ts';
+import { startPostgres } from './postgres.ts';
+import { type Receiver, startReceiver } from './receiver.ts';
+
+export interface Place {
+  readonly destination: NonNullable<ExportWorldOptions['destination']>;
+  /** The uuid of every row that is there, as often as it is there, in order. */
+  rows(): Promise<string[]>;
+  /** What no reader should meet: unfinished uploads, open sessions. */
+  leftovers(): Promise<readonly string[]>;
+  empty(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Batch {
+  readonly batch: readonly { readonly uuid: string }[];
+}
+
+const uuidsOf = (body: string): string[] => (JSON.parse(body) as Batch).batch.map(({ uuid }) => uuid);
+
+export async function s3Place(): Promise<Place> {
+  const bucket = await startBucket();
+  const { config } = bucket;
+  return {
+    destination: { type: 'S3', config },
+    async rows() {
+      const uuids: string[] = [];
+      for (const key of await bucket.keys()) {
+        const lines = (await bucket.read(key)).body.toString().trimEnd().split('\n');
+        uuids.push(...lines.map((line) => (JSON.parse(line) as { uuid: string }).uuid));
+      }
+      return uuids.toSorted();
+    },
+    leftovers: async () => bucket.uploads(),
+    empty: () => bucket.empty(),
+    close: () => bucket.close(),
+  };
+}
+
+export async function postgresPlace(): Promise<Place> {
+  const server = await startPostgres();
+  const schema = await server.newSchema();
+  const texts = async (query: string): Promise<string[]> => (await server.sql(query)).map(({ text }) => String(text));
+  return {
+    destination: { type: 'Postgres', config: { ...server.config, schema } },
+    rows: () => texts('SELECT uuid AS text FROM events ORDER BY uuid'),
+    leftovers: () => texts("SELECT query AS text FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'"),
+    empty: async () => void (await server.sql('DROP TABLE IF EXISTS events, batch_export_deliveries')),
+    close: () => server.stop(),
+  };
+}
+
+export async function httpPlace(): Promise<Place & { readonly receiver: Receiver }> {
+  const receiver = await startReceiver();
+  return {
+    receiver,
+    destination: { type: 'HTTP', config: { url: `${receiver.url}/batch/`, token: 'secret-of-the-test' } },
+    rows: async () => receiver.received.flatMap(({ body }) => uuidsOf(body)).toSorted(),
+    leftovers: async () => [],
+    empty: async () => receiver.reset(),
+    close: () => receiver.close(),
+  };
+}
