@@ -188,13 +188,18 @@ export function projectFor(projects: readonly ProjectBrief[], asked: unknown): P
   );
 }
 
-/** Only events can be chosen from by a query or by filters. */
-export function checkSelection({
-  model,
-  hogql_query,
-  filters,
-}: Pick<BatchExportItem, 'model' | 'hogql_query' | 'filters'>): void {
-  if (model === 'events') return;
+/** Only events can be chosen from by a query or by filters, and by a query only where the columns may be chosen. */
+export function checkSelection(
+  { model, hogql_query, filters }: Pick<BatchExportItem, 'model' | 'hogql_query' | 'filters'>,
+  destination: Destination | undefined,
+): void {
+  if (model === 'events') {
+    if (hogql_query && destination?.hasFixedColumns === true) {
+      const others = "Choose events by 'filters', 'include_events' or 'exclude_events'.";
+      invalid('hogql_query', `'hogql_query' is not supported for ${destination.type} batch exports. ${others}`);
+    }
+    return;
+  }
   for (const [name, value] of Object.entries({ hogql_query, filters })) {
     if (value) invalid(name, `'${name}' is only supported for 'events' not '${model}' model`);
   }

@@ -192,7 +192,7 @@ export async function newConfig(
   const destination = offered(input.destination.type, settings);
   const query = { hogql_query: null, schema: null, filters: null, ...(await queryFields(parser, input)) };
   const fields = { ...newFields(input, clock()), ...query };
-  checkSelection(fields);
+  checkSelection(fields, destination);
   const config = checkedConfig(destination, input.destination.config, undefined, fields, settings);
   return { team, fields, destination, config };
 }
@@ -326,7 +326,7 @@ async function writeChange(
 ): Promise<BatchExportItem> {
   const now = context.clock();
   const fields = { ...changedFields(item, patch, now), ...query };
-  checkSelection({ ...item, ...fields });
+  checkSelection({ ...item, ...fields }, destinationOf(item.destination_type));
   const destination = await changedDestination(context, item, fields, patch);
   const belonging = { organization: item.organization_id, batchExport: item.id };
   const webhook = await webhookFields(context, patch, belonging);

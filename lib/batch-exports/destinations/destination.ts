@@ -73,6 +73,8 @@ export interface Destination<C extends Config = Config> {
   readonly secrets: readonly string[];
   /** Keys that say where the secrets go; when one changes, the secrets must be sent again. */
   readonly addresses: readonly string[];
+  /** True: the receiver takes one form of rows, so that an export may not choose its columns. */
+  readonly hasFixedColumns?: boolean;
   /** Rules across keys, and what is not built: throws a `Failure` with upstream's text. */
   check(config: C, model: Model, reach: Reach): void;
   readonly steps: readonly CheckStep<C>[];

@@ -59,6 +59,7 @@ export const http: Destination<HttpConfig> = {
   config: HttpConfig,
   secrets: ['token'],
   addresses: ['url'],
+  hasFixedColumns: true,
 
   check(config, model, reach) {
     if (model !== 'events') invalid(null, 'HTTP batch exports only support the events model');

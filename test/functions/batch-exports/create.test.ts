@@ -243,6 +243,7 @@ describe('the project of an export', () => {
 
 describe('a bad body is refused', () => {
   const { path: _path, ...noPath } = FOLDER.config;
+  const RECEIVER = { type: 'HTTP', config: { url: 'https://app.example.org/batch/', token: 'secret' } };
   test.each<[string, unknown, { attr: string | null; detail?: string; code?: string }]>([
     ['no name', { ...INPUT, name: undefined }, { attr: 'name', detail: 'This field is required.', code: 'required' }],
     ['a null name', { ...INPUT, name: null }, { attr: 'name', detail: 'This field may not be null.', code: 'null' }],
@@ -284,6 +285,16 @@ describe('a bad body is refused', () => {
       'a query of persons',
       { ...INPUT, model: 'persons', hogql_query: 'SELECT event FROM events' },
       { attr: 'hogql_query' },
+    ],
+    [
+      'a query for a receiver that takes one form of rows',
+      { ...INPUT, destination: RECEIVER, hogql_query: 'SELECT event FROM events' },
+      { attr: 'hogql_query' },
+    ],
+    [
+      'persons for a receiver of events',
+      { ...INPUT, destination: RECEIVER, model: 'persons' },
+      { attr: null, detail: 'HTTP batch exports only support the events model' },
     ],
     ['filters', { ...INPUT, filters: [{ key: 'a' }] }, { attr: 'filters' }],
     ['a bad flag', { ...INPUT, paused: 'maybe' }, { attr: 'paused', detail: 'Must be a valid boolean.' }],

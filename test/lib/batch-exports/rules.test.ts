@@ -282,7 +282,7 @@ describe('a query and filters', () => {
     ['hogql_query', { model: 'persons', hogql_query: 'SELECT event FROM events' }],
     ['filters', { model: 'persons', hogql_query: null, filters: event }],
   ] as const)('%s: %j is refused', (attr, fields) => {
-    expect(refusal(() => checkSelection(fields))).toEqual(
+    expect(refusal(() => checkSelection(fields, warehouse))).toEqual(
       refused(attr, `'${attr}' is only supported for 'events' not 'persons' model`),
     );
   });
@@ -291,7 +291,20 @@ describe('a query and filters', () => {
     { model: 'events', hogql_query: 'SELECT event FROM events', filters: event },
     { model: 'persons', hogql_query: null, filters: null },
     { model: 'persons', hogql_query: null },
-  ] as const)('%j passes', (fields) => expect(() => checkSelection(fields)).not.toThrow());
+  ] as const)('%j passes', (fields) => expect(() => checkSelection(fields, warehouse)).not.toThrow());
+
+  test('choose events, but no columns, for a receiver that takes one form of rows', () => {
+    const fixed = { ...warehouse, hasFixedColumns: true };
+    const chosen = { model: 'events', hogql_query: 'SELECT event FROM events', filters: event } as const;
+    expect(refusal(() => checkSelection(chosen, fixed))).toEqual(
+      refused(
+        'hogql_query',
+        "'hogql_query' is not supported for Warehouse batch exports. " +
+          "Choose events by 'filters', 'include_events' or 'exclude_events'.",
+      ),
+    );
+    expect(() => checkSelection({ ...chosen, hogql_query: null }, fixed)).not.toThrow();
+  });
 });
 
 const input = { name: 'n', destination: { type: 'S3', config: {} }, interval: 'hour' } as const;
