@@ -84,7 +84,7 @@ export const folder: Destination<FolderConfig> = {
       async run({ path }, _outbound, reach) {
         await explained(path, async () => {
           await checkRoots(path, reach);
-          await mkdir(path, { recursive: true });
+          await makeFolder(path);
           const probe = join(path, `.${randomUUID()}.partial`);
           await (await open(probe, 'wx')).close();
           await rm(probe);
@@ -236,11 +236,26 @@ async function removeStrays({ path, names, files }: FolderReceipt): Promise<void
   for (const name of strayNames(names, found, counting)) await rm(placeOf(path, name), { force: true });
 }
 
-/** Makes a folder and its parents, durably. */
+/** Makes a folder and its parents, durably. One at a time: `recursive` tries for ever where nobody may make folders. */
 async function makeFolder(path: string): Promise<void> {
-  const first = await mkdir(path, { recursive: true });
-  if (first === undefined) return;
-  for (let made = path; made.length >= first.length; made = dirname(made)) await syncFolder(dirname(made));
+  if (await isFolder(path)) return;
+  await makeFolder(dirname(path));
+  try {
+    await mkdir(path);
+  } catch (error) {
+    // Somebody else was first.
+    if (!(await isFolder(path))) throw error;
+  }
+  await syncFolder(dirname(path));
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false;
+    throw error;
+  }
 }
 
 /** Makes a rename or a new name in the folder survive a loss of power. */

@@ -296,4 +296,10 @@ describe('the check of a folder', () => {
     writeFileSync(path, 'mine');
     await expect(check()).rejects.toThrow(`Could not write '${path}'`);
   });
+
+  test('ends where nobody may make folders', async () => {
+    const config = { ...given(0).config, path: '/proc/exports/events' };
+    const run = folder.steps[0]?.run(config, openOutbound(ANYWHERE), ANYWHERE, new AbortController().signal);
+    await expect(run).rejects.toThrow("Could not write '/proc/exports/events'");
+  });
 });
