@@ -12,6 +12,7 @@ import type { Log } from '../../lib/log.ts';
 import { CLOUD_SETTINGS } from '../../lib/settings.ts';
 import { s3Spool } from '../../lib/spool/s3.ts';
 import { dynamodbTable } from '../../lib/table/dynamodb.ts';
+import { RECEIVERS } from './receivers.ts';
 import { operatorClients, type Stage } from './stage.ts';
 
 const HOUR = 3_600_000;
@@ -25,6 +26,12 @@ export interface JourneyOptions {
   readonly log: Log;
   /** Runs a step of the way, and tells how long it took. */
   readonly step: (name: string, work: () => Promise<string>) => Promise<void>;
+}
+
+interface Run {
+  readonly status: string;
+  readonly records_completed: number;
+  readonly data_interval_start: string;
 }
 
 interface Reply {
@@ -83,6 +90,8 @@ export async function journey(options: JourneyOptions): Promise<void> {
   let organizationId = '';
   let projectId = 0;
   let exportId = '';
+  /** The hour in which events arrive live. */
+  let live = 0;
 
   const call = async (
     method: string,
@@ -99,8 +108,15 @@ export async function journey(options: JourneyOptions): Promise<void> {
     return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
   };
   const exportsPath = (): string => `/api/projects/${projectId}/batch_exports`;
-  const runs = async (): Promise<{ status: string; records_completed: number; data_interval_start: string }[]> =>
-    (await call('GET', `${exportsPath()}/${exportId}/runs?limit=300`)).body.results;
+  const runs = async (id = exportId): Promise<Run[]> =>
+    (await call('GET', `${exportsPath()}/${id}/runs?limit=300`)).body.results;
+
+  /** Makes an hourly export; its id. */
+  const create = async (fields: object): Promise<string> => {
+    const { status, body } = await call('POST', `${exportsPath()}/`, { interval: 'hour', ...fields });
+    assert.equal(status, 201, JSON.stringify(body));
+    return body.id;
+  };
 
   /** Lines of every delivered object, by its name. */
   const delivered = async (): Promise<Map<string, number>> => {
@@ -134,13 +150,20 @@ export async function journey(options: JourneyOptions): Promise<void> {
     return () => done;
   };
 
-  const backfill = async (from: number, to: number): Promise<string> => {
+  const backfill = async (from: number, to: number, id = exportId): Promise<string> => {
     const range = { start_at: new Date(from).toISOString(), end_at: new Date(to).toISOString() };
-    const { status, headers, body } = await call('POST', `${exportsPath()}/${exportId}/backfill/`, range);
+    const { status, headers, body } = await call('POST', `${exportsPath()}/${id}/backfill/`, range);
     assert.equal(status, 200, JSON.stringify(body));
     const location = headers.get('location') ?? '';
     assert.ok(location.startsWith(stage.address), `Location is ${location}`);
     return location.split('/dev')[1] ?? '';
+  };
+
+  /** The first run of another export, after a backfill of it. */
+  const backfilled = async (id: string, from: number, to: number): Promise<Run | undefined> => {
+    await backfill(from, to, id);
+    await settle();
+    return (await runs(id))[0];
   };
 
   await step('a first key', async () => {
@@ -165,10 +188,7 @@ export async function journey(options: JourneyOptions): Promise<void> {
   });
 
   await step('an export, with sealed credentials', async () => {
-    const input = { name: 'Events', model: 'events', interval: 'hour', destination: customer.destination };
-    const { status, body } = await call('POST', `${exportsPath()}/`, input);
-    assert.equal(status, 201, JSON.stringify(body));
-    exportId = body.id;
+    exportId = await create({ name: 'Events', model: 'events', destination: customer.destination });
     const changed = await call('PATCH', `${exportsPath()}/${exportId}/`, {
       destination: { type: 'S3', config: { prefix: 'acme', compression: 'gzip' } },
     });
@@ -177,17 +197,18 @@ export async function journey(options: JourneyOptions): Promise<void> {
   });
 
   await step('a scheduled run', async () => {
+    live = clock.now() - (clock.now() % HOUR);
     const file = join(folder, 'live.jsonl');
     const lines = Array.from({ length: 25 }, (_, n) => ({
       event: 'paid',
       distinct_id: `user-${n % 5}`,
       timestamp: new Date(clock.now()).toISOString(),
-      properties: { amount: n, note: 'ä {attempt} \u2028' },
+      properties: { amount: n, note: 'ä {attempt} \u2028', $set: { plan: 'all' } },
     }));
     writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
     await admin.importFiles(context, { project: projectId }, [file], silentProgress());
     // To the end of the hour, and past settling (30 s) and spread (60 s at most).
-    clock.advance(HOUR - (clock.now() % HOUR) + 2 * MINUTE);
+    clock.advance(live + HOUR + 2 * MINUTE - clock.now());
     await stage.tick();
     await settle();
     const [run] = await runs();
@@ -206,6 +227,33 @@ export async function journey(options: JourneyOptions): Promise<void> {
     const files = await delivered();
     assert.deepEqual([files.size, rowsIn(files)], [hours, hours * PER_HOUR]);
     return `${files.size} objects, ${rowsIn(files)} rows`;
+  });
+
+  for (const type of CLOUD_SETTINGS.destinations.filter((one) => one !== 'S3')) {
+    await step(`an export to ${type}`, async () => {
+      const receive = RECEIVERS[type];
+      if (receive === undefined) throw new Error(`nobody receives ${type}: add it to receivers.ts`);
+      const receiver = await receive();
+      try {
+        const id = await create({ name: type, model: 'events', destination: receiver.destination });
+        const run = await backfilled(id, start, start + HOUR);
+        assert.deepEqual([run?.status, run?.records_completed], ['Completed', PER_HOUR], JSON.stringify(run));
+        const rows = await receiver.rows();
+        assert.ok(rows === null || rows === PER_HOUR, `${rows} rows arrived`);
+        return `${PER_HOUR} rows`;
+      } finally {
+        await receiver.close();
+      }
+    });
+  }
+
+  await step('the persons of an hour', async () => {
+    await customer.empty();
+    const id = await create({ name: 'Persons', model: 'persons', destination: customer.destination });
+    const run = await backfilled(id, live, live + HOUR);
+    assert.deepEqual([run?.status, run?.records_completed], ['Completed', 5], JSON.stringify(run));
+    assert.deepEqual([...(await delivered()).values()], [5]);
+    return '5';
   });
 
   await step('a function that is killed while it sends', async () => {

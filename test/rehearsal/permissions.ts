@@ -25,7 +25,7 @@ export interface Permissions {
   /** Is there the right, whether or not it is used? */
   has(role: string, access: Access): boolean;
   readonly refusals: readonly Refusal[];
-  /** Statements' actions on resources that nothing used, by role. */
+  /** `action resource` of statements that a role did not use, and the roles that did not. */
   unused(): ReadonlyMap<string, readonly string[]>;
 }
 
@@ -91,10 +91,9 @@ export function permissionsOf(assembly: Assembly): Permissions {
     unused: () => {
       const left = new Map<string, string[]>();
       for (const { role, actions, resources, used } of statements) {
-        for (const action of actions) {
-          const idle = resources.filter((resource) => !used.has(`${action} ${resource}`));
-          const name = ids.get(role) ?? role;
-          if (idle.length > 0) left.set(name, [...(left.get(name) ?? []), ...idle.map((one) => `${action} ${one}`)]);
+        const rights = actions.flatMap((action) => resources.map((resource) => `${action} ${resource}`));
+        for (const right of rights) {
+          if (!used.has(right)) left.set(right, [...(left.get(right) ?? []), ids.get(role) ?? role]);
         }
       }
       return left;

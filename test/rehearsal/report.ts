@@ -23,8 +23,8 @@ export function reportOf({ lambda, permissions, calls, executions }: Stage): { t
     ...titled('IAM would refuse', refused),
     ...titled('Calls that nobody knows', [...new Set(calls.strange)]),
     ...titled(
-      'Rights that nothing used',
-      unused.map(([role, rights]) => `${role}\n      ${rights.join('\n      ')}`),
+      'Rights that nothing used, and whose',
+      unused.map(([right, roles]) => `${right.replace(/arn:aws:\w+:[\w-]*:\d*:/, '')}: ${roles.map(plain).join(', ')}`),
     ),
   ];
   return { text: lines.join('\n'), faults: refused.length + calls.strange.length };
@@ -32,5 +32,7 @@ export function reportOf({ lambda, permissions, calls, executions }: Stage): { t
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
 const ms = (value = 0): string => `${Math.round(value)} ms`;
+/** A logical id without the mark that CDK puts behind it. */
+const plain = (id: string): string => id.replace(/[0-9A-F]{8}$/, '');
 const titled = (title: string, lines: readonly string[]): string[] =>
   lines.length === 0 ? [] : [`${title}:`, ...lines.map((line) => `  ${line}`)];

@@ -3,6 +3,7 @@ import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, Code, Function as LambdaFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import type { MachineName } from '../../../lib/workflow/workflow.ts';
 import { isNative } from '../bundle.ts';
 import type { DataStack } from '../data-stack.ts';
 import { ENVIRONMENT, FUNCTIONS, type FunctionSpec, flat, type Port, type Variable } from '../functions.ts';
@@ -16,12 +17,12 @@ export interface FunctionsProps {
   /** ARN of the bus on which failures are announced. */
   readonly eventBus: string;
   /** ARNs of the state machines, by name. */
-  readonly machines: Readonly<Record<string, string>>;
+  readonly machines: Readonly<Record<MachineName, string>>;
   /** Where a function's bundle is. */
   readonly folder: (name: string) => string;
 }
 
-/** What the table's adapter sends; a transaction needs the right to each of its parts. */
+/** What the table's adapter sends, beside queries; a transaction needs the right to each of its parts. */
 const TABLE_ACTIONS = [
   'BatchGetItem',
   'BatchWriteItem',
@@ -29,9 +30,14 @@ const TABLE_ACTIONS = [
   'DeleteItem',
   'GetItem',
   'PutItem',
-  'Query',
   'UpdateItem',
 ].map((name) => `dynamodb:${name}`);
+
+/** Who calls a function: a request, the schedule, or a machine (and the rule that tells of its end). */
+type Kind = 'Endpoints' | 'Tick' | 'Steps';
+
+const kindOf = ({ name }: FunctionSpec): Kind =>
+  name === 'tick' ? 'Tick' : name.startsWith('steps/') ? 'Steps' : 'Endpoints';
 
 /** A lambda function of each handler, step and trigger. Those that need the same have one role together. */
 export class Functions extends Construct {
@@ -43,13 +49,14 @@ export class Functions extends Construct {
     const logGroups = new Map<string, LogGroup>();
     const roles = new Map<string, Role>();
     for (const spec of FUNCTIONS) {
-      const kind = spec.name.startsWith('steps/') || spec.name === 'tick' ? 'Steps' : 'Endpoints';
-      const logGroup = known(logGroups, kind, () => {
+      const kind = kindOf(spec);
+      const log = kind === 'Endpoints' ? kind : 'Steps';
+      const logGroup = known(logGroups, log, () => {
         const made = { retention: stage.logRetention, removalPolicy: RemovalPolicy.DESTROY };
-        return new LogGroup(this, `${kind}Log`, made);
+        return new LogGroup(this, `${log}Log`, made);
       });
       const name = roleName(kind, spec.needs);
-      const role = known(roles, name, () => this.role(name, spec.needs, logGroup, props));
+      const role = known(roles, name, () => this.role(name, kind, spec.needs, logGroup, props));
       const lambda = new LambdaFunction(this, flat(spec.name), {
         description: `${spec.name} (${stage.name})`,
         runtime: Runtime.NODEJS_24_X,
@@ -75,15 +82,16 @@ export class Functions extends Construct {
     return found;
   }
 
-  private role(name: string, needs: readonly Port[], logGroup: LogGroup, props: FunctionsProps): Role {
+  private role(name: string, kind: Kind, needs: readonly Port[], logGroup: LogGroup, props: FunctionsProps): Role {
     const role = new Role(this, name, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     const { partition, region, account } = Stack.of(this);
     const table = `arn:${partition}:dynamodb:${region}:${account}:table/${props.data.tableName}`;
     const statements = [
       allow(['logs:CreateLogStream', 'logs:PutLogEvents'], [logGroup.logGroupArn]),
       allow(['xray:PutTraceSegments', 'xray:PutTelemetryRecords'], ['*']),
-      allow(TABLE_ACTIONS, [table, `${table}/index/*`]),
-      ...needs.flatMap((need) => statementsOf(need, partition, props)),
+      allow(TABLE_ACTIONS, [table]),
+      allow(['dynamodb:Query'], [table, `${table}/index/*`]),
+      ...needs.flatMap((need) => statementsOf(need, kind, partition, props)),
     ];
     permit(role, statements, WILDCARDS);
     return role;
@@ -102,24 +110,37 @@ function known<T>(map: Map<string, T>, key: string, make: () => T): T {
 const capitalized = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 
 /** What a role's functions need, in words: `StepsOutboundSpoolVault`. */
-const roleName = (kind: string, needs: readonly Port[]): string =>
+const roleName = (kind: Kind, needs: readonly Port[]): string =>
   `${kind}${needs
     .toSorted((a, b) => (a < b ? -1 : 1))
     .map(capitalized)
     .join('')}Role`;
 
-/** What a need allows. */
-function statementsOf(need: Port, partition: string, { data, machines, eventBus }: FunctionsProps): PolicyStatement[] {
-  const arns = Object.values(machines);
-  const executions = arns.map((arn) => `${arn.replace(':stateMachine:', ':execution:')}:*`);
+/** What a need allows to a function of this kind. */
+function statementsOf(
+  need: Port,
+  kind: Kind,
+  partition: string,
+  { data, machines, eventBus }: FunctionsProps,
+): PolicyStatement[] {
+  const executions = [machines['export-run'], machines.backfill].map(
+    (arn) => `${arn.replace(':stateMachine:', ':execution:')}:*`,
+  );
+  // A request begins a backfill; whatever else is due the tick begins. What a machine calls begins nothing.
+  const starts: Readonly<Record<Kind, readonly string[]>> = {
+    Endpoints: [machines.backfill],
+    Tick: Object.values(machines),
+    Steps: [],
+  };
   const statements: Readonly<Record<Port, readonly PolicyStatement[]>> = {
     workflow: [
-      allow(['states:StartExecution'], arns),
-      allow(['states:StopExecution', 'states:DescribeExecution'], executions),
+      ...(starts[kind].length === 0 ? [] : [allow(['states:StartExecution'], starts[kind])]),
+      ...(kind === 'Tick' ? [] : [allow(['states:StopExecution', 'states:DescribeExecution'], executions)]),
     ],
     vault: [
       new PolicyStatement({
-        actions: ['kms:GenerateDataKey', 'kms:Decrypt'],
+        // Secrets come with requests; what a machine calls only opens them.
+        actions: kind === 'Endpoints' ? ['kms:GenerateDataKey', 'kms:Decrypt'] : ['kms:Decrypt'],
         resources: [data.keyArn],
         // Only for a named export of a named organization.
         conditions: {

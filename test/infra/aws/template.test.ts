@@ -283,6 +283,22 @@ describe('the functions of a stage', () => {
     }
   });
 
+  test('begin executions only where something begins: a backfill by requests, whatever is due by the tick', () => {
+    const begins = (name: string) =>
+      rightsOf(name)
+        .filter((right) => right.startsWith('states:StartExecution '))
+        .map((right) => right.replace(/.*:workspaces-dev-/, ''));
+    expect(begins('backfills/create')).toEqual(['backfill']);
+    expect(begins('tick')).toEqual(Object.keys(MACHINES));
+    for (const { name } of FUNCTIONS.filter((one) => one.name.startsWith('steps/'))) expect(begins(name)).toEqual([]);
+  });
+
+  test('seal secrets only where requests bring some', () => {
+    const seals = FUNCTIONS.filter(({ name }) => rightsOf(name).some((right) => right.startsWith('kms:Generate')));
+    expect(seals.length).toBeGreaterThan(0);
+    expect(seals.filter(({ name }) => name.startsWith('steps/'))).toEqual([]);
+  });
+
   test('reach only this stage: its table, its buckets, its machines, its key', () => {
     const table = 'arn:<AWS::Partition>:dynamodb:<AWS::Region>:<AWS::AccountId>:table/workspaces-dev-data-table';
     for (const { name } of FUNCTIONS) {

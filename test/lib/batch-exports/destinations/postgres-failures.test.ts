@@ -1,9 +1,5 @@
 /** What a customer is told when a PostgreSQL is not as an export needs it, before it is made and when it runs. */
-import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer, type Server } from 'node:net';
-import { join } from 'node:path';
-import { TLSSocket } from 'node:tls';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { assert, property, string } from 'fast-check';
 import type { Delivery } from '../../../../lib/batch-exports/destinations/destination.ts';
 import { openOutbound } from '../../../../lib/batch-exports/destinations/outbound.ts';
@@ -12,11 +8,11 @@ import { qualified, quoted } from '../../../../lib/batch-exports/destinations/sq
 import { checkedConfig } from '../../../../lib/batch-exports/rules.ts';
 import { Failure, Permanent, Transient } from '../../../../lib/errors.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/settings.ts';
-import { temporaryFolder } from '../../../support/context.ts';
 import { eventRows } from '../../../support/copy-rows.ts';
 import { delivery } from '../../../support/delivery.ts';
 import { describeWith } from '../../../support/describe-with.ts';
 import { describeOnPostgres, type PostgresServer, startPostgres } from '../../../support/postgres.ts';
+import { certificatesLack, openTlsDoor, type TlsDoor } from '../../../support/tls-door.ts';
 
 jest.setTimeout(30_000);
 
@@ -406,33 +402,17 @@ describeOnPostgres('Postgres', () => {
     });
   });
 
-  const describeWithCertificate = describeWith('A certificate of its own', () =>
-    spawnSync('openssl', ['version']).status === 0 ? null : 'there is no openssl on the PATH',
-  );
+  const describeWithCertificate = describeWith('A certificate of its own', certificatesLack);
 
   describeWithCertificate('a certificate', () => {
     let port: number;
+    let front: TlsDoor;
 
     beforeEach(async () => {
-      const folder = temporaryFolder();
-      const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-      const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
-      const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
-      spawnSync('openssl', ['req', '-x509', ...curve, '-nodes', '-keyout', keyFile, '-out', certFile, ...subject]);
-      const secret = { key: readFileSync(keyFile), cert: readFileSync(certFile) };
-      // Takes TLS off in front of the server.
-      port = await door((socket) => {
-        socket.on('error', () => {});
-        socket.once('data', () => {
-          socket.write('S');
-          const plain = new TLSSocket(socket, { isServer: true, ...secret });
-          const onward = connect(server.config.port, server.config.host);
-          plain.on('error', () => onward.destroy());
-          onward.on('error', () => plain.destroy());
-          plain.pipe(onward).pipe(plain);
-        });
-      });
+      front = await openTlsDoor(server.config);
+      port = front.port;
     });
+    afterEach(() => front.close());
 
     test('that nobody signed is refused, unless the config says that it is the server’s own', async () => {
       const error = await failure({ port });

@@ -1,0 +1,50 @@
+/** Customers' servers for the destinations beside S3, each at a public name that leads here (surroundings.ts). */
+import { startPostgres } from '../support/postgres.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { openTlsDoor } from '../support/tls-door.ts';
+
+export interface Receiver {
+  /** Type and config. */
+  readonly destination: { readonly type: string; readonly config: object };
+  /** Rows that have arrived; null: nobody can tell. */
+  rows(): Promise<number | null>;
+  close(): Promise<void>;
+}
+
+async function overHttp(): Promise<Receiver> {
+  const receiver = await startReceiver();
+  const config = { url: `${receiver.url.replace('127.0.0.1', 'batches.acme.com')}/batch/`, token: 'phc_acme' };
+  const batchOf = (body: string) => (JSON.parse(body) as { batch: unknown[] }).batch;
+  return {
+    destination: { type: 'HTTP', config },
+    rows: async () => receiver.received.reduce((sum, { body }) => sum + batchOf(body).length, 0),
+    close: () => receiver.close(),
+  };
+}
+
+async function intoPostgres(): Promise<Receiver> {
+  const server = await startPostgres();
+  const door = await openTlsDoor(server.config);
+  const reached = { host: 'database.acme.com', port: door.port, has_self_signed_cert: true };
+  return {
+    destination: { type: 'Postgres', config: { ...server.config, ...reached, schema: 'public', table_name: 'events' } },
+    rows: async () => Number((await server.sql('SELECT count(*) FROM events'))[0]?.['count']),
+    close: async () => {
+      await door.close();
+      await server.stop();
+    },
+  };
+}
+
+const nowhere = async (): Promise<Receiver> => ({
+  destination: { type: 'NoOp', config: {} },
+  rows: async () => null,
+  close: async () => {},
+});
+
+/** How a receiver is started, by the destination's type. */
+export const RECEIVERS: Readonly<Record<string, () => Promise<Receiver>>> = {
+  HTTP: overHttp,
+  NoOp: nowhere,
+  Postgres: intoPostgres,
+};
