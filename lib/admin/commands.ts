@@ -3,7 +3,8 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { wireInstant } from '../http/instant.ts';
 import * as invites from '../invites/store.ts';
-import { IMPORT_FORMATS, type ImportFormat, importEvents } from '../lake/import.ts';
+import { importEvents } from '../lake/import.ts';
+import { IMPORT_FORMATS, type ImportFormat } from '../lake/sources/open.ts';
 import { LEVELS, organizationObject, type ProjectBrief } from '../organizations/model.ts';
 import * as organizations from '../organizations/store.ts';
 import { type PersonalApiKeyItem, personalApiKeyObject } from '../personal-api-keys/model.ts';
@@ -135,6 +136,8 @@ export interface ImportOptions {
   readonly project: number;
   readonly format?: ImportFormat;
   readonly arrived?: 'now' | 'then';
+  readonly column?: Readonly<Record<string, string>>;
+  readonly value?: Readonly<Record<string, string>>;
 }
 
 export async function importFiles(
@@ -148,9 +151,10 @@ export async function importFiles(
     files,
     ...(options.format === undefined ? {} : { format: options.format }),
     ...(options.arrived === undefined ? {} : { arrived: options.arrived }),
+    mapping: { columns: options.column ?? {}, values: options.value ?? {} },
     rejectedFolder: join(context.folder, 'rejected'),
     onProgress: ({ bytes, totalBytes, events, bad }) =>
-      progress.update(bytes, totalBytes, `${events} events${bad === 0 ? '' : `, ${bad} bad lines`}`),
+      progress.update(bytes, totalBytes, `${events} events${bad === 0 ? '' : `, ${bad} bad records`}`),
   }).finally(() => progress.end());
   return { object: importObject(report), text: importText(report) };
 }

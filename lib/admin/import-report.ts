@@ -16,14 +16,22 @@ const counted = (n: number, word: string): string => `${n.toLocaleString('en')} 
 
 /** The report for a person. */
 export function importText(report: ImportReport): string {
+  const { persons } = report;
   const lines = [`${counted(report.events, 'event')}: ${report.added} added, ${report.known} known already`];
+  if (persons.read > 0 || persons.rows > 0) {
+    const told = persons.read > 0 ? `${counted(persons.read, 'state')} of persons; ` : '';
+    lines.push(`${told}${counted(persons.rows, 'row')} added to the model persons`);
+  }
+  if (persons.refused > 0) {
+    lines.push(`${counted(persons.refused, 'change')} of persons refused: merges that may not be, or over 512 KiB`);
+  }
   if (report.arrival !== null) {
     const { start, end } = isoRange(report.arrival);
     lines.push(`They count as arrived from ${start} to ${end}.`);
   }
   for (const { file, problem } of report.files) if (problem !== null) lines.push(`${file}: ${problem}`);
   if (report.bad > 0) {
-    lines.push(`${counted(report.bad, 'bad line')}:`);
+    lines.push(`${counted(report.bad, 'bad record')}:`);
     for (const { file, line, reason } of report.rejected) lines.push(`  ${file}:${line}: ${reason}`);
     if (report.bad > report.rejected.length) lines.push(`  ... and ${report.bad - report.rejected.length} more`);
     for (const { rejected } of report.files) if (rejected !== null) lines.push(`They were copied to ${rejected}.`);

@@ -30,6 +30,28 @@ const list = (text: string): string[] =>
     .map((word) => word.trim())
     .filter((word) => word !== '');
 
+/** Takes one more `name=text` in. */
+function pair(text: string, before: Readonly<Record<string, string>>): Record<string, string> {
+  const [, name = '', value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (name === '') throw new InvalidArgumentError('It must be written as field=text.');
+  return { ...before, [name]: value };
+}
+
+const IMPORT_HELP = `
+Formats (lines may be packed with gzip or zstd):
+  combined  web server logs, as Apache and nginx write them
+  jsonl     a JSON object a line: event, distinct_id, timestamp, properties ...
+  csv       a table with a header, between commas, semicolons, tabs or bars
+  parquet   a table
+Files of the batch exports of PostHog, and of this service, are read as they are: events and persons.
+
+Tables: a column is the field of its name (event, distinct_id, timestamp, uuid, properties, created_at, person_id,
+person_properties, elements_chain), and any other column a property, unless there is a column properties.
+  --column event=Action --column timestamp="Created at" --column properties.plan=Tier --value event=purchase
+
+Records that cannot be imported are counted, named with their reasons, and copied to a file, to be mended and imported again.
+`;
+
 function wholeNumber(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('A whole number is needed.');
   return Number(text);
@@ -102,22 +124,25 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
   command(
     root,
     'import <file...>',
-    'Import events from web server logs or JSON lines, plain or gzipped. The same file twice adds nothing.',
+    'Import events and persons from files. The same file twice adds nothing.',
     (context, options: commands.ImportOptions, files) =>
       commands.importFiles(context, options, files.map(surroundings.resolve), surroundings.progress()),
   )
     .requiredOption('--project <id>', 'the project that gets the events', wholeNumber)
     .addOption(
-      new Option('--format <format>', 'what the files hold; default: looked up in each file').choices(
+      new Option('--format <format>', 'what the files hold; default: told by how each file begins').choices(
         commands.IMPORT_FORMATS,
       ),
     )
+    .option('--column <field=column>', 'which column of a table is a field of events; may be given again', pair, {})
+    .option('--value <field=text>', 'what a field is in all rows of a table; may be given again', pair, {})
     .addOption(
       new Option(
         '--arrived <when>',
         'when the events count as arrived: now, or then (at their own time). Default: then for history, now otherwise',
       ).choices(['now', 'then']),
-    );
+    )
+    .addHelpText('after', IMPORT_HELP);
   command(root, 'status', 'What is there, what runs, what is due', commands.status);
 
   try {

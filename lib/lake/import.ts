@@ -1,10 +1,12 @@
 /**
- * Import of events from files: web server logs and JSON lines, plain or gzipped. Safe to repeat, beside the running
- * service, in a process of its own: an event that is in the lake already adds nothing.
+ * Import of events and persons from files: web server logs, JSON lines, CSV and Parquet, and what the public product's
+ * batch exports have written. Safe to repeat, beside the running service, in a process of its own: what is in the lake
+ * already adds nothing.
  *
- * Which event a line is: one that carries its own uuid is the same as another with that uuid and timestamp. Any other
- * gets a uuid made of the project, the line and how many equal lines its file has before it. So the same file twice
- * adds nothing, a file that has grown adds its new lines, and two files that hold equal lines hold the same events.
+ * Which event a record is: one that carries its own uuid is the same as another with that uuid and timestamp. Any other
+ * gets a uuid made of the project, the record (of a line its text, of a row its fields) and how many equal ones its file
+ * has before it. So the same file twice adds nothing, a file that has grown adds its new records, and two files that
+ * hold equal ones hold the same events. Of a person what is not newer than known adds nothing.
  */
 import { hash } from 'node:crypto';
 import { mkdtemp, open, rm, stat } from 'node:fs/promises';
@@ -16,6 +18,7 @@ import { fail } from '../errors.ts';
 import type { ProjectItem } from '../organizations/model.ts';
 import { keys, ranges } from '../table/keys.ts';
 import { listAll } from '../table/list-all.ts';
+import type { DatabaseLimits } from '../warehouse/embedded-database.ts';
 import { type Arrived, historyEnd } from './arrival.ts';
 import {
   allFiles,
@@ -28,24 +31,21 @@ import {
 } from './lake.ts';
 import { openPersonStates, type PersonStates } from './persons/states.ts';
 import { type Rejected, type RejectedLine, rejectedLines } from './rejected.ts';
-import { accessLogReader } from './sources/access-log.ts';
-import type { LineReader } from './sources/event.ts';
-import { readJsonLine } from './sources/json-lines.ts';
-import { type Line, linesOf } from './sources/lines.ts';
+import { type ImportFormat, openSource } from './sources/open.ts';
+import type { SourceRecord } from './sources/record.ts';
+import { checkMapping, type TableMapping } from './sources/table-rows.ts';
 import { LONGEST_ROW, type Overlapping, openStaging, type StagedRow, type Staging, stagedLine } from './staging.ts';
-
-/** What a file may hold. */
-export const IMPORT_FORMATS = ['combined', 'jsonl'] as const;
-export type ImportFormat = (typeof IMPORT_FORMATS)[number];
 
 export interface ImportOptions {
   readonly projectId: number;
   readonly files: readonly string[];
-  /** Default: told for each file by its first lines. */
+  /** Default: told for each file by how it begins. */
   readonly format?: ImportFormat;
+  /** How tables (CSV, Parquet) are read. Default: by the names of their columns. */
+  readonly mapping?: TableMapping;
   /** Default: `then` for history, `now` for all else. */
   readonly arrived?: 'now' | 'then';
-  /** Lines that are no events are copied to a file in here, which is made when there is one. */
+  /** Records that are bad are copied to a file in here, which is made when there is one. */
   readonly rejectedFolder: string;
   /**
    * For the import's own temporary files: some 500 bytes for each of a million rows, and of a lake that is not on this
@@ -63,7 +63,7 @@ export interface ImportProgress {
   readonly bad: number;
 }
 
-/** What became of one file. `events`, `bad` and `blank` lines are all its lines. */
+/** What became of one file. `events`, `persons`, `bad` and `blank` records are all that it has; a header is blank. */
 export interface FileReport {
   readonly file: string;
   /** Null: it could not be told. */
@@ -71,26 +71,28 @@ export interface FileReport {
   /** Of the file as it lies, as far as it was read. */
   readonly bytes: number;
   readonly events: number;
+  /** States of persons. */
+  readonly persons: number;
   readonly bad: number;
   readonly blank: number;
   /** What is wrong with the file as a whole; what could be read of it was imported. */
   readonly problem: string | null;
-  /** The copy of its bad lines. */
+  /** The copy of its bad records. */
   readonly rejected: string | null;
 }
 
 export interface ImportReport {
   readonly files: readonly FileReport[];
-  /** Lines that are events, in all files. */
+  /** Records that are events, in all files. */
   readonly events: number;
   /** Events that were not in the lake. */
   readonly added: number;
   /** Events that were there already, or twice in these files. */
   readonly known: number;
   readonly bad: number;
-  /** What the events changed of persons. */
+  /** What files said, and events changed, of persons. */
   readonly persons: PersonReport;
-  /** The first 20 bad lines. */
+  /** The first 20 bad records. */
   readonly rejected: readonly RejectedLine[];
   /** Arrival of the first and the last event that was added, milliseconds; null when none was. */
   readonly arrival: Range | null;
@@ -99,6 +101,8 @@ export interface ImportReport {
 }
 
 export interface PersonReport {
+  /** Records that are states of persons, in all files. */
+  readonly read: number;
   /** Rows that were added to the model `persons`: states of a distinct_id. */
   readonly rows: number;
   /** Changes that were not made: merges that may not be, properties that grow over 512 KiB. */
@@ -115,8 +119,6 @@ export interface NeededBackfill extends Range {
 const BATCH = { rows: 1_000_000, bytes: 512 * 1024 * 1024, time: 60_000 };
 /** Staged rows go to the disk in writes of this many characters. */
 const WRITE = 1024 * 1024;
-/** Lines by which a file's format is told. */
-const LOOKED_AT = 100;
 const BYTES_OF_A_CHARACTER = 3;
 
 /**
@@ -127,7 +129,8 @@ export async function importEvents(context: Publishing, options: ImportOptions):
   const { projectId } = options;
   const project = (await context.table.get(keys.project(projectId))) as ProjectItem | undefined;
   if (project === undefined || project.deleted_at !== null) fail('not_found', `There is no project ${projectId}.`);
-  const totalBytes = await totalSize(options.files);
+  checkMapping(options.mapping ?? {});
+  const sizes = await sizesOf(options.files);
   return underLease(context, projectId, async (lease) => {
     const folder = await mkdtemp(join(options.temporaryFolder ?? tmpdir(), 'import-'));
     const staging = await openStaging(folder, projectId);
@@ -136,15 +139,15 @@ export async function importEvents(context: Publishing, options: ImportOptions):
       const files: FileReport[] = [];
       const rejected: RejectedLine[] = [];
       for (const [n, file] of options.files.entries()) {
-        const report = await readFile(file, n, {
+        const report = await readFile(file, n, sizes[n] as number, {
           ...options,
-          lease,
+          limits: { memoryLimit: '200MB', tempDirectory: join(folder, 'rows') },
           door,
           rejected: await rejectedLines(file, options.rejectedFolder, rejected),
-          onLines: (bytes, events, bad) =>
+          onRecords: (bytes, { events, bad }) =>
             options.onProgress?.({
               bytes: sum(files, 'bytes') + bytes,
-              totalBytes,
+              totalBytes: sizes.reduce((total, size) => total + size, 0),
               events: sum(files, 'events') + events,
               bad: sum(files, 'bad') + bad,
             }),
@@ -158,7 +161,7 @@ export async function importEvents(context: Publishing, options: ImportOptions):
         events: sum(files, 'events'),
         added: rowsOf('events'),
         known,
-        persons: { rows: rowsOf('persons'), refused },
+        persons: { read: sum(files, 'persons'), rows: rowsOf('persons'), refused },
         bad: sum(files, 'bad'),
         rejected,
         arrival: arrivalOf(ofModel(published, 'events')),
@@ -175,18 +178,18 @@ export async function importEvents(context: Publishing, options: ImportOptions):
 const ofModel = (files: readonly PublishedFile[], model: Model): PublishedFile[] =>
   files.filter((file) => file.model === model);
 
-async function totalSize(files: readonly string[]): Promise<number> {
-  let total = 0;
+async function sizesOf(files: readonly string[]): Promise<number[]> {
+  const sizes: number[] = [];
   for (const file of files) {
     const found = await stat(file).catch(() => undefined);
     if (found === undefined) fail('not_found', `There is no file ${file}.`);
     if (!found.isFile()) fail('validation', `${file} is not a file.`);
-    total += found.size;
+    sizes.push(found.size);
   }
-  return total;
+  return sizes;
 }
 
-const sum = (files: readonly FileReport[], field: 'bytes' | 'events' | 'bad'): number =>
+const sum = (files: readonly FileReport[], field: 'bytes' | 'events' | 'persons' | 'bad'): number =>
   files.reduce((total, file) => total + file[field], 0);
 
 /** Where rows go: into a batch, and when that is full through the lake's door, while the next one is filled. */
@@ -306,91 +309,55 @@ async function openDoor(
 }
 
 interface Reading extends ImportOptions {
-  readonly lease: Lease;
   readonly door: Door;
   readonly rejected: Rejected;
-  readonly onLines: (bytes: number, events: number, bad: number) => void;
+  readonly limits: DatabaseLimits;
+  readonly onRecords: (bytes: number, count: Pick<FileReport, 'events' | 'bad'>) => void;
 }
 
-async function readFile(file: string, n: number, options: Reading): Promise<FileReport> {
-  const { door, rejected, projectId } = options;
-  const source = linesOf(file);
-  const count = { events: 0, bad: 0, blank: 0 };
-  let format = options.format ?? null;
-  let read: LineReader | undefined;
-  let problem: string | undefined;
+async function readFile(path: string, n: number, size: number, options: Reading): Promise<FileReport> {
+  const { door, rejected, projectId, format, mapping = {}, limits } = options;
+  const source = await openSource({ path, size, mapping, limits, ...(format === undefined ? {} : { format }) });
+  const count = { events: 0, persons: 0, bad: 0, blank: 0 };
 
-  /** Why the line is no event; undefined when it is one. */
-  const take = ({ text, encoding, problem: unreadable }: Line, reader: LineReader): string | undefined => {
-    if (unreadable !== undefined) return unreadable;
-    if (format === 'jsonl' && encoding !== 'utf8') return 'not UTF-8';
-    const event = reader(text);
-    if (typeof event === 'string') return event;
-    const uuid = event.uuid ?? lineUuid(projectId, text);
-    return door.add({ ...event, uuid, own: event.uuid !== null, file: n }) ? undefined : 'too large as JSON';
+  /** Why the record cannot be imported; undefined: it was taken. */
+  const take = ({ content, identity }: SourceRecord): string | undefined => {
+    if (content === null) {
+      count.blank += 1;
+      return undefined;
+    }
+    if (typeof content === 'string') return content;
+    const uuid = content.uuid ?? recordUuid(projectId, identity);
+    const own = content.uuid !== null || content.event === null;
+    if (!door.add({ ...content, uuid, own, file: n })) return 'too large as JSON';
+    count[content.event === null ? 'persons' : 'events'] += 1;
+    return undefined;
   };
 
-  for await (const lines of source.batches()) {
-    format ??= formatOf(lines);
-    if (format === null && lines.some(isReadable)) {
-      problem = `its first lines are in no known format (${IMPORT_FORMATS.join(', ')}); nothing of it was imported`;
-      break;
-    }
-    if (format !== null) read ??= READERS[format]();
-    for (const line of lines) {
-      if (isBlank(line)) {
-        count.blank += 1;
-        continue;
-      }
-      const reason = take(line, read ?? readJsonLine);
-      if (reason === undefined) {
-        count.events += 1;
-        continue;
-      }
+  for await (const records of source.batches()) {
+    for (const record of records) {
+      const reason = take(record);
+      if (reason === undefined) continue;
       count.bad += 1;
-      rejected.add(line, reason);
+      rejected.add(record.line, reason, source.header());
     }
     await rejected.flush();
     await door.pass();
-    options.onLines(source.bytesRead(), count.events, count.bad);
+    options.onRecords(source.bytesRead(), count);
   }
-  problem ??= source.damage();
   return {
-    file,
-    format,
+    file: path,
+    format: source.format(),
     bytes: source.bytesRead(),
     ...count,
-    problem: problem ?? null,
+    problem: source.problem() ?? null,
     rejected: rejected.path() ?? null,
   };
 }
 
-const isBlank = ({ text, problem }: Line): boolean => problem === undefined && text.trim() === '';
-const isReadable = (line: Line): boolean => line.problem === undefined && !isBlank(line);
-
-/** A reader keeps what it remembers for one file. */
-const READERS: Readonly<Record<ImportFormat, () => LineReader>> = {
-  combined: accessLogReader,
-  jsonl: () => readJsonLine,
-};
-
-/** The format that most of the first lines are in; null when they are in none. */
-function formatOf(lines: readonly Line[]): ImportFormat | null {
-  const some = lines.filter(isReadable).slice(0, LOOKED_AT);
-  let found: ImportFormat | null = null;
-  let most = 0;
-  for (const format of IMPORT_FORMATS) {
-    const read = READERS[format]();
-    const events = some.filter((line) => typeof read(line.text) !== 'string').length;
-    if (events > most) found = format;
-    most = Math.max(most, events);
-  }
-  return found;
-}
-
 /** A uuid of version 8, made of a SHA-256. */
-function lineUuid(projectId: number, line: string): string {
-  const hex = hash('sha256', `${projectId} ${line}`, 'hex');
+function recordUuid(projectId: number, identity: string): string {
+  const hex = hash('sha256', `${projectId} ${identity}`, 'hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 

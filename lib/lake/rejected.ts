@@ -16,7 +16,8 @@ const NAMED = 20;
 
 /** Where the lines of one file go that are no events: as they were, so that they can be mended and imported again. */
 export interface Rejected {
-  add(line: Line, reason: string): void;
+  /** `header`: the line that says what the others hold, for the copy to begin with. */
+  add(line: Line, reason: string, header?: Line): void;
   /** Writes what was added since. */
   flush(): Promise<void>;
   /** The copy's path, once there is one. */
@@ -33,9 +34,10 @@ export async function rejectedLines(file: string, folder: string, named: Rejecte
   let waiting: Buffer[] = [];
   let isThere = false;
   return {
-    add: (line, reason) => {
+    add: (line, reason, header) => {
       if (named.length < NAMED) named.push({ file, line: line.number, reason });
-      waiting.push(Buffer.from(`${line.text.slice(0, LONGEST_LINE)}\n`, line.encoding));
+      if (header !== undefined && !isThere && waiting.length === 0) waiting.push(bytesOf(header));
+      waiting.push(bytesOf(line));
     },
     flush: async () => {
       if (waiting.length === 0) return;
@@ -47,3 +49,5 @@ export async function rejectedLines(file: string, folder: string, named: Rejecte
     path: () => (isThere ? path : undefined),
   };
 }
+
+const bytesOf = ({ text, encoding }: Line): Buffer => Buffer.from(`${text.slice(0, LONGEST_LINE)}\n`, encoding);

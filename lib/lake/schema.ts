@@ -50,6 +50,9 @@ export const PERSON_COLUMNS = [
   // What only the next import needs: who may be merged into another, and whether there are other distinct_ids.
   { name: 'is_identified', type: 'BOOLEAN' },
   { name: 'distinct_ids', type: 'BIGINT' },
+  // The newest versions that another place gave the person and the tie, of states that were imported from it; else -1.
+  { name: 'stated_version', type: 'BIGINT' },
+  { name: 'stated_tie', type: 'BIGINT' },
 ] as const satisfies readonly LakeColumn[];
 
 /** Columns, and the order of the rows in a file, by model. */

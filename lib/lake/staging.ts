@@ -15,7 +15,7 @@ import { DERIVED, derivePersons } from './persons/derive.ts';
 import type { PersonStates } from './persons/states.ts';
 import type { SourceEvent } from './sources/event.ts';
 
-/** A row's place: which file of the import, and whether its uuid is its own (else it is made of its line). */
+/** A row's place: which file of the import, and whether its uuid is its own (else it is made of its record). */
 export interface StagedRow extends SourceEvent {
   readonly row: number;
   readonly file: number;
@@ -51,7 +51,7 @@ const field = (text: string): string => (/\p{Cc}/u.test(text) ? ESCAPED + JSON.s
 
 /** A row as a line of the staging file. JSON text holds no control character; nothing stands for null. */
 export const stagedLine = (row: StagedRow): string =>
-  `${row.row}${SEPARATOR}${row.file}${SEPARATOR}${row.own}${SEPARATOR}${row.uuid}${SEPARATOR}${field(row.event)}` +
+  `${row.row}${SEPARATOR}${row.file}${SEPARATOR}${row.own}${SEPARATOR}${row.uuid}${SEPARATOR}${field(row.event ?? '')}` +
   `${SEPARATOR}${field(row.distinctId)}${SEPARATOR}${row.properties}${SEPARATOR}${row.timestamp}` +
   `${SEPARATOR}${row.created ?? ''}${SEPARATOR}${row.personId ?? ''}${SEPARATOR}${row.personProperties ?? ''}` +
   `${SEPARATOR}${field(row.elementsChain ?? '')}${SEPARATOR}${row.personChange ?? ''}`;
@@ -66,7 +66,7 @@ const NTH_UUID = `regexp_replace(sha256(concat(first, ' ', n)),
 /** What is in the staging table, after known rows were dropped. */
 export interface StagedBatch {
   readonly rows: number;
-  /** How many were dropped: they are in the lake, or were in this batch before. */
+  /** How many events were dropped: they are in the lake, or were in this batch before. */
   readonly known: number;
   /** How many of the rows change a person. */
   readonly personChanges: number;
@@ -123,7 +123,7 @@ export async function openStaging(folder: string, projectId: number): Promise<St
     write: async ({ at, historyEnd, folder: target, lake, persons, signal }) => {
       const arrival = arrivalSql(historyEnd, at);
       const rows = `(SELECT * EXCLUDE (created_us), ${projectId}::BIGINT AS team_id, ${arrival} AS inserted_us,
-          coalesce(created_us, ${at * 1000}::BIGINT) AS created_us FROM staged)`;
+          coalesce(created_us, ${at * 1000}::BIGINT) AS created_us FROM staged WHERE event IS NOT NULL)`;
       const place = { scratch: join(folder, 'parquet'), folder: target, lake };
       const events = await writeDayFiles(connection, 'events', rows, place);
       if (persons === undefined) return { files: events, refused: 0 };
@@ -168,12 +168,15 @@ async function numberEqualLines(connection: DuckDBConnection): Promise<void> {
 }
 
 async function dropKnown(connection: DuckDBConnection, lake: Overlapping): Promise<number> {
-  const [min, max] = await numbers(connection, 'SELECT min(timestamp_us), max(timestamp_us) FROM staged');
+  const [min, max] = await numbers(
+    connection,
+    'SELECT min(timestamp_us), max(timestamp_us) FROM staged WHERE event IS NOT NULL',
+  );
   if (min === undefined || max === undefined) return 0;
   const [again] = await numbers(
     connection,
     `DELETE FROM staged WHERE row IN (
-      SELECT row FROM staged WHERE uuid IN (FROM repeated) OR row IN (SELECT row FROM numbered)
+      SELECT row FROM staged WHERE event IS NOT NULL AND (uuid IN (FROM repeated) OR row IN (SELECT row FROM numbered))
       QUALIFY row_number() OVER (PARTITION BY uuid, timestamp_us ORDER BY row) > 1)`,
   );
   const paths = await lake(Math.floor(min / 1000), Math.floor(max / 1000));

@@ -42,6 +42,8 @@ const PERSON = {
   is_deleted: false,
   is_identified: false,
   distinct_ids: 1,
+  stated_version: -1,
+  stated_tie: -1,
 };
 export type PersonRow = { readonly [Column in keyof typeof PERSON]: (typeof PERSON)[Column] };
 

@@ -19,6 +19,18 @@ export interface PersonChange {
   readonly delete?: true;
   /** The person that the event names; a person that it makes gets this id. */
   readonly person?: string;
+  /** A state of that person and of its tie to the distinct_id, as another place knows it; then nothing else is given. */
+  readonly state?: PersonState;
+}
+
+/** Versions are that place's own: whole numbers that rise with each change. What is not newer than known changes nothing. */
+export interface PersonState {
+  readonly version: number;
+  readonly tie: number;
+  readonly properties: Readonly<Record<string, unknown>>;
+  /** Microseconds since 1970; null: when the state was told. */
+  readonly created: number | null;
+  readonly deleted?: true;
 }
 
 /** Events that say that two distinct_ids are one person, and the property that names the other one. */
@@ -61,6 +73,10 @@ export function personChangeOf(
     ? null
     : storable(JSON.stringify(personId === null ? change : { ...change, person: personId }));
 }
+
+/** The same for a state of a person. */
+export const personStateChange = (person: string, state: PersonState): string =>
+  storable(JSON.stringify({ person, state } satisfies PersonChange));
 
 /** The change that a text of `personChangeOf` holds. */
 export const readPersonChange = (text: string): PersonChange => parseExact(text) as PersonChange;

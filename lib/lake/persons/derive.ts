@@ -139,7 +139,7 @@ function joining(count: number): { join(a: number, b: number): void; find(n: num
 /** States come before changes, and these in the order of arrival; what came at once in that of time, then of the files. */
 const IN_GROUPS = `
   SELECT number, change, distinct_id, person_id, properties, person_distinct_id_version, person_version,
-    created_us, is_deleted, is_identified, timestamp_us, arrival
+    created_us, is_deleted, is_identified, stated_version, stated_tie, timestamp_us, arrival
   FROM (
     SELECT *, 1 AS kind FROM person_changes JOIN person_groups USING (distinct_id)
     UNION ALL BY NAME
@@ -172,7 +172,7 @@ async function foldGroups(
       signal.throwIfAborted();
       for (const values of chunk.getRows()) {
         const [group = null, change, distinctId, personId, properties, tieVersion, version, created] = values;
-        const [isDeleted, isIdentified, timestamp, arrival] = values.slice(8);
+        const [isDeleted, isIdentified, statedVersion, statedTie, timestamp, arrival] = values.slice(8);
         if (current === undefined || current.group !== group) {
           current?.fold.end();
           const refuse = (): void => void (refused += 1);
@@ -192,6 +192,8 @@ async function foldGroups(
           created_us: Number(created),
           is_deleted: isDeleted === true,
           is_identified: isIdentified === true,
+          stated_version: Number(statedVersion),
+          stated_tie: Number(statedTie),
         });
       }
     }

@@ -6,7 +6,7 @@ import { v5 } from 'uuid';
 import { LENGTH } from '../../batch-exports/intervals.ts';
 import { storable } from '../sources/event.ts';
 import { isObject, parseExact } from '../sources/exact-json.ts';
-import type { PersonChange } from './change.ts';
+import type { PersonChange, PersonState } from './change.ts';
 
 /** The whole state of one distinct_id. Instants and versions are microseconds since 1970. */
 export interface PersonRow {
@@ -26,6 +26,10 @@ export interface PersonRow {
   readonly is_identified: boolean;
   /** How many distinct_ids the person has. */
   readonly distinct_ids: number;
+  /** The newest version of a `PersonState` that was taken for the person; -1: none was. */
+  readonly stated_version: number;
+  /** The same for the tie of the distinct_id. */
+  readonly stated_tie: number;
 }
 
 /** Whose change it is, when it happened, and when it arrived if nothing newer had: microseconds. */
@@ -73,8 +77,14 @@ interface Person {
   isDeleted: boolean;
   /** It changed, and its rows wait for what else happens in the same stretch. */
   isWaiting: boolean;
-  /** Its distinct_ids, each with the version of its tie. */
-  readonly ties: Map<string, number>;
+  stated: number;
+  /** Its distinct_ids. */
+  readonly ties: Map<string, Tie>;
+}
+
+interface Tie {
+  readonly version: number;
+  readonly stated: number;
 }
 
 /**
@@ -92,18 +102,20 @@ export function foldPersons(
   const persons = new Map<string, Person>();
 
   const giveRows = (person: Person): void => {
-    for (const [distinctId, version] of person.ties)
+    for (const [distinctId, tied] of person.ties)
       give({
         distinct_id: distinctId,
         person_id: person.id,
         properties: person.properties,
-        person_distinct_id_version: version,
+        person_distinct_id_version: tied.version,
         person_version: person.version,
         created_us: person.created,
         inserted_us: person.version,
         is_deleted: person.isDeleted,
         is_identified: person.isIdentified,
         distinct_ids: person.ties.size,
+        stated_version: person.stated,
+        stated_tie: tied.stated,
       });
     person.isWaiting = false;
   };
@@ -125,18 +137,22 @@ export function foldPersons(
     return owner?.isDeleted ? undefined : owner;
   };
 
-  const tie = (distinctId: string, person: Person, arrival: number): void => {
+  const statedTie = (distinctId: string): number => owners.get(distinctId)?.ties.get(distinctId)?.stated ?? -1;
+
+  const tie = (distinctId: string, person: Person, arrival: number, stated = statedTie(distinctId)): void => {
     open(person, arrival);
     const before = owners.get(distinctId);
     if (before !== undefined) settle(before, arrival);
     before?.ties.delete(distinctId);
-    person.ties.set(distinctId, arrival);
+    person.ties.set(distinctId, { version: arrival, stated });
     owners.set(distinctId, person);
   };
 
-  const make = (distinctId: string, id: string | undefined, created: number, arrival: number): Person => {
+  const make = (distinctId: string, named: string | undefined, created: number, arrival: number): Person => {
+    const id = named ?? v5(`${projectId}:${distinctId}`, NAMESPACE);
+    const before = owners.get(distinctId);
     const person: Person = {
-      id: id ?? v5(`${projectId}:${distinctId}`, NAMESPACE),
+      id,
       properties: '{}',
       version: arrival,
       earliest: arrival,
@@ -144,6 +160,7 @@ export function foldPersons(
       isIdentified: false,
       isDeleted: false,
       isWaiting: true,
+      stated: before?.id === id ? before.stated : -1,
       ties: new Map(),
     };
     persons.set(person.id, person);
@@ -184,7 +201,27 @@ export function foldPersons(
     person.properties = '{}';
     person.isDeleted = true;
     person.isIdentified = false;
-    for (const distinctId of person.ties.keys()) person.ties.set(distinctId, arrival);
+    for (const [distinctId, { stated }] of person.ties) person.ties.set(distinctId, { version: arrival, stated });
+  };
+
+  /** Takes over what is newer in a state than in those before it. */
+  const takeState = (id: string, state: PersonState, of: ChangeOf, arrival: number): void => {
+    const owner = owners.get(of.distinctId);
+    const known = persons.get(id) ?? (owner?.id === id ? owner : undefined);
+    const isNewer = state.version > (known?.stated ?? -1);
+    const isTold = state.tie > statedTie(of.distinctId) || (isNewer && owner?.isDeleted === true);
+    // A person that nobody knows and no tie leads to would have no row.
+    if (!isTold && (!isNewer || known === undefined)) return;
+    const person = known ?? make(of.distinctId, id, of.timestamp, arrival);
+    if (isTold) tie(of.distinctId, person, arrival, state.tie);
+    if (!isNewer) return;
+    open(person, arrival);
+    person.stated = state.version;
+    person.created = state.created ?? person.created;
+    if (state.deleted) return remove(person, arrival);
+    person.properties = within(state.properties) ?? refused(person);
+    person.isDeleted = false;
+    persons.set(id, person);
   };
 
   return {
@@ -200,10 +237,11 @@ export function foldPersons(
         isIdentified: row.is_identified,
         isDeleted: row.is_deleted,
         isWaiting: false,
+        stated: row.stated_version,
         ties: new Map(),
       };
       person.earliest = Math.max(person.earliest, version + 1);
-      person.ties.set(row.distinct_id, row.person_distinct_id_version);
+      person.ties.set(row.distinct_id, { version: row.person_distinct_id_version, stated: row.stated_tie });
       owners.set(row.distinct_id, person);
       if (!row.is_deleted) persons.set(row.person_id, person);
     },
@@ -215,6 +253,10 @@ export function foldPersons(
       const earliest = Math.max(...involved.map((person) => person?.earliest ?? 0));
       const arrival = of.arrival >= earliest ? of.arrival : at;
 
+      if (change.state !== undefined) {
+        if (change.person !== undefined) takeState(change.person, change.state, of, arrival);
+        return;
+      }
       const owner = alive(distinctId);
       if (change.delete === true) {
         if (owner !== undefined) remove(owner, arrival);

@@ -1,8 +1,9 @@
-/** What a line of a source becomes: the content of an event, before it has a project, a uuid of its own, an arrival. */
+/** What a record of a source becomes: the content of an event, before it has a project, a uuid of its own, an arrival. */
 export interface SourceEvent {
-  /** The uuid that the event carries, lower case; null: it gets one made of its line. */
+  /** The uuid that the event carries, lower case; null: it gets one made of its record. */
   readonly uuid: string | null;
-  readonly event: string;
+  /** Null: no event, only what a source says of a person. */
+  readonly event: string | null;
   readonly distinctId: string;
   /** Compact JSON text of an object. */
   readonly properties: string;

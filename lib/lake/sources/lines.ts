@@ -1,17 +1,19 @@
 /**
- * A file's lines, plain or gzipped, in constant memory. Nothing that a file may hold ends the reading: what cannot be
+ * A file's lines, plain or packed with gzip or zstd, in constant memory. Nothing that a file may hold ends the reading: what cannot be
  * a line says so, and a damaged end is reported with all that came before it.
  */
 import { isUtf8 } from 'node:buffer';
 import { open } from 'node:fs/promises';
-import { constants, createGunzip } from 'node:zlib';
+import type { Transform } from 'node:stream';
+import { constants, createGunzip, createZstdDecompress } from 'node:zlib';
 import { messageOf } from '../../errors.ts';
 
 /** A line that holds more bytes than this is refused. */
 export const LONGEST_LINE = 1024 * 1024;
 const PIECE = 256 * 1024;
-/** What is inflated at once: gzip packs at most 1,032 to 1, so 16 KiB become 17 MB at most. */
 const PACKED_PIECE = 16 * 1024;
+/** What was inflated and not handed on has about so many bytes at most, however well it was packed. */
+const READY = 8 * 1024 * 1024;
 
 export interface Line {
   /** From 1. */
@@ -33,7 +35,7 @@ export interface FileLines {
   damage(): string | undefined;
 }
 
-/** The lines of a file. Whether it is gzipped is told by its first two bytes, not by its name. */
+/** The lines of a file. Whether it is packed is told by its first bytes, not by its name. */
 export function linesOf(path: string): FileLines {
   let bytesRead = 0;
   let damage: string | undefined;
@@ -61,9 +63,9 @@ export function linesOf(path: string): FileLines {
       yield first.value;
       yield* source;
     })();
-    const isPacked = first.value[0] === 0x1f && first.value[1] === 0x8b;
+    const packing = PACKINGS.find(({ magic }) => magic.equals(first.value.subarray(0, magic.length)));
     try {
-      for await (const piece of isPacked ? inflated(whole) : whole) {
+      for await (const piece of packing === undefined ? whole : inflated(whole, packing)) {
         if (typeof piece === 'string') damage = piece;
         else yield piece;
       }
@@ -75,42 +77,134 @@ export function linesOf(path: string): FileLines {
   return { batches: () => linesIn(content(), () => damage), bytesRead: () => bytesRead, damage: () => damage };
 }
 
-/** The inflated pieces; a text at the end says what is wrong with the data. */
-async function* inflated(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer | string> {
-  const gunzip = createGunzip({ chunkSize: 64 * 1024, finishFlush: constants.Z_FINISH });
-  let ready: Buffer[] = [];
-  const state: { failure?: NodeJS.ErrnoException } = {};
-  // Flowing, so that what was inflated before an error is here, and not dropped with the stream's buffer.
-  gunzip.on('data', (piece: Buffer) => ready.push(piece));
-  const failed = new Promise<void>((resolve) => {
-    gunzip.on('error', (error) => {
-      state.failure = error;
-      resolve();
-    });
-  });
-  const written = (piece: Buffer): Promise<void> =>
-    Promise.race([failed, new Promise<void>((resolve) => gunzip.write(piece, () => resolve()))]);
-  const ended = (): Promise<void> =>
-    Promise.race([failed, new Promise<void>((resolve) => gunzip.end().on('end', resolve))]);
+interface Packing {
+  readonly name: string;
+  /** How it begins. */
+  readonly magic: Buffer;
+  readonly open: () => Inflate;
+}
 
+type Inflate = Transform & { readonly bytesWritten: number };
+
+const openZstd = (): Inflate => createZstdDecompress({ chunkSize: 64 * 1024 });
+
+const PACKINGS: readonly Packing[] = [
+  {
+    name: 'gzip',
+    magic: Buffer.from([0x1f, 0x8b]),
+    open: () => createGunzip({ chunkSize: 64 * 1024, finishFlush: constants.Z_FINISH }),
+  },
+  { name: 'zstd', magic: Buffer.from([0x28, 0xb5, 0x2f, 0xfd]), open: openZstd },
+];
+
+/** The inflated pieces; a text at the end says what is wrong with the data. */
+async function* inflated(source: AsyncIterable<Buffer>, packing: Packing): AsyncGenerator<Buffer | string> {
+  let frame = openFrame(packing);
+  /** What came behind the frame's end. */
+  let rest: Buffer = Buffer.alloc(0);
   try {
     for await (const piece of source) {
-      for (let at = 0; at < piece.length && state.failure === undefined; at += PACKED_PIECE) {
-        await written(piece.subarray(at, at + PACKED_PIECE));
-        yield* ready;
-        ready = [];
+      let packed = Buffer.concat([rest, piece]);
+      rest = Buffer.alloc(0);
+      while (packed.length > 0 && frame.failure() === undefined) {
+        if (frame.isEnded()) {
+          if (packed.length < packing.magic.length) {
+            rest = packed;
+            break;
+          }
+          // Padding up to the end of a block is no damage.
+          if (packed.every((byte) => byte === 0)) break;
+          if (!packing.magic.equals(packed.subarray(0, packing.magic.length))) {
+            yield `something else follows the ${packing.name} data`;
+            return;
+          }
+          frame.close();
+          frame = openFrame(packing);
+        }
+        const some = packed.subarray(0, PACKED_PIECE);
+        packed = packed.subarray(yield* frame.inflate(some));
       }
-      if (state.failure !== undefined) break;
+      if (frame.failure() !== undefined) break;
     }
-    if (state.failure === undefined) await ended();
-    yield* ready;
-    if (state.failure !== undefined)
-      yield state.failure.code === 'Z_BUF_ERROR'
-        ? 'the gzip data is cut off: its end is missing'
-        : `the gzip data is damaged: ${messageOf(state.failure)}`;
+    if (frame.failure() === undefined) yield* frame.end();
+    const failure = frame.failure();
+    if (failure !== undefined)
+      yield failure.code === 'Z_BUF_ERROR'
+        ? `the ${packing.name} data is cut off: its end is missing`
+        : `the ${packing.name} data is damaged: ${messageOf(failure)}`;
   } finally {
-    gunzip.destroy();
+    frame.close();
   }
+}
+
+interface Frame {
+  /** Gives what the piece inflates to, and answers how much of the piece belongs to the frame. */
+  inflate(piece: Buffer): AsyncGenerator<Buffer, number>;
+  /** Gives what is left. */
+  end(): AsyncGenerator<Buffer>;
+  isEnded(): boolean;
+  failure(): NodeJS.ErrnoException | undefined;
+  close(): void;
+}
+
+function openFrame({ open: openInflate }: Packing): Frame {
+  const inflate = openInflate();
+  let ready: Buffer[] = [];
+  let bytes = 0;
+  let isEnded = false;
+  let failure: NodeJS.ErrnoException | undefined;
+  let wake = (): void => {};
+  // Flowing, so that what was inflated before an error is here, and not dropped with the stream's buffer.
+  inflate.on('data', (piece: Buffer) => {
+    ready.push(piece);
+    bytes += piece.length;
+    if (bytes < READY) return;
+    inflate.pause();
+    wake();
+  });
+  inflate.on('end', () => {
+    isEnded = true;
+    wake();
+  });
+  inflate.on('error', (error) => {
+    failure = error;
+    wake();
+  });
+
+  /** Hands on what is inflated, until the work that calls back is done; behind a frame's end or a failure nothing is. */
+  async function* during(begin: (done: () => void) => void): AsyncGenerator<Buffer> {
+    let isDone = isEnded || failure !== undefined;
+    if (!isDone)
+      begin(() => {
+        isDone = true;
+        wake();
+      });
+    for (;;) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        if (isDone || isEnded || failure !== undefined || inflate.isPaused()) resolve();
+      });
+      const now = ready;
+      ready = [];
+      bytes = 0;
+      yield* now;
+      if (isDone || isEnded || failure !== undefined) return;
+      inflate.resume();
+    }
+  }
+
+  return {
+    inflate: async function* (piece) {
+      const before = inflate.bytesWritten;
+      yield* during((done) => inflate.write(piece, done));
+      return isEnded ? inflate.bytesWritten - before : piece.length;
+    },
+    // Only the end itself is the end: a callback may come before the last data.
+    end: () => during(() => inflate.end()),
+    isEnded: () => isEnded,
+    failure: () => failure,
+    close: () => inflate.destroy(),
+  };
 }
 
 async function* linesIn(

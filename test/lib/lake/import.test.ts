@@ -72,6 +72,7 @@ describe('a log of a web server', () => {
           format: 'combined',
           bytes: expect.any(Number),
           events: 101,
+          persons: 0,
           bad: 0,
           blank: 0,
           problem: null,
@@ -81,7 +82,7 @@ describe('a log of a web server', () => {
       events: 101,
       added: 101,
       known: 0,
-      persons: { rows: 0, refused: 0 },
+      persons: { read: 0, rows: 0, refused: 0 },
       bad: 0,
       rejected: [],
       arrival: { from: MAY_17 + 10 * HOUR, to: MAY_17 + 11 * HOUR + 40 * 60_000 },
@@ -330,7 +331,7 @@ describe('the format', () => {
     expect(report).toMatchObject({ events: 1, added: 1, bad: 0 });
     expect(report.files[0]).toMatchObject({
       format: null,
-      problem: 'its first lines are in no known format (combined, jsonl); nothing of it was imported',
+      problem: 'its first lines are in no known format (combined, jsonl, csv, parquet); nothing of it was imported',
     });
   });
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { FILE_COLUMNS } from '../../../lib/batch-exports/destinations/files.ts';
 import { folderSpool } from '../../../lib/spool/folder.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';

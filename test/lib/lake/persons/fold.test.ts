@@ -219,6 +219,65 @@ describe('a person that events name', () => {
   });
 });
 
+describe('a state of a person, as another place knows it', () => {
+  const state = (who: string, person: string, version: number, more: object = {}): Step => ({
+    who,
+    change: { person, state: { version, tie: 0, properties: { v: version }, created: 5, ...more } },
+  });
+
+  test('is taken over whole, with all distinct_ids that are told of', () => {
+    const { states } = fold([set('ada', { old: 1 }), state('ada', 'p', 3), state('bob', 'p', 3)]);
+    expect(
+      states.map(({ distinct_id, person_id, properties, created_us }) => [
+        distinct_id,
+        person_id,
+        properties,
+        created_us,
+      ]),
+    ).toEqual([
+      ['ada', 'p', '{"v":3}', 5],
+      ['bob', 'p', '{"v":3}', 5],
+    ]);
+  });
+
+  test('that is not newer than one before changes nothing, also after an event', () => {
+    const { states } = fold([state('ada', 'p', 3), set('ada', { more: 1 }, 20)]);
+    expect(fold([state('ada', 'p', 3), state('ada', 'p', 2)], states).rows).toEqual([]);
+    expect(fold([state('ada', 'p', 4)], states).states[0]?.properties).toBe('{"v":4}');
+  });
+
+  test('moves a distinct_id only by a newer tie', () => {
+    const { states } = fold([state('ada', 'p', 3), state('ada', 'q', 9)]);
+    expect(states[0]?.person_id).toBe('p');
+    expect(fold([state('ada', 'q', 9, { tie: 1 })], states).states[0]?.person_id).toBe('q');
+  });
+
+  test('may be a deletion, also of a person that was not known, and the next one brings it back', () => {
+    const { states } = fold([state('ada', 'p', 3, { deleted: true })]);
+    expect(states).toMatchObject([{ person_id: 'p', is_deleted: true, properties: '{}' }]);
+    expect(fold([state('ada', 'p', 3, { deleted: true })], states).rows).toEqual([]);
+    expect(fold([state('ada', 'p', 4)], states).states).toMatchObject([
+      { person_id: 'p', is_deleted: false, properties: '{"v":4}' },
+    ]);
+  });
+
+  test('gives the same persons whatever the order of the states, and nothing the second time', () => {
+    const versions = fc.array(fc.record({ who: fc.constantFrom('a', 'b'), version: fc.nat(9) }), { minLength: 1 });
+    fc.assert(
+      fc.property(versions, fc.nat(20), (given, cut) => {
+        const steps = given.map(({ who, version }) => state(who, `p-${who}`, version));
+        const first = fold(steps.slice(0, cut)).states;
+        const { states } = fold(steps.slice(cut), first, 2 * AT);
+        for (const { distinct_id, properties } of states) {
+          const newestOf = Math.max(...given.filter(({ who }) => who === distinct_id).map(({ version }) => version));
+          expect(JSON.parse(properties)).toEqual({ v: newestOf });
+        }
+        expect(fold(steps, states, 3 * AT).rows).toEqual([]);
+      }),
+    );
+  });
+});
+
 describe('any history', () => {
   const name = fc.constantFrom('a', 'b', 'c', 'd');
   const properties = fc.dictionary(fc.constantFrom('x', 'y', '__proto__'), fc.integer({ min: 0, max: 2 }));

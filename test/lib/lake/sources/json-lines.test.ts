@@ -173,7 +173,7 @@ test('any JSON, and any text, is an event or has a reason', () => {
       fc.property(line, (text) => {
         const found = readJsonLine(text);
         if (typeof found === 'string') return found !== '';
-        const isNamed = found.event.trim() !== '' && found.distinctId.trim() !== '';
+        const isNamed = String(found.event).trim() !== '' && found.distinctId.trim() !== '';
         return isNamed && isObject(JSON.parse(found.properties)) && Number.isSafeInteger(found.timestamp);
       }),
       { numRuns: 3000 },

@@ -1,6 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { type Line, LONGEST_LINE, linesOf } from '../../../../lib/lake/sources/lines.ts';
 import { temporaryFolder } from '../../../support/context.ts';
@@ -29,6 +30,7 @@ test.each([
 ])('%s', async (_what, content, expected) => {
   expect(await textsOf(content)).toEqual(expected);
   expect(await textsOf(gzipSync(content))).toEqual(expected);
+  expect(await textsOf(zstdCompressSync(content))).toEqual(expected);
 });
 
 test('lines are numbered from 1, and all bytes are counted', async () => {
@@ -66,40 +68,73 @@ test.each([
   }
 });
 
-describe('gzip', () => {
+describe.each([
+  ['gzip', gzipSync],
+  ['zstd', zstdCompressSync],
+] as const)('%s', (name, pack) => {
   const text = Array.from({ length: 20_000 }, (_, n) => `line ${n} ${Math.sin(n)}`).join('\n');
-  const packed = gzipSync(text);
+  const packed = pack(text);
 
-  test('of several members is read through', async () => {
-    expect(await textsOf(Buffer.concat([gzipSync('a\nb\n'), gzipSync('c\n')]))).toEqual(['a', 'b', 'c']);
+  test('of several parts is read through, wherever they meet', async () => {
+    const first = pack(`a\n${'x'.repeat(300_000)}\n`);
+    for (const padding of [0, 1, 2, 3]) {
+      // Parts that end around where pieces of the file do.
+      const filler = pack(
+        randomBytes(262_144 - first.length - 40 - padding)
+          .toString('latin1')
+          .replaceAll(/[\r\n\0]/g, '.'),
+      );
+      const lines = await textsOf(Buffer.concat([first, filler, pack('\nb\n'), pack('c\n')]));
+      expect([lines[0], lines.length, ...lines.slice(-2)]).toEqual(['a', 5, 'b', 'c']);
+    }
+  });
+
+  test('with zeros behind it is whole, with anything else it is not', async () => {
+    expect(await read(Buffer.concat([pack('a\n'), Buffer.alloc(1024)]))).toMatchObject({ damage: undefined });
+    const { damage } = await read(Buffer.concat([pack('a\n'), Buffer.from('more of something')]));
+    expect(damage).toContain(`the ${name} data`);
+  });
+
+  test('is inflated a little at a time, however well it is packed', async () => {
+    const file = join(folder, 'bomb');
+    writeFileSync(file, pack(Buffer.alloc(24 * 1024 * 1024, '0123456789abcde\n')));
+    let most = 0;
+    let count = 0;
+    for await (const lines of linesOf(file).batches()) {
+      most = Math.max(most, lines.length);
+      count += lines.length;
+    }
+    expect(count).toBe((24 * 1024 * 1024) / 16);
+    expect(most).toBeLessThan(20_000);
   });
 
   test('that is cut off gives what is there, says so, and makes no event of the last piece', async () => {
     const { lines, damage } = await read(packed.subarray(0, packed.length / 2));
-    expect(damage).toBe('the gzip data is cut off: its end is missing');
+    expect(damage).toBe(`the ${name} data is cut off: its end is missing`);
     expect(lines.length).toBeGreaterThan(5_000);
     expect(lines.slice(0, -1).map(({ text }) => text)).toEqual(text.split('\n').slice(0, lines.length - 1));
     expect(lines.at(-1)?.problem).toBe('the file is damaged in this line');
     expect(lines.slice(0, -1).every(({ problem }) => problem === undefined)).toBe(true);
   });
 
-  test('that lacks only its checksum gives all lines', async () => {
-    const { lines, damage } = await read(packed.subarray(0, packed.length - 4));
-    expect(lines).toHaveLength(20_000);
-    expect(damage).toBe('the gzip data is cut off: its end is missing');
-  });
-
   test('that is damaged in the middle gives what comes before, and says so', async () => {
     const broken = Buffer.from(packed);
-    broken.fill(0xff, packed.length / 2, packed.length / 2 + 1000);
+    broken.fill(0xff, Math.floor(packed.length / 2), Math.floor(packed.length / 2) + 1000);
     const { lines, damage } = await read(broken);
-    expect(damage).toMatch(/^the gzip data is damaged: /);
+    expect(damage).toContain(`the ${name} data is damaged: `);
     expect(lines.length).toBeGreaterThan(1000);
   });
 
   test('of nothing but a header is an empty file that is cut off', async () => {
     expect(await read(packed.subarray(0, 10))).toMatchObject({ lines: [], damage: expect.stringContaining('cut off') });
   });
+});
+
+test('gzip that lacks only its checksum gives all lines', async () => {
+  const packed = gzipSync(Array.from({ length: 20_000 }, (_, n) => `line ${n}`).join('\n'));
+  const { lines, damage } = await read(packed.subarray(0, -4));
+  expect(lines).toHaveLength(20_000);
+  expect(damage).toBe('the gzip data is cut off: its end is missing');
 });
 
 test('any bytes are lines, as many as there are line ends', async () => {

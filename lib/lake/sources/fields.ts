@@ -1,0 +1,156 @@
+/**
+ * An event or a person from an object, with the fields that the public product's API takes and its exports, and those
+ * of this service, have.
+ *
+ *   event         text, not blank
+ *   distinct_id   text or a whole number, not blank; here or in properties
+ *   timestamp     ISO 8601 (without a zone: UTC), or a number: seconds, milliseconds or microseconds since 1970
+ *   properties    an object, or JSON text of one; may be missing. `$set`, `$set_once` and `$unset` beside it are put into it
+ *   uuid          may be missing, then the event gets one made of its record
+ *   created_at, person_id, person_properties, elements_chain     may be missing, or null
+ *
+ * An object without `event` that has `person_version` is a row of the model `persons`: distinct_id, person_id,
+ * properties, person_version and, if they are known, person_distinct_id_version, created_at, _inserted_at, is_deleted.
+ *
+ * Other fields are ignored. Numbers in properties keep all their digits.
+ */
+import { personChangeOf, personStateChange } from '../persons/change.ts';
+import { isoMicroseconds, type SourceEvent, storable, storableText, uuidOf, YEARS } from './event.ts';
+import { isObject, numberText, parseExact } from './exact-json.ts';
+
+/** Ends the reading of a record with a reason. */
+class NoEvent extends Error {}
+
+const refuse = (reason: string): never => {
+  throw new NoEvent(reason);
+};
+
+/** What a value of `parseExact` is. A text is the reason why it is nothing. Never throws. */
+export const contentOf = (value: unknown): SourceEvent | string => attempt(() => contentIn(value));
+
+/** The same for JSON text. */
+export const contentOfJson = (text: string): SourceEvent | string => attempt(() => contentIn(parsed(text)));
+
+function attempt(read: () => SourceEvent): SourceEvent | string {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof NoEvent) return error.message;
+    // Of JSON.stringify, when it runs out of stack.
+    if (error instanceof RangeError) return 'nested too deeply';
+    throw error;
+  }
+}
+
+function contentIn(value: unknown): SourceEvent {
+  if (!isObject(value)) return refuse('not a JSON object');
+  return isMissing(value['event']) && !isMissing(value['person_version']) ? personOf(value) : eventOf(value);
+}
+
+function eventOf(value: Readonly<Record<string, unknown>>): SourceEvent {
+  const properties = objectOf(value['properties'], 'properties') ?? {};
+  for (const name of ['$set', '$set_once', '$unset'])
+    if (typeof value[name] === 'object' && value[name] !== null && !Object.hasOwn(properties, name))
+      properties[name] = value[name];
+  const personProperties = objectOf(value['person_properties'], 'person_properties');
+  const event = requiredText(value['event'], 'event');
+  const personId = optionalUuid(value['person_id'], 'person_id');
+  return {
+    uuid: optionalUuid(value['uuid'], 'uuid'),
+    event,
+    distinctId: distinctIdOf(value['distinct_id'] ?? properties['distinct_id']),
+    properties: storable(JSON.stringify(properties)),
+    timestamp: requiredInstant(value, ['timestamp']),
+    created: isMissing(value['created_at']) ? null : instantOf(value['created_at'], 'created_at'),
+    personId,
+    personChange: personChangeOf(event, properties, personId),
+    personProperties: personProperties === undefined ? null : storable(JSON.stringify(personProperties)),
+    elementsChain: typeof value['elements_chain'] === 'string' ? storableText(value['elements_chain']) : null,
+  };
+}
+
+function personOf(value: Readonly<Record<string, unknown>>): SourceEvent {
+  const person = optionalUuid(value['person_id'], 'person_id') ?? refuse('no person_id');
+  const state = {
+    version: versionOf(value['person_version'], 'person_version'),
+    tie: isMissing(value['person_distinct_id_version'])
+      ? 0
+      : versionOf(value['person_distinct_id_version'], 'person_distinct_id_version'),
+    properties: objectOf(value['properties'], 'properties') ?? {},
+    created: isMissing(value['created_at']) ? null : instantOf(value['created_at'], 'created_at'),
+    ...(['true', '1'].includes(String(value['is_deleted']).toLowerCase()) ? { deleted: true as const } : {}),
+  };
+  return {
+    uuid: null,
+    event: null,
+    distinctId: distinctIdOf(value['distinct_id']),
+    properties: '{}',
+    timestamp: requiredInstant(value, ['_inserted_at', 'created_at']),
+    created: null,
+    personId: null,
+    personProperties: null,
+    elementsChain: null,
+    personChange: personStateChange(person, state),
+  };
+}
+
+/** The first of these fields that is there. */
+function requiredInstant(value: Readonly<Record<string, unknown>>, names: readonly string[]): number {
+  const name = names.find((one) => !isMissing(value[one])) ?? refuse(`no ${names.join(' or ')}`);
+  return instantOf(value[name], name);
+}
+
+function versionOf(value: unknown, name: string): number {
+  const number = Number(numberText(value) ?? Number.NaN);
+  return Number.isSafeInteger(number) && number >= 0 ? number : refuse(`${name} is not a whole number`);
+}
+
+const isMissing = (value: unknown): boolean => value === undefined || value === null || value === '';
+
+function requiredText(value: unknown, name: string): string {
+  if (isMissing(value)) return refuse(`no ${name}`);
+  if (typeof value !== 'string') return refuse(`${name} is not text`);
+  return value.trim() === '' ? refuse(`${name} is blank`) : storableText(value);
+}
+
+const distinctIdOf = (value: unknown): string => requiredText(numberText(value) ?? value, 'distinct_id');
+
+function optionalUuid(value: unknown, name: string): string | null {
+  return isMissing(value) ? null : (uuidOf(value) ?? refuse(`${name} is not a UUID`));
+}
+
+function objectOf(value: unknown, name: string): Record<string, unknown> | undefined {
+  if (isMissing(value)) return undefined;
+  const object = typeof value === 'string' ? parsed(value, name) : value;
+  return isObject(object) ? object : refuse(`${name} is not an object`);
+}
+
+/** Below these a number is taken for seconds, then for milliseconds: the year 5138 in seconds is 1973 in milliseconds. */
+const SECONDS_BELOW = 1e11;
+const MILLISECONDS_BELOW = 1e14;
+
+function instantOf(value: unknown, name: string): number {
+  const number = numberText(value);
+  const found =
+    number === undefined
+      ? typeof value === 'string'
+        ? isoMicroseconds(value.trim())
+        : undefined
+      : numeric(Number(number));
+  return found ?? refuse(`${name} is not an instant between ${YEARS.first} and ${YEARS.last}`);
+}
+
+function numeric(value: number): number | undefined {
+  const size = Math.abs(value);
+  const micros = Math.round(value * (size < SECONDS_BELOW ? 1e6 : size < MILLISECONDS_BELOW ? 1e3 : 1));
+  return micros >= Date.UTC(YEARS.first, 0) * 1000 && micros < Date.UTC(YEARS.last + 1, 0) * 1000 ? micros : undefined;
+}
+
+function parsed(text: string, name?: string): unknown {
+  try {
+    return parseExact(text);
+  } catch (error) {
+    if (error instanceof RangeError) return refuse('nested too deeply');
+    return refuse(`${name === undefined ? '' : `${name}: `}not JSON: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,140 @@
+/** A file as a source of records, whatever format it is in. */
+import { open } from 'node:fs/promises';
+import type { DatabaseLimits } from '../../warehouse/embedded-database.ts';
+import { accessLogReader } from './access-log.ts';
+import { csvFormat, isCsvHeader } from './csv.ts';
+import type { LineReader } from './event.ts';
+import { readJsonLine } from './json-lines.ts';
+import { type Line, linesOf } from './lines.ts';
+import { PARQUET_MAGIC, parquetRows } from './parquet.ts';
+import type { SourceRecord } from './record.ts';
+import { isBlank, type LineFormat } from './record.ts';
+import type { TableMapping } from './table-rows.ts';
+
+/** What a file may hold. Lines may be packed with gzip or zstd. */
+export const IMPORT_FORMATS = ['combined', 'jsonl', 'csv', 'parquet'] as const;
+export type ImportFormat = (typeof IMPORT_FORMATS)[number];
+
+export interface SourceOptions {
+  readonly path: string;
+  /** Of the file, in bytes. */
+  readonly size: number;
+  /** Default: told by how the file begins. */
+  readonly format?: ImportFormat;
+  readonly mapping: TableMapping;
+  /** For the reading of Parquet. */
+  readonly limits: DatabaseLimits;
+}
+
+export interface Source {
+  /** Records in order, many at a time. Read it once. Never throws for what the file holds. */
+  batches(): AsyncGenerator<readonly SourceRecord[]>;
+  /** Null: it could not be told. */
+  format(): ImportFormat | null;
+  /** Bytes of the file read so far. */
+  bytesRead(): number;
+  /** What is wrong with the file as a whole, once all was read. */
+  problem(): string | undefined;
+  /** The line that says what the others hold, where the format has one. */
+  header(): Line | undefined;
+}
+
+/** Lines by which a file's format is told. */
+const LOOKED_AT = 100;
+
+export async function openSource(options: SourceOptions): Promise<Source> {
+  const format = options.format ?? ((await begins(options.path, PARQUET_MAGIC)) ? 'parquet' : undefined);
+  return format === 'parquet' ? parquetSource(options) : lineSource(options.path, format, options.mapping);
+}
+
+async function begins(path: string, magic: string): Promise<boolean> {
+  const file = await open(path, 'r');
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(magic.length), 0, magic.length, 0);
+    return buffer.toString('latin1', 0, bytesRead) === magic;
+  } finally {
+    await file.close();
+  }
+}
+
+function parquetSource({ path, size, mapping, limits }: SourceOptions): Source {
+  const rows = parquetRows(path, mapping, limits);
+  return {
+    batches: rows.batches,
+    format: () => 'parquet',
+    bytesRead: () => Math.round(size * rows.progress()),
+    problem: rows.problem,
+    header: () => undefined,
+  };
+}
+
+function lineSource(path: string, given: Exclude<ImportFormat, 'parquet'> | undefined, mapping: TableMapping): Source {
+  const lines = linesOf(path);
+  let name = given ?? null;
+  let format: LineFormat | undefined;
+  let unknown: string | undefined;
+  return {
+    batches: async function* () {
+      for await (const some of lines.batches()) {
+        name ??= formatOf(some, mapping);
+        if (name === null && some.some(isReadable)) {
+          unknown = `its first lines are in no known format (${IMPORT_FORMATS.join(', ')}); nothing of it was imported`;
+          return;
+        }
+        if (name !== null) format ??= FORMATS[name](mapping);
+        yield (format ?? UNTOLD).take(some);
+        if (format?.problem() !== undefined) return;
+      }
+      yield format?.end() ?? [];
+    },
+    format: () => name,
+    bytesRead: lines.bytesRead,
+    problem: () => unknown ?? format?.problem() ?? lines.damage(),
+    header: () => format?.header(),
+  };
+}
+
+/** A record is a line. A reader keeps what it remembers for one file. */
+const eachLine = (read: LineReader, isUtf8Only: boolean): LineFormat => ({
+  take: (lines) =>
+    lines.map((line) => ({
+      line,
+      identity: line.text,
+      content: isBlank(line) ? null : contentOf(line, read, isUtf8Only),
+    })),
+  end: () => [],
+  problem: () => undefined,
+  header: () => undefined,
+});
+
+function contentOf({ text, encoding, problem }: Line, read: LineReader, isUtf8Only: boolean): SourceRecord['content'] {
+  if (problem !== undefined) return problem;
+  return isUtf8Only && encoding !== 'utf8' ? 'not UTF-8' : read(text);
+}
+
+const FORMATS: Readonly<Record<Exclude<ImportFormat, 'parquet'>, (mapping: TableMapping) => LineFormat>> = {
+  combined: () => eachLine(accessLogReader(), false),
+  jsonl: () => eachLine(readJsonLine, true),
+  csv: csvFormat,
+};
+
+/** Before the first line by which the format could be told: nothing that can be read. */
+const UNTOLD = eachLine(() => 'in no known format', false);
+
+const isReadable = (line: Line): boolean => line.problem === undefined && !isBlank(line);
+
+/** The format that most of the first lines are in, or a table whose header says what is an event; null: none. */
+function formatOf(lines: readonly Line[], mapping: TableMapping): Exclude<ImportFormat, 'parquet'> | null {
+  const some = lines.filter(isReadable).slice(0, LOOKED_AT);
+  let found: 'combined' | 'jsonl' | null = null;
+  let most = 0;
+  for (const name of ['combined', 'jsonl'] as const) {
+    const events = FORMATS[name](mapping)
+      .take(some)
+      .filter(({ content }) => typeof content !== 'string').length;
+    if (events > most) found = name;
+    most = Math.max(most, events);
+  }
+  const [first] = some;
+  return found ?? (first !== undefined && isCsvHeader(first, mapping) ? 'csv' : null);
+}

@@ -1,0 +1,89 @@
+/** Rows of a Parquet file as events, in constant memory. */
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { messageOf } from '../../errors.ts';
+import { type DatabaseLimits, openDatabase, parquet } from '../../warehouse/embedded-database.ts';
+import { isObject, parseExact } from './exact-json.ts';
+import type { Line } from './lines.ts';
+import type { SourceRecord } from './record.ts';
+import { type RowReader, rowReader, type TableMapping, typedCell } from './table-rows.ts';
+
+/** How a Parquet file begins. */
+export const PARQUET_MAGIC = 'PAR1';
+
+export interface ParquetRows {
+  /** A record's line is the row as JSON, by its number from 1. Read it once. */
+  batches(): AsyncGenerator<readonly SourceRecord[]>;
+  /** The part of all rows that was read, up to 1. */
+  progress(): number;
+  /** What is wrong with the file; what came before it was given. */
+  problem(): string | undefined;
+}
+
+export function parquetRows(path: string, mapping: TableMapping, limits: DatabaseLimits): ParquetRows {
+  let problem: string | undefined;
+  let rows = 0;
+  let total = 1;
+
+  async function* read(connection: DuckDBConnection): AsyncGenerator<readonly SourceRecord[]> {
+    // Instants with a zone are written in that of the session.
+    await connection.run("SET TimeZone = 'UTC'");
+    const answer = await connection.runAndReadAll(`SELECT * FROM ${parquet([path])} LIMIT 0`);
+    const header = answer.columnNames();
+    const reader = rowReader(header, mapping, typedCell);
+    if (typeof reader === 'string') {
+      problem = reader;
+      return;
+    }
+    const [[count] = []] = (await connection.runAndReadAll(`SELECT count(*) FROM ${parquet([path])}`)).getRows();
+    total = Math.max(1, Number(count));
+    const texts = await connection.stream(`SELECT to_json(t)::VARCHAR FROM ${parquet([path])} t`);
+    for await (const chunk of texts) {
+      const [column = []] = chunk.getColumns() as [string[]?];
+      yield column.map((text, n) => recordOf({ number: rows + n + 1, text, encoding: 'utf8' }, header, reader));
+      rows += column.length;
+    }
+  }
+
+  return {
+    progress: () => rows / total,
+    problem: () => problem,
+    batches: async function* () {
+      const database = await openDatabase(limits);
+      const connection = await database.connect();
+      try {
+        yield* failing(read(connection), (error) => {
+          problem = `it cannot be read as Parquet: ${messageOf(error)}`;
+        });
+      } finally {
+        connection.closeSync();
+        database.closeSync();
+      }
+    },
+  };
+}
+
+/** What a source gives; where it fails, it ends, and its failure is told. What the reader throws is not. */
+async function* failing<T>(source: AsyncGenerator<T>, tell: (error: unknown) => void): AsyncGenerator<T> {
+  try {
+    for (;;) {
+      const next = await source.next().catch((error: unknown) => {
+        tell(error);
+        return { done: true, value: undefined } as const;
+      });
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    await source.return(undefined);
+  }
+}
+
+function recordOf(line: Line, header: readonly string[], read: RowReader): SourceRecord {
+  try {
+    const row = parseExact(line.text);
+    if (isObject(row)) return { line, ...read(header.map((name) => row[name])) };
+  } catch {
+    // Numbers that JSON has no words for.
+  }
+  return { line, content: 'the row cannot be written as JSON', identity: '' };
+}
