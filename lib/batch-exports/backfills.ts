@@ -7,7 +7,7 @@ import { jobOps } from '../jobs/jobs.ts';
 import { filesBetween } from '../lake/lake.ts';
 import { noticeOps } from '../notices/notice.ts';
 import { keys, places } from '../table/keys.ts';
-import { type Op, Refused } from '../table/table.ts';
+import { type Op, Refused, type Table } from '../table/table.ts';
 import { untilWritten } from '../table/until-written.ts';
 import type { PrepareOutput } from '../workflow/messages.ts';
 import { amountIn, laterArrivals, scanOf } from './estimate.ts';
@@ -23,6 +23,7 @@ import {
   type RunStatus,
 } from './model.ts';
 import {
+  type Active,
   backfillRange,
   type Claim,
   chunksOf,
@@ -35,7 +36,17 @@ import {
   slotAt,
   slotsOf,
 } from './plan.ts';
-import { cancelOpenRuns, exportWithPlan, isOpen, OPEN, planOp, rangeText, scheduleOf } from './run-state.ts';
+import {
+  cancelOpenRuns,
+  exportWithPlan,
+  isOpen,
+  OPEN,
+  planOp,
+  rangeText,
+  runsOf,
+  scheduleOf,
+  slotsOfHolder,
+} from './run-state.ts';
 
 /** The job is for a start that was lost; the start itself follows the transaction at once. */
 const START_LOST = 60_000;
@@ -271,6 +282,22 @@ export function progressFields(chunk: number, runs: readonly RunItem[]): Record<
   const records = completed.reduce((sum, run) => sum + (run.records_completed ?? 0), 0);
   const progress: ChunkProgress = { finished: completed.length, failed: runs.length - completed.length, records };
   return { [chunkField(chunk)]: JSON.stringify(progress) };
+}
+
+/** The runs of these backfills in chunks that are under way: what the backfills themselves are told at a chunk's end. */
+export async function runsUnderWay(
+  table: Table,
+  item: BatchExportItem,
+  plan: Plan,
+  backfills: readonly BackfillItem[],
+): Promise<RunItem[]> {
+  const open = new Map(backfills.filter(isOpen).map((backfill) => [backfill.id, backfill]));
+  const isUntold = ({ by, chunk }: Active): boolean =>
+    chunk !== null && open.has(by) && open.get(by)?.[chunkField(chunk)] === undefined;
+  const runs = plan.active
+    .filter(isUntold)
+    .map((active) => runsOf(table, item.id, slotsOfHolder(item, plan, active), active.by));
+  return (await Promise.all(runs)).flat();
 }
 
 /** A backfill's slots; they stay what they are while its claim stands. */

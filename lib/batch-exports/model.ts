@@ -251,8 +251,11 @@ export const BatchExportBackfill = z
     created_at: instant,
     finished_at: instant.nullable(),
     last_updated_at: instant,
-    total_records_count: z.int(),
+    total_records_count: z.int().describe('Rows that its runs have delivered so far.'),
     progress: BackfillProgress.nullable(),
+    estimated_end_at: instant
+      .nullable()
+      .describe('When it ends if it goes on as until now. Null: no run of it has ended, or it has itself.'),
   })
   .meta({ id: 'BatchExportBackfill' });
 
@@ -374,9 +377,19 @@ export function progressSum(item: BackfillItem): ChunkProgress {
   return sum;
 }
 
-/** The public object of a stored backfill. */
-export function backfillObject(item: BackfillItem): z.output<typeof BatchExportBackfill> {
-  const { finished, failed, records } = progressSum(item);
+/**
+ * The public object of a stored backfill as it is `now`. `runs`: those of its chunks that are under way, perhaps with
+ * others' among them.
+ */
+export function backfillObject(
+  item: BackfillItem,
+  now: number,
+  runs: readonly RunItem[] = [],
+): z.output<typeof BatchExportBackfill> {
+  const chunks = progressSum(item);
+  const ended = runs.filter(({ backfill, finished_at }) => backfill === item.id && finished_at !== null);
+  const records = ended.reduce((sum, run) => sum + (run.records_completed ?? 0), chunks.records);
+  const progress = progressOf(item, chunks.finished + chunks.failed + ended.length);
   return {
     id: item.id,
     batch_export: item.batch_export,
@@ -390,8 +403,18 @@ export function backfillObject(item: BackfillItem): z.output<typeof BatchExportB
     finished_at: wireInstantOrNull(item.finished_at),
     last_updated_at: wireInstant(item.last_updated_at),
     total_records_count: records,
-    progress: progressOf(item, finished + failed),
+    progress,
+    estimated_end_at: wireInstantOrNull(
+      item.status === 'Completed' ? null : estimatedEnd(item.created_at, now, progress),
+    ),
   };
+}
+
+/** When the rest is done if it takes as long as what is done, run by run. */
+function estimatedEnd(begun: number, now: number, progress: z.output<typeof BackfillProgress> | null): number | null {
+  if (progress === null || progress.finished_runs === 0) return null;
+  const { total_runs, finished_runs } = progress;
+  return Math.round(now + ((now - begun) * (total_runs - finished_runs)) / finished_runs);
 }
 
 /** Null where upstream has none: a backfill that failed or was cancelled, or one whose runs are not counted yet. */

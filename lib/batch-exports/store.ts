@@ -19,8 +19,17 @@ import { beginning, startMachine } from './backfills.ts';
 import type { Config, Destination } from './destinations/destination.ts';
 import { destinationOf } from './destinations/index.ts';
 import { queryFields } from './hogql/compile.ts';
-import type { BackfillItem, BatchExportInput, BatchExportItem, BatchExportPatch, RunItem } from './model.ts';
-import { firstSlotStart, initialPlan, nextDue, type Plan, pausedRange, planFields, skipMissed } from './plan.ts';
+import type { BackfillItem, BatchExportInput, BatchExportItem, BatchExportPatch, PlanItem, RunItem } from './model.ts';
+import {
+  firstSlotStart,
+  initialPlan,
+  nextDue,
+  type Plan,
+  pausedRange,
+  planFields,
+  planOf,
+  skipMissed,
+} from './plan.ts';
 import {
   changedFields,
   checkedConfig,
@@ -87,10 +96,16 @@ export async function readRun(table: Table, id: string, runId: string): Promise<
   return [item, run as RunItem | undefined];
 }
 
-/** An export and one of its backfills, whoever's they are: to be given to `foundBeside`. */
-export async function readBackfill(table: Table, id: string, backfillId: string): Promise<Beside<BackfillItem>> {
-  const [item, backfill] = await table.many([keys.batchExport(id), keys.backfill(id, backfillId)]);
-  return [item, backfill as BackfillItem | undefined];
+/** An export, and one of its backfills with the plan, whoever's they are: to be given to `foundBoth`. */
+export async function readBackfill(
+  table: Table,
+  id: string,
+  backfillId: string,
+): Promise<Beside<{ readonly plan: Plan; readonly backfill: BackfillItem }>> {
+  const wanted = [keys.batchExport(id), keys.plan(id), keys.backfill(id, backfillId)];
+  const [item, plan, backfill] = await table.many(wanted);
+  if (plan === undefined || backfill === undefined) return [item, undefined];
+  return [item, { plan: planOf(plan as PlanItem), backfill: backfill as BackfillItem }];
 }
 
 /** A page of an export's runs. */

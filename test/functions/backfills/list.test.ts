@@ -1,10 +1,21 @@
-import { chunkField } from '../../../lib/batch-exports/backfills.ts';
-import type { BackfillItem } from '../../../lib/batch-exports/model.ts';
+import {
+  chunkField,
+  closeBackfill,
+  prepareBackfill,
+  runsUnderWay,
+  startBackfill,
+} from '../../../lib/batch-exports/backfills.ts';
+import { finishRun } from '../../../lib/batch-exports/finish.ts';
+import { type BackfillItem, backfillObject } from '../../../lib/batch-exports/model.ts';
+import { wireInstant } from '../../../lib/http/instant.ts';
 import { keys, places } from '../../../lib/table/keys.ts';
 import { settableClock, testContext } from '../../support/context.ts';
+import { hourlyExport } from '../../support/export-steps.ts';
 import { byOrganization, byProject, DAY, HOUR, newExport } from '../../support/exports.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { testService } from '../../support/service.ts';
+
+const AT_13 = Date.UTC(2026, 0, 7, 13);
 
 interface Page {
   readonly next: string | null;
@@ -52,7 +63,7 @@ async function world() {
 const ids = ({ results }: Page) => results.map(({ id }) => id);
 
 test('a backfill tells what was asked for, what it runs, and how far it is', async () => {
-  const { service, id, put, list } = await world();
+  const { context, service, id, put, list } = await world();
   const item = await put({
     end_at: Date.UTC(2025, 11, 31, 12, 30),
     adjusted_end_at: Date.UTC(2025, 11, 31, 13),
@@ -74,7 +85,10 @@ test('a backfill tells what was asked for, what it runs, and how far it is', asy
     last_updated_at: '2026-01-01T00:00:00Z',
     total_records_count: 70,
     progress: { total_runs: 13, finished_runs: 8, progress: 0.6 },
+    // 8 of 13 took 40 minutes.
+    estimated_end_at: '2026-01-01T01:05:00Z',
   };
+  context.clock.advance(40 * 60_000);
   expect(await list()).toStrictEqual({ next: null, previous: null, results: [answer] });
   const one = await service.call('GET', `${byProject(service)}/${id}/backfills/${item.id}/`);
   expect(one.body).toStrictEqual(answer);
@@ -99,7 +113,40 @@ test.each<[Partial<BackfillItem>, object | null]>([
 ])('the progress of %j is %j', async (fields, progress) => {
   const { put, list } = await world();
   await put(fields);
-  expect((await list()).results).toMatchObject([{ progress }]);
+  expect((await list()).results).toMatchObject([{ progress, estimated_end_at: null }]);
+});
+
+test('runs that have ended count before their chunk does, and not again when it has', async () => {
+  const { context, id, begin, send, arrive, read } = await hourlyExport();
+  const { clock, table } = context;
+  for (const hour of [0, 1, 2]) await arrive(AT_13 + hour * HOUR, `a${hour}`, `b${hour}`);
+  clock.set(AT_13 + 4 * HOUR);
+  const { item } = await read();
+  const { id: backfill } = await startBackfill(context, item, { start_at: AT_13, end_at: AT_13 + 3 * HOUR });
+  const input = { export: id, backfill };
+  await prepareBackfill(context, input);
+  const told = async () => {
+    const now = (await table.get(keys.backfill(id, backfill))) as BackfillItem;
+    return backfillObject(now, clock(), await runsUnderWay(table, item, (await read()).plan, [now]));
+  };
+  expect(await told()).toMatchObject({ total_records_count: 0, estimated_end_at: null });
+  const trigger = { backfill, chunk: 0 };
+  const holder = `${backfill}-0`;
+  const begun = await begin({ holder, trigger });
+  clock.advance(60_000);
+  await send(begun, 0);
+  expect(await told()).toMatchObject({
+    total_records_count: 2,
+    progress: { total_runs: 3, finished_runs: 1 },
+    estimated_end_at: wireInstant(clock() + 120_000),
+  });
+  await send(begun, 1);
+  await send(begun, 2);
+  await finishRun(context, { export: id, trigger, holder, token: null, skipped: [], error: null });
+  const whole = { total_records_count: 6, progress: { total_runs: 3, finished_runs: 3, progress: 1 } };
+  expect(await told()).toMatchObject({ ...whole, status: 'Running' });
+  await closeBackfill(context, input, null);
+  expect(await told()).toMatchObject({ ...whole, status: 'Completed', estimated_end_at: null });
 });
 
 test('backfills come fifty a page, newest first, or by their start', async () => {
