@@ -4,6 +4,6 @@ import { listPersonalApiKeys } from '../../lib/personal-api-keys/routes.ts';
 import { keysHeldBy } from '../../lib/personal-api-keys/store.ts';
 
 export const handler = endpoint(listPersonalApiKeys, async ({ caller }, { table }) => {
-  const held = await keysHeldBy(table, caller.user);
+  const held = await keysHeldBy(table, [caller.user]);
   return held.map((item) => personalApiKeyObject(item));
 });

@@ -107,7 +107,7 @@ async function allUsers(context: AdminContext): Promise<UserItem[]> {
 }
 
 async function allKeys(context: AdminContext): Promise<PersonalApiKeyItem[]> {
-  return personalApiKeys.keysHeldBy(context.table, ...(await allUsers(context)));
+  return personalApiKeys.keysHeldBy(context.table, await allUsers(context));
 }
 
 export async function listKeys(context: AdminContext, options: { email?: string }): Promise<Outcome> {

@@ -129,7 +129,7 @@ export const backfillBatchExport = route({
   description:
     'Exports every interval that touches [start_at, end_at) and has ended; intervals that were exported before are ' +
     'delivered again, to the same places. The answer has no body; `Location` is the address of the backfill.',
-  tag,
+  tag: 'Batch export backfills',
   params: ofExport,
   body: BackfillRange,
   status: 200,
@@ -181,7 +181,7 @@ export const estimateBackfill = route({
   description:
     'What a backfill of the range would run and read, from what is known of the stored files: nothing is queried, and ' +
     'nothing is started. Refused as the backfill itself would be, but for other backfills that are under way.',
-  tag,
+  tag: 'Batch export backfills',
   params: ofExport,
   body: BackfillRange,
   response: BackfillEstimate,
@@ -273,6 +273,7 @@ export const listLogs = route({
 
 export const listRunLogs = route({
   ...logs,
+  tag: 'Batch export runs',
   handler: 'runs/logs',
   paths: below('/{id}/runs/{run_id}/logs'),
   summary: 'List log lines of a run',
@@ -290,7 +291,7 @@ export const listRuns = route({
   scope: 'batch_export:read',
   summary: 'List runs of a batch export',
   description: 'A hundred a page. Times are ISO 8601, or relative to now: `-24h`, `-7d`.',
-  tag,
+  tag: 'Batch export runs',
   params: ofExport,
   query: z.object({
     ordering: choice(['-created_at', 'created_at', '-data_interval_start', 'data_interval_start'])
@@ -313,7 +314,7 @@ export const retrieveRun = route({
   paths: below('/{id}/runs/{run_id}'),
   scope: 'batch_export:read',
   summary: 'Retrieve a run',
-  tag,
+  tag: 'Batch export runs',
   params: ofRun,
   response: BatchExportRunDetail,
   status: 200,
@@ -326,7 +327,7 @@ export const retryRun = route({
   scope: 'batch_export:write',
   summary: 'Retry a run',
   description: "Backfills the run's interval, whatever became of the run, which stays as it is.",
-  tag,
+  tag: 'Batch export runs',
   params: ofRun,
   response: BackfillBegun,
   status: 201,
@@ -343,7 +344,7 @@ export const cancelRun = route({
   description:
     'It is cancelled at once, and leaves the destination as it was before; only a destination over HTTP keeps what it ' +
     'has accepted. A run that has ended, or is being committed, cannot be cancelled: 400.',
-  tag,
+  tag: 'Batch export runs',
   params: ofRun,
   response: Cancelled,
   status: 200,
@@ -357,7 +358,7 @@ export const listBackfills = route({
   scope: 'batch_export:read',
   summary: 'List backfills of a batch export',
   description: 'Fifty a page.',
-  tag,
+  tag: 'Batch export backfills',
   params: ofExport,
   query: z.object({
     ordering: choice(['-created_at', 'created_at', '-start_at', 'start_at'])
@@ -376,7 +377,7 @@ export const retrieveBackfill = route({
   scope: 'batch_export:read',
   summary: 'Retrieve a backfill',
   description: 'With its progress.',
-  tag,
+  tag: 'Batch export backfills',
   params: ofBackfill,
   response: BatchExportBackfill,
   status: 200,
@@ -391,7 +392,7 @@ export const createBackfill = route({
   description:
     'Exports every interval that touches [start_at, end_at) and has ended; intervals that were exported before are ' +
     'delivered again, to the same places.',
-  tag,
+  tag: 'Batch export backfills',
   params: ofExport,
   body: BackfillRange,
   response: BackfillBegun,
@@ -407,7 +408,7 @@ export const cancelBackfill = route({
   scope: 'batch_export:write',
   summary: 'Cancel a backfill',
   description: 'With its runs, as a run is cancelled; a run that is being committed is finished.',
-  tag,
+  tag: 'Batch export backfills',
   params: ofBackfill,
   response: Cancelled,
   status: 200,

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { FAILURES, type FailureKind } from '../errors.ts';
 import { PAGING, type PagingRule, type Route } from './route.ts';
+import { TAGS } from './tags.ts';
 
 /** A JSON Schema or a part of an OpenAPI document. */
 export type Json = { readonly [name: string]: unknown };
@@ -36,7 +37,9 @@ export function openApi(rows: readonly Route[]): OpenApi {
     openapi: '3.1.0',
     info: { title: 'Workspace Management Service', version: '1', description: DESCRIPTION },
     servers: [{ url: '/' }],
-    tags: [...new Set(rows.map(({ tag }) => tag))].map((name) => ({ name })),
+    tags: Object.entries(TAGS)
+      .filter(([name]) => rows.some(({ tag }) => tag === name))
+      .map(([name, description]) => ({ name, description })),
     paths,
     components: {
       schemas: Object.fromEntries([...schemas].toSorted(([a], [b]) => (a < b ? -1 : 1))),

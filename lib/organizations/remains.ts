@@ -224,7 +224,7 @@ async function* dashboardLeft(table: Table, head: Item): Pieces {
  */
 async function* keysLeft(context: Context, gone: GonePlaces): Pieces {
   for await (const users of pagesOf(context.table, ranges.allUsers())) {
-    for (const key of await keysHeldBy(context.table, ...(users as UserItem[]))) {
+    for (const key of await keysHeldBy(context.table, users as UserItem[])) {
       if (await forgetPlaces(context, key, gone)) yield;
     }
   }

@@ -210,7 +210,7 @@ export async function noteUse(table: Table, item: PersonalApiKeyItem, now: numbe
 }
 
 /** The keys of these users, newest first. One read. */
-export async function keysHeldBy(table: Table, ...users: readonly UserItem[]): Promise<PersonalApiKeyItem[]> {
+export async function keysHeldBy(table: Table, users: readonly UserItem[]): Promise<PersonalApiKeyItem[]> {
   const found = await table.many(users.flatMap(refsOf).map((ref) => keys.personalApiKey(ref.sha256)));
   return (found as (PersonalApiKeyItem | undefined)[])
     .filter((item) => item !== undefined)
@@ -220,7 +220,7 @@ export async function keysHeldBy(table: Table, ...users: readonly UserItem[]): P
 /** All keys of a user, newest first; none of a user who is not there. */
 export async function keysOf(table: Table, uid: string): Promise<PersonalApiKeyItem[]> {
   const user = (await table.get(keys.user(uid))) as UserItem | undefined;
-  return user === undefined ? [] : keysHeldBy(table, user);
+  return user === undefined ? [] : keysHeldBy(table, [user]);
 }
 
 /** A user, the key that asks, and (unless only that was wanted) another one of his. */
@@ -241,7 +241,7 @@ export async function readHeldKeys(
 ): Promise<HeldKeys> {
   const user = (await table.get(keys.user(userId))) as UserItem | undefined;
   if (user === undefined) fail('not_authenticated');
-  const held = await keysHeldBy(table, user);
+  const held = await keysHeldBy(table, [user]);
   const maker = held.find((key) => key.id === keyId);
   if (maker === undefined || (maker.expires_at ?? Infinity) <= clock()) fail('not_authenticated');
   return { user, maker, item: held.find((key) => key.id === id) ?? fail('not_found') };

@@ -7,6 +7,7 @@ import { keysOf, revokeKey } from '../../../lib/personal-api-keys/store.ts';
 import { keys } from '../../../lib/table/keys.ts';
 import type { Table } from '../../../lib/table/table.ts';
 import { testContext } from '../../support/context.ts';
+import { countRoundTrips } from '../../support/round-trips.ts';
 import { testService } from '../../support/service.ts';
 
 const FIELDS = ['type', 'code', 'detail', 'attr'];
@@ -217,6 +218,21 @@ describe('keys', () => {
     expect([await status('GET'), await status('PUT')]).toEqual([200, 401]);
     context.clock.advance(60_000);
     expect(await status('GET')).toBe(401);
+  });
+
+  test('cost a round trip when they are not remembered, and none when they are', async () => {
+    const context = testContext();
+    const table = countRoundTrips(context.table);
+    const service = await testService({ ...context, table });
+    const trips = async () => {
+      table.counted();
+      await service.call('GET', '/api/organizations/');
+      return table.counted();
+    };
+    await trips();
+    const remembered = await trips();
+    context.clock.advance(60_000);
+    expect([await trips(), await trips()]).toEqual([remembered + 1, remembered]);
   });
 
   test('cannot be looked up: that is a mistake of ours, and says nothing', async () => {

@@ -8,6 +8,7 @@ import { createInvite } from '../../../lib/invites/store.ts';
 import { LEVELS } from '../../../lib/organizations/model.ts';
 import { findMembership, findOrganization } from '../../../lib/organizations/store.ts';
 import { findKey } from '../../../lib/personal-api-keys/store.ts';
+import { ranges } from '../../../lib/table/keys.ts';
 import { findUserByEmail } from '../../../lib/users/store.ts';
 import { testContext } from '../../support/context.ts';
 import { ROOT } from '../../support/source.ts';
@@ -256,4 +257,20 @@ describe('the documentation', () => {
     );
     expect(Object.keys(scripts)).toEqual(expect.arrayContaining(named));
   });
+});
+
+test('what an operator does is told in the log of the organization, with neither user nor key', async () => {
+  const { context, run, json, organization } = await withOwner();
+  await run('user', 'create', '--email', 'bob@example.com');
+  await run('member', 'add', '--organization', organization.id, '--email', 'bob@example.com', '--level', 'admin');
+  const key = await json('key', 'create', '--email', 'bob@example.com', '--label', 'CI', '--scopes', '*');
+  await run('key', 'revoke', key.id);
+  const { items } = await context.table.list(ranges.activityOf(organization.id), { limit: 10 });
+  expect(items.map(({ scope, activity, item_id }) => [scope, activity, item_id]).toReversed()).toEqual([
+    ['Organization', 'created', organization.id],
+    ['OrganizationMembership', 'created', (await findUserByEmail(context.table, 'bob@example.com'))?.uuid],
+    ['PersonalAPIKey', 'created', key.id],
+    ['PersonalAPIKey', 'deleted', key.id],
+  ]);
+  for (const item of items) expect(item).toMatchObject({ user_uuid: null, key_mask: null, request_id: null });
 });

@@ -4,6 +4,7 @@ import { FAILURES } from '../../../lib/errors.ts';
 import { integer, text } from '../../../lib/http/fields.ts';
 import { openApi } from '../../../lib/http/openapi.ts';
 import { pageOf, route } from '../../../lib/http/route.ts';
+import { TAGS } from '../../../lib/http/tags.ts';
 import { routes } from '../../../lib/routes.ts';
 
 const Widget = z.object({ id: z.uuid(), size: z.int().nullable() }).meta({ id: 'Widget' });
@@ -254,4 +255,10 @@ test('two different schemas of one name are a mistake', () => {
     response: z.object({ id: z.string() }).meta({ id: 'Widget' }),
   });
   expect(() => openApi([retrieve, other])).toThrow('two different schemas are named Widget');
+});
+
+test('every part of the reference that rows name says what it is about, and there is no other', () => {
+  const named = new Set(routes.map(({ tag }) => tag));
+  expect(new Set(Object.keys(TAGS))).toEqual(named);
+  expect(openApi(routes).tags).toEqual(Object.entries(TAGS).map(([name, description]) => ({ name, description })));
 });
