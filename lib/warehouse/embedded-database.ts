@@ -15,15 +15,19 @@ export interface DatabaseLimits {
 export const tempFolder = ({ tempDirectory }: DatabaseLimits): string =>
   tempDirectory ?? join(tmpdir(), `duckdb-${process.pid}`);
 
-/** A DuckDB in memory that spills to disk, and never loads anything from the network. */
-export function openDatabase(limits: DatabaseLimits): Promise<DuckDBInstance> {
-  return DuckDBInstance.create(':memory:', {
+/** A DuckDB in memory that spills to disk, lives in UTC, and never loads anything from the network. */
+export async function openDatabase(limits: DatabaseLimits): Promise<DuckDBInstance> {
+  const database = await DuckDBInstance.create(':memory:', {
     memory_limit: limits.memoryLimit ?? '400MB',
     ...(limits.threads === undefined ? {} : { threads: String(limits.threads) }),
     temp_directory: tempFolder(limits),
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
   });
+  const connection = await database.connect();
+  await connection.run("SET GLOBAL TimeZone = 'UTC'");
+  connection.closeSync();
+  return database;
 }
 
 /** A name as it is written in SQL. */

@@ -102,7 +102,7 @@ const DUCKDB: Dialect = {
       bound(String(x), (v) => `CASE WHEN ${v} = trunc(${v}) THEN TRY_CAST(${v} AS BIGINT) END`),
     float_of_text: ([x]) => `TRY_CAST(${whole(String(x), FLOAT_TEXT)} AS DOUBLE)`,
     uuid_of_text: ([x]) => `lower(${whole(String(x), UUID_TEXT)})`,
-    instant_of_text: ([x]) => `TRY(epoch_us(TRY_CAST(${whole(String(x), INSTANT_TEXT)} AS TIMESTAMP)))`,
+    instant_of_text: ([x]) => `TRY(epoch_us(TRY_CAST(${whole(String(x), INSTANT_TEXT)} AS TIMESTAMPTZ)))`,
     text_of_float: ([x]) => `regexp_replace(CAST(${x} AS VARCHAR), '\\.0$', '')`,
     text_of_instant: ([x]) => `TRY(strftime(${time(String(x))}, '%Y-%m-%d %H:%M:%S.%f'))`,
     text_of_date: ([x]) => `TRY(strftime(${time(String(x))}, '%Y-%m-%d'))`,

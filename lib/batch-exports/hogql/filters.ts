@@ -4,11 +4,14 @@ import { checkedCondition } from './check.ts';
 import type { Expression } from './expression.ts';
 import { equal, less, lessOrEqual, like, matches } from './functions.ts';
 import type { Parser } from './parse.ts';
-import { likeHolding } from './patterns.ts';
+import { INSTANT, likeHolding } from './patterns.ts';
 import { refuse } from './refusal.ts';
+import type { Syntax } from './syntax.ts';
 
 const TYPES = ['event', 'hogql', 'person'] as const;
 const MAX_FILTERS = 100;
+/** Each has to be parsed. */
+const MAX_EXPRESSIONS = 20;
 const MAX_VALUES = 1000;
 
 /** The condition that all of the filters hold; null: there is none. */
@@ -16,13 +19,26 @@ export async function filterCondition(parser: Parser, filters: unknown): Promise
   if (filters === undefined || filters === null) return null;
   if (!Array.isArray(filters)) return refuse("'filters' should be an array of filters");
   if (filters.length > MAX_FILTERS) refuse(`There are more than ${MAX_FILTERS} filters`);
-  const conditions: Expression[] = [];
-  for (const filter of filters as readonly unknown[]) conditions.push(await conditionOf(parser, filter));
-  if (conditions.length === 0) return null;
-  return conditions.length === 1 ? (conditions[0] as Expression) : operation('and', conditions);
+  const checked = filters.map(checkedFilter);
+  const keys = checked.flatMap(({ type, key }) => (type === 'hogql' ? [key] : []));
+  if (keys.length > MAX_EXPRESSIONS) refuse(`There are more than ${MAX_EXPRESSIONS} filters of type 'hogql'`);
+  const parsed = keys.length === 0 ? [] : await parser.expressions(keys);
+  let next = 0;
+  const conditions = checked.map((filter) =>
+    filter.type === 'hogql' ? checkedCondition(parsed[next++] as Syntax) : conditionOf(filter),
+  );
+  return conditions.length > 1 ? operation('and', conditions) : (conditions[0] ?? null);
 }
 
-async function conditionOf(parser: Parser, filter: unknown): Promise<Expression> {
+interface Filter {
+  readonly type: (typeof TYPES)[number];
+  /** Of a property; of type hogql, an expression. */
+  readonly key: string;
+  readonly operator: unknown;
+  readonly value: unknown;
+}
+
+function checkedFilter(filter: unknown): Filter {
   if (typeof filter !== 'object' || filter === null || Array.isArray(filter))
     return refuse('Each filter must be an object');
   const { type, key, operator = 'exact', value } = filter as Readonly<Record<string, unknown>>;
@@ -31,7 +47,10 @@ async function conditionOf(parser: Parser, filter: unknown): Promise<Expression>
     return refuse(`Each filter must have a 'type' of one of: ${TYPES.map((one) => `'${one}'`).join(', ')}`);
   if (typeof key !== 'string' || key.trim() === '') return refuse("Each filter must have a 'key'");
   if (key.includes('\0') || !key.isWellFormed()) return refuse('Null characters are not allowed');
-  if (known === 'hogql') return checkedCondition(await parser.expression(key));
+  return { type: known, key, operator, value };
+}
+
+function conditionOf({ type, key, operator, value }: Filter): Expression {
   if (typeof operator !== 'string' || !Object.hasOwn(OPERATORS, operator)) {
     return refuse(
       `Each filter must have an 'operator' of one of: ${Object.keys(OPERATORS)
@@ -39,7 +58,7 @@ async function conditionOf(parser: Parser, filter: unknown): Promise<Expression>
         .join(', ')}`,
     );
   }
-  const document = column(known === 'event' ? 'properties' : 'person_properties');
+  const document = column(type === 'event' ? 'properties' : 'person_properties');
   const property = operation('property', [document], { path: [key] });
   return (OPERATORS[operator] as Compare)(property, value, operator);
 }
@@ -109,7 +128,7 @@ const between: Compare = (property, value, operator) => {
   return operation('and', [lessOrEqual([low, property], operator), lessOrEqual([property, high], operator)]);
 };
 
-const DATE = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?(Z|[+-]\d\d(:?\d\d)?)?)?)?$/;
+const DATE = new RegExp(`^${INSTANT}$`);
 
 function moment(value: unknown, operator: string): { at: Expression; isDay: boolean } {
   const one = only(value, operator);

@@ -1,5 +1,6 @@
 /** What printers have in common: the walk over the tree, and the operators that both dialects write alike. */
 import type { Expression, FormatCode, FormatPiece, Operator, Parameters, Step, Type, Unit } from './expression.ts';
+import { INSTANT } from './patterns.ts';
 
 /** A printed expression over an element of a list, and the name that it has for the element. */
 interface Each {
@@ -92,8 +93,7 @@ const WORDS = {
 export const INTEGER_TEXT = String.raw`^[+-]?[0-9]+\z`;
 export const FLOAT_TEXT = String.raw`^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\z`;
 export const UUID_TEXT = String.raw`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\z`;
-/** ISO 8601; an offset needs seconds before it. */
-export const INSTANT_TEXT = String.raw`^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?)?\z`;
+export const INSTANT_TEXT = String.raw`^${INSTANT}\z`;
 
 const call = (name: string, of: readonly string[]): string => `${name}(${of.join(', ')})`;
 const two = (of: readonly string[], symbol: string): string => `(${of[0]} ${symbol} ${of[1]})`;

@@ -67,6 +67,17 @@ const whole = (text: string, pattern: string): string => `regexp_extract(${text}
 const replacementOf = (pieces: readonly (string | number)[], first = 0): string =>
   pieces.map((piece) => (typeof piece === 'number' ? `$${piece + first}` : piece.replace(/[$\\]/g, '\\$&'))).join('');
 
+/** Java wants a time of day, a T before it, a colon in the offset; and there are no more than six digits of a second. */
+const strictInstant = (text: string): string =>
+  [
+    [String.raw`^(.{10})\z`, '$1T00:00:00'],
+    [String.raw`([+-][0-9]{2})([0-9]{2})\z`, '$1:$2'],
+    [String.raw`(\.[0-9]{6})[0-9]+`, '$1'],
+  ].reduce(
+    (found, [pattern, by]) => `regexp_replace(${found}, '${pattern}', '${by}')`,
+    `replace(${whole(text, INSTANT_TEXT)}, ' ', 'T')`,
+  );
+
 const notNull = (of: readonly string[]): string => `filter(ARRAY[${of.join(', ')}], bound -> bound IS NOT NULL)`;
 
 const TRINO: Dialect = {
@@ -104,8 +115,7 @@ const TRINO: Dialect = {
       bound(String(x), (v) => `CASE WHEN ${v} = truncate(${v}) THEN TRY_CAST(${v} AS bigint) END`),
     float_of_text: ([x]) => `TRY_CAST(${whole(String(x), FLOAT_TEXT)} AS double)`,
     uuid_of_text: ([x]) => `lower(${whole(String(x), UUID_TEXT)})`,
-    instant_of_text: ([x]) =>
-      `TRY(${microseconds(`from_iso8601_timestamp_nanos(replace(${whole(String(x), INSTANT_TEXT)}, ' ', 'T'))`)})`,
+    instant_of_text: ([x]) => `TRY(${microseconds(`from_iso8601_timestamp_nanos(${strictInstant(String(x))})`)})`,
     text_of_float: ([x]) => `regexp_replace(json_format(CAST(${x} AS json)), '\\.0$')`,
     text_of_instant: ([x]) => `TRY(CAST(${time(String(x))} AS varchar))`,
     text_of_date: ([x]) => `TRY(date_format(${time(String(x))}, '%Y-%m-%d'))`,
