@@ -23,6 +23,9 @@ export async function atOnce(source: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
+/** Tells bytes apart. */
+export const digest = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+
 /** A delivery of so many lines (of COPY text: events or persons) to a local address, unless said otherwise. */
 export function delivery<C extends Config>(
   destination: Destination<C>,

@@ -16,7 +16,8 @@ import { folder } from '../../../../lib/batch-exports/destinations/folder.ts';
 import { openOutbound } from '../../../../lib/batch-exports/destinations/outbound.ts';
 import { Failure, Permanent, Transient } from '../../../../lib/errors.ts';
 import { temporaryFolder } from '../../../support/context.ts';
-import { atOnce, delivery, lines, send } from '../../../support/delivery.ts';
+import { atOnce, delivery, digest, lines, send } from '../../../support/delivery.ts';
+import { watchFileCalls } from '../../../support/file-calls.ts';
 
 const NAME = '2023-07-28T00:00:00+00:00-2023-07-28T01:00:00+00:00.jsonl';
 const ANYWHERE = { privateAddresses: true, folderRoots: null };
@@ -162,6 +163,92 @@ test('a delivery killed before any call of the file system is finished by the ne
   expect([ended.status, ended.stderr]).toEqual([0, '']);
   expect(call).toBeGreaterThan(15);
 }, 300_000);
+
+describe('several files', () => {
+  const STEM = NAME.replace('.jsonl', '');
+  const several = { max_file_size_mb: 1 };
+  /** Of 127 bytes each: two files; four. */
+  const FEW = 10_000;
+  const MANY = 30_000;
+  const namesOf = (files: number) => [
+    ...Array.from({ length: files }, (_, n) => `${STEM}-${n}.jsonl`),
+    `${STEM}_manifest.json`,
+  ];
+  const manifest = () => JSON.parse(readFileSync(join(path, `${STEM}_manifest.json`), 'utf8')) as { files: string[] };
+  /** What lies there: names, what the manifest says, and all rows in its order. */
+  const stored = async () => {
+    const { files } = manifest();
+    return { names: tree(), files, rows: digest(Buffer.concat(files.map((name) => readFileSync(join(path, name))))) };
+  };
+  /** What is to lie there. */
+  const whole = async (count: number, files: number) => ({
+    names: namesOf(files),
+    files: namesOf(files).slice(0, -1),
+    rows: digest(await atOnce(lines(count))),
+  });
+  const forget = () => rmSync(receiptFile(), { force: true });
+
+  test('are unseen until they are committed, and may be committed twice', async () => {
+    const receipt = await folder.deliver(given(FEW, several));
+    expect(tree().filter((name) => !name.startsWith('.'))).toEqual([]);
+    await folder.commit(given(FEW, several), receipt);
+    await folder.commit(given(FEW, several), receipt);
+    expect(await stored()).toEqual(await whole(FEW, 2));
+    expect(receipt.bytes).toBe((await atOnce(lines(FEW))).length);
+  });
+
+  test('are removed with their manifest when only one file is delivered, and it by them', async () => {
+    await send(folder, given(FEW, several), receiptFile());
+    forget();
+    await send(folder, given(FEW), receiptFile());
+    expect(tree()).toEqual([NAME]);
+    forget();
+    await send(folder, given(FEW, several), receiptFile());
+    expect(await stored()).toEqual(await whole(FEW, 2));
+  });
+
+  test('one of which was removed before the commit are made again', async () => {
+    const receipt = await folder.deliver(given(FEW, several));
+    const [, second = ''] = tree().filter((name) => /partial.[0-9a-f-]{36}$/.test(name));
+    rmSync(join(path, second));
+    await folder.commit(given(FEW, several), receipt);
+    expect(await stored()).toEqual(await whole(FEW, 2));
+  });
+
+  test('made twice at the same time are right in the end', async () => {
+    const receipts = ['one', 'two'].map((name) => join(path, '..', name));
+    const twins = receipts.map((file) => send(folder, given(FEW, several), file));
+    for (const [at, { status }] of (await Promise.allSettled(twins)).entries()) {
+      if (status === 'rejected') await send(folder, given(FEW, several), receipts[at] ?? '');
+    }
+    expect(await stored()).toEqual(await whole(FEW, 2));
+  });
+
+  test('of which a process that died before any call left some are finished by the next', async () => {
+    let isDead = true;
+    let at = 1;
+    for (; isDead; at += 1) {
+      // An earlier run of the interval delivered more files.
+      await send(folder, given(MANY, several), receiptFile());
+      forget();
+      let calls = 0;
+      // A dead process makes no other call.
+      const restore = await watchFileCalls(() => {
+        calls += 1;
+        if (calls >= at) throw new Error('dead');
+      });
+      await send(folder, given(FEW, several), receiptFile()).catch(() => {});
+      restore();
+      isDead = calls >= at;
+      // Every other time as a new attempt, which knows nothing of the first.
+      if (at % 2 === 0) forget();
+      await send(folder, given(FEW, several), receiptFile());
+      expect(await stored()).toEqual(await whole(FEW, 2));
+      forget();
+    }
+    expect(at).toBeGreaterThan(30);
+  });
+});
 
 describe('a failure of the file system', () => {
   const failure = async (config: object = {}, changes: Partial<Changes> = {}) =>

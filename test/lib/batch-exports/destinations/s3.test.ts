@@ -12,8 +12,8 @@ import { s3 } from '../../../../lib/batch-exports/destinations/s3.ts';
 import { Failure, Permanent, Transient } from '../../../../lib/errors.ts';
 import { type Bucket, startBucket } from '../../../support/bucket.ts';
 import { temporaryFolder } from '../../../support/context.ts';
-import { atOnce, delivery, lines, send } from '../../../support/delivery.ts';
-import { startKillingProxy } from '../../../support/killing-proxy.ts';
+import { atOnce, delivery, digest, lines, send } from '../../../support/delivery.ts';
+import { startKillingProxy, startProxy } from '../../../support/killing-proxy.ts';
 
 const NAME = '2023-07-28T00:00:00+00:00-2023-07-28T01:00:00+00:00.jsonl';
 const KEY = `events/${NAME}`;
@@ -235,6 +235,148 @@ test.each(['before', 'after'] as const)(
   300_000,
 );
 
+describe('several objects', () => {
+  const STEM = KEY.replace('.jsonl', '');
+  const several = { max_file_size_mb: 9 };
+  /** Of 127 bytes each: one object of nine megabytes, and a small one. */
+  const SOME = 75_000;
+  /** An earlier run of the interval: three small objects. */
+  const earlier = () => given(20_000, { max_file_size_mb: 1 });
+  const namesOf = (objects: number) => [
+    ...Array.from({ length: objects }, (_, n) => `${STEM}-${n}.jsonl`),
+    `${STEM}_manifest.json`,
+  ];
+  const manifest = async () =>
+    JSON.parse((await bucket.read(`${STEM}_manifest.json`)).body.toString()) as { files: string[] };
+  let some: Buffer;
+  beforeAll(async () => {
+    some = await atOnce(lines(SOME));
+  });
+
+  /** What lies there: names, what the manifest says, all rows in its order, and uploads that nobody ended. */
+  const stored = async () => {
+    const { files } = await manifest();
+    const bodies: Buffer[] = [];
+    for (const key of files) bodies.push((await bucket.read(key)).body);
+    return { keys: await bucket.keys(), files, rows: digest(Buffer.concat(bodies)), uploads: bucket.uploads() };
+  };
+  /** What is to lie there. */
+  const whole = (rows: Buffer, objects: number) => ({
+    keys: namesOf(objects),
+    files: namesOf(objects).slice(0, -1),
+    rows: digest(rows),
+    uploads: [],
+  });
+
+  test('are unseen until they are committed, and may be committed twice', async () => {
+    const receipt = await s3.deliver(given(SOME, several));
+    expect(await bucket.keys()).toEqual([]);
+    expect(receipt.bytes).toBe(some.length);
+    await s3.commit(given(SOME, several), receipt);
+    expect(await stored()).toEqual(whole(some, 2));
+    await s3.commit(given(SOME, several), kept(receipt));
+    expect(await stored()).toEqual(whole(some, 2));
+    expect((await bucket.read(`${STEM}_manifest.json`)).type).toBe('application/json');
+  });
+
+  test('that are small are sent by the commit', async () => {
+    await send(s3, given(FEW * 5, { max_file_size_mb: 1 }), receiptFile);
+    expect(await stored()).toEqual(whole(await atOnce(lines(FEW * 5)), 2));
+  });
+
+  test('leave nothing when they are discarded, with and without a receipt', async () => {
+    await s3.discard(given(SOME, several), kept(await s3.deliver(given(SOME, several))));
+    expect(bucket.uploads()).toEqual([]);
+    await s3.deliver(given(2 * SOME, several));
+    expect(bucket.uploads()).toHaveLength(2);
+    await s3.discard(given(2 * SOME, several), undefined);
+    expect(bucket.uploads()).toEqual([]);
+    expect(await bucket.keys()).toEqual([]);
+  });
+
+  test('are removed with their manifest when only one object is delivered, and it by them', async () => {
+    await send(s3, given(SOME, several), receiptFile);
+    rmSync(receiptFile);
+    await send(s3, given(FEW), receiptFile);
+    expect(await bucket.keys()).toEqual([KEY]);
+    rmSync(receiptFile);
+    await send(s3, given(SOME, several), receiptFile);
+    expect(await stored()).toEqual(whole(some, 2));
+  });
+
+  test('made twice at the same time are right in the end', async () => {
+    const files = ['one', 'two'].map((name) => `${receiptFile}-${name}`);
+    const twins = await Promise.allSettled(files.map((file) => send(s3, given(SOME, several), file)));
+    for (const [at, { status }] of twins.entries()) {
+      if (status === 'rejected') await send(s3, given(SOME, several), files[at] ?? '');
+    }
+    expect(await stored()).toEqual(whole(some, 2));
+  });
+
+  test('that cannot be removed are told of', async () => {
+    await send(s3, earlier(), receiptFile);
+    rmSync(receiptFile);
+    const said: string[] = [];
+    const say = (_level: string, message: string) => said.push(message);
+    const refusing = await startProxy(bucket.url, ({ method }) => (method === 'DELETE' ? 'is refused' : 'passes'));
+    await send(s3, given(SOME, { ...several, endpoint_url: refusing.url }, { say }), receiptFile);
+    await refusing.close();
+    expect(said).toEqual([expect.stringContaining('Grant s3:ListBucket and s3:DeleteObject.')]);
+    expect((await manifest()).files).toEqual(namesOf(2).slice(0, -1));
+  });
+
+  // What died before a request died after the one before.
+  test('of which a process that died after any request left some are finished by the next', async () => {
+    let isDead = true;
+    let at = 1;
+    for (; isDead; at += 1) {
+      // An earlier run of the interval delivered one object, or more than now.
+      await send(s3, at % 3 === 0 ? given(FEW) : earlier(), receiptFile);
+      rmSync(receiptFile);
+      const proxy = await startKillingProxy(bucket.url, { at, when: 'after', run: () => {} });
+      const to = (endpoint_url: string) => given(0, { ...several, endpoint_url }, { rows: () => inOne(some) });
+      await send(s3, to(proxy.url), receiptFile).catch(() => {});
+      isDead = proxy.requests().length === at;
+      await proxy.close();
+      // Every other time as a new attempt, which knows nothing of the first.
+      if (at % 2 === 0) rmSync(receiptFile, { force: true });
+      await send(s3, to(bucket.url), receiptFile);
+      expect(await stored()).toEqual(whole(some, 2));
+      await bucket.empty();
+      rmSync(receiptFile, { force: true });
+    }
+    // Leftovers; an upload of two parts, one object that waits; both completed, the manifest, strays.
+    expect(at - 1).toBeGreaterThanOrEqual(8);
+  });
+});
+
+async function* inOne(bytes: Buffer) {
+  yield bytes;
+}
+
+describe('encryption by the bucket', () => {
+  test.each([
+    [{}, undefined, undefined],
+    [{ encryption: 'AES256' }, 'AES256', undefined],
+    [{ encryption: 'aws:kms' }, 'aws:kms', undefined],
+    [{ encryption: 'aws:kms', kms_key_id: 'alias/exports' }, 'aws:kms', 'alias/exports'],
+  ])('with %j is asked for of every object', async (config, encryption, key) => {
+    const asked: (readonly [string | undefined, unknown, unknown])[] = [];
+    const noting = await startProxy(bucket.url, ({ method, headers }) => {
+      const [encryption, key] = ['', '-aws-kms-key-id'].map((name) => headers[`x-amz-server-side-encryption${name}`]);
+      asked.push([method, encryption, key]);
+      return 'passes';
+    });
+    const one = given(75_000, { ...config, endpoint_url: noting.url, max_file_size_mb: 9 });
+    await s3.commit(one, await s3.deliver(one));
+    await noting.close();
+    const creating = asked.filter(([, ...found]) => found[0] !== undefined);
+    // An upload, the object after it, the manifest.
+    const expected = encryption === undefined ? [] : ['POST', 'PUT', 'PUT'].map((method) => [method, encryption, key]);
+    expect(creating).toEqual(expected);
+  });
+});
+
 describe('a failure', () => {
   const serving = async <T>(answer: RequestListener, work: (url: string) => Promise<T>): Promise<T> => {
     const server = createServer(answer);
@@ -286,6 +428,7 @@ describe('a failure', () => {
     [400, 'ExpiredToken', 'is not known, or has expired'],
     [403, 'SignatureDoesNotMatch', 'is wrong. Send aws_access_key_id and its secret again'],
     [400, 'InvalidBucketName', 'Correct bucket_name'],
+    [400, 'KMS.NotFoundException', "could not encrypt with the key 'null' (The reason.). Correct kms_key_id"],
     [400, 'InvalidArgument', 'answered 400 InvalidArgument: The reason.'],
     [405, 'MethodNotAllowed', 'answered 405 MethodNotAllowed'],
   ])('of %i %s is for the customer to mend', async (status, code, text) => {

@@ -1,0 +1,26 @@
+/** Calls of the file system, told before they are made. */
+import files from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+
+/** Calls `before` ahead of every call of the file system; what it throws the call ends with. Gives what ends it. */
+export async function watchFileCalls(before: () => void): Promise<() => void> {
+  const undo: (() => void)[] = [];
+  const watch = (target: object, name: string): void => {
+    const original: unknown = Reflect.get(target, name);
+    if (typeof original !== 'function') throw new Error(`no function '${name}'`);
+    Reflect.set(target, name, function (this: unknown, ...given: unknown[]): unknown {
+      before();
+      return Reflect.apply(original, this, given);
+    });
+    undo.push(() => Reflect.set(target, name, original));
+  };
+  const handle = await files.open(import.meta.filename);
+  for (const name of ['writeFile', 'sync', 'stat']) watch(Object.getPrototypeOf(handle) as object, name);
+  await handle.close();
+  for (const name of ['mkdir', 'open', 'realpath', 'rename', 'rm', 'stat']) watch(files, name);
+  syncBuiltinESMExports();
+  return () => {
+    for (const restore of undo) restore();
+    syncBuiltinESMExports();
+  };
+}
