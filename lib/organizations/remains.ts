@@ -36,6 +36,16 @@ export interface Deleted {
 /** Each yield tells that something was left, and has been removed or at least stopped. */
 type Pieces = AsyncGenerator<void, void>;
 
+/** The same pieces, and whether there were any. */
+async function* counted(pieces: Pieces): AsyncGenerator<void, boolean> {
+  let isFound = false;
+  for await (const _ of pieces) {
+    isFound = true;
+    yield;
+  }
+  return isFound;
+}
+
 /** Items that are read and removed at a time: the largest have 100 KB. */
 const PAGE = 100;
 
@@ -123,12 +133,7 @@ async function* exportLeft(context: Context, item: BatchExportItem): Pieces {
     yield;
     if (clock() < item.deleted_at + PATIENCE) return;
   }
-  let isFound = false;
-  for await (const _ of belowExport(context, item)) {
-    isFound = true;
-    yield;
-  }
-  if (isFound) return;
+  if (yield* counted(belowExport(context, item))) return;
   await remove(table, [item], jobOps('export', item.id, null));
   yield;
 }
@@ -170,12 +175,8 @@ async function* executionsLeft({ workflow }: Context, id: string): Pieces {
 
 /** A project that went with its organization. By its item what is limited to it is found: it goes in a later walk. */
 async function* projectLeft(context: Context, id: number, isSettled: boolean): Pieces {
-  let isFound = !isSettled;
-  for await (const _ of inProject(context, id)) {
-    isFound = true;
-    yield;
-  }
-  if (isFound) return;
+  const isFound = yield* counted(inProject(context, id));
+  if (isFound || !isSettled) return;
   await remove(context.table, [keys.project(id)], jobOps('purge', String(id), null));
   yield;
 }
@@ -220,7 +221,7 @@ async function* dashboardLeft(table: Table, head: Item): Pieces {
 
 /**
  * Keys lose what was deleted; those that opened nothing else are revoked. Whoever has left the organization may still
- * have one that names it, so it looks at everybody's: two round trips for a hundred users.
+ * have one that names it, so it looks at everybody's: three round trips for a hundred users.
  */
 async function* keysLeft(context: Context, gone: GonePlaces): Pieces {
   for await (const users of pagesOf(context.table, ranges.allUsers())) {
