@@ -153,22 +153,22 @@ function openFrame({ open: openInflate }: Packing): Frame {
   let bytes = 0;
   let isEnded = false;
   let failure: NodeJS.ErrnoException | undefined;
-  let wake = (): void => {};
+  let wake: (() => void) | undefined;
   // Flowing, so that what was inflated before an error is here, and not dropped with the stream's buffer.
   inflate.on('data', (piece: Buffer) => {
     ready.push(piece);
     bytes += piece.length;
     if (bytes < READY) return;
     inflate.pause();
-    wake();
+    wake?.();
   });
   inflate.on('end', () => {
     isEnded = true;
-    wake();
+    wake?.();
   });
   inflate.on('error', (error) => {
     failure = error;
-    wake();
+    wake?.();
   });
 
   /** Hands on what is inflated, until the work that calls back is done; behind a frame's end or a failure nothing is. */
@@ -177,7 +177,7 @@ function openFrame({ open: openInflate }: Packing): Frame {
     if (!isDone)
       begin(() => {
         isDone = true;
-        wake();
+        wake?.();
       });
     for (;;) {
       await new Promise<void>((resolve) => {

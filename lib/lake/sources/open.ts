@@ -60,10 +60,10 @@ async function begins(path: string, magic: string): Promise<boolean> {
 function parquetSource({ path, size, mapping, limits }: SourceOptions): Source {
   const rows = parquetRows(path, mapping, limits);
   return {
-    batches: rows.batches,
+    batches: () => rows.batches(),
     format: () => 'parquet',
     bytesRead: () => Math.round(size * rows.progress()),
-    problem: rows.problem,
+    problem: () => rows.problem(),
     header: () => undefined,
   };
 }
@@ -88,7 +88,7 @@ function lineSource(path: string, given: Exclude<ImportFormat, 'parquet'> | unde
       yield format?.end() ?? [];
     },
     format: () => name,
-    bytesRead: lines.bytesRead,
+    bytesRead: () => lines.bytesRead(),
     problem: () => unknown ?? format?.problem() ?? lines.damage(),
     header: () => format?.header(),
   };

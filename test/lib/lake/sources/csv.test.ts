@@ -31,7 +31,7 @@ paid,ada,${TIME},team,3,true,01234,"said ""hi"", twice"
 paid,bob,1767323045,,1.50,false,123456789012345678901,`;
   expect(read(text).map(said)).toEqual([
     [2, 'paid', 'ada', { plan: 'team', seats: 3, trial: true, zip: '01234', note: 'said "hi", twice' }],
-    [3, 'paid', 'bob', { seats: 1.5, trial: false, zip: 123456789012345678901 }],
+    [3, 'paid', 'bob', { seats: 1.5, trial: false, zip: Number('123456789012345678901') }],
   ]);
   const [, bob] = read(text);
   expect(bob?.content).toMatchObject({ timestamp: 1_767_323_045_000_000 });
