@@ -31,7 +31,7 @@ const list = (text: string): string[] =>
     .filter((word) => word !== '');
 
 /** Takes one more `name=text` in. */
-function pair(text: string, before: Readonly<Record<string, string>>): Record<string, string> {
+function pair(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
   const [, name = '', value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (name === '') throw new InvalidArgumentError('It must be written as field=text.');
   return { ...before, [name]: value };
@@ -134,8 +134,8 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
         commands.IMPORT_FORMATS,
       ),
     )
-    .option('--column <field=column>', 'which column of a table is a field of events; may be given again', pair, {})
-    .option('--value <field=text>', 'what a field is in all rows of a table; may be given again', pair, {})
+    .option('--column <field=column>', 'which column of a table is a field of events; may be given again', pair)
+    .option('--value <field=text>', 'what a field is in all rows of a table; may be given again', pair)
     .addOption(
       new Option(
         '--arrived <when>',
