@@ -381,7 +381,7 @@ function endOps(
 }
 
 /**
- * Cancels a backfill with its runs, with `also` in the transaction: nothing of it starts from now on. A run that is being
+ * Cancels a backfill with its runs, with `also` in the transaction: nothing of it starts from now on, no retry either. A run that is being
  * committed is finished. 404: there is none; 400: it has ended.
  */
 export async function cancelBackfill(
@@ -400,8 +400,19 @@ export async function cancelBackfill(
     await table.write([...endOps(context, read.plan, backfill, 'Cancelled', line), ...also]);
     return read;
   });
+  const reason = 'The backfill was cancelled.';
   const chunks = plan.active.filter(({ by }) => by === id);
   const stoppable = await Promise.all(chunks.map((mine) => cancelOpenRuns(context, item, plan, mine)));
   // Otherwise it ends by itself: its next chunks find that there is nothing to do.
-  if (stoppable.every(Boolean)) await context.workflow.stop('backfill', id, 'The backfill was cancelled.');
+  if (stoppable.every(Boolean)) await context.workflow.stop('backfill', id, reason);
+  for (const mine of await retriesOf(table, plan, exportId, id)) {
+    if (await cancelOpenRuns(context, item, plan, mine)) await context.workflow.stop('export-run', mine.holder, reason);
+  }
+}
+
+/** Who runs a run of a backfill again now. */
+async function retriesOf(table: Table, plan: Plan, exportId: string, backfill: string): Promise<Active[]> {
+  const retries = plan.active.filter(({ by, chunk }) => by !== 'schedule' && chunk === null);
+  const origins = (await table.many(retries.map(({ by }) => keys.run(exportId, by)))) as (RunItem | undefined)[];
+  return retries.filter((_, n) => origins[n]?.backfill === backfill);
 }

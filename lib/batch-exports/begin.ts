@@ -44,6 +44,8 @@ interface Work {
   /** In order, without a gap, at most a chunk. */
   readonly slots: readonly Slot[];
   readonly chunk: { readonly backfill: BackfillItem; readonly number: number } | null;
+  /** Which backfill the runs belong to, a retry of them too. */
+  readonly backfill: string | null;
   readonly firstTriedAt: number | null;
 }
 
@@ -122,7 +124,7 @@ async function wanted(context: Context, { item, plan }: Read, trigger: Trigger):
   const { table, clock, settings } = context;
   if (trigger === 'schedule') {
     const slots = dueSlots(item, plan, clock(), settings);
-    if (slots.length > 0) return { by: 'schedule', slots, chunk: null, firstTriedAt: null };
+    if (slots.length > 0) return { by: 'schedule', slots, chunk: null, backfill: null, firstTriedAt: null };
     return { leave: jobOps('export', item.id, nextDue(item, plan, clock(), settings)) };
   }
   if ('retry' in trigger) return wantedAgain(context, item, trigger.retry);
@@ -132,10 +134,14 @@ async function wanted(context: Context, { item, plan }: Read, trigger: Trigger):
   }
   const slots = chunkOf(backfillSlots(plan, backfill), trigger.chunk);
   if (slots.length === 0) return { leave: [] };
-  return { by: backfill.id, slots, chunk: { backfill, number: trigger.chunk }, firstTriedAt: null };
+  const chunk = { backfill, number: trigger.chunk };
+  return { by: backfill.id, slots, chunk, backfill: backfill.id, firstTriedAt: null };
 }
 
-/** The slot of a run that is to be run again, unless that has been done. A paused export waits, hour by hour. */
+/**
+ * The slot of a run that is to be run again, unless that has been done, or its backfill was cancelled. A paused export
+ * waits, hour by hour.
+ */
 async function wantedAgain(context: Context, item: BatchExportItem, retry: string): Promise<Work | { leave: Op[] }> {
   const run = (await context.table.get(keys.run(item.id, retry))) as RunItem | undefined;
   const done = { leave: jobOps('retry', retry, null) };
@@ -143,11 +149,17 @@ async function wantedAgain(context: Context, item: BatchExportItem, retry: strin
   const slot = { start: run.data_interval_start, end: run.data_interval_end };
   if ((await context.table.get(keys.run(item.id, runId(item.id, slot, retry)))) !== undefined) return done;
   const now = context.clock();
-  if (!item.paused) return { by: retry, slots: [slot], chunk: null, firstTriedAt: run.first_tried_at };
-  if (now < run.first_tried_at + DAY) return { leave: jobOps('retry', retry, now + HOUR, { export: item.id }) };
-  const set = { status: 'Failed', last_updated_at: now };
-  const failed: Op = { change: keys.run(item.id, retry), set, if: { is: { status: 'FailedRetryable' } } };
-  return { leave: [failed, ...failedRunOps(run, run.latest_error ?? '', now), ...done.leave] };
+  const end = (status: 'Cancelled' | 'Failed'): Op => ({
+    change: keys.run(item.id, retry),
+    set: { status, last_updated_at: now },
+    if: { is: { status: 'FailedRetryable' } },
+  });
+  const { backfill, first_tried_at: firstTriedAt } = run;
+  const origin = backfill === null ? undefined : await context.table.get(keys.backfill(item.id, backfill));
+  if ((origin as BackfillItem | undefined)?.status === 'Cancelled') return { leave: [end('Cancelled'), ...done.leave] };
+  if (!item.paused) return { by: retry, slots: [slot], chunk: null, backfill, firstTriedAt };
+  if (now < firstTriedAt + DAY) return { leave: jobOps('retry', retry, now + HOUR, { export: item.id }) };
+  return { leave: [end('Failed'), ...failedRunOps(run, run.latest_error ?? '', now), ...done.leave] };
 }
 
 /** Somebody else runs some of the slots: wait, unless he has ended without telling. The schedule never waits for itself. */
@@ -188,8 +200,7 @@ async function write(
 ): Promise<readonly RunItem[]> {
   const now = context.clock();
   const { mine } = acquired;
-  const { chunk, firstTriedAt } = work;
-  const backfill = chunk?.backfill.id ?? null;
+  const { chunk, backfill, firstTriedAt } = work;
   const runs = work.slots.map((slot) =>
     newRun(now, item, slot, mine, { ended: endedAtOnce(context, item, files, slot), backfill, firstTriedAt }),
   );

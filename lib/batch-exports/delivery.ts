@@ -102,18 +102,18 @@ export function failRun(context: Context, run: RunItem, reason: string, lines: r
   return endRun(context, run, { status: 'Failed', fields, lines, last: { level: 'ERROR', message } });
 }
 
-/** What tells of a run that has failed for good. Those of a backfill are told of together, at its end. */
+/** What tells of a run that has failed for good. Those that a backfill runs are told of together, at its end. */
 export const failedRunOps = (run: RunItem, reason: string, at: number): Op[] =>
-  run.backfill === null
-    ? noticeOps(run.id, {
+  run.by === run.backfill
+    ? []
+    : noticeOps(run.id, {
         type: 'run_failed',
         export: run.batch_export,
         subject: run.id,
         range: slotOf(run),
         reason,
         at,
-      })
-    : [];
+      });
 
 /** Ends an open run of ours, with its log, in one write. False: somebody else has ended it. */
 export async function endRun(

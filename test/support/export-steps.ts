@@ -39,7 +39,7 @@ export async function hourlyExport() {
   const context = testContext({ warehouse, settings });
   const { table, clock } = context;
   clock.set(Date.UTC(2026, 0, 7, 13, 20));
-  const owner = await createUser(context, { email: 'owner@example.com' });
+  const owner = await createUser(context, { email: 'exporter@example.com' });
   const { organization, project } = await createOrganization(context, { name: 'Acme', owner });
   const tenant = { organization, project, membership: undefined as never };
   const destination = { type: 'Folder', config: { path: context.folder } };
