@@ -167,11 +167,14 @@ async function changeRefs(
 
 const refsOf = (user: UserItem): KeyRef[] => JSON.parse(user.keys) as KeyRef[];
 
-/** Is the user a member of all of these organizations, and are they all there? One read. */
+/** Is the user a member of all of these organizations, and are they all there? One round trip. */
 async function isMemberOfAll(table: Table, uid: string, ids: readonly string[]): Promise<boolean> {
-  const organizations = ids.map(keys.organization);
-  const found = await table.many([...organizations, ...ids.map((id) => keys.membership(uid, id))]);
-  return found.every((item, at) => item !== undefined && (at >= ids.length || item['deleted_at'] === null));
+  const [memberships, organizations] = await Promise.all([
+    table.many(ids.map((id) => keys.membership(uid, id))),
+    table.many(ids.map(keys.organization)),
+  ]);
+  const areThere = organizations.every((organization) => organization?.['deleted_at'] === null);
+  return areThere && !memberships.includes(undefined);
 }
 
 /** Refuses limits to what the user is no member of. Answers the organizations of the projects, each once. */
