@@ -48,7 +48,7 @@ export const LOCAL_SETTINGS: Settings = {
   privateAddresses: true,
   folderRoots: null,
   strictAnswers: false,
-  destinations: ['Folder', 'HTTP', 'NoOp', 'Postgres', 'S3'],
+  destinations: ['Folder', 'HTTP', 'NoOp', 'Postgres', 'Redshift', 'S3'],
 };
 
 /** The defaults of a stage on AWS. No Folder: a function's disk is nobody's. */
@@ -67,5 +67,5 @@ export const CLOUD_SETTINGS: Settings = {
   privateAddresses: false,
   folderRoots: undefined,
   strictAnswers: false,
-  destinations: ['HTTP', 'NoOp', 'Postgres', 'S3'],
+  destinations: ['HTTP', 'NoOp', 'Postgres', 'Redshift', 'S3'],
 };

@@ -101,18 +101,20 @@ function schemaOf(destination: Destination): ConfigSchema {
 /** Secrets are for the address that they were given for: when it changes, they must come with the change. */
 function checkSecretsSentAgain(destination: Destination, stored: Config, merged: Config, sent: Config): void {
   const moved = destination.addresses.filter((key) => !isDeepStrictEqual(stored[key], merged[key]));
-  const kept = destination.secrets.filter((name) => holds(stored, name) && !holds(sent, name));
-  if (moved.length > 0 && kept.length > 0) {
+  if (moved.length === 0) return;
+  const again = secretPaths(sent, destination.secrets);
+  const kept = secretPaths(stored, destination.secrets).filter((path) => !again.includes(path));
+  if (kept.length > 0) {
     invalid('destination', `${quoted(kept)} must be sent again when ${quoted(moved)} changes.`);
   }
 }
 
-/** Is there a value of this name, at any depth? */
-function holds(config: Config, name: string): boolean {
-  return Object.entries(config).some(([key, value]) =>
-    key === name ? value !== null : isObject(value) && holds(value, name),
-  );
-}
+/** Where values of these names are, at any depth, as `outer.inner`. */
+const secretPaths = (config: Config, names: readonly string[]): string[] =>
+  Object.entries(config).flatMap(([key, value]) => {
+    if (names.includes(key)) return value === null ? [] : [key];
+    return isObject(value) ? secretPaths(value, names).map((inner) => `${key}.${inner}`) : [];
+  });
 
 const quoted = (names: readonly string[]): string => names.map((name) => `'${name}'`).join(', ');
 

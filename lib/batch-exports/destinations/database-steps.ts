@@ -3,8 +3,7 @@ import { Permanent } from '../../errors.ts';
 import type { DatabaseConfig } from './database-config.ts';
 import { columnsOf, type Dialect, prepareTable, type TableColumn } from './database-table.ts';
 import { LEDGER, prepareLedger } from './delivery-ledger.ts';
-import type { CheckStep, Reach } from './destination.ts';
-import type { Outbound } from './outbound.ts';
+import type { CheckStep } from './destination.ts';
 import { stateOf } from './postgres-failure.ts';
 import { type Account, connectTo, openSession, type Session } from './postgres-session.ts';
 import { qualified, quoted } from './sql-identifier.ts';
@@ -12,26 +11,25 @@ import { qualified, quoted } from './sql-identifier.ts';
 /** No such database, or it may not be entered: by then the password was right. */
 const AFTER_LOGIN: ReadonlySet<string | undefined> = new Set(['3D000', '42501']);
 
+/** Does some work in a session of its own, which ends with it. */
+export async function inSessionOf(
+  account: Account,
+  way: Parameters<typeof openSession>[1],
+  work: (session: Session) => Promise<unknown>,
+): Promise<void> {
+  const session = await openSession(account, way);
+  try {
+    await work(session);
+  } finally {
+    await session.end();
+  }
+}
+
 export function databaseSteps<C extends DatabaseConfig>(
   account: (config: C) => Account,
-  columns: readonly TableColumn[],
-  dialect: Dialect,
+  columns: (config: C) => readonly TableColumn[],
+  dialect: (config: C) => Dialect,
 ): readonly CheckStep<C>[] {
-  const during = async (
-    config: C,
-    outbound: Outbound,
-    reach: Reach,
-    signal: AbortSignal,
-    work: (session: Session) => Promise<void>,
-  ): Promise<void> => {
-    const session = await openSession(account(config), { outbound, reach, signal });
-    try {
-      await work(session);
-    } finally {
-      await session.end();
-    }
-  };
-
   return [
     {
       name: 'Reach the server',
@@ -45,7 +43,7 @@ export function databaseSteps<C extends DatabaseConfig>(
       description: 'Ensure that the server knows the user, and takes the password.',
       async run(config, outbound, reach, signal) {
         try {
-          await during(config, outbound, reach, signal, async () => {});
+          await inSessionOf(account(config), { outbound, reach, signal }, async () => {});
         } catch (error) {
           if (!AFTER_LOGIN.has(stateOf(error))) throw error;
         }
@@ -55,11 +53,11 @@ export function databaseSteps<C extends DatabaseConfig>(
       name: 'Find database and schema',
       description: 'Ensure that the database and the schema exist, and that the user may use them.',
       run: (config, outbound, reach, signal) =>
-        during(config, outbound, reach, signal, async (session) => {
+        inSessionOf(account(config), { outbound, reach, signal }, async (session) => {
           const { schema, database } = config;
           const { rows } = await session.query(
             "SELECT has_schema_privilege(nspname, 'USAGE') AS usable FROM pg_catalog.pg_namespace WHERE nspname = $1",
-            [dialect.folded(schema)],
+            [dialect(config).folded(schema)],
           );
           const where = `schema ${quoted(schema)} in database '${database}'`;
           const create = `CREATE SCHEMA ${quoted(schema)}`;
@@ -75,12 +73,12 @@ export function databaseSteps<C extends DatabaseConfig>(
         'Ensure that the user may make the tables that are missing and insert into those that are there. Nothing of it ' +
         'stays.',
       run: (config, outbound, reach, signal) =>
-        during(config, outbound, reach, signal, async (session) => {
+        inSessionOf(account(config), { outbound, reach, signal }, async (session) => {
           const { schema, table_name } = config;
           await session.query('BEGIN');
-          await prepareLedger(session, config, dialect);
-          if ((await columnsOf(session, schema, table_name, dialect)).length === 0) {
-            await prepareTable(session, config, columns, [], dialect);
+          await prepareLedger(session, config, dialect(config));
+          if ((await columnsOf(session, schema, table_name, dialect(config))).length === 0) {
+            await prepareTable(session, config, columns(config), [], dialect(config));
           }
           for (const table of [qualified(schema, LEDGER), qualified(schema, table_name)]) {
             // Rights are looked at before rows are.

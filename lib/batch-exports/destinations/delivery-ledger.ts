@@ -2,7 +2,7 @@
 import type { Slot } from '../intervals.ts';
 import { type Dialect, namesOf, prepareTable, type TableConfig } from './database-table.ts';
 import type { Delivery } from './destination.ts';
-import type { Session } from './postgres-session.ts';
+import type { AnswerRow, Session } from './postgres-session.ts';
 import { qualified, quotedList } from './sql-identifier.ts';
 
 export const LEDGER = 'batch_export_deliveries';
@@ -44,42 +44,53 @@ const instant = (at: number): string => new Date(at).toISOString();
 const slotValues = ({ start, end }: Slot): string[] => [instant(start), instant(end)];
 const keyValues = ({ exportId, config, slot }: Entry): string[] => [exportId, config.table_name, ...slotValues(slot)];
 
+/** The ledger's table. */
+export const ledgerOf = ({ schema }: Pick<TableConfig, 'schema'>): string => qualified(schema, LEDGER);
+
 /**
  * Claims the slot for a run, within its transaction. Another transaction that claims the same one waits until this one
- * has ended: on the row that both write, or, where keys are not enforced, on the whole table.
+ * has ended, on the row that both write.
  */
-export async function claimSlot(session: Session, entry: Entry, lock: 'row' | 'table'): Promise<Standing> {
-  const ledger = qualified(entry.config.schema, LEDGER);
-  let isNew = false;
-  if (lock === 'table') await session.query(`LOCK TABLE ${ledger}`);
-  else {
-    const { count } = await session.query(
-      `INSERT INTO ${ledger} (${quotedList(namesOf(LEDGER_COLUMNS))})
-        VALUES ($1, $2, $3::timestamptz, $4::timestamptz, $5, 0, now())
-        ON CONFLICT (${quotedList(LEDGER_KEY)}) DO NOTHING`,
-      [...keyValues(entry), entry.runId],
-    );
-    isNew = count === 1;
-  }
+export async function claimSlot(session: Session, entry: Entry): Promise<Standing> {
+  const { count } = await session.query(
+    `INSERT INTO ${ledgerOf(entry.config)} (${quotedList(namesOf(LEDGER_COLUMNS))})
+      VALUES ($1, $2, $3::timestamptz, $4::timestamptz, $5, 0, now())
+      ON CONFLICT (${quotedList(LEDGER_KEY)}) DO NOTHING`,
+    [...keyValues(entry), entry.runId],
+  );
+  return standing(await notes(session, entry, 'FOR UPDATE'), entry, count === 1);
+}
+
+/** What the ledger says, to who has locked it, or wants to know no more than how it was just now. */
+export const standingOf = async (session: Session, entry: Entry): Promise<Standing> =>
+  standing(await notes(session, entry), entry);
+
+/** The notes on deliveries that touch the slot. */
+async function notes(session: Session, entry: Entry, lock = ''): Promise<readonly AnswerRow[]> {
   const { rows } = await session.query(
     `SELECT run_id, records,
         CASE WHEN interval_start = $3::timestamptz AND interval_end = $4::timestamptz THEN 'same' END AS bounds
-      FROM ${ledger}
+      FROM ${ledgerOf(entry.config)}
       WHERE batch_export_id = $1 AND table_name = $2
         AND interval_start < $4::timestamptz AND interval_end > $3::timestamptz
-      ${lock === 'row' ? 'FOR UPDATE' : ''}`,
+      ${lock}`,
     keyValues(entry),
   );
-  const earlier = rows.filter(({ bounds }) => bounds === null || !isNew);
+  return rows;
+}
+
+/** `isNew`: the note of these bounds is the claim itself. */
+function standing(found: readonly AnswerRow[], { runId }: Entry, isNew = false): Standing {
+  const earlier = found.filter(({ bounds }) => bounds === null || !isNew);
   const same = earlier.find(({ bounds }) => bounds !== null);
-  if (same?.['run_id'] === entry.runId) return { is: 'delivered' };
+  if (same?.['run_id'] === runId) return { is: 'delivered' };
   if (earlier.length === 0) return { is: 'fresh' };
   return { is: 'overlapping', records: same === undefined ? null : Number(same['records']) };
 }
 
 /** Notes what this run delivered, in place of an earlier note of the same slot. */
 export async function noteDelivery(session: Session, entry: Entry, records: number, { now }: Dialect): Promise<void> {
-  const ledger = qualified(entry.config.schema, LEDGER);
+  const ledger = ledgerOf(entry.config);
   const values = [...keyValues(entry), entry.runId, String(records)];
   const { count } = await session.query(
     `UPDATE ${ledger} SET run_id = $5, records = $6::bigint, delivered_at = ${now}

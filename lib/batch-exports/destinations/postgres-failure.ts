@@ -117,8 +117,8 @@ const MENDABLE: ReadonlyMap<string, Advice> = new Map<string, Advice>([
  */
 const PASSING = /^(08|40|53|57|58)|^(55P03|55006|25P03|25P04|42P01)$/;
 
-/** Redshift's conflict of transactions has no SQLSTATE of its own. */
-const REDSHIFT_CONFLICT = /\b1023\b|serializable isolation violation/i;
+/** What passes at Redshift, where nearly all has one SQLSTATE: a conflict of transactions, and a full disk. */
+const REDSHIFT_PASSING = /^(1023\b|serializable isolation violation|disk full)/i;
 
 const isDatabaseError = (error: unknown): error is DatabaseError => error instanceof Error && 'severity' in error;
 
@@ -139,7 +139,8 @@ export function explained(error: unknown, place: Place): Permanent | Transient {
   const advice = MENDABLE.get(code);
   if (advice !== undefined) return new Permanent(advice(place, about), cause);
   const answer = `The server at ${serverOf(place)} answered: ${about.message} (${code})`;
-  if (PASSING.test(code) || REDSHIFT_CONFLICT.test(message)) return new Transient(`${answer}.`, cause);
+  if (PASSING.test(code) || (code === 'XX000' && REDSHIFT_PASSING.test(message)))
+    return new Transient(`${answer}.`, cause);
   if (code.startsWith('22')) return new Permanent(misfit(place, about), cause);
   return new Permanent(`${answer}, when rows were to go into ${tableOf(place)}. Mend that, and run it again.`, cause);
 }

@@ -19,12 +19,16 @@ export interface Account extends Place {
 export type AnswerRow = Readonly<Record<string, string | null>>;
 
 /**
- * Every call throws `Permanent` or `Transient` with a text for the user; `stateOf` tells the SQLSTATE. When the signal that it was opened with is aborted, the connection is cut, which the server takes as a rollback, and
- * calls end with the signal's reason.
+ * Every call throws `Permanent` or `Transient` with a text for the user; `stateOf` tells the SQLSTATE. When the signal
+ * that it was opened with is aborted, the connection is cut, which the server takes as a rollback, and calls end with
+ * the signal's reason.
  */
 export interface Session {
   /** The rows that a statement answers, how many it touched, and its command's name. */
-  query(text: string, values?: readonly string[]): Promise<{ rows: AnswerRow[]; count: number; command: string }>;
+  query(
+    text: string,
+    values?: readonly (string | null)[],
+  ): Promise<{ rows: AnswerRow[]; count: number; command: string }>;
   /** Sends rows in the text format of COPY. */
   copyIn(text: string, rows: AsyncIterable<Buffer>): Promise<{ bytes: number; records: number }>;
   /** Says goodbye; what was not committed is rolled back. Never throws. */
@@ -151,12 +155,15 @@ export async function openSession(account: Account, way: Way): Promise<Session> 
         safely(() =>
           once(stream, event, broken).catch((error: unknown) => Promise.reject(failed.signal.reason ?? error)),
         );
+      // A stream that has failed must not be written to, nor ended: it has lost its connection.
+      const alive = (): Promise<void> => safely(async () => failed.signal.throwIfAborted());
       try {
         for await (const chunk of rows) {
+          await alive();
           bytes += chunk.length;
           if (!stream.write(chunk)) await seen('drain');
-          if (failed.signal.aborted) break;
         }
+        await alive();
         stream.end();
         await seen('finish');
         return { bytes, records: stream.rowCount };

@@ -83,7 +83,11 @@ export const postgres: Destination<PostgresConfig> = {
   secrets: ['user', 'password'],
   addresses: ['host', 'port'],
   check: (config, _model, reach) => checkDatabaseConfig(config, MAX_NAME_BYTES, reach),
-  steps: databaseSteps<PostgresConfig>((config) => config, COLUMNS.events, DIALECT),
+  steps: databaseSteps<PostgresConfig>(
+    (config) => config,
+    () => COLUMNS.events,
+    () => DIALECT,
+  ),
   ...inSession<PostgresConfig>({
     account: (config) => config,
     prepare: (session, delivery) =>
@@ -122,7 +126,7 @@ async function prepareEvents(session: Session, delivery: Delivery<PostgresConfig
   await prepareLedger(session, config, DIALECT);
   await prepareTable(session, config, columns, [], DIALECT);
   await begin(session);
-  const standing = await claimSlot(session, delivery, 'row');
+  const standing = await claimSlot(session, delivery);
   if (standing.is === 'delivered') return 0;
   const isFresh = standing.is === 'fresh';
   if (!isFresh) await makeWaiting(session, config, columns);

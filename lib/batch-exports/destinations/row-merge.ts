@@ -78,3 +78,19 @@ export async function upsertPersons(session: Session, config: TableConfig, colum
       WHERE ${PERSON_VERSIONS.map((name) => `excluded.${quoted(name)} > there.${quoted(name)}`).join(' OR ')}`,
   );
 }
+
+/** The same where keys are not enforced: under a lock, older versions are removed and all that is not there is added. */
+export async function mergePersons(session: Session, config: TableConfig, columns: readonly Column[]): Promise<void> {
+  const table = qualified(config.schema, config.table_name);
+  const names = namesOf(columns);
+  const isSame = (there: string): string =>
+    PERSON_KEY.map((name) => `${there}.${quoted(name)} = ${WAITING}.${quoted(name)}`).join(' AND ');
+  const isNewer = PERSON_VERSIONS.map((name) => `${WAITING}.${quoted(name)} > ${table}.${quoted(name)}`).join(' OR ');
+  await session.query(`DELETE FROM ${table} USING ${WAITING} WHERE ${isSame(table)} AND (${isNewer})`);
+  await session.query(
+    `INSERT INTO ${table} (${quotedList(names)})
+      SELECT ${names.map((name) => `${WAITING}.${quoted(name)}`).join(', ')}
+      FROM ${WAITING} LEFT JOIN ${table} AS there ON ${isSame('there')}
+      WHERE there.${quoted(PERSON_KEY[0] ?? '')} IS NULL`,
+  );
+}

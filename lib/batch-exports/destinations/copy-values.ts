@@ -1,0 +1,39 @@
+/** Reads the text format of COPY, as the warehouse writes it: a line is a row, tabs are between the values. */
+
+/** By the letter behind a backslash; any other character stands for itself. */
+const ESCAPED: ReadonlyMap<string, string> = new Map([
+  ['t', '\t'],
+  ['n', '\n'],
+  ['r', '\r'],
+]);
+
+const unescaped = (text: string): string =>
+  text.includes('\\') ? text.replace(/\\([^])/g, (_, letter: string) => ESCAPED.get(letter) ?? letter) : text;
+
+/** A value of a row; null is null. */
+export type CopyValue = string | null;
+
+/** The rows of a piece of whole lines. */
+export const rowsIn = (piece: Buffer): CopyValue[][] =>
+  piece
+    .toString()
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => line.split('\t').map((value) => (value === '\\N' ? null : unescaped(value))));
+
+/**
+ * The same rows as Redshift's `COPY … ESCAPE` wants them: it takes the character behind a backslash as it is, so that
+ * `\t` would be the letter t.
+ */
+export function withPlainEscapes(piece: Buffer): Buffer {
+  if (!piece.includes('\\')) return piece;
+  // One byte, one character: no byte of a longer character is a backslash.
+  const text = piece.toString('latin1');
+  return Buffer.from(
+    text.replace(/\\([^])/g, (escape, letter: string) => {
+      const plain = ESCAPED.get(letter);
+      return plain === undefined ? escape : `\\${plain}`;
+    }),
+    'latin1',
+  );
+}

@@ -1,0 +1,105 @@
+/**
+ * What Redshift has and PostgreSQL lacks, so that its statements can be run: the type SUPER and two functions, and, on
+ * the wire before the server, COPY from a manifest in a bucket.
+ */
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { gunzipSync } from 'node:zlib';
+import type { Bucket } from './bucket.ts';
+
+/** For the schema `public` of a database. */
+export const REDSHIFT_WORDS = `
+  CREATE DOMAIN public.super AS jsonb;
+  CREATE FUNCTION public.json_parse(text) RETURNS jsonb LANGUAGE sql AS 'SELECT $1::jsonb';
+  CREATE FUNCTION public.getdate() RETURNS timestamp LANGUAGE sql AS $$ SELECT now() AT TIME ZONE 'UTC' $$;
+  CREATE VIEW public.sys_load_error_detail AS SELECT pg_backend_pid() AS session_id, now() AS start_time,
+    'event   '::text AS column_name, 2 AS line_number, 'String length exceeds DDL length  '::text AS error_message;
+  GRANT ALL ON SCHEMA public TO public`;
+
+export interface RedshiftWire {
+  readonly port: number;
+  /** The COPY statements that were asked for. */
+  readonly copies: () => string[];
+  close(): Promise<void>;
+}
+
+/** Redshift's own reading of its escapes, written with PostgreSQL's. */
+const asPostgres = (text: string): string =>
+  text.replace(/\\([^])/g, (_, next: string) => {
+    const letter = { '\t': 't', '\n': 'n', '\r': 'r', '\\': '\\', N: 'N' }[next];
+    return letter === undefined ? next : `\\${letter}`;
+  });
+
+const message = (letter: string, body: Buffer): Buffer => {
+  const head = Buffer.alloc(5);
+  head.write(letter, 'latin1');
+  head.writeUInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
+};
+
+/** What Redshift answers when a value of a file does not fit. */
+const LOAD_FAILED = Buffer.concat([
+  message(
+    'E',
+    Buffer.from(
+      "SERROR\0CXX000\0MLoad into table 'x' failed. Check 'sys_load_error_detail' system table for details.\0\0",
+    ),
+  ),
+  message('Z', Buffer.from('I')),
+]);
+
+/** The rows that a manifest names. */
+async function rowsOf(bucket: Bucket, manifestUrl: string): Promise<string> {
+  const keyOf = (url: string): string => url.slice(`s3://${bucket.name}/`.length);
+  const manifest = JSON.parse(String((await bucket.read(keyOf(manifestUrl))).body)) as { entries: { url: string }[] };
+  const files = await Promise.all(manifest.entries.map(async ({ url }) => (await bucket.read(keyOf(url))).body));
+  return files.map((file) => String(gunzipSync(file))).join('');
+}
+
+/** A wire to a PostgreSQL on the port, which does Redshift's COPY with files of the bucket. */
+export async function startRedshiftWire(port: number, bucket: Bucket): Promise<RedshiftWire> {
+  const copies: string[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const onward = connect(port, '127.0.0.1');
+    sockets.add(client).add(onward);
+    client.on('error', () => {}).on('close', () => onward.destroy());
+    onward.on('error', () => {}).on('close', () => client.destroy());
+    let rows: string | undefined;
+    client.on('data', (said) => {
+      const text = said.toString('utf8', 5, said.length - 1);
+      const found = said[0] === 0x51 ? /^(COPY .*?) FROM '(s3:(?:[^']|'')*)'/.exec(text) : null;
+      if (found === null) {
+        onward.write(said);
+        return;
+      }
+      copies.push(text);
+      rowsOf(bucket, (found[2] ?? '').replaceAll("''", "'")).then(
+        (read) => {
+          rows = asPostgres(read);
+          onward.write(message('Q', Buffer.from(`${found[1]} FROM STDIN\0`)));
+        },
+        () => client.write(LOAD_FAILED),
+      );
+    });
+    onward.on('data', (answer) => {
+      if (rows === undefined) client.write(answer);
+      else if (answer.toString('latin1', 0, 1) === 'G') {
+        onward.write(message('d', Buffer.from(rows)));
+        onward.write(message('c', Buffer.alloc(0)));
+      } else {
+        rows = undefined;
+        client.write(answer.toString('latin1', 0, 1) === 'E' ? LOAD_FAILED : answer);
+      }
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  return {
+    port: (server.address() as AddressInfo).port,
+    copies: () => [...copies],
+    close: () =>
+      new Promise((done) => {
+        server.close(() => done());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+}
