@@ -1,7 +1,7 @@
 /** A backfill of hours that hold no events: what an interval costs by itself. */
 import { join } from 'node:path';
 import { atMost, type Bench, count, type Part, type Row } from './bench.ts';
-import { backfill, makeExport } from './exports.ts';
+import { backfill, folderOf, makeExport } from './exports.ts';
 import { startService } from './service.ts';
 
 const HOUR = 3_600_000;
@@ -38,7 +38,7 @@ const row = (intervals: number, each: number): Row => ({
 async function measure(bench: Bench, intervals: number): Promise<number> {
   bench.say(`backfilling ${count(intervals)} intervals`);
   const service = await startService(bench, `backfill-${intervals}`);
-  const path = await makeExport(service, 'hour', join(bench.folder, 'none'));
+  const path = await makeExport(service, 'hour', folderOf(join(bench.folder, 'none')));
   const seconds = await backfill(service, path, START, START + intervals * HOUR, bench);
   await service.stop();
   return (seconds * 1000) / intervals;

@@ -2,7 +2,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { atLeast, type Bench, count, type Part, type Row, rate } from './bench.ts';
-import { backfill, makeExport } from './exports.ts';
+import { backfill, folderOf, makeExport } from './exports.ts';
 import { run } from './processes.ts';
 import { startService } from './service.ts';
 
@@ -73,7 +73,7 @@ async function measure(bench: Bench, events: number, rounds: number): Promise<Me
   const day = join(home, 'lake/events', `team_id=${projectId}`, 'day=2025-06-02', 'gen=0');
   const files = readdirSync(day).map((name) => join(day, name));
   const delivered = join(bench.folder, `delivered-${events}`);
-  const path = await makeExport(service, 'day', delivered);
+  const path = await makeExport(service, 'day', folderOf(delivered));
   const ours: number[] = [];
   const theirs: { seconds: number; bytes: number; peakMb: number }[] = [];
   for (let round = 1; round <= rounds; round += 1) {

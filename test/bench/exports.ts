@@ -2,14 +2,17 @@ import { setTimeout } from 'node:timers/promises';
 import type { Bench } from './bench.ts';
 import type { Service } from './service.ts';
 
-/** Makes an export to a folder, which runs nothing by itself; gives its path in the API. */
-export async function makeExport(service: Service, interval: string, folder: string): Promise<string> {
+/** An export's destination: a folder, of packed lines of JSON. */
+export const folderOf = (path: string) => ({ type: 'Folder', config: { path, compression: 'gzip' } });
+
+/** Makes an export that runs nothing by itself; gives its path in the API. */
+export async function makeExport(service: Service, interval: string, destination: object): Promise<string> {
   const exports = `/api/projects/${service.projectId}/batch_exports/`;
   const { body } = await service.call('POST', exports, {
     name: 'Events',
     interval,
     paused: true,
-    destination: { type: 'Folder', config: { path: folder, compression: 'gzip' } },
+    destination,
   });
   return `${exports}${String(body['id'])}/`;
 }

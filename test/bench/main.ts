@@ -8,10 +8,12 @@ import { type Part, type Row, tableOf } from './bench.ts';
 import { listingDashboards } from './dashboards.ts';
 import { exporting } from './export.ts';
 import { importing } from './imports.ts';
+import { posting } from './posts.ts';
 import { requesting } from './requests.ts';
 
 const PARTS: ReadonlyMap<string, Part> = new Map([
   ['export', exporting],
+  ['posts', posting],
   ['backfill', backfilling],
   ['requests', requesting],
   ['dashboards', listingDashboards],

@@ -1,7 +1,7 @@
 /** Requests a second, through the local gateway, with every write on the disk before it is answered. */
 import { join } from 'node:path';
 import { atLeast, type Bench, type Part, type Row, rate } from './bench.ts';
-import { backfill, makeExport } from './exports.ts';
+import { backfill, folderOf, makeExport } from './exports.ts';
 import { run, startProgram } from './processes.ts';
 import { type Service, startService } from './service.ts';
 
@@ -57,7 +57,8 @@ async function* loads(service: Service, bench: Bench): AsyncGenerator<Load> {
   const made = await run('people.ts', { home, organizations: PAGE, others: USERS }, bench);
   const { owner, others } = made.output as { owner: string; others: string[] };
   const exports: string[] = [];
-  for (let n = 0; n < PAGE; n += 1) exports.push(await makeExport(service, 'week', join(bench.folder, `${n}`)));
+  for (let n = 0; n < PAGE; n += 1)
+    exports.push(await makeExport(service, 'week', folderOf(join(bench.folder, `${n}`))));
 
   const organization = `/api/organizations/${organizationId}/`;
   const listOfExports = { method: 'GET', path: `${organization}batch_exports/?limit=${PAGE}`, key };

@@ -33,8 +33,8 @@ const COLUMNS: readonly Column[] = [
 const BATCH_EVENTS = 5_000;
 const BATCH_BYTES = 50_000_000;
 
-/** As for files: the lowest level is the fastest, and gives an eighth more bytes than the default. */
-const GZIP = { level: 1 };
+/** As for files: the lowest level is the fastest. Of a batch of 2 MB some 350 kB are left: two chunks. */
+const GZIP = { level: 1, chunkSize: 256 * 1024 };
 
 /** How long a receiver may be silent, in milliseconds. */
 const PATIENCE = 60_000;
@@ -109,10 +109,10 @@ interface Batch {
   readonly body: Buffer;
 }
 
-/** The slot's batches, packed, without those that were accepted. */
+/** The slot's batches, packed, without those that were accepted. One is packed while the next one is read. */
 async function* unsent(delivery: Delivery<HttpConfig>, accepted: number): AsyncGenerator<Batch> {
   let n = 0;
-  for await (const { events, lines } of cut(delivery.rows({ format: 'JSONLines', columns: COLUMNS }))) {
+  for await (const { events, lines } of ahead(cut(delivery.rows({ format: 'JSONLines', columns: COLUMNS })))) {
     if (n >= accepted) yield { events, body: await packed(delivery.config, lines) };
     n += 1;
   }

@@ -447,6 +447,19 @@ describe('a failure', () => {
     expect(error.message).toBe("Bucket 'exports' is not in region 'us-east-1'. Set region to 'eu-west-1'.");
   });
 
+  test.each([301, 302, 303, 307, 308])('of a server that sends elsewhere (%i) leads nowhere', async (status) => {
+    let visits = 0;
+    const error = await serving(
+      (_request, response) => {
+        visits += 1;
+        response.end();
+      },
+      (inside) => answered((request, response) => xml(status, 'Moved', '', { location: inside })(request, response)),
+    );
+    expect(error).toBeInstanceOf(Permanent);
+    expect(visits).toBe(0);
+  });
+
   test.each([
     [503, 'SlowDown'],
     [500, 'InternalError'],
