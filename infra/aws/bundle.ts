@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { build, type Metafile, type Plugin } from 'esbuild';
+import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 import { REFERENCE_FILES } from '../../lib/http/reference.ts';
 import { FUNCTIONS, type FunctionSpec, flat } from './functions.ts';
 
@@ -31,28 +31,48 @@ export interface Bundles {
 export const isNative = ({ needs }: FunctionSpec): boolean => needs.includes('converter');
 
 /**
+ * Lambda hands a function its credentials in the environment. The SDK's other ways to come by some (profiles, single
+ * sign-on, metadata services and the clients for them) are a fifth of a bundle and stay out.
+ */
+const credentials: Plugin = {
+  name: 'credentials',
+  setup: (esbuild) => {
+    esbuild.onLoad({ filter: /@aws-sdk\/credential-provider-node\/[^/]+\/index\.js$/ }, ({ path }) => ({
+      contents: "export { fromEnv as defaultProvider } from '@aws-sdk/credential-provider-env';",
+      resolveDir: dirname(path),
+    }));
+  },
+};
+
+/** How a function's file is made of its sources. */
+export const OPTIONS = {
+  absWorkingDir: ROOT,
+  plugins: [credentials],
+  bundle: true,
+  platform: 'node',
+  target: 'node24',
+  format: 'cjs',
+  mainFields: ['module', 'main'],
+  minify: true,
+  logLevel: 'error',
+  external: [...CONVERTER, ...PARSER, ...REFERENCE].map(([name]) => name),
+  // A CommonJS file has no import.meta; its own address is what the sources ask it for.
+  define: { 'import.meta.url': 'fileAddress' },
+  banner: { js: 'const fileAddress=require("node:url").pathToFileURL(__filename).href;' },
+} satisfies BuildOptions;
+
+/**
  * Bundles every function in one pass, each into a folder of its own below `outdir`: CommonJS with the AWS SDK in it
  * starts in the least time. The same sources give the same bytes.
  */
 export async function bundle(outdir: string): Promise<Bundles> {
   rmSync(outdir, { recursive: true, force: true });
   const { metafile } = await build({
-    absWorkingDir: ROOT,
+    ...OPTIONS,
     entryPoints: FUNCTIONS.map(({ name }) => ({ in: `entry:${name}`, out: join(flat(name), 'index') })),
     outdir,
-    plugins: [entries, credentials],
-    bundle: true,
-    platform: 'node',
-    target: 'node24',
-    format: 'cjs',
-    mainFields: ['module', 'main'],
-    minify: true,
+    plugins: [entries, ...OPTIONS.plugins],
     metafile: true,
-    logLevel: 'error',
-    external: [...CONVERTER, ...PARSER, ...REFERENCE].map(([name]) => name),
-    // A CommonJS file has no import.meta; its own address is what the sources ask it for.
-    define: { 'import.meta.url': 'fileAddress' },
-    banner: { js: 'const fileAddress=require("node:url").pathToFileURL(__filename).href;' },
   });
   const folder = (name: string): string => join(outdir, flat(name));
   for (const spec of FUNCTIONS) {
@@ -88,20 +108,6 @@ const entries: Plugin = {
       const spec = FUNCTIONS.find(({ name }) => name === path);
       return spec && { contents: entryOf(spec), loader: 'ts', resolveDir: ROOT };
     });
-  },
-};
-
-/**
- * Lambda hands a function its credentials in the environment. The SDK's other ways to come by some (profiles, single
- * sign-on, metadata services and the clients for them) are a fifth of a bundle and stay out.
- */
-const credentials: Plugin = {
-  name: 'credentials',
-  setup: (esbuild) => {
-    esbuild.onLoad({ filter: /@aws-sdk\/credential-provider-node\/[^/]+\/index\.js$/ }, ({ path }) => ({
-      contents: "export { fromEnv as defaultProvider } from '@aws-sdk/credential-provider-env';",
-      resolveDir: dirname(path),
-    }));
   },
 };
 

@@ -24,6 +24,10 @@ export interface Row {
 
 export type Part = (bench: Bench) => Promise<Row[]>;
 
+/** The middle one; of an even number the upper of the two. None: NaN. */
+export const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+
 /** `12,345` */
 export const count = (value: number): string => Math.round(value).toLocaleString('en');
 

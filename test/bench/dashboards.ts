@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ranges } from '../../lib/table/keys.ts';
 import { sizeOf } from '../../lib/table/semantics.ts';
 import { sqliteTable } from '../../lib/table/sqlite.ts';
-import { atMost, type Part, type Row } from './bench.ts';
+import { atMost, median, type Part, type Row } from './bench.ts';
 import { type Service, startService } from './service.ts';
 
 const PAGE = 100;
@@ -63,9 +63,6 @@ async function took(service: Service, path: string): Promise<number> {
   await service.call('GET', path);
   return performance.now() - began;
 }
-
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
 /** The items behind a first page, for each of them, as DynamoDB counts bytes. */
 async function bytesRead({ home, projectId }: Service): Promise<number> {

@@ -5,11 +5,13 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { backfilling } from './backfills.ts';
 import { type Part, type Row, tableOf } from './bench.ts';
+import { bundling } from './bundles.ts';
 import { listingDashboards } from './dashboards.ts';
 import { exporting } from './export.ts';
 import { importing } from './imports.ts';
 import { posting } from './posts.ts';
 import { requesting } from './requests.ts';
+import { staging } from './stage.ts';
 
 const PARTS: ReadonlyMap<string, Part> = new Map([
   ['export', exporting],
@@ -18,6 +20,8 @@ const PARTS: ReadonlyMap<string, Part> = new Map([
   ['requests', requesting],
   ['dashboards', listingDashboards],
   ['import', importing],
+  ['bundles', bundling],
+  ['stage', staging],
 ]);
 /** All parts together take some minutes; what takes longer hangs. */
 const PATIENCE = 20 * 60_000;

@@ -35,6 +35,9 @@ export interface Statistics {
   readonly failures: number;
   /** Milliseconds from the start of a process to its first request for work, of each process. */
   readonly inits: readonly number[];
+  /** Milliseconds of each invocation that was answered: the first of a process with its start, and the later ones. */
+  readonly cold: readonly number[];
+  readonly warm: readonly number[];
 }
 
 export interface Lambda {
@@ -72,11 +75,14 @@ interface Deployed {
   invocations: number;
   failures: number;
   readonly inits: number[];
+  readonly cold: number[];
+  readonly warm: number[];
 }
 
 interface Work {
   readonly id: string;
   readonly text: string;
+  readonly askedAt: number;
   readonly done: (outcome: Invocation) => void;
 }
 
@@ -84,6 +90,7 @@ interface Running {
   readonly child: ChildProcess;
   /** It has asked for work once. */
   isReady: boolean;
+  hasAnswered: boolean;
   /** A request for work that is not answered yet. */
   idle: ServerResponse | undefined;
   work: Work | undefined;
@@ -109,6 +116,8 @@ export function startLambda(options: LambdaOptions): Lambda {
       invocations: 0,
       failures: 0,
       inits: [],
+      cold: [],
+      warm: [],
     });
   }
   const byKey = new Map([...deployed.values()].map((one) => [one.accessKey, one]));
@@ -160,6 +169,7 @@ export function startLambda(options: LambdaOptions): Lambda {
     const slot: Running = {
       child,
       isReady: false,
+      hasAnswered: false,
       idle: undefined,
       work: undefined,
       timer: undefined,
@@ -243,6 +253,8 @@ export function startLambda(options: LambdaOptions): Lambda {
     if (work === undefined) return;
     one.invocations += 1;
     if ('failed' in outcome) one.failures += 1;
+    else (slot.hasAnswered ? one.warm : one.cold).push(performance.now() - work.askedAt);
+    slot.hasAnswered = true;
     work.done(outcome);
   }
 
@@ -275,7 +287,7 @@ export function startLambda(options: LambdaOptions): Lambda {
       const text = JSON.stringify(event);
       if (Buffer.byteLength(text) > MAX_PAYLOAD) throw new PayloadTooLarge(`the event for ${one.name} is over 6 MB`);
       return new Promise((done) => {
-        one.waiting.push({ id: randomUUID(), text, done });
+        one.waiting.push({ id: randomUUID(), text, askedAt: performance.now(), done });
         pump(one);
       });
     },
@@ -286,7 +298,14 @@ export function startLambda(options: LambdaOptions): Lambda {
     },
     owner: (accessKey) => byKey.get(accessKey),
     statistics: () =>
-      [...deployed.values()].map(({ name, invocations, failures, inits }) => ({ name, invocations, failures, inits })),
+      [...deployed.values()].map(({ name, invocations, failures, inits, cold, warm }) => ({
+        name,
+        invocations,
+        failures,
+        inits,
+        cold,
+        warm,
+      })),
     close: async () => {
       closing = true;
       const all = [...deployed.values()].flatMap(({ processes }) => [...processes]);

@@ -3,21 +3,21 @@
  * assembly alone, and runs against it a journey, and the contract suite (in the short form: one valid request for each
  * row). Fails when something did not go as it should, when IAM would have refused a call, and on calls nobody knows.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { jsonLines, logTo } from '../../lib/log.ts';
-import type { ContractStage } from '../contract/world.ts';
 import { readAssembly } from './assembly.ts';
+import { contract } from './contract.ts';
 import { journey } from './journey.ts';
 import { reportOf } from './report.ts';
 import { type Stage, startStage, synthesize } from './stage.ts';
 
 const { values } = parseArgs({ options: { short: { type: 'boolean' }, keep: { type: 'boolean' } } });
 const short = values.short === true;
+/** One path of each row, and one case. */
+const VALID = '^(?!.*/api/environments/).* answers a valid request';
 const folder = mkdtempSync(join(tmpdir(), 'rehearsal-'));
 const logs = join(folder, 'logs');
 mkdirSync(logs);
@@ -41,37 +41,6 @@ async function step(name: string, work: () => Promise<string>): Promise<void> {
   }
 }
 
-/** The contract suite against the stage, in a process of its own. */
-async function contract({ address, aws, tableName, clock, customer }: Stage): Promise<string> {
-  const place: ContractStage = {
-    address,
-    aws,
-    tableName,
-    clockOffset: clock.offset(),
-    destination: customer.destination,
-  };
-  // One path of each row, and one case.
-  const only = short ? ['-t', '^(?!.*/api/environments/).* answers a valid request'] : [];
-  const jest = [
-    'node_modules/jest/bin/jest.js',
-    'test/contract/rows.test.ts',
-    '--ci',
-    '--silent',
-    '--testTimeout=60000',
-    ...only,
-  ];
-  const child = spawn(process.execPath, jest, {
-    cwd: join(import.meta.dirname, '../..'),
-    env: { ...process.env, CONTRACT_STAGE: JSON.stringify(place) },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += String(chunk)));
-  const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0) throw new Error(said);
-  return /^Tests: .*$/m.exec(said)?.[0] ?? said;
-}
-
 const began = performance.now();
 let stage: Stage | undefined;
 try {
@@ -93,7 +62,8 @@ try {
   if (stage !== undefined) {
     const running = stage;
     await journey({ stage: running, folder, short, log, step });
-    if (process.env['CONTRACT'] !== 'off') await step('the contract suite', () => contract(running));
+    if (process.env['CONTRACT'] !== 'off')
+      await step('the contract suite', () => contract(running, short ? VALID : undefined));
     const { text, faults } = reportOf(running);
     write(`\n${text}\n`);
     failures += faults;
