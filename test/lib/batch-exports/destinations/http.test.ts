@@ -6,6 +6,7 @@ import { testContext } from '../../../support/context.ts';
 import { atOnce, delivery, lines } from '../../../support/delivery.ts';
 import { type Receiver, type Reply, startReceiver } from '../../../support/receiver.ts';
 
+const ROW = { r: expect.any(String) };
 const TOKEN = 'phc_"quoted" secret';
 const ANYWHERE = { privateAddresses: true, folderRoots: null };
 
@@ -65,9 +66,7 @@ describe('a delivery', () => {
         },
       },
     ]);
-    expect(bodies()).toEqual([
-      { api_key: TOKEN, historical_migration: true, batch: Array(3).fill({ r: expect.any(String) }) },
-    ]);
+    expect(bodies()).toEqual([{ api_key: TOKEN, historical_migration: true, batch: [ROW, ROW, ROW] }]);
     expect(sent()).toBe((await atOnce(lines(3))).toString());
   });
 
