@@ -76,6 +76,10 @@ function chunkAt(slots: Slots, instant: number): number {
   return low;
 }
 
+/** Has everything in the file arrived when it happened? So it is with history, which is imported with its own times. */
+const isHistory = (file: LakeFile): boolean =>
+  file.min_arrival === file.min_timestamp && file.max_arrival === file.max_timestamp;
+
 /**
  * Rows with timestamps in a range that arrived after it, at most, and when the first and the last of them did
  * (milliseconds since 1970); null: none. `later`: the files of what arrived after the range.
@@ -84,7 +88,7 @@ export function laterArrivals(
   later: readonly LakeFile[],
   { from, to }: Range,
 ): { readonly rows: number; readonly first: number; readonly last: number } | null {
-  const ofRange = later.filter((file) => file.min_timestamp < to && file.max_timestamp >= from);
+  const ofRange = later.filter((file) => !isHistory(file) && file.min_timestamp < to && file.max_timestamp >= from);
   if (ofRange.length === 0) return null;
   const after = { from: to, to: Number.POSITIVE_INFINITY };
   return {

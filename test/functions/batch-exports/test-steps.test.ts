@@ -1,0 +1,165 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Destination } from '../../../lib/batch-exports/destinations/destination.ts';
+import { folder } from '../../../lib/batch-exports/destinations/folder.ts';
+import { runStep } from '../../../lib/batch-exports/test-steps.ts';
+import { Permanent } from '../../../lib/errors.ts';
+import { CLOUD_SETTINGS, LOCAL_SETTINGS } from '../../../lib/settings.ts';
+import { ranges } from '../../../lib/table/keys.ts';
+import { listAll } from '../../../lib/table/list-all.ts';
+import { testContext } from '../../support/context.ts';
+import { BUCKET, byOrganization, byProject, INPUT, newExport } from '../../support/exports.ts';
+import { testService } from '../../support/service.ts';
+
+async function world(settings = LOCAL_SETTINGS) {
+  const context = testContext({ settings: { ...settings, strictAnswers: true } });
+  const service = await testService(context);
+  const path = join(context.folder, 'exports');
+  const to = (place: string) => ({ type: 'Folder', config: { path: place } });
+  return { context, service, path, to };
+}
+
+describe('the steps of a type', () => {
+  test('are listed in their order, on both addresses, without a result', async () => {
+    const { service } = await world();
+    for (const place of [byOrganization(service), byProject(service)]) {
+      const reply = await service.call('GET', `${place}/test/?destination=Postgres`);
+      const steps = reply.body?.['steps'] as { name: string; result: unknown }[];
+      expect(steps.map(({ name }) => name)).toEqual([
+        'Reach the server',
+        'Log in',
+        'Find database and schema',
+        'Write into the table',
+      ]);
+      expect(steps.every(({ result }) => result === null)).toBe(true);
+    }
+  });
+
+  test.each(['Nope', 'folder', '__proto__', 'NoOp'])('of %s there are none: 404', async (type) => {
+    const { service } = await world();
+    expect(await service.call('GET', `${byProject(service)}/test/?destination=${type}`)).toMatchObject({ status: 404 });
+  });
+
+  test('are those that the deployment offers', async () => {
+    const { service } = await world(CLOUD_SETTINGS);
+    expect(await service.call('GET', `${byProject(service)}/test/?destination=Folder`)).toMatchObject({ status: 404 });
+    expect(await service.call('GET', `${byProject(service)}/test/?destination=S3`)).toMatchObject({ status: 200 });
+  });
+
+  test('need the type: 400', async () => {
+    const { service } = await world();
+    expect(await service.call('GET', `${byProject(service)}/test/`)).toMatchObject({
+      status: 400,
+      body: { code: 'required', attr: 'destination' },
+    });
+  });
+});
+
+describe('a step for an export that is not made yet', () => {
+  test('is run with what was sent, and nothing is stored', async () => {
+    const { context, service, path, to } = await world();
+    const body = { ...INPUT, destination: to(path) };
+    const reply = await service.call('POST', `${byProject(service)}/run_test_step_new/`, { body });
+    expect(reply).toMatchObject({ status: 200, body: { result: { status: 'Passed', message: null } } });
+    expect(readdirSync(path)).toEqual([]);
+    expect(await listAll(context.table, ranges.exportsOf(service.organization.id))).toEqual([]);
+  });
+
+  test('that fails is an answer, which says what is wrong', async () => {
+    const { service, path, to } = await world();
+    writeFileSync(path, 'a file');
+    const body = { ...INPUT, destination: to(path), step: 0 };
+    const reply = await service.call('POST', `${byOrganization(service)}/run_test_step_new/`, { body });
+    expect(reply).toMatchObject({
+      status: 200,
+      body: { result: { status: 'Failed', message: expect.stringContaining(`Could not write '${path}'`) } },
+    });
+  });
+
+  test('is checked like a create first', async () => {
+    const { service, path, to } = await world();
+    const good = { ...INPUT, destination: to(path) };
+    const refused: [object, string][] = [
+      [{ ...good, name: undefined }, 'name'],
+      [{ ...good, interval: 'month' }, 'interval'],
+      [{ ...good, destination: { type: 'Folder', config: {} } }, 'destination__non_field_errors'],
+      [{ ...good, step: -1 }, 'step'],
+      [{ ...good, step: 1 }, 'step'],
+      [{ ...good, step: 'first' }, 'step'],
+      [{ ...good, hogql_query: 'SELECT count() FROM events' }, 'hogql_query'],
+    ];
+    for (const [body, attr] of refused) {
+      const reply = await service.call('POST', `${byProject(service)}/run_test_step_new/`, { body });
+      expect({ body, status: reply.status, attr: reply.body?.['attr'] }).toEqual({ body, status: 400, attr });
+    }
+  });
+});
+
+describe('a step for an export', () => {
+  test('is run as it is stored, or as it would be after a PATCH, which is not made', async () => {
+    const { service, path, to } = await world();
+    mkdirSync(path);
+    const id = await newExport(service, { destination: to(path) });
+    const send = (body: object) => service.call('POST', `${byProject(service)}/${id}/run_test_step/`, { body });
+    expect((await send({})).body).toMatchObject({ result: { status: 'Passed' } });
+    const file = join(path, 'file');
+    writeFileSync(file, '');
+    expect((await send({ destination: to(file) })).body).toMatchObject({ result: { status: 'Failed' } });
+    expect((await service.call('GET', `${byProject(service)}/${id}`)).body).toMatchObject({
+      destination: { config: { path } },
+    });
+    expect(await send({ destination: { type: 'S3', config: {} } })).toMatchObject({ status: 400 });
+  });
+
+  test('with secrets uses the stored ones, which no answer shows, and never sends them to another address', async () => {
+    const { service } = await world();
+    const destination = { ...BUCKET, config: { ...BUCKET.config, endpoint_url: 'http://127.0.0.1:1' } };
+    const id = await newExport(service, { destination });
+    const send = (body: object) => service.call('POST', `${byProject(service)}/${id}/run_test_step/`, { body });
+    const reply = await send({});
+    expect(reply).toMatchObject({ status: 200, body: { result: { status: 'Failed' } } });
+    expect(reply.text).not.toContain(BUCKET.config.aws_secret_access_key);
+    const elsewhere = { type: 'S3', config: { endpoint_url: 'http://127.0.0.1:2' } };
+    expect(await send({ destination: elsewhere })).toMatchObject({ status: 400 });
+  });
+});
+
+describe('a step', () => {
+  const stepThat = (run: Destination['steps'][number]['run'], skipped?: () => string | undefined): Destination => ({
+    ...(folder as unknown as Destination),
+    steps: [{ name: 'Step', description: 'A step.', run, ...(skipped === undefined ? {} : { skipped }) }],
+  });
+  const resultOf = async (destination: Destination) =>
+    (await runStep(testContext(), { destination, config: {} }, 0, 20)).result;
+
+  test('that has no answer in time has failed, and is told to stop', async () => {
+    let signal: AbortSignal | undefined;
+    const never = stepThat((_config, _outbound, _reach, given) => {
+      signal = given;
+      return new Promise(() => {});
+    });
+    expect(await resultOf(never)).toMatchObject({ status: 'Failed', message: expect.stringContaining('no answer') });
+    expect(signal?.aborted).toBe(true);
+  });
+
+  test('that breaks in an unknown way says no more than the name of the error', async () => {
+    const broken = stepThat(() => Promise.reject(new TypeError('password sesame')));
+    expect(await resultOf(broken)).toEqual({
+      status: 'Failed',
+      message: 'The test step failed with an unknown error: TypeError',
+    });
+  });
+
+  test('that fails as a delivery would says the same', async () => {
+    const failing = stepThat(() => Promise.reject(new Permanent('No such bucket. Make it.')));
+    expect(await resultOf(failing)).toEqual({ status: 'Failed', message: 'No such bucket. Make it.' });
+  });
+
+  test('that has nothing to check is skipped, with the reason', async () => {
+    const skipping = stepThat(
+      () => Promise.reject(new Error('not run')),
+      () => 'There is no password.',
+    );
+    expect(await resultOf(skipping)).toEqual({ status: 'Skipped', message: 'There is no password.' });
+  });
+});
