@@ -196,6 +196,19 @@ test('an import tells what was added, and what was bad and why', async () => {
   expect(await json('import', file, '--project', '1')).toMatchObject({ events: 1, added: 0, known: 1, bad: 1 });
 });
 
+test('an import of a table is told which column is which', async () => {
+  const { run, json, context } = await withOwner();
+  const file = join(context.folder, 'table.csv');
+  writeFileSync(file, 'Who;When;a=b\nada;2026-01-01;1\n');
+  const words = ['import', file, '--project', '1', '--value', 'event=paid', '--column', 'distinct_id=Who'];
+  expect((await run(...words)).out).toContain('in no known format');
+  expect((await run(...words, '--format', 'csv')).out).toContain('no column says what timestamp is');
+  const mapped = [...words, '--column', 'timestamp=When', '--column', 'properties.c=a=b'];
+  expect(await json(...mapped)).toMatchObject({ events: 1, added: 1, files: [{ format: 'csv' }] });
+  expect((await run(...words, '--column', 'timestamp')).errors).toContain('field=text');
+  expect((await run(...words, '--column', 'when=When')).errors).toContain('when is no field');
+});
+
 test('status tells what is there', async () => {
   const { json, run, organization } = await withOwner();
   expect(await json('status')).toMatchObject({

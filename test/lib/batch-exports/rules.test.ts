@@ -161,8 +161,14 @@ describe('a config that is changed', () => {
   });
 
   test.each([
-    [{ host: 'other.example.com' }, "'password', 'copy_inputs.credentials.secret' must be sent again when 'host' changes."],
-    [{ host: 'o.example.com', port: 1, password: 'x' }, "'copy_inputs.credentials.secret' must be sent again when 'host', 'port' changes."],
+    [
+      { host: 'other.example.com' },
+      "'password', 'copy_inputs.credentials.secret' must be sent again when 'host' changes.",
+    ],
+    [
+      { host: 'o.example.com', port: 1, password: 'x' },
+      "'copy_inputs.credentials.secret' must be sent again when 'host', 'port' changes.",
+    ],
   ])('needs its secrets again when its address changes: %j', (sent, detail) => {
     expect(refusal(() => checked(sent, stored))).toEqual(refused('destination', detail));
   });
