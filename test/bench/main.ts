@@ -9,12 +9,14 @@ import { bundling } from './bundles.ts';
 import { listingDashboards } from './dashboards.ts';
 import { exporting } from './export.ts';
 import { importing } from './imports.ts';
+import { copying } from './postgres.ts';
 import { posting } from './posts.ts';
 import { requesting } from './requests.ts';
 import { staging } from './stage.ts';
 
 const PARTS: ReadonlyMap<string, Part> = new Map([
   ['export', exporting],
+  ['postgres', copying],
   ['posts', posting],
   ['backfill', backfilling],
   ['requests', requesting],
