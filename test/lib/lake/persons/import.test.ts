@@ -88,7 +88,7 @@ test('history is told at its own time, in order of time, whatever the order of t
 
 test('a line as long as a line may be sets as much as a person may have', async () => {
   const context = await place();
-  const long = set(0, { a: 'x'.repeat(500_000) }).replace('"$set"', `"rest":"${'y'.repeat(500_000)}","$set"`);
+  const long = line({ properties: { rest: 'y'.repeat(500_000), $set: { a: 'x'.repeat(500_000) } } });
   expect(await importLines(context, [long])).toMatchObject({ added: 1, bad: 0, persons: { rows: 1 } });
 });
 
