@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { amountIn, laterArrivals, scanOf } from '../../../lib/batch-exports/estimate.ts';
 import { INTERVALS, LENGTH, slotsBetween } from '../../../lib/batch-exports/intervals.ts';
 import { CHUNK } from '../../../lib/batch-exports/plan.ts';
@@ -32,7 +32,7 @@ const files = fc
       min_timestamp: min_arrival - ago,
       max_timestamp: max_arrival - ago,
       hours: JSON.stringify(hours),
-    } as LakeFile;
+    };
   });
 const lake = fc.array(files, { maxLength: 8 });
 const range = fc

@@ -1,4 +1,5 @@
-import { alignDown, type Slot, slice } from '../../../lib/batch-exports/intervals.ts';
+import * as fc from 'fast-check';
+import { alignDown, INTERVALS, LENGTH, type Slot, slice } from '../../../lib/batch-exports/intervals.ts';
 import {
   type Active,
   acquire,
@@ -19,6 +20,7 @@ import {
   type Scheduled,
   settle,
   skipMissed,
+  slotAt,
   slotsOf,
   spreadOf,
 } from '../../../lib/batch-exports/plan.ts';
@@ -282,6 +284,51 @@ describe('a backfill', () => {
     expect(chunkOf(slots, 2_083)).toHaveLength(200_000 - 2_083 * CHUNK);
     expect(chunkOf(slots, 2_083).at(-1)?.end).toBe(at('01-07T13:00:00'));
     expect(chunkOf(slots, 2_084)).toEqual([]);
+  });
+
+  test('of up to 100,000 intervals has its slots without gap or overlap, those that were run as they were', () => {
+    const MOST = 100_000;
+    const piece = fc.record({
+      interval: fc.constantFrom(...INTERVALS),
+      after: fc.integer({ min: 0, max: 200 }),
+      count: fc.integer({ min: 1, max: CHUNK }),
+    });
+    const pieces = fc.array(piece, { maxLength: 12 });
+    const asked = fc.record({ interval: fc.constantFrom(...INTERVALS), count: fc.integer({ min: 1, max: MOST }) });
+    const places = fc.array(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), { maxLength: 20 });
+    fc.assert(
+      fc.property(pieces, asked, places, (all, { interval, count }, looks) => {
+        const begin = at('01-07T13:00:00') - count * LENGTH[interval];
+        let known = plan;
+        let edge = begin;
+        const run: Slot[] = [];
+        for (const one of all) {
+          const { start } = slotAt(known, one.interval, edge + one.after * LENGTH['every 5 minutes']);
+          const from = Math.max(start, edge);
+          const to = Math.min(alignDown(from, one.interval) + one.count * LENGTH[one.interval], plan.next);
+          if (from >= to) continue;
+          const mine = { ...wanted('01-01T00:00:00', '01-01T00:00:00'), by: 'b', from, to };
+          const acquired = acquire(known, one.interval, mine);
+          if ('taken' in acquired) throw new Error('taken');
+          run.push(...slice(slotsOf(acquired.plan, one.interval, { from, to }), 0, CHUNK));
+          known = settle(acquired.plan, 'somebody');
+          edge = to;
+        }
+        const range = backfillRange(known, interval, { from: begin, to: plan.next }, plan.next);
+        if (range === undefined) throw new Error('nothing has ended');
+        const slots = slotsOf(known, interval, range);
+        expect([slots.at(0).start, slots.at(slots.count - 1).end]).toEqual([range.from, range.to]);
+        for (const look of looks) {
+          const n = Math.floor(look * slots.count);
+          const slot = slots.at(n);
+          expect(slot.start).toBeLessThan(slot.end);
+          expect(slotAt(known, interval, slot.start)).toEqual(slot);
+          expect(n === 0 ? range.from : slots.at(n - 1).end).toBe(slot.start);
+          expect(chunkOf(slots, Math.floor(n / CHUNK))[n % CHUNK]).toEqual(slot);
+        }
+        for (const slot of run) expect(slotAt(known, interval, slot.start)).toEqual(slot);
+      }),
+    );
   });
 
   test('is refused when the plan would have to keep too much apart, which then still fits into 60 KB', () => {
