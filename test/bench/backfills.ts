@@ -1,18 +1,24 @@
-/** A backfill of hours that hold no events: what an interval costs by itself. */
+/** Backfills of many intervals: what an interval costs by itself, and beside one export of the same events. */
 import { join } from 'node:path';
-import { atMost, type Bench, count, type Part, type Row } from './bench.ts';
+import { atLeast, atMost, type Bench, count, type Part, type Row, rate } from './bench.ts';
 import { backfill, folderOf, makeExport } from './exports.ts';
+import { run } from './processes.ts';
 import { startService } from './service.ts';
 
-const HOUR = 3_600_000;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const WEEK = 7 * DAY;
 const START = Date.UTC(2024, 0, 1);
-/** Goals: milliseconds an interval; ten times as many may cost so much more each. */
-const GOAL = { each: 10, growth: 1.2 };
+/** A Sunday, on which intervals of a week begin: one holds as much as a thousand of five minutes. */
+const SUNDAY = Date.UTC(2024, 0, 7);
+/** Goals: milliseconds an empty interval; ten times as many may cost so much more each; throughput by one export's. */
+const GOAL = { each: 10, growth: 1.2, ratio: 0.5 };
 
 export const backfilling: Part = async (bench) => {
   const [few, many] = bench.small ? [200, 2_000] : [1_000, 10_000];
-  const first = await measure(bench, few);
-  const second = await measure(bench, many);
+  const first = await empty(bench, few);
+  const second = await empty(bench, many);
   return [
     row(few, first),
     row(many, second),
@@ -23,6 +29,7 @@ export const backfilling: Part = async (bench) => {
       ratio: second / first,
       goal: atMost(GOAL.growth, second / first),
     },
+    ...(await filled(bench)),
   ];
 };
 
@@ -35,11 +42,54 @@ const row = (intervals: number, each: number): Row => ({
 });
 
 /** Milliseconds an interval. */
-async function measure(bench: Bench, intervals: number): Promise<number> {
-  bench.say(`backfilling ${count(intervals)} intervals`);
+async function empty(bench: Bench, intervals: number): Promise<number> {
+  bench.say(`backfilling ${count(intervals)} empty intervals`);
   const service = await startService(bench, `backfill-${intervals}`);
   const path = await makeExport(service, 'hour', folderOf(join(bench.folder, 'none')));
   const seconds = await backfill(service, path, START, START + intervals * HOUR, bench);
   await service.stop();
   return (seconds * 1000) / intervals;
+}
+
+/** Intervals of five minutes, beside an interval of a week (or a few) with the same events. */
+async function filled(bench: Bench): Promise<Row[]> {
+  const [events, few, many] = bench.small ? [500_000, 100, 1_000] : [5_000_000, 1_000, 10_000];
+  return [
+    await beside(bench, events, few, (ratio) => atLeast(GOAL.ratio, ratio)),
+    await beside(bench, events, many, () => undefined),
+  ];
+}
+
+async function beside(
+  bench: Bench,
+  events: number,
+  intervals: number,
+  goalOf: (ratio: number) => Row['goal'],
+): Promise<Row> {
+  const end = SUNDAY + intervals * 5 * MINUTE;
+  const service = await startService(bench, `backfill-${intervals}-of-${events}`);
+  bench.say(`generating ${count(events)} events in ${count(intervals)} intervals`);
+  for (let start = SUNDAY; start < end; start += DAY) {
+    const length = Math.min(DAY, end - start);
+    const share = Math.round((events * length) / (end - SUNDAY));
+    await run('lake.ts', { home: service.home, projectId: service.projectId, events: share, start, length }, bench);
+  }
+  const seconds = async (interval: string, until: number): Promise<number> => {
+    const path = await makeExport(service, interval, folderOf(join(bench.folder, `${interval}-${intervals}`)));
+    return backfill(service, path, SUNDAY, until, bench);
+  };
+  bench.say(`backfilling ${count(events)} events in intervals of a week`);
+  const whole = await seconds('week', SUNDAY + Math.ceil((end - SUNDAY) / WEEK) * WEEK);
+  bench.say(`backfilling ${count(events)} events in ${count(intervals)} intervals`);
+  const cut = await seconds('every 5 minutes', end);
+  await service.stop();
+  const goal = goalOf(whole / cut);
+  return {
+    what: `backfill of ${count(events)} events in ${count(intervals)} intervals`,
+    measured: rate(events / cut),
+    peer: `by weeks ${rate(events / whole)}`,
+    ratio: whole / cut,
+    ...(goal && { goal }),
+    note: `${((cut * 1000) / intervals).toFixed(2)} ms each`,
+  };
 }

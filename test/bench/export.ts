@@ -1,10 +1,10 @@
-/** A lake of generated events, one big slot of it delivered as gzipped JSON lines into a folder. */
-import { readdirSync, statSync } from 'node:fs';
+/** A lake of generated events, one big slot of it delivered to each destination of files. */
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { atLeast, type Bench, count, type Part, type Row, rate } from './bench.ts';
 import { backfill, folderOf, makeExport } from './exports.ts';
-import { run } from './processes.ts';
-import { startService } from './service.ts';
+import { run, startProgram } from './processes.ts';
+import { type Service, startService } from './service.ts';
 
 const DAY = 86_400_000;
 /** All events arrive on this day, which is the slot. */
@@ -15,29 +15,41 @@ const MB = 1_000_000;
 /** Goals: throughput by the bare pipeline's; resident memory in MB. */
 const GOAL = { ratio: 0.8, peakMb: 700 };
 
+/** What is delivered where, and which bare pipeline stands beside it. */
+interface Kind {
+  readonly what: string;
+  readonly destination: object;
+  readonly bare: 'lines' | 'parquet';
+}
+
 export const exporting: Part = async (bench) => {
-  const [few, many] = bench.small ? [200_000, 600_000] : [2_000_000, 6_000_000];
-  const first = await measure(bench, few, bench.small ? 1 : ROUNDS);
-  const second = await measure(bench, many, 1);
+  const [few, many] = bench.small ? [200_000, 600_000] : [1_000_000, 10_000_000];
+  const bucket = startProgram('bare-bucket.ts', {}, bench);
+  const { address } = JSON.parse(await bucket.line('address')) as { address: string };
+  const lines: Kind = {
+    what: 'Folder, gzip',
+    destination: folderOf(join(bench.folder, 'delivered')),
+    bare: 'lines',
+  };
+  const others: Kind[] = [
+    { what: 'S3, gzip', destination: { type: 'S3', config: bucketConfig(address) }, bare: 'lines' },
+    {
+      what: 'Folder, Parquet zstd',
+      destination: {
+        type: 'Folder',
+        config: { path: join(bench.folder, 'parquet'), file_format: 'Parquet', compression: 'zstd' },
+      },
+      bare: 'parquet',
+    },
+  ];
+  const first = await measure(bench, few, [lines, ...others], bench.small ? 1 : ROUNDS);
+  const second = await measure(bench, many, [lines], 1);
+  await bucket.stop();
   return [
-    throughput(few, first),
-    {
-      what: `peak memory, ${count(few)} events`,
-      measured: `${count(first.peakMb)} MB`,
-      peer: `${GOAL.peakMb} MB`,
-      ratio: first.peakMb / GOAL.peakMb,
-      goal: { text: '< 1', met: first.peakMb < GOAL.peakMb },
-      note: `the bare pipeline has ${count(first.bare.peakMb)} MB`,
-    },
-    throughput(many, second),
-    {
-      what: `peak memory, ${count(many)} events`,
-      measured: `${count(second.peakMb)} MB`,
-      peer: `${GOAL.peakMb} MB`,
-      ratio: second.peakMb / GOAL.peakMb,
-      goal: { text: '< 1', met: second.peakMb < GOAL.peakMb },
-      note: `the bare pipeline has ${count(second.bare.peakMb)} MB`,
-    },
+    ...first.kinds.map((kind) => throughput(few, kind)),
+    ...second.kinds.map((kind) => throughput(many, kind)),
+    memory(few, first),
+    memory(many, second),
     {
       what: `growth from ${count(few)} to ${count(many)}`,
       measured: `${count(second.peakMb)} MB`,
@@ -48,15 +60,37 @@ export const exporting: Part = async (bench) => {
   ];
 };
 
-interface Measured {
+const bucketConfig = (endpoint_url: string) => ({
+  bucket_name: 'exports',
+  region: 'us-east-1',
+  prefix: 'events',
+  aws_access_key_id: 'key',
+  aws_secret_access_key: 'secret',
+  compression: 'gzip',
+  endpoint_url,
+});
+
+interface Bare {
   readonly seconds: number;
   readonly bytes: number;
   readonly peakMb: number;
-  readonly bare: { readonly seconds: number; readonly bytes: number; readonly peakMb: number };
 }
 
-const throughput = (events: number, { seconds, bytes, bare }: Measured): Row => ({
-  what: `export, ${count(events)} events`,
+interface Measured {
+  readonly kind: Kind;
+  readonly seconds: number;
+  readonly bytes: number;
+  readonly bare: Bare;
+}
+
+interface AllMeasured {
+  readonly kinds: readonly Measured[];
+  /** Of the service, whatever it delivered. */
+  readonly peakMb: number;
+}
+
+const throughput = (events: number, { kind, seconds, bytes, bare }: Measured): Row => ({
+  what: `export, ${kind.what}, ${count(events)} events`,
   measured: rate(events / seconds),
   peer: `bare pipeline ${rate(events / bare.seconds)}`,
   ratio: bare.seconds / seconds,
@@ -64,31 +98,46 @@ const throughput = (events: number, { seconds, bytes, bare }: Measured): Row => 
   note: `${count(bytes / MB)} MB in ${seconds.toFixed(1)} s, bare ${count(bare.bytes / MB)} MB in ${bare.seconds.toFixed(1)} s`,
 });
 
+const memory = (events: number, { kinds, peakMb }: AllMeasured): Row => ({
+  what: `peak memory, ${count(events)} events`,
+  measured: `${count(peakMb)} MB`,
+  peer: `${GOAL.peakMb} MB`,
+  ratio: peakMb / GOAL.peakMb,
+  goal: { text: '< 1', met: peakMb < GOAL.peakMb },
+  note: `the bare pipeline has ${count(kinds[0]?.bare.peakMb ?? 0)} MB`,
+});
+
 /** Exports the lake over HTTP, and beside it runs the bare pipeline over the same files, in turns. */
-async function measure(bench: Bench, events: number, rounds: number): Promise<Measured> {
+async function measure(bench: Bench, events: number, kinds: readonly Kind[], rounds: number): Promise<AllMeasured> {
   const service = await startService(bench, `export-${events}`);
   bench.say(`generating ${count(events)} events`);
   const { home, projectId } = service;
   await run('lake.ts', { home, projectId, events, start: START, length: DAY }, bench);
   const day = join(home, 'lake/events', `team_id=${projectId}`, 'day=2025-06-02', 'gen=0');
   const files = readdirSync(day).map((name) => join(day, name));
-  const delivered = join(bench.folder, `delivered-${events}`);
-  const path = await makeExport(service, 'day', folderOf(delivered));
-  const ours: number[] = [];
-  const theirs: { seconds: number; bytes: number; peakMb: number }[] = [];
-  for (let round = 1; round <= rounds; round += 1) {
-    bench.say(`exporting ${count(events)} events, round ${round} of ${rounds}`);
-    ours.push(await backfill(service, path, START, START + DAY, bench));
-    const target = join(bench.folder, 'bare.jsonl.gz');
-    const { output, peakMb } = await run('bare-pipeline.ts', { files, target }, bench);
-    theirs.push({ ...(output as { seconds: number; bytes: number }), peakMb });
+  const measured: Measured[] = [];
+  for (const kind of kinds) {
+    const path = await makeExport(service, 'day', kind.destination);
+    const ours: number[] = [];
+    const theirs: Bare[] = [];
+    for (let round = 1; round <= rounds; round += 1) {
+      bench.say(`${kind.what}: exporting ${count(events)} events, round ${round} of ${rounds}`);
+      ours.push(await backfill(service, path, START, START + DAY, bench));
+      const target = join(bench.folder, 'bare');
+      const { output, peakMb } = await run('bare-pipeline.ts', { files, target, format: kind.bare }, bench);
+      theirs.push({ ...(output as { seconds: number; bytes: number }), peakMb });
+    }
+    const [bare] = theirs.toSorted((a, b) => a.seconds - b.seconds);
+    if (bare === undefined) throw new Error('nothing was measured');
+    measured.push({ kind, seconds: Math.min(...ours), bytes: await bytesOf(service, path, events), bare });
   }
-  const { body } = await service.call('GET', path);
-  const [latest] = body['latest_runs'] as { records_completed: number }[];
-  if (latest?.records_completed !== events) throw new Error(`the run exported ${latest?.records_completed} events`);
-  const [file = ''] = readdirSync(delivered);
-  const [bare] = theirs.toSorted((a, b) => a.seconds - b.seconds);
-  if (bare === undefined) throw new Error('nothing was measured');
-  const { size } = statSync(join(delivered, file));
-  return { seconds: Math.min(...ours), bytes: size, peakMb: await service.stop(), bare };
+  return { kinds: measured, peakMb: await service.stop() };
+}
+
+/** What the newest run delivered, which must be all events. */
+async function bytesOf(service: Service, path: string, events: number): Promise<number> {
+  const { body } = await service.call('GET', `${path}runs/`);
+  const [newest] = body['results'] as { records_completed: number; bytes_exported: number }[];
+  if (newest?.records_completed !== events) throw new Error(`the run exported ${newest?.records_completed} events`);
+  return newest.bytes_exported;
 }

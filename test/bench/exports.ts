@@ -29,6 +29,7 @@ export async function backfill(service: Service, path: string, start: number, en
     const { body, text } = await service.call('GET', place);
     if (body['status'] === 'Completed') return (performance.now() - began) / 1000;
     if (body['status'] !== 'Starting' && body['status'] !== 'Running') throw new Error(`the backfill failed: ${text}`);
-    await setTimeout(20, undefined, { signal });
+    // A look costs the service something: the longer it takes, the less often it is asked.
+    await setTimeout(Math.max(20, (performance.now() - began) / 50), undefined, { signal });
   }
 }
