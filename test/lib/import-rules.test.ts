@@ -94,7 +94,8 @@ describe('a file', () => {
     const names = ['lib', 'functions', 'infra', 'test'].flatMap((folder) =>
       readdirSync(join(ROOT, folder), { recursive: true }).map((name) => posix.join(folder, String(name))),
     );
-    const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+)*$/;
+    // jest names the folder of its snapshots.
+    const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+)*$|^__snapshots__$/;
     const empty = /^(utils?|helpers?|common|managers?|misc)$|-(utils?|helpers?|manager)$/;
     const wrong = names.filter((path) =>
       path.split('/').some((name) => !kebab.test(name) || empty.test(name.replace(/\..*/, ''))),

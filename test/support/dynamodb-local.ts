@@ -16,7 +16,7 @@ import { describeWith } from './describe-with.ts';
 
 const resources = createRequire(import.meta.url);
 const DOOR = 'TEST_DYNAMODB_DOOR';
-const PATIENCE = 30_000;
+const PATIENCE = 120_000;
 
 /** What is missing to run DynamoDB Local here; null: nothing. */
 function missing(): string | null {
