@@ -12,6 +12,14 @@ export interface TableColumn extends Column {
   readonly sqlType: string;
 }
 
+/** A column named like its field. */
+export const column = (name: string, type: ColumnType, sqlType: string): TableColumn => ({
+  name,
+  type,
+  field: name,
+  sqlType,
+});
+
 /** What PostgreSQL and Redshift call differently. */
 export interface Dialect {
   /** Types of a query's own columns. */

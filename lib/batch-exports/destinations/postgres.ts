@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Model } from '../model.ts';
 import { checkDatabaseConfig, DATABASE_KEYS } from './database-config.ts';
 import { databaseSteps } from './database-steps.ts';
-import { type Dialect, namesOf, prepareTable, type TableColumn, tableColumns } from './database-table.ts';
+import { column, type Dialect, namesOf, prepareTable, type TableColumn, tableColumns } from './database-table.ts';
 import { claimSlot, noteDelivery, prepareLedger } from './delivery-ledger.ts';
 import type { Delivery, Destination } from './destination.ts';
 import type { Session } from './postgres-session.ts';
@@ -17,13 +17,6 @@ const PostgresConfig = z.object({
 });
 
 type PostgresConfig = z.infer<typeof PostgresConfig>;
-
-const column = (name: string, type: TableColumn['type'], sqlType: string): TableColumn => ({
-  name,
-  type,
-  field: name,
-  sqlType,
-});
 
 /** The columns of a table by default. */
 const COLUMNS: Readonly<Record<Model, readonly TableColumn[]>> = {

@@ -4,7 +4,7 @@ import type { Model } from '../model.ts';
 import type { BucketConfig } from './bucket.ts';
 import { checkDatabaseConfig, DATABASE_KEYS } from './database-config.ts';
 import { databaseSteps, inSessionOf } from './database-steps.ts';
-import { type Dialect, namesOf, prepareTable, type TableColumn, tableColumns } from './database-table.ts';
+import { column, type Dialect, namesOf, prepareTable, type TableColumn, tableColumns } from './database-table.ts';
 import { ledgerOf, noteDelivery, prepareLedger, standingOf } from './delivery-ledger.ts';
 import type { Delivery, Destination } from './destination.ts';
 import type { Account, Session } from './postgres-session.ts';
@@ -44,13 +44,6 @@ type RedshiftConfig = z.infer<typeof RedshiftConfig>;
 const TEXT = 'VARCHAR(65535)';
 
 const jsonType = ({ properties_data_type: type }: RedshiftConfig): string => (type === 'super' ? 'SUPER' : TEXT);
-
-const column = (name: string, type: TableColumn['type'], sqlType: string): TableColumn => ({
-  name,
-  type,
-  field: name,
-  sqlType,
-});
 
 /** The columns of a table by default. */
 const columnsFor = (config: RedshiftConfig, model: Model): readonly TableColumn[] =>
