@@ -35,6 +35,10 @@ export function checkSizes(expressions: readonly Expression[]): void {
 export const column = (name: LakeColumn): Expression => ({ column: name, type: LAKE_TYPES[name] });
 export const text = (value: string): Expression => ({ constant: value, type: 'text' });
 export const integer = (value: number): Expression => ({ constant: String(value), type: 'integer' });
+/** The index, from 0, of a place in an array, from 1; undefined: it is none. */
+export const indexOf = (place: number): number | undefined =>
+  Number.isInteger(place) && place >= 1 && place <= 1_000_000 ? place - 1 : undefined;
+
 export const truth = (value: boolean): Expression => ({ constant: value, type: 'boolean' });
 export const nothing = (type: Type = 'text'): Expression => ({ constant: null, type });
 

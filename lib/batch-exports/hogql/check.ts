@@ -8,6 +8,7 @@ import {
   column,
   comparable,
   converted,
+  indexOf,
   integer,
   isNothing,
   nothing,
@@ -18,7 +19,7 @@ import {
 import {
   ALL,
   type Expression,
-  type LakeColumn,
+  FIELDS,
   type Operator,
   type Path,
   type QueryColumn,
@@ -48,21 +49,6 @@ export interface CheckedQuery {
   readonly select: readonly QueryColumn[];
   readonly where: Expression | null;
 }
-
-/** What the events of the lake have, by HogQL's names. */
-const FIELDS: ReadonlyMap<string, LakeColumn> = new Map<string, LakeColumn>([
-  ['uuid', 'uuid'],
-  ['event', 'event'],
-  ['distinct_id', 'distinct_id'],
-  ['team_id', 'team_id'],
-  ['properties', 'properties'],
-  ['timestamp', 'timestamp_us'],
-  ['created_at', 'created_us'],
-  ['_inserted_at', 'inserted_us'],
-  ['elements_chain', 'elements_chain'],
-  ['person_id', 'person_id'],
-  ['person_properties', 'person_properties'],
-]);
 
 /** Fields that HogQL's events have, and that are not exported. */
 const NOT_EXPORTED =
@@ -337,7 +323,7 @@ function place(value: Expression, path: readonly (string | number)[], whole: rea
 }
 
 function keyOrPlace(step: string | number): Path[number] {
-  if (typeof step === 'number') return step >= 1 ? step - 1 : refuse('Places in arrays are counted from 1');
+  if (typeof step === 'number') return indexOf(step) ?? refuse('Places in arrays are counted from 1');
   if (step.includes('\0') || !step.isWellFormed()) refuse('Null characters are not allowed');
   return step;
 }

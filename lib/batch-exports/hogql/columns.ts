@@ -1,12 +1,18 @@
 /** The columns of a query: which fields of the rows they are, and which of these a warehouse must compute first. */
 import type { Column } from '../../warehouse/columns.ts';
-import type { LakeColumn, QueryColumn, Selected } from './expression.ts';
+import { FIELDS, type LakeColumn, type QueryColumn, type Selected } from './expression.ts';
 
 /** A column that is no field of the lake: the warehouse gives it this name in its rows. */
 export interface Computed {
   readonly field: string;
   readonly column: Selected;
 }
+
+const fieldNames: ReadonlyMap<LakeColumn, string> = new Map([...FIELDS].map(([field, column]) => [column, field]));
+
+/** The field of the rows that a column of a query, the n-th of its list, is made of. */
+const fieldOf = ({ expression }: Selected, n: number): string =>
+  ('column' in expression ? fieldNames.get(expression.column) : undefined) ?? computedField(n);
 
 const computedField = (n: number): string => `query_${n}`;
 
@@ -38,7 +44,6 @@ export function deliveredColumns(
   const named = new Set(select.flatMap((one) => ('all' in one ? [] : [one.name.toLowerCase()])));
   return select.flatMap((one, n): readonly Column[] => {
     if ('all' in one) return defaults.filter(({ name }) => !named.has(name.toLowerCase()));
-    const { name, type, expression } = one;
-    return [{ name, type, field: 'column' in expression ? expression.column : computedField(n) }];
+    return [{ name: one.name, type: one.type, field: fieldOf(one, n) }];
   });
 }

@@ -64,6 +64,9 @@ function atPath(name: string, document: string, path: Path): string {
   return `${name}(${inner}, ${literal(last)})`;
 }
 
+/** TRY does not catch what fails in a condition of CASE. */
+const whenJson = (document: string, sql: string): string => `CASE WHEN json_valid(${document}) THEN ${sql} END`;
+
 const jsonText = (document: string, path: Path): string =>
   `CAST(TRY(${atPath('json_extract', document, path)}) AS VARCHAR)`;
 
@@ -137,14 +140,14 @@ const DUCKDB: Dialect = {
     json_scalar: ([x], { path }) =>
       bound(String(x), (v) => {
         const [type, text] = [atPath('json_type', v, path), atPath('json_extract_string', v, path)];
-        return `TRY(CASE WHEN ${type} NOT IN ('OBJECT', 'ARRAY') THEN ${text} END)`;
+        return whenJson(v, `CASE WHEN ${type} NOT IN ('OBJECT', 'ARRAY') THEN ${text} END`);
       }),
     json_has: ([x], { path }) => `coalesce(TRY(${atPath('json_exists', String(x), path)}), FALSE)`,
     json_length: ([x], { path }) =>
       bound(String(x), (v) => {
         const [type, length] = [atPath('json_type', v, path), atPath('json_array_length', v, path)];
         const keys = `len(${atPath('json_keys', v, path)})`;
-        return `coalesce(TRY(CASE ${type} WHEN 'ARRAY' THEN ${length} WHEN 'OBJECT' THEN ${keys} END), 0)`;
+        return `coalesce(${whenJson(v, `CASE ${type} WHEN 'ARRAY' THEN ${length} WHEN 'OBJECT' THEN ${keys} END`)}, 0)`;
       }),
     json_elements: ([x], { path }) =>
       `list_transform(TRY(json_extract(${atPath('json_extract', String(x), path)}, '$[*]')), lambda bound: CAST(bound AS VARCHAR))`,

@@ -26,6 +26,21 @@ export const LAKE_TYPES = {
 
 export type LakeColumn = keyof typeof LAKE_TYPES;
 
+/** The same by HogQL's names, which are those of the fields that columns are made of. */
+export const FIELDS: ReadonlyMap<string, LakeColumn> = new Map<string, LakeColumn>([
+  ['uuid', 'uuid'],
+  ['event', 'event'],
+  ['distinct_id', 'distinct_id'],
+  ['team_id', 'team_id'],
+  ['properties', 'properties'],
+  ['timestamp', 'timestamp_us'],
+  ['created_at', 'created_us'],
+  ['_inserted_at', 'inserted_us'],
+  ['elements_chain', 'elements_chain'],
+  ['person_id', 'person_id'],
+  ['person_properties', 'person_properties'],
+]);
+
 /** The way into a JSON document: names of keys, and places in arrays counted from 0. */
 export type Path = readonly (string | number)[];
 

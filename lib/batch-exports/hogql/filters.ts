@@ -30,6 +30,8 @@ export async function filterCondition(parser: Parser, filters: unknown): Promise
   return conditions.length > 1 ? operation('and', conditions) : (conditions[0] ?? null);
 }
 
+const listed = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(', ');
+
 interface Filter {
   readonly type: (typeof TYPES)[number];
   /** Of a property; of type hogql, an expression. */
@@ -43,8 +45,7 @@ function checkedFilter(filter: unknown): Filter {
     return refuse('Each filter must be an object');
   const { type, key, operator = 'exact', value } = filter as Readonly<Record<string, unknown>>;
   const known = TYPES.find((one) => one === type);
-  if (known === undefined)
-    return refuse(`Each filter must have a 'type' of one of: ${TYPES.map((one) => `'${one}'`).join(', ')}`);
+  if (known === undefined) return refuse(`Each filter must have a 'type' of one of: ${listed(TYPES)}`);
   if (typeof key !== 'string' || key.trim() === '') return refuse("Each filter must have a 'key'");
   if (key.includes('\0') || !key.isWellFormed()) return refuse('Null characters are not allowed');
   return { type: known, key, operator, value };
@@ -52,11 +53,7 @@ function checkedFilter(filter: unknown): Filter {
 
 function conditionOf({ type, key, operator, value }: Filter): Expression {
   if (typeof operator !== 'string' || !Object.hasOwn(OPERATORS, operator)) {
-    return refuse(
-      `Each filter must have an 'operator' of one of: ${Object.keys(OPERATORS)
-        .map((one) => `'${one}'`)
-        .join(', ')}`,
-    );
+    return refuse(`Each filter must have an 'operator' of one of: ${listed(FILTER_OPERATORS)}`);
   }
   const document = column(type === 'event' ? 'properties' : 'person_properties');
   const property = operation('property', [document], { path: [key] });
@@ -172,3 +169,5 @@ const OPERATORS: Readonly<Record<string, Compare>> = {
     return less(isDay ? [day(at), day(found)] : [at, found], operator);
   },
 };
+
+export const FILTER_OPERATORS: readonly string[] = Object.keys(OPERATORS);

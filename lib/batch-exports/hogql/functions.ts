@@ -4,6 +4,7 @@ import {
   comparable,
   constantText,
   converted,
+  indexOf,
   integer,
   isNothing,
   nothing,
@@ -211,8 +212,9 @@ const dateDiff: Build = (of, name) => {
 /** The way into a document that the arguments name; arrays are counted from 1. */
 function pathOf(of: readonly Expression[], name: string): Path {
   return of.slice(1).map((step, n) => {
-    if ('constant' in step && step.type === 'integer' && Number(step.constant) >= 1) return Number(step.constant) - 1;
+    const index = 'constant' in step && step.type === 'integer' ? indexOf(Number(step.constant)) : undefined;
     return (
+      index ??
       constantText(step) ??
       refuse(`Argument ${n + 2} of ${name}() must be a text constant, or a place in an array, from 1`)
     );

@@ -74,7 +74,7 @@ const strictInstant = (text: string): string =>
     [String.raw`([+-][0-9]{2})([0-9]{2})\z`, '$1:$2'],
     [String.raw`(\.[0-9]{6})[0-9]+`, '$1'],
   ].reduce(
-    (found, [pattern, by]) => `regexp_replace(${found}, '${pattern}', '${by}')`,
+    (found, [pattern = '', by]) => `regexp_replace(${found}, ${literal(pattern)}, '${by}')`,
     `replace(${whole(text, INSTANT_TEXT)}, ' ', 'T')`,
   );
 
