@@ -232,8 +232,8 @@ export async function journey(options: JourneyOptions): Promise<void> {
   for (const type of CLOUD_SETTINGS.destinations.filter((one) => one !== 'S3')) {
     await step(`an export to ${type}`, async () => {
       const receive = RECEIVERS[type];
-      if (receive === undefined) throw new Error(`nobody receives ${type}: add it to receivers.ts`);
-      const receiver = await receive();
+      if (receive === undefined) return 'NOT TRIED: receivers.ts has no server for it';
+      const receiver = await receive(stage.certificate);
       try {
         const id = await create({ name: type, model: 'events', destination: receiver.destination });
         const run = await backfilled(id, start, start + HOUR);

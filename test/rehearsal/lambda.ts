@@ -58,6 +58,8 @@ export interface LambdaOptions {
   readonly endpoint: () => string;
   /** How far the rehearsal's clock is ahead, in milliseconds. */
   readonly clockOffset: () => number;
+  /** A file with the certificates of authorities that functions trust beside the public ones. */
+  readonly trusted: string;
   /** What a function writes to its log, and what its process writes beside. */
   readonly log: (name: string, text: string) => void;
 }
@@ -99,7 +101,7 @@ interface Running {
 }
 
 export function startLambda(options: LambdaOptions): Lambda {
-  const { assembly, permissions, endpoint, clockOffset, log } = options;
+  const { assembly, permissions, endpoint, clockOffset, trusted, log } = options;
   const deployed = new Map<string, Deployed>();
   for (const [n, resource] of assembly.ofType('AWS::Lambda::Function').entries()) {
     const { properties } = resource;
@@ -162,6 +164,7 @@ export function startLambda(options: LambdaOptions): Lambda {
           LAMBDA_TASK_ROOT: task,
           AWS_LAMBDA_RUNTIME_API: `127.0.0.1:${(server.address() as AddressInfo).port}`,
           AWS_ENDPOINT_URL: endpoint(),
+          NODE_EXTRA_CA_CERTS: trusted,
         },
         stdio: ['ignore', 'pipe', 'pipe'],
       },

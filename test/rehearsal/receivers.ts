@@ -1,7 +1,8 @@
 /** Customers' servers for the destinations beside S3, each at a public name that leads here (surroundings.ts). */
 import { startPostgres } from '../support/postgres.ts';
 import { startReceiver } from '../support/receiver.ts';
-import { openTlsDoor } from '../support/tls-door.ts';
+import { REDSHIFT_WORDS } from '../support/redshift-stand-in.ts';
+import { type Certificate, openTlsDoor } from '../support/tls-door.ts';
 
 export interface Receiver {
   /** Type and config. */
@@ -22,19 +23,22 @@ async function overHttp(): Promise<Receiver> {
   };
 }
 
-async function intoPostgres(): Promise<Receiver> {
-  const server = await startPostgres();
-  const door = await openTlsDoor(server.config);
-  const reached = { host: 'database.acme.com', port: door.port, has_self_signed_cert: true };
-  return {
-    destination: { type: 'Postgres', config: { ...server.config, ...reached, schema: 'public', table_name: 'events' } },
-    rows: async () => Number((await server.sql('SELECT count(*) FROM events'))[0]?.['count']),
-    close: async () => {
-      await door.close();
-      await server.stop();
-    },
+const intoDatabase =
+  (type: string, words = '') =>
+  async (certificate: Certificate): Promise<Receiver> => {
+    const server = await startPostgres();
+    if (words !== '') await server.sql(words);
+    const door = await openTlsDoor(server.config, certificate);
+    const reached = { host: 'database.acme.com', port: door.port };
+    return {
+      destination: { type, config: { ...server.config, ...reached, schema: 'public', table_name: 'events' } },
+      rows: async () => Number((await server.sql('SELECT count(*) FROM events'))[0]?.['count']),
+      close: async () => {
+        await door.close();
+        await server.stop();
+      },
+    };
   };
-}
 
 const nowhere = async (): Promise<Receiver> => ({
   destination: { type: 'NoOp', config: {} },
@@ -42,9 +46,10 @@ const nowhere = async (): Promise<Receiver> => ({
   close: async () => {},
 });
 
-/** How a receiver is started, by the destination's type. */
-export const RECEIVERS: Readonly<Record<string, () => Promise<Receiver>>> = {
+/** How a receiver is started, by the destination's type; with a certificate that functions trust. */
+export const RECEIVERS: Readonly<Record<string, (certificate: Certificate) => Promise<Receiver>>> = {
   HTTP: overHttp,
   NoOp: nowhere,
-  Postgres: intoPostgres,
+  Postgres: intoDatabase('Postgres'),
+  Redshift: intoDatabase('Redshift', REDSHIFT_WORDS),
 };

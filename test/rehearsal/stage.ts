@@ -1,8 +1,8 @@
 /** A stage as its cloud assembly has it, on this machine. */
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { CreateTableCommand, type CreateTableCommandInput, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3 } from '@aws-sdk/client-s3';
@@ -11,6 +11,7 @@ import { type Gateway, serveRestApi } from '../../infra/local/rest-api.ts';
 import type { Log } from '../../lib/log.ts';
 import { type Bucket, startBucket } from '../support/bucket.ts';
 import { dynamodbClient, start as startDynamodb, stop as stopDynamodb } from '../support/dynamodb-local.ts';
+import { type Certificate, selfSigned } from '../support/tls-door.ts';
 import { apiOf } from './api.ts';
 import { type Assembly, REGION } from './assembly.ts';
 import { type Calls, startCalls } from './calls.ts';
@@ -45,6 +46,8 @@ export interface Stage {
   readonly executions: Executions;
   /** A customer's bucket, and the address by which functions find it. */
   readonly customer: Bucket & { readonly destination: object };
+  /** Of a customer's servers; functions trust it as they do a public authority's. */
+  readonly certificate: Certificate;
   /** ARN of a function, by its name below `functions/`. */
   functionNamed(name: string): string;
   /** The schedule's next minute: what is due is started. */
@@ -82,12 +85,18 @@ export async function startStage({ assembly, log, functionLog }: StageOptions): 
     await local.send(new CreateTableCommand(tableInput(table.ref, table.properties as GlobalTable)));
     for (const { ref } of assembly.ofType('AWS::S3::Bucket')) await storage.client.createBucket({ Bucket: ref });
 
+    const certificate = selfSigned();
+    const trusted = join(mkdtempSync(join(tmpdir(), 'trusted-')), 'certificate.pem');
+    endings.push(async () => rmSync(dirname(trusted), { recursive: true }));
+    writeFileSync(trusted, certificate.cert);
+
     let endpoint = '';
     const lambda = startLambda({
       assembly,
       permissions,
       endpoint: () => endpoint,
       clockOffset: clock.offset,
+      trusted,
       log: functionLog,
     });
     endings.push(() => lambda.close());
@@ -160,6 +169,7 @@ export async function startStage({ assembly, log, functionLog }: StageOptions): 
       permissions,
       calls,
       executions,
+      certificate,
       customer: { ...customer, destination: destinationAt(customer) },
       functionNamed: (name) => {
         const found = functions.get(name);

@@ -15,12 +15,18 @@ export interface TlsDoor {
 export const certificatesLack = (): string | null =>
   spawnSync('openssl', ['version']).status === 0 ? null : 'there is no openssl on the PATH';
 
-/** A key and a certificate that nobody but itself signed, as PEM. */
-function selfSigned(): { key: Buffer; cert: Buffer } {
+/** PEM. */
+export interface Certificate {
+  readonly key: Buffer;
+  readonly cert: Buffer;
+}
+
+/** A certificate that nobody but itself signed, for this machine and the hosts of acme.com. */
+export function selfSigned(): Certificate {
   const folder = mkdtempSync(join(tmpdir(), 'certificate-'));
   try {
     const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
+    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,DNS:*.acme.com,IP:127.0.0.1'];
     const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
     spawnSync('openssl', ['req', '-x509', ...curve, '-nodes', '-keyout', keyFile, '-out', certFile, ...subject]);
     return { key: readFileSync(keyFile), cert: readFileSync(certFile) };
@@ -30,8 +36,10 @@ function selfSigned(): { key: Buffer; cert: Buffer } {
 }
 
 /** Opens the door; it says yes to PostgreSQL's request for TLS, and passes on what comes then. */
-export async function openTlsDoor(behind: { readonly host: string; readonly port: number }): Promise<TlsDoor> {
-  const secret = selfSigned();
+export async function openTlsDoor(
+  behind: { readonly host: string; readonly port: number },
+  secret: Certificate = selfSigned(),
+): Promise<TlsDoor> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket.on('error', () => {}));
