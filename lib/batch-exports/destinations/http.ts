@@ -3,6 +3,7 @@ import { gzip } from 'node:zlib';
 import * as z from 'zod';
 import { invalid, Permanent, Transient } from '../../errors.ts';
 import type { Column } from '../../warehouse/columns.ts';
+import { ahead } from './ahead.ts';
 import type { Delivery, Destination } from './destination.ts';
 import { listed } from './files.ts';
 import { type Answer, checkUrl, type Outbound, post } from './outbound.ts';
@@ -154,22 +155,6 @@ async function packed({ token }: HttpConfig, lines: readonly Buffer[]): Promise<
   }
   if (last !== -1) body[last] = BLANK;
   return gzipped(body, GZIP);
-}
-
-/** The same, with the next one made ready while the one before is being used. */
-async function* ahead<T>(source: AsyncGenerator<T>): AsyncGenerator<T> {
-  let next = source.next();
-  try {
-    for (let one = await next; one.done !== true; one = await next) {
-      next = source.next();
-      // Its failure is met when it is asked for.
-      next.catch(() => {});
-      yield one.value;
-    }
-  } finally {
-    await next.catch(() => {});
-    await source.return(undefined);
-  }
 }
 
 interface Sent {
