@@ -46,6 +46,8 @@ const row = record({
   instant: option(integer({ min: 0, max: 4_102_444_800 }).map((second) => second * 1_000_000 + (second % 999_983))),
 });
 
+const parsed = (value: string | null): unknown => (value === null ? null : JSON.parse(value));
+
 describeOnPostgres('COPY text', () => {
   let server: PostgresServer;
 
@@ -82,21 +84,23 @@ describeOnPostgres('COPY text', () => {
           `SELECT text, json, "integer", float, "boolean", (extract(epoch FROM instant) * 1000000)::bigint AS instant,
             count(*) OVER () AS rows FROM there`,
         );
-        expect(rows).toEqual([
+        const read = rows.map((one) => ({
+          ...one,
+          json: parsed(one['json'] ?? null),
+          float: parsed(one['float'] ?? null),
+        }));
+        expect(read).toEqual([
           {
             text: plain,
-            json: packed === null ? null : expect.any(String),
+            json: parsed(packed === null ? null : withoutHalves(packed)),
             integer: given.integer === null ? null : String(given.integer),
-            float: given.float === null ? null : expect.any(String),
+            // PostgreSQL's text has no -0.
+            float: given.float === 0 ? 0 : given.float,
             boolean: given.boolean === null ? null : given.boolean ? 't' : 'f',
             instant: given.instant === null ? null : String(given.instant),
             rows: '1',
           },
         ]);
-        if (given.float !== null) expect(Number(rows[0]?.['float'])).toBe(given.float === 0 ? 0 : given.float);
-        if (packed !== null) {
-          expect(JSON.parse(rows[0]?.['json'] ?? '')).toEqual(JSON.parse(withoutHalves(packed)));
-        }
       }),
       { numRuns: 100 },
     );
