@@ -39,11 +39,7 @@ const queryOf = (expr: Syntax): SelectQuery => ({
 });
 
 /** Rows as no batch should hold them. */
-<<<<<<< Updated upstream
 const ODD: readonly Readonly<Record<string, string | number | bigint | null>>[] = [
-=======
-const ODD: readonly Record<string, string | number | bigint | null | undefined>[] = [
->>>>>>> Stashed changes
   EVENT,
   {},
   ...['not json', '', '[]', 'null', '"text"', '{"a":[1,{"b":"\\u0000"}],"b":{},"c":1e400}', '{"a":"2026-13-45"}'].map(
@@ -155,7 +151,6 @@ const anything = fc.oneof(
 );
 
 test('nothing but a refusal is thrown at any text', async () => {
-<<<<<<< Updated upstream
   await fc.assert(
     fc.asyncProperty(anything, async (source) => {
       const select = await unlessRefused(async () => checkedQuery(await parser.query(source)).select);
@@ -163,12 +158,6 @@ test('nothing but a refusal is thrown at any text', async () => {
     }),
     { numRuns: 12, endOnFailure: true },
   );
-=======
-  const read = fc.asyncProperty(anything, async (source) => {
-    await unlessRefused(async () => checkedQuery(await parser.query(source)));
-  });
-  await expect(fc.assert(read, { numRuns: 12, endOnFailure: true })).resolves.toBeUndefined();
->>>>>>> Stashed changes
 });
 
 const filter = fc.record(
