@@ -23,6 +23,8 @@ export async function openDatabase(limits: DatabaseLimits): Promise<DuckDBInstan
     temp_directory: tempFolder(limits),
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
+    // Where files follow one another in one place, it gives rows of one before, if that was of the same size.
+    enable_external_file_cache: 'false',
   });
   const connection = await database.connect();
   await connection.run("SET GLOBAL TimeZone = 'UTC'");
