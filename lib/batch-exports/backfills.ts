@@ -381,8 +381,8 @@ function endOps(
 }
 
 /**
- * Cancels a backfill with its runs, with `also` in the transaction: nothing of it starts from now on, no retry either. A run that is being
- * committed is finished. 404: there is none; 400: it has ended.
+ * Cancels a backfill with its runs, with `also` in the transaction: nothing of it starts from now on, no retry either.
+ * A run that is being committed is finished. 404: there is none; 400: it has ended.
  */
 export async function cancelBackfill(
   context: Context,

@@ -19,8 +19,9 @@ export interface DuckdbWarehouseOptions extends DatabaseLimits {
 }
 
 /**
- * A warehouse over the lake's files. Rows come in the order of their model; two reads of one plan give the same bytes. Memory is bounded by the limit, whatever a slot holds. `Transient` when it does not suffice for all that is
- * read at this moment.
+ * A warehouse over the lake's files. Rows come in the order of their model; two reads of one plan give the same bytes.
+ * Memory is bounded by the limit, whatever a slot holds. `Transient` when it does not suffice for all that is read at
+ * this moment.
  */
 export function duckdbWarehouse(options: DuckdbWarehouseOptions): Warehouse & { close(): Promise<void> } {
   const { lake } = options;

@@ -7,6 +7,10 @@ import { copyRows } from './copy-rows.ts';
 /** The hour that test deliveries are about. */
 export const SLOT = { start: Date.UTC(2023, 6, 28, 0), end: Date.UTC(2023, 6, 28, 1) };
 
+/** The run of test deliveries, and another one of the same export. */
+export const RUN = '01890000-0000-5000-8000-000000000002';
+export const OTHER_RUN = '01890000-0000-5000-8000-000000000003';
+
 /** Lines of 127 bytes that do not compress well, in chunks of 1,024 lines: the same ones each time. */
 export async function* lines(count: number): AsyncGenerator<Buffer> {
   for (let from = 0; from < count; from += 1024) {
@@ -37,7 +41,7 @@ export function delivery<C extends Config>(
   let note: string | undefined;
   return {
     exportId: '01890000-0000-7000-8000-000000000001',
-    runId: '01890000-0000-5000-8000-000000000002',
+    runId: RUN,
     token: '01890000-0000-7000-8000-000000000001-1',
     model: 'events',
     teamId: 1,

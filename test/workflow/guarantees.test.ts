@@ -7,8 +7,6 @@ import { type Death, type ExportWorld, type ExportWorldOptions, exportWorld } fr
 import { httpPlace, type Place, postgresPlace, s3Place } from '../support/places.ts';
 import { describeOnPostgres } from '../support/postgres.ts';
 
-jest.setTimeout(120_000);
-
 const at = (text: string): number => Date.parse(`2026-01-${text}Z`);
 const NOW = at('07T13:20:00');
 

@@ -1,6 +1,7 @@
 /** A customer's table: its columns, and how it is made when it is missing. */
 import { Permanent } from '../../errors.ts';
 import type { Column, ColumnType } from '../../warehouse/columns.ts';
+import type { Model } from '../model.ts';
 import type { DatabaseConfig } from './database-config.ts';
 import type { Delivery } from './destination.ts';
 import { stateOf } from './postgres-failure.ts';
@@ -13,11 +14,40 @@ export interface TableColumn extends Column {
 }
 
 /** A column named like its field. */
-export const column = (name: string, type: ColumnType, sqlType: string): TableColumn => ({
-  name,
-  type,
-  field: name,
-  sqlType,
+const column = (name: string, type: ColumnType, sqlType: string): TableColumn => ({ name, type, field: name, sqlType });
+
+/** The columns of a table by default, with what databases call texts without a limit, JSON, and the list of elements. */
+export const defaultColumns = (
+  text: string,
+  json: string,
+  elements: string,
+): Readonly<Record<Model, readonly TableColumn[]>> => ({
+  events: [
+    column('uuid', 'text', 'VARCHAR(200)'),
+    column('event', 'text', 'VARCHAR(200)'),
+    column('properties', 'json', json),
+    column('elements', 'json', elements),
+    column('set', 'json', json),
+    column('set_once', 'json', json),
+    column('distinct_id', 'text', 'VARCHAR(200)'),
+    column('team_id', 'integer', 'INTEGER'),
+    column('ip', 'text', 'VARCHAR(200)'),
+    column('site_url', 'text', 'VARCHAR(200)'),
+    column('timestamp', 'instant', 'TIMESTAMPTZ'),
+    column('person_id', 'text', 'VARCHAR(200)'),
+    column('person_properties', 'json', json),
+  ],
+  persons: [
+    column('team_id', 'integer', 'INTEGER'),
+    column('distinct_id', 'text', text),
+    column('person_id', 'text', text),
+    column('properties', 'json', json),
+    // Versions are instants in microseconds.
+    column('person_distinct_id_version', 'integer', 'BIGINT'),
+    column('person_version', 'integer', 'BIGINT'),
+    column('created_at', 'instant', 'TIMESTAMPTZ'),
+    column('is_deleted', 'boolean', 'BOOLEAN'),
+  ],
 });
 
 /** What PostgreSQL and Redshift call differently. */

@@ -1,8 +1,14 @@
 import * as z from 'zod';
-import type { Model } from '../model.ts';
 import { checkDatabaseConfig, DATABASE_KEYS } from './database-config.ts';
 import { databaseSteps } from './database-steps.ts';
-import { column, type Dialect, namesOf, prepareTable, type TableColumn, tableColumns } from './database-table.ts';
+import {
+  type Dialect,
+  defaultColumns,
+  namesOf,
+  prepareTable,
+  type TableColumn,
+  tableColumns,
+} from './database-table.ts';
 import { claimSlot, noteDelivery, prepareLedger } from './delivery-ledger.ts';
 import type { Delivery, Destination } from './destination.ts';
 import type { Session } from './postgres-session.ts';
@@ -18,35 +24,7 @@ const PostgresConfig = z.object({
 
 type PostgresConfig = z.infer<typeof PostgresConfig>;
 
-/** The columns of a table by default. */
-const COLUMNS: Readonly<Record<Model, readonly TableColumn[]>> = {
-  events: [
-    column('uuid', 'text', 'VARCHAR(200)'),
-    column('event', 'text', 'VARCHAR(200)'),
-    column('properties', 'json', 'JSONB'),
-    column('elements', 'json', 'JSONB'),
-    column('set', 'json', 'JSONB'),
-    column('set_once', 'json', 'JSONB'),
-    column('distinct_id', 'text', 'VARCHAR(200)'),
-    column('team_id', 'integer', 'INTEGER'),
-    column('ip', 'text', 'VARCHAR(200)'),
-    column('site_url', 'text', 'VARCHAR(200)'),
-    column('timestamp', 'instant', 'TIMESTAMPTZ'),
-    column('person_id', 'text', 'VARCHAR(200)'),
-    column('person_properties', 'json', 'JSONB'),
-  ],
-  persons: [
-    column('team_id', 'integer', 'INTEGER'),
-    column('distinct_id', 'text', 'TEXT'),
-    column('person_id', 'text', 'TEXT'),
-    column('properties', 'json', 'JSONB'),
-    // Versions are instants in microseconds.
-    column('person_distinct_id_version', 'integer', 'BIGINT'),
-    column('person_version', 'integer', 'BIGINT'),
-    column('created_at', 'instant', 'TIMESTAMPTZ'),
-    column('is_deleted', 'boolean', 'BOOLEAN'),
-  ],
-};
+const COLUMNS = defaultColumns('TEXT', 'JSONB', 'JSONB');
 
 const DIALECT: Dialect = {
   types: {

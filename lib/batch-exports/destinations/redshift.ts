@@ -4,7 +4,14 @@ import type { Model } from '../model.ts';
 import type { BucketConfig } from './bucket.ts';
 import { checkDatabaseConfig, DATABASE_KEYS } from './database-config.ts';
 import { databaseSteps, inSessionOf } from './database-steps.ts';
-import { column, type Dialect, namesOf, prepareTable, type TableColumn, tableColumns } from './database-table.ts';
+import {
+  type Dialect,
+  defaultColumns,
+  namesOf,
+  prepareTable,
+  type TableColumn,
+  tableColumns,
+} from './database-table.ts';
 import { ledgerOf, noteDelivery, prepareLedger, standingOf } from './delivery-ledger.ts';
 import type { Delivery, Destination } from './destination.ts';
 import type { Account, Session } from './postgres-session.ts';
@@ -45,35 +52,8 @@ const TEXT = 'VARCHAR(65535)';
 
 const jsonType = ({ properties_data_type: type }: RedshiftConfig): string => (type === 'super' ? 'SUPER' : TEXT);
 
-/** The columns of a table by default. */
 const columnsFor = (config: RedshiftConfig, model: Model): readonly TableColumn[] =>
-  model === 'events'
-    ? [
-        column('uuid', 'text', 'VARCHAR(200)'),
-        column('event', 'text', 'VARCHAR(200)'),
-        column('properties', 'json', jsonType(config)),
-        column('elements', 'json', TEXT),
-        column('set', 'json', jsonType(config)),
-        column('set_once', 'json', jsonType(config)),
-        column('distinct_id', 'text', 'VARCHAR(200)'),
-        column('team_id', 'integer', 'INTEGER'),
-        column('ip', 'text', 'VARCHAR(200)'),
-        column('site_url', 'text', 'VARCHAR(200)'),
-        column('timestamp', 'instant', 'TIMESTAMPTZ'),
-        column('person_id', 'text', 'VARCHAR(200)'),
-        column('person_properties', 'json', jsonType(config)),
-      ]
-    : [
-        column('team_id', 'integer', 'INTEGER'),
-        column('distinct_id', 'text', TEXT),
-        column('person_id', 'text', TEXT),
-        column('properties', 'json', jsonType(config)),
-        // Versions are instants in microseconds.
-        column('person_distinct_id_version', 'integer', 'BIGINT'),
-        column('person_version', 'integer', 'BIGINT'),
-        column('created_at', 'instant', 'TIMESTAMPTZ'),
-        column('is_deleted', 'boolean', 'BOOLEAN'),
-      ];
+  defaultColumns(TEXT, jsonType(config), TEXT)[model];
 
 const dialectOf = (config: RedshiftConfig): Dialect => ({
   types: {

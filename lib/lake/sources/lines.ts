@@ -1,6 +1,6 @@
 /**
- * A file's lines, plain or packed with gzip or zstd, in constant memory. Nothing that a file may hold ends the reading: what cannot be
- * a line says so, and a damaged end is reported with all that came before it.
+ * A file's lines, plain or packed with gzip or zstd, in constant memory. Nothing that a file may hold ends the reading:
+ * what cannot be a line says so, and a damaged end is reported with all that came before it.
  */
 import { isUtf8 } from 'node:buffer';
 import { open } from 'node:fs/promises';

@@ -14,7 +14,6 @@ import { MACHINES } from '../../../lib/workflow/machines.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { ROOT } from '../../support/source.ts';
 
-// Two stages are synthesized, once; a loaded machine takes its time.
 interface Resource {
   readonly Type: string;
   readonly Properties: Record<string, unknown>;

@@ -11,7 +11,6 @@ import { START } from '../../support/context.ts';
 import { dyingAt, fileIn, PROJECT, place, run } from '../../support/imports.ts';
 import { LINES } from '../../support/lake-rows.ts';
 
-// Each test starts databases; a loaded machine takes its time.
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const MAY_17 = Date.UTC(2015, 4, 17);

@@ -11,7 +11,6 @@ import type { FrozenPlan, Warehouse } from '../../../lib/warehouse/warehouse.ts'
 import { temporaryFolder } from '../../support/context.ts';
 import { type PersonRow, type Row, writePersons, writeRows } from '../../support/lake-rows.ts';
 
-// Each test starts databases; a loaded machine takes its time.
 const START = Date.UTC(2026, 0, 1);
 const HOUR = 3_600_000;
 const never = new AbortController().signal;

@@ -6,7 +6,6 @@ import type { FrozenPlan, RowQuery } from '../../../lib/warehouse/warehouse.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { LINES, type Row, writeRows } from '../../support/lake-rows.ts';
 
-// Each test starts databases; a loaded machine takes its time.
 const ALL: RowQuery = { includeEvents: null, excludeEvents: null };
 const never = new AbortController().signal;
 const START = Date.UTC(2026, 0, 1);

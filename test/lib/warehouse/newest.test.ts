@@ -7,7 +7,6 @@ import type { FrozenPlan } from '../../../lib/warehouse/warehouse.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { writePersons } from '../../support/lake-rows.ts';
 
-// Each test starts databases; a loaded machine takes its time.
 const START = Date.UTC(2026, 0, 1);
 const MINUTE = 60_000;
 const FORM = { format: 'JSONLines', columns: FILE_COLUMNS.persons } as const;

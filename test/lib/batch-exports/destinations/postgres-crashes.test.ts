@@ -10,15 +10,13 @@ import type { Delivery } from '../../../../lib/batch-exports/destinations/destin
 import { postgres } from '../../../../lib/batch-exports/destinations/postgres.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { personRows } from '../../../support/copy-rows.ts';
-import { delivery, send } from '../../../support/delivery.ts';
+import { delivery, OTHER_RUN, RUN, send } from '../../../support/delivery.ts';
 import { startKillingWire } from '../../../support/killing-wire.ts';
 import { describeOnPostgres, type PostgresServer, startPostgres } from '../../../support/postgres.ts';
 
 type Config = Parameters<typeof postgres.deliver>[0]['config'];
 type Changes = Partial<Delivery<Config>>;
 
-const RUN = '01890000-0000-5000-8000-000000000002';
-const EARLIER_RUN = '01890000-0000-5000-8000-000000000003';
 const LATER_RUN = '01890000-0000-5000-8000-000000000004';
 /** More than one piece of the connection's, so that a kill may come when some of them have arrived. */
 const ROWS = 500;
@@ -95,7 +93,7 @@ describeOnPostgres('Postgres', () => {
       what: 'events of an interval of which an earlier run delivered some',
       model: 'events' as const,
       before: async (schema: string) => {
-        await attempt(schema, join(temporaryFolder(), 'r'), ROWS / 2, { runId: EARLIER_RUN });
+        await attempt(schema, join(temporaryFolder(), 'r'), ROWS / 2, { runId: OTHER_RUN });
       },
       acts: ['BEGIN', 'INSERT', 'CREATE', 'COPY', 'first rows', 'INSERT', 'UPDATE', 'COMMIT', 'goodbye'],
     },
@@ -109,7 +107,7 @@ describeOnPostgres('Postgres', () => {
             { distinct_id: 'person-2', person_version: 3, mapping_version: 2, name: 'newer' },
             { distinct_id: 'person-x', person_version: 1, mapping_version: 1, name: 'other' },
           ]);
-        await attempt(schema, join(temporaryFolder(), 'r'), 0, { model: 'persons', runId: EARLIER_RUN, rows });
+        await attempt(schema, join(temporaryFolder(), 'r'), 0, { model: 'persons', runId: OTHER_RUN, rows });
       },
       acts: ['BEGIN', 'CREATE', 'COPY', 'first rows', 'INSERT', 'COMMIT', 'goodbye'],
     },

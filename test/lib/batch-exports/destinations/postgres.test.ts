@@ -6,14 +6,12 @@ import { postgres } from '../../../../lib/batch-exports/destinations/postgres.ts
 import { Permanent } from '../../../../lib/errors.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { eventRows, type PersonRow, personRows } from '../../../support/copy-rows.ts';
-import { delivery, SLOT, send } from '../../../support/delivery.ts';
+import { delivery, OTHER_RUN, RUN, SLOT, send } from '../../../support/delivery.ts';
 import { describeOnPostgres, type PostgresServer, startPostgres } from '../../../support/postgres.ts';
 
 type Config = Parameters<typeof postgres.deliver>[0]['config'];
 type Changes = Partial<Delivery<Config>>;
 
-const RUN = '01890000-0000-5000-8000-000000000002';
-const OTHER_RUN = '01890000-0000-5000-8000-000000000003';
 const HOUR = 3_600_000;
 
 let server: PostgresServer;

@@ -9,7 +9,7 @@ import { LOCAL_SETTINGS } from '../../../../lib/settings.ts';
 import { type Bucket, startBucket } from '../../../support/bucket.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { eventRows, type PersonRow, personRows } from '../../../support/copy-rows.ts';
-import { delivery, SLOT, send } from '../../../support/delivery.ts';
+import { delivery, OTHER_RUN, RUN, SLOT, send } from '../../../support/delivery.ts';
 import { startKillingWire } from '../../../support/killing-wire.ts';
 import { describeOnPostgres, type PostgresServer, startPostgres } from '../../../support/postgres.ts';
 import { REDSHIFT_WORDS, type RedshiftWire, startRedshiftWire } from '../../../support/redshift-stand-in.ts';
@@ -95,8 +95,6 @@ describeOnPostgres('Redshift', () => {
   type Config = Parameters<typeof redshift.deliver>[0]['config'];
   type Changes = Partial<Delivery<Config>>;
 
-  const RUN = '01890000-0000-5000-8000-000000000002';
-  const OTHER_RUN = '01890000-0000-5000-8000-000000000003';
   const HOUR = 3_600_000;
 
   let server: PostgresServer;

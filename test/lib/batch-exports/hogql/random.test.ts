@@ -16,9 +16,6 @@ import { literal, openDatabase } from '../../../../lib/warehouse/embedded-databa
 import { onEnd } from '../../../support/context.ts';
 import { EVENT } from './constructs.ts';
 
-// Parsing starts threads; a loaded machine takes its time.
-jest.setTimeout(120_000);
-
 const parser = threadParser();
 const NOW = 1_767_794_400_000_000n;
 

@@ -8,7 +8,6 @@ import { openDatabase, parquet } from '../../../../lib/warehouse/embedded-databa
 import { START } from '../../../support/context.ts';
 import { dyingAt, fileIn, PROJECT, place, run } from '../../../support/imports.ts';
 
-// Each test starts databases; a loaded machine takes its time.
 const DAY = 86_400_000;
 const MAY_17 = Date.UTC(2015, 4, 17);
 const END = Date.UTC(9999, 0);
