@@ -7,7 +7,7 @@ import type { DuckDBConnection, DuckDBDataChunk, DuckDBInstance } from '@duckdb/
 import bindings from '@duckdb/node-bindings';
 import { messageOf, Transient } from '../errors.ts';
 import { copyLine } from './copy-text.ts';
-import { type DatabaseLimits, literal, openDatabase, tempFolder } from './embedded-database.ts';
+import { type DatabaseLimits, identifier, literal, openDatabase, tempFolder } from './embedded-database.ts';
 import { jsonLine } from './json-lines.ts';
 import { parquetColumns } from './parquet-file.ts';
 import { type Form, NEXT_FILE } from './warehouse.ts';
@@ -102,12 +102,15 @@ async function* parquetOf(
       yield* createReadStream(file, { highWaterMark: PIECE });
       return;
     }
-    const all = `read_parquet(${literal(file)}, file_row_number = true)`;
+    // By names of their own, for `file_row_number` may be one of the customer's.
+    const plain = columns.map((_, n) => `c${n}`);
+    const all = `read_parquet(${literal(file)}) AS whole(${plain.join(', ')})`;
+    const named = columns.map(({ name }, n) => `${plain[n]} AS ${identifier(name)}`).join(', ');
     const count = Number((await connection.runAndReadAll(`SELECT count(*) FROM ${all}`)).getRows()[0]?.[0]);
     const most = Math.ceil(count / files);
     for (let from = 0; from < count; from += most) {
       const between = `file_row_number >= ${from} AND file_row_number < ${from + most}`;
-      await copy(`SELECT * EXCLUDE (file_row_number) FROM ${all} WHERE ${between}`, part);
+      await copy(`SELECT ${named} FROM ${all} WHERE ${between}`, part);
       yield NEXT_FILE;
       yield* createReadStream(part, { highWaterMark: PIECE });
     }

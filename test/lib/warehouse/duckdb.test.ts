@@ -1,8 +1,11 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { deliveredColumns } from '../../../lib/batch-exports/hogql/columns.ts';
+import type { Expression, QueryColumn } from '../../../lib/batch-exports/hogql/expression.ts';
 import { folderSpool } from '../../../lib/spool/folder.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
-import { literal, openDatabase } from '../../../lib/warehouse/embedded-database.ts';
-import type { FrozenPlan, RowQuery } from '../../../lib/warehouse/warehouse.ts';
+import { literal, openDatabase, pathList } from '../../../lib/warehouse/embedded-database.ts';
+import { type Form, type FrozenPlan, NEXT_FILE, type RowQuery } from '../../../lib/warehouse/warehouse.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { LINES, type Row, writeRows } from '../../support/lake-rows.ts';
 
@@ -173,6 +176,68 @@ describe('the query', () => {
     const { lines, warehouse, plan, slot } = await over([events], { includeEvents, excludeEvents });
     expect((await lines()).map(({ event }) => event)).toEqual(expected);
     expect(await warehouse.count(plan, slot, never)).toBe(expected.length);
+  });
+});
+
+describe('columns of a query', () => {
+  const uuid: Expression = { column: 'uuid', type: 'text' };
+  const event: Expression = { column: 'event', type: 'text' };
+  const short: Expression = { operator: 'concat', of: [event, event], type: 'text' };
+  /** Names that the lake, the query's own computed columns and DuckDB's readers have for something else. */
+  const select: readonly QueryColumn[] = [
+    ['Event', uuid],
+    ['UUID', event],
+    ['inserted_us', short],
+    ['query_4', uuid],
+    ['query_2', short],
+    ['File_Row_Number', event],
+    ['file_index', short],
+    ['filename', event],
+    ['rowid', event],
+    ['c0', event],
+    ['part', event],
+    ['a "b" \'c\'', event],
+  ].map(([name, expression]) => ({ name, expression, type: 'text' }) as QueryColumn);
+  const columns = deliveredColumns(select, []);
+  const files = [[0, 1, 2].map((n) => ({ uuid: `u${n}`, event: `e${n}` }))];
+  const valueOf = (expression: Expression, n: number): string =>
+    expression === uuid ? `u${n}` : expression === event ? `e${n}` : `e${n}e${n}`;
+  const expected = [0, 1, 2].map((n) => select.map((one) => ('all' in one ? '' : valueOf(one.expression, n))));
+
+  async function pieces(form: Form): Promise<Buffer[]> {
+    const { warehouse, plan, slot } = await over(files, { ...ALL, select });
+    const all: Buffer[] = [];
+    for await (const piece of warehouse.read(plan, slot, form, never)) all.push(piece);
+    return all;
+  }
+
+  test('may have any name in lines', async () => {
+    const read = String(Buffer.concat(await pieces({ format: 'JSONLines', columns })))
+      .trimEnd()
+      .split('\n');
+    expect(read.map((line) => Object.entries(JSON.parse(line) as object))).toEqual(
+      expected.map((row) => row.map((value, n) => [columns[n]?.name, value])),
+    );
+    const copied = String(Buffer.concat(await pieces({ format: 'CopyText', columns })));
+    expect(copied).toBe(expected.map((row) => `${row.join('\t')}\n`).join(''));
+  });
+
+  test.each([1, 3])('may have any name in %i files of Parquet', async (count) => {
+    const folder = temporaryFolder();
+    const paths: string[] = [];
+    const fileBytes = count === 1 ? 1_000_000 : 1;
+    for (const piece of await pieces({ format: 'Parquet', columns, compression: null, fileBytes })) {
+      if (piece === NEXT_FILE || paths.length === 0) paths.push(join(folder, `${paths.length}.parquet`));
+      writeFileSync(paths.at(-1) ?? '', piece, { flag: 'a' });
+    }
+    expect(paths).toHaveLength(count);
+    const database = await openDatabase({});
+    const connection = await database.connect();
+    const answer = await connection.runAndReadAll(`FROM read_parquet(${pathList(paths)})`);
+    expect(answer.columnNames()).toEqual(columns.map(({ name }) => name));
+    expect(answer.getRows()).toEqual(expected);
+    connection.closeSync();
+    database.closeSync();
   });
 });
 
