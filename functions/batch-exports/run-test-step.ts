@@ -1,4 +1,3 @@
-import { queryFields } from '../../lib/batch-exports/hogql/compile.ts';
 import { runTestStep } from '../../lib/batch-exports/routes.ts';
 import { changedConfig, foundExport, readExport } from '../../lib/batch-exports/store.ts';
 import { runStep } from '../../lib/batch-exports/test-steps.ts';
@@ -8,7 +7,6 @@ export const handler = endpoint(runTestStep, {
   read: ({ params }, { table }) => readExport(table, params.id),
   found: foundExport,
   async run({ read, body: { step, ...patch } }, context) {
-    await queryFields(context.parser, patch);
     return runStep(context, await changedConfig(context, read, patch), step);
   },
 });

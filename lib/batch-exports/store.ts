@@ -6,7 +6,7 @@ import { type CursorPage, readCursorPage } from '../http/page.ts';
 import type { Paging, Tenant } from '../http/request.ts';
 import { jobOps } from '../jobs/jobs.ts';
 import { lowerLiveOps } from '../lake/lake.ts';
-import { webhookFields } from '../notices/webhook.ts';
+import { checkWebhook, webhookFields } from '../notices/webhook.ts';
 import type { OrganizationItem, ProjectBrief } from '../organizations/model.ts';
 import type { Settings } from '../settings.ts';
 import { filtered } from '../table/filtered.ts';
@@ -208,6 +208,7 @@ export async function newConfig(
   const query = { hogql_query: null, schema: null, filters: null, ...(await queryFields(parser, input)) };
   const fields = { ...newFields(input, clock()), ...query };
   checkSelection(fields, destination);
+  checkWebhook(input, settings);
   const config = checkedConfig(destination, input.destination.config, undefined, fields, settings);
   return { team, fields, destination, config };
 }
@@ -337,11 +338,10 @@ async function writeChange(
   {
     query = {},
     replan = async (_after, replanned) => ({ plan: replanned, ops: [] }),
-  }: { readonly query?: Awaited<ReturnType<typeof queryFields>>; readonly replan?: Replan } = {},
+  }: { readonly query?: QueryFields; readonly replan?: Replan } = {},
 ): Promise<BatchExportItem> {
   const now = context.clock();
-  const fields = { ...changedFields(item, patch, now), ...query };
-  checkSelection({ ...item, ...fields }, destinationOf(item.destination_type));
+  const fields = checkedFields(context, item, patch, query);
   const destination = await changedDestination(context, item, fields, patch);
   const belonging = { organization: item.organization_id, batchExport: item.id };
   const webhook = await webhookFields(context, patch, belonging);
@@ -383,13 +383,43 @@ async function rescheduleOps(
   ];
 }
 
-/** What a PATCH makes of an export's config, secrets included, when all of it is right. */
-export async function changedConfig(
-  context: Pick<Context, 'clock' | 'vault' | 'settings'>,
+type QueryFields = Awaited<ReturnType<typeof queryFields>>;
+
+/** The fields that a PATCH sets beside destination and webhook, when they go with the rest of the export. */
+function checkedFields(
+  { clock, settings }: Pick<Context, 'clock' | 'settings'>,
   item: BatchExportItem,
   patch: BatchExportPatch,
-): Promise<{ readonly destination: Destination; readonly config: Config }> {
-  const { model = item.model } = changedFields(item, patch, context.clock());
+  query: QueryFields,
+): Partial<BatchExportItem> {
+  const fields = { ...changedFields(item, patch, clock()), ...query };
+  checkSelection({ ...item, ...fields }, destinationOf(item.destination_type));
+  checkWebhook(patch, settings);
+  return fields;
+}
+
+/** What a PATCH makes of an export's config, secrets included, when all that is sent is right. */
+export async function changedConfig(
+  context: Pick<Context, 'clock' | 'vault' | 'settings' | 'parser'>,
+  item: BatchExportItem,
+  patch: BatchExportPatch,
+): Promise<Destined> {
+  const query = await queryFields(context.parser, patch);
+  return destined(context, item, checkedFields(context, item, patch, query), patch);
+}
+
+interface Destined {
+  readonly destination: Destination;
+  readonly config: Config;
+}
+
+/** What a PATCH makes of an export's config, secrets included. */
+async function destined(
+  context: Pick<Context, 'vault' | 'settings'>,
+  item: BatchExportItem,
+  { model = item.model }: Partial<BatchExportItem>,
+  patch: BatchExportPatch,
+): Promise<Destined> {
   const { type, config } = patch.destination ?? { type: item.destination_type, config: {} };
   checkSameType(item.destination_type, type);
   const destination = offered(type, context.settings);
@@ -401,11 +431,11 @@ export async function changedConfig(
 async function changedDestination(
   context: Writing,
   item: BatchExportItem,
-  { model = item.model }: Partial<BatchExportItem>,
+  fields: Partial<BatchExportItem>,
   patch: BatchExportPatch,
 ): Promise<Readonly<Record<string, Value>>> {
-  if (patch.destination === undefined && model === item.model) return {};
-  const { destination, config } = await changedConfig(context, item, patch);
+  if (patch.destination === undefined && (fields.model ?? item.model) === item.model) return {};
+  const { destination, config } = await destined(context, item, fields, patch);
   if (patch.destination === undefined) return {};
   return sealed(context, destination, config, { organization: item.organization_id, batchExport: item.id });
 }

@@ -4,6 +4,7 @@ import { checkUrl } from '../batch-exports/destinations/outbound.ts';
 import type { BatchExportItem } from '../batch-exports/model.ts';
 import type { Context } from '../context.ts';
 import { invalid } from '../errors.ts';
+import type { Settings } from '../settings.ts';
 import type { Belonging } from '../vault/vault.ts';
 
 /** A signing secret: `whsec_` and the base64 of 24 to 64 bytes. */
@@ -36,16 +37,20 @@ interface WebhookInput {
   readonly notify_secret?: string | null | undefined;
 }
 
-/** The fields to store: an address that may be connected to, and the secret, sealed. Refuses others with 400. */
-export async function webhookFields(
-  { vault, settings }: Pick<Context, 'vault' | 'settings'>,
-  { notify_url, notify_secret }: WebhookInput,
-  belonging: Belonging,
-): Promise<Partial<Pick<BatchExportItem, 'notify_url' | 'notify_secret'>>> {
+/** Refuses with 400 an address that may not be connected to, and a secret that none can sign with. */
+export function checkWebhook({ notify_url, notify_secret }: WebhookInput, settings: Settings): void {
   if (typeof notify_url === 'string') checkUrl(notify_url, settings, { attr: 'notify_url', query: true });
   if (typeof notify_secret === 'string' && keyIn(notify_secret) === undefined) {
     invalid('notify_secret', "It must be 'whsec_' and the base64 of 24 to 64 bytes.");
   }
+}
+
+/** The fields to store, of what was checked: the address, and the secret, sealed. */
+export async function webhookFields(
+  { vault }: Pick<Context, 'vault'>,
+  { notify_url, notify_secret }: WebhookInput,
+  belonging: Belonging,
+): Promise<Partial<Pick<BatchExportItem, 'notify_url' | 'notify_secret'>>> {
   return {
     ...(notify_url === undefined ? {} : { notify_url }),
     ...(notify_secret === undefined

@@ -8,8 +8,12 @@ import { CLOUD_SETTINGS, LOCAL_SETTINGS } from '../../../lib/settings.ts';
 import { ranges } from '../../../lib/table/keys.ts';
 import { listAll } from '../../../lib/table/list-all.ts';
 import { testContext } from '../../support/context.ts';
-import { BUCKET, byOrganization, byProject, INPUT, newExport } from '../../support/exports.ts';
+import { BUCKET, byOrganization, byProject, create, INPUT, newExport } from '../../support/exports.ts';
 import { testService } from '../../support/service.ts';
+
+const RECEIVER = { type: 'HTTP', config: { url: 'http://127.0.0.1:1', token: 'phc_open' } };
+const QUERY = 'SELECT event FROM events';
+const FILTERS = [{ key: 'a', value: 'b', operator: 'exact', type: 'event' }];
 
 async function world(settings = LOCAL_SETTINGS) {
   const context = testContext({ settings: { ...settings, strictAnswers: true } });
@@ -83,15 +87,27 @@ describe('a step for an export that is not made yet', () => {
       [{ ...good, name: undefined }, 'name'],
       [{ ...good, interval: 'month' }, 'interval'],
       [{ ...good, destination: { type: 'Folder', config: {} } }, 'destination__non_field_errors'],
-      [{ ...good, step: -1 }, 'step'],
-      [{ ...good, step: 1 }, 'step'],
-      [{ ...good, step: 'first' }, 'step'],
       [{ ...good, hogql_query: 'SELECT count() FROM events' }, 'hogql_query'],
+      [{ ...good, hogql_query: QUERY, model: 'persons' }, 'hogql_query'],
+      [{ ...good, hogql_query: QUERY, destination: RECEIVER }, 'hogql_query'],
+      [{ ...good, filters: FILTERS, model: 'persons' }, 'filters'],
+      [{ ...good, notify_url: 'ftp://192.0.2.1' }, 'notify_url'],
+      [{ ...good, notify_secret: 'short' }, 'notify_secret'],
     ];
     for (const [body, attr] of refused) {
-      const reply = await service.call('POST', `${byProject(service)}/run_test_step_new/`, { body });
-      expect({ body, status: reply.status, attr: reply.body?.['attr'] }).toEqual({ body, status: 400, attr });
+      const { status, body: answer } = await service.call('POST', `${byProject(service)}/run_test_step_new/`, { body });
+      expect({ body, status, attr: answer?.['attr'] }).toEqual({ body, status: 400, attr });
+      expect((await create(service, body)).body).toEqual(answer);
     }
+  });
+
+  test.each([-1, 1, 'first'])('is one that there is, which %j is not', async (step) => {
+    const { service, path, to } = await world();
+    const body = { ...INPUT, destination: to(path), step };
+    expect(await service.call('POST', `${byProject(service)}/run_test_step_new/`, { body })).toMatchObject({
+      status: 400,
+      body: { attr: 'step' },
+    });
   });
 });
 
@@ -109,6 +125,32 @@ describe('a step for an export', () => {
       destination: { config: { path } },
     });
     expect(await send({ destination: { type: 'S3', config: {} } })).toMatchObject({ status: 400 });
+  });
+
+  test('is checked like the PATCH first', async () => {
+    const { service, path, to } = await world();
+    const folder = await newExport(service, { destination: to(path) });
+    const receiver = await newExport(service, { destination: RECEIVER });
+    const persons = await newExport(service, { destination: to(path), model: 'persons' });
+    const chosen = await newExport(service, { destination: to(path), hogql_query: QUERY });
+    const refused: [string, object, string][] = [
+      [folder, { hogql_query: 'SELECT count() FROM events' }, 'hogql_query'],
+      [folder, { filters: [{ key: 'a' }] }, 'filters'],
+      [folder, { hogql_query: QUERY, model: 'persons' }, 'hogql_query'],
+      [persons, { hogql_query: QUERY }, 'hogql_query'],
+      [persons, { filters: FILTERS }, 'filters'],
+      [receiver, { hogql_query: QUERY }, 'hogql_query'],
+      [chosen, { model: 'persons' }, 'hogql_query'],
+      [folder, { interval: 'month' }, 'interval'],
+      [folder, { notify_url: 'ftp://192.0.2.1' }, 'notify_url'],
+      [folder, { notify_secret: 'short' }, 'notify_secret'],
+    ];
+    for (const [id, body, attr] of refused) {
+      const one = `${byProject(service)}/${id}`;
+      const { status, body: answer } = await service.call('POST', `${one}/run_test_step/`, { body });
+      expect({ body, status, attr: answer?.['attr'] }).toEqual({ body, status: 400, attr });
+      expect((await service.call('PATCH', one, { body })).body).toEqual(answer);
+    }
   });
 
   test('with secrets uses the stored ones, which no answer shows, and never sends them to another address', async () => {
