@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Context } from '../lib/context.ts';
 import { fail } from '../lib/errors.ts';
 import { endpoint, type Handler } from '../lib/http/endpoint.ts';
-import { allowedMethods } from '../lib/routes.ts';
+import { allowedMethods } from '../lib/methods.ts';
 
 const NAME = 'method-not-allowed';
 

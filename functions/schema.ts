@@ -1,9 +1,6 @@
+import { document } from '../lib/computed/document.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
-import { openApi } from '../lib/http/openapi.ts';
 import { retrieveSchema } from '../lib/http/routes.ts';
-import { routes } from '../lib/routes.ts';
-
-const document = openApi(routes);
 
 /** The prefix that a stage adds to every path. */
 const prefixIn = (url: string): string => new URL(url).pathname.replace(/\/api\/schema\/?$/, '');

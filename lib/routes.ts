@@ -58,10 +58,3 @@ export const templates: readonly string[] = [...byTemplate.keys()];
 export function rowFor(method: string, template: string): Route | undefined {
   return byTemplate.get(template)?.get(method === 'HEAD' ? 'GET' : method);
 }
-
-/** The methods of a path template, for `Allow`; HEAD beside GET. Empty: no such path. */
-export function allowedMethods(template: string): string[] {
-  return [...(byTemplate.get(template)?.keys() ?? [])].flatMap((method) =>
-    method === 'GET' ? ['GET', 'HEAD'] : method,
-  );
-}

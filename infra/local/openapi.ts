@@ -1,10 +1,9 @@
 /** `npm run openapi`: writes docs/openapi.json from the rows; with `--check` it only says whether that is up to date. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { openApi } from '../../lib/http/openapi.ts';
-import { routes } from '../../lib/routes.ts';
+import { document } from '../../lib/computed/document.ts';
 
 const file = new URL('../../docs/openapi.json', import.meta.url);
-const made = `${JSON.stringify(openApi(routes), null, 2)}\n`;
+const made = `${JSON.stringify(document, null, 2)}\n`;
 
 if (process.argv.includes('--check')) {
   if (made !== read()) {

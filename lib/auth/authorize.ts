@@ -1,8 +1,8 @@
 import type { Context } from '../context.ts';
 import { messageOf } from '../errors.ts';
 import type { Credentials } from '../http/request.ts';
+import { scopeFor } from '../methods.ts';
 import { findKey, noteUse } from '../personal-api-keys/store.ts';
-import { rowFor } from '../routes.ts';
 import { isPermitted } from './scopes.ts';
 
 /** What is asked: the header as sent, and what the gateway matched. Nothing of the path's parameters. */
@@ -44,7 +44,7 @@ export async function authorize(
   }
 
   const scopes = JSON.parse(key.scopes) as string[];
-  const required = rowFor(method, template)?.scope ?? 'any';
+  const required = scopeFor(method, template) ?? 'any';
   if (required !== 'any' && required !== 'public' && !isPermitted(scopes, required)) {
     return { kind: 'deny', keyId: key.id, detail: `API key missing required scope '${required}'` };
   }

@@ -16,7 +16,8 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { GATEWAY_RESPONSES, type GatewayResponse } from '../../../lib/http/gateway-responses.ts';
-import { allowedMethods, rowFor, templates } from '../../../lib/routes.ts';
+import { allowedMethods } from '../../../lib/methods.ts';
+import { rowFor, templates } from '../../../lib/routes.ts';
 import type { StageOptions } from '../options.ts';
 import type { Stage } from '../stages.ts';
 

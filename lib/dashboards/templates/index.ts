@@ -1,13 +1,13 @@
 /** Templates: JSON files beside this one, and those that callers send; both are checked by one JSON Schema. */
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import type { ErrorObject } from 'ajv';
 import { invalid } from '../../errors.ts';
 import { parsed } from '../../http/parsed.ts';
 import { InsightInput } from '../../insights/model.ts';
 import { DashboardInput, TileInput } from '../model.ts';
 import type { NewTile } from '../tiles.ts';
+import { isTemplate } from './check.ts';
 import defaultApp from './default-app.json' with { type: 'json' };
 import featureAdoption from './feature-adoption.json' with { type: 'json' };
-import schema from './template.schema.json' with { type: 'json' };
 import websiteTraffic from './website-traffic.json' with { type: 'json' };
 
 /** A template, as its JSON Schema says. What it does not name is passed over. */
@@ -29,8 +29,6 @@ interface TemplateTile {
   readonly filters?: object | null;
   readonly body?: string;
 }
-
-const check = new Ajv2020({ verbose: true, allowUnionTypes: true, strictRequired: false }).compile<Template>(schema);
 
 /** The templates that come with the service, by the names that clients know, and by their own. */
 const TEMPLATES: ReadonlyMap<string, unknown> = new Map(
@@ -54,12 +52,12 @@ export function templateNamed(name: string): Template {
 /** The value, if it is a template; else 400 with the first fault and where it is. */
 export function checkedTemplate(value: unknown): Template {
   // Numbers that JavaScript cannot hold are objects here; what is checked has plain ones.
-  if (check(JSON.parse(JSON.stringify(value)))) {
+  if (isTemplate(JSON.parse(JSON.stringify(value)))) {
     const { template_name: name, dashboard_description: description, tags } = value as Template;
     parsed(DashboardInput, { name, description, tags: tags ?? [] });
     return value as Template;
   }
-  const [fault] = (check.errors ?? []).filter(({ keyword }) => keyword !== 'if');
+  const [fault] = (isTemplate.errors ?? []).filter(({ keyword }) => keyword !== 'if');
   return invalid(null, fault === undefined ? 'Invalid template.' : faultText(fault));
 }
 

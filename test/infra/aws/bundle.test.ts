@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Bundles, bundle } from '../../../infra/aws/bundle.ts';
 import { ENVIRONMENT, FUNCTIONS, flat } from '../../../infra/aws/functions.ts';
+import { document } from '../../../lib/computed/document.ts';
+import { routes } from '../../../lib/routes.ts';
 import { temporaryFolder } from '../../support/context.ts';
 
 // One bundling for all tests: 65 functions take 8 s on two cores, and more on a loaded machine.
@@ -68,10 +70,40 @@ describe('a bundle', () => {
     expect(found).toEqual([]);
   });
 
-  test('is under 450 KB, unless the function parses texts, opens connections to destinations or moves files', () => {
-    const PARSER = /node_modules\/(ajv|markdown-it|@posthog\/hogql-parser)\//;
+  test('holds no code for streams of events, which only a client of S3 asks for', () => {
+    const having = FUNCTIONS.filter(({ name }) => filesIn(name).some((path) => path.includes('/event-streams/')));
+    const s3 = FUNCTIONS.filter(({ name }) => filesIn(name).some((path) => path.includes('@aws-sdk/client-s3/')));
+    expect(having).toEqual(s3);
+  });
+
+  test('looks for no profiles, and writes no JSON Schema', () => {
+    const code = readFileSync(join(bundles.folder('organizations/retrieve'), 'index.js'), 'utf8');
+    expect(code).toContain('.aws');
+    expect(code).not.toMatch(/fs\/promises|draft-2020-12/);
+  });
+
+  test('holds no compiler of schemas, but what it made of them', () => {
+    const files = FUNCTIONS.flatMap(({ name }) => filesIn(name));
+    expect(files).toContain('lib/dashboards/templates/check.ts');
+    expect(files.filter((path) => path.includes('node_modules/ajv/') && !path.includes('/runtime/'))).toEqual([]);
+  });
+
+  test('holds the row of its own function, and no other', () => {
+    // The reference has all of them, as text.
+    for (const { name } of FUNCTIONS.filter((one) => one.name !== 'schema')) {
+      const code = readFileSync(join(bundles.folder(name), 'index.js'), 'utf8');
+      const held = routes.filter(({ summary }) => code.includes(`summary:${JSON.stringify(summary)}`));
+      expect({ name, held: held.map(({ handler }) => handler) }).toEqual({
+        name,
+        held: routes.filter(({ handler }) => handler === name).map(({ handler }) => handler),
+      });
+    }
+  });
+
+  test('is under 450 KB, unless it is the reference, or the function parses texts, opens connections or moves files', () => {
+    const PARSER = /node_modules\/(markdown-it|@posthog\/hogql-parser)\//;
     // The client of S3 and what only it needs are 230 KB.
-    const LARGE = ['lib/batch-exports/destinations/index.ts', 'lib/spool/s3.ts'];
+    const LARGE = ['lib/batch-exports/destinations/index.ts', 'lib/spool/s3.ts', 'lib/computed/document.ts'];
     const large = FUNCTIONS.flatMap(({ name }) => {
       const files = filesIn(name);
       if (files.some((path) => PARSER.test(path) || LARGE.includes(path))) return [];
@@ -92,6 +124,17 @@ describe('a bundle', () => {
     const folders = FUNCTIONS.map(({ name }) => bundles.folder(name));
     const env = { ...environment, MACHINES: '{}', SETTINGS: '{}', AWS_REGION: 'eu-central-1' };
     expect(() => execFileSync(process.execPath, ['-e', script, JSON.stringify(folders)], { env })).not.toThrow();
+  });
+
+  test('of the reference answers what the rows say', () => {
+    const script = `
+      const { handler } = require(process.argv[1]);
+      const event = { httpMethod: 'GET', path: '/', headers: {}, multiValueHeaders: {}, resource: '/api/schema',
+        pathParameters: {}, requestContext: { requestId: 'r', path: '/dev/api/schema' } };
+      handler(event).then(({ body }) => process.stdout.write(body));`;
+    const env = { STAGE: 'dev', TABLE_NAME: 't', SETTINGS: '{}', LOG_LEVEL: 'ERROR', AWS_REGION: 'eu-central-1' };
+    const answer = execFileSync(process.execPath, ['-e', script, bundles.folder('schema')], { env }).toString();
+    expect(JSON.parse(answer)).toEqual({ ...JSON.parse(JSON.stringify(document)), servers: [{ url: '/dev' }] });
   });
 
   test('of the reference page answers with the files that it carries', () => {
