@@ -39,10 +39,10 @@ export type Variable = (typeof ENVIRONMENT)[keyof typeof ENVIRONMENT][number];
 const ENDPOINT = { timeout: 28, memory: 512 } as const;
 
 /** What settling a run needs: it may have to finish a commit, or to remove what was prepared. */
-const SETTLES: readonly Port[] = ['workflow', 'warehouse', 'spool', 'vault', 'outbound'];
+const SETTLES: readonly Port[] = ['warehouse', 'spool', 'vault', 'outbound'];
 
 const STEP_NEEDS: Readonly<Record<StepName, readonly Port[]>> = {
-  'begin-run': [...SETTLES, 'lake', 'parser'],
+  'begin-run': [...SETTLES, 'workflow', 'lake', 'parser'],
   'send-slot': ['converter', 'spool', 'vault', 'outbound'],
   'finish-run': SETTLES,
   'prepare-backfill': [],

@@ -23,8 +23,9 @@ import { kmsVault } from '../../lib/vault/kms.ts';
 import { athenaWarehouse, type Converter } from '../../lib/warehouse/athena.ts';
 import type { EndedInput } from '../../lib/workflow/messages.ts';
 import { stepFunctionsWorkflow } from '../../lib/workflow/stepfunctions.ts';
-import type { Workflow } from '../../lib/workflow/workflow.ts';
+import { MACHINE_NAMES, type Workflow } from '../../lib/workflow/workflow.ts';
 import type { Variable } from './functions.ts';
+import { machineName } from './machine-name.ts';
 
 const variable = (name: Variable): string => {
   const value = process.env[name];
@@ -110,8 +111,8 @@ type Ended = EventBridgeEvent<
 /** What EventBridge says of an execution, as `execution-ended` is told it. */
 export function endedInput({ detail }: Ended): EndedInput {
   const { stateMachineArn, name, status, input, error, cause } = detail;
-  const machines = Object.entries<string>(JSON.parse(variable('MACHINES')));
-  const machine = machines.find(([, arn]) => arn === stateMachineArn)?.[0] as EndedInput['machine'] | undefined;
+  const stage = variable('STAGE');
+  const machine = MACHINE_NAMES.find((known) => stateMachineArn.endsWith(`:${machineName(stage, known)}`));
   if (machine === undefined) throw new Error(`${stateMachineArn} is none of the service's machines`);
   const failure = typeof error === 'string' ? { Error: error, Cause: cause ?? '' } : null;
   return { machine, name, status, input: JSON.parse(input), error: failure };

@@ -1,7 +1,8 @@
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
 /** The state machines, by name: `lib/workflow/<name>.ts` holds each as data. */
-export type MachineName = 'export-run' | 'backfill' | 'purge' | 'notice';
+export const MACHINE_NAMES = ['export-run', 'backfill', 'purge', 'notice'] as const;
+export type MachineName = (typeof MACHINE_NAMES)[number];
 
 export type ExecutionStatus = 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'TIMED_OUT' | 'ABORTED';
 

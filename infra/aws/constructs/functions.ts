@@ -56,7 +56,7 @@ export class Functions extends Construct {
         return new LogGroup(this, `${log}Log`, made);
       });
       const name = roleName(kind, spec.needs);
-      const role = known(roles, name, () => this.role(name, kind, spec.needs, logGroup, props));
+      const role = known(roles, name, () => this.role(name, spec, logGroup, props));
       const lambda = new LambdaFunction(this, flat(spec.name), {
         description: `${spec.name} (${stage.name})`,
         runtime: Runtime.NODEJS_24_X,
@@ -82,7 +82,7 @@ export class Functions extends Construct {
     return found;
   }
 
-  private role(name: string, kind: Kind, needs: readonly Port[], logGroup: LogGroup, props: FunctionsProps): Role {
+  private role(name: string, spec: FunctionSpec, logGroup: LogGroup, props: FunctionsProps): Role {
     const role = new Role(this, name, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     const { partition, region, account } = Stack.of(this);
     const table = `arn:${partition}:dynamodb:${region}:${account}:table/${props.data.tableName}`;
@@ -91,7 +91,7 @@ export class Functions extends Construct {
       allow(['xray:PutTraceSegments', 'xray:PutTelemetryRecords'], ['*']),
       allow(TABLE_ACTIONS, [table]),
       allow(['dynamodb:Query'], [table, `${table}/index/*`]),
-      ...needs.flatMap((need) => statementsOf(need, kind, partition, props)),
+      ...spec.needs.flatMap((need) => statementsOf(need, spec, partition, props)),
     ];
     permit(role, statements, WILDCARDS);
     return role;
@@ -109,6 +109,23 @@ function known<T>(map: Map<string, T>, key: string, make: () => T): T {
 
 const capitalized = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 
+const LOOK = 'states:DescribeExecution';
+const STOP = 'states:StopExecution';
+const READ = 's3:GetObject';
+const REMOVE = 's3:DeleteObject';
+/** What is larger than 5 MB is sent in parts, which are taken back when it fails. */
+const WRITE = ['s3:PutObject', 's3:AbortMultipartUpload'];
+
+/** What a step does with executions and files. Those of one role do the same. */
+const USES: Readonly<Record<string, { [port in 'workflow' | 'spool' | 'lake']?: readonly string[] }>> = {
+  // It also finishes a batch of the lake whose importer died: its files are copied to their places and removed.
+  'steps/begin-run': { workflow: [LOOK, STOP], spool: [READ, ...WRITE], lake: [READ, 's3:PutObject', REMOVE] },
+  'steps/send-slot': { spool: [READ, ...WRITE, REMOVE] },
+  'steps/finish-run': { spool: [READ, REMOVE] },
+  'steps/execution-ended': { spool: [READ, REMOVE] },
+  'steps/purge': { workflow: [STOP], spool: [READ, REMOVE], lake: [READ, REMOVE] },
+};
+
 /** What a role's functions need, in words: `StepsOutboundSpoolVault`. */
 const roleName = (kind: Kind, needs: readonly Port[]): string =>
   `${kind}${needs
@@ -116,16 +133,18 @@ const roleName = (kind: Kind, needs: readonly Port[]): string =>
     .map(capitalized)
     .join('')}Role`;
 
-/** What a need allows to a function of this kind. */
+/** What a need allows to a function. */
 function statementsOf(
   need: Port,
-  kind: Kind,
+  spec: FunctionSpec,
   partition: string,
   { data, machines, eventBus }: FunctionsProps,
 ): PolicyStatement[] {
-  const executions = [machines['export-run'], machines.backfill].map(
+  const kind = kindOf(spec);
+  const uses = USES[spec.name] ?? {};
+  const [runs, backfills] = [machines['export-run'], machines.backfill].map(
     (arn) => `${arn.replace(':stateMachine:', ':execution:')}:*`,
-  );
+  ) as [string, string];
   // A request begins a backfill; whatever else is due the tick begins. What a machine calls begins nothing.
   const starts: Readonly<Record<Kind, readonly string[]>> = {
     Endpoints: [machines.backfill],
@@ -135,7 +154,9 @@ function statementsOf(
   const statements: Readonly<Record<Port, readonly PolicyStatement[]>> = {
     workflow: [
       ...(starts[kind].length === 0 ? [] : [allow(['states:StartExecution'], starts[kind])]),
-      ...(kind === 'Tick' ? [] : [allow(['states:StopExecution', 'states:DescribeExecution'], executions)]),
+      ...(uses.workflow === undefined ? [] : [allow(uses.workflow, [runs, backfills])]),
+      // A request cancels, and looks whether a backfill in its way is alive.
+      ...(kind === 'Endpoints' ? [allow([STOP], [runs, backfills]), allow([LOOK], [backfills])] : []),
     ],
     vault: [
       new PolicyStatement({
@@ -148,8 +169,8 @@ function statementsOf(
         },
       }),
     ],
-    spool: objectsOf(`arn:${partition}:s3:::${data.spoolBucket}`),
-    lake: objectsOf(`arn:${partition}:s3:::${data.lakeBucket}`),
+    spool: objectsOf(uses.spool, `arn:${partition}:s3:::${data.spoolBucket}`),
+    lake: objectsOf(uses.lake, `arn:${partition}:s3:::${data.lakeBucket}`),
     outbound: [],
     parser: [],
     events: [allow(['events:PutEvents'], [eventBus])],
@@ -159,11 +180,14 @@ function statementsOf(
   return [...statements[need]];
 }
 
-const objectsOf = (bucket: string): PolicyStatement[] => [
-  allow(['s3:GetObject', 's3:PutObject', 's3:DeleteObject', 's3:AbortMultipartUpload'], [`${bucket}/*`]),
-  // Without the right to list, an object that is not there is a refusal, not an absence.
-  allow(['s3:ListBucket'], [bucket]),
-];
+const objectsOf = (actions: readonly string[] | undefined, bucket: string): PolicyStatement[] =>
+  actions === undefined
+    ? []
+    : [
+        allow(actions, [`${bucket}/*`]),
+        // Without the right to list, an object that is not there is a refusal, not an absence.
+        allow(['s3:ListBucket'], [bucket]),
+      ];
 
 function environmentOf({ needs }: FunctionSpec, props: FunctionsProps): Record<string, string> {
   const { stage, data, machines, workGroup, eventBus } = props;

@@ -11,17 +11,16 @@ import { MACHINES } from '../../../lib/workflow/machines.ts';
 import { STEPS } from '../../../lib/workflow/task.ts';
 import type { MachineName } from '../../../lib/workflow/workflow.ts';
 import type { DataStack } from '../data-stack.ts';
+import { machineName } from '../machine-name.ts';
 import type { Stage } from '../stages.ts';
 import { allow, explainWildcards, permit } from './permissions.ts';
 
 /** Each machine's ARN, from its name alone: functions need it that the machine itself needs. */
 export function machineArns(stack: Stack, stage: Stage): Record<MachineName, string> {
   const arn = (name: MachineName): string =>
-    `arn:${stack.partition}:states:${stack.region}:${stack.account}:stateMachine:${machineName(stage, name)}`;
+    `arn:${stack.partition}:states:${stack.region}:${stack.account}:stateMachine:${machineName(stage.name, name)}`;
   return { 'export-run': arn('export-run'), backfill: arn('backfill'), purge: arn('purge'), notice: arn('notice') };
 }
-
-const machineName = (stage: Stage, name: MachineName): string => `workspaces-${stage.name}-${name}`;
 
 export interface WorkflowsProps {
   readonly stage: Stage;
@@ -44,7 +43,7 @@ export class Workflows extends Construct {
       const functions = Object.keys(STEPS).filter((step) => text.includes(reference(step)));
       const steps = functions.map((step) => [step, functionNamed(`steps/${step}`).functionArn] as const);
       const machine = new StateMachine(this, name, {
-        stateMachineName: machineName(stage, name),
+        stateMachineName: machineName(stage.name, name),
         stateMachineType: StateMachineType.STANDARD,
         definitionBody: DefinitionBody.fromString(substituted(text, [...steps, ...Object.entries(machines)])),
         // Inputs name exports and slots, and nothing of a customer's.
