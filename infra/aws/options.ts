@@ -1,6 +1,5 @@
-import type { App } from 'aws-cdk-lib';
 import * as z from 'zod';
-import type { Stage } from './stages.ts';
+import { STAGE_NAMES, type Stage } from './stages.ts';
 
 /**
  * What a deployment says of a stage in cdk.json, below `context.stages.<name>`: names that are its own, so none of them
@@ -20,8 +19,10 @@ const StageOptions = z.strictObject({
   /** The API's own address. The certificate is in the stage's Region, and covers the name. */
   domain: z
     .strictObject({
-      name: z.hostname(),
-      certificateArn: z.string().startsWith('arn:', 'must be the ARN of a certificate in ACM'),
+      name: z.hostname('must be a name such as api.example.com'),
+      certificateArn: z
+        .string('must be the ARN of a certificate in ACM')
+        .regex(/^arn:[\w-]+:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/, 'must be the ARN of a certificate in ACM'),
     })
     .optional(),
 });
@@ -32,13 +33,14 @@ export class BadOptions extends Error {
   override readonly name = 'BadOptions';
 }
 
-/** The options of a stage; none are needed. */
-export function optionsOf(app: App, { name }: Stage): StageOptions {
-  const all: unknown = app.node.tryGetContext('stages') ?? {};
-  const found = z.record(z.string(), z.unknown()).safeParse(all);
-  const checked = StageOptions.safeParse((found.success ? found.data[name] : all) ?? {});
-  if (checked.success) return checked.data;
+/** What cdk.json may say of each stage. */
+const AllOptions = z.partialRecord(z.enum(STAGE_NAMES), StageOptions).default({});
+
+/** The options of a stage; none are needed. `stages` is what the context of that name holds: of all stages. */
+export function optionsOf(stages: unknown, { name }: Stage): StageOptions {
+  const checked = AllOptions.safeParse(stages);
+  if (checked.success) return checked.data[name] ?? {};
   const [issue] = checked.error.issues;
-  const path = ['context', 'stages', name, ...(issue?.path ?? [])].join('.');
+  const path = ['context', 'stages', ...(issue?.path ?? [])].join('.');
   throw new BadOptions(`${path} in cdk.json cannot be used: ${issue?.message}.`);
 }

@@ -10,7 +10,7 @@ import { dataStackName, type Stage, tagsOf } from './stages.ts';
  * bundle is. Synthesis fails on every finding of cdk-nag that is not explained where it is made.
  */
 export function addStacks(app: App, stage: Stage, folder: (name: string) => string) {
-  const options = optionsOf(app, stage);
+  const options = optionsOf(app.node.tryGetContext('stages'), stage);
   const data = new DataStack(app, dataStackName(stage), { stage, options });
   const service = new ServiceStack(app, `workspaces-${stage.name}-service`, {
     stage,

@@ -2,9 +2,11 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Level } from '../../lib/log.ts';
 import { CLOUD_SETTINGS, type Settings } from '../../lib/settings.ts';
 
+export const STAGE_NAMES = ['dev', 'staging', 'prod'] as const;
+
 /** What differs between the stages, and nothing else. */
 export interface Stage {
-  readonly name: 'dev' | 'staging' | 'prod';
+  readonly name: (typeof STAGE_NAMES)[number];
   /** The table cannot be deleted until somebody lifts this. */
   readonly isProtected: boolean;
   /** Requests a second in the long run, and at once, of all callers together. */
@@ -67,6 +69,5 @@ export class UnknownStage extends Error {
 export function stageNamed(name: unknown): Stage {
   const found = STAGES.find((stage) => stage.name === name);
   if (found !== undefined) return found;
-  const names = STAGES.map((stage) => stage.name).join(', ');
-  throw new UnknownStage(`There is no stage ${JSON.stringify(name)}: choose one of ${names}.`);
+  throw new UnknownStage(`There is no stage ${JSON.stringify(name)}: choose one of ${STAGE_NAMES.join(', ')}.`);
 }

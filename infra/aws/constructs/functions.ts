@@ -23,15 +23,9 @@ export interface FunctionsProps {
 }
 
 /** What the table's adapter sends, beside queries; a transaction needs the right to each of its parts. */
-const TABLE_ACTIONS = [
-  'BatchGetItem',
-  'BatchWriteItem',
-  'ConditionCheckItem',
-  'DeleteItem',
-  'GetItem',
-  'PutItem',
-  'UpdateItem',
-].map((name) => `dynamodb:${name}`);
+const TABLE_ACTIONS = ['BatchGetItem', 'ConditionCheckItem', 'DeleteItem', 'GetItem', 'PutItem', 'UpdateItem'].map(
+  (name) => `dynamodb:${name}`,
+);
 
 /** Who calls a function: a request, the schedule, or a machine (and the rule that tells of its end). */
 type Kind = 'Endpoints' | 'Tick' | 'Steps';
@@ -90,6 +84,8 @@ export class Functions extends Construct {
       allow(['logs:CreateLogStream', 'logs:PutLogEvents'], [logGroup.logGroupArn]),
       allow(['xray:PutTraceSegments', 'xray:PutTelemetryRecords'], ['*']),
       allow(TABLE_ACTIONS, [table]),
+      // Only steps write many items that do not belong together.
+      ...(kindOf(spec) === 'Steps' ? [allow(['dynamodb:BatchWriteItem'], [table])] : []),
       allow(['dynamodb:Query'], [table, `${table}/index/*`]),
       ...spec.needs.flatMap((need) => statementsOf(need, spec, partition, props)),
     ];

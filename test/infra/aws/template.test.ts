@@ -293,6 +293,23 @@ describe('the functions of a stage', () => {
     for (const { name } of FUNCTIONS.filter((one) => one.name.startsWith('steps/'))) expect(begins(name)).toEqual([]);
   });
 
+  test('touch files and executions only as they must', () => {
+    const having = (right: string) =>
+      FUNCTIONS.map(({ name }) => name).filter((name) => rightsOf(name).some((one) => one.startsWith(right)));
+    expect(having('s3:PutObject ')).toEqual(['steps/begin-run', 'steps/send-slot']);
+    expect(having('s3:DeleteObject ').toSorted()).toEqual(
+      ['begin-run', 'execution-ended', 'finish-run', 'purge', 'send-slot'].map((step) => `steps/${step}`),
+    );
+    expect(having('dynamodb:BatchWriteItem ').every((name) => name.startsWith('steps/'))).toBe(true);
+    const looking = (name: string) =>
+      rightsOf(name)
+        .filter((right) => right.startsWith('states:DescribeExecution '))
+        .map((right) => right.replace(/.*:workspaces-dev-([\w-]+):\*$/, '$1'));
+    expect(looking('backfills/create')).toEqual(['backfill']);
+    expect(looking('steps/begin-run')).toEqual(['backfill', 'export-run']);
+    for (const name of ['tick', 'steps/finish-run', 'steps/purge']) expect(looking(name)).toEqual([]);
+  });
+
   test('seal secrets only where requests bring some', () => {
     const seals = FUNCTIONS.filter(({ name }) => rightsOf(name).some((right) => right.startsWith('kms:Generate')));
     expect(seals.length).toBeGreaterThan(0);
@@ -584,7 +601,7 @@ describe('an address of its own', () => {
   test('the options that docs/deploy.md shows are understood', () => {
     const page = readFileSync(join(ROOT, 'docs', 'deploy.md'), 'utf8');
     const { context } = JSON.parse(/```json\n(.*?)```/s.exec(page)?.[1] ?? '');
-    expect(optionsOf(new App({ context }), stageNamed('prod'))).toEqual(context.stages.prod);
+    expect(optionsOf(context.stages, stageNamed('prod'))).toEqual(context.stages.prod);
   });
 
   test.each([
@@ -593,9 +610,18 @@ describe('an address of its own', () => {
     [{ restoredTable: 'a table' }, /^context\.stages\.dev\.restoredTable in cdk\.json /],
     [{ colour: 'red' }, /^context\.stages\.dev in cdk\.json .*colour/],
     ['everything', /^context\.stages\.dev in cdk\.json /],
+    [
+      { domain: { name: 'api.example.com', certificateArn: 'arn:aws:s3:::x' } },
+      /must be the ARN of a certificate in ACM\.$/,
+    ],
   ])('options that are not understood are refused in one sentence: %j', (options, sentence) => {
-    const app = new App({ context: { stages: { dev: options } } });
-    expect(() => optionsOf(app, stageNamed('dev'))).toThrow(sentence);
+    expect(() => optionsOf({ dev: options }, stageNamed('dev'))).toThrow(sentence);
+  });
+
+  test('options of a stage that does not exist are refused too', () => {
+    expect(() => optionsOf({ production: {} }, stageNamed('prod'))).toThrow(
+      'context.stages.production in cdk.json cannot be used: Unrecognized key: "production".',
+    );
   });
 });
 
