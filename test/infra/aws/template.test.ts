@@ -620,7 +620,7 @@ describe('an address of its own', () => {
 
   test('options of a stage that does not exist are refused too', () => {
     expect(() => optionsOf({ production: {} }, stageNamed('prod'))).toThrow(
-      'context.stages.production in cdk.json cannot be used: Unrecognized key: "production".',
+      'context.stages in cdk.json cannot be used: Unrecognized key: "production".',
     );
   });
 });
