@@ -1,5 +1,6 @@
 /**
- * Athena's `startQueryExecution.sync`: an UNLOAD over the lake's Glue table, answered by DuckDB on the text as it is.
+ * Athena's `startQueryExecution.sync`: an UNLOAD over the lake's Glue table, answered by DuckDB on the text as it is,
+ * with a few functions of Trino that DuckDB has in another form; what needs more of them fails here.
  * The table is the lake's files with the partitions of their paths, and `$path` as Athena has it; what is unloaded goes
  * to the address that the query names, in a folder for each partition, as Parquet without the partition's column.
  */
@@ -128,12 +129,21 @@ interface Unload {
   readonly unloaded: string;
 }
 
+/** Trino replaces all that match; steps of its JSON paths are quoted in brackets. */
+const TRINO = [
+  `regexp_replace(s, p) AS system.main.regexp_replace(s, p, '', 'g'),
+    (s, p, r) AS system.main.regexp_replace(s, p, r, 'g')`,
+  `json_extract(j, p) AS system.main.json_extract(j, regexp_replace(p, '\\["([^"]*)"\\]', '."\\1"'))`,
+  'json_format(j) AS CAST(j AS VARCHAR)',
+];
+
 async function unload({ select, column, paths, columns, table, lake, bucket, unloaded }: Unload): Promise<void> {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
   try {
     const partition = (name: string): string => `regexp_extract(filename, '/${name}=([^/]+)/', 1) AS "${name}"`;
     const listed = columns.map((name) => (['team_id', 'day', 'gen'].includes(name) ? partition(name) : `"${name}"`));
+    for (const macro of TRINO) await connection.run(`CREATE MACRO ${macro}`);
     await connection.run(`CREATE SCHEMA ${table.split('.')[0]}`);
     await connection.run(`
       CREATE VIEW ${table} AS
