@@ -169,7 +169,7 @@ export const unpauseBatchExport = route({
     .meta({ id: 'Unpause' }),
   response: z.object({ paused: z.literal(false) }),
   status: 200,
-  needs: ['workflow', 'vault'],
+  needs: ['workflow'],
 });
 
 export const estimateBackfill = route({

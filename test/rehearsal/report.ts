@@ -1,6 +1,49 @@
 /** What a rehearsal found, for a person. */
 import type { Stage } from './stage.ts';
 
+/**
+ * Why a right stays though a rehearsal does not use it, by the roles that have it. What is not named here nobody knows
+ * a use of.
+ */
+const STAYS: readonly { readonly right: RegExp; readonly roles: RegExp; readonly why: string }[] = [
+  {
+    right: /^dynamodb:(?!BatchWriteItem)/,
+    roles: /^Functions/,
+    why: 'the verbs of the table, the same for all who hold it',
+  },
+  { right: /^dynamodb:BatchWriteItem /, roles: /^FunctionsSteps/, why: 'lines of logs, and what a purge removes' },
+  {
+    right: /^(logs|xray):/,
+    roles: /^Functions/,
+    why: 'every function writes a log and traces',
+  },
+  { right: /^kms:Decrypt /, roles: /^FunctionsEndpoints/, why: 'a test of a stored destination that has secrets' },
+  { right: /^kms:Decrypt /, roles: /^FunctionsSteps/, why: 'a last commit, and webhooks that are signed' },
+  {
+    right: /^states:DescribeExecution /,
+    roles: /^Functions(Endpoints\w*Workflow|StepsLakeOutboundParser\w*)Role$/,
+    why: 'what is in the way has died without a word',
+  },
+  {
+    right: /^states:St(op|art)Execution /,
+    roles: /^Functions\w*WorkflowRole$/,
+    why: 'an export is deleted while it runs; a backfill that its request could not start',
+  },
+  {
+    right: /^s3:(AbortMultipartUpload|ListMultipartUploadParts|ListBucketMultipartUploads) .*spool/,
+    roles: /./,
+    why: 'files over 5 MB are sent in parts',
+  },
+  { right: /^s3:DeleteObject .*spool/, roles: /^FunctionsSteps/, why: 'what a run that broke has kept' },
+  { right: /^s3:GetObject .*spool/, roles: /^Workflows/, why: 'Athena reads what it has written' },
+  { right: /^athena:StopQueryExecution /, roles: /^Workflows/, why: 'an execution is stopped while it queries' },
+  {
+    right: /^lambda:InvokeFunction .*:\*$/,
+    roles: /^TickCaller/,
+    why: 'CDK grants the versions of a function with it',
+  },
+];
+
 /** The report, and how many faults are in it. */
 export function reportOf({ lambda, permissions, calls, executions }: Stage): { text: string; faults: number } {
   const functions = lambda.statistics();
@@ -24,10 +67,20 @@ export function reportOf({ lambda, permissions, calls, executions }: Stage): { t
     ...titled('Calls that nobody knows', [...new Set(calls.strange)]),
     ...titled(
       'Rights that nothing used, and whose',
-      unused.map(([right, roles]) => `${right.replace(/arn:aws:\w+:[\w-]*:\d*:/, '')}: ${roles.map(plain).join(', ')}`),
+      unused.flatMap(([right, roles]) => unusedLines(right.replace(/arn:aws:\w+:[\w-]*:\d*:/, ''), roles.map(plain))),
     ),
   ];
   return { text: lines.join('\n'), faults: refused.length + calls.strange.length };
+}
+
+/** A line for each reason, and one for the roles without any. */
+function unusedLines(right: string, roles: readonly string[]): string[] {
+  const reasons = new Map<string, string[]>();
+  for (const role of roles) {
+    const why = STAYS.find((one) => one.right.test(right) && one.roles.test(role))?.why ?? 'NOBODY KNOWS WHAT FOR';
+    reasons.set(why, [...(reasons.get(why) ?? []), role]);
+  }
+  return [...reasons].map(([why, having]) => `${right} (${why}): ${having.join(', ')}`);
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);

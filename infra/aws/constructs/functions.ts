@@ -109,14 +109,19 @@ const LOOK = 'states:DescribeExecution';
 const STOP = 'states:StopExecution';
 const READ = 's3:GetObject';
 const REMOVE = 's3:DeleteObject';
-/** What is larger than 5 MB is sent in parts, which are taken back when it fails. */
-const WRITE = ['s3:PutObject', 's3:AbortMultipartUpload'];
+const WRITE = 's3:PutObject';
+/** What is larger than 5 MB is sent in parts, which are taken back when it fails: the files of a year by the hour. */
+const TAKE_BACK = 's3:AbortMultipartUpload';
+const OPEN = 'kms:Decrypt';
+const SEAL = 'kms:GenerateDataKey';
 
-/** What a step does with executions and files. Those of one role do the same. */
-const USES: Readonly<Record<string, { [port in 'workflow' | 'spool' | 'lake']?: readonly string[] }>> = {
+/** What functions do with executions, files and secrets. Those of one role do the same. */
+const USES: Readonly<Record<string, { [port in 'workflow' | 'spool' | 'lake' | 'vault']?: readonly string[] }>> = {
+  'batch-exports/create': { vault: [OPEN, SEAL] },
+  'batch-exports/update': { vault: [OPEN, SEAL] },
   // It also finishes a batch of the lake whose importer died: its files are copied to their places and removed.
-  'steps/begin-run': { workflow: [LOOK, STOP], spool: [READ, ...WRITE], lake: [READ, 's3:PutObject', REMOVE] },
-  'steps/send-slot': { spool: [READ, ...WRITE, REMOVE] },
+  'steps/begin-run': { workflow: [LOOK, STOP], spool: [READ, WRITE, TAKE_BACK], lake: [READ, WRITE, REMOVE] },
+  'steps/send-slot': { spool: [READ, WRITE, REMOVE] },
   'steps/finish-run': { spool: [READ, REMOVE] },
   'steps/execution-ended': { spool: [READ, REMOVE] },
   'steps/purge': { workflow: [STOP], spool: [READ, REMOVE], lake: [READ, REMOVE] },
@@ -156,8 +161,7 @@ function statementsOf(
     ],
     vault: [
       new PolicyStatement({
-        // Secrets come with requests; what a machine calls only opens them.
-        actions: kind === 'Endpoints' ? ['kms:GenerateDataKey', 'kms:Decrypt'] : ['kms:Decrypt'],
+        actions: [...(uses.vault ?? [OPEN])],
         resources: [data.keyArn],
         // Only for a named export of a named organization.
         conditions: {

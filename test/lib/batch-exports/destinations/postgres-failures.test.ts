@@ -10,9 +10,8 @@ import { Failure, Permanent, Transient } from '../../../../lib/errors.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/settings.ts';
 import { eventRows } from '../../../support/copy-rows.ts';
 import { delivery } from '../../../support/delivery.ts';
-import { describeWith } from '../../../support/describe-with.ts';
 import { describeOnPostgres, type PostgresServer, startPostgres } from '../../../support/postgres.ts';
-import { certificatesLack, openTlsDoor, type TlsDoor } from '../../../support/tls-door.ts';
+import { openTlsDoor, type TlsDoor } from '../../../support/tls-door.ts';
 
 jest.setTimeout(30_000);
 
@@ -403,9 +402,7 @@ describeOnPostgres('Postgres', () => {
     });
   });
 
-  const describeWithCertificate = describeWith('A certificate of its own', certificatesLack);
-
-  describeWithCertificate('a certificate', () => {
+  describe('a certificate', () => {
     let port: number;
     let front: TlsDoor;
 
