@@ -16,8 +16,21 @@ export interface DayFilesTarget {
   readonly lake: Spool;
 }
 
-/** How a file of the lake is written. */
-export const FILE_FORM = `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP}`;
+/** A row group is built in memory, so of long rows it has about so many bytes; but never fewer rows than these. */
+const ROW_GROUP_BYTES = 16 * 1024 * 1024;
+const FEWEST_ROWS = 2048;
+
+/** SQL of how many bytes a row's texts have on average; 0: there are no rows. */
+export const meanBytes = (model: Model): string => {
+  const texts = LAKE_MODELS[model].columns.filter(({ type }) => type === 'VARCHAR');
+  return `coalesce(avg(${texts.map(({ name }) => `coalesce(strlen(${name}), 0)`).join(' + ')}), 0)::BIGINT`;
+};
+
+/** How a file of the lake is written, whose rows have so many bytes on average. */
+export function fileForm(rowBytes: number): string {
+  const fitting = Math.max(FEWEST_ROWS, Math.floor(ROW_GROUP_BYTES / Math.max(1, rowBytes)));
+  return `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${Math.min(ROW_GROUP, fitting)}`;
+}
 
 /** Writes rows, given as SQL that may stand behind FROM, that hold a model's columns. */
 export async function writeDayFiles(
@@ -28,6 +41,8 @@ export async function writeDayFiles(
 ): Promise<WrittenFile[]> {
   const { columns, order } = LAKE_MODELS[model];
   const days = await contentByDay(connection, rows, model === 'events' ? 'timestamp_us' : 'inserted_us');
+  const mean = await connection.runAndReadAll(`SELECT ${meanBytes(model)} FROM ${rows}`);
+  const form = fileForm(Number(mean.getRows()[0]?.[0]));
   await mkdir(scratch, { recursive: true });
   const written: WrittenFile[] = [];
   for (const about of days) {
@@ -39,7 +54,7 @@ export async function writeDayFiles(
         SELECT ${columns.map((column) => column.name).join(', ')} FROM ${rows}
         WHERE inserted_us >= ${from} AND inserted_us < ${from + 86_400_000_000}
         ORDER BY ${order.join(', ')}
-      ) TO ${literal(path)} (${FILE_FORM})`);
+      ) TO ${literal(path)} (${form})`);
     const { size } = await stat(path);
     await lake.take(path, `${folder}${name}`);
     written.push({ name, model, bytes: size, ...about });

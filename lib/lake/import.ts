@@ -115,8 +115,15 @@ export interface NeededBackfill extends Range {
   readonly name: string;
 }
 
-/** A batch: this many rows, or bytes while it is staged, or milliseconds of reading. */
-const BATCH = { rows: 1_000_000, bytes: 512 * 1024 * 1024, time: 60_000 };
+/** A batch: this many rows, or bytes while it is staged, or milliseconds of reading, or what its rows weigh. */
+const BATCH = { rows: 1_000_000, bytes: 512 * 1024 * 1024, time: 60_000, weight: 256e9 };
+
+/**
+ * What sorts rows holds some thousands of neighbours at a time, so the longer they are, the fewer bytes a batch may
+ * have. The weight is bytes times length: 500 MB of rows of 500 bytes, 128 MB of 2 kB, 25 MB of 10 kB; from 16 kB on
+ * length counts no more, so that a few of the longest go together: 16 MB.
+ */
+const weightOf = (length: number): number => length * Math.min(length, 16_000);
 /** Staged rows go to the disk in writes of this many characters. */
 const WRITE = 1024 * 1024;
 const BYTES_OF_A_CHARACTER = 3;
@@ -263,7 +270,7 @@ async function openDoor(
 
   let lines = '';
   let total = 0;
-  let batch = { number: 0, rows: 0, bytes: 0, began: context.clock() };
+  let batch = { number: 0, rows: 0, bytes: 0, weight: 0, began: context.clock() };
   const path = (): string => join(folder, `batch-${batch.number}`);
 
   const write = async (): Promise<void> => {
@@ -281,7 +288,7 @@ async function openDoor(
     await underWay;
     underWay = send(path());
     underWay.catch(() => {});
-    batch = { number: batch.number + 1, rows: 0, bytes: 0, began: context.clock() };
+    batch = { number: batch.number + 1, rows: 0, bytes: 0, weight: 0, began: context.clock() };
   };
 
   return {
@@ -291,13 +298,15 @@ async function openDoor(
       lines += `${line}\n`;
       total += 1;
       batch.rows += 1;
+      batch.weight += weightOf(line.length);
       return true;
     },
     pass: async () => {
       lease.signal.throwIfAborted();
       if (lines.length >= WRITE) await write();
       const late = context.clock() - batch.began > BATCH.time;
-      if (batch.rows >= BATCH.rows || batch.bytes >= BATCH.bytes || late) await cut();
+      const isFull = (['rows', 'bytes', 'weight'] as const).some((limit) => batch[limit] >= BATCH[limit]);
+      if (isFull || late) await cut();
     },
     end: async () => {
       await cut();

@@ -9,7 +9,7 @@ import type { DuckDBInstance } from '@duckdb/node-api';
 import { keys } from '../../table/keys.ts';
 import type { Item } from '../../table/table.ts';
 import { literal, parquet } from '../../warehouse/embedded-database.ts';
-import { FILE_FORM } from '../day-files.ts';
+import { fileForm, meanBytes } from '../day-files.ts';
 import {
   allFiles,
   type LakeFile,
@@ -85,6 +85,7 @@ export async function openPersonStates(context: Publishing, lease: Lease, folder
       await connection.run(`CREATE OR REPLACE TABLE person_renewed AS
         SELECT *, ${BUCKET} AS bucket FROM ${parquet(await local(changes.map(({ path }) => path)))}
         QUALIFY ${NEWEST} ORDER BY bucket, distinct_id`);
+      const [mean = 0] = await numbers(`SELECT ${meanBytes('persons')} FROM person_renewed`);
       for (const bucket of await numbers('SELECT DISTINCT bucket FROM person_renewed ORDER BY ALL')) {
         lease.signal.throwIfAborted();
         const path = `${personStates(projectId)}at=${newest}/bucket=${String(bucket).padStart(2, '0')}/0.parquet`;
@@ -97,7 +98,7 @@ export async function openPersonStates(context: Publishing, lease: Lease, folder
           ),
         ];
         const all = sources.join(' UNION ALL ');
-        await connection.run(`COPY (${all} ORDER BY distinct_id) TO ${literal(file)} (${FILE_FORM})`);
+        await connection.run(`COPY (${all} ORDER BY distinct_id) TO ${literal(file)} (${fileForm(mean)})`);
         const [rows = 0] = await numbers(`SELECT count(*) FROM ${parquet([file])}`);
         await lake.take(file, path);
         buckets[bucket] = { path, rows };

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
@@ -236,6 +236,14 @@ describe('JSON lines', () => {
       added: 2,
       bad: 0,
     });
+  });
+
+  test('may all be long: they come in batches that memory holds', async () => {
+    const context = await place();
+    const text = 'long '.repeat(195_000);
+    const file = fileIn(context, 'long.jsonl', '');
+    for (let n = 0; n < 220; n += 1) appendFileSync(file, `${jsonLine({ properties: { n, text } })}\n`);
+    expect(await run(context, file)).toMatchObject({ events: 220, added: 220, bad: 0 });
   });
 });
 
