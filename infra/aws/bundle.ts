@@ -1,5 +1,5 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { parseSync } from '@swc/core';
 import standalone from 'ajv/dist/standalone/index.js';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
@@ -146,6 +146,21 @@ const descriptions: Plugin = {
   },
 };
 
+const S3_FILE = './client-s3.js';
+
+/**
+ * The client for customers' buckets is loaded when one is reached, so it is a file beside the function's own: inside of
+ * it, esbuild would keep all that both need as it is, in wrappers, also where nobody reaches a bucket.
+ */
+const bucketClient: Plugin = {
+  name: 'bucket-client',
+  setup: (esbuild) => {
+    esbuild.onResolve({ filter: /^@aws-sdk\/client-s3$/ }, ({ kind }) =>
+      kind === 'dynamic-import' ? { path: S3_FILE, external: true } : undefined,
+    );
+  },
+};
+
 /** How a function's file is made of its sources. */
 export const OPTIONS = {
   absWorkingDir: ROOT,
@@ -169,17 +184,27 @@ export const OPTIONS = {
  */
 export async function bundle(outdir: string): Promise<Bundles> {
   rmSync(outdir, { recursive: true, force: true });
+  const plugins = [entries, declarations, computed, compiled, eventStreams, profiles, descriptions, ...OPTIONS.plugins];
   const { metafile } = await build({
     ...OPTIONS,
     entryPoints: FUNCTIONS.map(({ name }) => ({ in: `entry:${name}`, out: join(flat(name), 'index') })),
     outdir,
-    plugins: [entries, declarations, computed, compiled, eventStreams, profiles, descriptions, ...OPTIONS.plugins],
+    plugins: [bucketClient, ...plugins],
     metafile: true,
+  });
+  const client = await build({
+    ...OPTIONS,
+    stdin: { contents: "export { S3 } from '@aws-sdk/client-s3';", resolveDir: ROOT },
+    plugins,
+    write: false,
   });
   const folder = (name: string): string => join(outdir, flat(name));
   for (const spec of FUNCTIONS) {
     // Wherever the folder lies, below a package of ES modules too.
     writeFileSync(join(folder(spec.name), 'package.json'), '{"type":"commonjs"}\n');
+    const output = metafile.outputs[relative(ROOT, join(folder(spec.name), 'index.js'))];
+    if (output?.imports.some(({ path }) => path === S3_FILE) === true)
+      writeFileSync(join(folder(spec.name), S3_FILE), client.outputFiles[0]?.contents ?? '');
     if (isNative(spec)) carry(CONVERTER, folder(spec.name));
     if (spec.needs.includes('parser')) carry(PARSER, folder(spec.name));
     if (spec.name.startsWith('reference/')) carry(REFERENCE, folder(spec.name));

@@ -30,7 +30,7 @@ const MOST_KB = 450;
 const MOST_RATIO = 1.15;
 
 /** What parses a language, speaks a customer's protocol or forms bytes is listed without a goal. */
-const APART = /markdown-it|hogql_parser|hogql-parser|UploadPartCommand|@duckdb/;
+const APART = /markdown-it|hogql_parser|hogql-parser|UploadPartCommand|SCRAM-SHA-256|@duckdb/;
 
 export const bundling: Part = async (bench) => {
   bench.say('bundling');

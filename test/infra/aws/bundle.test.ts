@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Bundles, bundle } from '../../../infra/aws/bundle.ts';
 import { ENVIRONMENT, FUNCTIONS, flat } from '../../../infra/aws/functions.ts';
@@ -86,6 +86,16 @@ describe('a bundle', () => {
     const files = FUNCTIONS.flatMap(({ name }) => filesIn(name));
     expect(files).toContain('lib/dashboards/templates/check.ts');
     expect(files.filter((path) => path.includes('node_modules/ajv/') && !path.includes('/runtime/'))).toEqual([]);
+  });
+
+  test('has the client for buckets beside it where one may be reached, and nowhere else', () => {
+    for (const { name } of FUNCTIONS) {
+      const reaches = filesIn(name).includes('lib/batch-exports/destinations/bucket.ts');
+      expect({ name, has: existsSync(join(bundles.folder(name), 'client-s3.js')) }).toEqual({ name, has: reaches });
+    }
+    const client = join(bundles.folder('batch-exports/create'), 'client-s3.js');
+    const script = 'import(process.argv[1]).then(({ S3 }) => process.stdout.write(typeof S3))';
+    expect(execFileSync(process.execPath, ['-e', script, client]).toString()).toBe('function');
   });
 
   test('holds the row of its own function, and no other', () => {
