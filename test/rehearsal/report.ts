@@ -51,6 +51,10 @@ export function reportOf({ lambda, permissions, calls, executions }: Stage): { t
   const idle = functions.filter(({ invocations }) => invocations === 0).map(({ name }) => name);
   const inits = used.flatMap((one) => one.inits).toSorted((a, b) => a - b);
   const units = calls.log.reduce((sum, one) => sum + one.units, 0);
+  const unitsOf = (name: string, invocations: number): string[] => {
+    const own = sum(calls.log.flatMap((one) => (one.caller === name ? [one.units] : [])));
+    return /^(tick$|steps\/)/.test(name) ? [`${name} ${(own / invocations).toFixed(1)}`] : [];
+  };
   const refused = [
     ...new Set(
       permissions.refusals.map(({ role, caller, action, resource }) => `${caller} (${role}): ${action} on ${resource}`),
@@ -63,6 +67,7 @@ export function reportOf({ lambda, permissions, calls, executions }: Stage): { t
     ...(idle.length === 0 ? [] : [`  did not run: ${idle.join(', ')}`]),
     `Executions: ${[...executions.started()].map(([name, names]) => `${names.length} of ${name}`).join(', ') || 'none'}`,
     `Calls to AWS: ${calls.log.length}, ${Math.round(units)} units of DynamoDB`,
+    `  units an invocation: ${used.flatMap(({ name, invocations }) => unitsOf(name, invocations)).join(', ')}`,
     ...titled('IAM would refuse', refused),
     ...titled('Calls that nobody knows', [...new Set(calls.strange)]),
     ...titled(
