@@ -19,6 +19,9 @@ export function homeFolder(environment: NodeJS.ProcessEnv = process.env): string
   return resolve(environment.WORKSPACE_HOME || '.workspace');
 }
 
+/** Where exports spill to and make files, while they run; only the service runs any. */
+export const temporaryIn = (folder: string): string => join(folder, 'temporary');
+
 /** All that a home holds, opened: every port but the workflow, which only the running service has. */
 export interface Home extends Omit<Context, 'workflow'> {
   readonly folder: string;
@@ -37,7 +40,7 @@ export function openHome(folder: string, log: Log): Home {
     table,
     lake,
     spool: folderSpool(join(folder, 'spool')),
-    warehouse: duckdbWarehouse({ lake, tempDirectory: join(folder, 'temporary') }),
+    warehouse: duckdbWarehouse({ lake, tempDirectory: temporaryIn(folder) }),
     vault: keyfileVault(join(folder, 'vault.key')),
     events: null,
     outbound: openOutbound(LOCAL_SETTINGS),

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { handler as beginRun } from '../../functions/steps/begin-run.ts';
 import { handler as closeBackfill } from '../../functions/steps/close-backfill.ts';
 import { handler as executionEnded } from '../../functions/steps/execution-ended.ts';
@@ -15,7 +16,7 @@ import { MACHINES } from '../../lib/workflow/machines.ts';
 import type { Step } from '../../lib/workflow/step.ts';
 import type { StepName } from '../../lib/workflow/task.ts';
 import { startGateway } from './gateway.ts';
-import { claimHome, openHome } from './home.ts';
+import { claimHome, openHome, temporaryIn } from './home.ts';
 import type { RateLimit } from './token-bucket.ts';
 
 /** What a machine's `${name}` stands for here. */
@@ -57,6 +58,8 @@ export interface Service {
 export async function startService({ folder, log, ...listen }: ServiceOptions): Promise<Service> {
   const claim = claimHome(folder);
   try {
+    // A process that was killed left it.
+    rmSync(temporaryIn(folder), { recursive: true, force: true });
     const home = openHome(folder, log);
     const engine = startEngine({
       table: home.table,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -8,19 +9,16 @@ export interface DatabaseLimits {
   readonly memoryLimit?: string;
   /** Default: one for each core. */
   readonly threads?: number;
-  /** Where it spills to, and Parquet files are made. Default: a folder of this process below the system's temporary one. */
+  /** Where it spills to, and Parquet files are made. Default: a folder of its own below the system's temporary one. */
   readonly tempDirectory?: string;
 }
-
-export const tempFolder = ({ tempDirectory }: DatabaseLimits): string =>
-  tempDirectory ?? join(tmpdir(), `duckdb-${process.pid}`);
 
 /** A DuckDB in memory that spills to disk, lives in UTC, and never loads anything from the network. */
 export async function openDatabase(limits: DatabaseLimits): Promise<DuckDBInstance> {
   const database = await DuckDBInstance.create(':memory:', {
     memory_limit: limits.memoryLimit ?? '400MB',
     ...(limits.threads === undefined ? {} : { threads: String(limits.threads) }),
-    temp_directory: tempFolder(limits),
+    temp_directory: limits.tempDirectory ?? join(tmpdir(), `duckdb-${randomUUID()}`),
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     // Where files follow one another in one place, it gives rows of one before, if that was of the same size.

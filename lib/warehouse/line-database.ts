@@ -2,13 +2,14 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBInstance } from '@duckdb/node-api';
 import bindings from '@duckdb/node-bindings';
 import { messageOf, Transient } from '../errors.ts';
 import { copyLine } from './copy-text.ts';
-import { type DatabaseLimits, identifier, literal, openDatabase, tempFolder } from './embedded-database.ts';
+import { type DatabaseLimits, identifier, literal, openDatabase } from './embedded-database.ts';
 import { jsonLine } from './json-lines.ts';
 import { parquetColumns } from './parquet-file.ts';
 import { type Form, NEXT_FILE } from './warehouse.ts';
@@ -24,11 +25,15 @@ export interface LineDatabase {
   formed(connection: DuckDBConnection, rows: string, form: Form, signal: AbortSignal): AsyncGenerator<Buffer>;
   /** The one number that a query answers. */
   number(sql: string, signal: AbortSignal): Promise<number>;
+  /** Gives back memory and disk; it may be used again. */
   close(): Promise<void>;
 }
 
-export function lineDatabase(limits: DatabaseLimits): LineDatabase {
+export function lineDatabase(given: DatabaseLimits): LineDatabase {
   collectBuffersRarely();
+  const own = given.tempDirectory === undefined ? join(tmpdir(), `duckdb-${randomUUID()}`) : null;
+  const folder = own ?? String(given.tempDirectory);
+  const limits = { ...given, tempDirectory: folder };
   let database: Promise<DuckDBInstance> | undefined;
 
   async function* during<T>(
@@ -52,9 +57,7 @@ export function lineDatabase(limits: DatabaseLimits): LineDatabase {
   return {
     during,
     formed: (connection, rows, form, signal) =>
-      form.format === 'Parquet'
-        ? parquetOf(connection, rows, form, tempFolder(limits))
-        : linesOf(connection, rows, form, signal),
+      form.format === 'Parquet' ? parquetOf(connection, rows, form, folder) : linesOf(connection, rows, form, signal),
     number: async (sql, signal) => {
       const answers = during(signal, async function* (connection) {
         yield Number((await connection.runAndReadAll(sql)).getRows()[0]?.[0]);
@@ -66,6 +69,7 @@ export function lineDatabase(limits: DatabaseLimits): LineDatabase {
     close: async () => {
       (await database)?.closeSync();
       database = undefined;
+      if (own !== null) await rm(own, { recursive: true, force: true });
     },
   };
 }

@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { temporaryFolder } from '../../support/context.ts';
@@ -81,7 +81,11 @@ test('a killed service gives its home back, and what the command line makes mean
   const service = await start(home);
   await service.line('first start');
   await service.end('SIGKILL');
+  const halfMade = join(home, 'temporary', 'half.whole.parquet');
+  mkdirSync(dirname(halfMade), { recursive: true });
+  writeFileSync(halfMade, '');
   const next = await start(home);
+  expect(existsSync(halfMade)).toBe(false);
 
   const user = await admin(home, 'user', 'create', '--email', 'ada@example.com', '--first-name', 'Ada');
   const organization = await admin(home, 'organization', 'create', '--name', 'Engines', '--owner', 'ada@example.com');

@@ -1,4 +1,5 @@
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
 import { join } from 'node:path';
 import { deliveredColumns } from '../../../lib/batch-exports/hogql/columns.ts';
 import type { Expression, QueryColumn } from '../../../lib/batch-exports/hogql/expression.ts';
@@ -299,6 +300,20 @@ describe('a big slot', () => {
     for await (const _ of warehouse.read(plan, slot, LINES, never)) break;
     expect(await warehouse.count(plan, slot, never)).toBe(COUNT);
   });
+});
+
+test('a warehouse that is closed leaves nothing in the temporary folder of the system', async () => {
+  const { lake, plan, slot } = await over([[{}]]);
+  const folder = temporaryFolder();
+  const system = jest.spyOn(os, 'tmpdir').mockReturnValue(folder);
+  const warehouse = duckdbWarehouse({ lake });
+  system.mockRestore();
+  const form: Form = { format: 'Parquet', columns: LINES.columns, compression: null, fileBytes: 1e9 };
+  const made: string[][] = [];
+  for await (const _ of warehouse.read(plan, slot, form, never)) made.push(readdirSync(folder));
+  expect(made).toEqual([[expect.stringMatching(/^duckdb-/)]]);
+  await warehouse.close();
+  expect(readdirSync(folder)).toEqual([]);
 });
 
 test('a file that is not there is an error', async () => {
