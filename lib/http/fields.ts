@@ -33,7 +33,7 @@ function kind<T>(described: Readonly<Record<string, unknown>>, read: (value: unk
       if (value === null) return fault(NULL, 'null');
       return read(value, fault);
     })
-    .meta(described);
+    .register(z.globalRegistry, described);
 }
 
 /**
