@@ -58,16 +58,40 @@ export interface Dialect {
   readonly folded: (name: string) => string;
   /** The time, as an expression. */
   readonly now: string;
+  /** Bytes of the longest name; more are cut off, silently. */
+  readonly maxNameBytes: number;
 }
 
-/** The columns of a delivery, each with its type: those of the model, or of the export's query. */
+/** Columns that every table of PostgreSQL and Redshift has. */
+const SYSTEM_COLUMNS: ReadonlySet<string> = new Set(['tableoid', 'ctid', 'xmin', 'cmin', 'xmax', 'cmax']);
+
+/** Refuses names that no column of a table can have. */
+function checkNames(names: readonly string[], { folded, maxNameBytes }: Dialect): void {
+  for (const name of names) {
+    const bytes = Buffer.byteLength(name);
+    if (bytes > maxNameBytes) {
+      const limit = `the name of the column has ${bytes} bytes, and the database takes ${maxNameBytes}`;
+      throw new Permanent(`${quoted(name)}: ${limit}. Give it a shorter alias in hogql_query.`);
+    }
+    if (SYSTEM_COLUMNS.has(folded(name))) {
+      throw new Permanent(`${quoted(name)} is a column of PostgreSQL's own. Give it another alias in hogql_query.`);
+    }
+  }
+}
+
+/**
+ * The columns of a delivery, each with its type: those of the model, or of the export's query. `Permanent`: one has a
+ * name that no table takes.
+ */
 export function tableColumns(
   { columns }: Pick<Delivery, 'columns'>,
   defaults: readonly TableColumn[],
-  { types }: Dialect,
+  dialect: Dialect,
 ): TableColumn[] {
   const typed = new Map<Column, TableColumn>(defaults.map((column) => [column, column]));
-  return columns(defaults).map((column) => typed.get(column) ?? { ...column, sqlType: types[column.type] });
+  const chosen = columns(defaults);
+  checkNames(namesOf(chosen), dialect);
+  return chosen.map((column) => typed.get(column) ?? { ...column, sqlType: dialect.types[column.type] });
 }
 
 type SqlColumn = Pick<TableColumn, 'name' | 'sqlType'>;

@@ -38,10 +38,8 @@ const DIALECT: Dialect = {
   },
   folded: (name) => name,
   now: 'now()',
+  maxNameBytes: 63,
 };
-
-/** PostgreSQL cuts longer names, silently. */
-const MAX_NAME_BYTES = 63;
 
 /**
  * A table of a PostgreSQL database. `deliver` sends the rows within a transaction that it leaves open; `commit` commits
@@ -53,7 +51,7 @@ export const postgres: Destination<PostgresConfig> = {
   config: PostgresConfig,
   secrets: ['user', 'password'],
   addresses: ['host', 'port'],
-  check: (config, _model, reach) => checkDatabaseConfig(config, MAX_NAME_BYTES, reach),
+  check: (config, _model, reach) => checkDatabaseConfig(config, DIALECT.maxNameBytes, reach),
   steps: databaseSteps<PostgresConfig>(
     (config) => config,
     () => COLUMNS.events,

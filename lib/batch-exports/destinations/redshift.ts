@@ -55,6 +55,8 @@ const jsonType = ({ properties_data_type: type }: RedshiftConfig): string => (ty
 const columnsFor = (config: RedshiftConfig, model: Model): readonly TableColumn[] =>
   defaultColumns(TEXT, jsonType(config), TEXT)[model];
 
+const MAX_NAME_BYTES = 127;
+
 const dialectOf = (config: RedshiftConfig): Dialect => ({
   types: {
     text: TEXT,
@@ -69,9 +71,8 @@ const dialectOf = (config: RedshiftConfig): Dialect => ({
   folded: (name) => name.toLowerCase(),
   // now() is no function of the nodes that hold the data.
   now: 'GETDATE()',
+  maxNameBytes: MAX_NAME_BYTES,
 });
-
-const MAX_NAME_BYTES = 127;
 
 const accountOf = (config: RedshiftConfig): Account => ({ ...config, has_self_signed_cert: false });
 

@@ -8,8 +8,9 @@ import { qualified, quoted } from '../../../../lib/batch-exports/destinations/sq
 import { checkedConfig } from '../../../../lib/batch-exports/rules.ts';
 import { Failure, Permanent, Transient } from '../../../../lib/errors.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/settings.ts';
+import type { Column } from '../../../../lib/warehouse/columns.ts';
 import { eventRows } from '../../../support/copy-rows.ts';
-import { delivery } from '../../../support/delivery.ts';
+import { delivery, OTHER_RUN, RUN } from '../../../support/delivery.ts';
 import { describeOnPostgres, type PostgresServer, startPostgres } from '../../../support/postgres.ts';
 import { openTlsDoor, type TlsDoor } from '../../../support/tls-door.ts';
 
@@ -262,6 +263,32 @@ describeOnPostgres('Postgres', () => {
       await sql(error.message.slice(error.message.indexOf('(') + 1, error.message.lastIndexOf(')')));
       const one = given();
       await postgres.commit(one, await postgres.deliver(one));
+    });
+
+    test.each([
+      ['xmin', /"xmin".*PostgreSQL/],
+      [`${'ä'.repeat(31)}bc`, /64 bytes.*63/],
+    ])('cannot have a column of the name %s, which its query is to give another name', async (name, message) => {
+      const columns = (): readonly Column[] => [{ name, type: 'text', field: 'event' }];
+      const error = await failure({}, { columns });
+      expect(error).toBeInstanceOf(Permanent);
+      expect(error.message).toMatch(message);
+      expect(error.message).toContain('alias');
+    });
+
+    test('may have columns of any other name', async () => {
+      const names = ['XMIN', 'select', 'a "b"; drop', '%s', 'ä'.repeat(31)];
+      const columns = (): readonly Column[] => names.map((name) => ({ name, type: 'text', field: 'event' }));
+      const rows = async function* () {
+        yield Buffer.from('1\t2\t3\t4\t5\n');
+      };
+      for (const runId of [RUN, RUN, OTHER_RUN]) {
+        const one = given({}, { columns, rows, runId });
+        await postgres.commit(one, await postgres.deliver(one));
+      }
+      expect(await sql('SELECT * FROM events')).toEqual([
+        Object.fromEntries(names.map((name, n) => [name, String(n + 1)])),
+      ]);
     });
 
     test('is given the columns that it lacks where the config says so, and keeps its own', async () => {
