@@ -1,10 +1,8 @@
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
-import { parseSync } from '@swc/core';
-import standalone from 'ajv/dist/standalone/index.js';
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
-import * as templates from '../../lib/dashboards/templates/check.ts';
 import { REFERENCE_FILES } from '../../lib/http/reference.ts';
+import { credentials, lean } from './bundle-plugins.ts';
 import { FUNCTIONS, type FunctionSpec, flat } from './functions.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -32,119 +30,6 @@ export interface Bundles {
 
 /** Does the function run only on the processor that its native code is made for? */
 export const isNative = ({ needs }: FunctionSpec): boolean => needs.includes('converter');
-
-/**
- * Lambda hands a function its credentials in the environment. The SDK's other ways to come by some (profiles, single
- * sign-on, metadata services and the clients for them) are a fifth of a bundle and stay out.
- */
-const credentials: Plugin = {
-  name: 'credentials',
-  setup: (esbuild) => {
-    esbuild.onLoad({ filter: /@aws-sdk\/credential-provider-node\/[^/]+\/index\.js$/ }, ({ path }) => ({
-      contents: "export { fromEnv as defaultProvider } from '@aws-sdk/credential-provider-env';",
-      resolveDir: dirname(path),
-    }));
-  },
-};
-
-/**
- * Rows and models only declare. Each declaration becomes a call that may be left out where nobody reads its result, so
- * that a function carries and makes the shapes of its own row, not those of all rows of its resource.
- */
-const declarations: Plugin = {
-  name: 'declarations',
-  setup: (esbuild) => {
-    esbuild.onLoad({ filter: /\/lib\/[\w-]+\/(model|routes)\.ts$/ }, ({ path }) => ({
-      contents: withoutEffects(readFileSync(path, 'utf8')),
-      loader: 'ts',
-    }));
-  },
-};
-
-/** Bytes from where the parser began to count, which is not the file's first byte. */
-interface Span {
-  readonly start: number;
-  readonly end: number;
-}
-
-function withoutEffects(source: string): string {
-  // The first character is a statement, so that the program's span begins with the text.
-  const text = `;${source}`;
-  const { body, span } = parseSync(text, { syntax: 'typescript', target: 'es2024' });
-  const made = body
-    .map((item) => (item.type === 'ExportDeclaration' ? item.declaration : item))
-    .flatMap((item) => (item.type === 'VariableDeclaration' ? item.declarations : []))
-    .flatMap(({ init }): Span[] => (init?.type === 'CallExpression' ? [init.span] : []));
-  let bytes = Buffer.from(text);
-  // From the last to the first: what stands before stays where it is.
-  for (const { start, end } of made.toReversed()) {
-    const [from, to] = [start - span.start, end - span.start];
-    const call = [Buffer.from('/* @__PURE__ */ (() => '), bytes.subarray(from, to), Buffer.from(')()')];
-    bytes = Buffer.concat([bytes.subarray(0, from), ...call, bytes.subarray(to)]);
-  }
-  return bytes.toString();
-}
-
-/** What is known before the service runs is in a bundle as its value, without the rows that it was computed from. */
-const computed: Plugin = {
-  name: 'computed',
-  setup: (esbuild) => {
-    esbuild.onLoad({ filter: /\/lib\/computed\/[\w-]+\.ts$/ }, async ({ path }) => ({
-      contents: Object.entries<unknown>(await import(path))
-        .map(([name, value]) => `export const ${name} = JSON.parse(${JSON.stringify(JSON.stringify(value))});`)
-        .join('\n'),
-    }));
-  },
-};
-
-/** What checks a dashboard's template is in a bundle as the code that Ajv writes for its schema, which takes 80 ms. */
-const compiled: Plugin = {
-  name: 'compiled',
-  setup: (esbuild) => {
-    esbuild.onLoad({ filter: /\/lib\/dashboards\/templates\/check\.ts$/ }, ({ path }) => ({
-      contents: `${standalone.default(templates.ajv, templates.isTemplate)}\nexport { validate as isTemplate };`,
-      resolveDir: dirname(path),
-    }));
-  },
-};
-
-/**
- * No operation that is used here streams events. The SDK loads its code for them when one does, and esbuild would keep
- * everything that this code might need as it is, in wrappers: a tenth of a bundle.
- */
-const eventStreams: Plugin = {
-  name: 'event-streams',
-  setup: (esbuild) => {
-    esbuild.onResolve({ filter: /^@smithy\/core\/event-streams$/ }, ({ kind }) =>
-      kind === 'dynamic-import' ? { path: 'event-streams', namespace: 'absent' } : undefined,
-    );
-    esbuild.onLoad({ filter: /.*/, namespace: 'absent' }, () => ({
-      contents: 'export const EventStreamSerde = undefined;',
-    }));
-  },
-};
-
-/** Lambda has no home with profiles in it; the SDK would look for them before its first request. */
-const profiles: Plugin = {
-  name: 'profiles',
-  setup: (esbuild) => {
-    esbuild.onLoad({ filter: /\/shared-ini-file-loader\/readFile\.js$/ }, () => ({
-      contents: "export const [filePromises, fileIntercept] = [{}, {}]; export const readFile = async () => '';",
-    }));
-  },
-};
-
-/** What zod describes its shapes with as JSON Schema: the reference was made from them when it was computed. */
-const descriptions: Plugin = {
-  name: 'descriptions',
-  setup: (esbuild) => {
-    esbuild.onLoad({ filter: /\/zod\/v4\/core\/(to-json-schema|json-schema-processors)\.js$/ }, ({ path }) => ({
-      contents: [...readFileSync(path, 'utf8').matchAll(/^export (?:const|function) (\w+)/gm)]
-        .map(([, name]) => `export const ${name} = undefined;`)
-        .join('\n'),
-    }));
-  },
-};
 
 const S3_FILE = './client-s3.js';
 
@@ -184,7 +69,7 @@ export const OPTIONS = {
  */
 export async function bundle(outdir: string): Promise<Bundles> {
   rmSync(outdir, { recursive: true, force: true });
-  const plugins = [entries, declarations, computed, compiled, eventStreams, profiles, descriptions, ...OPTIONS.plugins];
+  const plugins = [entries, ...lean, ...OPTIONS.plugins];
   const { metafile } = await build({
     ...OPTIONS,
     entryPoints: FUNCTIONS.map(({ name }) => ({ in: `entry:${name}`, out: join(flat(name), 'index') })),
