@@ -36,6 +36,10 @@ const message = (letter: string, body: Buffer): Buffer => {
   return Buffer.concat([head, body]);
 };
 
+/** The first byte of PostgreSQL's answers, and of the last of them all but what state it is in. */
+const [COPY_IN, ERROR] = [0x47, 0x45];
+const READY = Buffer.from([0x5a, 0, 0, 0, 5]);
+
 /** What Redshift answers when a value of a file does not fit. */
 const LOAD_FAILED = Buffer.concat([
   message(
@@ -81,14 +85,18 @@ export async function startRedshiftWire(port: number, bucket: Bucket): Promise<R
         () => client.write(LOAD_FAILED),
       );
     });
-    onward.on('data', (answer) => {
-      if (rows === undefined) client.write(answer);
-      else if (answer.toString('latin1', 0, 1) === 'G') {
+    let answer = Buffer.alloc(0);
+    onward.on('data', (piece) => {
+      if (rows === undefined) client.write(piece);
+      else if (answer.length === 0 && piece[0] === COPY_IN) {
         onward.write(message('d', Buffer.from(rows)));
         onward.write(message('c', Buffer.alloc(0)));
       } else {
-        rows = undefined;
-        client.write(answer.toString('latin1', 0, 1) === 'E' ? LOAD_FAILED : answer);
+        // What is said of the rows may come in pieces.
+        answer = Buffer.concat([answer, piece]);
+        if (!READY.equals(answer.subarray(-6, -1))) return;
+        client.write(answer[0] === ERROR ? LOAD_FAILED : answer);
+        [rows, answer] = [undefined, Buffer.alloc(0)];
       }
     });
   });
