@@ -5,6 +5,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Model } from '../batch-exports/model.ts';
 import type { Spool } from '../spool/spool.ts';
 import { literal } from '../warehouse/embedded-database.ts';
+import { rowsPerGroup } from '../warehouse/parquet-file.ts';
 import { dayOf, type LakeFile, type WrittenFile } from './lake.ts';
 import { LAKE_MODELS, ROW_GROUP } from './schema.ts';
 
@@ -16,10 +17,6 @@ export interface DayFilesTarget {
   readonly lake: Spool;
 }
 
-/** A row group is built in memory, so of long rows it has about so many bytes; but never fewer rows than these. */
-const ROW_GROUP_BYTES = 16 * 1024 * 1024;
-const FEWEST_ROWS = 2048;
-
 /** SQL of how many bytes a row's texts have on average; 0: there are no rows. */
 export const meanBytes = (model: Model): string => {
   const texts = LAKE_MODELS[model].columns.filter(({ type }) => type === 'VARCHAR');
@@ -27,10 +24,8 @@ export const meanBytes = (model: Model): string => {
 };
 
 /** How a file of the lake is written, whose rows have so many bytes on average. */
-export function fileForm(rowBytes: number): string {
-  const fitting = Math.max(FEWEST_ROWS, Math.floor(ROW_GROUP_BYTES / Math.max(1, rowBytes)));
-  return `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${Math.min(ROW_GROUP, fitting)}`;
-}
+export const fileForm = (rowBytes: number): string =>
+  `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowsPerGroup(rowBytes, ROW_GROUP)}`;
 
 /** Writes rows, given as SQL that may stand behind FROM, that hold a model's columns. */
 export async function writeDayFiles(

@@ -47,8 +47,9 @@ export function duckdbConverter(options: ConverterOptions): Converter & { close(
   return {
     count: async (paths, signal) => database.number(`SELECT count(*) FROM ${parquet(await onDisk(paths))}`, signal),
     read: async function* (model, paths, form, signal) {
-      const rows = `SELECT * FROM ${parquet(await onDisk(paths))} ORDER BY ${LAKE_MODELS[model].order.join(', ')}`;
-      yield* database.during(signal, (connection) => database.formed(connection, rows, form, signal));
+      const files = await onDisk(paths);
+      const sql = `SELECT * FROM ${parquet(files)} ORDER BY ${LAKE_MODELS[model].order.join(', ')}`;
+      yield* database.during(signal, (connection) => database.formed(connection, { sql, paths: files }, form, signal));
     },
     close: async () => {
       await database.close();

@@ -9,7 +9,7 @@ import type { Slot } from '../batch-exports/intervals.ts';
 import { LAKE_MODELS } from '../lake/schema.ts';
 import type { Spool } from '../spool/spool.ts';
 import { type DatabaseLimits, literal, parquet, pathList } from './embedded-database.ts';
-import { lineDatabase } from './line-database.ts';
+import { lineDatabase, type Rows } from './line-database.ts';
 import { newestRows } from './newest.ts';
 import { type RowGroup, type Stretch, stretches } from './row-order.ts';
 import type { Form, FrozenPlan, RowQuery, Warehouse } from './warehouse.ts';
@@ -125,11 +125,12 @@ async function deliveredRows(
 }
 
 /** The lake's columns, and what the query computes beside them. */
-function rowsOf(part: Stretch, { model, query }: FrozenPlan, slot: Slot, isDelivered: Delivered): string {
+function rowsOf(part: Stretch, { model, query }: FrozenPlan, slot: Slot, isDelivered: Delivered): Rows {
   const computed = computedColumns(query.select ?? null).map(
     ({ field, column }) => `${duckdbColumn(column, nowOf(slot))} AS ${field}`,
   );
   const order = part.sorted ? `ORDER BY ${LAKE_MODELS[model].order.join(', ')}` : '';
   const where = `${conditions(part, query, slot)} AND ${isDelivered(part.paths)}`;
-  return `SELECT ${['*', ...computed].join(', ')} FROM ${parquet(part.paths)} WHERE ${where} ${order}`;
+  const sql = `SELECT ${['*', ...computed].join(', ')} FROM ${parquet(part.paths)} WHERE ${where} ${order}`;
+  return { sql, paths: part.paths };
 }

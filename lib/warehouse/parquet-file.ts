@@ -1,6 +1,7 @@
 /** Rows as columns of a Parquet file, as SQL of DuckDB: all nullable, JSON as text, instants in microseconds of UTC. */
+import type { DuckDBConnection } from '@duckdb/node-api';
 import { type Column, type ColumnType, fieldOf } from './columns.ts';
-import { identifier } from './embedded-database.ts';
+import { identifier, pathList } from './embedded-database.ts';
 
 /** How the pages of a file are packed; null: not at all. */
 export type ParquetCompression = 'zstd' | 'lz4' | 'snappy' | 'gzip' | 'brotli' | null;
@@ -18,3 +19,23 @@ const VALUES: Readonly<Record<ColumnType, (value: string) => string>> = {
 /** What a query selects for these columns. */
 export const parquetColumns = (columns: readonly Column[]): string =>
   columns.map((column) => `${VALUES[column.type](`(${fieldOf(column)})`)} AS ${identifier(column.name)}`).join(', ');
+
+/** A row group is built in memory, by each thread one, so of long rows it has about so many bytes. */
+const ROW_GROUP_BYTES = 16 * 1024 * 1024;
+
+/** How many rows a row group has when its rows have so many bytes, and never more than `most`. */
+export const rowsPerGroup = (rowBytes: number, most: number): number =>
+  Math.min(most, Math.max(1, Math.floor(ROW_GROUP_BYTES / Math.max(1, rowBytes))));
+
+/**
+ * How long a row of the files is, in bytes, as their metadata tells: the mean over all bytes, not over all rows, so that
+ * long rows count among many short ones. 0: there are no rows.
+ */
+export async function rowBytesIn(connection: DuckDBConnection, paths: readonly string[]): Promise<number> {
+  const answer = await connection.runAndReadAll(`
+    SELECT coalesce(sum(bytes * bytes / rows) / sum(bytes), 0)::DOUBLE FROM (
+      SELECT sum(total_uncompressed_size)::DOUBLE AS bytes, any_value(row_group_num_rows)::DOUBLE AS rows
+      FROM parquet_metadata(${pathList(paths)}) GROUP BY file_name, row_group_id)
+    WHERE rows > 0`);
+  return Number(answer.getRows()[0]?.[0]);
+}

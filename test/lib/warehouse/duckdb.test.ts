@@ -5,7 +5,7 @@ import { deliveredColumns } from '../../../lib/batch-exports/hogql/columns.ts';
 import type { Expression, QueryColumn } from '../../../lib/batch-exports/hogql/expression.ts';
 import { folderSpool } from '../../../lib/spool/folder.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
-import { literal, openDatabase, pathList } from '../../../lib/warehouse/embedded-database.ts';
+import { literal, openDatabase, parquet, pathList } from '../../../lib/warehouse/embedded-database.ts';
 import { type Form, type FrozenPlan, NEXT_FILE, type RowQuery } from '../../../lib/warehouse/warehouse.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { LINES, type Row, writeRows } from '../../support/lake-rows.ts';
@@ -300,6 +300,30 @@ describe('a big slot', () => {
     for await (const _ of warehouse.read(plan, slot, LINES, never)) break;
     expect(await warehouse.count(plan, slot, never)).toBe(COUNT);
   });
+});
+
+test('rows of 10 kB become a Parquet file though a hundred MB of them are more than memory holds', async () => {
+  const { lake, plan, slot } = await over([[{}]]);
+  const one = lake.address(plan.files[0]?.path ?? '');
+  const database = await openDatabase({});
+  const connection = await database.connect();
+  await connection.run(`COPY (
+      SELECT * EXCLUDE (i) REPLACE (repeat(md5(i::VARCHAR), 313) AS elements_chain)
+      FROM read_parquet(${literal(one)}), range(10000) t(i)
+    ) TO ${literal(lake.address('long'))} (FORMAT parquet, ROW_GROUP_SIZE 2048)`);
+  const warehouse = duckdbWarehouse({ lake, memoryLimit: '150MB', threads: 1 });
+  lakes.push(warehouse);
+  const file = join(temporaryFolder(), 'made.parquet');
+  const form: Form = { format: 'Parquet', columns: LINES.columns, compression: null, fileBytes: 1e9 };
+  const files = [{ path: 'long', from: START, to: START }];
+  for await (const piece of warehouse.read({ ...plan, files }, slot, form, never))
+    writeFileSync(file, piece, { flag: 'a' });
+  const answer = await connection.runAndReadAll(
+    `SELECT count(DISTINCT elements_chain)::INTEGER, max(strlen(elements_chain))::INTEGER FROM ${parquet([file])}`,
+  );
+  expect(answer.getRows()).toEqual([[10_000, 313 * 32]]);
+  connection.closeSync();
+  database.closeSync();
 });
 
 test('a warehouse that is closed leaves nothing in the temporary folder of the system', async () => {
