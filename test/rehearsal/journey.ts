@@ -108,8 +108,16 @@ export async function journey(options: JourneyOptions): Promise<void> {
     return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
   };
   const exportsPath = (): string => `/api/projects/${projectId}/batch_exports`;
-  const runs = async (id = exportId): Promise<Run[]> =>
-    (await call('GET', `${exportsPath()}/${id}/runs?limit=300`)).body.results;
+  /** All of them, which may be more than a page. */
+  const runs = async (id = exportId): Promise<Run[]> => {
+    const all: Run[] = [];
+    for (let path: string | undefined = `${exportsPath()}/${id}/runs`; path !== undefined; ) {
+      const { body }: Reply = await call('GET', path);
+      all.push(...body.results);
+      path = body.next?.split('/dev')[1];
+    }
+    return all;
+  };
 
   /** Makes an hourly export; its id. */
   const create = async (fields: object): Promise<string> => {
