@@ -146,16 +146,22 @@ export async function journey(options: JourneyOptions): Promise<void> {
     await executions.engine.idle();
   };
 
-  /** At the first call of a function to AWS of this kind, which is held up meanwhile. The answer: has it been done? */
-  const atFirst = (caller: string, action: string, act: () => unknown): (() => boolean) => {
-    let done = false;
+  /**
+   * At the first call of a function to AWS of this kind, which is held up meanwhile. The answer, once it is done: was
+   * there such a call?
+   */
+  const atFirst = (caller: string, action: string, act: () => unknown): (() => Promise<boolean>) => {
+    let acting: Promise<unknown> | undefined;
     const stop = stage.calls.watch(async (seen) => {
       if (seen.caller !== caller || seen.action !== action) return;
       stop();
-      await act();
-      done = true;
+      acting = Promise.resolve(act());
+      await acting;
     });
-    return () => done;
+    return async () => {
+      await acting;
+      return acting !== undefined;
+    };
   };
 
   const backfill = async (from: number, to: number, id = exportId): Promise<string> => {
@@ -320,7 +326,7 @@ export async function journey(options: JourneyOptions): Promise<void> {
     });
     location = await backfill(start, start + HOUR);
     await settle();
-    assert.ok(cancelled(), 'nothing was cancelled');
+    assert.ok(await cancelled(), 'nothing was cancelled');
     assert.equal((await call('GET', location)).body.status, 'Cancelled');
     assert.deepEqual(await customer.keys(), []);
     return 'nothing was delivered';
@@ -336,7 +342,7 @@ export async function journey(options: JourneyOptions): Promise<void> {
     });
     await backfill(start, start + HOUR);
     await settle();
-    assert.ok(cancelled(), 'nothing was cancelled');
+    assert.ok(await cancelled(), 'nothing was cancelled');
     assert.equal((await call('GET', `${address}/${run}/`)).body.status, 'Cancelled');
     assert.deepEqual(await customer.keys(), []);
     assert.equal((await call('POST', `${address}/${run}/retry/`)).status, 201);
@@ -353,7 +359,7 @@ export async function journey(options: JourneyOptions): Promise<void> {
     );
     const location = await backfill(start, start + 3 * HOUR);
     await settle();
-    assert.ok(killed(), 'nothing was killed');
+    assert.ok(await killed(), 'nothing was killed');
     const { body } = await call('GET', location);
     assert.equal(body.status, 'Completed', JSON.stringify(body));
     const files = await delivered();
@@ -372,7 +378,7 @@ export async function journey(options: JourneyOptions): Promise<void> {
     });
     id = (await backfill(start, start + HOUR)).replace(/\/$/, '').split('/').at(-1) ?? '';
     await settle();
-    assert.ok(aborted(), 'nothing was aborted');
+    assert.ok(await aborted(), 'nothing was aborted');
     const run = await first();
     assert.equal(run?.status, 'Terminated', JSON.stringify(run));
     assert.deepEqual(await customer.keys(), []);
