@@ -125,3 +125,6 @@ export class Permanent extends Error {
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** Words as messages list them: `'a', 'b'`. */
+export const inQuotes = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(', ');

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
-import { invalid } from '../errors.ts';
+import { inQuotes, invalid } from '../errors.ts';
 import { datetime, integer, typeName } from '../http/fields.ts';
 import { wireInstant } from '../http/instant.ts';
 import type { ProjectBrief } from '../organizations/model.ts';
@@ -65,7 +65,7 @@ export function checkedConfig(
   const { known, fields } = schemaOf(destination);
   const unknown = Object.keys(sent).filter((key) => !fields.has(key) && !TOLERATED.has(key));
   if (unknown.length > 0) {
-    refuseConfig(`Configuration has unknown field/s: ${quoted(unknown.toSorted())}`);
+    refuseConfig(`Configuration has unknown field/s: ${inQuotes(unknown.toSorted())}`);
   }
   const merged = merge(stored ?? {}, coerced(sent, fields));
   for (const [key, field] of fields) {
@@ -105,7 +105,7 @@ function checkSecretsSentAgain(destination: Destination, stored: Config, merged:
   const again = secretPaths(sent, destination.secrets);
   const kept = secretPaths(stored, destination.secrets).filter((path) => !again.includes(path));
   if (kept.length > 0) {
-    invalid('destination', `${quoted(kept)} must be sent again when ${quoted(moved)} changes.`);
+    invalid('destination', `${inQuotes(kept)} must be sent again when ${inQuotes(moved)} changes.`);
   }
 }
 
@@ -115,8 +115,6 @@ const secretPaths = (config: Config, names: readonly string[]): string[] =>
     if (names.includes(key)) return value === null ? [] : [key];
     return isObject(value) ? secretPaths(value, names).map((inner) => `${key}.${inner}`) : [];
   });
-
-const quoted = (names: readonly string[]): string => names.map((name) => `'${name}'`).join(', ');
 
 function refuseConfig(detail: string): never {
   invalid('destination__non_field_errors', detail);

@@ -4,7 +4,7 @@
  * `.optional()` or `.nullable()`; what is absent stays absent. Lists are `z.array`, nested objects are `z.object`.
  */
 import * as z from 'zod';
-import { Failure } from '../errors.ts';
+import { Failure, inQuotes } from '../errors.ts';
 import { isRawNumber } from './json.ts';
 
 /** Reports a fault of the value; what it returns is never seen. */
@@ -252,7 +252,7 @@ function explain(issue: z.core.$ZodIssue): Text {
     case 'not_multiple_of':
       return [INTEGER];
     case 'unrecognized_keys':
-      return [`Unknown fields: ${issue.keys.map((key) => `'${key}'`).join(', ')}`];
+      return [`Unknown fields: ${inQuotes(issue.keys)}`];
     case 'invalid_union':
     case 'invalid_key':
     case 'invalid_element':

@@ -8,10 +8,11 @@ import { duckdbColumn, duckdbText } from '../batch-exports/hogql/duckdb.ts';
 import type { Slot } from '../batch-exports/intervals.ts';
 import { LAKE_MODELS } from '../lake/schema.ts';
 import type { Spool } from '../spool/spool.ts';
-import { type DatabaseLimits, literal, parquet, pathList } from './embedded-database.ts';
+import { type DatabaseLimits, literal, parquet } from './embedded-database.ts';
 import { lineDatabase, type Rows } from './line-database.ts';
 import { newestRows } from './newest.ts';
-import { type RowGroup, type Stretch, stretches } from './row-order.ts';
+import { rowGroups } from './parquet-file.ts';
+import { type Stretch, stretches } from './row-order.ts';
 import type { Form, FrozenPlan, RowQuery, Warehouse } from './warehouse.ts';
 
 export interface DuckdbWarehouseOptions extends DatabaseLimits {
@@ -80,15 +81,6 @@ async function inOrder(
   const overlap = files.some((file, n) => n > 0 && file.from <= Number(files[n - 1]?.to));
   if (!overlap || format === 'Parquet') return [{ from, to, paths, sorted: overlap }];
   return stretches(await rowGroups(connection, paths), from, to);
-}
-
-async function rowGroups(connection: DuckDBConnection, paths: readonly string[]): Promise<RowGroup[]> {
-  const answer = await connection.runAndReadAll(`
-    SELECT file_name AS path, any_value(row_group_num_rows)::DOUBLE AS rows, sum(total_uncompressed_size)::DOUBLE AS bytes,
-      (any_value(stats_min_value) FILTER (path_in_schema = 'inserted_us'))::BIGINT AS min,
-      (any_value(stats_max_value) FILTER (path_in_schema = 'inserted_us'))::BIGINT AS max
-    FROM parquet_metadata(${pathList(paths)}) GROUP BY file_name, row_group_id`);
-  return answer.getRowObjects() as unknown as RowGroup[];
 }
 
 const literals = (texts: readonly string[]): string => texts.map(literal).join(', ');

@@ -13,12 +13,15 @@ export interface DatabaseLimits {
   readonly tempDirectory?: string;
 }
 
+/** A folder below the system's temporary one that nobody else has. It is made when it is needed. */
+export const ownFolder = (): string => join(tmpdir(), `duckdb-${randomUUID()}`);
+
 /** A DuckDB in memory that spills to disk, lives in UTC, and never loads anything from the network. */
 export async function openDatabase(limits: DatabaseLimits): Promise<DuckDBInstance> {
   const database = await DuckDBInstance.create(':memory:', {
     memory_limit: limits.memoryLimit ?? '400MB',
     ...(limits.threads === undefined ? {} : { threads: String(limits.threads) }),
-    temp_directory: limits.tempDirectory ?? join(tmpdir(), `duckdb-${randomUUID()}`),
+    temp_directory: limits.tempDirectory ?? ownFolder(),
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     // Where files follow one another in one place, it gives rows of one before, if that was of the same size.

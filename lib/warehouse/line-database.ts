@@ -2,16 +2,15 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBInstance } from '@duckdb/node-api';
 import bindings from '@duckdb/node-bindings';
 import { messageOf, Transient } from '../errors.ts';
 import { copyLine } from './copy-text.ts';
-import { type DatabaseLimits, identifier, literal, openDatabase } from './embedded-database.ts';
+import { type DatabaseLimits, identifier, literal, openDatabase, ownFolder } from './embedded-database.ts';
 import { jsonLine } from './json-lines.ts';
-import { parquetColumns, rowBytesIn, rowsPerGroup } from './parquet-file.ts';
+import { parquetColumns, rowBytesIn, rowGroups, rowsPerGroup } from './parquet-file.ts';
 import { type Form, NEXT_FILE } from './warehouse.ts';
 
 /** Lines are handed on in pieces of at least this many bytes. What is smaller is copied once more, to be joined. */
@@ -42,8 +41,7 @@ export interface LineDatabase {
 
 export function lineDatabase(given: DatabaseLimits): LineDatabase {
   collectBuffersRarely();
-  const own = given.tempDirectory === undefined ? join(tmpdir(), `duckdb-${randomUUID()}`) : null;
-  const folder = own ?? String(given.tempDirectory);
+  const folder = given.tempDirectory ?? ownFolder();
   const limits = { ...given, tempDirectory: folder };
   let database: Promise<DuckDBInstance> | undefined;
 
@@ -80,7 +78,7 @@ export function lineDatabase(given: DatabaseLimits): LineDatabase {
     close: async () => {
       (await database)?.closeSync();
       database = undefined;
-      if (own !== null) await rm(own, { recursive: true, force: true });
+      if (given.tempDirectory === undefined) await rm(folder, { recursive: true, force: true });
     },
   };
 }
@@ -118,7 +116,7 @@ async function* parquetOf(
     string,
     string,
   ];
-  const rowGroup = rowsPerGroup(await rowBytesIn(connection, paths), ROW_GROUP);
+  const rowGroup = rowsPerGroup(rowBytesIn(await rowGroups(connection, paths)), ROW_GROUP);
   const options = `FORMAT parquet, COMPRESSION ${compression ?? 'uncompressed'}, ROW_GROUP_SIZE ${rowGroup}`;
   const copy = (select: string, to: string) => connection.run(`COPY (${select}) TO ${literal(to)} (${options})`);
   try {

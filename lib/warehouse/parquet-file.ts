@@ -2,6 +2,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { type Column, type ColumnType, fieldOf } from './columns.ts';
 import { identifier, pathList } from './embedded-database.ts';
+import type { RowGroup } from './row-order.ts';
 
 /** How the pages of a file are packed; null: not at all. */
 export type ParquetCompression = 'zstd' | 'lz4' | 'snappy' | 'gzip' | 'brotli' | null;
@@ -27,15 +28,25 @@ const ROW_GROUP_BYTES = 16 * 1024 * 1024;
 export const rowsPerGroup = (rowBytes: number, most: number): number =>
   Math.min(most, Math.max(1, Math.floor(ROW_GROUP_BYTES / Math.max(1, rowBytes))));
 
-/**
- * How long a row of the files is, in bytes, as their metadata tells: the mean over all bytes, not over all rows, so that
- * long rows count among many short ones. 0: there are no rows.
- */
-export async function rowBytesIn(connection: DuckDBConnection, paths: readonly string[]): Promise<number> {
+/** The row groups of files of the lake, as their metadata tells. */
+export async function rowGroups(connection: DuckDBConnection, paths: readonly string[]): Promise<RowGroup[]> {
   const answer = await connection.runAndReadAll(`
-    SELECT coalesce(sum(bytes * bytes / rows) / sum(bytes), 0)::DOUBLE FROM (
-      SELECT sum(total_uncompressed_size)::DOUBLE AS bytes, any_value(row_group_num_rows)::DOUBLE AS rows
-      FROM parquet_metadata(${pathList(paths)}) GROUP BY file_name, row_group_id)
-    WHERE rows > 0`);
-  return Number(answer.getRows()[0]?.[0]);
+    SELECT file_name AS path, any_value(row_group_num_rows)::DOUBLE AS rows, sum(total_uncompressed_size)::DOUBLE AS bytes,
+      (any_value(stats_min_value) FILTER (path_in_schema = 'inserted_us'))::BIGINT AS min,
+      (any_value(stats_max_value) FILTER (path_in_schema = 'inserted_us'))::BIGINT AS max
+    FROM parquet_metadata(${pathList(paths)}) GROUP BY file_name, row_group_id`);
+  return answer.getRowObjects() as unknown as RowGroup[];
+}
+
+/**
+ * How long a row of the groups is, in bytes: the mean over all bytes, not over all rows, so that long rows count among
+ * many short ones. 0: there are no rows.
+ */
+export function rowBytesIn(groups: readonly RowGroup[]): number {
+  let [bytes, weight] = [0, 0];
+  for (const group of groups) {
+    bytes += group.bytes;
+    if (group.rows > 0) weight += group.bytes ** 2 / group.rows;
+  }
+  return bytes > 0 ? weight / bytes : 0;
 }

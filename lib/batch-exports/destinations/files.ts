@@ -3,7 +3,7 @@ import type { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createBrotliCompress, createGzip } from 'node:zlib';
 import * as z from 'zod';
-import { invalid } from '../../errors.ts';
+import { inQuotes, invalid } from '../../errors.ts';
 import type { Column } from '../../warehouse/columns.ts';
 import type { ParquetCompression } from '../../warehouse/parquet-file.ts';
 import { NEXT_FILE } from '../../warehouse/warehouse.ts';
@@ -79,7 +79,7 @@ export function checkFileConfig({ file_format, compression, max_file_size_mb, pr
 }
 
 /** A list as upstream's texts show it. */
-export const listed = (words: readonly string[]): string => `[${words.map((word) => `'${word}'`).join(', ')}]`;
+export const listed = (words: readonly string[]): string => `[${inQuotes(words)}]`;
 
 function refuse(detail: string): never {
   invalid('destination', detail);

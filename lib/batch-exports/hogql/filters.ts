@@ -1,4 +1,5 @@
 /** Property filters, as the public product's clients send them, to one condition of the checked tree. */
+import { inQuotes } from '../../errors.ts';
 import { column, converted, operation, text } from './build.ts';
 import { checkedCondition } from './check.ts';
 import type { Expression } from './expression.ts';
@@ -30,8 +31,6 @@ export async function filterCondition(parser: Parser, filters: unknown): Promise
   return conditions.length > 1 ? operation('and', conditions) : (conditions[0] ?? null);
 }
 
-const listed = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(', ');
-
 interface Filter {
   readonly type: (typeof TYPES)[number];
   /** Of a property; of type hogql, an expression. */
@@ -45,7 +44,7 @@ function checkedFilter(filter: unknown): Filter {
     return refuse('Each filter must be an object');
   const { type, key, operator = 'exact', value } = filter as Readonly<Record<string, unknown>>;
   const known = TYPES.find((one) => one === type);
-  if (known === undefined) return refuse(`Each filter must have a 'type' of one of: ${listed(TYPES)}`);
+  if (known === undefined) return refuse(`Each filter must have a 'type' of one of: ${inQuotes(TYPES)}`);
   if (typeof key !== 'string' || key.trim() === '') return refuse("Each filter must have a 'key'");
   if (key.includes('\0') || !key.isWellFormed()) return refuse('Null characters are not allowed');
   return { type: known, key, operator, value };
@@ -53,7 +52,7 @@ function checkedFilter(filter: unknown): Filter {
 
 function conditionOf({ type, key, operator, value }: Filter): Expression {
   if (typeof operator !== 'string' || !Object.hasOwn(OPERATORS, operator)) {
-    return refuse(`Each filter must have an 'operator' of one of: ${listed(FILTER_OPERATORS)}`);
+    return refuse(`Each filter must have an 'operator' of one of: ${inQuotes(FILTER_OPERATORS)}`);
   }
   const document = column(type === 'event' ? 'properties' : 'person_properties');
   const property = operation('property', [document], { path: [key] });
