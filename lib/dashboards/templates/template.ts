@@ -1,6 +1,6 @@
 /** What a template is, told once: its shape, and the text of what is wrong with a value of another shape. */
 import * as z from 'zod';
-import { inQuotes } from '../../errors.ts';
+import { inQuotes } from '../../ports/errors.ts';
 
 /** The error of a schema: a text in the words of PostHog's validator and where the fault is, `..., at tiles.0.color`. */
 const refused = (text: (value: string) => string) => ({
