@@ -1,6 +1,6 @@
 import type { APIGatewayAuthorizerResult, APIGatewayRequestAuthorizerEvent } from 'aws-lambda';
 import { authorize } from '../lib/api/authorize.ts';
-import { toContext } from '../lib/api/credentials.ts';
+import { toContext } from '../lib/http/credentials.ts';
 import { headerOf } from '../lib/http/header.ts';
 import type { Context } from '../lib/ports/context.ts';
 

@@ -1,4 +1,4 @@
-import { tick } from '../lib/jobs/job.ts';
+import { tick } from '../lib/jobs/tick.ts';
 import type { Context } from '../lib/ports/context.ts';
 
 /** Starts what is due: every minute on AWS, every 500 ms on one machine. */

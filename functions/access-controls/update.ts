@@ -3,7 +3,7 @@ import { endpoint } from '../../lib/api/endpoint.ts';
 import { accessControlObject } from '../../lib/dashboards/access-controls/model.ts';
 import { updateAccessControl } from '../../lib/dashboards/access-controls/routes.ts';
 import { foundRuledToManage, putAccessRule, readRuled } from '../../lib/dashboards/access-controls/store.ts';
-import { EmptyAnswer } from '../../lib/http/request.ts';
+import { EmptyAnswer } from '../../lib/http/answer.ts';
 
 export const handler = endpoint(updateAccessControl, {
   read: ({ params }, { table }) => readRuled(table, params),

@@ -4,7 +4,8 @@ import { startBackfill } from '../../lib/exports/resource/backfills.ts';
 import { backfillBatchExport } from '../../lib/exports/resource/routes.ts';
 import { backfillRange } from '../../lib/exports/resource/rules.ts';
 import { foundExport, readExport } from '../../lib/exports/resource/store.ts';
-import { Answer, type Paging } from '../../lib/http/request.ts';
+import { Answer } from '../../lib/http/answer.ts';
+import type { Paging } from '../../lib/http/page.ts';
 
 /** The backfill's address in the caller's own form: `…/<export>/backfills/<id>`. */
 function located(id: string, { url }: Paging): Answer<undefined> {

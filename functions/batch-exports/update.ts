@@ -3,7 +3,7 @@ import { batchExportObject } from '../../lib/exports/records/model.ts';
 import { updateBatchExport } from '../../lib/exports/resource/routes.ts';
 import { changeBatchExport, foundWithPlan } from '../../lib/exports/resource/store.ts';
 import { exportWithPlan } from '../../lib/exports/runs/run-state.ts';
-import { Answer } from '../../lib/http/request.ts';
+import { Answer } from '../../lib/http/answer.ts';
 
 export const handler = endpoint(updateBatchExport, {
   read: ({ params }, { table }) => exportWithPlan(table, params.id),

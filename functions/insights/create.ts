@@ -1,6 +1,6 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
+import { createInsight, insightAnswer, readInsight } from '../../lib/dashboards/insights/store.ts';
 import { createInsight as row } from '../../lib/insights/routes.ts';
-import { createInsight, insightAnswer, readInsight } from '../../lib/insights/store.ts';
 import { fail } from '../../lib/ports/errors.ts';
 
 export const handler = endpoint(row, {

@@ -4,7 +4,7 @@ import { changeLevel, readMember } from '../../lib/accounts/organizations/member
 import { userCard } from '../../lib/accounts/users/model.ts';
 import { findUser } from '../../lib/accounts/users/store.ts';
 import { endpoint } from '../../lib/api/endpoint.ts';
-import { Answer } from '../../lib/http/request.ts';
+import { Answer } from '../../lib/http/answer.ts';
 
 export const handler = endpoint(updateMember, {
   read: async ({ params }, { table }) => Promise.all([readMember(table, params), findUser(table, params.user__uuid)]),

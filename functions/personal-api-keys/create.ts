@@ -2,7 +2,7 @@ import { personalApiKeyObject } from '../../lib/accounts/personal-api-keys/model
 import { createPersonalApiKey } from '../../lib/accounts/personal-api-keys/routes.ts';
 import { createKey, readHeldKeys } from '../../lib/accounts/personal-api-keys/store.ts';
 import { endpoint } from '../../lib/api/endpoint.ts';
-import { Answer } from '../../lib/http/request.ts';
+import { Answer } from '../../lib/http/answer.ts';
 
 export const handler = endpoint(createPersonalApiKey, {
   read: ({ caller }, context) => readHeldKeys(context, caller),

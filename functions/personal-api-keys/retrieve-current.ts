@@ -2,7 +2,7 @@ import { personalApiKeyObject } from '../../lib/accounts/personal-api-keys/model
 import { retrieveCurrentPersonalApiKey } from '../../lib/accounts/personal-api-keys/routes.ts';
 import { readHeldKeys } from '../../lib/accounts/personal-api-keys/store.ts';
 import { endpoint } from '../../lib/api/endpoint.ts';
-import { Answer } from '../../lib/http/request.ts';
+import { Answer } from '../../lib/http/answer.ts';
 
 export const handler = endpoint(retrieveCurrentPersonalApiKey, {
   read: ({ caller }, context) => readHeldKeys(context, caller),

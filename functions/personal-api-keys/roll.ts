@@ -2,7 +2,7 @@ import { personalApiKeyObject } from '../../lib/accounts/personal-api-keys/model
 import { rollPersonalApiKey } from '../../lib/accounts/personal-api-keys/routes.ts';
 import { readHeldKeys, rollKey } from '../../lib/accounts/personal-api-keys/store.ts';
 import { endpoint } from '../../lib/api/endpoint.ts';
-import { Answer } from '../../lib/http/request.ts';
+import { Answer } from '../../lib/http/answer.ts';
 
 export const handler = endpoint(rollPersonalApiKey, {
   read: ({ params, caller }, context) => readHeldKeys(context, caller, params.id),

@@ -2,7 +2,7 @@ import { projectObject } from '../../lib/accounts/organizations/projects/model.t
 import { createProject as row } from '../../lib/accounts/organizations/projects/routes.ts';
 import { createProject, findProject } from '../../lib/accounts/organizations/projects/store.ts';
 import { endpoint } from '../../lib/api/endpoint.ts';
-import { Answer } from '../../lib/http/request.ts';
+import { Answer } from '../../lib/http/answer.ts';
 import { fail } from '../../lib/ports/errors.ts';
 
 export const handler = endpoint(row, {

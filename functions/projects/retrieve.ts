@@ -2,7 +2,7 @@ import { projectObject } from '../../lib/accounts/organizations/projects/model.t
 import { retrieveProject } from '../../lib/accounts/organizations/projects/routes.ts';
 import { placeIn } from '../../lib/accounts/organizations/projects/store.ts';
 import { endpoint } from '../../lib/api/endpoint.ts';
-import { Answer } from '../../lib/http/request.ts';
+import { Answer } from '../../lib/http/answer.ts';
 
 export const handler = endpoint(retrieveProject, ({ tenant }) => {
   const { project, membership } = placeIn(tenant);

@@ -2,7 +2,7 @@ import { projectObject } from '../../lib/accounts/organizations/projects/model.t
 import { updateProject } from '../../lib/accounts/organizations/projects/routes.ts';
 import { placeIn, renameProject } from '../../lib/accounts/organizations/projects/store.ts';
 import { endpoint } from '../../lib/api/endpoint.ts';
-import { Answer } from '../../lib/http/request.ts';
+import { Answer } from '../../lib/http/answer.ts';
 
 export const handler = endpoint(updateProject, async ({ tenant, body, ifMatch, activity }, { table }) => {
   const changed = await renameProject(table, placeIn(tenant), body.name, activity, ifMatch);

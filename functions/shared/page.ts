@@ -4,7 +4,7 @@ import { failurePage, PUBLIC_HEADERS, sharedPage } from '../../lib/dashboards/sh
 import { retrieveShared } from '../../lib/dashboards/sharing/routes.ts';
 import { isDataAddress, readAddress } from '../../lib/dashboards/sharing/rules.ts';
 import { findShared } from '../../lib/dashboards/sharing/store.ts';
-import { Answer } from '../../lib/http/request.ts';
+import { Answer } from '../../lib/http/answer.ts';
 import { fail } from '../../lib/ports/errors.ts';
 
 export const handler = endpoint(retrieveShared, {

@@ -2,7 +2,7 @@ import { endpoint } from '../../lib/api/endpoint.ts';
 import { sharingObject } from '../../lib/dashboards/sharing/model.ts';
 import { updateSharing } from '../../lib/dashboards/sharing/routes.ts';
 import { changeSharing, foundSharingToEdit, readSharing, toggled } from '../../lib/dashboards/sharing/store.ts';
-import { Answer } from '../../lib/http/request.ts';
+import { Answer } from '../../lib/http/answer.ts';
 
 export const handler = endpoint(updateSharing, {
   read: ({ params }, { table }) => readSharing(table, params),

@@ -11,8 +11,7 @@ import {
   ObjectOwnership,
 } from 'aws-cdk-lib/aws-s3';
 import type { Construct } from 'constructs';
-import { MODELS, type Model } from '../../lib/exports/records/model.ts';
-import { LAKE_MODELS } from '../../lib/lake/schema.ts';
+import { LAKE_MODELS, MODELS, type Model } from '../../lib/lake/schema.ts';
 import { TABLE_DEFINITION } from '../../lib/ports/table/keys.ts';
 import type { StageOptions } from './options.ts';
 import { type Stage, tagsOf } from './stages.ts';

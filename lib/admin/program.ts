@@ -1,5 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { LEVELS } from '../accounts/organizations/model.ts';
+import { LEVELS } from '../http/levels.ts';
 import { messageOf } from '../ports/errors.ts';
 import * as commands from './commands.ts';
 import type { Progress } from './progress.ts';

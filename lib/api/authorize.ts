@@ -1,5 +1,5 @@
 import { findKey, noteUse } from '../accounts/personal-api-keys/store.ts';
-import type { Credentials } from '../http/request.ts';
+import type { Credentials } from '../http/credentials.ts';
 import { isPermitted } from '../http/scopes.ts';
 import type { Context } from '../ports/context.ts';
 import { messageOf } from '../ports/errors.ts';

@@ -2,28 +2,20 @@
 import middy from '@middy/core';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context as LambdaContext } from 'aws-lambda';
 import { tellAs } from '../accounts/activity/tell.ts';
-import { declaredBody, reply } from '../http/answer.ts';
+import type { Tenant } from '../accounts/organizations/tenant.ts';
+import { Answer, declaredBody, EmptyAnswer, reply, TextAnswer } from '../http/answer.ts';
 import { bodyOf, fields } from '../http/body.ts';
+import { type Credentials, type CredentialsText, fromContext } from '../http/credentials.ts';
 import { etagOf, namesVersion, versionsIn } from '../http/etag.ts';
 import { failureFrom } from '../http/failures.ts';
 import { headerOf } from '../http/header.ts';
 import { type Once, onceOf } from '../http/idempotency.ts';
 import { OffsetPage, pagingOf } from '../http/page.ts';
 import { parsed } from '../http/parsed.ts';
-import {
-  Answer,
-  type Body,
-  type Credentials,
-  type Early,
-  EmptyAnswer,
-  type Request,
-  type Tenant,
-  TextAnswer,
-} from '../http/request.ts';
 import type { Route } from '../http/route.ts';
 import type { Context } from '../ports/context.ts';
 import { type Failure, fail, messageOf } from '../ports/errors.ts';
-import { type CredentialsText, fromContext } from './credentials.ts';
+import type { Body, Early, Request } from './request.ts';
 import { type Admitted, placeOf, resolveCurrent, tenancy } from './tenancy.ts';
 
 type Awaitable<T> = T | Promise<T>;

@@ -1,10 +1,10 @@
 import * as activity from '../accounts/activity/routes.ts';
+import * as users from '../accounts/me/routes.ts';
 import * as invites from '../accounts/organizations/invites/routes.ts';
 import * as members from '../accounts/organizations/members/routes.ts';
 import * as projects from '../accounts/organizations/projects/routes.ts';
 import * as organizations from '../accounts/organizations/routes.ts';
 import * as personalApiKeys from '../accounts/personal-api-keys/routes.ts';
-import * as users from '../accounts/users/routes.ts';
 import * as accessControls from '../dashboards/access-controls/routes.ts';
 import * as collaborators from '../dashboards/collaborators/routes.ts';
 import * as dashboards from '../dashboards/routes.ts';
@@ -12,7 +12,7 @@ import * as sharing from '../dashboards/sharing/routes.ts';
 import * as batchExports from '../exports/resource/routes.ts';
 import type { Route } from '../http/route.ts';
 import * as insights from '../insights/routes.ts';
-import * as http from './reference-routes.ts';
+import * as http from './reference/routes.ts';
 
 /** Where a project's paths begin, and where the same are found too: the public product's newer clients say so. */
 const PROJECT = '/api/projects/{project_id}';

@@ -2,13 +2,13 @@
  * Who calls, and whether what the path names is his. Two reads beside the operation's own: the user with his
  * memberships, and the project or the organization.
  */
-
 import type { MembershipItem, OrganizationItem, ProjectItem } from '../accounts/organizations/model.ts';
 import { currentPlace } from '../accounts/organizations/rules.ts';
 import { organizationsIn } from '../accounts/organizations/store.ts';
+import type { Caller, Tenant } from '../accounts/organizations/tenant.ts';
 import type { UserItem } from '../accounts/users/model.ts';
+import type { Credentials } from '../http/credentials.ts';
 import { uuidOf } from '../http/fields.ts';
-import type { Caller, Credentials, Tenant } from '../http/request.ts';
 import type { Route } from '../http/route.ts';
 import { Failure, fail } from '../ports/errors.ts';
 import { keys, ranges } from '../ports/table/keys.ts';

@@ -1,7 +1,7 @@
 /** How a dashboard is made: empty, from what was sent, from a template, or from another dashboard's tiles. */
 import type * as z from 'zod';
 import type { Tell } from '../accounts/activity/model.ts';
-import type { Tenant } from '../http/request.ts';
+import type { Tenant } from '../accounts/organizations/tenant.ts';
 import type { InsightItem } from '../insights/model.ts';
 import { checkInsightSize } from '../insights/rules.ts';
 import { insightItem, readInsights } from '../insights/stored.ts';

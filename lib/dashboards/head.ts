@@ -1,6 +1,5 @@
 /** The head of a dashboard, for what hangs on it: collaborators, sharing, access rules. */
-
-import type { Tenant } from '../http/request.ts';
+import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { fail } from '../ports/errors.ts';
 import { keys } from '../ports/table/keys.ts';
 import type { Item, Op, Table, Value } from '../ports/table/table.ts';

@@ -1,8 +1,8 @@
 /** Lists of dashboards: a page of the index, or, where something is asked for or hidden, of all heads. */
 
-import { LEVELS } from '../accounts/organizations/model.ts';
-import { readPage } from '../http/page.ts';
-import type { Paging, Tenant } from '../http/request.ts';
+import type { Tenant } from '../accounts/organizations/tenant.ts';
+import { LEVELS } from '../http/levels.ts';
+import { type Paging, readPage } from '../http/page.ts';
 import { ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import type { Table } from '../ports/table/table.ts';

@@ -1,6 +1,6 @@
 /** Who may see, edit, restrict and open a dashboard to others: the one place that decides it. */
-
-import { LEVELS, type MembershipItem } from '../accounts/organizations/model.ts';
+import type { MembershipItem } from '../accounts/organizations/model.ts';
+import { LEVELS } from '../http/levels.ts';
 import { fail } from '../ports/errors.ts';
 import {
   ACCESS_LEVELS,

@@ -1,8 +1,9 @@
 /** Dashboards as answers show them: with their insights, and with the users who made what is there. */
 import type * as z from 'zod';
+import type { Caller, Tenant } from '../accounts/organizations/tenant.ts';
 import { userCards } from '../accounts/users/cards.ts';
 import type { UserItem } from '../accounts/users/model.ts';
-import { Answer, type Caller, type Tenant } from '../http/request.ts';
+import { Answer } from '../http/answer.ts';
 import type { InsightItem } from '../insights/model.ts';
 import { readInsights } from '../insights/stored.ts';
 import type { Context } from '../ports/context.ts';

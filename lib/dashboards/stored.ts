@@ -1,6 +1,5 @@
 /** Dashboards as stored: how they are read, and who of those who ask gets them. */
-
-import type { Tenant } from '../http/request.ts';
+import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { fail, invalid } from '../ports/errors.ts';
 import { idsIn, keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';

@@ -1,25 +1,19 @@
-/** Rows as columns of a Parquet file, as SQL of DuckDB: all nullable, JSON as text, instants in microseconds of UTC. */
+/** The row groups of Parquet files: how large they are made, and what their metadata tells. */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { type Column, type ColumnType, fieldOf } from '../warehouse/columns.ts';
-import type { RowGroup } from '../warehouse/row-order.ts';
-import { identifier, pathList } from './database.ts';
+import { pathList } from './database.ts';
 
 /** How the pages of a file are packed; null: not at all. */
 export type ParquetCompression = 'zstd' | 'lz4' | 'snappy' | 'gzip' | 'brotli' | null;
 
-const VALUES: Readonly<Record<ColumnType, (value: string) => string>> = {
-  text: (value) => `${value}::VARCHAR`,
-  json: (value) => `${value}::VARCHAR`,
-  texts: (value) => `from_json(${value}, '["VARCHAR"]')`,
-  integer: (value) => `${value}::BIGINT`,
-  float: (value) => `${value}::DOUBLE`,
-  boolean: (value) => `${value}::BOOLEAN`,
-  instant: (value) => `make_timestamptz(${value})`,
-};
-
-/** What a query selects for these columns. */
-export const parquetColumns = (columns: readonly Column[]): string =>
-  columns.map((column) => `${VALUES[column.type](`(${fieldOf(column)})`)} AS ${identifier(column.name)}`).join(', ');
+/** A row group of a file: the arrivals that it holds (microseconds, inclusive), and its size. */
+export interface RowGroup {
+  readonly path: string;
+  readonly min: bigint;
+  readonly max: bigint;
+  readonly rows: number;
+  /** Uncompressed. */
+  readonly bytes: number;
+}
 
 /** A row group is built in memory, by each thread one, so of long rows it has about so many bytes. */
 const ROW_GROUP_BYTES = 16 * 1024 * 1024;

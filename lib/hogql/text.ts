@@ -1,6 +1,14 @@
 /** Syntax back to text: HogQL in its normal form, and what ClickHouse would be sent, which the `schema` object shows. */
-import type { Schema } from '../exports/records/model.ts';
 import type { Alias, Known, SelectQuery, Syntax } from './syntax.ts';
+
+/** What a query comes to, as PostHog shows it. */
+export interface QuerySchema {
+  readonly fields: readonly { readonly expression: string; readonly alias: string }[];
+  /** The constants of the expressions, by their names. */
+  readonly values: Readonly<Record<string, string>>;
+  /** The query in normal form. */
+  readonly hogql_query: string;
+}
 
 /** An identifier, in backquotes where it is no plain word. */
 export const identifier = (name: string | number): string => {
@@ -154,7 +162,7 @@ const CLICKHOUSE: ReadonlyMap<string, readonly [name: string, type?: string]> = 
 ]);
 
 /** What a query that was checked looks like to the public product's clients. */
-export function schemaOf({ select, select_from, where }: SelectQuery): Schema {
+export function schemaOf({ select, select_from, where }: SelectQuery): QuerySchema {
   const values: [string, string][] = [];
   const kept = (value: string): string => {
     const name = `hogql_val_${values.length}`;

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Level } from '../accounts/organizations/model.ts';
+import type { Level } from './levels.ts';
 import type { Scope } from './scopes.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { literal } from '../duckdb/database.ts';
 import { rowsPerGroup } from '../duckdb/parquet.ts';
-import type { Model } from '../exports/records/model.ts';
 import type { Spool } from '../ports/files/files.ts';
 import { dayOf, type LakeFile, type WrittenFile } from './lake.ts';
-import { LAKE_MODELS, ROW_GROUP } from './schema.ts';
+import { LAKE_MODELS, type Model, ROW_GROUP } from './schema.ts';
 
 /** Where files are made, and where in the lake they go then. */
 export interface DayFilesTarget {

@@ -9,6 +9,12 @@ export interface Slot {
   readonly end: number;
 }
 
+/** Arrivals in [from, to), in milliseconds since 1970. */
+export interface ArrivalRange {
+  readonly from: number;
+  readonly to: number;
+}
+
 /** A row of slots in order, of which none is made before it is asked for: 200,000 cost as much as one. */
 export interface Slots {
   readonly count: number;

@@ -3,10 +3,9 @@
  * as the lake's own columns. A converter forms the final bytes of a slot; only the function that sends carries one.
  */
 
-import type { Model } from '../exports/records/model.ts';
 import { literal, trinoColumn, trinoText } from '../hogql/trino.ts';
 import type { Slot } from '../lake/intervals.ts';
-import { EVENT_COLUMNS, LAKE_MODELS } from '../lake/schema.ts';
+import { EVENT_COLUMNS, LAKE_MODELS, type Model } from '../lake/schema.ts';
 import { Permanent } from '../ports/errors.ts';
 import type { Spool } from '../ports/files/files.ts';
 import { computedColumns, plainColumns } from './query-columns.ts';

@@ -1,7 +1,7 @@
 import type { ParquetCompression } from '../duckdb/parquet.ts';
-import type { Model } from '../exports/records/model.ts';
 import type { Expression, QueryColumn } from '../hogql/expression.ts';
 import type { Slot } from '../lake/intervals.ts';
+import type { Model } from '../lake/schema.ts';
 import type { Column } from './columns.ts';
 
 /**

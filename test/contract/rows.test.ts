@@ -1,10 +1,10 @@
 /** What every row promises, tried on every row over HTTP: the cases are made from `lib/api/routes.ts`. */
 import * as fc from 'fast-check';
 import * as z from 'zod';
-import { LEVELS } from '../../lib/accounts/organizations/model.ts';
 import { createOrganization } from '../../lib/accounts/organizations/store.ts';
 import { allowedMethods } from '../../lib/api/methods.ts';
 import { routes, templates } from '../../lib/api/routes.ts';
+import { LEVELS } from '../../lib/http/levels.ts';
 import type { Route } from '../../lib/http/route.ts';
 import { isPermitted, SCOPE_OBJECTS } from '../../lib/http/scopes.ts';
 import { FAILURES } from '../../lib/ports/errors.ts';

@@ -22,7 +22,7 @@ import { finishRun } from '../../lib/exports/runs/finish.ts';
 import { type Plan, planOf } from '../../lib/exports/runs/plan.ts';
 import { exportWithPlan } from '../../lib/exports/runs/run-state.ts';
 import { sendSlot } from '../../lib/exports/runs/send.ts';
-import { tick } from '../../lib/jobs/job.ts';
+import { tick } from '../../lib/jobs/tick.ts';
 import { importEvents } from '../../lib/lake/import/import.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import type { Spool } from '../../lib/ports/files/files.ts';

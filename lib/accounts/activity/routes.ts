@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { choice, text, uuid } from '../../http/fields.ts';
+import { LEVELS } from '../../http/levels.ts';
 import { cursorPageOf, route } from '../../http/route.ts';
-import { LEVELS } from '../organizations/model.ts';
 import { ACTIVITY_SCOPES, ActivityEntry } from './model.ts';
 
 export const listActivity = route({

@@ -1,6 +1,5 @@
 import type * as z from 'zod';
-import { type CursorPage, readCursorPage } from '../../http/page.ts';
-import type { Paging } from '../../http/request.ts';
+import { type CursorPage, type Paging, readCursorPage } from '../../http/page.ts';
 import { filtered } from '../../ports/table/filtered.ts';
 import { ranges } from '../../ports/table/keys.ts';
 import type { Item, Table } from '../../ports/table/table.ts';

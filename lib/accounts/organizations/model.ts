@@ -1,11 +1,8 @@
 import * as z from 'zod';
 import { boolean, nullableBoolean, reference, text } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
+import { LEVELS, type Level } from '../../http/levels.ts';
 import type { Item } from '../../ports/table/table.ts';
-
-/** Levels of membership, as numbers that compare. */
-export const LEVELS = { member: 1, admin: 8, owner: 15 } as const;
-export type Level = (typeof LEVELS)[keyof typeof LEVELS];
 
 /** An organization as stored. Instants are milliseconds since 1970. */
 export interface OrganizationItem extends Item {

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { uuid } from '../../http/fields.ts';
+import { LEVELS } from '../../http/levels.ts';
 import { pageOf, route } from '../../http/route.ts';
-import { LEVELS, Organization, OrganizationInput, OrganizationPatch } from './model.ts';
+import { Organization, OrganizationInput, OrganizationPatch } from './model.ts';
 
 const tag = 'Organizations';
 const all = ['/api/organizations'] as const;

@@ -1,5 +1,7 @@
 import type * as z from 'zod';
+import { LEVELS, type Level } from '../../http/levels.ts';
 import { parsed } from '../../http/parsed.ts';
+import { letters } from '../../http/tokens.ts';
 import { jobOps } from '../../jobs/job.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
@@ -9,11 +11,8 @@ import { type Op, Refused, type Table, type Value } from '../../ports/table/tabl
 import type { Tell } from '../activity/model.ts';
 import { changesOf, type ToldFields } from '../activity/rules.ts';
 import { tellAsSystem } from '../activity/tell.ts';
-import { letters } from '../tokens.ts';
 import type { UserItem } from '../users/model.ts';
 import {
-  LEVELS,
-  type Level,
   type MembershipItem,
   OrganizationInput,
   type OrganizationItem,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type * as z from 'zod';
 import { parsed } from '../../http/parsed.ts';
+import { base62 } from '../../http/tokens.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
@@ -10,7 +11,6 @@ import { changesOf, createdWith, type ToldFields } from '../activity/rules.ts';
 import { tellAsSystem } from '../activity/tell.ts';
 import type { MembershipItem } from '../organizations/model.ts';
 import { membershipsOf } from '../organizations/store.ts';
-import { base62 } from '../tokens.ts';
 import type { KeyRef, UserItem } from '../users/model.ts';
 import { type Grant, grantOf, NewPersonalApiKey, type PersonalApiKeyItem, type PersonalApiKeyPatch } from './model.ts';
 import { organizationsOpen, refuseExcess, refusePast, refuseTooMany } from './rules.ts';

@@ -1,10 +1,10 @@
 import { parsed } from '../../http/parsed.ts';
+import { base62 } from '../../http/tokens.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
 import { keys, places } from '../../ports/table/keys.ts';
 import { nextNumber } from '../../ports/table/sequence.ts';
 import { Refused, type Table } from '../../ports/table/table.ts';
-import { base62 } from '../tokens.ts';
 import { UserInput, type UserItem } from './model.ts';
 
 /** Makes a user. An e-mail address that is no address, or that another user has (in whatever case), is a 400. */

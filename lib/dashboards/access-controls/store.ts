@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { Change, Tell } from '../../accounts/activity/model.ts';
-import type { Tenant } from '../../http/request.ts';
+import type { Tenant } from '../../accounts/organizations/tenant.ts';
 import type { Context } from '../../ports/context.ts';
 import { invalid } from '../../ports/errors.ts';
 import { keys, places, ranges } from '../../ports/table/keys.ts';

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import type { Change, Tell } from '../../accounts/activity/model.ts';
+import type { Tenant } from '../../accounts/organizations/tenant.ts';
 import type { UserItem } from '../../accounts/users/model.ts';
-import type { Tenant } from '../../http/request.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
 import { keys, places, ranges } from '../../ports/table/keys.ts';

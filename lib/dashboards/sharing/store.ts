@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import type { Activity, Tell } from '../../accounts/activity/model.ts';
 import { findProject } from '../../accounts/organizations/projects/store.ts';
 import { findOrganization } from '../../accounts/organizations/store.ts';
-import type { Tenant } from '../../http/request.ts';
+import type { Tenant } from '../../accounts/organizations/tenant.ts';
 import { readInsights } from '../../insights/stored.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail } from '../../ports/errors.ts';

@@ -1,7 +1,8 @@
 /** A customer's table: its columns, and how it is made when it is missing. */
+
+import type { Model } from '../../lake/schema.ts';
 import { Permanent } from '../../ports/errors.ts';
 import type { Column, ColumnType } from '../../warehouse/columns.ts';
-import type { Model } from '../records/model.ts';
 import type { DatabaseConfig } from './database-config.ts';
 import type { Delivery } from './destination.ts';
 import { stateOf } from './postgres-failure.ts';

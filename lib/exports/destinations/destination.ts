@@ -1,10 +1,10 @@
 import type * as z from 'zod';
 import type { Slot } from '../../lake/intervals.ts';
+import type { Model } from '../../lake/schema.ts';
 import type { Outbound } from '../../ports/outbound/outbound.ts';
 import type { Settings } from '../../ports/settings.ts';
 import type { Column } from '../../warehouse/columns.ts';
 import type { Form } from '../../warehouse/warehouse.ts';
-import type { Model } from '../records/model.ts';
 
 /** A config as stored and checked: the values that the destination's schema gives, secrets included. */
 export type Config = Readonly<Record<string, unknown>>;

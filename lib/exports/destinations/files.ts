@@ -4,10 +4,10 @@ import { pipeline } from 'node:stream/promises';
 import { constants, createBrotliCompress, createGzip } from 'node:zlib';
 import * as z from 'zod';
 import type { ParquetCompression } from '../../duckdb/parquet.ts';
+import type { Model } from '../../lake/schema.ts';
 import { inQuotes, invalid } from '../../ports/errors.ts';
 import type { Column } from '../../warehouse/columns.ts';
 import { NEXT_FILE } from '../../warehouse/warehouse.ts';
-import type { Model } from '../records/model.ts';
 import { ahead } from './ahead.ts';
 import type { Delivery } from './destination.ts';
 

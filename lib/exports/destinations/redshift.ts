@@ -1,6 +1,6 @@
 import * as z from 'zod';
+import type { Model } from '../../lake/schema.ts';
 import { invalid } from '../../ports/errors.ts';
-import type { Model } from '../records/model.ts';
 import type { BucketConfig } from './bucket.ts';
 import { checkDatabaseConfig, DATABASE_KEYS } from './database-config.ts';
 import { databaseSteps, inSessionOf } from './database-steps.ts';

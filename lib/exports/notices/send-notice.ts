@@ -3,16 +3,15 @@
  * export that was paused because of it. A notice is a job, written in the transaction of the failure; it is sent to the
  * webhook of the export, and announced as an event where there is a bus, at least once and always with the same id.
  */
-
 import { wireInstant } from '../../http/instant.ts';
-import { jobOps } from '../../jobs/job.ts';
+import { type JobItem, jobOps } from '../../jobs/job.ts';
 import type { Context } from '../../ports/context.ts';
 import { Permanent, Transient } from '../../ports/errors.ts';
 import { post } from '../../ports/outbound/outbound.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { NoticeInput } from '../../workflow/messages.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
-import type { BatchExportItem, JobItem } from '../records/model.ts';
+import type { BatchExportItem } from '../records/model.ts';
 import type { Notice } from './notice.ts';
 import { webhookHeaders } from './webhook.ts';
 

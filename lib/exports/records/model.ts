@@ -2,10 +2,8 @@ import * as z from 'zod';
 import { boolean, choice, datetime, freeObject, text } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { INTERVALS, type Interval } from '../../lake/intervals.ts';
+import { MODELS, type Model } from '../../lake/schema.ts';
 import type { Item } from '../../ports/table/table.ts';
-
-export const MODELS = ['events', 'persons'] as const;
-export type Model = (typeof MODELS)[number];
 
 // biome-ignore format: a list of words
 export const RUN_STATUSES = [
@@ -111,16 +109,6 @@ export interface BackfillItem extends Item {
   // Progress is put by chunk as `chunk_<n>`: JSON of { finished, failed, records }, never added to.
 }
 
-/** What must happen, and when; written in the transaction of what it follows from. */
-export interface JobItem extends Item {
-  readonly kind: 'export' | 'backfill' | 'retry' | 'purge' | 'notice';
-  readonly id: string;
-  readonly due: number;
-  readonly attempts: number;
-  /** JSON of what the job needs beyond its id, or null. */
-  readonly about: string | null;
-}
-
 const instant = z.iso.datetime();
 
 /** A run inside an export's `latest_runs`. */
@@ -153,7 +141,6 @@ const Schema = z.object({
   values: z.record(z.string(), z.string()).describe('The constants of the expressions, by their names.'),
   hogql_query: z.string().describe('The query in normal form.'),
 });
-export type Schema = z.output<typeof Schema>;
 
 export const BatchExport = z
   .object({

@@ -2,7 +2,7 @@
 import type * as z from 'zod';
 import { wireInstant } from '../../http/instant.ts';
 import { jobOps } from '../../jobs/job.ts';
-import type { Slots } from '../../lake/intervals.ts';
+import type { ArrivalRange, Slots } from '../../lake/intervals.ts';
 import { filesBetween } from '../../lake/lake.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid, messageOf } from '../../ports/errors.ts';
@@ -30,7 +30,6 @@ import {
   MAX_BACKFILL,
   nextDue,
   type Plan,
-  type Range,
   release,
   slotAt,
   slotsOf,
@@ -128,7 +127,12 @@ export async function beginning(
  * What a backfill runs of the range that was asked for: whole slots that have ended. None: an empty range at the edge
  * before it. 400: too many.
  */
-export function slotsAsked(plan: Plan, { interval }: BatchExportItem, { start_at, end_at }: Asked, now: number): Range {
+export function slotsAsked(
+  plan: Plan,
+  { interval }: BatchExportItem,
+  { start_at, end_at }: Asked,
+  now: number,
+): ArrivalRange {
   const range = backfillRange(plan, interval, { from: start_at, to: end_at }, now);
   if (range === undefined) {
     const { start } = slotAt(plan, interval, start_at);
@@ -177,7 +181,7 @@ async function claimRange(
   item: BatchExportItem,
   plan: Plan,
   id: string,
-  range: Range,
+  range: ArrivalRange,
 ): Promise<Plan> {
   const result = claim(plan, item.interval, id, range);
   if ('plan' in result) return result.plan;
@@ -205,7 +209,13 @@ export async function closedDead(
   return true;
 }
 
-function newBackfill(item: BatchExportItem, id: string, asked: Asked, { from, to }: Range, now: number): BackfillItem {
+function newBackfill(
+  item: BatchExportItem,
+  id: string,
+  asked: Asked,
+  { from, to }: ArrivalRange,
+  now: number,
+): BackfillItem {
   const empty = from === to;
   return {
     ...keys.backfill(item.id, id),

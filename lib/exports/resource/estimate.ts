@@ -1,9 +1,10 @@
 /** What the lake's list of files tells of a range without a query: pure arithmetic, exact to the hour of arrival. */
 
+import type { ArrivalRange } from '../../lake/intervals.ts';
 import { alignDown, type Slots } from '../../lake/intervals.ts';
 import { isTouched, type LakeFile } from '../../lake/lake.ts';
 import type { Settings } from '../../ports/settings.ts';
-import { CHUNK, chunksOf, type Range } from '../runs/plan.ts';
+import { CHUNK, chunksOf } from '../runs/plan.ts';
 
 const HOUR = 3_600_000;
 
@@ -14,7 +15,7 @@ export interface Amount {
 }
 
 /** What of these files arrived in a range. Of an hour that the range cuts, an even share. */
-export function amountIn(files: readonly LakeFile[], range: Range): Amount {
+export function amountIn(files: readonly LakeFile[], range: ArrivalRange): Amount {
   let [rows, bytes] = [0, 0];
   for (const file of files) {
     const found = rowsIn(file, range);
@@ -24,7 +25,7 @@ export function amountIn(files: readonly LakeFile[], range: Range): Amount {
   return { rows: Math.round(rows), bytes: Math.round(bytes) };
 }
 
-function rowsIn(file: LakeFile, { from, to }: Range): number {
+function rowsIn(file: LakeFile, { from, to }: ArrivalRange): number {
   const midnight = alignDown(file.min_arrival, 'day');
   let found = 0;
   for (const [hour, rows] of (JSON.parse(file.hours) as number[]).entries()) {
@@ -61,7 +62,7 @@ export function scanOf(files: readonly LakeFile[], slots: Slots, price: NonNulla
   return { queries: read.size, bytes, cost_usd };
 }
 
-const chunkRange = (slots: Slots, n: number): Range => ({
+const chunkRange = (slots: Slots, n: number): ArrivalRange => ({
   from: slots.at(n * CHUNK).start,
   to: slots.at(Math.min((n + 1) * CHUNK, slots.count) - 1).end,
 });
@@ -87,7 +88,7 @@ const isHistory = (file: LakeFile): boolean =>
  */
 export function laterArrivals(
   later: readonly LakeFile[],
-  { from, to }: Range,
+  { from, to }: ArrivalRange,
 ): { readonly rows: number; readonly first: number; readonly last: number } | null {
   const ofRange = later.filter((file) => !isHistory(file) && file.min_timestamp < to && file.max_timestamp >= from);
   if (ofRange.length === 0) return null;

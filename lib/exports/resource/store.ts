@@ -1,8 +1,8 @@
 import type { Tell } from '../../accounts/activity/model.ts';
 import { tellAsSystem } from '../../accounts/activity/tell.ts';
 import type { OrganizationItem, ProjectBrief } from '../../accounts/organizations/model.ts';
-import { type CursorPage, readCursorPage } from '../../http/page.ts';
-import type { Paging, Tenant } from '../../http/request.ts';
+import type { Tenant } from '../../accounts/organizations/tenant.ts';
+import { type CursorPage, type Paging, readCursorPage } from '../../http/page.ts';
 import { jobOps } from '../../jobs/job.ts';
 import { lowerLiveOps } from '../../lake/lake.ts';
 import type { Context } from '../../ports/context.ts';

@@ -6,6 +6,7 @@
  * whatever happens to the interval. Edges are found by `slotAt` and nowhere else.
  */
 import {
+  type ArrivalRange,
   alignDown,
   chained,
   type Interval,
@@ -18,19 +19,13 @@ import {
 } from '../../lake/intervals.ts';
 import type { BatchExportItem, PlanItem } from '../records/model.ts';
 
-/** [from, to), in milliseconds since 1970. */
-export interface Range {
-  readonly from: number;
-  readonly to: number;
-}
-
 /** A range that is cut on the grid of its interval. Its own ends may be off that grid: then its outer slots are short. */
-export interface GridRange extends Range {
+export interface GridRange extends ArrivalRange {
   readonly interval: Interval;
 }
 
 /** A range that somebody runs now. */
-export interface Active extends Range {
+export interface Active extends ArrivalRange {
   /** The execution's name. */
   readonly holder: string;
   /** On whose behalf: `schedule`, a backfill's id, or the id of the run that is run again. */
@@ -44,7 +39,7 @@ export interface Active extends Range {
 }
 
 /** The range of a backfill that has not ended, and the grids of what in it nobody had run when it began. */
-export interface Claim extends Range {
+export interface Claim extends ArrivalRange {
   readonly backfill: string;
   readonly grids: readonly GridRange[];
 }
@@ -54,7 +49,7 @@ export interface Plan {
   /** The end of the last planned slot of the schedule. */
   readonly next: number;
   /** Ranges after `next` that the schedule passes over: their time came while it was paused or out of its bounds. */
-  readonly skipped: readonly Range[];
+  readonly skipped: readonly ArrivalRange[];
   /** Ranges that are run or were run, in order; what is in here keeps its slots for good. */
   readonly ran: readonly GridRange[];
   readonly claimed: readonly Claim[];
@@ -123,8 +118,8 @@ export function planFields(plan: Plan): Pick<PlanItem, 'version' | 'next' | 'ski
   };
 }
 
-const holds = (range: Range, instant: number): boolean => range.from <= instant && instant < range.to;
-const overlap = (a: Range, b: Range): boolean => a.from < b.to && b.from < a.to;
+const holds = (range: ArrivalRange, instant: number): boolean => range.from <= instant && instant < range.to;
+const overlap = (a: ArrivalRange, b: ArrivalRange): boolean => a.from < b.to && b.from < a.to;
 
 /**
  * The range around an instant in which one grid holds: of what was run, of what a backfill claimed, else of the
@@ -151,7 +146,7 @@ export function slotAt(plan: Plan, interval: Interval, instant: number): Slot {
 }
 
 /** The grids that hold in a range whose ends are edges of slots: one after the other, without a gap. */
-function gridsIn(plan: Plan, interval: Interval, range: Range): (GridRange & { readonly free: boolean })[] {
+function gridsIn(plan: Plan, interval: Interval, range: ArrivalRange): (GridRange & { readonly free: boolean })[] {
   const grids = [];
   for (let from = range.from; from < range.to; ) {
     const grid = gridAt(plan, interval, from);
@@ -163,7 +158,7 @@ function gridsIn(plan: Plan, interval: Interval, range: Range): (GridRange & { r
 }
 
 /** The slots of a range whose ends are edges of slots. */
-export function slotsOf(plan: Plan, interval: Interval, range: Range): Slots {
+export function slotsOf(plan: Plan, interval: Interval, range: ArrivalRange): Slots {
   return chained(gridsIn(plan, interval, range).map((grid) => slotsBetween(grid.from, grid.to, grid.interval)));
 }
 
@@ -252,7 +247,7 @@ export function acquire(
 }
 
 /** What of a range nobody has run yet, on the grids that hold there. */
-function unrun(plan: Plan, interval: Interval, range: Range): GridRange[] {
+function unrun(plan: Plan, interval: Interval, range: ArrivalRange): GridRange[] {
   return gridsIn(plan, interval, range)
     .filter((grid) => !plan.ran.some((ran) => overlap(ran, grid)))
     .map(({ from, to, interval }) => ({ from, to, interval }));
@@ -315,7 +310,7 @@ export function skipMissed(plan: Plan, before: Scheduled, now: number): Plan {
 export const isUnderWay = ({ active, claimed }: Plan): boolean => active.length + claimed.length > 0;
 
 /** The slots that a pause has kept the schedule from running until now; undefined: none. The export is still paused. */
-export function pausedRange(plan: Plan, item: Scheduled, now: number): Range | undefined {
+export function pausedRange(plan: Plan, item: Scheduled, now: number): ArrivalRange | undefined {
   const since = item.last_paused_at ?? plan.next;
   const first = item.start_at === null ? since : Math.max(since, firstAllowed(item, plan));
   const from = slotAt(plan, item.interval, first).start;
@@ -327,7 +322,12 @@ export function pausedRange(plan: Plan, item: Scheduled, now: number): Range | u
  * What a backfill of [from, to) runs: whole slots, so aligned outward, without those that have not ended (the
  * schedule's to run). Undefined: none of them has.
  */
-export function backfillRange(plan: Plan, interval: Interval, asked: Range, now: number): Range | undefined {
+export function backfillRange(
+  plan: Plan,
+  interval: Interval,
+  asked: ArrivalRange,
+  now: number,
+): ArrivalRange | undefined {
   const from = slotAt(plan, interval, asked.from).start;
   const last = slotAt(plan, interval, asked.to - 1);
   const to = last.end <= now ? last.end : Math.min(last.start, slotAt(plan, interval, now).start);
@@ -342,7 +342,7 @@ export function claim(
   plan: Plan,
   interval: Interval,
   backfill: string,
-  range: Range,
+  range: ArrivalRange,
 ): { readonly plan: Plan } | { readonly refused: 'overlap'; readonly by: Claim } | { readonly refused: 'ranges' } {
   const other = plan.claimed.find((other) => overlap(other, range));
   if (other !== undefined) return { refused: 'overlap', by: other };

@@ -12,14 +12,11 @@ import { hash } from 'node:crypto';
 import { mkdtemp, open, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ProjectItem } from '../../accounts/organizations/model.ts';
 import type { DatabaseLimits } from '../../duckdb/database.ts';
-import type { BatchExportItem, Model, PlanItem } from '../../exports/records/model.ts';
-import { planOf, type Range } from '../../exports/runs/plan.ts';
 import { fail } from '../../ports/errors.ts';
-import { keys, ranges } from '../../ports/table/keys.ts';
-import { listAll } from '../../ports/table/list-all.ts';
+import { keys } from '../../ports/table/keys.ts';
 import { type Arrived, historyEnd } from '../arrival.ts';
+import type { ArrivalRange } from '../intervals.ts';
 import {
   allFiles,
   type LakeFile,
@@ -30,6 +27,7 @@ import {
   underLease,
 } from '../lake.ts';
 import { openPersonStates, type PersonStates } from '../persons/states.ts';
+import type { Model } from '../schema.ts';
 import { type ImportFormat, openSource } from '../sources/open.ts';
 import type { SourceRecord } from '../sources/record.ts';
 import { checkMapping, type TableMapping } from '../sources/table-rows.ts';
@@ -95,9 +93,9 @@ export interface ImportReport {
   /** The first 20 bad records. */
   readonly rejected: readonly RejectedLine[];
   /** Arrival of the first and the last event that was added, milliseconds; null when none was. */
-  readonly arrival: Range | null;
-  /** Intervals that were exported before and have got events now: only a backfill of them delivers these. */
-  readonly backfills: readonly NeededBackfill[];
+  readonly arrival: ArrivalRange | null;
+  /** The hours of arrival, by model, that have got rows: where exports ran before, only a backfill delivers these. */
+  readonly hours: Readonly<Record<Model, readonly ArrivalRange[]>>;
 }
 
 export interface PersonReport {
@@ -107,12 +105,6 @@ export interface PersonReport {
   readonly rows: number;
   /** Changes that were not made: merges that may not be, properties that grow over 512 KiB. */
   readonly refused: number;
-}
-
-/** Milliseconds, rounded outward to hours; a backfill rounds them to its export's interval. */
-export interface NeededBackfill extends Range {
-  readonly export: string;
-  readonly name: string;
 }
 
 /** A batch: this many rows, or bytes while it is staged, or milliseconds of reading, or what its rows weigh. */
@@ -134,8 +126,8 @@ const BYTES_OF_A_CHARACTER = 3;
  */
 export async function importEvents(context: Publishing, options: ImportOptions): Promise<ImportReport> {
   const { projectId } = options;
-  const project = (await context.table.get(keys.project(projectId))) as ProjectItem | undefined;
-  if (project === undefined || project.deleted_at !== null) fail('not_found', `There is no project ${projectId}.`);
+  const project = await context.table.get(keys.project(projectId));
+  if (project === undefined || project['deleted_at'] !== null) fail('not_found', `There is no project ${projectId}.`);
   checkMapping(options.mapping ?? {});
   const sizes = await sizesOf(options.files);
   return underLease(context, projectId, async (lease) => {
@@ -172,7 +164,7 @@ export async function importEvents(context: Publishing, options: ImportOptions):
         bad: sum(files, 'bad'),
         rejected,
         arrival: arrivalOf(ofModel(published, 'events')),
-        backfills: await neededBackfills(context, project, published),
+        hours: { events: hoursOf(ofModel(published, 'events')), persons: hoursOf(ofModel(published, 'persons')) },
       };
     } finally {
       await door.settled();
@@ -372,7 +364,7 @@ function recordUuid(projectId: number, identity: string): string {
 
 const HOUR = 3_600_000;
 
-function arrivalOf(files: readonly LakeFile[]): Range | null {
+function arrivalOf(files: readonly LakeFile[]): ArrivalRange | null {
   if (files.length === 0) return null;
   return {
     from: Math.min(...files.map((file) => file.min_arrival)),
@@ -381,7 +373,7 @@ function arrivalOf(files: readonly LakeFile[]): Range | null {
 }
 
 /** The hours that hold rows of these files, neighbours joined. */
-function hoursOf(files: readonly LakeFile[]): Range[] {
+function hoursOf(files: readonly LakeFile[]): ArrivalRange[] {
   const starts = files.flatMap((file) => {
     const midnight = Math.floor(file.min_arrival / (24 * HOUR)) * 24 * HOUR;
     return (JSON.parse(file.hours) as number[]).flatMap((rows, hour) => (rows > 0 ? [midnight + hour * HOUR] : []));
@@ -393,25 +385,4 @@ function hoursOf(files: readonly LakeFile[]): Range[] {
     else found.push({ from, to: from + HOUR });
   }
   return found;
-}
-
-/** Read after the last commit: what an export plans from now on sees the new rows. */
-async function neededBackfills(
-  { table }: Publishing,
-  project: ProjectItem,
-  published: readonly PublishedFile[],
-): Promise<NeededBackfill[]> {
-  if (published.length === 0) return [];
-  const all = (await listAll(table, ranges.exportsOf(project.organization_id))) as BatchExportItem[];
-  const exports = all.filter(({ team_id, deleted_at }) => team_id === project.id && deleted_at === null);
-  const plans = (await table.many(exports.map(({ id }) => keys.plan(id)))) as (PlanItem | undefined)[];
-  return exports.flatMap(({ id, name, model }, n) => {
-    const item = plans[n];
-    if (item === undefined) return [];
-    const { ran, active } = planOf(item);
-    const exported = [...ran, ...active];
-    return hoursOf(ofModel(published, model))
-      .filter(({ from, to }) => exported.some((range) => range.from < to && range.to > from))
-      .map((range) => ({ export: id, name, ...range }));
-  });
 }

@@ -1,9 +1,9 @@
 import { tellAsSystem } from '../../../lib/accounts/activity/tell.ts';
-import { LEVELS } from '../../../lib/accounts/organizations/model.ts';
 import { deleteProject } from '../../../lib/accounts/organizations/projects/store.ts';
 import { addMember, createOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { createKey, revokeKey } from '../../../lib/accounts/personal-api-keys/store.ts';
 import { createUser } from '../../../lib/accounts/users/store.ts';
+import { LEVELS } from '../../../lib/http/levels.ts';
 import { ranges } from '../../../lib/ports/table/keys.ts';
 import { testContext } from '../../support/context.ts';
 import { BUCKET, byProject } from '../../support/exports.ts';

@@ -1,7 +1,7 @@
 import type { BatchExportItem } from '../../../lib/exports/records/model.ts';
 import { destroyBatchExport } from '../../../lib/exports/resource/store.ts';
 import { beginRun } from '../../../lib/exports/runs/begin.ts';
-import { tick } from '../../../lib/jobs/job.ts';
+import { tick } from '../../../lib/jobs/tick.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { testContext } from '../../support/context.ts';
 import { byOrganization, byProject, newExport } from '../../support/exports.ts';

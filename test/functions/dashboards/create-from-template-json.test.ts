@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
-import { LEVELS } from '../../../lib/accounts/organizations/model.ts';
 import { checkedTemplate, templateNamed, templateNames } from '../../../lib/dashboards/templates/index.ts';
+import { LEVELS } from '../../../lib/http/levels.ts';
 import { Failure } from '../../../lib/ports/errors.ts';
 import { bad, dashboards, told } from '../../support/dashboards.ts';
 

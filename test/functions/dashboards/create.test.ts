@@ -1,6 +1,6 @@
-import { LEVELS } from '../../../lib/accounts/organizations/model.ts';
 import { createOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { MAX_TILES } from '../../../lib/dashboards/model.ts';
+import { LEVELS } from '../../../lib/http/levels.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
 import { bad, dashboards, told } from '../../support/dashboards.ts';

@@ -1,5 +1,5 @@
-import { LEVELS } from '../../../lib/accounts/organizations/model.ts';
 import { addMember } from '../../../lib/accounts/organizations/store.ts';
+import { LEVELS } from '../../../lib/http/levels.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';

@@ -1,4 +1,4 @@
-import { LEVELS } from '../../../lib/accounts/organizations/model.ts';
+import { LEVELS } from '../../../lib/http/levels.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';

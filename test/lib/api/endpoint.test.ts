@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import { createOrganization } from '../../../lib/accounts/organizations/store.ts';
+import type { Tenant } from '../../../lib/accounts/organizations/tenant.ts';
 import { createUser } from '../../../lib/accounts/users/store.ts';
 import { endpoint, type Operation, type Run } from '../../../lib/api/endpoint.ts';
+import { Answer, EmptyAnswer, TextAnswer } from '../../../lib/http/answer.ts';
 import { boolean, freeObject, integer, text } from '../../../lib/http/fields.ts';
-import { Answer, EmptyAnswer, type Tenant, TextAnswer } from '../../../lib/http/request.ts';
 import { type Route, route } from '../../../lib/http/route.ts';
 import { fail } from '../../../lib/ports/errors.ts';
 import { BadCursor, Busy, Refused, TooLarge } from '../../../lib/ports/table/table.ts';

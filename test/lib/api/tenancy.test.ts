@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { LEVELS } from '../../../lib/accounts/organizations/model.ts';
 import { addMember, createOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { createUser } from '../../../lib/accounts/users/store.ts';
 import { endpoint } from '../../../lib/api/endpoint.ts';
-import type { Credentials } from '../../../lib/http/request.ts';
+import type { Credentials } from '../../../lib/http/credentials.ts';
+import { LEVELS } from '../../../lib/http/levels.ts';
 import { type Route, route } from '../../../lib/http/route.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { testContext } from '../../support/context.ts';

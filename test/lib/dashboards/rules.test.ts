@@ -1,4 +1,3 @@
-import { LEVELS, type Level } from '../../../lib/accounts/organizations/model.ts';
 import {
   ACCESS_LEVELS,
   type AccessLevel,
@@ -17,6 +16,7 @@ import {
   maySee,
   standingOf,
 } from '../../../lib/dashboards/rules.ts';
+import { LEVELS, type Level } from '../../../lib/http/levels.ts';
 import type { Failure } from '../../../lib/ports/errors.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { createUser } from '../../../lib/accounts/users/store.ts';
 import { endpoint } from '../../../lib/api/endpoint.ts';
+import { Answer } from '../../../lib/http/answer.ts';
 import { text } from '../../../lib/http/fields.ts';
-import { Answer } from '../../../lib/http/request.ts';
 import { route } from '../../../lib/http/route.ts';
 import { fail } from '../../../lib/ports/errors.ts';
 import { testContext } from '../../support/context.ts';

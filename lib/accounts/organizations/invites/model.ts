@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { text } from '../../../http/fields.ts';
 import { wireInstant } from '../../../http/instant.ts';
+import { LEVELS, type Level } from '../../../http/levels.ts';
 import type { Item } from '../../../ports/table/table.ts';
 import { User } from '../../users/model.ts';
 import { levelField } from '../members/model.ts';
-import { LEVELS, type Level } from '../model.ts';
 
 /** An invitation as stored. Instants are milliseconds since 1970; from `expires_at` on it does not exist (`ttl`). */
 export interface InviteItem extends Item {

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { uuid } from '../../../http/fields.ts';
+import { LEVELS } from '../../../http/levels.ts';
 import { pageOf, route } from '../../../http/route.ts';
 import { Member } from '../members/model.ts';
-import { LEVELS } from '../model.ts';
 import { Invite, InviteInput } from './model.ts';
 
 const tag = 'Invitations';

@@ -1,5 +1,5 @@
-import type { Caller } from '../../../http/request.ts';
 import { fail } from '../../../ports/errors.ts';
+import type { Caller } from '../tenant.ts';
 import type { InviteItem } from './model.ts';
 
 /**

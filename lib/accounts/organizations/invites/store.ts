@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { Tenant } from '../../../http/request.ts';
+import { LEVELS } from '../../../http/levels.ts';
 import type { Context } from '../../../ports/context.ts';
 import { fail, invalid } from '../../../ports/errors.ts';
 import { keys, places } from '../../../ports/table/keys.ts';
@@ -9,8 +9,9 @@ import { tellAsSystem } from '../../activity/tell.ts';
 import type { UserItem } from '../../users/model.ts';
 import { refuseLevel } from '../members/rules.ts';
 import { stillIs } from '../members/store.ts';
-import { LEVELS, type MembershipItem } from '../model.ts';
+import type { MembershipItem } from '../model.ts';
 import { addMember, findOrganization, isAlive } from '../store.ts';
+import type { Tenant } from '../tenant.ts';
 import type { InviteInput, InviteItem } from './model.ts';
 
 /** How long an invitation is open, in milliseconds: 3 days, the public product's number. */

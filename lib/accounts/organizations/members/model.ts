@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import { choice } from '../../../http/fields.ts';
 import { wireInstant } from '../../../http/instant.ts';
+import { LEVELS } from '../../../http/levels.ts';
 import { User } from '../../users/model.ts';
-import { LEVELS, type MembershipItem } from '../model.ts';
+import type { MembershipItem } from '../model.ts';
 
 /** A level of membership, as callers write it. */
 export const levelField = () => choice(Object.values(LEVELS)).describe('1 member, 8 admin, 15 owner.');

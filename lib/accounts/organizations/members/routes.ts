@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { uuid } from '../../../http/fields.ts';
+import { LEVELS } from '../../../http/levels.ts';
 import { pageOf, route } from '../../../http/route.ts';
-import { LEVELS } from '../model.ts';
 import { Member, MemberPatch } from './model.ts';
 
 const tag = 'Members';

@@ -1,6 +1,8 @@
 /** Who may make whom what in an organization: the one place that decides it. */
+
+import { LEVELS, type Level } from '../../../http/levels.ts';
 import { fail, invalid } from '../../../ports/errors.ts';
-import { LEVELS, type Level, type MembershipItem } from '../model.ts';
+import type { MembershipItem } from '../model.ts';
 
 type Member = Pick<MembershipItem, 'user_uuid' | 'level'>;
 

@@ -1,15 +1,15 @@
-import { collaboratorField, ruleField } from '../../../dashboards/model.ts';
-import type { Tenant } from '../../../http/request.ts';
+import type { Level } from '../../../http/levels.ts';
 import type { Context } from '../../../ports/context.ts';
 import { fail } from '../../../ports/errors.ts';
-import { idsIn, keys, ranges } from '../../../ports/table/keys.ts';
+import { keys, ranges } from '../../../ports/table/keys.ts';
 import { listAll } from '../../../ports/table/list-all.ts';
-import type { Key, Op, Table } from '../../../ports/table/table.ts';
+import type { Op, Table } from '../../../ports/table/table.ts';
 import type { Tell } from '../../activity/model.ts';
 import { changesOf } from '../../activity/rules.ts';
 import type { UserItem } from '../../users/model.ts';
-import type { Level, MembershipItem, OrganizationItem, ProjectBrief } from '../model.ts';
+import type { MembershipItem, OrganizationItem } from '../model.ts';
 import { isAlive } from '../store.ts';
+import type { Tenant } from '../tenant.ts';
 import { refuseChange, refuseRemoval, witnessOf } from './rules.ts';
 
 /** How a path names a member. */
@@ -24,7 +24,7 @@ export async function readMember(table: Table, { organization_id, user__uuid }: 
   return found ?? fail('not_found');
 }
 
-/** A member whom somebody changes or removes, and his user. */
+/** A member whom somebody changes or removes, and their user. */
 export interface Target {
   readonly target: MembershipItem;
   readonly user: UserItem;
@@ -64,23 +64,22 @@ export async function changeLevel(
   return { ...target, ...set, ver: target.ver + 1 };
 }
 
-/** Dashboards from which a member is removed together with the membership, three ops each: a transaction has 100. */
+/** Places from which a member is removed together with the membership, three ops each: a transaction has 100. */
 const TOGETHER = 30;
 
-/** Where a user is named, in whatever organization, as a collaborator or in an access rule: keys of these namings. */
-export async function namingsOf(table: Table, uid: string): Promise<Key[]> {
-  return listAll(table, ranges.namingsOf(uid));
+/** A member who is removed, and what removes them from wherever they are named: at most three ops for each place. */
+export interface Departure extends Target {
+  readonly forget: () => Promise<Op[][]>;
 }
 
 /**
- * Ends a membership and, with it, the member's collaborations in the organization's projects and the access rules that
- * name him. 400 for the last owner; 409 when somebody became something else meanwhile. Refused when the version is
+ * Ends a membership and, with it, all that `forget` removes of the member in the organization's projects. 400 for the last owner; 409 when somebody became something else meanwhile. Refused when the version is
  * none of `ifMatch`.
  */
 export async function removeMember(
   { table }: Pick<Context, 'table'>,
   { organization, membership: actor }: Tenant,
-  { target, user, namings }: Target & { readonly namings: readonly Key[] },
+  { target, user, forget }: Departure,
   tell: Tell,
   ifMatch: readonly number[] = [target.ver],
 ): Promise<void> {
@@ -89,7 +88,7 @@ export async function removeMember(
   const isLeaving = actor.user_uuid === target.user_uuid;
   const members = isLeaving ? ((await listAll(table, ranges.membersOf(organization.id))) as MembershipItem[]) : [];
   const witness = witnessOf(actor, target, members);
-  const ends = await endsOf(table, organization, target, namings);
+  const ends = await forget();
   while (ends.length > TOGETHER) await table.write(ends.splice(-TOGETHER).flat());
   await table.write([
     {
@@ -100,28 +99,5 @@ export async function removeMember(
     ...(witness === undefined ? [] : [stillIs(witness, organization)]),
     ...tell({ ...aboutMember(user), activity: 'deleted' }),
     ...ends.flat(),
-  ]);
-}
-
-/** What removes the member from each dashboard of the organization: the namings, and what the head says of them. */
-async function endsOf(
-  table: Table,
-  organization: OrganizationItem,
-  { user_uuid }: MembershipItem,
-  namings: readonly Key[],
-): Promise<Op[][]> {
-  const projects = new Set((JSON.parse(organization.projects) as ProjectBrief[]).map(({ id }) => id));
-  const own = namings.filter((key) => projects.has(idsIn.ofProject(key).project));
-  const found = [...Map.groupBy(own, ({ pk }) => pk).values()];
-  if (found.length === 0) return [];
-  const heads = found.map((names) => {
-    const { project, id } = idsIn.ofProject(names[0] as Key);
-    return keys.dashboard(project, id);
-  });
-  const items = await table.many(heads);
-  const unset = [collaboratorField(user_uuid), ruleField(user_uuid)];
-  return found.map((names, at) => [
-    ...names.map(({ pk, sk }): Op => ({ remove: { pk, sk } })),
-    ...(items[at] === undefined ? [] : [{ change: heads[at] as Key, unset, if: 'present' } satisfies Op]),
   ]);
 }

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { text } from '../../../http/fields.ts';
 import { wireInstant } from '../../../http/instant.ts';
-import { LEVELS, type Level, type ProjectItem, Team, teamObject } from '../model.ts';
+import { LEVELS, type Level } from '../../../http/levels.ts';
+import { type ProjectItem, Team, teamObject } from '../model.ts';
 
 /** What a caller writes to make a project. */
 export const ProjectInput = z.object({ name: text({ max: 200 }).optional() });

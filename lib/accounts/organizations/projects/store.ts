@@ -1,4 +1,4 @@
-import type { Tenant } from '../../../http/request.ts';
+import { base62 } from '../../../http/tokens.ts';
 import { jobOps } from '../../../jobs/job.ts';
 import type { Context } from '../../../ports/context.ts';
 import { fail } from '../../../ports/errors.ts';
@@ -7,8 +7,8 @@ import { nextNumber } from '../../../ports/table/sequence.ts';
 import { type Op, Refused, type Table } from '../../../ports/table/table.ts';
 import type { Tell } from '../../activity/model.ts';
 import { changesOf } from '../../activity/rules.ts';
-import { base62 } from '../../tokens.ts';
 import type { OrganizationItem, ProjectBrief, ProjectItem } from '../model.ts';
+import type { Tenant } from '../tenant.ts';
 import { refuseTooManyProjects } from './rules.ts';
 
 /** A new project, not yet written: its number is taken, its token made. */

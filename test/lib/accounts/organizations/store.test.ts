@@ -1,4 +1,3 @@
-import { LEVELS } from '../../../../lib/accounts/organizations/model.ts';
 import {
   addMember,
   createOrganization,
@@ -7,6 +6,7 @@ import {
   organizationsOf,
 } from '../../../../lib/accounts/organizations/store.ts';
 import { createUser } from '../../../../lib/accounts/users/store.ts';
+import { LEVELS } from '../../../../lib/http/levels.ts';
 import { ranges } from '../../../../lib/ports/table/keys.ts';
 import { testContext } from '../../../support/context.ts';
 

@@ -1,4 +1,4 @@
-import { LEVELS } from '../../../../lib/accounts/organizations/model.ts';
+import { LEVELS } from '../../../../lib/http/levels.ts';
 import { dynamodbTable } from '../../../../lib/ports/table/dynamodb.ts';
 import { START } from '../../../support/context.ts';
 import { dashboards } from '../../../support/dashboards.ts';

@@ -5,7 +5,7 @@ import {
   refuseRemoval,
   witnessOf,
 } from '../../../../../lib/accounts/organizations/members/rules.ts';
-import { LEVELS, type Level } from '../../../../../lib/accounts/organizations/model.ts';
+import { LEVELS, type Level } from '../../../../../lib/http/levels.ts';
 
 const { member, admin, owner } = LEVELS;
 const one = (user_uuid: string, level: Level) => ({ user_uuid, level });

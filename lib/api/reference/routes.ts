@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { route } from '../http/route.ts';
+import { route } from '../../http/route.ts';
 
 export const retrieveSchema = route({
   handler: 'schema',

@@ -1,4 +1,14 @@
-import type { Credentials } from '../http/request.ts';
+/** What the authorizer found out about the key; travels as text in the request context. */
+export interface Credentials {
+  readonly userId: string;
+  readonly keyId: string;
+  readonly keyMask: string;
+  readonly scopes: readonly string[];
+  /** Empty: no limit. */
+  readonly scopedTeams: readonly number[];
+  /** Empty: no limit. */
+  readonly scopedOrganizations: readonly string[];
+}
 
 /**
  * Credentials as an authorizer's context: API Gateway carries text there, no lists. Neither scopes nor ids hold a

@@ -5,9 +5,9 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type * as z from 'zod';
-import { html, htmlPage } from '../http/html-page.ts';
-import { TextAnswer } from '../http/request.ts';
-import type { retrieveReferenceFile } from './reference-routes.ts';
+import { TextAnswer } from '../../http/answer.ts';
+import { html, htmlPage } from '../../http/html-page.ts';
+import type { retrieveReferenceFile } from './routes.ts';
 
 type ReferenceFile = z.output<typeof retrieveReferenceFile.params>['file'];
 

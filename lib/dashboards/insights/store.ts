@@ -1,22 +1,12 @@
 /** How insights are read, made and changed over HTTP: with the tiles that show them. */
 import type * as z from 'zod';
-import type { Change, Tell } from '../accounts/activity/model.ts';
-import { changesOf, patchActivity, type ToldFields } from '../accounts/activity/rules.ts';
-import { userCards } from '../accounts/users/cards.ts';
-import type { UserItem } from '../accounts/users/model.ts';
-import { tileItem } from '../dashboards/create.ts';
-import { type DashboardItem, MAX_TILES } from '../dashboards/model.ts';
-import { checkCanEdit, checkCanEditInsight, type Member, maySee } from '../dashboards/rules.ts';
-import { readDashboard, readHeads } from '../dashboards/stored.ts';
-import { checkTileCount, noSuch } from '../dashboards/tiles.ts';
-import { readPage } from '../http/page.ts';
-import { Answer, type Caller, type Paging, type Tenant } from '../http/request.ts';
-import type { Context } from '../ports/context.ts';
-import { fail, invalid } from '../ports/errors.ts';
-import { keys, ranges } from '../ports/table/keys.ts';
-import { nextNumber } from '../ports/table/sequence.ts';
-import type { Key, Op, Table, Value } from '../ports/table/table.ts';
-import { untilWritten } from '../ports/table/until-written.ts';
+import type { Change, Tell } from '../../accounts/activity/model.ts';
+import { changesOf, patchActivity, type ToldFields } from '../../accounts/activity/rules.ts';
+import type { Caller, Tenant } from '../../accounts/organizations/tenant.ts';
+import { userCards } from '../../accounts/users/cards.ts';
+import type { UserItem } from '../../accounts/users/model.ts';
+import { Answer } from '../../http/answer.ts';
+import { type Paging, readPage } from '../../http/page.ts';
 import {
   type Insight,
   type InsightInput,
@@ -24,9 +14,27 @@ import {
   type InsightPatch,
   insightObject,
   MAX_DASHBOARDS,
-} from './model.ts';
-import { checkInsightSize } from './rules.ts';
-import { dashboardsWith, deletedInsight, deletionSet, insightItem, restoredInsight, tilesShowing } from './stored.ts';
+} from '../../insights/model.ts';
+import { checkInsightSize } from '../../insights/rules.ts';
+import {
+  dashboardsWith,
+  deletedInsight,
+  deletionSet,
+  insightItem,
+  restoredInsight,
+  tilesShowing,
+} from '../../insights/stored.ts';
+import type { Context } from '../../ports/context.ts';
+import { fail, invalid } from '../../ports/errors.ts';
+import { keys, ranges } from '../../ports/table/keys.ts';
+import { nextNumber } from '../../ports/table/sequence.ts';
+import type { Key, Op, Table, Value } from '../../ports/table/table.ts';
+import { untilWritten } from '../../ports/table/until-written.ts';
+import { tileItem } from '../create.ts';
+import { type DashboardItem, MAX_TILES } from '../model.ts';
+import { checkCanEdit, checkCanEditInsight, type Member, maySee } from '../rules.ts';
+import { readDashboard, readHeads } from '../stored.ts';
+import { checkTileCount, noSuch } from '../tiles.ts';
 
 /** An insight, and the tiles that show it. */
 export interface StoredInsight {

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { base62, letters } from '../../../lib/accounts/tokens.ts';
+import { base62, letters } from '../../../lib/http/tokens.ts';
 
 const DIGITS = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
 

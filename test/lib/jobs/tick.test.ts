@@ -1,5 +1,5 @@
-import type { JobItem } from '../../../lib/exports/records/model.ts';
-import { jobOps, tick } from '../../../lib/jobs/job.ts';
+import { type JobItem, jobOps } from '../../../lib/jobs/job.ts';
+import { tick } from '../../../lib/jobs/tick.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { START, testContext } from '../../support/context.ts';
