@@ -30,8 +30,8 @@ const STEPS: Readonly<Record<StepName, (context: Context) => Step>> = {
   'send-notice': sendNotice,
 };
 
-/** How often what is due is looked for, in milliseconds. */
-const TICK = 500;
+/** How often what is due is looked for. */
+const TICK_INTERVAL_MS = 500;
 
 export interface ServiceOptions {
   readonly folder: string;
@@ -104,7 +104,7 @@ function everyTick(run: () => Promise<unknown>, log: Log): { stop(): Promise<voi
       (error: unknown) => log.error('the tick failed', { reason: messageOf(error) }),
     );
     void current.then(() => {
-      if (!stopped) timer = setTimeout(next, TICK);
+      if (!stopped) timer = setTimeout(next, TICK_INTERVAL_MS);
     });
   };
   next();

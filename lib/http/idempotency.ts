@@ -2,16 +2,18 @@
  * Idempotency-Key: a repeat of a request that created something renders that object again. What is remembered is
  * written in the create's own transaction, so it exists exactly when the object does.
  */
+
 import { createHash } from 'node:crypto';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { Failure } from '../ports/errors.ts';
 import { keys } from '../ports/table/keys.ts';
 import type { Item, Op, Table } from '../ports/table/table.ts';
+import { DAY_MS } from '../ports/units.ts';
 import { bytesOf } from './body.ts';
 import { headerOf } from './header.ts';
 
-/** How long a key is remembered, in seconds: 24 hours. */
-const KEPT = 24 * 60 * 60;
+/** How long a key is remembered: 24 hours. */
+const KEPT_SECONDS = DAY_MS / 1000;
 
 /** What is remembered of a request that succeeded. */
 interface OnceItem extends Item {
@@ -56,7 +58,7 @@ export function onceOf(
       return record?.object;
     },
     ops(object) {
-      const record: OnceItem = { ...key, body, status, object, ttl: Math.floor(clock() / 1000) + KEPT };
+      const record: OnceItem = { ...key, body, status, object, ttl: Math.floor(clock() / 1000) + KEPT_SECONDS };
       return [{ put: record, if: 'absent' }];
     },
   };

@@ -16,6 +16,7 @@ import type { Spool } from '../ports/files/files.ts';
 import { keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import { type Item, type Key, MAX_TRANSACTION, type Op, Refused, type Table } from '../ports/table/table.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../ports/units.ts';
 import { MODELS, type Model } from './schema.ts';
 
 /** What whoever adds to the lake needs: a running service, or a command beside one. */
@@ -77,11 +78,9 @@ export class ProjectGone extends Error {
 }
 
 /** A holder renews this often ... */
-const RENEWAL = 20_000;
-/** ... and is taken for dead after three renewals that did not come, in milliseconds. */
-const LEASE = 60_000;
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
+const LEASE_RENEWAL_MS = 20 * SECOND_MS;
+/** ... and is taken for dead after three renewals that did not come. */
+const LEASE_MS = MINUTE_MS;
 /** FILE items in one transaction, beside the check of PENDING. */
 const FILES_AT_ONCE = MAX_TRANSACTION - 1;
 
@@ -162,8 +161,8 @@ export function isTouched(file: LakeFile, from: number, to: number): boolean {
   const last = Math.min(to - 1, file.max_arrival);
   if (first > last) return false;
   const hours = JSON.parse(file.hours) as number[];
-  const midnight = Math.floor(file.min_arrival / DAY) * DAY;
-  const hour = (instant: number): number => Math.floor((instant - midnight) / HOUR);
+  const midnight = Math.floor(file.min_arrival / DAY_MS) * DAY_MS;
+  const hour = (instant: number): number => Math.floor((instant - midnight) / HOUR_MS);
   return hours.slice(hour(first), hour(last) + 1).some((rows) => rows > 0);
 }
 
@@ -193,7 +192,7 @@ export async function underLease<T>(
   const renewal = setInterval(() => {
     // Only a refusal means that it is lost; what else failed may go well the next time.
     renewLease(context, lease).catch((error) => error instanceof Refused && lost.abort(leaseLost()));
-  }, RENEWAL).unref();
+  }, LEASE_RENEWAL_MS).unref();
   try {
     await recover(context, lease);
     return await work(lease);
@@ -337,7 +336,7 @@ export async function writeUnderLease({ table }: Publishing, { projectId, holder
 async function takeLease({ table, clock }: Publishing, { projectId, holder }: Lease): Promise<void> {
   const key = keys.lease(projectId);
   const now = clock();
-  const hold = { ...key, holder, since: now, until: now + LEASE };
+  const hold = { ...key, holder, since: now, until: now + LEASE_MS };
   const held = await table.get(key);
   if (held !== undefined && Number(held['until']) > now) throw new ImportUnderWay(underWay(projectId, held));
   try {
@@ -359,7 +358,7 @@ const underWay = (projectId: number, held: Item | undefined): string => {
 };
 
 async function renewLease({ table, clock }: Publishing, { projectId, holder }: Lease): Promise<void> {
-  await table.write([{ change: keys.lease(projectId), set: { until: clock() + LEASE }, if: { is: { holder } } }]);
+  await table.write([{ change: keys.lease(projectId), set: { until: clock() + LEASE_MS }, if: { is: { holder } } }]);
 }
 
 const liveOf = (item: Item | undefined): number | null => (item?.['live'] as number | null | undefined) ?? null;

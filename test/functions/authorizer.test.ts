@@ -7,6 +7,7 @@ import { createUser } from '../../lib/accounts/users/store.ts';
 import { routes } from '../../lib/api/routes.ts';
 import { fromContext } from '../../lib/http/credentials.ts';
 import type { Context } from '../../lib/ports/context.ts';
+import { HOUR_MS } from '../../lib/ports/units.ts';
 import { testContext } from '../support/context.ts';
 import { countRoundTrips } from '../support/round-trips.ts';
 
@@ -198,7 +199,7 @@ describe('the table', () => {
       uses.push(((await findKey(context.table, value))?.last_used_at ?? 0) - item.created_at);
     }
     expect(trips).toEqual([2, 1, 1, 2, 1]);
-    expect(uses).toEqual([0, 0, 0, 3_600_000, 3_600_000]);
+    expect(uses).toEqual([0, 0, 0, HOUR_MS, HOUR_MS]);
   });
 
   test('is asked as often for a key that is there as for one that is not', async () => {

@@ -2,6 +2,7 @@
  * DynamoDB Local for tests. One Java process serves the whole run of jest: `start` (jest's globalSetup) only opens a
  * door in jest's own process, and the first test that knocks has Java started behind it.
  */
+
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
@@ -12,11 +13,12 @@ import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { CreateTableCommand, DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { TABLE_DEFINITION } from '../../lib/ports/table/keys.ts';
+import { MINUTE_MS } from '../../lib/ports/units.ts';
 import { describeWith } from './describe-with.ts';
 
 const resources = createRequire(import.meta.url);
 const DOOR = 'TEST_DYNAMODB_DOOR';
-const PATIENCE = 120_000;
+const START_TIMEOUT_MS = 2 * MINUTE_MS;
 
 /** What is missing to run DynamoDB Local here; null: nothing. */
 function missing(): string | null {
@@ -112,7 +114,7 @@ async function startJava(): Promise<{ process: ChildProcess; endpoint: string }>
   const script = `java ${flags} ${program} >/dev/null 2>&1 & cat >/dev/null; kill $! 2>/dev/null`;
   const child = spawn('sh', ['-c', script], { cwd: folder(), stdio: ['pipe', 'ignore', 'ignore'] });
   child.unref();
-  for (const end = Date.now() + PATIENCE; Date.now() < end; ) {
+  for (const end = Date.now() + START_TIMEOUT_MS; Date.now() < end; ) {
     if (await isOpen(port)) return { process: child, endpoint: `http://127.0.0.1:${port}` };
     await setTimeout(50);
   }

@@ -3,6 +3,7 @@
  * a folder or a server of the test's as destination, time that moves only when told, and a process that can be killed
  * before or after any durable act, after which another one goes on over the same files.
  */
+
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { handler as beginRun } from '../../functions/steps/begin-run.ts';
@@ -41,9 +42,6 @@ import { type Step, step } from '../../lib/workflow/step.ts';
 import { temporaryFolder, testContext } from './context.ts';
 import { never, settableTime } from './engine.ts';
 import { type Act, mortalOutbound } from './mortal-outbound.ts';
-
-export const MINUTE = 60_000;
-export const HOUR = 60 * MINUTE;
 
 /** At which durable act (from 1) a process dies, and whether the act is done. */
 export interface Death {

@@ -6,6 +6,7 @@ import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { type Op, Refused, type Table } from '../../ports/table/table.ts';
+import { HOUR_MS } from '../../ports/units.ts';
 import type { Activity, Change, Tell } from '../activity/model.ts';
 import { changesOf, createdWith, type ToldFields } from '../activity/rules.ts';
 import { tellAsSystem } from '../activity/tell.ts';
@@ -18,7 +19,7 @@ import { organizationsOpen, refuseExcess, refusePast, refuseTooMany } from './ru
 /** Random bytes of a key, as the public product has them: 280 bits, about 47 digits. */
 const KEY_BYTES = 35;
 /** `last_used_at` moves when it is older than this: 1 h. */
-const USE_RESOLUTION = 3_600_000;
+const USE_RESOLUTION_MS = HOUR_MS;
 
 const sha256 = (value: string): string => createHash('sha256').update(value).digest('hex');
 
@@ -206,7 +207,7 @@ export async function findKey(table: Table, value: string): Promise<PersonalApiK
 
 /** Moves `last_used_at`, when it is more than an hour old; a key that is gone stays gone. */
 export async function noteUse(table: Table, item: PersonalApiKeyItem, now: number): Promise<void> {
-  if (item.last_used_at !== null && item.last_used_at > now - USE_RESOLUTION) return;
+  if (item.last_used_at !== null && item.last_used_at > now - USE_RESOLUTION_MS) return;
   await table.write([
     { change: { pk: item.pk, sk: item.sk }, set: { last_used_at: now }, if: { is: { id: item.id } } },
   ]);

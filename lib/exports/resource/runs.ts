@@ -1,8 +1,10 @@
 /** What a caller may do to runs. */
+
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid, messageOf } from '../../ports/errors.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
 import { type Op, Refused } from '../../ports/table/table.ts';
+import { DAY_MS } from '../../ports/units.ts';
 import type { BatchExportItem, RunItem } from '../records/model.ts';
 import { isUnderWay } from '../runs/plan.ts';
 import {
@@ -75,7 +77,6 @@ export async function stopExport(context: Context, { id: exportId }: BatchExport
   return after === undefined || !isUnderWay(after.plan);
 }
 
-const DAY = 86_400_000;
 /** Runs that one look of the schedule removes: a backfill's 200,000 in 200 looks. */
 const AT_ONCE = 1_000;
 
@@ -88,7 +89,7 @@ export async function forgetRuns(
   exportId: string,
 ): Promise<void> {
   if (settings.runDays === null) return;
-  const range = ranges.runsByCreation(exportId, undefined, clock() - settings.runDays * DAY);
+  const range = ranges.runsByCreation(exportId, undefined, clock() - settings.runDays * DAY_MS);
   const { items } = await table.list({ ...range, newestFirst: false }, { limit: AT_ONCE });
   const old = (items as RunItem[]).filter((run) => !isOpen(run));
   if (old.length > 0)

@@ -13,6 +13,7 @@ import { keys, places, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { Busy, type Item, type Op, Refused, type Table, type Value } from '../../ports/table/table.ts';
 import { TRIES, untilWritten } from '../../ports/table/until-written.ts';
+import { MINUTE_MS } from '../../ports/units.ts';
 import type { Belonging } from '../../ports/vault/vault.ts';
 import type { Config, Destination } from '../destinations/destination.ts';
 import { destinationOf } from '../destinations/index.ts';
@@ -448,7 +449,7 @@ async function changedDestination(
 }
 
 /** The job stays until nothing of the export runs any more; `begin` stops what the deletion could not. */
-const STOP_LOST = 60_000;
+const STOP_RETRY_MS = MINUTE_MS;
 
 /**
  * Deletes an export: it is gone for every reader at once, nothing of it starts any more, and what runs is cancelled.
@@ -467,7 +468,7 @@ export async function destroyBatchExport(
       set: { deleted_at: now, last_updated_at: now, ...places.deletedExportOf(item.organization_id, now, item.id) },
       if: { is: { id: item.id, deleted_at: null, ...(ifMatch === undefined ? {} : { ver: ifMatch }) } },
     },
-    ...jobOps('export', item.id, now + STOP_LOST),
+    ...jobOps('export', item.id, now + STOP_RETRY_MS),
     ...tell({ ...aboutExport(item), activity: 'deleted' }),
   ]);
   if (await stopExport(context, { ...item, deleted_at: now })) {

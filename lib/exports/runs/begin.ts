@@ -7,6 +7,7 @@ import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { type Op, Refused } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../ports/units.ts';
 import type { BeginInput, BeginOutput, Trigger } from '../../workflow/messages.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
 import type { BackfillItem, BatchExportItem, RunItem } from '../records/model.ts';
@@ -16,7 +17,7 @@ import { forgetRuns, stopExport } from '../resource/runs.ts';
 import { failedRunOps, measure, noRowsText } from './delivery.ts';
 import { settleHolder } from './finish.ts';
 import { type FrozenChunk, freeze, frozen, hasRows, isFiltered, queryOf } from './frozen.ts';
-import { type Active, acquire, chunkOf, dueSlots, nextDue, type Plan, settle, WATCH } from './plan.ts';
+import { type Active, acquire, chunkOf, dueSlots, nextDue, type Plan, settle, WATCH_INTERVAL_MS } from './plan.ts';
 import {
   exportWithPlan,
   isOpen,
@@ -33,11 +34,8 @@ import {
   tokenOf,
 } from './run-state.ts';
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 /** A holder that is older is asked about: it may have ended without telling anybody. */
-const SUSPICIOUS = MINUTE;
+const SUSPICIOUS_AGE_MS = MINUTE_MS;
 
 /** What a trigger wants to run. */
 interface Work {
@@ -159,7 +157,7 @@ async function wantedAgain(context: Context, item: BatchExportItem, retry: strin
   const origin = backfill === null ? undefined : await context.table.get(keys.backfill(item.id, backfill));
   if ((origin as BackfillItem | undefined)?.status === 'Cancelled') return { leave: [end('Cancelled'), ...done.leave] };
   if (!item.paused) return { by: retry, slots: [slot], chunk: null, backfill, firstTriedAt };
-  if (now < firstTriedAt + DAY) return { leave: jobOps('retry', retry, now + HOUR, { export: item.id }) };
+  if (now < firstTriedAt + DAY_MS) return { leave: jobOps('retry', retry, now + HOUR_MS, { export: item.id }) };
   return { leave: [end('Failed'), ...failedRunOps(run, run.latest_error ?? '', now), ...done.leave] };
 }
 
@@ -167,13 +165,13 @@ async function wantedAgain(context: Context, item: BatchExportItem, retry: strin
 async function whenTaken(context: Context, { item }: Read, trigger: Trigger, taken: Active): Promise<BeginOutput> {
   const now = context.clock();
   if (await settledDead(context, item, taken)) throw new Refused(0, undefined);
-  if (trigger === 'schedule') await context.table.write(jobOps('export', item.id, now + WATCH));
+  if (trigger === 'schedule') await context.table.write(jobOps('export', item.id, now + WATCH_INTERVAL_MS));
   return trigger === 'schedule' && taken.by === 'schedule' ? NOTHING : hold((now - taken.since) / 10);
 }
 
 /** Settles a holder whose execution has ended without telling anybody. True: it had. */
 async function settledDead(context: Context, { id }: BatchExportItem, { holder, since }: Active): Promise<boolean> {
-  if (context.clock() - since <= SUSPICIOUS) return false;
+  if (context.clock() - since <= SUSPICIOUS_AGE_MS) return false;
   if ((await context.workflow.status('export-run', holder)) === 'RUNNING') return false;
   const reason = 'Its execution ended without a word.';
   await settleHolder(context, id, holder, () => ({ status: 'Failed', reason }));
@@ -247,7 +245,7 @@ function followingOps(
     if (done === null) return [{ check: key, if: open }];
     return [{ change: key, set: { ...progressFields(chunk.number, done), last_updated_at: now }, if: open }];
   }
-  const due = by === 'schedule' && done === null ? now + WATCH : nextDue(item, plan, now, settings);
+  const due = by === 'schedule' && done === null ? now + WATCH_INTERVAL_MS : nextDue(item, plan, now, settings);
   return [...(by === 'schedule' ? [] : jobOps('retry', by, null)), ...jobOps('export', item.id, due)];
 }
 

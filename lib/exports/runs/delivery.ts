@@ -1,9 +1,11 @@
 /** One slot on its way: what a destination is given, and how its run comes to its end. */
+
 import { setTimeout } from 'node:timers/promises';
 import type { Context } from '../../ports/context.ts';
 import { Permanent } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { type Op, Refused, type Table, type Value } from '../../ports/table/table.ts';
+import { SECOND_MS } from '../../ports/units.ts';
 import { deliveredColumns } from '../../warehouse/query-columns.ts';
 import type { Delivery, Destination, Receipt } from '../destinations/destination.ts';
 import { destinationOf } from '../destinations/index.ts';
@@ -70,13 +72,13 @@ export async function openSending(
   return { run, n, destination, delivery, lines };
 }
 
-/** Removing may take so long, in milliseconds, whatever stopped the delivery. */
-const DISCARD = 30_000;
+/** Removing may take so long, whatever stopped the delivery. */
+const DISCARD_TIMEOUT_MS = 30 * SECOND_MS;
 
 /** Removes what was prepared for a slot. The receipt goes first, so that nobody commits what is being removed. */
 export async function discard(context: Context, { destination, delivery, n }: Sending, receipt: Receipt | undefined) {
   await dropReceipt(context, delivery.token, n);
-  await destination.discard({ ...delivery, signal: AbortSignal.timeout(DISCARD) }, receipt);
+  await destination.discard({ ...delivery, signal: AbortSignal.timeout(DISCARD_TIMEOUT_MS) }, receipt);
 }
 
 /** What the log says of a run without rows. */

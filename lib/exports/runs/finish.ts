@@ -7,6 +7,7 @@ import { messageOf } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../ports/units.ts';
 import {
   type EndedInput,
   type ErrorOutput,
@@ -45,12 +46,10 @@ import {
   tokenOf,
 } from './run-state.ts';
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
 /** Runs that failed for good in a row, after which an export is paused. */
-const PATIENCE = 10;
-/** A last attempt to commit may take so long, in milliseconds. */
-const LAST_COMMIT = 120_000;
+const MAX_FAILURES = 10;
+/** A last attempt to commit may take so long. */
+const LAST_COMMIT_TIMEOUT_MS = 2 * MINUTE_MS;
 
 /** How a run ends that did not end by itself. */
 export interface Ending {
@@ -154,7 +153,7 @@ async function cleared(
 ): Promise<boolean> {
   if (!isOpen(run) && run.status !== 'Cancelled') return false;
   try {
-    const signal = AbortSignal.timeout(LAST_COMMIT);
+    const signal = AbortSignal.timeout(LAST_COMMIT_TIMEOUT_MS);
     const sending = await openSending(context, item, chunk, n, run, signal, findDestination);
     const receipt = await receiptOf(context, chunk.token, n);
     if (run.phase === 'committing' && receipt !== undefined) {
@@ -170,9 +169,9 @@ async function cleared(
 
 /** Ends a run that did not end by itself. What may pass is tried again each hour, for a day from its first run. */
 async function endOpenRun(context: Context, item: BatchExportItem, run: RunItem, ending: Ending): Promise<void> {
-  const again = context.clock() + HOUR;
+  const again = context.clock() + HOUR_MS;
   const isRetried =
-    ending.status === 'FailedRetryable' && again <= run.first_tried_at + DAY && item.deleted_at === null;
+    ending.status === 'FailedRetryable' && again <= run.first_tried_at + DAY_MS && item.deleted_at === null;
   const status = ending.status === 'FailedRetryable' && !isRetried ? 'Failed' : ending.status;
   const reason = ending.reason === '' ? UNEXPECTED.reason : ending.reason;
   const what = `Batch export for ${rangeText(slotOf(run))}`;
@@ -198,7 +197,7 @@ async function writeSettled(context: Context, exportId: string, holder: string, 
     const after = settle(plan, holder);
     const now = context.clock();
     const failures = mine.by === runs[0]?.backfill ? item.failures_in_a_row : failuresAfter(item, runs);
-    const isGivenUp = failures >= PATIENCE && !item.paused && item.deleted_at === null;
+    const isGivenUp = failures >= MAX_FAILURES && !item.paused && item.deleted_at === null;
     const paused = isGivenUp
       ? { paused: true, last_paused_at: now, last_updated_at: now, ver: item.ver + 1, failures_in_a_row: 0 }
       : { failures_in_a_row: failures };
@@ -231,7 +230,7 @@ function givenUpOps(context: Context, { id }: BatchExportItem, holder: string, r
   const at = context.clock();
   const last = runs.findLast((run) => run.latest_error !== null)?.latest_error ?? UNEXPECTED.reason;
   const message =
-    `Batch export was paused, as ${PATIENCE} runs in a row failed. The last error was: ${last} ` +
+    `Batch export was paused, as ${MAX_FAILURES} runs in a row failed. The last error was: ${last} ` +
     'Mend the cause, unpause the batch export, and retry the runs that failed or backfill their range.';
   return [
     ...lineOps(context, id, holder, 'pause', [{ at, level: 'ERROR', message, instance: id }]),

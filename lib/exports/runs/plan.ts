@@ -5,6 +5,7 @@
  * on, and new slots are cut at the edges of what is there. So two files of one export never hold the same row,
  * whatever happens to the interval. Edges are found by `slotAt` and nowhere else.
  */
+
 import {
   type ArrivalRange,
   alignDown,
@@ -17,6 +18,7 @@ import {
   slice,
   slotsBetween,
 } from '../../lake/intervals.ts';
+import { MINUTE_MS } from '../../ports/units.ts';
 import type { BatchExportItem, PlanItem } from '../records/model.ts';
 
 /** A range that is cut on the grid of its interval. Its own ends may be off that grid: then its outer slots are short. */
@@ -77,8 +79,8 @@ export const MAX_BACKFILL = 200_000;
 /** Ranges that a plan keeps apart: 60 KB at 60 to 75 bytes each. */
 export const MAX_RANGES = 800;
 
-/** While anything of an export is under way it is looked at this often, in milliseconds. */
-export const WATCH = 600_000;
+/** While anything of an export is under way it is looked at this often. */
+export const WATCH_INTERVAL_MS = 10 * MINUTE_MS;
 
 /** The largest spread of an interval, in seconds: what the public product does. */
 const SPREAD: Readonly<Record<Interval, number>> = {
@@ -209,12 +211,12 @@ export function dueSlots(item: Scheduled, plan: Plan, now: number, timing: Timin
 
 /**
  * When the export must be looked at, in milliseconds since 1970, never before now; null: never, as things stand. While
- * anything of it is under way, at the latest after WATCH: whoever does it may have ended without telling.
+ * anything of it is under way, at the latest after WATCH_INTERVAL_MS: whoever does it may have ended without telling.
  */
 export function nextDue(item: Scheduled, plan: Plan, now: number, timing: Timing): number | null {
   const slot = isOpen(item) ? scheduledFrom(item, plan, plan.next) : undefined;
   const due = slot && Math.max(now, slot.end + timing.settleSeconds * 1000 + spreadOf(item, timing));
-  return isUnderWay(plan) ? Math.min(due ?? Number.POSITIVE_INFINITY, now + WATCH) : (due ?? null);
+  return isUnderWay(plan) ? Math.min(due ?? Number.POSITIVE_INFINITY, now + WATCH_INTERVAL_MS) : (due ?? null);
 }
 
 /**

@@ -13,6 +13,7 @@
  *                                  first one may have been applied, and somebody have written since.
  *   change with `add`              no: `Busy` at once.
  */
+
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import {
@@ -37,6 +38,7 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { isThrottlingError, isTransientError } from '@smithy/core/retry';
+import { SECOND_MS } from '../units.ts';
 import { fromCursor, type Position, positionOf, toCursor } from './cursor.ts';
 import { allowed, boundsOf, changed, holds, isPossibleKey, keyOf, live, prepared, seconds } from './semantics.ts';
 import {
@@ -54,10 +56,10 @@ import {
   type Value,
 } from './table.ts';
 
-/** Conflicts, throttling and broken connections are retried for this long, in milliseconds. */
-const PATIENCE = 3_000;
-const FIRST_DELAY = 25;
-const LONGEST_DELAY = 500;
+/** Conflicts, throttling and broken connections are retried for this long. */
+const RETRY_LIMIT_MS = 3 * SECOND_MS;
+const FIRST_DELAY_MS = 25;
+const LONGEST_DELAY_MS = 500;
 /** DynamoDB's limits of one request. */
 const MAX_BATCH_GET = 100;
 const MAX_BATCH_WRITE = 25;
@@ -99,8 +101,8 @@ export function dynamodbTable(options: DynamodbOptions): Table {
       } catch (error) {
         if (!(error instanceof Again)) throw error;
         spent += performance.now() - began;
-        const delay = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** attempt) * random();
-        if (spent + delay > PATIENCE) throw new Busy('the table is busy', { cause: error.cause });
+        const delay = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** attempt) * random();
+        if (spent + delay > RETRY_LIMIT_MS) throw new Busy('the table is busy', { cause: error.cause });
         spent += delay;
         await sleep(delay);
       }

@@ -2,7 +2,9 @@
  * The table in one SQLite file (or in memory): WAL, every commit on the disk before it is acknowledged, one writer at
  * a time, any number of processes.
  */
+
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { SECOND_MS } from '../units.ts';
 import { fromCursor, type Position, toCursor } from './cursor.ts';
 import {
   boundsOf,
@@ -44,8 +46,8 @@ const SCHEMA = `
 
 const COLUMNS = ['pk', 'sk', 'first_pk', 'first_sk', 'second_pk', 'second_sk', 'ttl'] as const;
 
-/** Another process's write is waited for this long before `Busy`, in milliseconds. */
-const BUSY_TIMEOUT = 5_000;
+/** Another process's write is waited for this long before `Busy`. */
+const BUSY_TIMEOUT_MS = 5 * SECOND_MS;
 /** So many items are kept at most, none longer than this (characters of JSON): 40 MB. */
 const MOST_KEPT = 5_000;
 const LONGEST_KEPT = 8_000;
@@ -55,7 +57,7 @@ const SWEEP = 20;
 /** Opens or makes the file; `:memory:` is a table that lives as long as it is open. */
 export function sqliteTable(
   path: string,
-  { clock, timeout = BUSY_TIMEOUT }: { clock: () => number; timeout?: number },
+  { clock, timeout = BUSY_TIMEOUT_MS }: { clock: () => number; timeout?: number },
 ): Table & { close(): void } {
   const database = new DatabaseSync(path, { timeout });
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');

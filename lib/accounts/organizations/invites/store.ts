@@ -4,6 +4,7 @@ import type { Context } from '../../../ports/context.ts';
 import { fail, invalid } from '../../../ports/errors.ts';
 import { keys, places } from '../../../ports/table/keys.ts';
 import type { Op, Table } from '../../../ports/table/table.ts';
+import { DAY_MS } from '../../../ports/units.ts';
 import type { Tell } from '../../activity/model.ts';
 import { tellAsSystem } from '../../activity/tell.ts';
 import type { UserItem } from '../../users/model.ts';
@@ -14,8 +15,8 @@ import { addMember, findOrganization, isAlive } from '../store.ts';
 import type { Tenant } from '../tenant.ts';
 import type { InviteInput, InviteItem } from './model.ts';
 
-/** How long an invitation is open, in milliseconds: 3 days, the public product's number. */
-const OPEN = 3 * 24 * 60 * 60 * 1000;
+/** How long an invitation is open: 3 days, the public product's number. */
+const OPEN_MS = 3 * DAY_MS;
 
 /** Stands for the uuid of a user who is not there: his membership is looked for all the same. */
 const NOBODY = 'nobody';
@@ -48,8 +49,8 @@ export async function createInvite(
     level,
     created_by: membership.user_uuid,
     created_at: now,
-    expires_at: now + OPEN,
-    ttl: Math.floor((now + OPEN) / 1000),
+    expires_at: now + OPEN_MS,
+    ttl: Math.floor((now + OPEN_MS) / 1000),
   };
   await table.write([
     { put: item, if: 'absent' },

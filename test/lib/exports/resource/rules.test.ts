@@ -21,6 +21,7 @@ import {
 } from '../../../../lib/exports/resource/rules.ts';
 import { type ErrorBody, Failure, invalid } from '../../../../lib/ports/errors.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
+import { DAY_MS } from '../../../../lib/ports/units.ts';
 
 const NOW = Date.UTC(2026, 0, 31, 12);
 
@@ -461,13 +462,11 @@ describe('times in queries', () => {
 });
 
 describe('lists of runs', () => {
-  const DAY = 86_400_000;
-
   test('are by creation, newest first, of the last seven days, unless asked otherwise', () => {
     expect(runsAsked({}, NOW)).toEqual({
       by: 'created_at',
       newestFirst: true,
-      from: NOW - 7 * DAY,
+      from: NOW - 7 * DAY_MS,
       to: NOW,
       statuses: undefined,
     });
@@ -478,8 +477,8 @@ describe('lists of runs', () => {
     expect(runsAsked({ ...query, status: ['Failed'] }, NOW)).toEqual({
       by: 'data_interval_start',
       newestFirst: false,
-      from: NOW - 2 * DAY,
-      to: NOW - DAY,
+      from: NOW - 2 * DAY_MS,
+      to: NOW - DAY_MS,
       statuses: new Set(['Failed']),
     });
   });
