@@ -16,17 +16,11 @@ import type { DatabaseLimits } from '../../duckdb/database.ts';
 import { fail } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { type Arrived, historyEnd } from '../arrival.ts';
+import { allFiles, type LakeFile, type PublishedFile } from '../catalog.ts';
 import type { ArrivalRange } from '../intervals.ts';
-import {
-  allFiles,
-  type LakeFile,
-  type Lease,
-  type PublishedFile,
-  type Publishing,
-  publish,
-  underLease,
-} from '../lake.ts';
+import { type Lease, type Publishing, underLease } from '../lease.ts';
 import { openPersonStates, type PersonStates } from '../persons/states.ts';
+import { publish } from '../publish.ts';
 import type { Model } from '../schema.ts';
 import { type ImportFormat, openSource } from '../sources/open.ts';
 import type { SourceRecord } from '../sources/record.ts';
