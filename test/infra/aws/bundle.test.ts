@@ -26,7 +26,7 @@ function filesIn(name: string): string[] {
 
 /** What stands for one machine, and what only the function that forms bytes may hold. */
 const EMBEDDED =
-  /^lib\/(table\/sqlite|spool\/folder|vault\/keyfile|workflow\/(embedded|interpreter))\.ts$|^infra\/local\//;
+  /^lib\/(table\/sqlite|spool\/folder|vault\/keyfile|workflow\/(engine|interpreter))\.ts$|^infra\/local\//;
 const CONVERTER = /^lib\/warehouse\/(duckdb|converter|line-database|embedded-database)\.ts$|@duckdb/;
 
 const ADAPTERS = {

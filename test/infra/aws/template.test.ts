@@ -11,7 +11,7 @@ import { GATEWAY_RESPONSES } from '../../../lib/http/gateway-responses.ts';
 import { allowedMethods } from '../../../lib/methods.ts';
 import { METRICS } from '../../../lib/metrics/metrics.ts';
 import { rowFor, templates } from '../../../lib/routes.ts';
-import { MACHINES } from '../../../lib/workflow/machines.ts';
+import { MACHINES } from '../../../lib/workflow/definitions/index.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { ROOT } from '../../support/source.ts';
 
