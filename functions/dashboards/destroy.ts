@@ -1,6 +1,6 @@
+import { endpoint } from '../../lib/api/endpoint.ts';
 import { destroyDashboard } from '../../lib/dashboards/routes.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
-import { Answer } from '../../lib/http/request.ts';
+import { Answer } from '../../lib/http/answer.ts';
 
 export const handler = endpoint(
   destroyDashboard,

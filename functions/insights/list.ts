@@ -1,7 +1,7 @@
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { readInsightPage, shownInsights } from '../../lib/dashboards/insights/store.ts';
 import { page } from '../../lib/http/page.ts';
 import { listInsights } from '../../lib/insights/routes.ts';
-import { readInsightPage, shownInsights } from '../../lib/insights/store.ts';
 
 export const handler = endpoint(listInsights, {
   read: ({ params, paging }, { table }) => readInsightPage(table, Number(params.project_id), paging),

@@ -1,6 +1,6 @@
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { foundInsight, insightAnswer, readInsight } from '../../lib/dashboards/insights/store.ts';
 import { retrieveInsight } from '../../lib/insights/routes.ts';
-import { foundInsight, insightAnswer, readInsight } from '../../lib/insights/store.ts';
 
 export const handler = endpoint(retrieveInsight, {
   read: ({ params }, { table }) => readInsight(table, Number(params.project_id), params.id),

@@ -1,6 +1,6 @@
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { changeInsight, foundToChange, insightAnswer, readInsight } from '../../lib/dashboards/insights/store.ts';
 import { updateInsight } from '../../lib/insights/routes.ts';
-import { changeInsight, foundToChange, insightAnswer, readInsight } from '../../lib/insights/store.ts';
 
 export const handler = endpoint(updateInsight, {
   read: ({ params }, { table }) => readInsight(table, Number(params.project_id), params.id),

@@ -1,7 +1,8 @@
-import { endpoint } from '../../lib/http/endpoint.ts';
-import { destroyMember } from '../../lib/members/routes.ts';
-import { namingsOf, readMember, removeMember } from '../../lib/members/store.ts';
-import { findUser } from '../../lib/users/store.ts';
+import { destroyMember } from '../../lib/accounts/organizations/members/routes.ts';
+import { readMember, removeMember } from '../../lib/accounts/organizations/members/store.ts';
+import { findUser } from '../../lib/accounts/users/store.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { forgetMember, namingsOf } from '../../lib/dashboards/collaborators/departure.ts';
 
 export const handler = endpoint(destroyMember, {
   async read({ params }, { table }) {
@@ -11,7 +12,9 @@ export const handler = endpoint(destroyMember, {
     return { target, namings, user };
   },
   async run({ read, tenant, ifMatch, activity }, context) {
-    await removeMember(context, tenant, read, activity, ifMatch);
+    const { namings, ...target } = read;
+    const forget = () => forgetMember(context.table, tenant.organization, target.user.uuid, namings);
+    await removeMember(context, tenant, { ...target, forget }, activity, ifMatch);
     return undefined;
   },
 });

@@ -1,4 +1,4 @@
-import { routes } from '../../lib/routes.ts';
+import { routes } from '../../lib/api/routes.ts';
 import { STEPS, type StepName, type StepNeed, type StepRow } from '../../lib/workflow/steps.ts';
 
 /** A Lambda function, as it is bundled and deployed: any function is described as a step is. */

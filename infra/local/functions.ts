@@ -1,4 +1,4 @@
-import type { Context } from '../../lib/context.ts';
+import type { Context } from '../../lib/ports/context.ts';
 import type { StepRunner } from '../../lib/workflow/step.ts';
 
 /** Functions by name (the file below `functions/`), each loaded when it is first asked for and bound to the context once. */

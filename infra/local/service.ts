@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { handler as tick } from '../../functions/tick.ts';
-import type { Context } from '../../lib/context.ts';
-import { messageOf } from '../../lib/errors.ts';
-import type { Log } from '../../lib/log.ts';
+import type { Context } from '../../lib/ports/context.ts';
+import { messageOf } from '../../lib/ports/errors.ts';
+import type { Log } from '../../lib/ports/log.ts';
 import { MACHINES } from '../../lib/workflow/definitions/index.ts';
 import { startEngine } from '../../lib/workflow/engine.ts';
 import { stepsOf } from './functions.ts';

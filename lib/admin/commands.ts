@@ -1,18 +1,21 @@
 import { join } from 'node:path';
-import type { Context } from '../context.ts';
-import { fail } from '../errors.ts';
+import * as invites from '../accounts/organizations/invites/store.ts';
+import { organizationObject, type ProjectBrief } from '../accounts/organizations/model.ts';
+import { findProject } from '../accounts/organizations/projects/store.ts';
+import * as organizations from '../accounts/organizations/store.ts';
+import { type PersonalApiKeyItem, personalApiKeyObject } from '../accounts/personal-api-keys/model.ts';
+import * as personalApiKeys from '../accounts/personal-api-keys/store.ts';
+import { type UserItem, userCard } from '../accounts/users/model.ts';
+import * as users from '../accounts/users/store.ts';
+import { neededBackfills } from '../exports/resource/needed-backfills.ts';
 import { wireInstant } from '../http/instant.ts';
-import * as invites from '../invites/store.ts';
-import { importEvents } from '../lake/import.ts';
+import { LEVELS } from '../http/levels.ts';
+import { importEvents } from '../lake/import/import.ts';
 import { IMPORT_FORMATS, type ImportFormat } from '../lake/sources/open.ts';
-import { LEVELS, organizationObject, type ProjectBrief } from '../organizations/model.ts';
-import * as organizations from '../organizations/store.ts';
-import { type PersonalApiKeyItem, personalApiKeyObject } from '../personal-api-keys/model.ts';
-import * as personalApiKeys from '../personal-api-keys/store.ts';
-import { idsIn, ranges } from '../table/keys.ts';
-import { listAll } from '../table/list-all.ts';
-import { type UserItem, userCard } from '../users/model.ts';
-import * as users from '../users/store.ts';
+import type { Context } from '../ports/context.ts';
+import { fail } from '../ports/errors.ts';
+import { idsIn, ranges } from '../ports/table/keys.ts';
+import { listAll } from '../ports/table/list-all.ts';
 import { importObject, importText } from './import-report.ts';
 import type { Outcome } from './program.ts';
 import type { Progress } from './progress.ts';
@@ -146,7 +149,7 @@ export async function importFiles(
   files: string[],
   progress: Progress,
 ): Promise<Outcome> {
-  const report = await importEvents(context, {
+  const { hours, ...imported } = await importEvents(context, {
     projectId: options.project,
     files,
     ...(options.format === undefined ? {} : { format: options.format }),
@@ -156,6 +159,9 @@ export async function importFiles(
     onProgress: ({ bytes, totalBytes, events, bad }) =>
       progress.update(bytes, totalBytes, `${events} events${bad === 0 ? '' : `, ${bad} bad records`}`),
   }).finally(() => progress.end());
+  const project = await findProject(context.table, options.project);
+  const backfills = project === undefined ? [] : await neededBackfills(context.table, project, hours);
+  const report = { ...imported, backfills };
   return { object: importObject(report), text: importText(report) };
 }
 

@@ -1,10 +1,16 @@
+import type { NeededBackfill } from '../exports/resource/needed-backfills.ts';
 import { wireInstant } from '../http/instant.ts';
-import type { ImportReport } from '../lake/import.ts';
+import type { ImportReport } from '../lake/import/import.ts';
 
 const isoRange = ({ from, to }: { from: number; to: number }) => ({ start: wireInstant(from), end: wireInstant(to) });
 
+/** What an import did, and which backfills deliver what it added to hours that were exported before. */
+export interface ImportOutcome extends Omit<ImportReport, 'hours'> {
+  readonly backfills: readonly NeededBackfill[];
+}
+
 /** The report as `--json` prints it: instants are ISO 8601. */
-export function importObject(report: ImportReport) {
+export function importObject(report: ImportOutcome) {
   return {
     ...report,
     arrival: report.arrival === null ? null : isoRange(report.arrival),
@@ -15,7 +21,7 @@ export function importObject(report: ImportReport) {
 const counted = (n: number, word: string): string => `${n.toLocaleString('en')} ${word}${n === 1 ? '' : 's'}`;
 
 /** The report for a person. */
-export function importText(report: ImportReport): string {
+export function importText(report: ImportOutcome): string {
   const { persons } = report;
   const lines = [`${counted(report.events, 'event')}: ${report.added} added, ${report.known} known already`];
   if (persons.read > 0 || persons.rows > 0) {

@@ -1,7 +1,39 @@
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
 import * as z from 'zod';
-import type { Log } from '../log.ts';
+import type { Log } from '../ports/log.ts';
 import type { Route } from './route.ts';
+
+/** An answer with more than a body. Operations that need no more return the body itself. */
+export class Answer<T> {
+  readonly body: T;
+  /** The version of the writable state: answered as ETag. */
+  readonly version: number | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  constructor(body: T, options: { version?: number; headers?: Record<string, string> } = {}) {
+    this.body = body;
+    this.version = options.version;
+    this.headers = options.headers ?? {};
+  }
+}
+
+/** 204: what was asked to be gone is gone. For rows that are `orEmpty`. */
+export class EmptyAnswer extends Answer<never> {
+  constructor() {
+    super(undefined as never);
+  }
+}
+
+/** An answer that is no JSON: a page, or a file that it needs. The text is sent as it is. */
+export class TextAnswer extends Answer<never> {
+  readonly text: string;
+  /** `text/html; charset=utf-8`. */
+  readonly mediaType: string;
+  constructor(text: string, mediaType: string, headers: Record<string, string> = {}) {
+    super(undefined as never, { headers });
+    this.text = text;
+    this.mediaType = mediaType;
+  }
+}
 
 /**
  * The body as it may leave: exactly the fields that the row declares. A body that does not fit its row is a mistake of

@@ -1,7 +1,7 @@
 /** Pages for people: markup in which every value is escaped, and headers that let a browser do nothing else. */
 import { createHash } from 'node:crypto';
 import { raw, html as template } from 'hono/html';
-import { TextAnswer } from './request.ts';
+import { TextAnswer } from './answer.ts';
 
 /** Markup. Made by `html`, or by something else that has escaped what it holds, and says so with `trusted`. */
 export interface Markup {

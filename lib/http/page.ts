@@ -3,11 +3,22 @@
  * carries where the table stood, so that following it reads each item once. Cursor pages have no count.
  */
 import type { APIGatewayProxyEvent } from 'aws-lambda';
-import { positionOf, toCursor } from '../table/cursor.ts';
-import { BadCursor, type Item, type Range, type Table } from '../table/table.ts';
+import { positionOf, toCursor } from '../ports/table/cursor.ts';
+import { BadCursor, type Item, type Range, type Table } from '../ports/table/table.ts';
 import { headerOf } from './header.ts';
-import type { Paging } from './request.ts';
 import { PAGING, type PagingRule } from './route.ts';
+
+/** How a request walks through a list. */
+export interface Paging {
+  readonly limit: number;
+  readonly offset: number;
+  /** Where the last page ended, as `next` carries it. */
+  readonly cursor: string | undefined;
+  /** The request's own absolute address, without query; on the caller's origin, with slash or without, as sent. */
+  readonly url: string;
+  /** The query as sent, repeated names kept. */
+  readonly query: readonly (readonly [string, string])[];
+}
 
 /** Bytes that a page may have: 5 MB, for a function's answer may have 6. */
 const MAX_BYTES = 5_000_000;

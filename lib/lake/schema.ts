@@ -2,7 +2,9 @@
  * The columns of the lake, in one place. Columns are only ever added; files are read by name, so a file that lacks a
  * column reads as null. Types are those that Hive tables and DuckDB read alike: bigint, boolean and varchar.
  */
-import type { Model } from '../batch-exports/model.ts';
+/** What rows are about. */
+export const MODELS = ['events', 'persons'] as const;
+export type Model = (typeof MODELS)[number];
 
 type LakeColumn = { readonly name: string; readonly type: 'VARCHAR' | 'BIGINT' | 'BOOLEAN' };
 

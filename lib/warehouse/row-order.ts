@@ -4,16 +4,7 @@
  * Each file is sorted. Where only one has rows of a time, it is read as it lies; where several have, the time is cut
  * into stretches that are small enough to sort in memory.
  */
-
-/** A row group of a file: the arrivals that it holds (microseconds, inclusive), and its size. */
-export interface RowGroup {
-  readonly path: string;
-  readonly min: bigint;
-  readonly max: bigint;
-  readonly rows: number;
-  /** Uncompressed. */
-  readonly bytes: number;
-}
+import type { RowGroup } from '../duckdb/parquet.ts';
 
 /** Rows with arrival in [from, to), microseconds. `sorted`: they must be; else the files lie in order, one after another. */
 export interface Stretch {

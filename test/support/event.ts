@@ -1,6 +1,5 @@
 import type { APIGatewayProxyEvent } from 'aws-lambda';
-import { toContext } from '../../lib/auth/credentials.ts';
-import type { Credentials } from '../../lib/http/request.ts';
+import { type Credentials, toContext } from '../../lib/http/credentials.ts';
 import type { Route } from '../../lib/http/route.ts';
 
 /** What a test says of a request; the rest is as a plain client sends it. */

@@ -1,8 +1,9 @@
 /** Imports into a project of a lake in a folder: what their tests have in common. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ImportOptions, importEvents } from '../../lib/lake/import.ts';
-import { keys } from '../../lib/table/keys.ts';
+import { neededBackfills } from '../../lib/exports/resource/needed-backfills.ts';
+import { type ImportOptions, importEvents } from '../../lib/lake/import/import.ts';
+import { keys } from '../../lib/ports/table/keys.ts';
 import { type TestContext, testContext } from './context.ts';
 
 export const PROJECT = 7;
@@ -21,17 +22,20 @@ export function fileIn(context: TestContext<object>, name: string, content: stri
   return file;
 }
 
-export const run = (
+/** Imports files, and tells which backfills are needed then. */
+export async function run(
   context: TestContext<object>,
   files: string | readonly string[],
   options: Partial<ImportOptions> = {},
-) =>
-  importEvents(context, {
+) {
+  const { hours, ...report } = await importEvents(context, {
     projectId: PROJECT,
     files: [files].flat(),
     rejectedFolder: join(context.folder, 'rejected'),
     ...options,
   });
+  return { ...report, backfills: await neededBackfills(context.table, { id: PROJECT, organization_id: 'o' }, hours) };
+}
 
 /** A context whose process dies at the n-th change of the table or the lake: before it, or right after it. */
 export function dyingAt(context: TestContext<object>, n: number, after: boolean) {

@@ -1,6 +1,6 @@
-import { LEVELS } from '../../../lib/organizations/model.ts';
-import { createOrganization } from '../../../lib/organizations/store.ts';
-import { keys } from '../../../lib/table/keys.ts';
+import { createOrganization } from '../../../lib/accounts/organizations/store.ts';
+import { LEVELS } from '../../../lib/http/levels.ts';
+import { keys } from '../../../lib/ports/table/keys.ts';
 import { bad, type Dashboards, dashboards, denied, NOT_FOUND, told } from '../../support/dashboards.ts';
 
 const move = async ({ call }: Dashboards, from: number, body: unknown, options = {}) =>

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
-import { type RowGroup, stretches } from '../../../lib/warehouse/row-order.ts';
+import type { RowGroup } from '../../../lib/duckdb/parquet.ts';
+import { stretches } from '../../../lib/warehouse/row-order.ts';
 
 const group = (path: string, min: number, max: number, rows = 50_000): RowGroup => ({
   path,

@@ -1,0 +1,103 @@
+import type { Level } from '../../../http/levels.ts';
+import type { Context } from '../../../ports/context.ts';
+import { fail } from '../../../ports/errors.ts';
+import { keys, ranges } from '../../../ports/table/keys.ts';
+import { listAll } from '../../../ports/table/list-all.ts';
+import type { Op, Table } from '../../../ports/table/table.ts';
+import type { Tell } from '../../activity/model.ts';
+import { changesOf } from '../../activity/rules.ts';
+import type { UserItem } from '../../users/model.ts';
+import type { MembershipItem, OrganizationItem } from '../model.ts';
+import { isAlive } from '../store.ts';
+import type { Tenant } from '../tenant.ts';
+import { refuseChange, refuseRemoval, witnessOf } from './rules.ts';
+
+/** How a path names a member. */
+export interface MemberPath {
+  readonly organization_id: string;
+  readonly user__uuid: string;
+}
+
+/** The membership that a path names; 404 when there is none. */
+export async function readMember(table: Table, { organization_id, user__uuid }: MemberPath): Promise<MembershipItem> {
+  const found = (await table.get(keys.membership(user__uuid, organization_id))) as MembershipItem | undefined;
+  return found ?? fail('not_found');
+}
+
+/** A member whom somebody changes or removes, and their user. */
+export interface Target {
+  readonly target: MembershipItem;
+  readonly user: UserItem;
+}
+
+/** How an entry of the activity log names a membership. */
+const aboutMember = ({ uuid: id, email: name }: UserItem) => ({ scope: 'OrganizationMembership', id, name }) as const;
+
+type Named = Pick<MembershipItem, 'user_uuid' | 'level'>;
+
+/** The transaction holds only if somebody is still what he was seen to be. */
+export function stillIs({ user_uuid, level }: Named, { id }: OrganizationItem): Op {
+  return { check: keys.membership(user_uuid, id), if: { is: { user_uuid, level } } };
+}
+
+/**
+ * Gives a member another level, if the caller may; 409 when one of the two became something else meanwhile. Refused
+ * when the version is none of `ifMatch`.
+ */
+export async function changeLevel(
+  { table, clock }: Pick<Context, 'table' | 'clock'>,
+  { organization, membership: actor }: Tenant,
+  { target, user }: Target,
+  tell: Tell,
+  level: Level = target.level,
+  ifMatch: readonly number[] = [target.ver],
+): Promise<MembershipItem> {
+  refuseChange(actor, target, level);
+  if (!ifMatch.includes(target.ver)) fail('precondition_failed');
+  const set = { level, updated_at: clock() };
+  const key = keys.membership(target.user_uuid, organization.id);
+  await table.write([
+    { change: key, set, add: { ver: 1 }, if: { is: { level: target.level, ver: target.ver } } },
+    stillIs(actor, organization),
+    ...tell({ ...aboutMember(user), activity: 'updated', changes: changesOf(target, set, { level: 'plain' }) }),
+  ]);
+  return { ...target, ...set, ver: target.ver + 1 };
+}
+
+/** Places from which a member is removed together with the membership, three ops each: a transaction has 100. */
+const TOGETHER = 30;
+
+/** A member who is removed, and what removes them from wherever they are named: at most three ops for each place. */
+export interface Departure extends Target {
+  readonly forget: () => Promise<Op[][]>;
+}
+
+/**
+ * Ends a membership and, with it, all that `forget` removes of the member in the organization's projects. 400 for the last owner; 409 when somebody became something else meanwhile. Refused when the version is
+ * none of `ifMatch`.
+ */
+export async function removeMember(
+  { table }: Pick<Context, 'table'>,
+  { organization, membership: actor }: Tenant,
+  { target, user, forget }: Departure,
+  tell: Tell,
+  ifMatch: readonly number[] = [target.ver],
+): Promise<void> {
+  refuseRemoval(actor, target);
+  if (!ifMatch.includes(target.ver)) fail('precondition_failed');
+  const isLeaving = actor.user_uuid === target.user_uuid;
+  const members = isLeaving ? ((await listAll(table, ranges.membersOf(organization.id))) as MembershipItem[]) : [];
+  const witness = witnessOf(actor, target, members);
+  const ends = await forget();
+  while (ends.length > TOGETHER) await table.write(ends.splice(-TOGETHER).flat());
+  await table.write([
+    {
+      remove: keys.membership(target.user_uuid, organization.id),
+      if: { is: { level: target.level, ver: target.ver } },
+    },
+    { change: keys.organization(organization.id), add: { members: -1 }, if: { is: isAlive(organization.id) } },
+    ...(witness === undefined ? [] : [stillIs(witness, organization)]),
+    ...tell({ ...aboutMember(user), activity: 'deleted' }),
+    ...ends.flat(),
+  ]);
+}

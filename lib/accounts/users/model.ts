@@ -1,0 +1,59 @@
+import * as z from 'zod';
+import { text } from '../../http/fields.ts';
+import type { Item } from '../../ports/table/table.ts';
+
+/** A user as stored. `id` is the public integer, `uuid` the key. */
+export interface UserItem extends Item {
+  readonly id: number;
+  readonly uuid: string;
+  readonly distinct_id: string;
+  readonly first_name: string;
+  readonly last_name: string;
+  readonly email: string;
+  readonly created_at: number;
+  /** JSON of `KeyRef[]`: the user's personal API keys; changes with them, in their transaction. */
+  readonly keys: string;
+}
+
+/** Where a personal API key is stored: under the SHA-256 of its value. */
+export interface KeyRef {
+  readonly id: string;
+  readonly sha256: string;
+}
+
+/** What a user is made of. */
+export const UserInput = z.object({
+  email: text({ max: 254 }).pipe(z.email()),
+  first_name: text({ max: 150, blank: true }).optional(),
+  last_name: text({ max: 150, blank: true }).optional(),
+});
+
+/** A user inside answers. */
+export const User = z
+  .object({
+    id: z.int(),
+    uuid: z.uuid(),
+    distinct_id: z.string(),
+    first_name: z.string(),
+    last_name: z.string(),
+    email: z.string(),
+    is_email_verified: z.boolean(),
+    hedgehog_config: z.record(z.string(), z.unknown()),
+    role_at_organization: z.string(),
+  })
+  .meta({ id: 'User' });
+
+/** The public object of a stored user. */
+export function userCard(user: UserItem): z.output<typeof User> {
+  return {
+    id: user.id,
+    uuid: user.uuid,
+    distinct_id: user.distinct_id,
+    first_name: user.first_name,
+    last_name: user.last_name,
+    email: user.email,
+    is_email_verified: false,
+    hedgehog_config: {},
+    role_at_organization: '',
+  };
+}

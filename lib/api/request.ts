@@ -1,0 +1,51 @@
+import type * as z from 'zod';
+import type { Tell } from '../accounts/activity/model.ts';
+import type { Caller, Tenant } from '../accounts/organizations/tenant.ts';
+import type { Credentials } from '../http/credentials.ts';
+import type { Paging } from '../http/page.ts';
+import type { Route } from '../http/route.ts';
+import type { Op } from '../ports/table/table.ts';
+
+type Parsed<T> = NonNullable<T> extends z.ZodType ? z.output<NonNullable<T>> : undefined;
+
+/** What `run` may return as the body of a row's answer. */
+export type Body<R extends Route> =
+  NonNullable<R['response']> extends infer S ? (S extends z.ZodType ? z.input<S> : undefined) : undefined;
+
+/**
+ * What is known of a request before its caller is proved: enough to start the operation's own reads. `@current` in
+ * the path has been replaced by the id that it stands for.
+ */
+export interface Early<R extends Route = Route> {
+  readonly params: Parsed<R['params']>;
+  readonly query: Parsed<R['query']>;
+  readonly caller: Credentials;
+  readonly paging: Paging;
+}
+
+/** A checked request. `Read` is what the operation's `read` returned. */
+export interface Request<R extends Route = Route, Read = undefined> {
+  readonly params: Parsed<R['params']>;
+  readonly query: Parsed<R['query']>;
+  readonly body: Parsed<R['body']>;
+  readonly caller: Caller;
+  /** Throws when the path names neither an organization nor a project (a mistake of ours). */
+  readonly tenant: Tenant;
+  /** What was read beside the tenancy reads. */
+  readonly read: Read;
+  /** Limit, offset and cursor of a list, and what `page.ts` needs to write links. */
+  readonly paging: Paging;
+  /**
+   * Versions that If-Match names; undefined when it was not sent or is `*`. To be put into the write's condition:
+   * `is: { ver: [...ifMatch] }`; when the write is refused, `endpoint` answers 412.
+   */
+  readonly ifMatch: readonly number[] | undefined;
+  /** Ops to add to the transaction that creates `objectId`, so that a repeat with the same Idempotency-Key is known. */
+  readonly once: (objectId: string) => Op[];
+  /**
+   * Ops to add to the transaction of what this request changes: the entry of the activity log. Every operation that
+   * changes something adds them (`test/contract/activity.test.ts` looks).
+   */
+  readonly activity: Tell;
+  readonly requestId: string;
+}

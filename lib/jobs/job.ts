@@ -1,0 +1,46 @@
+/**
+ * What must happen in time. A job is written in the transaction of the change that it follows from, so it is never
+ * forgotten; the tick finds what is due and starts the machine that does it. Starting twice is harmless: machines look
+ * at what there is to do.
+ */
+import { keys, places } from '../ports/table/keys.ts';
+import type { Item, Op } from '../ports/table/table.ts';
+
+/** What must happen, and when; written in the transaction of what it follows from. */
+export interface JobItem extends Item {
+  readonly kind: 'export' | 'backfill' | 'retry' | 'purge' | 'notice';
+  readonly id: string;
+  readonly due: number;
+  readonly attempts: number;
+  /** JSON of what the job needs beyond its id, or null. */
+  readonly about: string | null;
+}
+
+export type JobKind = JobItem['kind'];
+
+/** What a job needs beyond its id. An `export` job needs nothing: its id is the export's. */
+export interface About {
+  readonly export: Record<string, never>;
+  readonly backfill: { readonly export: string };
+  /** The job's id is the run's that ended FailedRetryable. */
+  readonly retry: { readonly export: string };
+  readonly purge: { readonly kind: 'organization' | 'project' };
+  /** What the notice says; only who sends it looks into it. */
+  readonly notice: object;
+}
+
+/** The ops that put a job (`due` in milliseconds since 1970), or remove it (null). A job that is there is replaced. */
+export function jobOps<K extends JobKind>(kind: K, id: string, due: number | null, about?: About[K]): Op[] {
+  const key = keys.job(kind, id);
+  if (due === null) return [{ remove: key }];
+  const job: JobItem = {
+    ...key,
+    ...places.dueAt(due, kind, id),
+    kind,
+    id,
+    due,
+    attempts: 0,
+    about: about === undefined ? null : JSON.stringify(about),
+  };
+  return [{ put: job }];
+}
