@@ -1,37 +1,17 @@
 import { rmSync } from 'node:fs';
-import { handler as beginRun } from '../../functions/steps/begin-run.ts';
-import { handler as closeBackfill } from '../../functions/steps/close-backfill.ts';
-import { handler as executionEnded } from '../../functions/steps/execution-ended.ts';
-import { handler as finishRun } from '../../functions/steps/finish-run.ts';
-import { handler as prepareBackfill } from '../../functions/steps/prepare-backfill.ts';
-import { handler as purge } from '../../functions/steps/purge.ts';
-import { handler as sendNotice } from '../../functions/steps/send-notice.ts';
-import { handler as sendSlot } from '../../functions/steps/send-slot.ts';
 import { handler as tick } from '../../functions/tick.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
 import type { Log } from '../../lib/ports/log.ts';
-import { startEngine } from '../../lib/workflow/embedded.ts';
-import { MACHINES } from '../../lib/workflow/machines.ts';
-import type { Step } from '../../lib/workflow/step.ts';
-import type { StepName } from '../../lib/workflow/task.ts';
+import { MACHINES } from '../../lib/workflow/definitions/index.ts';
+import { startEngine } from '../../lib/workflow/engine.ts';
+import { stepsOf } from './functions.ts';
 import { startGateway } from './gateway.ts';
 import { claimHome, openHome, temporaryIn } from './home.ts';
 import type { RateLimit } from './token-bucket.ts';
 
-/** What a machine's `${name}` stands for here. */
-const STEPS: Readonly<Record<StepName, (context: Context) => Step>> = {
-  'begin-run': beginRun,
-  'send-slot': sendSlot,
-  'finish-run': finishRun,
-  'prepare-backfill': prepareBackfill,
-  'close-backfill': closeBackfill,
-  purge,
-  'send-notice': sendNotice,
-};
-
-/** How often what is due is looked for, in milliseconds. */
-const TICK = 500;
+/** How often what is due is looked for. */
+const TICK_INTERVAL_MS = 500;
 
 export interface ServiceOptions {
   readonly folder: string;
@@ -66,10 +46,11 @@ export async function startService({ folder, log, ...listen }: ServiceOptions): 
       clock: home.clock,
       log,
       machines: MACHINES,
-      tasks: (name) => STEPS[name as StepName](context),
-      onEnded: (input, signal) => executionEnded(context)(input, signal),
+      tasks: (name) => stepNamed(name),
+      onEnded: (input, signal) => stepNamed('execution-ended')(input, signal),
     });
     const context: Context = { ...home, workflow: engine };
+    const stepNamed = stepsOf(context);
     const gateway = await startGateway({ context, ...listen }).catch((error) => {
       home.close();
       throw error;
@@ -104,7 +85,7 @@ function everyTick(run: () => Promise<unknown>, log: Log): { stop(): Promise<voi
       (error: unknown) => log.error('the tick failed', { reason: messageOf(error) }),
     );
     void current.then(() => {
-      if (!stopped) timer = setTimeout(next, TICK);
+      if (!stopped) timer = setTimeout(next, TICK_INTERVAL_MS);
     });
   };
   next();

@@ -3,8 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { keys } from '../../lib/ports/table/keys.ts';
 import type { Op } from '../../lib/ports/table/table.ts';
-import type { Definition } from '../../lib/workflow/definition.ts';
-import { MACHINES } from '../../lib/workflow/machines.ts';
+import { MACHINES } from '../../lib/workflow/definitions/index.ts';
+import type { Definition } from '../../lib/workflow/states-language.ts';
 import type { Json } from '../../lib/workflow/workflow.ts';
 import { type Death, named, type Process, type Task, type World, world } from '../support/engine.ts';
 

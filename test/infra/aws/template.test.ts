@@ -11,7 +11,7 @@ import { allowedMethods } from '../../../lib/api/methods.ts';
 import { rowFor, templates } from '../../../lib/api/routes.ts';
 import { GATEWAY_RESPONSES } from '../../../lib/http/gateway-responses.ts';
 import { METRICS } from '../../../lib/ports/metrics/metrics.ts';
-import { MACHINES } from '../../../lib/workflow/machines.ts';
+import { MACHINES } from '../../../lib/workflow/definitions/index.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { ROOT } from '../../support/source.ts';
 
