@@ -16,6 +16,7 @@
 import { createHash } from 'node:crypto';
 import { messageOf } from '../ports/errors.ts';
 import type { Log } from '../ports/log.ts';
+import { Semaphore } from '../ports/semaphore.ts';
 import { idsIn, keys, places, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import { type Item, MAX_TRANSACTION, Refused, type Table, TooLarge } from '../ports/table/table.ts';
@@ -25,7 +26,7 @@ import { StateError } from './state-error.ts';
 import { type Definition, type Flow, readDefinition, type Task } from './states-language.ts';
 import type { StepRunner } from './step.ts';
 import { GRACE_SECONDS } from './steps.ts';
-import { Activity, alarm, Places, systemTimer, type Timer } from './waiting.ts';
+import { Activity, alarm, systemTimer, type Timer } from './waiting.ts';
 import type { ExecutionStatus, Json, Workflow } from './workflow.ts';
 
 export interface EngineOptions {
@@ -158,7 +159,7 @@ class EmbeddedEngine implements Engine {
   readonly #completing = new Set<string>();
   readonly #watchers = new Map<string, Set<(ended: ExecutionItem) => void>>();
   readonly #activity = new Activity();
-  readonly #places: Places;
+  readonly #places: Semaphore;
   readonly #closing = new AbortController();
   readonly #background = new Set<Promise<void>>();
   #stored: Promise<void> | undefined;
@@ -170,7 +171,7 @@ class EmbeddedEngine implements Engine {
     this.#log = options.log;
     this.#timer = options.timer ?? systemTimer;
     // Tasks wait for disks and networks more than they compute; 8 keep a small machine busy.
-    this.#places = new Places(options.concurrency ?? 8);
+    this.#places = new Semaphore(options.concurrency ?? 8);
     this.#machines = new Map(
       Object.entries(options.machines).map(([name, definition]) => {
         const text = JSON.stringify(definition);
@@ -414,7 +415,7 @@ class EmbeddedEngine implements Engine {
     if (task.Resource === 'arn:aws:states:::lambda:invoke') {
       const { Payload } = args as { Payload: Json };
       const call = this.#options.tasks(referenced(task.Arguments.FunctionName));
-      return this.#places.run(signal, () => this.#within(limit, signal, (until) => this.#call(call, Payload, until)));
+      return this.#places.run(() => this.#within(limit, signal, (until) => this.#call(call, Payload, until)), signal);
     }
     if (task.Resource === 'arn:aws:states:::states:startExecution.sync:2') {
       const { Name, Input } = args as { Name: string; Input: Json };

@@ -3,9 +3,10 @@
  * that a merge or a person_id joins. Pure; the rows that it gives are whole states, in the lake's form.
  */
 import { v5 } from 'uuid';
+import { isObject } from '../../ports/raw-number.ts';
 import { LENGTH } from '../intervals.ts';
 import { storable } from '../sources/event.ts';
-import { isObject, parseExact } from '../sources/exact-json.ts';
+import { parseExact } from '../sources/exact-json.ts';
 import type { PersonChange, PersonState } from './change.ts';
 
 /** The whole state of one distinct_id. Instants and versions are microseconds since 1970. */

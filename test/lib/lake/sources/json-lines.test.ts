@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import type { SourceEvent } from '../../../../lib/lake/sources/event.ts';
-import { isObject } from '../../../../lib/lake/sources/exact-json.ts';
 import { readJsonLine } from '../../../../lib/lake/sources/json-lines.ts';
+import { isObject } from '../../../../lib/ports/raw-number.ts';
 
 const WHOLE = {
   event: 'signed up',
