@@ -7,12 +7,15 @@ const exact = JSON as unknown as {
   isRawJSON(value: unknown): value is { readonly rawJSON: string };
 };
 
-/** May a number in the text lose digits, or its size, as a double? Looks at the text only: a false alarm costs time. */
-const LONG_NUMBER = /[[:,\s]-?(?:\d[\d.]{15}|[\d.]+[eE])/;
+/**
+ * May a number in the text lose digits, or its size, as a double, or its sign, as -0.0 does when it is written again?
+ * Looks at the text only: a false alarm costs time. (-0 is an integer, which has no sign.)
+ */
+const INEXACT_NUMBER = /[[:,\s](?:-?(?:\d[\d.]{15}|[\d.]+[eE])|-0\.0+(?!\d))/;
 
 /** The value of a JSON text. Throws as `JSON.parse` does: `SyntaxError`, and `RangeError` when it is nested too deeply. */
 export const parseExact = (text: string): unknown =>
-  LONG_NUMBER.test(text) ? exact.parse(text, exactNumber) : JSON.parse(text);
+  INEXACT_NUMBER.test(text) ? exact.parse(text, exactNumber) : JSON.parse(text);
 
 function exactNumber(_name: string, value: unknown, { source }: { source?: string }): unknown {
   return typeof value === 'number' && source !== undefined && String(value) !== source ? exact.rawJSON(source) : value;
