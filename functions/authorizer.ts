@@ -1,8 +1,8 @@
 import type { APIGatewayAuthorizerResult, APIGatewayRequestAuthorizerEvent } from 'aws-lambda';
-import { authorize } from '../lib/auth/authorize.ts';
-import { toContext } from '../lib/auth/credentials.ts';
-import type { Context } from '../lib/context.ts';
+import { authorize } from '../lib/api/authorize.ts';
+import { toContext } from '../lib/api/credentials.ts';
 import { headerOf } from '../lib/http/header.ts';
+import type { Context } from '../lib/ports/context.ts';
 
 /**
  * The REQUEST authorizer of every route that needs a key. Its answer is valid for this header, method and route

@@ -1,9 +1,9 @@
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import * as z from 'zod';
-import type { Context } from '../lib/context.ts';
-import { fail } from '../lib/errors.ts';
-import { endpoint, type Handler } from '../lib/http/endpoint.ts';
-import { allowedMethods } from '../lib/methods.ts';
+import { endpoint, type Handler } from '../lib/api/endpoint.ts';
+import { allowedMethods } from '../lib/api/methods.ts';
+import type { Context } from '../lib/ports/context.ts';
+import { fail } from '../lib/ports/errors.ts';
 
 const NAME = 'method-not-allowed';
 

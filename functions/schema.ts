@@ -1,6 +1,6 @@
-import { document } from '../lib/computed/document.ts';
-import { endpoint } from '../lib/http/endpoint.ts';
-import { retrieveSchema } from '../lib/http/routes.ts';
+import { document } from '../lib/api/computed/document.ts';
+import { endpoint } from '../lib/api/endpoint.ts';
+import { retrieveSchema } from '../lib/api/reference-routes.ts';
 
 /** The prefix that a stage adds to every path. */
 const prefixIn = (url: string): string => new URL(url).pathname.replace(/\/api\/schema\/?$/, '');

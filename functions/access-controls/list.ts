@@ -1,9 +1,9 @@
-import { accessControlObject, LEVELS_OF_ACCESS } from '../../lib/access-controls/model.ts';
-import { listAccessControls } from '../../lib/access-controls/routes.ts';
-import { foundRuled, readRuled } from '../../lib/access-controls/store.ts';
+import { userCards } from '../../lib/accounts/users/cards.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { accessControlObject, LEVELS_OF_ACCESS } from '../../lib/dashboards/access-controls/model.ts';
+import { listAccessControls } from '../../lib/dashboards/access-controls/routes.ts';
+import { foundRuled, readRuled } from '../../lib/dashboards/access-controls/store.ts';
 import { mayManage, standingOf } from '../../lib/dashboards/rules.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
-import { userCards } from '../../lib/users/cards.ts';
 
 export const handler = endpoint(listAccessControls, {
   read: ({ params }, { table }) => readRuled(table, params),

@@ -1,9 +1,9 @@
-import { accessControlObject } from '../../lib/access-controls/model.ts';
-import { updateAccessControl } from '../../lib/access-controls/routes.ts';
-import { foundRuledToManage, putAccessRule, readRuled } from '../../lib/access-controls/store.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { userCards } from '../../lib/accounts/users/cards.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { accessControlObject } from '../../lib/dashboards/access-controls/model.ts';
+import { updateAccessControl } from '../../lib/dashboards/access-controls/routes.ts';
+import { foundRuledToManage, putAccessRule, readRuled } from '../../lib/dashboards/access-controls/store.ts';
 import { EmptyAnswer } from '../../lib/http/request.ts';
-import { userCards } from '../../lib/users/cards.ts';
 
 export const handler = endpoint(updateAccessControl, {
   read: ({ params }, { table }) => readRuled(table, params),

@@ -1,9 +1,9 @@
-import { type ActivityItem, activityObject } from '../../lib/activity/model.ts';
-import { listActivity } from '../../lib/activity/routes.ts';
-import { readActivity } from '../../lib/activity/store.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { type ActivityItem, activityObject } from '../../lib/accounts/activity/model.ts';
+import { listActivity } from '../../lib/accounts/activity/routes.ts';
+import { readActivity } from '../../lib/accounts/activity/store.ts';
+import { userCards } from '../../lib/accounts/users/cards.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
 import { cursorPage } from '../../lib/http/page.ts';
-import { userCards } from '../../lib/users/cards.ts';
 
 export const handler = endpoint(listActivity, {
   read: ({ params, query, paging }, { table }) => readActivity(table, params.organization_id, query, paging),

@@ -1,9 +1,9 @@
-import { startBackfill } from '../../lib/batch-exports/backfills.ts';
-import { createBackfill } from '../../lib/batch-exports/routes.ts';
-import { backfillRange } from '../../lib/batch-exports/rules.ts';
-import { foundExport, readExport } from '../../lib/batch-exports/store.ts';
-import { aboutBackfill } from '../../lib/batch-exports/told.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { aboutBackfill } from '../../lib/exports/resource/activity.ts';
+import { startBackfill } from '../../lib/exports/resource/backfills.ts';
+import { createBackfill } from '../../lib/exports/resource/routes.ts';
+import { backfillRange } from '../../lib/exports/resource/rules.ts';
+import { foundExport, readExport } from '../../lib/exports/resource/store.ts';
 
 export const handler = endpoint(createBackfill, {
   read: ({ params }, { table }) => readExport(table, params.id),

@@ -1,10 +1,10 @@
-import { runsUnderWay } from '../../lib/batch-exports/backfills.ts';
-import { backfillObject } from '../../lib/batch-exports/model.ts';
-import { listBackfills } from '../../lib/batch-exports/routes.ts';
-import { backfillsAsked } from '../../lib/batch-exports/rules.ts';
-import { exportWithPlan } from '../../lib/batch-exports/run-state.ts';
-import { foundWithPlan, readBackfills } from '../../lib/batch-exports/store.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { backfillObject } from '../../lib/exports/records/model.ts';
+import { runsUnderWay } from '../../lib/exports/resource/backfills.ts';
+import { listBackfills } from '../../lib/exports/resource/routes.ts';
+import { backfillsAsked } from '../../lib/exports/resource/rules.ts';
+import { foundWithPlan, readBackfills } from '../../lib/exports/resource/store.ts';
+import { exportWithPlan } from '../../lib/exports/runs/run-state.ts';
 import { cursorPage } from '../../lib/http/page.ts';
 
 export const handler = endpoint(listBackfills, {

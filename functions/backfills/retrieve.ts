@@ -1,8 +1,8 @@
-import { runsUnderWay } from '../../lib/batch-exports/backfills.ts';
-import { backfillObject } from '../../lib/batch-exports/model.ts';
-import { retrieveBackfill } from '../../lib/batch-exports/routes.ts';
-import { foundBoth, readBackfill } from '../../lib/batch-exports/store.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { backfillObject } from '../../lib/exports/records/model.ts';
+import { runsUnderWay } from '../../lib/exports/resource/backfills.ts';
+import { retrieveBackfill } from '../../lib/exports/resource/routes.ts';
+import { foundBoth, readBackfill } from '../../lib/exports/resource/store.ts';
 
 export const handler = endpoint(retrieveBackfill, {
   read: ({ params: { id, backfill_id } }, { table }) => readBackfill(table, id, backfill_id),

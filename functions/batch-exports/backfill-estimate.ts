@@ -1,9 +1,9 @@
-import { estimateBackfill } from '../../lib/batch-exports/backfills.ts';
-import { estimateBackfill as row } from '../../lib/batch-exports/routes.ts';
-import { backfillRange } from '../../lib/batch-exports/rules.ts';
-import { exportWithPlan } from '../../lib/batch-exports/run-state.ts';
-import { foundWithPlan } from '../../lib/batch-exports/store.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { estimateBackfill } from '../../lib/exports/resource/backfills.ts';
+import { estimateBackfill as row } from '../../lib/exports/resource/routes.ts';
+import { backfillRange } from '../../lib/exports/resource/rules.ts';
+import { foundWithPlan } from '../../lib/exports/resource/store.ts';
+import { exportWithPlan } from '../../lib/exports/runs/run-state.ts';
 
 export const handler = endpoint(row, {
   read: ({ params }, { table }) => exportWithPlan(table, params.id),

@@ -1,7 +1,7 @@
-import { batchExportObject } from '../../lib/batch-exports/model.ts';
-import { createBatchExport as row } from '../../lib/batch-exports/routes.ts';
-import { createBatchExport, foundExport, readExport } from '../../lib/batch-exports/store.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { batchExportObject } from '../../lib/exports/records/model.ts';
+import { createBatchExport as row } from '../../lib/exports/resource/routes.ts';
+import { createBatchExport, foundExport, readExport } from '../../lib/exports/resource/store.ts';
 import { Answer } from '../../lib/http/request.ts';
 
 export const handler = endpoint(row, {

@@ -1,6 +1,6 @@
-import { destroyBatchExport as row } from '../../lib/batch-exports/routes.ts';
-import { destroyBatchExport, foundExport, readExport } from '../../lib/batch-exports/store.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { destroyBatchExport as row } from '../../lib/exports/resource/routes.ts';
+import { destroyBatchExport, foundExport, readExport } from '../../lib/exports/resource/store.ts';
 
 export const handler = endpoint(row, {
   read: ({ params }, { table }) => readExport(table, params.id),

@@ -1,7 +1,7 @@
-import { batchExportObject } from '../../lib/batch-exports/model.ts';
-import { listBatchExports } from '../../lib/batch-exports/routes.ts';
-import { foundExports, readExports } from '../../lib/batch-exports/store.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { batchExportObject } from '../../lib/exports/records/model.ts';
+import { listBatchExports } from '../../lib/exports/resource/routes.ts';
+import { foundExports, readExports } from '../../lib/exports/resource/store.ts';
 import { page } from '../../lib/http/page.ts';
 
 export const handler = endpoint(listBatchExports, {

@@ -1,7 +1,7 @@
-import { pauseBatchExport as row } from '../../lib/batch-exports/routes.ts';
-import { exportWithPlan } from '../../lib/batch-exports/run-state.ts';
-import { foundWithPlan, pauseBatchExport } from '../../lib/batch-exports/store.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { pauseBatchExport as row } from '../../lib/exports/resource/routes.ts';
+import { foundWithPlan, pauseBatchExport } from '../../lib/exports/resource/store.ts';
+import { exportWithPlan } from '../../lib/exports/runs/run-state.ts';
 
 export const handler = endpoint(row, {
   read: ({ params }, { table }) => exportWithPlan(table, params.id),

@@ -1,7 +1,7 @@
-import { batchExportObject } from '../../lib/batch-exports/model.ts';
-import { retrieveBatchExport } from '../../lib/batch-exports/routes.ts';
-import { foundExport, readExport } from '../../lib/batch-exports/store.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { batchExportObject } from '../../lib/exports/records/model.ts';
+import { retrieveBatchExport } from '../../lib/exports/resource/routes.ts';
+import { foundExport, readExport } from '../../lib/exports/resource/store.ts';
 import { Answer } from '../../lib/http/request.ts';
 
 export const handler = endpoint(retrieveBatchExport, {

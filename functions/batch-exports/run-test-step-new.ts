@@ -1,7 +1,7 @@
-import { runNewTestStep } from '../../lib/batch-exports/routes.ts';
-import { newConfig } from '../../lib/batch-exports/store.ts';
-import { runStep } from '../../lib/batch-exports/test-steps.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { runNewTestStep } from '../../lib/exports/resource/routes.ts';
+import { newConfig } from '../../lib/exports/resource/store.ts';
+import { runStep } from '../../lib/exports/resource/test-steps.ts';
 
 export const handler = endpoint(runNewTestStep, async ({ body: { step, ...input }, tenant }, context) => {
   return runStep(context, await newConfig(context, tenant, input), step);

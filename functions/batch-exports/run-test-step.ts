@@ -1,7 +1,7 @@
-import { runTestStep } from '../../lib/batch-exports/routes.ts';
-import { changedConfig, foundExport, readExport } from '../../lib/batch-exports/store.ts';
-import { runStep } from '../../lib/batch-exports/test-steps.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { runTestStep } from '../../lib/exports/resource/routes.ts';
+import { changedConfig, foundExport, readExport } from '../../lib/exports/resource/store.ts';
+import { runStep } from '../../lib/exports/resource/test-steps.ts';
 
 export const handler = endpoint(runTestStep, {
   read: ({ params }, { table }) => readExport(table, params.id),

@@ -1,8 +1,8 @@
-import { batchExportObject } from '../../lib/batch-exports/model.ts';
-import { updateBatchExport } from '../../lib/batch-exports/routes.ts';
-import { exportWithPlan } from '../../lib/batch-exports/run-state.ts';
-import { changeBatchExport, foundWithPlan } from '../../lib/batch-exports/store.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { batchExportObject } from '../../lib/exports/records/model.ts';
+import { updateBatchExport } from '../../lib/exports/resource/routes.ts';
+import { changeBatchExport, foundWithPlan } from '../../lib/exports/resource/store.ts';
+import { exportWithPlan } from '../../lib/exports/runs/run-state.ts';
 import { Answer } from '../../lib/http/request.ts';
 
 export const handler = endpoint(updateBatchExport, {

@@ -1,9 +1,9 @@
-import { collaboratorObject } from '../../lib/collaborators/model.ts';
-import { createCollaborator } from '../../lib/collaborators/routes.ts';
-import { addCollaborator, findCollaborator } from '../../lib/collaborators/store.ts';
+import { userCard } from '../../lib/accounts/users/model.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { collaboratorObject } from '../../lib/dashboards/collaborators/model.ts';
+import { createCollaborator } from '../../lib/dashboards/collaborators/routes.ts';
+import { addCollaborator, findCollaborator } from '../../lib/dashboards/collaborators/store.ts';
 import { foundHeadToEdit, readHead } from '../../lib/dashboards/head.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
-import { userCard } from '../../lib/users/model.ts';
 
 export const handler = endpoint(createCollaborator, {
   read: ({ params }, { table }) => readHead(table, params),

@@ -1,7 +1,7 @@
-import { destroyCollaborator } from '../../lib/collaborators/routes.ts';
-import { removeCollaborator } from '../../lib/collaborators/store.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { destroyCollaborator } from '../../lib/dashboards/collaborators/routes.ts';
+import { removeCollaborator } from '../../lib/dashboards/collaborators/store.ts';
 import { foundHeadToEdit, readHead } from '../../lib/dashboards/head.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
 
 export const handler = endpoint(destroyCollaborator, {
   read: ({ params }, { table }) => readHead(table, params),

@@ -1,9 +1,9 @@
-import { collaboratorObject } from '../../lib/collaborators/model.ts';
-import { listCollaborators } from '../../lib/collaborators/routes.ts';
-import { readCollaborators } from '../../lib/collaborators/store.ts';
+import { userCards } from '../../lib/accounts/users/cards.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { collaboratorObject } from '../../lib/dashboards/collaborators/model.ts';
+import { listCollaborators } from '../../lib/dashboards/collaborators/routes.ts';
+import { readCollaborators } from '../../lib/dashboards/collaborators/store.ts';
 import { foundHead, readHead } from '../../lib/dashboards/head.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
-import { userCards } from '../../lib/users/cards.ts';
 
 export const handler = endpoint(listCollaborators, {
   read: ({ params }, { table }) => Promise.all([readHead(table, params), readCollaborators(table, params)]),

@@ -1,7 +1,7 @@
+import { endpoint } from '../../lib/api/endpoint.ts';
 import { createFromTemplate } from '../../lib/dashboards/create.ts';
 import { createFromTemplate as row } from '../../lib/dashboards/routes.ts';
 import { madeAgain, madeAnswer } from '../../lib/dashboards/shown.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
 
 export const handler = endpoint(row, {
   async run({ params, body, tenant, caller, once, activity: tell }, context) {

@@ -1,5 +1,5 @@
+import { endpoint } from '../../lib/api/endpoint.ts';
 import { destroyDashboard } from '../../lib/dashboards/routes.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
 import { Answer } from '../../lib/http/request.ts';
 
 export const handler = endpoint(

@@ -1,10 +1,10 @@
+import { userCards } from '../../lib/accounts/users/cards.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
 import { listedFor, readListing } from '../../lib/dashboards/listing.ts';
 import { dashboardObject } from '../../lib/dashboards/model.ts';
 import { listDashboards } from '../../lib/dashboards/routes.ts';
 import { standingOf } from '../../lib/dashboards/rules.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
 import { page } from '../../lib/http/page.ts';
-import { userCards } from '../../lib/users/cards.ts';
 
 export const handler = endpoint(listDashboards, {
   read: ({ params, query, paging }, { table }) => readListing(table, Number(params.project_id), query, paging),

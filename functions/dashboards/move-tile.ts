@@ -1,8 +1,8 @@
+import { endpoint } from '../../lib/api/endpoint.ts';
 import { moveTile } from '../../lib/dashboards/change.ts';
 import { moveTile as row } from '../../lib/dashboards/routes.ts';
 import { foundToEdit, readDashboard } from '../../lib/dashboards/stored.ts';
 import { goalOf } from '../../lib/dashboards/tiles.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
 
 export const handler = endpoint(row, {
   read: ({ params }, { table }) => readDashboard(table, Number(params.project_id), params.id),

@@ -1,8 +1,8 @@
+import { endpoint } from '../../lib/api/endpoint.ts';
 import { changeDashboard } from '../../lib/dashboards/change.ts';
 import { updateDashboard } from '../../lib/dashboards/routes.ts';
 import { dashboardAnswer } from '../../lib/dashboards/shown.ts';
 import { foundToChange, readDashboard } from '../../lib/dashboards/stored.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
 
 export const handler = endpoint(updateDashboard, {
   read: ({ params }, { table }) => readDashboard(table, Number(params.project_id), params.id),

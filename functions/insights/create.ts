@@ -1,7 +1,7 @@
-import { fail } from '../../lib/errors.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
 import { createInsight as row } from '../../lib/insights/routes.ts';
 import { createInsight, insightAnswer, readInsight } from '../../lib/insights/store.ts';
+import { fail } from '../../lib/ports/errors.ts';
 
 export const handler = endpoint(row, {
   async run({ params, body, tenant, caller, once, activity: tell }, context) {

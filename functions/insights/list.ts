@@ -1,4 +1,4 @@
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
 import { page } from '../../lib/http/page.ts';
 import { listInsights } from '../../lib/insights/routes.ts';
 import { readInsightPage, shownInsights } from '../../lib/insights/store.ts';

@@ -1,4 +1,4 @@
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
 import { updateInsight } from '../../lib/insights/routes.ts';
 import { changeInsight, foundToChange, insightAnswer, readInsight } from '../../lib/insights/store.ts';
 

@@ -1,11 +1,11 @@
-import { fail } from '../../lib/errors.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
-import { acceptInvite as row } from '../../lib/invites/routes.ts';
-import { refuseOthers } from '../../lib/invites/rules.ts';
-import { acceptInvite, readInvite } from '../../lib/invites/store.ts';
-import { memberObject } from '../../lib/members/model.ts';
-import { findMembership } from '../../lib/organizations/store.ts';
-import { userCard } from '../../lib/users/model.ts';
+import { acceptInvite as row } from '../../lib/accounts/organizations/invites/routes.ts';
+import { refuseOthers } from '../../lib/accounts/organizations/invites/rules.ts';
+import { acceptInvite, readInvite } from '../../lib/accounts/organizations/invites/store.ts';
+import { memberObject } from '../../lib/accounts/organizations/members/model.ts';
+import { findMembership } from '../../lib/accounts/organizations/store.ts';
+import { userCard } from '../../lib/accounts/users/model.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { fail } from '../../lib/ports/errors.ts';
 
 export const handler = endpoint(row, {
   async run({ params, caller, once, activity }, context) {

@@ -1,9 +1,9 @@
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { inviteObject } from '../../lib/accounts/organizations/invites/model.ts';
+import { createInvite as row } from '../../lib/accounts/organizations/invites/routes.ts';
+import { createInvite, readInvite } from '../../lib/accounts/organizations/invites/store.ts';
+import { userCard } from '../../lib/accounts/users/model.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
 import { baseOf } from '../../lib/http/page.ts';
-import { inviteObject } from '../../lib/invites/model.ts';
-import { createInvite as row } from '../../lib/invites/routes.ts';
-import { createInvite, readInvite } from '../../lib/invites/store.ts';
-import { userCard } from '../../lib/users/model.ts';
 
 export const handler = endpoint(row, {
   async run({ body, tenant, caller, paging, once, activity }, context) {

@@ -1,7 +1,7 @@
-import { fail } from '../../lib/errors.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
-import { destroyInvite } from '../../lib/invites/routes.ts';
-import { readInvite, removeInvite } from '../../lib/invites/store.ts';
+import { destroyInvite } from '../../lib/accounts/organizations/invites/routes.ts';
+import { readInvite, removeInvite } from '../../lib/accounts/organizations/invites/store.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { fail } from '../../lib/ports/errors.ts';
 
 export const handler = endpoint(destroyInvite, {
   read: ({ params }, { table }) => readInvite(table, params.id),

@@ -1,9 +1,9 @@
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { type InviteItem, inviteObject } from '../../lib/accounts/organizations/invites/model.ts';
+import { listInvites } from '../../lib/accounts/organizations/invites/routes.ts';
+import { userCards } from '../../lib/accounts/users/cards.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
 import { baseOf, page, readPage } from '../../lib/http/page.ts';
-import { type InviteItem, inviteObject } from '../../lib/invites/model.ts';
-import { listInvites } from '../../lib/invites/routes.ts';
-import { ranges } from '../../lib/table/keys.ts';
-import { userCards } from '../../lib/users/cards.ts';
+import { ranges } from '../../lib/ports/table/keys.ts';
 
 export const handler = endpoint(listInvites, {
   read: ({ params, paging }, { table }) => readPage(table, ranges.invitationsOf(params.organization_id), paging),

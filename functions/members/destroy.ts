@@ -1,7 +1,7 @@
-import { endpoint } from '../../lib/http/endpoint.ts';
-import { destroyMember } from '../../lib/members/routes.ts';
-import { namingsOf, readMember, removeMember } from '../../lib/members/store.ts';
-import { findUser } from '../../lib/users/store.ts';
+import { destroyMember } from '../../lib/accounts/organizations/members/routes.ts';
+import { namingsOf, readMember, removeMember } from '../../lib/accounts/organizations/members/store.ts';
+import { findUser } from '../../lib/accounts/users/store.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
 
 export const handler = endpoint(destroyMember, {
   async read({ params }, { table }) {

@@ -1,10 +1,10 @@
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { memberObject } from '../../lib/accounts/organizations/members/model.ts';
+import { listMembers } from '../../lib/accounts/organizations/members/routes.ts';
+import type { MembershipItem } from '../../lib/accounts/organizations/model.ts';
+import { userCards } from '../../lib/accounts/users/cards.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
 import { page, readPage } from '../../lib/http/page.ts';
-import { memberObject } from '../../lib/members/model.ts';
-import { listMembers } from '../../lib/members/routes.ts';
-import type { MembershipItem } from '../../lib/organizations/model.ts';
-import { ranges } from '../../lib/table/keys.ts';
-import { userCards } from '../../lib/users/cards.ts';
+import { ranges } from '../../lib/ports/table/keys.ts';
 
 export const handler = endpoint(listMembers, {
   read: ({ params, paging }, { table }) => readPage(table, ranges.membersOf(params.organization_id), paging),

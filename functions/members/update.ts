@@ -1,10 +1,10 @@
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { memberObject } from '../../lib/accounts/organizations/members/model.ts';
+import { updateMember } from '../../lib/accounts/organizations/members/routes.ts';
+import { changeLevel, readMember } from '../../lib/accounts/organizations/members/store.ts';
+import { userCard } from '../../lib/accounts/users/model.ts';
+import { findUser } from '../../lib/accounts/users/store.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
 import { Answer } from '../../lib/http/request.ts';
-import { memberObject } from '../../lib/members/model.ts';
-import { updateMember } from '../../lib/members/routes.ts';
-import { changeLevel, readMember } from '../../lib/members/store.ts';
-import { userCard } from '../../lib/users/model.ts';
-import { findUser } from '../../lib/users/store.ts';
 
 export const handler = endpoint(updateMember, {
   read: async ({ params }, { table }) => Promise.all([readMember(table, params), findUser(table, params.user__uuid)]),

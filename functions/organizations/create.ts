@@ -1,9 +1,9 @@
-import { fail } from '../../lib/errors.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { LEVELS, organizationObject } from '../../lib/accounts/organizations/model.ts';
+import { createOrganization as row } from '../../lib/accounts/organizations/routes.ts';
+import { createOrganization, findMembership, findOrganization } from '../../lib/accounts/organizations/store.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
 import { Answer } from '../../lib/http/request.ts';
-import { LEVELS, organizationObject } from '../../lib/organizations/model.ts';
-import { createOrganization as row } from '../../lib/organizations/routes.ts';
-import { createOrganization, findMembership, findOrganization } from '../../lib/organizations/store.ts';
+import { fail } from '../../lib/ports/errors.ts';
 
 export const handler = endpoint(row, {
   async read({ caller }) {

@@ -1,6 +1,6 @@
-import { endpoint } from '../../lib/http/endpoint.ts';
-import { destroyOrganization } from '../../lib/organizations/routes.ts';
-import { deleteOrganization } from '../../lib/organizations/store.ts';
+import { destroyOrganization } from '../../lib/accounts/organizations/routes.ts';
+import { deleteOrganization } from '../../lib/accounts/organizations/store.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
 
 export const handler = endpoint(destroyOrganization, async ({ tenant, ifMatch, activity }, context) => {
   await deleteOrganization(context, tenant.organization, activity, ifMatch);

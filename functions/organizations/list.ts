@@ -1,9 +1,9 @@
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { organizationObject } from '../../lib/accounts/organizations/model.ts';
+import { listOrganizations } from '../../lib/accounts/organizations/routes.ts';
+import { visibleMemberships } from '../../lib/accounts/organizations/rules.ts';
+import { organizationsIn } from '../../lib/accounts/organizations/store.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
 import { page } from '../../lib/http/page.ts';
-import { organizationObject } from '../../lib/organizations/model.ts';
-import { listOrganizations } from '../../lib/organizations/routes.ts';
-import { visibleMemberships } from '../../lib/organizations/rules.ts';
-import { organizationsIn } from '../../lib/organizations/store.ts';
 
 export const handler = endpoint(listOrganizations, async ({ caller, paging }, { table }) => {
   const found = await organizationsIn(table, visibleMemberships(caller.memberships, caller.scopedOrganizations));

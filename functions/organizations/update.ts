@@ -1,8 +1,8 @@
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { organizationObject } from '../../lib/accounts/organizations/model.ts';
+import { updateOrganization } from '../../lib/accounts/organizations/routes.ts';
+import { changeOrganization } from '../../lib/accounts/organizations/store.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
 import { Answer } from '../../lib/http/request.ts';
-import { organizationObject } from '../../lib/organizations/model.ts';
-import { updateOrganization } from '../../lib/organizations/routes.ts';
-import { changeOrganization } from '../../lib/organizations/store.ts';
 
 export const handler = endpoint(updateOrganization, async ({ body, tenant, ifMatch, activity }, context) => {
   const changed = await changeOrganization(context, tenant.organization, body, activity, ifMatch);

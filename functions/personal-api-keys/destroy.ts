@@ -1,6 +1,6 @@
-import { endpoint } from '../../lib/http/endpoint.ts';
-import { destroyPersonalApiKey } from '../../lib/personal-api-keys/routes.ts';
-import { readHeldKeys, revokeKey } from '../../lib/personal-api-keys/store.ts';
+import { destroyPersonalApiKey } from '../../lib/accounts/personal-api-keys/routes.ts';
+import { readHeldKeys, revokeKey } from '../../lib/accounts/personal-api-keys/store.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
 
 export const handler = endpoint(destroyPersonalApiKey, {
   read: ({ params, caller }, context) => readHeldKeys(context, caller, params.id),

@@ -1,7 +1,7 @@
-import { endpoint } from '../../lib/http/endpoint.ts';
-import { personalApiKeyObject } from '../../lib/personal-api-keys/model.ts';
-import { listPersonalApiKeys } from '../../lib/personal-api-keys/routes.ts';
-import { keysHeldBy } from '../../lib/personal-api-keys/store.ts';
+import { personalApiKeyObject } from '../../lib/accounts/personal-api-keys/model.ts';
+import { listPersonalApiKeys } from '../../lib/accounts/personal-api-keys/routes.ts';
+import { keysHeldBy } from '../../lib/accounts/personal-api-keys/store.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
 
 export const handler = endpoint(listPersonalApiKeys, async ({ caller }, { table }) => {
   const held = await keysHeldBy(table, [caller.user]);

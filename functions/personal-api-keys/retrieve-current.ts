@@ -1,8 +1,8 @@
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { personalApiKeyObject } from '../../lib/accounts/personal-api-keys/model.ts';
+import { retrieveCurrentPersonalApiKey } from '../../lib/accounts/personal-api-keys/routes.ts';
+import { readHeldKeys } from '../../lib/accounts/personal-api-keys/store.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
 import { Answer } from '../../lib/http/request.ts';
-import { personalApiKeyObject } from '../../lib/personal-api-keys/model.ts';
-import { retrieveCurrentPersonalApiKey } from '../../lib/personal-api-keys/routes.ts';
-import { readHeldKeys } from '../../lib/personal-api-keys/store.ts';
 
 export const handler = endpoint(retrieveCurrentPersonalApiKey, {
   read: ({ caller }, context) => readHeldKeys(context, caller),

@@ -1,8 +1,8 @@
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { personalApiKeyObject } from '../../lib/accounts/personal-api-keys/model.ts';
+import { rollPersonalApiKey } from '../../lib/accounts/personal-api-keys/routes.ts';
+import { readHeldKeys, rollKey } from '../../lib/accounts/personal-api-keys/store.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
 import { Answer } from '../../lib/http/request.ts';
-import { personalApiKeyObject } from '../../lib/personal-api-keys/model.ts';
-import { rollPersonalApiKey } from '../../lib/personal-api-keys/routes.ts';
-import { readHeldKeys, rollKey } from '../../lib/personal-api-keys/store.ts';
 
 export const handler = endpoint(rollPersonalApiKey, {
   read: ({ params, caller }, context) => readHeldKeys(context, caller, params.id),

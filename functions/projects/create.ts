@@ -1,9 +1,9 @@
-import { fail } from '../../lib/errors.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { projectObject } from '../../lib/accounts/organizations/projects/model.ts';
+import { createProject as row } from '../../lib/accounts/organizations/projects/routes.ts';
+import { createProject, findProject } from '../../lib/accounts/organizations/projects/store.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
 import { Answer } from '../../lib/http/request.ts';
-import { projectObject } from '../../lib/projects/model.ts';
-import { createProject as row } from '../../lib/projects/routes.ts';
-import { createProject, findProject } from '../../lib/projects/store.ts';
+import { fail } from '../../lib/ports/errors.ts';
 
 export const handler = endpoint(row, {
   async run({ body: { name = 'Default project' }, tenant, once, activity }, context) {

@@ -1,6 +1,6 @@
-import { endpoint } from '../../lib/http/endpoint.ts';
-import { destroyProject } from '../../lib/projects/routes.ts';
-import { deleteProject, placeIn } from '../../lib/projects/store.ts';
+import { destroyProject } from '../../lib/accounts/organizations/projects/routes.ts';
+import { deleteProject, placeIn } from '../../lib/accounts/organizations/projects/store.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
 
 export const handler = endpoint(destroyProject, async ({ tenant, ifMatch, activity }, context) => {
   await deleteProject(context, placeIn(tenant), activity, ifMatch);

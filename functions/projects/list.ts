@@ -1,8 +1,8 @@
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { projectObject } from '../../lib/accounts/organizations/projects/model.ts';
+import { listProjects } from '../../lib/accounts/organizations/projects/routes.ts';
+import { briefsOf, findProjects } from '../../lib/accounts/organizations/projects/store.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
 import { page } from '../../lib/http/page.ts';
-import { projectObject } from '../../lib/projects/model.ts';
-import { listProjects } from '../../lib/projects/routes.ts';
-import { briefsOf, findProjects } from '../../lib/projects/store.ts';
 
 export const handler = endpoint(listProjects, async ({ tenant, paging }, { table }) => {
   const { organization, membership } = tenant;

@@ -1,8 +1,8 @@
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { projectObject } from '../../lib/accounts/organizations/projects/model.ts';
+import { retrieveProject } from '../../lib/accounts/organizations/projects/routes.ts';
+import { placeIn } from '../../lib/accounts/organizations/projects/store.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
 import { Answer } from '../../lib/http/request.ts';
-import { projectObject } from '../../lib/projects/model.ts';
-import { retrieveProject } from '../../lib/projects/routes.ts';
-import { placeIn } from '../../lib/projects/store.ts';
 
 export const handler = endpoint(retrieveProject, ({ tenant }) => {
   const { project, membership } = placeIn(tenant);

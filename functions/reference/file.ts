@@ -1,5 +1,5 @@
-import { endpoint } from '../../lib/http/endpoint.ts';
-import { referenceFile } from '../../lib/http/reference.ts';
-import { retrieveReferenceFile } from '../../lib/http/routes.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { referenceFile } from '../../lib/api/reference.ts';
+import { retrieveReferenceFile } from '../../lib/api/reference-routes.ts';
 
 export const handler = endpoint(retrieveReferenceFile, ({ params }) => referenceFile(params.file));

@@ -1,8 +1,8 @@
-import { runDetailObject } from '../../lib/batch-exports/model.ts';
-import { listRuns } from '../../lib/batch-exports/routes.ts';
-import { runsAsked } from '../../lib/batch-exports/rules.ts';
-import { foundBeside, readExport, readRuns } from '../../lib/batch-exports/store.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { runDetailObject } from '../../lib/exports/records/model.ts';
+import { listRuns } from '../../lib/exports/resource/routes.ts';
+import { runsAsked } from '../../lib/exports/resource/rules.ts';
+import { foundBeside, readExport, readRuns } from '../../lib/exports/resource/store.ts';
 import { cursorPage } from '../../lib/http/page.ts';
 
 export const handler = endpoint(listRuns, {

@@ -1,8 +1,8 @@
-import { logsAsked, readLines } from '../../lib/batch-exports/logs.ts';
-import { logEntryObject } from '../../lib/batch-exports/model.ts';
-import { listRunLogs } from '../../lib/batch-exports/routes.ts';
-import { foundBeside, readRun } from '../../lib/batch-exports/store.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { logsAsked, readLines } from '../../lib/exports/records/logs.ts';
+import { logEntryObject } from '../../lib/exports/records/model.ts';
+import { listRunLogs } from '../../lib/exports/resource/routes.ts';
+import { foundBeside, readRun } from '../../lib/exports/resource/store.ts';
 import { page } from '../../lib/http/page.ts';
 
 export const handler = endpoint(listRunLogs, {

@@ -1,7 +1,7 @@
-import { runDetailObject } from '../../lib/batch-exports/model.ts';
-import { retrieveRun } from '../../lib/batch-exports/routes.ts';
-import { foundBeside, readRun } from '../../lib/batch-exports/store.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { runDetailObject } from '../../lib/exports/records/model.ts';
+import { retrieveRun } from '../../lib/exports/resource/routes.ts';
+import { foundBeside, readRun } from '../../lib/exports/resource/store.ts';
 
 export const handler = endpoint(retrieveRun, {
   read: ({ params: { id, run_id } }, { table }) => readRun(table, id, run_id),

@@ -1,8 +1,8 @@
-import { startBackfill } from '../../lib/batch-exports/backfills.ts';
-import { retryRun } from '../../lib/batch-exports/routes.ts';
-import { foundBoth, readRun } from '../../lib/batch-exports/store.ts';
-import { aboutRun } from '../../lib/batch-exports/told.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { aboutRun } from '../../lib/exports/resource/activity.ts';
+import { startBackfill } from '../../lib/exports/resource/backfills.ts';
+import { retryRun } from '../../lib/exports/resource/routes.ts';
+import { foundBoth, readRun } from '../../lib/exports/resource/store.ts';
 
 export const handler = endpoint(retryRun, {
   read: ({ params: { id, run_id } }, { table }) => readRun(table, id, run_id),

@@ -1,11 +1,11 @@
-import { fail } from '../../lib/errors.ts';
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { sharedObject } from '../../lib/dashboards/sharing/model.ts';
+import { failurePage, PUBLIC_HEADERS, sharedPage } from '../../lib/dashboards/sharing/page.ts';
+import { retrieveShared } from '../../lib/dashboards/sharing/routes.ts';
+import { isDataAddress, readAddress } from '../../lib/dashboards/sharing/rules.ts';
+import { findShared } from '../../lib/dashboards/sharing/store.ts';
 import { Answer } from '../../lib/http/request.ts';
-import { sharedObject } from '../../lib/sharing/model.ts';
-import { failurePage, PUBLIC_HEADERS, sharedPage } from '../../lib/sharing/page.ts';
-import { retrieveShared } from '../../lib/sharing/routes.ts';
-import { isDataAddress, readAddress } from '../../lib/sharing/rules.ts';
-import { findShared } from '../../lib/sharing/store.ts';
+import { fail } from '../../lib/ports/errors.ts';
 
 export const handler = endpoint(retrieveShared, {
   async run({ params, query, paging }, { table }) {

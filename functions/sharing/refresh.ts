@@ -1,8 +1,8 @@
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { sharingObject } from '../../lib/dashboards/sharing/model.ts';
+import { refreshSharing } from '../../lib/dashboards/sharing/routes.ts';
+import { changeSharing, foundSharingToEdit, readSharing, refreshed } from '../../lib/dashboards/sharing/store.ts';
 import { Answer } from '../../lib/http/request.ts';
-import { sharingObject } from '../../lib/sharing/model.ts';
-import { refreshSharing } from '../../lib/sharing/routes.ts';
-import { changeSharing, foundSharingToEdit, readSharing, refreshed } from '../../lib/sharing/store.ts';
 
 export const handler = endpoint(refreshSharing, {
   read: ({ params }, { table }) => readSharing(table, params),

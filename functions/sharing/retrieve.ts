@@ -1,8 +1,8 @@
-import { endpoint } from '../../lib/http/endpoint.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { sharingObject } from '../../lib/dashboards/sharing/model.ts';
+import { retrieveSharing } from '../../lib/dashboards/sharing/routes.ts';
+import { foundSharing, readSharing } from '../../lib/dashboards/sharing/store.ts';
 import { Answer } from '../../lib/http/request.ts';
-import { sharingObject } from '../../lib/sharing/model.ts';
-import { retrieveSharing } from '../../lib/sharing/routes.ts';
-import { foundSharing, readSharing } from '../../lib/sharing/store.ts';
 
 export const handler = endpoint(retrieveSharing, {
   read: ({ params }, { table }) => readSharing(table, params),

@@ -1,4 +1,4 @@
-import { beginRun } from '../../lib/batch-exports/begin.ts';
+import { beginRun } from '../../lib/exports/runs/begin.ts';
 import type { BeginInput } from '../../lib/workflow/messages.ts';
 import { step } from '../../lib/workflow/step.ts';
 

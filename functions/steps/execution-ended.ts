@@ -1,4 +1,4 @@
-import { executionEnded } from '../../lib/batch-exports/finish.ts';
+import { executionEnded } from '../../lib/exports/runs/finish.ts';
 import type { EndedInput } from '../../lib/workflow/messages.ts';
 import { step } from '../../lib/workflow/step.ts';
 

@@ -1,4 +1,4 @@
-import { finishRun } from '../../lib/batch-exports/finish.ts';
+import { finishRun } from '../../lib/exports/runs/finish.ts';
 import type { FinishInput } from '../../lib/workflow/messages.ts';
 import { step } from '../../lib/workflow/step.ts';
 

@@ -1,4 +1,4 @@
-import { purge } from '../../lib/organizations/purge.ts';
+import { purge } from '../../lib/purge/purge.ts';
 import type { PurgeInput } from '../../lib/workflow/messages.ts';
 import { step } from '../../lib/workflow/step.ts';
 

@@ -1,4 +1,4 @@
-import { sendNotice } from '../../lib/notices/send-notice.ts';
+import { sendNotice } from '../../lib/exports/notices/send-notice.ts';
 import type { NoticeInput } from '../../lib/workflow/messages.ts';
 import { step } from '../../lib/workflow/step.ts';
 

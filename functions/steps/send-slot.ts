@@ -1,4 +1,4 @@
-import { sendSlot } from '../../lib/batch-exports/send.ts';
+import { sendSlot } from '../../lib/exports/runs/send.ts';
 import type { SendInput } from '../../lib/workflow/messages.ts';
 import { step } from '../../lib/workflow/step.ts';
 

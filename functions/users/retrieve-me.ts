@@ -1,8 +1,8 @@
-import { endpoint } from '../../lib/http/endpoint.ts';
-import { currentPlace } from '../../lib/organizations/rules.ts';
-import { organizationsIn } from '../../lib/organizations/store.ts';
-import { meObject } from '../../lib/users/model.ts';
-import { retrieveMe } from '../../lib/users/routes.ts';
+import { currentPlace } from '../../lib/accounts/organizations/rules.ts';
+import { organizationsIn } from '../../lib/accounts/organizations/store.ts';
+import { meObject } from '../../lib/accounts/users/model.ts';
+import { retrieveMe } from '../../lib/accounts/users/routes.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
 
 export const handler = endpoint(retrieveMe, async ({ caller }, { table }) => {
   const joined = await organizationsIn(table, caller.memberships);

@@ -4,7 +4,7 @@ import {
   CloudFormationServiceException,
   DescribeStacksCommand,
 } from '@aws-sdk/client-cloudformation';
-import { messageOf } from '../../lib/errors.ts';
+import { messageOf } from '../../lib/ports/errors.ts';
 import { dataStackName, type Stage } from './stages.ts';
 
 /** Something has to be done first; the message says what, in one sentence. */

@@ -27,7 +27,7 @@ export const credentials: Plugin = {
 const declarations: Plugin = {
   name: 'declarations',
   setup: (esbuild) => {
-    esbuild.onLoad({ filter: /\/lib\/[\w-]+\/(model|routes)\.ts$/ }, ({ path }) => ({
+    esbuild.onLoad({ filter: /\/lib\/[\w/-]+\/(model|routes)\.ts$/ }, ({ path }) => ({
       contents: withoutEffects(readFileSync(path, 'utf8')),
       loader: 'ts',
     }));
@@ -62,7 +62,7 @@ function withoutEffects(source: string): string {
 const computed: Plugin = {
   name: 'computed',
   setup: (esbuild) => {
-    esbuild.onLoad({ filter: /\/lib\/computed\/[\w-]+\.ts$/ }, async ({ path }) => ({
+    esbuild.onLoad({ filter: /\/lib\/api\/computed\/[\w-]+\.ts$/ }, async ({ path }) => ({
       contents: Object.entries<unknown>(await import(path))
         .map(([name, value]) => `export const ${name} = JSON.parse(${JSON.stringify(JSON.stringify(value))});`)
         .join('\n'),

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
-import { REFERENCE_FILES } from '../../lib/http/reference.ts';
+import { REFERENCE_FILES } from '../../lib/api/reference.ts';
 import { credentials, lean } from './bundle-plugins.ts';
 import { FUNCTIONS, type FunctionSpec, flat } from './functions.ts';
 

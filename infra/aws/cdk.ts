@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { messageOf } from '../../lib/errors.ts';
+import { messageOf } from '../../lib/ports/errors.ts';
 import { checkBootstrap, NotReady } from './account.ts';
 import { BadOptions, optionsOf } from './options.ts';
 import { stageNamed, UnknownStage } from './stages.ts';

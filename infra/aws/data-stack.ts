@@ -11,9 +11,9 @@ import {
   ObjectOwnership,
 } from 'aws-cdk-lib/aws-s3';
 import type { Construct } from 'constructs';
-import { MODELS, type Model } from '../../lib/batch-exports/model.ts';
+import { MODELS, type Model } from '../../lib/exports/records/model.ts';
 import { LAKE_MODELS } from '../../lib/lake/schema.ts';
-import { TABLE_DEFINITION } from '../../lib/table/keys.ts';
+import { TABLE_DEFINITION } from '../../lib/ports/table/keys.ts';
 import type { StageOptions } from './options.ts';
 import { type Stage, tagsOf } from './stages.ts';
 

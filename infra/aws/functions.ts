@@ -1,5 +1,5 @@
+import { routes } from '../../lib/api/routes.ts';
 import type { Need } from '../../lib/http/route.ts';
-import { routes } from '../../lib/routes.ts';
 import { STEPS, type StepName } from '../../lib/workflow/task.ts';
 
 /**

@@ -5,9 +5,9 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { v7 } from 'uuid';
 import type { AdminContext } from '../../lib/admin/commands.ts';
-import type { Log } from '../../lib/log.ts';
-import { s3Spool } from '../../lib/spool/s3.ts';
-import { dynamodbTable } from '../../lib/table/dynamodb.ts';
+import { s3Spool } from '../../lib/ports/files/s3.ts';
+import type { Log } from '../../lib/ports/log.ts';
+import { dynamodbTable } from '../../lib/ports/table/dynamodb.ts';
 import { resourcesOf } from './account.ts';
 import { stageNamed } from './stages.ts';
 

@@ -1,6 +1,6 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
-import type { Level } from '../../lib/log.ts';
-import { CLOUD_SETTINGS, type Settings } from '../../lib/settings.ts';
+import type { Level } from '../../lib/ports/log.ts';
+import { CLOUD_SETTINGS, type Settings } from '../../lib/ports/settings.ts';
 
 export const STAGE_NAMES = ['dev', 'staging', 'prod'] as const;
 

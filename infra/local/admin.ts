@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { runAdmin } from '../../lib/admin/program.ts';
 import { silentProgress, terminalProgress } from '../../lib/admin/progress.ts';
-import { logTo, shortLines } from '../../lib/log.ts';
+import { logTo, shortLines } from '../../lib/ports/log.ts';
 import { homeFolder, openHome } from './home.ts';
 
 const write = (stream: NodeJS.WriteStream) => (text: string) => void stream.write(text);

@@ -1,10 +1,10 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Context } from '../../lib/context.ts';
-import { LEVELS } from '../../lib/organizations/model.ts';
-import { addMember, createOrganization, organizationsOf } from '../../lib/organizations/store.ts';
-import { createKey } from '../../lib/personal-api-keys/store.ts';
-import { createUser, findUserByEmail } from '../../lib/users/store.ts';
+import { LEVELS } from '../../lib/accounts/organizations/model.ts';
+import { addMember, createOrganization, organizationsOf } from '../../lib/accounts/organizations/store.ts';
+import { createKey } from '../../lib/accounts/personal-api-keys/store.ts';
+import { createUser, findUserByEmail } from '../../lib/accounts/users/store.ts';
+import type { Context } from '../../lib/ports/context.ts';
 
 export interface Welcome {
   readonly organizationId: string;

@@ -1,8 +1,8 @@
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
 import { handler as authorizer } from '../../functions/authorizer.ts';
-import type { Context } from '../../lib/context.ts';
+import { rowFor, templates } from '../../lib/api/routes.ts';
 import { GATEWAY_RESPONSES } from '../../lib/http/gateway-responses.ts';
-import { rowFor, templates } from '../../lib/routes.ts';
+import type { Context } from '../../lib/ports/context.ts';
 import { type Gateway, type GatewayLimits, serveRestApi } from './rest-api.ts';
 import { DEFAULT_RATE_LIMIT, type RateLimit } from './token-bucket.ts';
 

@@ -3,15 +3,15 @@ import { chmodSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { v7 } from 'uuid';
-import { openOutbound } from '../../lib/batch-exports/destinations/outbound.ts';
-import { threadParser } from '../../lib/batch-exports/hogql/parse.ts';
-import type { Context } from '../../lib/context.ts';
-import type { Log } from '../../lib/log.ts';
-import { loggedMetrics } from '../../lib/metrics/logged.ts';
-import { LOCAL_SETTINGS } from '../../lib/settings.ts';
-import { folderSpool } from '../../lib/spool/folder.ts';
-import { sqliteTable } from '../../lib/table/sqlite.ts';
-import { keyfileVault } from '../../lib/vault/keyfile.ts';
+import { threadParser } from '../../lib/hogql/parse.ts';
+import type { Context } from '../../lib/ports/context.ts';
+import { folderSpool } from '../../lib/ports/files/folder.ts';
+import type { Log } from '../../lib/ports/log.ts';
+import { loggedMetrics } from '../../lib/ports/metrics/logged.ts';
+import { openOutbound } from '../../lib/ports/outbound/outbound.ts';
+import { LOCAL_SETTINGS } from '../../lib/ports/settings.ts';
+import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
+import { keyfileVault } from '../../lib/ports/vault/keyfile.ts';
 import { duckdbWarehouse } from '../../lib/warehouse/duckdb.ts';
 
 /** Where one machine keeps everything: `WORKSPACE_HOME`, by default `.workspace` in the folder of the project. */

@@ -1,5 +1,5 @@
-import { messageOf } from '../../lib/errors.ts';
-import { isLevel, jsonLines, type Log, logTo, shortLines } from '../../lib/log.ts';
+import { messageOf } from '../../lib/ports/errors.ts';
+import { isLevel, jsonLines, type Log, logTo, shortLines } from '../../lib/ports/log.ts';
 import { firstStart, type Welcome } from './first-start.ts';
 import { homeFolder } from './home.ts';
 import { type Service, startService } from './service.ts';

@@ -1,6 +1,6 @@
 /** `npm run openapi`: writes docs/openapi.json from the rows; with `--check` it only says whether that is up to date. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { document } from '../../lib/computed/document.ts';
+import { document } from '../../lib/api/computed/document.ts';
 
 const file = new URL('../../docs/openapi.json', import.meta.url);
 const made = `${JSON.stringify(document, null, 2)}\n`;

@@ -5,10 +5,10 @@ import type { AddressInfo, Socket } from 'node:net';
 import { parse as parseQuery } from 'node:querystring';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, APIGatewayRequestAuthorizerEvent } from 'aws-lambda';
 import findMyWay from 'find-my-way';
-import { type FailureKind, messageOf } from '../../lib/errors.ts';
 import { answer, type GatewayResponse, type GatewayResponseType } from '../../lib/http/gateway-responses.ts';
 import { headerOf } from '../../lib/http/header.ts';
-import type { Log } from '../../lib/log.ts';
+import { type FailureKind, messageOf } from '../../lib/ports/errors.ts';
+import type { Log } from '../../lib/ports/log.ts';
 import { type Authorizer, authorizerCache } from './authorizer-cache.ts';
 import { type RateLimit, tokenBucket } from './token-bucket.ts';
 

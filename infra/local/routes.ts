@@ -1,4 +1,4 @@
-import { routes } from '../../lib/routes.ts';
+import { routes } from '../../lib/api/routes.ts';
 
 /** Prints the table of endpoints. */
 const lines = routes.flatMap(({ handler, method, paths, scope, status }) =>

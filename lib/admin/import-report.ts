@@ -1,5 +1,5 @@
 import { wireInstant } from '../http/instant.ts';
-import type { ImportReport } from '../lake/import.ts';
+import type { ImportReport } from '../lake/import/import.ts';
 
 const isoRange = ({ from, to }: { from: number; to: number }) => ({ start: wireInstant(from), end: wireInstant(to) });
 

@@ -1,6 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { messageOf } from '../errors.ts';
-import { LEVELS } from '../organizations/model.ts';
+import { LEVELS } from '../accounts/organizations/model.ts';
+import { messageOf } from '../ports/errors.ts';
 import * as commands from './commands.ts';
 import type { Progress } from './progress.ts';
 

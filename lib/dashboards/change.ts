@@ -1,8 +1,6 @@
 /** How a dashboard changes: its fields, its tiles, its deletion and its return. */
-import type { Change, Tell } from '../activity/model.ts';
-import { changesOf, patchActivity, type ToldFields } from '../activity/rules.ts';
-import type { Context } from '../context.ts';
-import { fail } from '../errors.ts';
+import type { Change, Tell } from '../accounts/activity/model.ts';
+import { changesOf, patchActivity, type ToldFields } from '../accounts/activity/rules.ts';
 import type { InsightItem } from '../insights/model.ts';
 import {
   dashboardsWith,
@@ -12,11 +10,13 @@ import {
   restoredInsight,
   tilesShowing,
 } from '../insights/stored.ts';
-import { groupsOf, type Weighed, weighed } from '../table/groups.ts';
-import { keys } from '../table/keys.ts';
-import { nextNumber } from '../table/sequence.ts';
-import { type Op, Refused, type Table, type Value } from '../table/table.ts';
-import { untilWritten } from '../table/until-written.ts';
+import type { Context } from '../ports/context.ts';
+import { fail } from '../ports/errors.ts';
+import { groupsOf, type Weighed, weighed } from '../ports/table/groups.ts';
+import { keys } from '../ports/table/keys.ts';
+import { nextNumber } from '../ports/table/sequence.ts';
+import { type Op, Refused, type Table, type Value } from '../ports/table/table.ts';
+import { untilWritten } from '../ports/table/until-written.ts';
 import { insightsOf, namedInsights, placeOf, tileItem } from './create.ts';
 import { aboutDashboard } from './head.ts';
 import {

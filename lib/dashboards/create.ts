@@ -1,16 +1,16 @@
 /** How a dashboard is made: empty, from what was sent, from a template, or from another dashboard's tiles. */
 import type * as z from 'zod';
-import type { Tell } from '../activity/model.ts';
-import type { Context } from '../context.ts';
-import { invalid } from '../errors.ts';
+import type { Tell } from '../accounts/activity/model.ts';
 import type { Tenant } from '../http/request.ts';
 import type { InsightItem } from '../insights/model.ts';
 import { checkInsightSize } from '../insights/rules.ts';
 import { insightItem, readInsights } from '../insights/stored.ts';
-import { groupsOf, type Weighed, weighed } from '../table/groups.ts';
-import { keys, places } from '../table/keys.ts';
-import { nextNumber } from '../table/sequence.ts';
-import type { Op, Table } from '../table/table.ts';
+import type { Context } from '../ports/context.ts';
+import { invalid } from '../ports/errors.ts';
+import { groupsOf, type Weighed, weighed } from '../ports/table/groups.ts';
+import { keys, places } from '../ports/table/keys.ts';
+import { nextNumber } from '../ports/table/sequence.ts';
+import type { Op, Table } from '../ports/table/table.ts';
 import { aboutDashboard } from './head.ts';
 import {
   type CreationMode,

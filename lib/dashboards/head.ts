@@ -1,8 +1,9 @@
 /** The head of a dashboard, for what hangs on it: collaborators, sharing, access rules. */
-import { fail } from '../errors.ts';
+
 import type { Tenant } from '../http/request.ts';
-import { keys } from '../table/keys.ts';
-import type { Item, Op, Table, Value } from '../table/table.ts';
+import { fail } from '../ports/errors.ts';
+import { keys } from '../ports/table/keys.ts';
+import type { Item, Op, Table, Value } from '../ports/table/table.ts';
 import type { DashboardItem } from './model.ts';
 import { checkCanEdit, checkCanSee } from './rules.ts';
 

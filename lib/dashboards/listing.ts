@@ -1,11 +1,11 @@
 /** Lists of dashboards: a page of the index, or, where something is asked for or hidden, of all heads. */
 
+import { LEVELS } from '../accounts/organizations/model.ts';
 import { readPage } from '../http/page.ts';
 import type { Paging, Tenant } from '../http/request.ts';
-import { LEVELS } from '../organizations/model.ts';
-import { ranges } from '../table/keys.ts';
-import { listAll } from '../table/list-all.ts';
-import type { Table } from '../table/table.ts';
+import { ranges } from '../ports/table/keys.ts';
+import { listAll } from '../ports/table/list-all.ts';
+import type { Table } from '../ports/table/table.ts';
 import type { DashboardFilter, DashboardItem } from './model.ts';
 import { type Member, maySee } from './rules.ts';
 

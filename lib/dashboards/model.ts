@@ -1,10 +1,10 @@
 import * as z from 'zod';
+import { User } from '../accounts/users/model.ts';
 import { boolean, choice, freeObject, integer, text, uuid } from '../http/fields.ts';
 import { wireInstant } from '../http/instant.ts';
 import { parseJson } from '../http/json.ts';
 import { type InsightItem, insightObject, TileInsight } from '../insights/model.ts';
-import type { Item } from '../table/table.ts';
-import { User } from '../users/model.ts';
+import type { Item } from '../ports/table/table.ts';
 
 /** Who may edit: 21 everyone in the project, 37 only collaborators. */
 export const RESTRICTION = { everyone: 21, collaborators: 37 } as const;

@@ -1,6 +1,7 @@
 /** Who may see, edit, restrict and open a dashboard to others: the one place that decides it. */
-import { fail } from '../errors.ts';
-import { LEVELS, type MembershipItem } from '../organizations/model.ts';
+
+import { LEVELS, type MembershipItem } from '../accounts/organizations/model.ts';
+import { fail } from '../ports/errors.ts';
 import {
   ACCESS_LEVELS,
   type AccessLevel,

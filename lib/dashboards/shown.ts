@@ -1,12 +1,12 @@
 /** Dashboards as answers show them: with their insights, and with the users who made what is there. */
 import type * as z from 'zod';
-import type { Context } from '../context.ts';
-import { fail } from '../errors.ts';
+import { userCards } from '../accounts/users/cards.ts';
+import type { UserItem } from '../accounts/users/model.ts';
 import { Answer, type Caller, type Tenant } from '../http/request.ts';
 import type { InsightItem } from '../insights/model.ts';
 import { readInsights } from '../insights/stored.ts';
-import { userCards } from '../users/cards.ts';
-import type { UserItem } from '../users/model.ts';
+import type { Context } from '../ports/context.ts';
+import { fail } from '../ports/errors.ts';
 import { insightsOf, type Made } from './create.ts';
 import { type DashboardDetail, dashboardDetailObject, type Levels, type StoredDashboard } from './model.ts';
 import { checkCanSee, standingOf } from './rules.ts';

@@ -1,9 +1,10 @@
 /** Dashboards as stored: how they are read, and who of those who ask gets them. */
-import { fail, invalid } from '../errors.ts';
+
 import type { Tenant } from '../http/request.ts';
-import { idsIn, keys, ranges } from '../table/keys.ts';
-import { listAll } from '../table/list-all.ts';
-import type { Item, Table } from '../table/table.ts';
+import { fail, invalid } from '../ports/errors.ts';
+import { idsIn, keys, ranges } from '../ports/table/keys.ts';
+import { listAll } from '../ports/table/list-all.ts';
+import type { Item, Table } from '../ports/table/table.ts';
 import type {
   AccessRuleItem,
   CollaboratorItem,

@@ -1,8 +1,8 @@
 /** What a request asks of a dashboard's tiles: the pure part. */
 import type * as z from 'zod';
-import { invalid } from '../errors.ts';
 import { integer } from '../http/fields.ts';
 import type { InsightItem } from '../insights/model.ts';
+import { invalid } from '../ports/errors.ts';
 import { MAX_TILES, type SentTile, type TileItem, type TileMove } from './model.ts';
 
 /** Characters of a text tile. */

@@ -1,6 +1,7 @@
 /** Values of fields as they are stored. */
-import { invalid } from '../errors.ts';
+
 import { failureOf, freeObject, typeName } from '../http/fields.ts';
+import { invalid } from '../ports/errors.ts';
 
 /**
  * A sent object as JSON text; undefined when there is nothing to store: as with the public product, null and `{}` are

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
 import * as z from 'zod';
-import type { Log } from '../log.ts';
+import type { Log } from '../ports/log.ts';
 import type { Route } from './route.ts';
 
 /**

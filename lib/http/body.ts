@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import * as z from 'zod';
-import { Failure, fail } from '../errors.ts';
+import { Failure, fail } from '../ports/errors.ts';
 import { headerOf } from './header.ts';
 import { BadJson, parseJson } from './json.ts';
 

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEvent } from 'aws-lambda';
-import { Failure } from '../errors.ts';
-import { BadCursor, Busy, Refused, TooLarge } from '../table/table.ts';
+import { Failure } from '../ports/errors.ts';
+import { BadCursor, Busy, Refused, TooLarge } from '../ports/table/table.ts';
 import { namesVersion } from './etag.ts';
 import { headerOf } from './header.ts';
 

@@ -4,7 +4,7 @@
  * `.optional()` or `.nullable()`; what is absent stays absent. Lists are `z.array`, nested objects are `z.object`.
  */
 import * as z from 'zod';
-import { Failure, inQuotes } from '../errors.ts';
+import { Failure, inQuotes } from '../ports/errors.ts';
 import { isRawNumber } from './json.ts';
 
 /** Reports a fault of the value; what it returns is never seen. */

@@ -1,4 +1,4 @@
-import { FAILURES, type FailureKind } from '../errors.ts';
+import { FAILURES, type FailureKind } from '../ports/errors.ts';
 
 /** What the gateway itself answers, before or instead of a function. */
 export interface GatewayResponse {

@@ -4,9 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
-import { Failure } from '../errors.ts';
-import { keys } from '../table/keys.ts';
-import type { Item, Op, Table } from '../table/table.ts';
+import { Failure } from '../ports/errors.ts';
+import { keys } from '../ports/table/keys.ts';
+import type { Item, Op, Table } from '../ports/table/table.ts';
 import { bytesOf } from './body.ts';
 import { headerOf } from './header.ts';
 

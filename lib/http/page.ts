@@ -3,8 +3,8 @@
  * carries where the table stood, so that following it reads each item once. Cursor pages have no count.
  */
 import type { APIGatewayProxyEvent } from 'aws-lambda';
-import { positionOf, toCursor } from '../table/cursor.ts';
-import { BadCursor, type Item, type Range, type Table } from '../table/table.ts';
+import { positionOf, toCursor } from '../ports/table/cursor.ts';
+import { BadCursor, type Item, type Range, type Table } from '../ports/table/table.ts';
 import { headerOf } from './header.ts';
 import type { Paging } from './request.ts';
 import { PAGING, type PagingRule } from './route.ts';

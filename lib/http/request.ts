@@ -1,8 +1,8 @@
 import type * as z from 'zod';
-import type { Tell } from '../activity/model.ts';
-import type { MembershipItem, OrganizationItem, ProjectItem } from '../organizations/model.ts';
-import type { Op } from '../table/table.ts';
-import type { UserItem } from '../users/model.ts';
+import type { Tell } from '../accounts/activity/model.ts';
+import type { MembershipItem, OrganizationItem, ProjectItem } from '../accounts/organizations/model.ts';
+import type { UserItem } from '../accounts/users/model.ts';
+import type { Op } from '../ports/table/table.ts';
 import type { Route } from './route.ts';
 
 /** What the authorizer found out about the key; travels as text in the request context. */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import type { Scope } from '../auth/scopes.ts';
-import type { Level } from '../organizations/model.ts';
+import type { Level } from '../accounts/organizations/model.ts';
+import type { Scope } from './scopes.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 

@@ -1,9 +1,9 @@
 import * as z from 'zod';
+import { User } from '../accounts/users/model.ts';
 import { boolean, freeObject, integer, text } from '../http/fields.ts';
 import { wireInstant } from '../http/instant.ts';
 import { parseJson } from '../http/json.ts';
-import type { Item } from '../table/table.ts';
-import { User } from '../users/model.ts';
+import type { Item } from '../ports/table/table.ts';
 
 /** An insight as stored: a saved question about events. Nothing here asks it; tiles show it. */
 export interface InsightItem extends Item {

@@ -1,4 +1,4 @@
-import { invalid } from '../errors.ts';
+import { invalid } from '../ports/errors.ts';
 import type { InsightItem } from './model.ts';
 
 /** Bytes that an insight may hold (decisions: 100 KB). */

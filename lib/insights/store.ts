@@ -1,22 +1,22 @@
 /** How insights are read, made and changed over HTTP: with the tiles that show them. */
 import type * as z from 'zod';
-import type { Change, Tell } from '../activity/model.ts';
-import { changesOf, patchActivity, type ToldFields } from '../activity/rules.ts';
-import type { Context } from '../context.ts';
+import type { Change, Tell } from '../accounts/activity/model.ts';
+import { changesOf, patchActivity, type ToldFields } from '../accounts/activity/rules.ts';
+import { userCards } from '../accounts/users/cards.ts';
+import type { UserItem } from '../accounts/users/model.ts';
 import { tileItem } from '../dashboards/create.ts';
 import { type DashboardItem, MAX_TILES } from '../dashboards/model.ts';
 import { checkCanEdit, checkCanEditInsight, type Member, maySee } from '../dashboards/rules.ts';
 import { readDashboard, readHeads } from '../dashboards/stored.ts';
 import { checkTileCount, noSuch } from '../dashboards/tiles.ts';
-import { fail, invalid } from '../errors.ts';
 import { readPage } from '../http/page.ts';
 import { Answer, type Caller, type Paging, type Tenant } from '../http/request.ts';
-import { keys, ranges } from '../table/keys.ts';
-import { nextNumber } from '../table/sequence.ts';
-import type { Key, Op, Table, Value } from '../table/table.ts';
-import { untilWritten } from '../table/until-written.ts';
-import { userCards } from '../users/cards.ts';
-import type { UserItem } from '../users/model.ts';
+import type { Context } from '../ports/context.ts';
+import { fail, invalid } from '../ports/errors.ts';
+import { keys, ranges } from '../ports/table/keys.ts';
+import { nextNumber } from '../ports/table/sequence.ts';
+import type { Key, Op, Table, Value } from '../ports/table/table.ts';
+import { untilWritten } from '../ports/table/until-written.ts';
 import {
   type Insight,
   type InsightInput,

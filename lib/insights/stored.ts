@@ -1,7 +1,7 @@
 /** Insights as stored: how one is made, read by its number, deleted and brought back. */
-import { idsIn, keys, places, ranges } from '../table/keys.ts';
-import { listAll } from '../table/list-all.ts';
-import type { Key, Op, Table } from '../table/table.ts';
+import { idsIn, keys, places, ranges } from '../ports/table/keys.ts';
+import { listAll } from '../ports/table/list-all.ts';
+import type { Key, Op, Table } from '../ports/table/table.ts';
 import type { InsightItem } from './model.ts';
 
 /** A new insight, not yet written. */

@@ -2,10 +2,10 @@
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { Model } from '../batch-exports/model.ts';
-import type { Spool } from '../spool/spool.ts';
-import { literal } from '../warehouse/embedded-database.ts';
-import { rowsPerGroup } from '../warehouse/parquet-file.ts';
+import { literal } from '../duckdb/database.ts';
+import { rowsPerGroup } from '../duckdb/parquet.ts';
+import type { Model } from '../exports/records/model.ts';
+import type { Spool } from '../ports/files/files.ts';
 import { dayOf, type LakeFile, type WrittenFile } from './lake.ts';
 import { LAKE_MODELS, ROW_GROUP } from './schema.ts';
 

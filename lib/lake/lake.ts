@@ -10,12 +10,12 @@
  * Whoever reads up to an instant first lifts the fence to it and finishes every pending batch: from then on no row
  * that arrives as live can appear before that instant, whatever clocks do and whoever dies.
  */
-import { MODELS, type Model } from '../batch-exports/model.ts';
-import type { Context } from '../context.ts';
-import type { Spool } from '../spool/spool.ts';
-import { keys, ranges } from '../table/keys.ts';
-import { listAll } from '../table/list-all.ts';
-import { type Item, type Key, MAX_TRANSACTION, type Op, Refused, type Table } from '../table/table.ts';
+import { MODELS, type Model } from '../exports/records/model.ts';
+import type { Context } from '../ports/context.ts';
+import type { Spool } from '../ports/files/files.ts';
+import { keys, ranges } from '../ports/table/keys.ts';
+import { listAll } from '../ports/table/list-all.ts';
+import { type Item, type Key, MAX_TRANSACTION, type Op, Refused, type Table } from '../ports/table/table.ts';
 
 /** What whoever adds to the lake needs: a running service, or a command beside one. */
 export type Publishing = Pick<Context, 'table' | 'lake' | 'clock' | 'newId' | 'random' | 'log' | 'settings'>;

@@ -2,7 +2,7 @@
  * The columns of the lake, in one place. Columns are only ever added; files are read by name, so a file that lacks a
  * column reads as null. Types are those that Hive tables and DuckDB read alike: bigint, boolean and varchar.
  */
-import type { Model } from '../batch-exports/model.ts';
+import type { Model } from '../exports/records/model.ts';
 
 type LakeColumn = { readonly name: string; readonly type: 'VARCHAR' | 'BIGINT' | 'BOOLEAN' };
 

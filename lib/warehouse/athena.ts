@@ -2,13 +2,14 @@
  * The warehouse on AWS. Athena selects and filters: one UNLOAD for a chunk, into a folder of the spool for each slot,
  * as the lake's own columns. A converter forms the final bytes of a slot; only the function that sends carries one.
  */
-import { computedColumns, plainColumns } from '../batch-exports/hogql/columns.ts';
-import { literal, trinoColumn, trinoText } from '../batch-exports/hogql/trino.ts';
-import type { Slot } from '../batch-exports/intervals.ts';
-import type { Model } from '../batch-exports/model.ts';
-import { Permanent } from '../errors.ts';
+
+import type { Model } from '../exports/records/model.ts';
+import { literal, trinoColumn, trinoText } from '../hogql/trino.ts';
+import type { Slot } from '../lake/intervals.ts';
 import { EVENT_COLUMNS, LAKE_MODELS } from '../lake/schema.ts';
-import type { Spool } from '../spool/spool.ts';
+import { Permanent } from '../ports/errors.ts';
+import type { Spool } from '../ports/files/files.ts';
+import { computedColumns, plainColumns } from './query-columns.ts';
 import type { Form, FrozenPlan, RowQuery, Warehouse } from './warehouse.ts';
 
 /** Forms a slot's bytes of unloaded Parquet files, in the lake's order of rows. */

@@ -2,7 +2,7 @@
  * The columns that a customer sees, and the fields that they are made of. A field is an SQL expression of DuckDB over the
  * lake's columns (for the fields of a model) or a column of the export's own query; a form writes it by the column's type.
  */
-import { identifier } from './embedded-database.ts';
+import { identifier } from '../duckdb/database.ts';
 
 /**
  * What a column holds, and how its field gives it: `json`, JSON text; `instant`, microseconds since 1970 (BIGINT);

@@ -1,10 +1,10 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type DatabaseLimits, parquet } from '../duckdb/database.ts';
 import { LAKE_MODELS } from '../lake/schema.ts';
-import type { Spool } from '../spool/spool.ts';
+import type { Spool } from '../ports/files/files.ts';
 import type { Converter } from './athena.ts';
-import { type DatabaseLimits, parquet } from './embedded-database.ts';
 import { lineDatabase } from './line-database.ts';
 
 export interface ConverterOptions extends DatabaseLimits {

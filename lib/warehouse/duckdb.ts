@@ -3,15 +3,15 @@
  * result is held: rows stream from the files, through one text column, into the destination.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { computedColumns } from '../batch-exports/hogql/columns.ts';
-import { duckdbColumn, duckdbText } from '../batch-exports/hogql/duckdb.ts';
-import type { Slot } from '../batch-exports/intervals.ts';
+import { type DatabaseLimits, literal, parquet } from '../duckdb/database.ts';
+import { rowGroups } from '../duckdb/parquet.ts';
+import { duckdbColumn, duckdbText } from '../hogql/duckdb.ts';
+import type { Slot } from '../lake/intervals.ts';
 import { LAKE_MODELS } from '../lake/schema.ts';
-import type { Spool } from '../spool/spool.ts';
-import { type DatabaseLimits, literal, parquet } from './embedded-database.ts';
+import type { Spool } from '../ports/files/files.ts';
 import { lineDatabase, type Rows } from './line-database.ts';
 import { newestRows } from './newest.ts';
-import { rowGroups } from './parquet-file.ts';
+import { computedColumns } from './query-columns.ts';
 import { type Stretch, stretches } from './row-order.ts';
 import type { Form, FrozenPlan, RowQuery, Warehouse } from './warehouse.ts';
 

@@ -2,8 +2,9 @@
  * One row as one line of JSON, as an SQL expression of DuckDB. Joining text takes half the time of building a struct and
  * printing it.
  */
+
+import { literal } from '../duckdb/database.ts';
 import { type Column, type ColumnType, fieldOf } from './columns.ts';
-import { literal } from './embedded-database.ts';
 
 /** JSON text as a nested value; what is not JSON (no batch should hold any) becomes a string, so that no run breaks. */
 const nested = (value: string): string =>

@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBInstance } from '@duckdb/node-api';
 import bindings from '@duckdb/node-bindings';
-import { messageOf, Transient } from '../errors.ts';
+import { type DatabaseLimits, identifier, literal, openDatabase, ownFolder } from '../duckdb/database.ts';
+import { parquetColumns, rowBytesIn, rowGroups, rowsPerGroup } from '../duckdb/parquet.ts';
+import { messageOf, Transient } from '../ports/errors.ts';
 import { copyLine } from './copy-text.ts';
-import { type DatabaseLimits, identifier, literal, openDatabase, ownFolder } from './embedded-database.ts';
 import { jsonLine } from './json-lines.ts';
-import { parquetColumns, rowBytesIn, rowGroups, rowsPerGroup } from './parquet-file.ts';
 import { type Form, NEXT_FILE } from './warehouse.ts';
 
 /** Lines are handed on in pieces of at least this many bytes. What is smaller is copied once more, to be joined. */

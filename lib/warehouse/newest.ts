@@ -4,7 +4,7 @@
  * rows, not with their properties.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { parquet, pathList } from './embedded-database.ts';
+import { parquet, pathList } from '../duckdb/database.ts';
 
 /**
  * Marks the newest rows among those of these files for which `where` (SQL) holds. Answers the SQL of a condition that

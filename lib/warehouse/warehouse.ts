@@ -1,8 +1,8 @@
-import type { Expression, QueryColumn } from '../batch-exports/hogql/expression.ts';
-import type { Slot } from '../batch-exports/intervals.ts';
-import type { Model } from '../batch-exports/model.ts';
+import type { ParquetCompression } from '../duckdb/parquet.ts';
+import type { Model } from '../exports/records/model.ts';
+import type { Expression, QueryColumn } from '../hogql/expression.ts';
+import type { Slot } from '../lake/intervals.ts';
 import type { Column } from './columns.ts';
-import type { ParquetCompression } from './parquet-file.ts';
 
 /**
  * What `begin` froze for a chunk: the query and the list of immutable lake files. It lies in the spool as

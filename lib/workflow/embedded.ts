@@ -14,11 +14,11 @@
  * a crash. An ended execution is known by name for 7 days more.
  */
 import { createHash } from 'node:crypto';
-import { messageOf } from '../errors.ts';
-import type { Log } from '../log.ts';
-import { idsIn, keys, places, ranges } from '../table/keys.ts';
-import { listAll } from '../table/list-all.ts';
-import { type Item, MAX_TRANSACTION, Refused, type Table, TooLarge } from '../table/table.ts';
+import { messageOf } from '../ports/errors.ts';
+import type { Log } from '../ports/log.ts';
+import { idsIn, keys, places, ranges } from '../ports/table/keys.ts';
+import { listAll } from '../ports/table/list-all.ts';
+import { type Item, MAX_TRANSACTION, Refused, type Table, TooLarge } from '../ports/table/table.ts';
 import { type Definition, type Flow, readDefinition, type Task } from './definition.ts';
 import { type BranchHome, type Position, startOf, walk } from './interpreter.ts';
 import type { EndedInput, ErrorOutput } from './messages.ts';

@@ -1,5 +1,5 @@
 import jsonata from 'jsonata';
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../ports/errors.ts';
 import { type ErrorOutput, MAX_PAYLOAD } from './messages.ts';
 import { StateError } from './state-error.ts';
 import type { Json } from './workflow.ts';

@@ -1,6 +1,6 @@
-import type { Context } from '../context.ts';
-import { messageOf, Permanent, Transient } from '../errors.ts';
-import { Busy } from '../table/table.ts';
+import type { Context } from '../ports/context.ts';
+import { messageOf, Permanent, Transient } from '../ports/errors.ts';
+import { Busy } from '../ports/table/table.ts';
 import type { Json } from './workflow.ts';
 
 /** A task of a state machine, as the home calls it: input and output are JSON. */

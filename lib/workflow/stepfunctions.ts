@@ -6,7 +6,7 @@ import {
   StartExecutionCommand,
   StopExecutionCommand,
 } from '@aws-sdk/client-sfn';
-import { orTransient } from '../aws/passing.ts';
+import { orTransient } from '../ports/aws-failures.ts';
 import type { MachineName, Workflow } from './workflow.ts';
 
 export interface StepFunctionsOptions {

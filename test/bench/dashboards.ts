@@ -1,8 +1,8 @@
 /** A project with 10,000 dashboards: what a page far down costs beside the first, and what a list reads. */
 import { join } from 'node:path';
-import { ranges } from '../../lib/table/keys.ts';
-import { sizeOf } from '../../lib/table/semantics.ts';
-import { sqliteTable } from '../../lib/table/sqlite.ts';
+import { ranges } from '../../lib/ports/table/keys.ts';
+import { sizeOf } from '../../lib/ports/table/semantics.ts';
+import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
 import { atMost, median, type Part, type Row } from './bench.ts';
 import { type Service, startService } from './service.ts';
 

@@ -1,9 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import * as fc from 'fast-check';
-import { dynamodbTable } from '../../lib/table/dynamodb.ts';
-import { sqliteTable } from '../../lib/table/sqlite.ts';
-import { Busy, type Condition, type Item, type Key, type Op, Refused, type Table } from '../../lib/table/table.ts';
+import { dynamodbTable } from '../../lib/ports/table/dynamodb.ts';
+import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
+import {
+  Busy,
+  type Condition,
+  type Item,
+  type Key,
+  type Op,
+  Refused,
+  type Table,
+} from '../../lib/ports/table/table.ts';
 import { settableClock } from '../support/context.ts';
 import { createTable, describeOnDynamodb, dynamodbClient } from '../support/dynamodb-local.ts';
 import { type Faults, type Injected, injectFaults } from '../support/faulty-client.ts';

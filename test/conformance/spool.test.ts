@@ -10,11 +10,11 @@ import {
 } from '@aws-sdk/client-s3';
 import { mockClient } from 'aws-sdk-client-mock';
 import * as fc from 'fast-check';
-import { Transient } from '../../lib/errors.ts';
-import { folderSpool } from '../../lib/spool/folder.ts';
-import { s3Spool } from '../../lib/spool/s3.ts';
-import type { Spool } from '../../lib/spool/spool.ts';
-import { compareText } from '../../lib/table/semantics.ts';
+import { Transient } from '../../lib/ports/errors.ts';
+import type { Spool } from '../../lib/ports/files/files.ts';
+import { folderSpool } from '../../lib/ports/files/folder.ts';
+import { s3Spool } from '../../lib/ports/files/s3.ts';
+import { compareText } from '../../lib/ports/table/semantics.ts';
 import { type Bucket, startBucket } from '../support/bucket.ts';
 import { temporaryFolder } from '../support/context.ts';
 

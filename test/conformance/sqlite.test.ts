@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
-import { sqliteTable } from '../../lib/table/sqlite.ts';
-import { Busy, Refused, type Table } from '../../lib/table/table.ts';
+import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
+import { Busy, Refused, type Table } from '../../lib/ports/table/table.ts';
 import { settableClock, temporaryFolder } from '../support/context.ts';
 
 const clock = settableClock();

@@ -3,7 +3,7 @@
  * once more on a DynamoDB that conflicts, throttles and loses answers.
  */
 import * as fc from 'fast-check';
-import { compareText, MAX_ITEM } from '../../lib/table/semantics.ts';
+import { compareText, MAX_ITEM } from '../../lib/ports/table/semantics.ts';
 import {
   BadCursor,
   type Condition,
@@ -16,7 +16,7 @@ import {
   type Table,
   TooLarge,
   type Value,
-} from '../../lib/table/table.ts';
+} from '../../lib/ports/table/table.ts';
 import type { SettableClock } from '../support/context.ts';
 
 /** A fresh, empty table and the clock that it reads. */

@@ -1,6 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { dynamodbTable } from '../../lib/table/dynamodb.ts';
-import { sqliteTable } from '../../lib/table/sqlite.ts';
+import { dynamodbTable } from '../../lib/ports/table/dynamodb.ts';
+import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
 import { settableClock } from '../support/context.ts';
 import { createTable, describeOnDynamodb, dynamodbClient } from '../support/dynamodb-local.ts';
 import { tableCases } from './table-cases.ts';

@@ -10,11 +10,11 @@ import {
 } from '@aws-sdk/client-kms';
 import { mockClient } from 'aws-sdk-client-mock';
 import * as fc from 'fast-check';
-import { Permanent, Transient } from '../../lib/errors.ts';
-import { decrypted, encrypted } from '../../lib/vault/cipher.ts';
-import { keyfileVault } from '../../lib/vault/keyfile.ts';
-import { kmsVault } from '../../lib/vault/kms.ts';
-import type { Vault } from '../../lib/vault/vault.ts';
+import { Permanent, Transient } from '../../lib/ports/errors.ts';
+import { decrypted, encrypted } from '../../lib/ports/vault/cipher.ts';
+import { keyfileVault } from '../../lib/ports/vault/keyfile.ts';
+import { kmsVault } from '../../lib/ports/vault/kms.ts';
+import type { Vault } from '../../lib/ports/vault/vault.ts';
 import { temporaryFolder } from '../support/context.ts';
 
 const here = { organization: 'org', batchExport: 'export' };

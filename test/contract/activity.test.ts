@@ -1,9 +1,9 @@
 /** Whoever changes something leaves one entry in the log of the organization, whatever row it is. */
-import type { ActivityItem } from '../../lib/activity/model.ts';
+import type { ActivityItem } from '../../lib/accounts/activity/model.ts';
+import { routes } from '../../lib/api/routes.ts';
 import type { Route } from '../../lib/http/route.ts';
-import { routes } from '../../lib/routes.ts';
-import { keys } from '../../lib/table/keys.ts';
-import { type Op } from '../../lib/table/table.ts';
+import { keys } from '../../lib/ports/table/keys.ts';
+import { type Op } from '../../lib/ports/table/table.ts';
 import { testContext } from '../support/context.ts';
 import { type CallOptions, testService } from '../support/service.ts';
 import { watchWrites } from '../support/watched-table.ts';

@@ -1,10 +1,11 @@
 /** One valid request for every row. A new row needs a line here: the suite fails until it has one. */
-import { startBackfill } from '../../lib/batch-exports/backfills.ts';
-import type { RunItem } from '../../lib/batch-exports/model.ts';
-import { LEVELS } from '../../lib/organizations/model.ts';
-import { createOrganization } from '../../lib/organizations/store.ts';
-import { keysOf, revokeKey } from '../../lib/personal-api-keys/store.ts';
-import { keys, places } from '../../lib/table/keys.ts';
+
+import { LEVELS } from '../../lib/accounts/organizations/model.ts';
+import { createOrganization } from '../../lib/accounts/organizations/store.ts';
+import { keysOf, revokeKey } from '../../lib/accounts/personal-api-keys/store.ts';
+import type { RunItem } from '../../lib/exports/records/model.ts';
+import { startBackfill } from '../../lib/exports/resource/backfills.ts';
+import { keys, places } from '../../lib/ports/table/keys.ts';
 import type { TestContext } from '../support/context.ts';
 import type { Service } from '../support/service.ts';
 

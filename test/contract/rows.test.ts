@@ -1,13 +1,13 @@
-/** What every row promises, tried on every row over HTTP: the cases are made from `lib/routes.ts`. */
+/** What every row promises, tried on every row over HTTP: the cases are made from `lib/api/routes.ts`. */
 import * as fc from 'fast-check';
 import * as z from 'zod';
-import { isPermitted, SCOPE_OBJECTS } from '../../lib/auth/scopes.ts';
-import { FAILURES } from '../../lib/errors.ts';
+import { LEVELS } from '../../lib/accounts/organizations/model.ts';
+import { createOrganization } from '../../lib/accounts/organizations/store.ts';
+import { allowedMethods } from '../../lib/api/methods.ts';
+import { routes, templates } from '../../lib/api/routes.ts';
 import type { Route } from '../../lib/http/route.ts';
-import { allowedMethods } from '../../lib/methods.ts';
-import { LEVELS } from '../../lib/organizations/model.ts';
-import { createOrganization } from '../../lib/organizations/store.ts';
-import { routes, templates } from '../../lib/routes.ts';
+import { isPermitted, SCOPE_OBJECTS } from '../../lib/http/scopes.ts';
+import { FAILURES } from '../../lib/ports/errors.ts';
 import type { CallOptions, Reply } from '../support/service.ts';
 import { type Example, fixtures, type World } from './fixtures.ts';
 import { newWorld } from './world.ts';

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { v4, v7 } from 'uuid';
-import { dynamodbTable } from '../../lib/table/dynamodb.ts';
+import { dynamodbTable } from '../../lib/ports/table/dynamodb.ts';
 import { testContext } from '../support/context.ts';
 import { seeded, testService } from '../support/service.ts';
 import type { World } from './fixtures.ts';

@@ -1,12 +1,12 @@
 import type { APIGatewayRequestAuthorizerEvent } from 'aws-lambda';
 import * as fc from 'fast-check';
 import { handler } from '../../functions/authorizer.ts';
-import { fromContext } from '../../lib/auth/credentials.ts';
-import type { Context } from '../../lib/context.ts';
-import { createOrganization } from '../../lib/organizations/store.ts';
-import { createKey, findKey, type NewKey, revokeKey } from '../../lib/personal-api-keys/store.ts';
-import { routes } from '../../lib/routes.ts';
-import { createUser } from '../../lib/users/store.ts';
+import { createOrganization } from '../../lib/accounts/organizations/store.ts';
+import { createKey, findKey, type NewKey, revokeKey } from '../../lib/accounts/personal-api-keys/store.ts';
+import { createUser } from '../../lib/accounts/users/store.ts';
+import { fromContext } from '../../lib/api/credentials.ts';
+import { routes } from '../../lib/api/routes.ts';
+import type { Context } from '../../lib/ports/context.ts';
 import { testContext } from '../support/context.ts';
 import { countRoundTrips } from '../support/round-trips.ts';
 

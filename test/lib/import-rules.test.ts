@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
-import { routes } from '../../lib/routes.ts';
+import { routes } from '../../lib/api/routes.ts';
 import { type Import, ROOT, type Source, sourceOf, sourcesIn } from '../support/source.ts';
 
 const lib = sourcesIn('lib');
@@ -17,7 +17,7 @@ const imported = (source: Source, isForbidden: (one: Import) => boolean): string
   source.imports.filter(isForbidden).map(({ from }) => from);
 
 /** What rows, models and rules are made of beside each other: words, shapes and arithmetic. */
-const VOCABULARY = /^lib\/(http\/(route|fields|instant|json)|auth\/scopes|batch-exports\/intervals)\.ts$/;
+const VOCABULARY = /^lib\/(http\/(route|fields|instant|json|scopes|levels)|lake\/(intervals|schema)|ports\/units)\.ts$/;
 
 const isModel = (path: string): boolean => path.endsWith('/model.ts');
 
@@ -26,7 +26,8 @@ const mayRowsNeed = ({ from, isType }: Import): boolean =>
   isType || from === 'zod' || isModel(from) || VOCABULARY.test(from);
 
 /** Rules may also refuse, and compare. */
-const mayRulesNeed = (one: Import): boolean => mayRowsNeed(one) || ['lib/errors.ts', 'node:util'].includes(one.from);
+const mayRulesNeed = (one: Import): boolean =>
+  mayRowsNeed(one) || ['lib/ports/errors.ts', 'node:util'].includes(one.from);
 
 /** Keys are made of parts joined by `#`: a template or a text in which a part ends or begins there. */
 const keyPieces = ({ strings, templates }: Source): string[] => [
@@ -40,7 +41,7 @@ const keyPieces = ({ strings, templates }: Source): string[] => [
 
 describe('a file', () => {
   test('of rows or a model needs only zod, models and the words of rows', () => {
-    const files = lib.filter(({ path }) => /\/(routes|model)\.ts$/.test(path) && path !== 'lib/routes.ts');
+    const files = lib.filter(({ path }) => /\/(routes|model)\.ts$/.test(path) && path !== 'lib/api/routes.ts');
     expect(files.length).toBeGreaterThan(4);
     expect(offences(files, (source) => imported(source, (one) => !mayRowsNeed(one)))).toEqual([]);
   });
@@ -57,20 +58,20 @@ describe('a file', () => {
   });
 
   test('other than the page of keys joins no key', () => {
-    const files = program.filter(({ path }) => path !== 'lib/table/keys.ts');
+    const files = program.filter(({ path }) => path !== 'lib/ports/table/keys.ts');
     expect(files.length).toBe(program.length - 1);
     expect(offences(files, keyPieces)).toEqual([]);
   });
 
   test('other than an adapter or a destination knows no AWS SDK', () => {
     const adapters =
-      /^(lib\/(aws|table|spool|vault|warehouse|workflow|notices|batch-exports\/destinations)\/|infra\/aws\/(account|home|stage-home)\.ts$)/;
+      /^(lib\/(ports|warehouse|workflow|exports\/destinations)\/|infra\/aws\/(account|home|stage-home)\.ts$)/;
     const files = program.filter(({ path }) => !adapters.test(path));
     expect(offences(files, (source) => imported(source, ({ from }) => /^@(aws-sdk|smithy)\//.test(from)))).toEqual([]);
   });
 
   test('other than endpoint knows no middy', () => {
-    const files = program.filter(({ path }) => path !== 'lib/http/endpoint.ts');
+    const files = program.filter(({ path }) => path !== 'lib/api/endpoint.ts');
     expect(offences(files, (source) => imported(source, ({ from }) => from.startsWith('@middy/')))).toEqual([]);
   });
 

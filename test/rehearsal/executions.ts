@@ -3,8 +3,8 @@
  * that its definition names by ARN, with the rights of the machine's role; the end of an execution is an event for the
  * template's rules.
  */
-import type { Log } from '../../lib/log.ts';
-import { sqliteTable } from '../../lib/table/sqlite.ts';
+import type { Log } from '../../lib/ports/log.ts';
+import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
 import type { Definition } from '../../lib/workflow/definition.ts';
 import { type Engine, startEngine } from '../../lib/workflow/embedded.ts';
 import type { EndedInput } from '../../lib/workflow/messages.ts';

@@ -8,10 +8,10 @@ import { gunzipSync } from 'node:zlib';
 import { v7 } from 'uuid';
 import * as admin from '../../lib/admin/commands.ts';
 import { silentProgress } from '../../lib/admin/progress.ts';
-import type { Log } from '../../lib/log.ts';
-import { CLOUD_SETTINGS } from '../../lib/settings.ts';
-import { s3Spool } from '../../lib/spool/s3.ts';
-import { dynamodbTable } from '../../lib/table/dynamodb.ts';
+import { s3Spool } from '../../lib/ports/files/s3.ts';
+import type { Log } from '../../lib/ports/log.ts';
+import { CLOUD_SETTINGS } from '../../lib/ports/settings.ts';
+import { dynamodbTable } from '../../lib/ports/table/dynamodb.ts';
 import { RECEIVERS } from './receivers.ts';
 import { operatorClients, type Stage } from './stage.ts';
 

@@ -8,7 +8,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { jsonLines, logTo } from '../../lib/log.ts';
+import { jsonLines, logTo } from '../../lib/ports/log.ts';
 import { readAssembly } from './assembly.ts';
 import { contract } from './contract.ts';
 import { journey } from './journey.ts';

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { S3 } from '@aws-sdk/client-s3';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { literal, pathList } from '../../lib/warehouse/embedded-database.ts';
+import { literal, pathList } from '../../lib/duckdb/database.ts';
 import { ACCOUNT, type Assembly, PARTITION, REGION } from './assembly.ts';
 import type { Access } from './permissions.ts';
 

@@ -8,7 +8,7 @@ import { CreateTableCommand, type CreateTableCommandInput, DynamoDBClient } from
 import { S3 } from '@aws-sdk/client-s3';
 import { SFNClient, StopExecutionCommand } from '@aws-sdk/client-sfn';
 import { type Gateway, serveRestApi } from '../../infra/local/rest-api.ts';
-import type { Log } from '../../lib/log.ts';
+import type { Log } from '../../lib/ports/log.ts';
 import { type Bucket, startBucket } from '../support/bucket.ts';
 import { dynamodbClient, start as startDynamodb, stop as stopDynamodb } from '../support/dynamodb-local.ts';
 import { type Certificate, selfSigned } from '../support/tls-door.ts';

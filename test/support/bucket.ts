@@ -1,6 +1,6 @@
 import { S3 } from '@aws-sdk/client-s3';
 import { buildApp } from 'fauxqs';
-import { compareText } from '../../lib/table/semantics.ts';
+import { compareText } from '../../lib/ports/table/semantics.ts';
 
 /** A server that speaks S3's protocol, in this process, with one bucket. */
 export interface Bucket {

@@ -1,5 +1,5 @@
 /** Events and persons in the text format of COPY, as the warehouse gives them in a database's default columns. */
-import type { Model } from '../../lib/batch-exports/model.ts';
+import type { Model } from '../../lib/exports/records/model.ts';
 
 const uuid = (n: number): string => `01890000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
 

@@ -1,5 +1,5 @@
 /** Dashboards and insights of the seeded project, over HTTP. */
-import type { Table } from '../../lib/table/table.ts';
+import type { Table } from '../../lib/ports/table/table.ts';
 import { type TestContext, testContext } from './context.ts';
 import { type CountingTable, countRoundTrips } from './round-trips.ts';
 import { type CallOptions, type Reply, type Service, testService } from './service.ts';

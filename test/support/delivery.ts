@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import type { Config, Delivery, Destination, Receipt } from '../../lib/batch-exports/destinations/destination.ts';
-import { openOutbound } from '../../lib/batch-exports/destinations/outbound.ts';
+import type { Config, Delivery, Destination, Receipt } from '../../lib/exports/destinations/destination.ts';
+import { openOutbound } from '../../lib/ports/outbound/outbound.ts';
 import { copyRows } from './copy-rows.ts';
 
 /** The hour that test deliveries are about. */

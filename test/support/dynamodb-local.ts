@@ -11,7 +11,7 @@ import { type AddressInfo, connect, createServer as createSocketServer } from 'n
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { CreateTableCommand, DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
-import { TABLE_DEFINITION } from '../../lib/table/keys.ts';
+import { TABLE_DEFINITION } from '../../lib/ports/table/keys.ts';
 import { describeWith } from './describe-with.ts';
 
 const resources = createRequire(import.meta.url);

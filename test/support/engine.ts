@@ -3,11 +3,11 @@
  * test's own functions, a table that survives the process, and processes that can be killed at any write.
  */
 
-import { logTo } from '../../lib/log.ts';
-import { ranges } from '../../lib/table/keys.ts';
-import { listAll } from '../../lib/table/list-all.ts';
-import { sqliteTable } from '../../lib/table/sqlite.ts';
-import type { Item, Op, Table } from '../../lib/table/table.ts';
+import { logTo } from '../../lib/ports/log.ts';
+import { ranges } from '../../lib/ports/table/keys.ts';
+import { listAll } from '../../lib/ports/table/list-all.ts';
+import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
+import type { Item, Op, Table } from '../../lib/ports/table/table.ts';
 import type { Definition } from '../../lib/workflow/definition.ts';
 import { type Engine, startEngine } from '../../lib/workflow/embedded.ts';
 import type { EndedInput } from '../../lib/workflow/messages.ts';

@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEvent } from 'aws-lambda';
-import { toContext } from '../../lib/auth/credentials.ts';
+import { toContext } from '../../lib/api/credentials.ts';
 import type { Credentials } from '../../lib/http/request.ts';
 import type { Route } from '../../lib/http/route.ts';
 

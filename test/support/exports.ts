@@ -1,10 +1,10 @@
 /** Batch exports, runs and log lines for tests: exports over HTTP, what the machines make straight into the table. */
 
-import type { RunItem } from '../../lib/batch-exports/model.ts';
-import type { Context } from '../../lib/context.ts';
-import type { OrganizationItem, ProjectItem } from '../../lib/organizations/model.ts';
-import { newProject, projectBrief } from '../../lib/projects/store.ts';
-import { keys, places } from '../../lib/table/keys.ts';
+import type { OrganizationItem, ProjectItem } from '../../lib/accounts/organizations/model.ts';
+import { newProject, projectBrief } from '../../lib/accounts/organizations/projects/store.ts';
+import type { RunItem } from '../../lib/exports/records/model.ts';
+import type { Context } from '../../lib/ports/context.ts';
+import { keys, places } from '../../lib/ports/table/keys.ts';
 import type { Reply, Service } from './service.ts';
 
 export const HOUR = 3_600_000;

@@ -1,9 +1,10 @@
 /** An organization that holds one of everything that the service can store. */
-import { lineOps } from '../../lib/batch-exports/logs.ts';
-import type { Context } from '../../lib/context.ts';
+
+import type { UserItem } from '../../lib/accounts/users/model.ts';
+import { lineOps } from '../../lib/exports/records/logs.ts';
 import { projectFolders } from '../../lib/lake/lake.ts';
-import { keys } from '../../lib/table/keys.ts';
-import type { UserItem } from '../../lib/users/model.ts';
+import type { Context } from '../../lib/ports/context.ts';
+import { keys } from '../../lib/ports/table/keys.ts';
 import { DAY, putRun } from './exports.ts';
 import type { CallOptions, Service } from './service.ts';
 

@@ -1,8 +1,8 @@
 /** Imports into a project of a lake in a folder: what their tests have in common. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ImportOptions, importEvents } from '../../lib/lake/import.ts';
-import { keys } from '../../lib/table/keys.ts';
+import { type ImportOptions, importEvents } from '../../lib/lake/import/import.ts';
+import { keys } from '../../lib/ports/table/keys.ts';
 import { type TestContext, testContext } from './context.ts';
 
 export const PROJECT = 7;

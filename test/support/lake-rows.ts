@@ -1,11 +1,11 @@
 /** Files of the lake that hold the rows that a test names. */
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { FILE_COLUMNS } from '../../lib/batch-exports/destinations/files.ts';
-import type { Model } from '../../lib/batch-exports/model.ts';
+import { literal, openDatabase } from '../../lib/duckdb/database.ts';
+import { FILE_COLUMNS } from '../../lib/exports/destinations/files.ts';
+import type { Model } from '../../lib/exports/records/model.ts';
 import { LAKE_MODELS } from '../../lib/lake/schema.ts';
-import type { Spool } from '../../lib/spool/spool.ts';
-import { literal, openDatabase } from '../../lib/warehouse/embedded-database.ts';
+import type { Spool } from '../../lib/ports/files/files.ts';
 import type { Form, FrozenPlan } from '../../lib/warehouse/warehouse.ts';
 
 const START = Date.UTC(2026, 0, 1);

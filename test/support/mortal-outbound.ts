@@ -9,7 +9,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import { type AddressInfo, connect, createServer as createDoor, type Server, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import type { Outbound } from '../../lib/batch-exports/destinations/outbound.ts';
+import type { Outbound } from '../../lib/ports/outbound/outbound.ts';
 
 /** Does something that lasts, unless the process dies before; when it dies with it, the promise is never kept. */
 export type Act = <T>(what: string, work: () => Promise<T>) => Promise<T>;

@@ -1,4 +1,4 @@
-import type { Table } from '../../lib/table/table.ts';
+import type { Table } from '../../lib/ports/table/table.ts';
 
 /** A table that counts. */
 export interface CountingTable extends Table {

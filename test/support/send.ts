@@ -2,7 +2,7 @@
  * A process that makes one delivery, to be killed: `node send.ts <type> <config as JSON> <lines> <receipt file> [<other
  * fields of the delivery as JSON>]`.
  */
-import { destinationOf } from '../../lib/batch-exports/destinations/index.ts';
+import { destinationOf } from '../../lib/exports/destinations/index.ts';
 import { delivery, send } from './delivery.ts';
 
 const [type = '', config = '', count = '', receiptFile = '', changes = '{}'] = process.argv.slice(2);

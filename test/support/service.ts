@@ -1,11 +1,11 @@
 /** The service over HTTP: the real gateway, authorizer and functions on a free port, and a small client. */
 import { type Gateway, type GatewayOptions, startGateway } from '../../infra/local/gateway.ts';
-import type { Context } from '../../lib/context.ts';
-import type { Level, OrganizationItem, ProjectItem } from '../../lib/organizations/model.ts';
-import { addMember, createOrganization } from '../../lib/organizations/store.ts';
-import { createKey, type NewKey } from '../../lib/personal-api-keys/store.ts';
-import type { UserItem } from '../../lib/users/model.ts';
-import { createUser } from '../../lib/users/store.ts';
+import type { Level, OrganizationItem, ProjectItem } from '../../lib/accounts/organizations/model.ts';
+import { addMember, createOrganization } from '../../lib/accounts/organizations/store.ts';
+import { createKey, type NewKey } from '../../lib/accounts/personal-api-keys/store.ts';
+import type { UserItem } from '../../lib/accounts/users/model.ts';
+import { createUser } from '../../lib/accounts/users/store.ts';
+import type { Context } from '../../lib/ports/context.ts';
 
 export interface Reply {
   readonly status: number;

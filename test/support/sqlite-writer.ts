@@ -4,7 +4,7 @@
  * that was acknowledged.
  */
 import { writeSync } from 'node:fs';
-import { sqliteTable } from '../../lib/table/sqlite.ts';
+import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
 
 const [file = '', name = '', count = '0'] = process.argv.slice(2);
 

@@ -1,5 +1,5 @@
-import { sqliteTable } from '../../lib/table/sqlite.ts';
-import { Busy, type Op } from '../../lib/table/table.ts';
+import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
+import { Busy, type Op } from '../../lib/ports/table/table.ts';
 import { settableClock } from './context.ts';
 import { seeded } from './random.ts';
 import { type Unreliability, unreliable } from './unreliable-table.ts';

@@ -1,6 +1,6 @@
-import { keyOf } from '../../lib/table/semantics.ts';
-import { sqliteTable } from '../../lib/table/sqlite.ts';
-import { Busy, type Item, type Key, type Table } from '../../lib/table/table.ts';
+import { keyOf } from '../../lib/ports/table/semantics.ts';
+import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
+import { Busy, type Item, type Key, type Table } from '../../lib/ports/table/table.ts';
 
 export interface Unreliability {
   readonly random: () => number;

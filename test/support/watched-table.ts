@@ -1,4 +1,4 @@
-import type { Op, Table } from '../../lib/table/table.ts';
+import type { Op, Table } from '../../lib/ports/table/table.ts';
 
 /** A table that lets a test act, or fail, just before each of its writes. */
 export function watchWrites(table: Table, before: (ops: readonly Op[]) => Promise<void> | void): Table {

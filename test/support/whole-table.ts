@@ -1,8 +1,8 @@
 /** A table in a file, and everything that is in it. */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { sqliteTable } from '../../lib/table/sqlite.ts';
-import type { Item, Table } from '../../lib/table/table.ts';
+import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
+import type { Item, Table } from '../../lib/ports/table/table.ts';
 import { onEnd, type SettableClock, settableClock, temporaryFolder } from './context.ts';
 
 export interface WholeTable {

@@ -1,4 +1,4 @@
-import { startBackfill } from '../../lib/batch-exports/backfills.ts';
+import { startBackfill } from '../../lib/exports/resource/backfills.ts';
 import { exportWorld, HOUR } from '../support/export-world.ts';
 
 const NOW = Date.UTC(2026, 0, 7, 13, 20);

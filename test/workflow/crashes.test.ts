@@ -1,8 +1,8 @@
 /** Whenever the process dies, the next one brings every execution to the end that it would have had. */
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
-import { keys } from '../../lib/table/keys.ts';
-import type { Op } from '../../lib/table/table.ts';
+import { keys } from '../../lib/ports/table/keys.ts';
+import type { Op } from '../../lib/ports/table/table.ts';
 import type { Definition } from '../../lib/workflow/definition.ts';
 import { MACHINES } from '../../lib/workflow/machines.ts';
 import type { Json } from '../../lib/workflow/workflow.ts';

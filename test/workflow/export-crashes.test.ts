@@ -2,8 +2,8 @@
  * The process is killed before and after every durable act of an export (writes to the table and the spool, calls of the
  * destination), and another process goes on over the same files: nothing is lost, nothing is delivered twice.
  */
-import { startBackfill } from '../../lib/batch-exports/backfills.ts';
-import { Busy } from '../../lib/table/table.ts';
+import { startBackfill } from '../../lib/exports/resource/backfills.ts';
+import { Busy } from '../../lib/ports/table/table.ts';
 import { type Death, exportWorld } from '../support/export-world.ts';
 import { seeded } from '../support/random.ts';
 import { unreliable } from '../support/unreliable-table.ts';

@@ -1,11 +1,12 @@
 /** Exports from end to end: real table, lake, warehouse, machines and steps, into a folder. */
-import { cancelBackfill, startBackfill } from '../../lib/batch-exports/backfills.ts';
-import { readLines } from '../../lib/batch-exports/logs.ts';
-import type { BackfillItem, RunItem } from '../../lib/batch-exports/model.ts';
-import { cancelRun } from '../../lib/batch-exports/runs.ts';
-import { destroyBatchExport } from '../../lib/batch-exports/store.ts';
-import { Permanent, Transient } from '../../lib/errors.ts';
-import { keys } from '../../lib/table/keys.ts';
+
+import { readLines } from '../../lib/exports/records/logs.ts';
+import type { BackfillItem, RunItem } from '../../lib/exports/records/model.ts';
+import { cancelBackfill, startBackfill } from '../../lib/exports/resource/backfills.ts';
+import { cancelRun } from '../../lib/exports/resource/runs.ts';
+import { destroyBatchExport } from '../../lib/exports/resource/store.ts';
+import { Permanent, Transient } from '../../lib/ports/errors.ts';
+import { keys } from '../../lib/ports/table/keys.ts';
 import { type ExportWorld, type ExportWorldOptions, exportWorld, HOUR, MINUTE } from '../support/export-world.ts';
 
 const NOW = Date.UTC(2026, 0, 7, 13, 20);

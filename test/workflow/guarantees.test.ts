@@ -1,8 +1,8 @@
 /** What each destination promises, held by whole exports to real servers: killed on the way, run again, in trouble. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { startBackfill } from '../../lib/batch-exports/backfills.ts';
-import { readLines } from '../../lib/batch-exports/logs.ts';
+import { readLines } from '../../lib/exports/records/logs.ts';
+import { startBackfill } from '../../lib/exports/resource/backfills.ts';
 import { type Death, type ExportWorld, type ExportWorldOptions, exportWorld } from '../support/export-world.ts';
 import { httpPlace, type Place, postgresPlace, s3Place } from '../support/places.ts';
 import { describeOnPostgres } from '../support/postgres.ts';

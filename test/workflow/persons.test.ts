@@ -1,8 +1,8 @@
 /** Exports of persons from end to end: imported events, schedule and backfill, into a folder. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startBackfill } from '../../lib/batch-exports/backfills.ts';
-import { importEvents } from '../../lib/lake/import.ts';
+import { startBackfill } from '../../lib/exports/resource/backfills.ts';
+import { importEvents } from '../../lib/lake/import/import.ts';
 import { type ExportWorld, exportWorld, HOUR } from '../support/export-world.ts';
 
 jest.setTimeout(60_000);

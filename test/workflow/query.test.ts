@@ -1,9 +1,9 @@
 /** Exports with a query and filters of their own, made over HTTP, run by the real machines, into real destinations. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { importEvents } from '../../lib/lake/import.ts';
-import { keys } from '../../lib/table/keys.ts';
-import { literal, openDatabase } from '../../lib/warehouse/embedded-database.ts';
+import { literal, openDatabase } from '../../lib/duckdb/database.ts';
+import { importEvents } from '../../lib/lake/import/import.ts';
+import { keys } from '../../lib/ports/table/keys.ts';
 import { startBucket } from '../support/bucket.ts';
 import { temporaryFolder } from '../support/context.ts';
 import { exportWorld } from '../support/export-world.ts';

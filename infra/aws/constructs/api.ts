@@ -15,9 +15,9 @@ import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import { allowedMethods } from '../../../lib/api/methods.ts';
+import { rowFor, templates } from '../../../lib/api/routes.ts';
 import { GATEWAY_RESPONSES, type GatewayResponse } from '../../../lib/http/gateway-responses.ts';
-import { allowedMethods } from '../../../lib/methods.ts';
-import { rowFor, templates } from '../../../lib/routes.ts';
 import type { StageOptions } from '../options.ts';
 import type { Stage } from '../stages.ts';
 

@@ -2,8 +2,8 @@ import { Duration } from 'aws-cdk-lib';
 import { type IMetric, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
-import { DIMENSION, NAMESPACE } from '../../../lib/metrics/emf.ts';
-import type { MetricName } from '../../../lib/metrics/metrics.ts';
+import { DIMENSION, NAMESPACE } from '../../../lib/ports/metrics/emf.ts';
+import type { MetricName } from '../../../lib/ports/metrics/metrics.ts';
 import type { Stage } from '../stages.ts';
 
 type Statistic = 'Sum' | 'Average' | 'Minimum' | 'Maximum' | 'p50' | 'p99';

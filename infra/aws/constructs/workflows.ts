@@ -6,7 +6,7 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { DefinitionBody, LogLevel, StateMachine, StateMachineType } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
-import { MODELS } from '../../../lib/batch-exports/model.ts';
+import { MODELS } from '../../../lib/exports/records/model.ts';
 import { MACHINES } from '../../../lib/workflow/machines.ts';
 import { STEPS } from '../../../lib/workflow/task.ts';
 import type { MachineName } from '../../../lib/workflow/workflow.ts';

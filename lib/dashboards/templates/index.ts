@@ -1,8 +1,8 @@
 /** Templates: JSON files beside this one, and those that callers send; both are checked by one JSON Schema. */
 import type { ErrorObject } from 'ajv';
-import { invalid } from '../../errors.ts';
 import { parsed } from '../../http/parsed.ts';
 import { InsightInput } from '../../insights/model.ts';
+import { invalid } from '../../ports/errors.ts';
 import { DashboardInput, TileInput } from '../model.ts';
 import type { NewTile } from '../tiles.ts';
 import { isTemplate } from './check.ts';

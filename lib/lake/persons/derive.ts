@@ -4,7 +4,7 @@
  * time. So memory holds one group, and the rest is DuckDB's to spill.
  */
 import type { DuckDBConnection, DuckDBInstance, DuckDBValue } from '@duckdb/node-api';
-import { parquet } from '../../warehouse/embedded-database.ts';
+import { parquet } from '../../duckdb/database.ts';
 import { PERSON_COLUMNS } from '../schema.ts';
 import { readPersonChange } from './change.ts';
 import { foldPersons, type PersonFold, type PersonRow } from './fold.ts';

@@ -6,9 +6,9 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBInstance } from '@duckdb/node-api';
-import { keys } from '../../table/keys.ts';
-import type { Item } from '../../table/table.ts';
-import { literal, parquet } from '../../warehouse/embedded-database.ts';
+import { literal, parquet } from '../../duckdb/database.ts';
+import { keys } from '../../ports/table/keys.ts';
+import type { Item } from '../../ports/table/table.ts';
 import { fileForm, meanBytes } from '../day-files.ts';
 import {
   allFiles,

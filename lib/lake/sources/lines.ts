@@ -6,7 +6,7 @@ import { isUtf8 } from 'node:buffer';
 import { open } from 'node:fs/promises';
 import type { Transform } from 'node:stream';
 import { constants, createGunzip, createZstdDecompress } from 'node:zlib';
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../ports/errors.ts';
 
 /** A line that holds more bytes than this is refused. */
 export const LONGEST_LINE = 1024 * 1024;

@@ -1,6 +1,6 @@
 /** A file as a source of records, whatever format it is in. */
 import { open } from 'node:fs/promises';
-import type { DatabaseLimits } from '../../warehouse/embedded-database.ts';
+import type { DatabaseLimits } from '../../duckdb/database.ts';
 import { accessLogReader } from './access-log.ts';
 import { csvFormat, isCsvHeader } from './csv.ts';
 import type { LineReader } from './event.ts';

@@ -1,7 +1,7 @@
 /** Rows of a Parquet file as events, in constant memory. */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { messageOf } from '../../errors.ts';
-import { type DatabaseLimits, openDatabase, parquet } from '../../warehouse/embedded-database.ts';
+import { type DatabaseLimits, openDatabase, parquet } from '../../duckdb/database.ts';
+import { messageOf } from '../../ports/errors.ts';
 import { isObject, parseExact } from './exact-json.ts';
 import type { Line } from './lines.ts';
 import type { SourceRecord } from './record.ts';

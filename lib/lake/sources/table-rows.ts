@@ -1,5 +1,5 @@
 /** Rows of a table (CSV, Parquet) as events: which column is which field, and what becomes of the other columns. */
-import { invalid } from '../../errors.ts';
+import { invalid } from '../../ports/errors.ts';
 import type { SourceEvent } from './event.ts';
 import { exactNumberOf, isObject, parseExact } from './exact-json.ts';
 import { contentOf } from './fields.ts';

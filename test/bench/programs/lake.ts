@@ -3,10 +3,10 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openHome } from '../../../infra/local/home.ts';
+import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
 import { publish, underLease } from '../../../lib/lake/lake.ts';
 import { EVENT_COLUMNS, ROW_GROUP } from '../../../lib/lake/schema.ts';
-import { logTo } from '../../../lib/log.ts';
-import { literal, openDatabase } from '../../../lib/warehouse/embedded-database.ts';
+import { logTo } from '../../../lib/ports/log.ts';
 import { input } from '../program.ts';
 
 interface Input {

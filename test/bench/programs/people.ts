@@ -2,10 +2,10 @@
  * Makes users beside the running service: one who owns many organizations, and others who own none. Prints their keys.
  */
 import { openHome } from '../../../infra/local/home.ts';
-import { logTo } from '../../../lib/log.ts';
-import { createOrganization } from '../../../lib/organizations/store.ts';
-import { createKey } from '../../../lib/personal-api-keys/store.ts';
-import { createUser } from '../../../lib/users/store.ts';
+import { createOrganization } from '../../../lib/accounts/organizations/store.ts';
+import { createKey } from '../../../lib/accounts/personal-api-keys/store.ts';
+import { createUser } from '../../../lib/accounts/users/store.ts';
+import { logTo } from '../../../lib/ports/log.ts';
 import { input, tell } from '../program.ts';
 
 const wanted = input as { home: string; organizations: number; others: number };

@@ -1,4 +1,4 @@
-import { LEVELS } from '../../../lib/organizations/model.ts';
+import { LEVELS } from '../../../lib/accounts/organizations/model.ts';
 import { bad, dashboards, denied, told } from '../../support/dashboards.ts';
 
 const UNKNOWN = '019a0000-0000-7000-8000-00000000ffff';

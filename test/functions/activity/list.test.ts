@@ -1,10 +1,10 @@
-import { tellAsSystem } from '../../../lib/activity/tell.ts';
-import { LEVELS } from '../../../lib/organizations/model.ts';
-import { addMember, createOrganization } from '../../../lib/organizations/store.ts';
-import { createKey, revokeKey } from '../../../lib/personal-api-keys/store.ts';
-import { deleteProject } from '../../../lib/projects/store.ts';
-import { ranges } from '../../../lib/table/keys.ts';
-import { createUser } from '../../../lib/users/store.ts';
+import { tellAsSystem } from '../../../lib/accounts/activity/tell.ts';
+import { LEVELS } from '../../../lib/accounts/organizations/model.ts';
+import { deleteProject } from '../../../lib/accounts/organizations/projects/store.ts';
+import { addMember, createOrganization } from '../../../lib/accounts/organizations/store.ts';
+import { createKey, revokeKey } from '../../../lib/accounts/personal-api-keys/store.ts';
+import { createUser } from '../../../lib/accounts/users/store.ts';
+import { ranges } from '../../../lib/ports/table/keys.ts';
 import { testContext } from '../../support/context.ts';
 import { BUCKET, byProject } from '../../support/exports.ts';
 import { seeded } from '../../support/random.ts';

@@ -1,14 +1,14 @@
+import { type BackfillItem, backfillObject } from '../../../lib/exports/records/model.ts';
 import {
   chunkField,
   closeBackfill,
   prepareBackfill,
   runsUnderWay,
   startBackfill,
-} from '../../../lib/batch-exports/backfills.ts';
-import { finishRun } from '../../../lib/batch-exports/finish.ts';
-import { type BackfillItem, backfillObject } from '../../../lib/batch-exports/model.ts';
+} from '../../../lib/exports/resource/backfills.ts';
+import { finishRun } from '../../../lib/exports/runs/finish.ts';
 import { wireInstant } from '../../../lib/http/instant.ts';
-import { keys, places } from '../../../lib/table/keys.ts';
+import { keys, places } from '../../../lib/ports/table/keys.ts';
 import { settableClock, testContext } from '../../support/context.ts';
 import { hourlyExport } from '../../support/export-steps.ts';
 import { byOrganization, byProject, DAY, HOUR, newExport } from '../../support/exports.ts';

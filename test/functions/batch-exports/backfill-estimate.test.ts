@@ -1,7 +1,7 @@
-import type { Settings } from '../../../lib/settings.ts';
-import { CLOUD_SETTINGS, LOCAL_SETTINGS } from '../../../lib/settings.ts';
-import { keys, ranges } from '../../../lib/table/keys.ts';
-import { listAll } from '../../../lib/table/list-all.ts';
+import type { Settings } from '../../../lib/ports/settings.ts';
+import { CLOUD_SETTINGS, LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
+import { keys, ranges } from '../../../lib/ports/table/keys.ts';
+import { listAll } from '../../../lib/ports/table/list-all.ts';
 import { testContext } from '../../support/context.ts';
 import { byProject, HOUR, newExport } from '../../support/exports.ts';
 import { testService } from '../../support/service.ts';

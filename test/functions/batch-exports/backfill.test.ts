@@ -1,5 +1,5 @@
-import { keys, ranges } from '../../../lib/table/keys.ts';
-import { listAll } from '../../../lib/table/list-all.ts';
+import { keys, ranges } from '../../../lib/ports/table/keys.ts';
+import { listAll } from '../../../lib/ports/table/list-all.ts';
 import { settableClock, testContext } from '../../support/context.ts';
 import { byOrganization, byProject, DAY, HOUR, newExport } from '../../support/exports.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';

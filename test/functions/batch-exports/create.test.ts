@@ -1,5 +1,5 @@
-import { keys, ranges } from '../../../lib/table/keys.ts';
-import { listAll } from '../../../lib/table/list-all.ts';
+import { keys, ranges } from '../../../lib/ports/table/keys.ts';
+import { listAll } from '../../../lib/ports/table/list-all.ts';
 import { START, settableClock, testContext } from '../../support/context.ts';
 import {
   addProject,

@@ -1,8 +1,8 @@
-import { beginRun } from '../../../lib/batch-exports/begin.ts';
-import type { BatchExportItem } from '../../../lib/batch-exports/model.ts';
-import { destroyBatchExport } from '../../../lib/batch-exports/store.ts';
-import { tick } from '../../../lib/jobs/jobs.ts';
-import { keys, ranges } from '../../../lib/table/keys.ts';
+import type { BatchExportItem } from '../../../lib/exports/records/model.ts';
+import { destroyBatchExport } from '../../../lib/exports/resource/store.ts';
+import { beginRun } from '../../../lib/exports/runs/begin.ts';
+import { tick } from '../../../lib/jobs/job.ts';
+import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { testContext } from '../../support/context.ts';
 import { byOrganization, byProject, newExport } from '../../support/exports.ts';
 import { testService } from '../../support/service.ts';

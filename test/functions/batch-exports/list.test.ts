@@ -1,5 +1,5 @@
-import { latestRuns } from '../../../lib/batch-exports/run-state.ts';
-import { keys } from '../../../lib/table/keys.ts';
+import { latestRuns } from '../../../lib/exports/runs/run-state.ts';
+import { keys } from '../../../lib/ports/table/keys.ts';
 import { settableClock, testContext } from '../../support/context.ts';
 import {
   addProject,

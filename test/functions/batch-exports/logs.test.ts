@@ -1,4 +1,4 @@
-import { type LogLine, writeLines } from '../../../lib/batch-exports/logs.ts';
+import { type LogLine, writeLines } from '../../../lib/exports/records/logs.ts';
 import { START, settableClock, testContext } from '../../support/context.ts';
 import { byOrganization, byProject, DAY, HOUR, newExport, putRun } from '../../support/exports.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';

@@ -1,8 +1,8 @@
-import { startBackfill } from '../../../lib/batch-exports/backfills.ts';
-import type { BackfillItem, BatchExportItem } from '../../../lib/batch-exports/model.ts';
-import { exportWithPlan } from '../../../lib/batch-exports/run-state.ts';
-import { keys, ranges } from '../../../lib/table/keys.ts';
-import { listAll } from '../../../lib/table/list-all.ts';
+import type { BackfillItem, BatchExportItem } from '../../../lib/exports/records/model.ts';
+import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
+import { exportWithPlan } from '../../../lib/exports/runs/run-state.ts';
+import { keys, ranges } from '../../../lib/ports/table/keys.ts';
+import { listAll } from '../../../lib/ports/table/list-all.ts';
 import { testContext } from '../../support/context.ts';
 import { byOrganization, byProject, HOUR, newExport } from '../../support/exports.ts';
 import { testService } from '../../support/service.ts';

@@ -1,5 +1,5 @@
-import { keys } from '../../../lib/table/keys.ts';
-import type { Op } from '../../../lib/table/table.ts';
+import { keys } from '../../../lib/ports/table/keys.ts';
+import type { Op } from '../../../lib/ports/table/table.ts';
 import { START, settableClock, testContext } from '../../support/context.ts';
 import {
   BUCKET,

@@ -1,5 +1,5 @@
-import { LEVELS } from '../../../lib/organizations/model.ts';
-import { keys } from '../../../lib/table/keys.ts';
+import { LEVELS } from '../../../lib/accounts/organizations/model.ts';
+import { keys } from '../../../lib/ports/table/keys.ts';
 import { bad, dashboards, denied, NOT_FOUND, told } from '../../support/dashboards.ts';
 
 const UNKNOWN = '019a0000-0000-7000-8000-00000000ffff';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
+import { LEVELS } from '../../../lib/accounts/organizations/model.ts';
 import { checkedTemplate, templateNamed, templateNames } from '../../../lib/dashboards/templates/index.ts';
-import { Failure } from '../../../lib/errors.ts';
-import { LEVELS } from '../../../lib/organizations/model.ts';
+import { Failure } from '../../../lib/ports/errors.ts';
 import { bad, dashboards, told } from '../../support/dashboards.ts';
 
 const TEMPLATE = {

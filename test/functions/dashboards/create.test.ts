@@ -1,8 +1,8 @@
+import { LEVELS } from '../../../lib/accounts/organizations/model.ts';
+import { createOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { MAX_TILES } from '../../../lib/dashboards/model.ts';
-import { LEVELS } from '../../../lib/organizations/model.ts';
-import { createOrganization } from '../../../lib/organizations/store.ts';
-import { keys, ranges } from '../../../lib/table/keys.ts';
-import { listAll } from '../../../lib/table/list-all.ts';
+import { keys, ranges } from '../../../lib/ports/table/keys.ts';
+import { listAll } from '../../../lib/ports/table/list-all.ts';
 import { bad, dashboards, told } from '../../support/dashboards.ts';
 
 test('an empty body makes a dashboard of defaults, its fields in the order of the document', async () => {

@@ -1,6 +1,6 @@
+import { LEVELS } from '../../../lib/accounts/organizations/model.ts';
 import { ruleField } from '../../../lib/dashboards/model.ts';
-import { LEVELS } from '../../../lib/organizations/model.ts';
-import { keys } from '../../../lib/table/keys.ts';
+import { keys } from '../../../lib/ports/table/keys.ts';
 import { bad, type DashboardJson, type Dashboards, dashboards, told } from '../../support/dashboards.ts';
 
 async function names({ call }: Dashboards, query = '', options = {}): Promise<string[]> {

@@ -1,6 +1,6 @@
-import { LEVELS } from '../../../lib/organizations/model.ts';
-import { createOrganization } from '../../../lib/organizations/store.ts';
-import { keys } from '../../../lib/table/keys.ts';
+import { LEVELS } from '../../../lib/accounts/organizations/model.ts';
+import { createOrganization } from '../../../lib/accounts/organizations/store.ts';
+import { keys } from '../../../lib/ports/table/keys.ts';
 import { bad, type Dashboards, dashboards, denied, NOT_FOUND, told } from '../../support/dashboards.ts';
 
 const move = async ({ call }: Dashboards, from: number, body: unknown, options = {}) =>

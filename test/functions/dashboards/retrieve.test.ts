@@ -1,5 +1,5 @@
-import { LEVELS } from '../../../lib/organizations/model.ts';
-import { createOrganization } from '../../../lib/organizations/store.ts';
+import { LEVELS } from '../../../lib/accounts/organizations/model.ts';
+import { createOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { dashboards, NOT_FOUND, told } from '../../support/dashboards.ts';
 
 test('a dashboard of another project is not there, by whatever number', async () => {

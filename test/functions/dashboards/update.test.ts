@@ -1,6 +1,6 @@
+import { LEVELS } from '../../../lib/accounts/organizations/model.ts';
 import { collaboratorField, EVERYONE, ruleField } from '../../../lib/dashboards/model.ts';
-import { LEVELS } from '../../../lib/organizations/model.ts';
-import { keys } from '../../../lib/table/keys.ts';
+import { keys } from '../../../lib/ports/table/keys.ts';
 import { bad, dashboards, denied, NOT_FOUND, told } from '../../support/dashboards.ts';
 
 test('fields that are sent change, the others stay; what is read-only is passed over', async () => {

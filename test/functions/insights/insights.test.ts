@@ -1,5 +1,5 @@
-import { LEVELS } from '../../../lib/organizations/model.ts';
-import { createOrganization } from '../../../lib/organizations/store.ts';
+import { LEVELS } from '../../../lib/accounts/organizations/model.ts';
+import { createOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { bad, type Dashboards, dashboards, denied, NOT_FOUND, told } from '../../support/dashboards.ts';
 
 const patch = async ({ call }: Dashboards, id: number, body: unknown, options = {}) =>

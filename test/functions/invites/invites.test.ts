@@ -1,6 +1,6 @@
-import { LEVELS, type Level } from '../../../lib/organizations/model.ts';
-import { createOrganization, findMembership, findOrganization } from '../../../lib/organizations/store.ts';
-import { createUser } from '../../../lib/users/store.ts';
+import { LEVELS, type Level } from '../../../lib/accounts/organizations/model.ts';
+import { createOrganization, findMembership, findOrganization } from '../../../lib/accounts/organizations/store.ts';
+import { createUser } from '../../../lib/accounts/users/store.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type CallOptions, type Reply, type Service, testService } from '../../support/service.ts';

@@ -1,8 +1,8 @@
+import { LEVELS, type Level } from '../../../lib/accounts/organizations/model.ts';
+import { addMember, createOrganization, findOrganization } from '../../../lib/accounts/organizations/store.ts';
+import type { UserItem } from '../../../lib/accounts/users/model.ts';
 import { collaboratorField } from '../../../lib/dashboards/model.ts';
-import { LEVELS, type Level } from '../../../lib/organizations/model.ts';
-import { addMember, createOrganization, findOrganization } from '../../../lib/organizations/store.ts';
-import { keys, places } from '../../../lib/table/keys.ts';
-import type { UserItem } from '../../../lib/users/model.ts';
+import { keys, places } from '../../../lib/ports/table/keys.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type CallOptions, type Service, testService } from '../../support/service.ts';

@@ -1,5 +1,5 @@
 import { startGateway } from '../../../infra/local/gateway.ts';
-import { keys } from '../../../lib/table/keys.ts';
+import { keys } from '../../../lib/ports/table/keys.ts';
 import { testContext } from '../../support/context.ts';
 import { seeded } from '../../support/random.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';

@@ -1,6 +1,6 @@
-import { tellAsSystem } from '../../../lib/activity/tell.ts';
-import { LEVELS } from '../../../lib/organizations/model.ts';
-import { addMember, createOrganization, deleteOrganization } from '../../../lib/organizations/store.ts';
+import { tellAsSystem } from '../../../lib/accounts/activity/tell.ts';
+import { LEVELS } from '../../../lib/accounts/organizations/model.ts';
+import { addMember, createOrganization, deleteOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type Reply, testService } from '../../support/service.ts';

@@ -1,4 +1,4 @@
-import { LEVELS } from '../../../lib/organizations/model.ts';
+import { LEVELS } from '../../../lib/accounts/organizations/model.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { testService } from '../../support/service.ts';

@@ -1,6 +1,6 @@
-import { LEVELS } from '../../../lib/organizations/model.ts';
-import { createOrganization } from '../../../lib/organizations/store.ts';
-import { findKey, keysOf } from '../../../lib/personal-api-keys/store.ts';
+import { LEVELS } from '../../../lib/accounts/organizations/model.ts';
+import { createOrganization } from '../../../lib/accounts/organizations/store.ts';
+import { findKey, keysOf } from '../../../lib/accounts/personal-api-keys/store.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type CallOptions, type Reply, type Service, testService } from '../../support/service.ts';

@@ -1,6 +1,6 @@
-import { LEVELS } from '../../../lib/organizations/model.ts';
-import { findOrganization } from '../../../lib/organizations/store.ts';
-import { keys } from '../../../lib/table/keys.ts';
+import { LEVELS } from '../../../lib/accounts/organizations/model.ts';
+import { findOrganization } from '../../../lib/accounts/organizations/store.ts';
+import { keys } from '../../../lib/ports/table/keys.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type CallOptions, type Reply, type Service, testService } from '../../support/service.ts';

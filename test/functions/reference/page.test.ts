@@ -1,6 +1,6 @@
 import { handler as page } from '../../../functions/reference/page.ts';
 import { handler as schema } from '../../../functions/schema.ts';
-import { retrieveReference, retrieveSchema } from '../../../lib/http/routes.ts';
+import { retrieveReference, retrieveSchema } from '../../../lib/api/reference-routes.ts';
 import { describeInBrowser } from '../../support/browser.ts';
 import { testContext } from '../../support/context.ts';
 import { proxyEvent } from '../../support/event.ts';

@@ -1,10 +1,10 @@
 /** What a caller may do to a run, over HTTP: retrieve, retry, cancel. */
 
-import type { RunItem } from '../../../lib/batch-exports/model.ts';
-import { acquire } from '../../../lib/batch-exports/plan.ts';
-import { exportWithPlan, planOp, runId } from '../../../lib/batch-exports/run-state.ts';
-import { keys, ranges } from '../../../lib/table/keys.ts';
-import { listAll } from '../../../lib/table/list-all.ts';
+import type { RunItem } from '../../../lib/exports/records/model.ts';
+import { acquire } from '../../../lib/exports/runs/plan.ts';
+import { exportWithPlan, planOp, runId } from '../../../lib/exports/runs/run-state.ts';
+import { keys, ranges } from '../../../lib/ports/table/keys.ts';
+import { listAll } from '../../../lib/ports/table/list-all.ts';
 import { testContext } from '../../support/context.ts';
 import { byOrganization, byProject, HOUR, newExport, putRun } from '../../support/exports.ts';
 import { testService } from '../../support/service.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { handler as page } from '../../../functions/shared/page.ts';
-import { retrieveShared } from '../../../lib/sharing/routes.ts';
-import { keys } from '../../../lib/table/keys.ts';
+import { retrieveShared } from '../../../lib/dashboards/sharing/routes.ts';
+import { keys } from '../../../lib/ports/table/keys.ts';
 import { describeInBrowser } from '../../support/browser.ts';
 import { type TestContext, testContext } from '../../support/context.ts';
 import { proxyEvent } from '../../support/event.ts';

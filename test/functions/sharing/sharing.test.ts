@@ -1,4 +1,4 @@
-import { LEVELS } from '../../../lib/organizations/model.ts';
+import { LEVELS } from '../../../lib/accounts/organizations/model.ts';
 import { testContext } from '../../support/context.ts';
 import { dashboards, denied, told } from '../../support/dashboards.ts';
 import { seeded } from '../../support/random.ts';

@@ -1,8 +1,8 @@
-import { startBackfill } from '../../../lib/batch-exports/backfills.ts';
-import { beginRun } from '../../../lib/batch-exports/begin.ts';
-import { finishRun } from '../../../lib/batch-exports/finish.ts';
-import type { RunItem } from '../../../lib/batch-exports/model.ts';
-import { keys } from '../../../lib/table/keys.ts';
+import type { RunItem } from '../../../lib/exports/records/model.ts';
+import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
+import { beginRun } from '../../../lib/exports/runs/begin.ts';
+import { finishRun } from '../../../lib/exports/runs/finish.ts';
+import { keys } from '../../../lib/ports/table/keys.ts';
 import { HOUR, hourlyExport } from '../../support/export-steps.ts';
 
 const AT_13 = Date.UTC(2026, 0, 7, 13);

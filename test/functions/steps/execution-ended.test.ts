@@ -1,6 +1,6 @@
-import { startBackfill } from '../../../lib/batch-exports/backfills.ts';
-import { executionEnded } from '../../../lib/batch-exports/finish.ts';
-import { keys } from '../../../lib/table/keys.ts';
+import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
+import { executionEnded } from '../../../lib/exports/runs/finish.ts';
+import { keys } from '../../../lib/ports/table/keys.ts';
 import type { EndedInput } from '../../../lib/workflow/messages.ts';
 import { HOUR, hourlyExport } from '../../support/export-steps.ts';
 

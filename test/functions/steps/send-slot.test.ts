@@ -1,9 +1,9 @@
-import { cancelBackfill, startBackfill } from '../../../lib/batch-exports/backfills.ts';
-import { finishRun } from '../../../lib/batch-exports/finish.ts';
-import type { RunItem } from '../../../lib/batch-exports/model.ts';
-import { cancelOpenRun } from '../../../lib/batch-exports/run-state.ts';
-import { Permanent, Transient } from '../../../lib/errors.ts';
-import { keys } from '../../../lib/table/keys.ts';
+import type { RunItem } from '../../../lib/exports/records/model.ts';
+import { cancelBackfill, startBackfill } from '../../../lib/exports/resource/backfills.ts';
+import { finishRun } from '../../../lib/exports/runs/finish.ts';
+import { cancelOpenRun } from '../../../lib/exports/runs/run-state.ts';
+import { Permanent, Transient } from '../../../lib/ports/errors.ts';
+import { keys } from '../../../lib/ports/table/keys.ts';
 import type { Deliverable } from '../../../lib/workflow/messages.ts';
 import { HOUR, hourlyExport } from '../../support/export-steps.ts';
 

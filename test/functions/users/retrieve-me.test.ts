@@ -1,5 +1,5 @@
-import { LEVELS } from '../../../lib/organizations/model.ts';
-import { addMember, createOrganization } from '../../../lib/organizations/store.ts';
+import { LEVELS } from '../../../lib/accounts/organizations/model.ts';
+import { addMember, createOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { testService } from '../../support/service.ts';

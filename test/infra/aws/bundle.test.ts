@@ -3,8 +3,8 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Bundles, bundle } from '../../../infra/aws/bundle.ts';
 import { ENVIRONMENT, FUNCTIONS, flat } from '../../../infra/aws/functions.ts';
-import { document } from '../../../lib/computed/document.ts';
-import { routes } from '../../../lib/routes.ts';
+import { document } from '../../../lib/api/computed/document.ts';
+import { routes } from '../../../lib/api/routes.ts';
 import { temporaryFolder } from '../../support/context.ts';
 
 // One bundling for all tests: 65 functions take 8 s on two cores, and more on a loaded machine.
@@ -26,12 +26,12 @@ function filesIn(name: string): string[] {
 
 /** What stands for one machine, and what only the function that forms bytes may hold. */
 const EMBEDDED =
-  /^lib\/(table\/sqlite|spool\/folder|vault\/keyfile|workflow\/(embedded|interpreter))\.ts$|^infra\/local\//;
-const CONVERTER = /^lib\/warehouse\/(duckdb|converter|line-database|embedded-database)\.ts$|@duckdb/;
+  /^lib\/(ports\/(table\/sqlite|files\/folder|vault\/keyfile)|workflow\/(embedded|engine|interpreter))\.ts$|^infra\/local\//;
+const CONVERTER = /^lib\/(duckdb\/database|warehouse\/(duckdb|converter|line-database))\.ts$|@duckdb/;
 
 const ADAPTERS = {
   workflow: 'lib/workflow/stepfunctions.ts',
-  vault: 'lib/vault/kms.ts',
+  vault: 'lib/ports/vault/kms.ts',
   warehouse: 'lib/warehouse/athena.ts',
 } as const;
 
@@ -90,7 +90,7 @@ describe('a bundle', () => {
 
   test('has the client for buckets beside it where one may be reached, and nowhere else', () => {
     for (const { name } of FUNCTIONS) {
-      const reaches = filesIn(name).includes('lib/batch-exports/destinations/bucket.ts');
+      const reaches = filesIn(name).includes('lib/exports/destinations/bucket.ts');
       expect({ name, has: existsSync(join(bundles.folder(name), 'client-s3.js')) }).toEqual({ name, has: reaches });
     }
     const client = join(bundles.folder('batch-exports/create'), 'client-s3.js');
@@ -113,7 +113,7 @@ describe('a bundle', () => {
   test('is under 450 KB, unless it is the reference, or the function parses texts, opens connections or moves files', () => {
     const PARSER = /node_modules\/(markdown-it|@posthog\/hogql-parser)\//;
     // The client of S3 and what only it needs are 230 KB.
-    const LARGE = ['lib/batch-exports/destinations/index.ts', 'lib/spool/s3.ts', 'lib/computed/document.ts'];
+    const LARGE = ['lib/exports/destinations/index.ts', 'lib/ports/files/s3.ts', 'lib/api/computed/document.ts'];
     const large = FUNCTIONS.flatMap(({ name }) => {
       const files = filesIn(name);
       if (files.some((path) => PARSER.test(path) || LARGE.includes(path))) return [];

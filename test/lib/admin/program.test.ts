@@ -1,15 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { tellAsSystem } from '../../../lib/activity/tell.ts';
+import { tellAsSystem } from '../../../lib/accounts/activity/tell.ts';
+import { createInvite } from '../../../lib/accounts/organizations/invites/store.ts';
+import { LEVELS } from '../../../lib/accounts/organizations/model.ts';
+import { findMembership, findOrganization } from '../../../lib/accounts/organizations/store.ts';
+import { findKey } from '../../../lib/accounts/personal-api-keys/store.ts';
+import { findUserByEmail } from '../../../lib/accounts/users/store.ts';
 import { EXIT, runAdmin } from '../../../lib/admin/program.ts';
 import { silentProgress } from '../../../lib/admin/progress.ts';
-import { createInvite } from '../../../lib/invites/store.ts';
-import { LEVELS } from '../../../lib/organizations/model.ts';
-import { findMembership, findOrganization } from '../../../lib/organizations/store.ts';
-import { findKey } from '../../../lib/personal-api-keys/store.ts';
-import { ranges } from '../../../lib/table/keys.ts';
-import { findUserByEmail } from '../../../lib/users/store.ts';
+import { ranges } from '../../../lib/ports/table/keys.ts';
 import { testContext } from '../../support/context.ts';
 import { ROOT } from '../../support/source.ts';
 

@@ -1,6 +1,6 @@
 /** Many at once: nothing that was accepted is lost, nothing is counted twice, and nobody gets a 5xx. */
-import { dynamodbTable } from '../../../lib/table/dynamodb.ts';
-import { keys } from '../../../lib/table/keys.ts';
+import { dynamodbTable } from '../../../lib/ports/table/dynamodb.ts';
+import { keys } from '../../../lib/ports/table/keys.ts';
 import { START, testContext } from '../../support/context.ts';
 import { type DashboardJson, type Dashboards, dashboards } from '../../support/dashboards.ts';
 import { createTable, describeOnDynamodb, dynamodbClient } from '../../support/dynamodb-local.ts';

@@ -1,3 +1,4 @@
+import { LEVELS, type Level } from '../../../lib/accounts/organizations/model.ts';
 import {
   ACCESS_LEVELS,
   type AccessLevel,
@@ -16,9 +17,8 @@ import {
   maySee,
   standingOf,
 } from '../../../lib/dashboards/rules.ts';
-import type { Failure } from '../../../lib/errors.ts';
-import { LEVELS, type Level } from '../../../lib/organizations/model.ts';
-import { keys } from '../../../lib/table/keys.ts';
+import type { Failure } from '../../../lib/ports/errors.ts';
+import { keys } from '../../../lib/ports/table/keys.ts';
 
 /** One combination of all that decides. `undefined`: there is no such row or rule. */
 interface Case {

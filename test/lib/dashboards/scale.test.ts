@@ -1,7 +1,7 @@
 /** A project with 10,000 dashboards, and one with 500 tiles: lists, filters and pages stay right. */
 import type { DashboardItem } from '../../../lib/dashboards/model.ts';
-import { keys, places } from '../../../lib/table/keys.ts';
-import type { Op } from '../../../lib/table/table.ts';
+import { keys, places } from '../../../lib/ports/table/keys.ts';
+import type { Op } from '../../../lib/ports/table/table.ts';
 import { type DashboardJson, type Dashboards, dashboards } from '../../support/dashboards.ts';
 
 const COUNT = 10_000;

@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import { fail } from '../../../lib/errors.ts';
-import { endpoint } from '../../../lib/http/endpoint.ts';
+import { createUser } from '../../../lib/accounts/users/store.ts';
+import { endpoint } from '../../../lib/api/endpoint.ts';
 import { text } from '../../../lib/http/fields.ts';
 import { Answer } from '../../../lib/http/request.ts';
 import { route } from '../../../lib/http/route.ts';
-import { createUser } from '../../../lib/users/store.ts';
+import { fail } from '../../../lib/ports/errors.ts';
 import { testContext } from '../../support/context.ts';
 import { proxyEvent, type Sent } from '../../support/event.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { cursorPage, type OffsetPage, page, pagingOf, readCursorPage, readPage } from '../../../lib/http/page.ts';
 import type { Paging } from '../../../lib/http/request.ts';
 import type { PagingRule } from '../../../lib/http/route.ts';
-import { BadCursor, type Item, type Range, type Table } from '../../../lib/table/table.ts';
+import { BadCursor, type Item, type Range, type Table } from '../../../lib/ports/table/table.ts';
 import { testContext } from '../../support/context.ts';
 import { proxyEvent, type Sent } from '../../support/event.ts';
 

@@ -9,7 +9,6 @@
  * Each of the commit's conditions is taken out in turn, and then the model must find what it is there for.
  */
 import * as fc from 'fast-check';
-import type { Context } from '../../../lib/context.ts';
 import { historyEnd } from '../../../lib/lake/arrival.ts';
 import {
   fence,
@@ -22,10 +21,11 @@ import {
   underLease,
   type WrittenFile,
 } from '../../../lib/lake/lake.ts';
-import type { Spool } from '../../../lib/spool/spool.ts';
-import { keys, ranges } from '../../../lib/table/keys.ts';
-import { sqliteTable } from '../../../lib/table/sqlite.ts';
-import { type Op, Refused, type Table } from '../../../lib/table/table.ts';
+import type { Context } from '../../../lib/ports/context.ts';
+import type { Spool } from '../../../lib/ports/files/files.ts';
+import { keys, ranges } from '../../../lib/ports/table/keys.ts';
+import { sqliteTable } from '../../../lib/ports/table/sqlite.ts';
+import { type Op, Refused, type Table } from '../../../lib/ports/table/table.ts';
 import { START, settableClock, testContext } from '../../support/context.ts';
 
 const MINUTE = 60_000;

@@ -2,13 +2,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
-import { FILE_COLUMNS } from '../../../lib/batch-exports/destinations/files.ts';
-import type { Model } from '../../../lib/batch-exports/model.ts';
-import type { Context } from '../../../lib/context.ts';
+import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
+import { FILE_COLUMNS } from '../../../lib/exports/destinations/files.ts';
+import type { Model } from '../../../lib/exports/records/model.ts';
 import { allFiles } from '../../../lib/lake/lake.ts';
-import { compareText } from '../../../lib/table/semantics.ts';
+import type { Context } from '../../../lib/ports/context.ts';
+import { compareText } from '../../../lib/ports/table/semantics.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
-import { literal, openDatabase } from '../../../lib/warehouse/embedded-database.ts';
 import type { Form } from '../../../lib/warehouse/warehouse.ts';
 import { fileIn, PROJECT, place, run } from '../../support/imports.ts';
 

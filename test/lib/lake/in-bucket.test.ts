@@ -1,5 +1,5 @@
 import { allFiles } from '../../../lib/lake/lake.ts';
-import { s3Spool } from '../../../lib/spool/s3.ts';
+import { s3Spool } from '../../../lib/ports/files/s3.ts';
 import { type Bucket, startBucket } from '../../support/bucket.ts';
 import { fileIn, PROJECT, place, run } from '../../support/imports.ts';
 

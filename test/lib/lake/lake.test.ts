@@ -1,4 +1,3 @@
-import type { Context } from '../../../lib/context.ts';
 import {
   fence,
   filesBetween,
@@ -13,8 +12,9 @@ import {
   underLease,
   type WrittenFile,
 } from '../../../lib/lake/lake.ts';
-import { keys, ranges } from '../../../lib/table/keys.ts';
-import { Refused } from '../../../lib/table/table.ts';
+import type { Context } from '../../../lib/ports/context.ts';
+import { keys, ranges } from '../../../lib/ports/table/keys.ts';
+import { Refused } from '../../../lib/ports/table/table.ts';
 import { START, testContext } from '../../support/context.ts';
 
 const PROJECT = 7;

@@ -1,12 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { FILE_COLUMNS } from '../../../lib/batch-exports/destinations/files.ts';
-import { folderSpool } from '../../../lib/spool/folder.ts';
-import type { Spool } from '../../../lib/spool/spool.ts';
+import { openDatabase } from '../../../lib/duckdb/database.ts';
+import { FILE_COLUMNS } from '../../../lib/exports/destinations/files.ts';
+import type { Spool } from '../../../lib/ports/files/files.ts';
+import { folderSpool } from '../../../lib/ports/files/folder.ts';
 import { athenaWarehouse } from '../../../lib/warehouse/athena.ts';
 import { duckdbConverter } from '../../../lib/warehouse/converter.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
-import { openDatabase } from '../../../lib/warehouse/embedded-database.ts';
 import type { FrozenPlan, Warehouse } from '../../../lib/warehouse/warehouse.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { type PersonRow, type Row, writePersons, writeRows } from '../../support/lake-rows.ts';

@@ -1,5 +1,5 @@
+import { openDatabase } from '../../../lib/duckdb/database.ts';
 import { type Column, fieldOf } from '../../../lib/warehouse/columns.ts';
-import { openDatabase } from '../../../lib/warehouse/embedded-database.ts';
 
 /** The field over one row of the lake. */
 async function valueOf(field: string, row: Readonly<Record<string, string | null>>): Promise<unknown> {

@@ -14,9 +14,9 @@ import {
 } from 'fast-check';
 import { Client } from 'pg';
 import { from } from 'pg-copy-streams';
+import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
 import type { Column } from '../../../lib/warehouse/columns.ts';
 import { copyLine } from '../../../lib/warehouse/copy-text.ts';
-import { literal, openDatabase } from '../../../lib/warehouse/embedded-database.ts';
 import { describeOnPostgres, type PostgresServer, startPostgres } from '../../support/postgres.ts';
 
 const COLUMNS: readonly Column[] = [

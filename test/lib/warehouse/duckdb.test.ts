@@ -1,11 +1,11 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import { join } from 'node:path';
-import { deliveredColumns } from '../../../lib/batch-exports/hogql/columns.ts';
-import type { Expression, QueryColumn } from '../../../lib/batch-exports/hogql/expression.ts';
-import { folderSpool } from '../../../lib/spool/folder.ts';
+import { literal, openDatabase, parquet, pathList } from '../../../lib/duckdb/database.ts';
+import type { Expression, QueryColumn } from '../../../lib/hogql/expression.ts';
+import { folderSpool } from '../../../lib/ports/files/folder.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
-import { literal, openDatabase, parquet, pathList } from '../../../lib/warehouse/embedded-database.ts';
+import { deliveredColumns } from '../../../lib/warehouse/query-columns.ts';
 import { type Form, type FrozenPlan, NEXT_FILE, type RowQuery } from '../../../lib/warehouse/warehouse.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { LINES, type Row, writeRows } from '../../support/lake-rows.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { FILE_COLUMNS } from '../../../lib/batch-exports/destinations/files.ts';
-import { folderSpool } from '../../../lib/spool/folder.ts';
+import { FILE_COLUMNS } from '../../../lib/exports/destinations/files.ts';
+import { folderSpool } from '../../../lib/ports/files/folder.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import type { FrozenPlan } from '../../../lib/warehouse/warehouse.ts';
 import { temporaryFolder } from '../../support/context.ts';

@@ -1,4 +1,4 @@
-import type { Item } from '../../../lib/table/table.ts';
+import type { Item } from '../../../lib/ports/table/table.ts';
 import type { Definition } from '../../../lib/workflow/definition.ts';
 import type { Json } from '../../../lib/workflow/workflow.ts';
 import { named, never, type Process, type Task, world } from '../../support/engine.ts';

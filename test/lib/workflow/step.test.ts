@@ -1,5 +1,5 @@
-import { Permanent, Transient } from '../../../lib/errors.ts';
-import { Busy } from '../../../lib/table/table.ts';
+import { Permanent, Transient } from '../../../lib/ports/errors.ts';
+import { Busy } from '../../../lib/ports/table/table.ts';
 import { reasonOf } from '../../../lib/workflow/messages.ts';
 import { step } from '../../../lib/workflow/step.ts';
 import { testContext } from '../../support/context.ts';

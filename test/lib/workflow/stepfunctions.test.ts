@@ -8,7 +8,7 @@ import {
   StopExecutionCommand,
 } from '@aws-sdk/client-sfn';
 import { mockClient } from 'aws-sdk-client-mock';
-import { Transient } from '../../../lib/errors.ts';
+import { Transient } from '../../../lib/ports/errors.ts';
 import { stepFunctionsWorkflow } from '../../../lib/workflow/stepfunctions.ts';
 
 const PREFIX = 'arn:aws:states:eu-central-1:123456789012';

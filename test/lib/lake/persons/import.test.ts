@@ -1,10 +1,10 @@
-import type { Context } from '../../../../lib/context.ts';
+import { openDatabase, parquet } from '../../../../lib/duckdb/database.ts';
 import { fence, filesBetween, lowerLiveOps } from '../../../../lib/lake/lake.ts';
 import { PERSON_COLUMNS } from '../../../../lib/lake/schema.ts';
-import { keys } from '../../../../lib/table/keys.ts';
-import { compareText } from '../../../../lib/table/semantics.ts';
-import type { Item } from '../../../../lib/table/table.ts';
-import { openDatabase, parquet } from '../../../../lib/warehouse/embedded-database.ts';
+import type { Context } from '../../../../lib/ports/context.ts';
+import { keys } from '../../../../lib/ports/table/keys.ts';
+import { compareText } from '../../../../lib/ports/table/semantics.ts';
+import type { Item } from '../../../../lib/ports/table/table.ts';
 import { START } from '../../../support/context.ts';
 import { dyingAt, fileIn, PROJECT, place, run } from '../../../support/imports.ts';
 

@@ -1,0 +1,130 @@
+import * as z from 'zod';
+import { wireInstant } from '../../http/instant.ts';
+import { parseJson } from '../../http/json.ts';
+import type { Item, Op } from '../../ports/table/table.ts';
+import { User } from '../users/model.ts';
+
+/** What an entry can be about, in the public product's words. */
+export const ACTIVITY_SCOPES = [
+  'Organization',
+  'OrganizationMembership',
+  'OrganizationInvite',
+  'Project',
+  'PersonalAPIKey',
+  'Dashboard',
+  'Insight',
+  'BatchExport',
+  'BatchExportBackfill',
+  'BatchExportRun',
+] as const;
+export type ActivityScope = (typeof ACTIVITY_SCOPES)[number];
+
+/** What was done to it. */
+export type Activity =
+  | 'created'
+  | 'updated'
+  | 'deleted'
+  | 'restored'
+  | 'cancelled'
+  | 'retried'
+  | 'sharing enabled'
+  | 'sharing disabled'
+  | 'access token refreshed';
+
+/** One field of what was changed. A secret's values are null: that it changed is all that is told. */
+export interface Change {
+  readonly action: 'created' | 'changed' | 'deleted';
+  readonly field: string;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+/** What a change tells of itself. */
+export interface Told {
+  readonly scope: ActivityScope;
+  readonly id: string | number;
+  readonly activity: Activity;
+  /** What people call the object. */
+  readonly name: string | null;
+  /** What an `updated` consists of: without any there is nothing to tell, and no entry. */
+  readonly changes?: readonly Change[];
+  /** The project that the object belongs to. Default: that of the request's path, if it names one. */
+  readonly project?: number;
+  /** The organization whose log it is. Default: that of the request's path. */
+  readonly organization?: string;
+}
+
+/**
+ * The ops that write an entry: to be put into the transaction of the change that it tells of, in every attempt of it,
+ * so that there is one entry when the change is made and none when it is not.
+ */
+export type Tell = (told: Told) => Op[];
+
+/** An entry as stored. Instants are milliseconds since 1970; `ttl` ends it. */
+export interface ActivityItem extends Item {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly team_id: number | null;
+  /** Null: the system, or an operator on the command line. */
+  readonly user_uuid: string | null;
+  readonly key_mask: string | null;
+  readonly request_id: string | null;
+  readonly activity: string;
+  readonly scope: string;
+  readonly item_id: string;
+  readonly name: string | null;
+  /** JSON of `Change[]`. */
+  readonly changes: string;
+  readonly created_at: number;
+}
+
+const ActivityChange = z.object({
+  type: z.string().describe('As `scope`.'),
+  action: z.enum(['created', 'changed', 'deleted']),
+  field: z.string(),
+  before: z.unknown().describe('Null for secrets. Long values are cut off, as text.'),
+  after: z.unknown(),
+});
+
+/** One entry of the activity log. */
+export const ActivityEntry = z
+  .object({
+    id: z.uuid(),
+    organization_id: z.uuid(),
+    team_id: z.int().nullable().describe('The project; null: it is about the organization or its people.'),
+    user: User.nullable(),
+    is_system: z.boolean().describe('Done by the service itself, or by an operator.'),
+    activity: z.string().describe('`created`, `updated`, `deleted` ...'),
+    scope: z.enum(ACTIVITY_SCOPES).describe('What kind of object.'),
+    item_id: z.string().describe("The object's id; of a membership the user's uuid."),
+    detail: z.object({
+      name: z.string().nullable(),
+      changes: z.array(ActivityChange),
+    }),
+    key_mask: z.string().nullable().describe('The personal API key with which it was done.'),
+    request_id: z.string().nullable().describe('X-Request-Id of the request that did it.'),
+    created_at: z.iso.datetime(),
+  })
+  .meta({ id: 'ActivityEntry' });
+
+/** The public object of a stored entry. */
+export function activityObject(
+  item: ActivityItem,
+  cards: (uuid: string | null) => z.output<typeof User> | null,
+): z.input<typeof ActivityEntry> {
+  const changes = parseJson(item.changes) as Change[];
+  return {
+    id: item.id,
+    organization_id: item.organization_id,
+    team_id: item.team_id,
+    user: cards(item.user_uuid),
+    is_system: item.user_uuid === null,
+    activity: item.activity,
+    scope: item.scope as ActivityScope,
+    item_id: item.item_id,
+    detail: { name: item.name, changes: changes.map((change) => ({ type: item.scope, ...change })) },
+    key_mask: item.key_mask,
+    request_id: item.request_id,
+    created_at: wireInstant(item.created_at),
+  };
+}

@@ -1,0 +1,20 @@
+import type * as z from 'zod';
+import { type CursorPage, readCursorPage } from '../../http/page.ts';
+import type { Paging } from '../../http/request.ts';
+import { filtered } from '../../ports/table/filtered.ts';
+import { ranges } from '../../ports/table/keys.ts';
+import type { Item, Table } from '../../ports/table/table.ts';
+import type { listActivity } from './routes.ts';
+
+/** A page of an organization's log, newest first; of what is asked for, as far as it goes in one request. */
+export async function readActivity(
+  table: Table,
+  organization: string,
+  { scope, item_id, user }: z.output<NonNullable<(typeof listActivity)['query']>>,
+  paging: Paging,
+): Promise<CursorPage> {
+  const range = ranges.activityOf(organization);
+  const asked = Object.entries({ scope, item_id, user_uuid: user }).filter(([, value]) => value !== undefined);
+  const isAsked = (item: Item): boolean => asked.every(([field, value]) => item[field] === value);
+  return readCursorPage(asked.length === 0 ? table : filtered(table, isAsked), range, paging);
+}

@@ -1,0 +1,68 @@
+import * as z from 'zod';
+import { text } from '../../../http/fields.ts';
+import { wireInstant } from '../../../http/instant.ts';
+import type { Item } from '../../../ports/table/table.ts';
+import { User } from '../../users/model.ts';
+import { levelField } from '../members/model.ts';
+import { LEVELS, type Level } from '../model.ts';
+
+/** An invitation as stored. Instants are milliseconds since 1970; from `expires_at` on it does not exist (`ttl`). */
+export interface InviteItem extends Item {
+  readonly id: string;
+  readonly organization_id: string;
+  /** Lower case. */
+  readonly target_email: string;
+  readonly level: Level;
+  /** The uuid of the member who invites. */
+  readonly created_by: string;
+  readonly created_at: number;
+  readonly expires_at: number;
+}
+
+const address = text({ max: 254 }).pipe(z.email()).optional();
+
+/** What a caller writes to invite somebody. `email` is another name of `target_email`. */
+export const InviteInput = z
+  .object({ target_email: address, email: address, level: levelField().optional() })
+  .transform(({ target_email, email, level = LEVELS.member }, context) => {
+    const found = target_email ?? email;
+    if (found !== undefined) return { target_email: found.toLowerCase(), level };
+    context.addIssue({
+      code: 'custom',
+      path: ['target_email'],
+      message: 'This field is required.',
+      params: { code: 'required' },
+    });
+    return z.NEVER;
+  });
+
+/** An invitation, as members of the organization see it. */
+export const Invite = z
+  .object({
+    id: z.uuid(),
+    target_email: z.string(),
+    level: z.literal(Object.values(LEVELS)).describe('1 member, 8 admin, 15 owner.'),
+    created_by: User.nullable(),
+    created_at: z.iso.datetime(),
+    expires_at: z.iso.datetime(),
+    link: z.url().describe('Where the invited user accepts: a POST with a key of his. No mail is sent.'),
+  })
+  .meta({ id: 'Invite' });
+
+/** The public object of a stored invitation; `base` is the address of the service. */
+export function inviteObject(
+  item: InviteItem,
+  created_by: z.output<typeof User> | null,
+  base: string,
+): z.output<typeof Invite> {
+  const { id, target_email, level, created_at, expires_at } = item;
+  return {
+    id,
+    target_email,
+    level,
+    created_by,
+    created_at: wireInstant(created_at),
+    expires_at: wireInstant(expires_at),
+    link: `${base}/api/invites/${id}/accept/`,
+  };
+}

@@ -1,0 +1,99 @@
+import type * as z from 'zod';
+import type { Tenant } from '../../../http/request.ts';
+import type { Context } from '../../../ports/context.ts';
+import { fail, invalid } from '../../../ports/errors.ts';
+import { keys, places } from '../../../ports/table/keys.ts';
+import type { Op, Table } from '../../../ports/table/table.ts';
+import type { Tell } from '../../activity/model.ts';
+import { tellAsSystem } from '../../activity/tell.ts';
+import type { UserItem } from '../../users/model.ts';
+import { refuseLevel } from '../members/rules.ts';
+import { stillIs } from '../members/store.ts';
+import { LEVELS, type MembershipItem } from '../model.ts';
+import { addMember, findOrganization, isAlive } from '../store.ts';
+import type { InviteInput, InviteItem } from './model.ts';
+
+/** How long an invitation is open, in milliseconds: 3 days, the public product's number. */
+const OPEN = 3 * 24 * 60 * 60 * 1000;
+
+/** Stands for the uuid of a user who is not there: his membership is looked for all the same. */
+const NOBODY = 'nobody';
+
+/**
+ * Invites somebody, whether he has an account or not, in the transaction of what `once` adds. 400 when he is a member
+ * already, 403 when the level is above the caller's own.
+ */
+export async function createInvite(
+  { table, newId, clock }: Pick<Context, 'table' | 'newId' | 'clock'>,
+  { organization, membership }: Tenant,
+  { target_email, level }: z.output<typeof InviteInput>,
+  once: (inviteId: string) => readonly Op[],
+  tell: Tell,
+): Promise<InviteItem> {
+  refuseLevel(membership, level);
+  const account = await table.get(keys.email(target_email));
+  const uid = String(account?.['user_uuid'] ?? NOBODY);
+  if ((await table.get(keys.membership(uid, organization.id))) !== undefined) {
+    invalid('target_email', 'A user with this email address already belongs to the organization.');
+  }
+  const id = newId();
+  const now = clock();
+  const item: InviteItem = {
+    ...keys.invitation(id),
+    ...places.invitationOf(organization.id, now, id),
+    id,
+    organization_id: organization.id,
+    target_email,
+    level,
+    created_by: membership.user_uuid,
+    created_at: now,
+    expires_at: now + OPEN,
+    ttl: Math.floor((now + OPEN) / 1000),
+  };
+  await table.write([
+    { put: item, if: 'absent' },
+    { check: keys.organization(organization.id), if: { is: isAlive(organization.id) } },
+    stillIs(membership, organization),
+    ...once(id),
+    ...tell({ ...aboutInvite(item), activity: 'created' }),
+  ]);
+  return item;
+}
+
+/** How an entry of the activity log names an invitation. */
+const aboutInvite = ({ id, target_email: name }: InviteItem) => ({ scope: 'OrganizationInvite', id, name }) as const;
+
+/** An invitation that is open; 404 when there is none. */
+export async function readInvite(table: Table, id: string): Promise<InviteItem> {
+  return ((await table.get(keys.invitation(id))) as InviteItem | undefined) ?? fail('not_found');
+}
+
+/** Takes an invitation back. Refused when it is gone. */
+export async function removeInvite(table: Table, item: InviteItem, tell: Tell): Promise<void> {
+  const { id } = item;
+  await table.write([
+    { remove: keys.invitation(id), if: { is: { id } } },
+    ...tell({ ...aboutInvite(item), activity: 'deleted' }),
+  ]);
+}
+
+/**
+ * Makes the user a member as the invitation says, and ends it. 400 when he is a member already; 404 when the
+ * organization is gone, the invitation was taken back or accepted, or who invited may not give this level any more.
+ */
+export async function acceptInvite(
+  context: Pick<Context, 'table' | 'clock' | 'newId'>,
+  { id, organization_id, level, created_by }: InviteItem,
+  user: UserItem,
+  once: readonly Op[] = [],
+  tell: Tell = tellAsSystem(context, organization_id),
+): Promise<MembershipItem> {
+  const organization = (await findOrganization(context.table, organization_id)) ?? fail('not_found');
+  const enough = Object.values(LEVELS).filter((held) => held >= level);
+  const also: Op[] = [
+    { remove: keys.invitation(id), if: { is: { id } } },
+    { check: keys.membership(created_by, organization_id), if: { is: { level: enough } } },
+    ...once,
+  ];
+  return addMember(context, { organization, user, level }, also, tell);
+}

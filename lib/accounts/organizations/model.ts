@@ -1,0 +1,170 @@
+import * as z from 'zod';
+import { boolean, nullableBoolean, reference, text } from '../../http/fields.ts';
+import { wireInstant } from '../../http/instant.ts';
+import type { Item } from '../../ports/table/table.ts';
+
+/** Levels of membership, as numbers that compare. */
+export const LEVELS = { member: 1, admin: 8, owner: 15 } as const;
+export type Level = (typeof LEVELS)[keyof typeof LEVELS];
+
+/** An organization as stored. Instants are milliseconds since 1970. */
+export interface OrganizationItem extends Item {
+  readonly id: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly logo_media_id: string | null;
+  readonly is_member_join_email_enabled: boolean;
+  readonly enforce_2fa: boolean;
+  readonly created_at: number;
+  readonly updated_at: number;
+  /** How many memberships; changes only with them, in their transaction. */
+  readonly members: number;
+  /** JSON of `ProjectBrief[]`, oldest first; changes with the projects, in their transaction. */
+  readonly projects: string;
+  /** Set: tenancy refuses, and the purge is under way. */
+  readonly deleted_at: number | null;
+  /** Counts changes of the writable fields (ETag). */
+  readonly ver: number;
+}
+
+/** What an organization's answer tells of a project. */
+export interface ProjectBrief {
+  readonly id: number;
+  readonly uuid: string;
+  readonly name: string;
+  readonly api_token: string;
+}
+
+/** A project as stored: environment ("team") and project are one, with one number. */
+export interface ProjectItem extends Item {
+  readonly id: number;
+  readonly uuid: string;
+  readonly organization_id: string;
+  readonly name: string;
+  /** The public token (`phc_...`) that events are sent with. */
+  readonly api_token: string;
+  readonly created_at: number;
+  readonly deleted_at: number | null;
+  /** Set with the first access rule that hides a dashboard from somebody: from then on lists look at every head. */
+  readonly hides_dashboards?: boolean;
+  readonly ver: number;
+}
+
+/** A membership as stored beside its user. */
+export interface MembershipItem extends Item {
+  readonly user_uuid: string;
+  readonly organization_id: string;
+  readonly level: Level;
+  readonly joined_at: number;
+  readonly updated_at: number;
+  /** Counts changes of the level (ETag). */
+  readonly ver: number;
+  /** The organization's creation, so that a user's organizations are sorted without reading them. */
+  readonly organization_created_at: number;
+}
+
+/** What a caller writes to make an organization. */
+export const OrganizationInput = z.object({
+  name: text({ max: 64 }),
+  logo_media_id: reference().nullable().optional(),
+  is_member_join_email_enabled: boolean().optional(),
+  enforce_2fa: nullableBoolean()
+    .transform((value) => value ?? false)
+    .optional(),
+});
+
+/** What a caller writes to change one. */
+export const OrganizationPatch = OrganizationInput.partial();
+
+const Feature = z.object({ key: z.string(), name: z.string() });
+
+/** A project as the public product's clients know it: a team, with the project's number. */
+export const Team = z.object({
+  id: z.int(),
+  uuid: z.uuid(),
+  organization: z.uuid(),
+  project_id: z.int(),
+  api_token: z.string(),
+  name: z.string(),
+  completed_snippet_onboarding: z.boolean(),
+  has_completed_onboarding_for: z.record(z.string(), z.unknown()).nullable(),
+  ingested_event: z.boolean(),
+  is_demo: z.boolean(),
+  timezone: z.string(),
+  access_control: z.boolean(),
+});
+
+/** An organization as its members see it. */
+export const Organization = z
+  .object({
+    id: z.uuid(),
+    name: z.string(),
+    slug: z.string(),
+    logo_media_id: z.uuid().nullable(),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime(),
+    membership_level: z
+      .literal([LEVELS.member, LEVELS.admin, LEVELS.owner])
+      .describe("The caller's: 1 member, 8 admin, 15 owner."),
+    plugins_access_level: z.int(),
+    teams: z.array(Team),
+    projects: z.array(z.object({ id: z.int(), organization_id: z.uuid(), name: z.string() })),
+    available_product_features: z.array(Feature),
+    is_member_join_email_enabled: z.boolean(),
+    metadata: z.string().describe('JSON text.'),
+    customer_id: z.string().nullable(),
+    enforce_2fa: z.boolean(),
+    member_count: z.string().describe('A whole number, as text.'),
+  })
+  .meta({ id: 'Organization' });
+
+/** Every organization may use everything: there are no plans. */
+const FEATURES = [
+  { key: 'tagging', name: 'Tagging' },
+  { key: 'advanced_permissions', name: 'Advanced permissions' },
+  { key: 'organizations_projects', name: 'Multiple projects' },
+];
+
+/** What upstream gives a new organization: plugins may be configured, not installed. */
+const PLUGINS_ACCESS_LEVEL = 3;
+
+/** The public object of a project of an organization. */
+export function teamObject(organizationId: string, { id, uuid, api_token, name }: ProjectBrief): z.output<typeof Team> {
+  return {
+    id,
+    uuid,
+    organization: organizationId,
+    project_id: id,
+    api_token,
+    name,
+    completed_snippet_onboarding: false,
+    has_completed_onboarding_for: null,
+    ingested_event: false,
+    is_demo: false,
+    timezone: 'UTC',
+    access_control: false,
+  };
+}
+
+/** The public object of a stored organization, for a caller with this level in it. */
+export function organizationObject(stored: OrganizationItem, level: Level): z.output<typeof Organization> {
+  const projects = JSON.parse(stored.projects) as ProjectBrief[];
+  return {
+    id: stored.id,
+    name: stored.name,
+    slug: stored.slug,
+    logo_media_id: stored.logo_media_id,
+    created_at: wireInstant(stored.created_at),
+    updated_at: wireInstant(stored.updated_at),
+    membership_level: level,
+    plugins_access_level: PLUGINS_ACCESS_LEVEL,
+    teams: projects.map((project) => teamObject(stored.id, project)),
+    projects: projects.map(({ id, name }) => ({ id, organization_id: stored.id, name })),
+    available_product_features: FEATURES,
+    is_member_join_email_enabled: stored.is_member_join_email_enabled,
+    metadata: JSON.stringify({ instance_tag: 'none' }),
+    customer_id: null,
+    enforce_2fa: stored.enforce_2fa,
+    member_count: String(stored.members),
+  };
+}

@@ -1,0 +1,161 @@
+import type { Tenant } from '../../../http/request.ts';
+import { jobOps } from '../../../jobs/job.ts';
+import type { Context } from '../../../ports/context.ts';
+import { fail } from '../../../ports/errors.ts';
+import { keys, places } from '../../../ports/table/keys.ts';
+import { nextNumber } from '../../../ports/table/sequence.ts';
+import { type Op, Refused, type Table } from '../../../ports/table/table.ts';
+import type { Tell } from '../../activity/model.ts';
+import { changesOf } from '../../activity/rules.ts';
+import { base62 } from '../../tokens.ts';
+import type { OrganizationItem, ProjectBrief, ProjectItem } from '../model.ts';
+import { refuseTooManyProjects } from './rules.ts';
+
+/** A new project, not yet written: its number is taken, its token made. */
+export async function newProject(
+  { table, newId, random }: Pick<Context, 'table' | 'newId' | 'random'>,
+  { organizationId, name, now }: { organizationId: string; name: string; now: number },
+): Promise<ProjectItem> {
+  const id = await nextNumber(table, 'project');
+  return {
+    ...keys.project(id),
+    ...places.projectOf(organizationId, now, id),
+    id,
+    uuid: newId(),
+    organization_id: organizationId,
+    name,
+    api_token: `phc_${base62(random(32))}`,
+    created_at: now,
+    deleted_at: null,
+    ver: 1,
+  };
+}
+
+/** What the organization keeps of a project. */
+export function projectBrief({ id, uuid, name, api_token }: ProjectItem): ProjectBrief {
+  return { id, uuid, name, api_token };
+}
+
+/** A project that is there; undefined when it never was, or is deleted. */
+export async function findProject(table: Table, id: number): Promise<ProjectItem | undefined> {
+  const project = (await table.get(keys.project(id))) as ProjectItem | undefined;
+  return project?.deleted_at === null ? project : undefined;
+}
+
+/** The projects of an organization, oldest first. */
+export const briefsOf = ({ projects }: OrganizationItem): ProjectBrief[] => JSON.parse(projects) as ProjectBrief[];
+
+/** The projects of these briefs that are not deleted, in their order. One read. */
+export async function findProjects(table: Table, briefs: readonly ProjectBrief[]): Promise<ProjectItem[]> {
+  const found = (await table.many(briefs.map(({ id }) => keys.project(id)))) as (ProjectItem | undefined)[];
+  return found.flatMap((project) => (project?.deleted_at === null ? [project] : []));
+}
+
+/** Makes a project in an organization, in the transaction of what `once` adds. 404 when the organization is gone. */
+export async function createProject(
+  context: Pick<Context, 'table' | 'newId' | 'random' | 'clock'>,
+  { organization, name }: { organization: OrganizationItem; name: string },
+  once: (projectId: string) => readonly Op[],
+  tell: Tell,
+): Promise<ProjectItem> {
+  refuseTooManyProjects(briefsOf(organization).length);
+  const project = await newProject(context, { organizationId: organization.id, name, now: context.clock() });
+  await changeBriefs(context.table, organization, (briefs) => {
+    refuseTooManyProjects(briefs.length);
+    return {
+      briefs: [...briefs, projectBrief(project)],
+      ops: [
+        { put: project, if: 'absent' },
+        ...once(String(project.id)),
+        ...tell({ ...aboutProject(project), activity: 'created' }),
+      ],
+    };
+  });
+  return project;
+}
+
+/** How an entry of the activity log names a project. */
+const aboutProject = ({ id, name }: ProjectItem) => ({ scope: 'Project', id, name, project: id }) as const;
+
+/**
+ * Changes what the organization tells of its projects, together with them: tried again when another change of it came
+ * first. 404 when the organization is gone.
+ */
+async function changeBriefs(
+  table: Table,
+  organization: OrganizationItem,
+  change: (briefs: readonly ProjectBrief[]) => { briefs: readonly ProjectBrief[]; ops: readonly Op[] },
+): Promise<void> {
+  const key = keys.organization(organization.id);
+  for (let current = organization; ; ) {
+    const { briefs, ops } = change(briefsOf(current));
+    const set = { projects: JSON.stringify(briefs) };
+    try {
+      await table.write([{ change: key, set, if: { is: { deleted_at: null, projects: current.projects } } }, ...ops]);
+      return;
+    } catch (error) {
+      if (!(error instanceof Refused) || error.op !== 0) throw error;
+      current = (error.found as OrganizationItem | undefined) ?? fail('not_found');
+      if (current.deleted_at !== null) fail('not_found');
+    }
+  }
+}
+
+/** A project, and the organization that it belongs to. */
+export interface ProjectPlace {
+  readonly organization: OrganizationItem;
+  readonly project: ProjectItem;
+}
+
+/** What a path with a project names. */
+export function placeIn({ project, ...tenant }: Tenant): Tenant & ProjectPlace {
+  if (project === undefined) throw new Error('the path names no project');
+  return { ...tenant, project };
+}
+
+/** The project is there, in the version that was asked for. */
+const isThere = (ifMatch: readonly number[] | undefined) => ({
+  is: { deleted_at: null, ...(ifMatch === undefined ? {} : { ver: ifMatch }) },
+});
+
+/** Gives a project another name; undefined leaves it. Refused when it is gone, or its version is none of `ifMatch`. */
+export async function renameProject(
+  table: Table,
+  { organization, project }: ProjectPlace,
+  name: string | undefined,
+  tell: Tell,
+  ifMatch?: readonly number[],
+): Promise<ProjectItem> {
+  const key = keys.project(project.id);
+  const changes = name === undefined ? {} : { name };
+  const about = aboutProject({ ...project, ...changes });
+  await changeBriefs(table, organization, (briefs) => ({
+    briefs: briefs.map((brief) => (brief.id === project.id ? { ...brief, ...changes } : brief)),
+    ops: [
+      { change: key, set: changes, add: { ver: 1 }, if: isThere(ifMatch) },
+      ...tell({ ...about, activity: 'updated', changes: changesOf(project, changes, { name: 'plain' }) }),
+    ],
+  }));
+  return (await table.get(key)) as ProjectItem;
+}
+
+/**
+ * Hides the project from everybody at once, and leaves a job that stops its exports and purges its records. Refused as
+ * `renameProject`.
+ */
+export async function deleteProject(
+  { table, clock }: Pick<Context, 'table' | 'clock'>,
+  { organization, project }: ProjectPlace,
+  tell: Tell,
+  ifMatch?: readonly number[],
+): Promise<void> {
+  const now = clock();
+  await changeBriefs(table, organization, (briefs) => ({
+    briefs: briefs.filter(({ id }) => id !== project.id),
+    ops: [
+      { change: keys.project(project.id), set: { deleted_at: now }, add: { ver: 1 }, if: isThere(ifMatch) },
+      ...jobOps('purge', String(project.id), now, { kind: 'project' }),
+      ...tell({ ...aboutProject(project), activity: 'deleted' }),
+    ],
+  }));
+}

@@ -1,0 +1,230 @@
+import type * as z from 'zod';
+import { parsed } from '../../http/parsed.ts';
+import { jobOps } from '../../jobs/job.ts';
+import type { Context } from '../../ports/context.ts';
+import { fail, invalid } from '../../ports/errors.ts';
+import { keys, places, ranges } from '../../ports/table/keys.ts';
+import { listAll } from '../../ports/table/list-all.ts';
+import { type Op, Refused, type Table, type Value } from '../../ports/table/table.ts';
+import type { Tell } from '../activity/model.ts';
+import { changesOf, type ToldFields } from '../activity/rules.ts';
+import { tellAsSystem } from '../activity/tell.ts';
+import { letters } from '../tokens.ts';
+import type { UserItem } from '../users/model.ts';
+import {
+  LEVELS,
+  type Level,
+  type MembershipItem,
+  OrganizationInput,
+  type OrganizationItem,
+  type OrganizationPatch,
+  type ProjectItem,
+} from './model.ts';
+import { newProject, projectBrief } from './projects/store.ts';
+import { type Joined, slugOf } from './rules.ts';
+
+/** Slugs tried before giving up; 26^4 tails a name, so the second try nearly always holds. */
+const SLUG_TRIES = 10;
+
+export type NewOrganization = z.output<typeof OrganizationInput> & { readonly owner: UserItem };
+
+/** What a caller may change of an organization. */
+export type OrganizationChanges = z.output<typeof OrganizationPatch>;
+
+/**
+ * Makes an organization with its owner's membership and a "Default project", in one transaction, together with what
+ * `once` adds. A name that is blank or longer than 64 characters is a 400.
+ */
+export async function createOrganization(
+  context: Pick<Context, 'table' | 'newId' | 'random' | 'clock'>,
+  { owner, ...fields }: NewOrganization,
+  once: (organizationId: string) => readonly Op[] = () => [],
+  tell?: Tell,
+): Promise<{ organization: OrganizationItem; project: ProjectItem }> {
+  const { table, newId, random, clock } = context;
+  const {
+    name,
+    logo_media_id = null,
+    is_member_join_email_enabled = true,
+    enforce_2fa = false,
+  } = parsed(OrganizationInput, fields);
+  const id = newId();
+  const now = clock();
+  const told = tell ?? tellAsSystem(context, id);
+  const project = await newProject(context, { organizationId: id, name: 'Default project', now });
+  const base = slugOf(name);
+  for (let left = SLUG_TRIES, slug = base; ; left--, slug = slugOf(base, letters(random(4)))) {
+    const organization: OrganizationItem = {
+      ...keys.organization(id),
+      id,
+      name,
+      slug,
+      logo_media_id,
+      is_member_join_email_enabled,
+      enforce_2fa,
+      created_at: now,
+      updated_at: now,
+      members: 1,
+      projects: JSON.stringify([projectBrief(project)]),
+      deleted_at: null,
+      ver: 1,
+    };
+    const slugTaken: Op = { put: { ...keys.slug(slug), organization_id: id }, if: 'absent' };
+    const ops: Op[] = [
+      slugTaken,
+      { put: organization, if: 'absent' },
+      { put: newMembership(organization, owner, LEVELS.owner, now), if: 'absent' },
+      { put: project, if: 'absent' },
+      ...once(id),
+      ...told({ organization: id, scope: 'Organization', id, activity: 'created', name }),
+    ];
+    try {
+      await table.write(ops);
+      return { organization, project };
+    } catch (error) {
+      if (!(error instanceof Refused) || ops[error.op] !== slugTaken || left === 1) throw error;
+    }
+  }
+}
+
+function newMembership(organization: OrganizationItem, user: UserItem, level: Level, now: number): MembershipItem {
+  return {
+    ...keys.membership(user.uuid, organization.id),
+    ...places.memberOf(organization.id, now, user.uuid),
+    user_uuid: user.uuid,
+    organization_id: organization.id,
+    level,
+    joined_at: now,
+    updated_at: now,
+    ver: 1,
+    organization_created_at: organization.created_at,
+  };
+}
+
+/** The organization is there and not deleted. */
+export const isAlive = (id: string) => ({ id, deleted_at: null });
+
+/** Makes the user a member, in the transaction of what else belongs to it. 400 when he is one already, 404 when the organization is gone. */
+export async function addMember(
+  context: Pick<Context, 'table' | 'clock' | 'newId'>,
+  { organization, user, level }: { organization: OrganizationItem; user: UserItem; level: Level },
+  also: readonly Op[] = [],
+  tell: Tell = tellAsSystem(context, organization.id),
+): Promise<MembershipItem> {
+  const { table, clock } = context;
+  const { uuid: id, email: name } = user;
+  const changes = [{ action: 'created', field: 'level', before: null, after: level } as const];
+  const item = newMembership(organization, user, level, clock());
+  try {
+    await table.write([
+      { change: keys.organization(organization.id), add: { members: 1 }, if: { is: isAlive(organization.id) } },
+      { put: item, if: 'absent' },
+      ...also,
+      ...tell({
+        organization: organization.id,
+        scope: 'OrganizationMembership',
+        id,
+        activity: 'created',
+        name,
+        changes,
+      }),
+    ]);
+  } catch (error) {
+    if (!(error instanceof Refused) || error.op > 1) throw error;
+    if (error.op === 0) fail('not_found', 'Organization not found.');
+    invalid(null, 'The user is already a member of the organization.');
+  }
+  return item;
+}
+
+/** An organization that is there; undefined when it never was, or is deleted. */
+export async function findOrganization(table: Table, id: string): Promise<OrganizationItem | undefined> {
+  const organization = (await table.get(keys.organization(id))) as OrganizationItem | undefined;
+  return organization?.deleted_at === null ? organization : undefined;
+}
+
+/** The organizations of these memberships that are not deleted, oldest first, each with its membership. One read. */
+export async function organizationsIn(table: Table, memberships: readonly MembershipItem[]): Promise<Joined[]> {
+  const found = (await table.many(memberships.map((member) => keys.organization(member.organization_id)))) as (
+    | OrganizationItem
+    | undefined
+  )[];
+  return memberships
+    .flatMap((membership, at) => {
+      const organization = found[at];
+      return organization?.deleted_at === null ? [{ organization, membership }] : [];
+    })
+    .toSorted(({ organization: a }, { organization: b }) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1));
+}
+
+/** The memberships of a user. */
+export async function membershipsOf(table: Table, uid: string): Promise<MembershipItem[]> {
+  const items = await listAll(table, ranges.userAndMemberships(uid));
+  return items.filter((item): item is MembershipItem => 'organization_id' in item);
+}
+
+/** A user's membership in one organization; undefined when he is no member. */
+export async function findMembership(table: Table, uid: string, oid: string): Promise<MembershipItem | undefined> {
+  return (await table.get(keys.membership(uid, oid))) as MembershipItem | undefined;
+}
+
+/** The organizations of a user that are not deleted, oldest first. */
+export async function organizationsOf(table: Table, uid: string): Promise<OrganizationItem[]> {
+  const found = await organizationsIn(table, await membershipsOf(table, uid));
+  return found.map(({ organization }) => organization);
+}
+
+/** What is told of an organization that changes. */
+const TOLD: ToldFields = {
+  name: 'plain',
+  logo_media_id: 'plain',
+  is_member_join_email_enabled: 'plain',
+  enforce_2fa: 'plain',
+};
+
+/**
+ * Changes fields of an organization, and only those: concurrent changes of other fields last. Answers it as it was
+ * read, with these changes; its version is never above the stored one. Refused when it is gone, or its version is none
+ * of `ifMatch`.
+ */
+export async function changeOrganization(
+  { table, clock }: Pick<Context, 'table' | 'clock'>,
+  read: OrganizationItem,
+  changes: OrganizationChanges,
+  tell: Tell,
+  ifMatch?: readonly number[],
+): Promise<OrganizationItem> {
+  const { id } = read;
+  const versions = ifMatch === undefined ? {} : { ver: ifMatch };
+  const set = { ...(changes as Readonly<Record<string, Value>>), updated_at: clock() };
+  const after: OrganizationItem = { ...read, ...set, ver: read.ver + 1 };
+  const [changed] = await table.write([
+    { change: keys.organization(id), set, add: { ver: 1 }, if: { is: { ...isAlive(id), ...versions } } },
+    ...tell({ scope: 'Organization', id, activity: 'updated', name: after.name, changes: changesOf(read, set, TOLD) }),
+  ]);
+  return (changed ?? after) as OrganizationItem;
+}
+
+/**
+ * Hides the organization from everybody at once, and leaves a job that stops its exports and purges its records.
+ * Refused as `changeOrganization`.
+ */
+export async function deleteOrganization(
+  { table, clock }: Pick<Context, 'table' | 'clock'>,
+  { id, name }: OrganizationItem,
+  tell: Tell,
+  ifMatch?: readonly number[],
+): Promise<void> {
+  const now = clock();
+  const versions = ifMatch === undefined ? {} : { ver: ifMatch };
+  await table.write([
+    {
+      change: keys.organization(id),
+      set: { deleted_at: now },
+      add: { ver: 1 },
+      if: { is: { ...isAlive(id), ...versions } },
+    },
+    ...jobOps('purge', id, now, { kind: 'organization' }),
+    ...tell({ scope: 'Organization', id, activity: 'deleted', name }),
+  ]);
+}

@@ -1,0 +1,131 @@
+import * as z from 'zod';
+import { datetime, integer, text, uuidOf } from '../../http/fields.ts';
+import { wireInstant } from '../../http/instant.ts';
+import { isScope } from '../../http/scopes.ts';
+import type { Item } from '../../ports/table/table.ts';
+
+/** A personal API key as stored, under the SHA-256 of its value; the value itself is never stored. */
+export interface PersonalApiKeyItem extends Item {
+  readonly id: string;
+  readonly user_uuid: string;
+  /** The user's public integer. */
+  readonly user_id: number;
+  readonly label: string;
+  /** `phx_...abcd`: the first and the last four characters. */
+  readonly mask: string;
+  /** JSON of `string[]`. An empty list may do nothing. */
+  readonly scopes: string;
+  /** JSON of `number[]`: the projects that the key is limited to; empty: no limit. */
+  readonly scoped_teams: string;
+  /** JSON of `string[]`: the organizations that the key is limited to; empty: no limit. */
+  readonly scoped_organizations: string;
+  /** JSON of `string[]`: the organizations of `scoped_teams`. */
+  readonly team_organizations: string;
+  readonly created_at: number;
+  /** When it last got another value. */
+  readonly last_rolled_at: number | null;
+  /** Moves at most once an hour. */
+  readonly last_used_at: number | null;
+  /** From then on the key is no key; null: never. */
+  readonly expires_at: number | null;
+  /** Counts changes of the writable fields (ETag). */
+  readonly ver: number;
+}
+
+/** More scopes than there are, and more places than a person limits a key to. */
+const MOST = { scopes: 200, places: 100 } as const;
+
+const distinct = <T>(values: readonly T[]): T[] => [...new Set(values)];
+
+/** What a key is made of. `expires_at` is in milliseconds since 1970. */
+export const NewPersonalApiKey = z.object({
+  label: text({ max: 40 }),
+  scopes: z
+    .array(text())
+    .max(MOST.scopes)
+    .check(({ value, issues }) => {
+      const wrong = value.find((scope) => !isScope(scope));
+      if (wrong !== undefined) issues.push({ code: 'custom', input: value, message: `Invalid scope: ${wrong}` });
+    }),
+  scoped_teams: z
+    .array(integer({ min: 1 }))
+    .max(MOST.places)
+    .transform(distinct)
+    .optional(),
+  scoped_organizations: z
+    .array(text())
+    .max(MOST.places)
+    .check(({ value, issues }) => {
+      if (value.some((id) => uuidOf(id) !== id)) {
+        issues.push({ code: 'custom', input: value, message: 'Invalid organization UUID' });
+      }
+    })
+    .transform(distinct)
+    .optional(),
+  expires_at: integer().nullable().optional(),
+});
+
+/** What a caller writes to make a key. */
+export const PersonalApiKeyInput = NewPersonalApiKey.extend({ expires_at: datetime().nullable().optional() });
+
+/** What a caller writes to change one. */
+export const PersonalApiKeyPatch = PersonalApiKeyInput.partial();
+
+/** A key as its user sees it. */
+export const PersonalApiKey = z
+  .object({
+    id: z.uuid(),
+    label: z.string(),
+    value: z.string().nullable().describe('Only when the key is made or rolled; null ever after.'),
+    mask_value: z.string().describe('The first and the last four characters of the value.'),
+    created_at: z.iso.datetime(),
+    last_used_at: z.iso.datetime().nullable().describe('Moves at most once an hour.'),
+    last_rolled_at: z.iso.datetime().nullable(),
+    expires_at: z.iso.datetime().nullable(),
+    user_id: z.int(),
+    scopes: z.array(z.string()).describe('A key without scopes may do nothing.'),
+    scoped_teams: z.array(z.int()).describe('The projects that the key is limited to; empty: no limit.'),
+    scoped_organizations: z.array(z.uuid()).describe('The organizations that the key is limited to; empty: no limit.'),
+  })
+  .meta({ id: 'PersonalApiKey' });
+
+const instant = (at: number | null): string | null => (at === null ? null : wireInstant(at));
+
+/** The public object of a stored key; its value only when it was just made. */
+export function personalApiKeyObject(
+  item: PersonalApiKeyItem,
+  value: string | null = null,
+): z.output<typeof PersonalApiKey> {
+  const { scopes, scoped_teams, scoped_organizations, expires_at } = grantOf(item);
+  return {
+    id: item.id,
+    label: item.label,
+    value,
+    mask_value: item.mask,
+    created_at: wireInstant(item.created_at),
+    last_used_at: instant(item.last_used_at),
+    last_rolled_at: instant(item.last_rolled_at),
+    expires_at: instant(expires_at),
+    user_id: item.user_id,
+    scopes: [...scopes],
+    scoped_teams: [...scoped_teams],
+    scoped_organizations: [...scoped_organizations],
+  };
+}
+
+/** What a key lets its bearer do, and until when (milliseconds since 1970; null: for ever). */
+export interface Grant {
+  readonly scopes: readonly string[];
+  readonly scoped_teams: readonly number[];
+  readonly scoped_organizations: readonly string[];
+  readonly expires_at: number | null;
+}
+
+export function grantOf(item: PersonalApiKeyItem): Grant {
+  return {
+    scopes: JSON.parse(item.scopes) as string[],
+    scoped_teams: JSON.parse(item.scoped_teams) as number[],
+    scoped_organizations: JSON.parse(item.scoped_organizations) as string[],
+    expires_at: item.expires_at,
+  };
+}

@@ -1,0 +1,68 @@
+/** What keys may be made: the one place that decides it. */
+import { isPermitted, type Scope } from '../../http/scopes.ts';
+import { fail, invalid } from '../../ports/errors.ts';
+import type { MembershipItem } from '../organizations/model.ts';
+import type { Grant, PersonalApiKeyItem } from './model.ts';
+
+/** Keys that one user may have at a time (the public product's number). */
+export const MOST_KEYS = 10;
+
+/** Refuses one key more for a user who has this many. */
+export function refuseTooMany(held: number): void {
+  if (held < MOST_KEYS) return;
+  invalid(null, `You can only have ${MOST_KEYS} personal API keys. Remove an existing key before creating a new one.`);
+}
+
+/** Organizations that are told of one change: their entries are in its transaction, which has 100 ops. */
+const MOST_TOLD = 90;
+
+/**
+ * The organizations, of its user's memberships, that a key opens: those that it is limited to, by itself or through
+ * projects, else all. Of more than 90 those that he joined first.
+ */
+export function organizationsOpen(
+  { scoped_organizations, team_organizations }: PersonalApiKeyItem,
+  memberships: readonly MembershipItem[],
+): string[] {
+  const [limits = []] = [scoped_organizations, team_organizations]
+    .map((text) => JSON.parse(text) as string[])
+    .filter(({ length }) => length > 0);
+  return memberships
+    .toSorted((a, b) => a.joined_at - b.joined_at)
+    .map(({ organization_id }) => organization_id)
+    .filter((id) => limits.length === 0 || limits.includes(id))
+    .slice(0, MOST_TOLD);
+}
+
+/** Refuses an expiry that is not ahead of `now`. */
+export function refusePast(expiresAt: number | null | undefined, now: number): void {
+  if (typeof expiresAt === 'number' && expiresAt <= now) invalid('expires_at', 'The expiry must be in the future.');
+}
+
+/**
+ * Refuses a key that would grant more than the key that makes it: a scope that this one lacks, a place that it does
+ * not open, or a longer life.
+ */
+export function refuseExcess(maker: Grant, wanted: Grant): void {
+  const scope = wanted.scopes.find((name) => !isPermitted(maker.scopes, name as Scope));
+  if (scope !== undefined) fail('permission_denied', `API key missing required scope '${scope}'`);
+  within(maker.scoped_teams, wanted.scoped_teams, 'project');
+  within(maker.scoped_organizations, wanted.scoped_organizations, 'organization');
+  if (maker.expires_at !== null && (wanted.expires_at === null || wanted.expires_at > maker.expires_at)) {
+    fail('permission_denied', 'An API key that expires can only make keys that expire no later.');
+  }
+}
+
+function within<T>(limits: readonly T[], wanted: readonly T[], place: 'project' | 'organization'): void {
+  if (limits.length === 0) return;
+  if (wanted.length === 0) {
+    fail(
+      'permission_denied',
+      `An API key that is limited to some ${place}s can only make keys that are limited to them.`,
+    );
+  }
+  const other = wanted.find((id) => !limits.includes(id));
+  if (other !== undefined) {
+    fail('permission_denied', `API key does not have access to the requested ${place}: ID ${String(other)}.`);
+  }
+}

@@ -1,0 +1,389 @@
+import { createHash } from 'node:crypto';
+import type * as z from 'zod';
+import { parsed } from '../../http/parsed.ts';
+import type { Context } from '../../ports/context.ts';
+import { fail, invalid } from '../../ports/errors.ts';
+import { keys } from '../../ports/table/keys.ts';
+import { type Op, Refused, type Table } from '../../ports/table/table.ts';
+import type { Activity, Change, Tell } from '../activity/model.ts';
+import { changesOf, createdWith, type ToldFields } from '../activity/rules.ts';
+import { tellAsSystem } from '../activity/tell.ts';
+import type { MembershipItem } from '../organizations/model.ts';
+import { membershipsOf } from '../organizations/store.ts';
+import { base62 } from '../tokens.ts';
+import type { KeyRef, UserItem } from '../users/model.ts';
+import { type Grant, grantOf, NewPersonalApiKey, type PersonalApiKeyItem, type PersonalApiKeyPatch } from './model.ts';
+import { organizationsOpen, refuseExcess, refusePast, refuseTooMany } from './rules.ts';
+
+/** Random bytes of a key, as the public product has them: 280 bits, about 47 digits. */
+const KEY_BYTES = 35;
+/** `last_used_at` moves when it is older than this: 1 h. */
+const USE_RESOLUTION = 3_600_000;
+
+const sha256 = (value: string): string => createHash('sha256').update(value).digest('hex');
+
+export interface NewKey {
+  readonly label: string;
+  /** `object:read`, `object:write` or `*`. */
+  readonly scopes: readonly string[];
+  readonly scoped_teams?: readonly number[] | undefined;
+  readonly scoped_organizations?: readonly string[] | undefined;
+  readonly expires_at?: number | null | undefined;
+}
+
+/** What a caller may change of a key. */
+export type KeyChanges = z.output<typeof PersonalApiKeyPatch>;
+
+/** Who tells of what is done to a user's key: in the log of each organization, of these memberships, that it opens. */
+export interface KeyTeller {
+  readonly tell: Tell;
+  readonly memberships: readonly MembershipItem[];
+}
+
+type Stored = Pick<Context, 'table' | 'newId' | 'clock'>;
+
+/** Tells what an operator, or the service itself, does to a user's keys. */
+async function systemTeller(context: Stored, uid: string): Promise<KeyTeller> {
+  return { tell: tellAsSystem(context), memberships: await membershipsOf(context.table, uid) };
+}
+
+/** What is told of a key that is made, or that changes. Its mask changes with its value. */
+const TOLD: ToldFields = {
+  label: 'plain',
+  mask: 'plain',
+  scopes: 'json',
+  scoped_teams: 'json',
+  scoped_organizations: 'json',
+  expires_at: 'instant',
+};
+
+/** The entries of a change of a key; `after` is the key as it is then. */
+function keyOps(
+  { tell, memberships }: KeyTeller,
+  activity: Activity,
+  changes: readonly Change[],
+  after: PersonalApiKeyItem,
+  before = after,
+): Op[] {
+  const { id, label: name } = after;
+  const logs = new Set([before, after].flatMap((key) => organizationsOpen(key, memberships)));
+  return [...logs].flatMap((organization) =>
+    tell({ organization, scope: 'PersonalAPIKey', id, activity, name, changes }),
+  );
+}
+
+interface Making {
+  /** The key that asks: it must grant as much as what it makes. Absent: the command line, which may do all. */
+  readonly maker?: PersonalApiKeyItem;
+  /** What else belongs to the transaction. */
+  readonly once?: (keyId: string) => readonly Op[];
+  /** Default: the system. */
+  readonly teller?: KeyTeller;
+}
+
+/**
+ * Makes a key for a user; `value` is the only time that it can be seen. Instants are milliseconds since 1970. A scope
+ * that does not exist, a bad label, a limit to what the user is no member of, or an eleventh key is a 400; more than
+ * the maker grants a 403.
+ */
+export async function createKey(
+  context: Pick<Context, 'table' | 'newId' | 'random' | 'clock'>,
+  { user, ...input }: { user: UserItem } & NewKey,
+  { maker, once = () => [], teller }: Making = {},
+): Promise<{ item: PersonalApiKeyItem; value: string }> {
+  const { table, newId, random, clock } = context;
+  const wanted = parsed(NewPersonalApiKey, input);
+  const { label, scopes, scoped_teams = [], scoped_organizations = [], expires_at = null } = wanted;
+  const now = clock();
+  refusePast(expires_at, now);
+  if (maker !== undefined) refuseExcess(grantOf(maker), { scopes, scoped_teams, scoped_organizations, expires_at });
+  const teamOrganizations = await refuseForeignLimits(table, user.uuid, wanted);
+  const told = teller ?? (await systemTeller(context, user.uuid));
+
+  const id = newId();
+  const { value, ...stored } = newValue(random);
+  const item: PersonalApiKeyItem = {
+    ...stored,
+    id,
+    user_uuid: user.uuid,
+    user_id: user.id,
+    label,
+    scopes: JSON.stringify(scopes),
+    scoped_teams: JSON.stringify(scoped_teams),
+    scoped_organizations: JSON.stringify(scoped_organizations),
+    team_organizations: JSON.stringify(teamOrganizations),
+    created_at: now,
+    last_used_at: null,
+    last_rolled_at: null,
+    expires_at,
+    ver: 1,
+  };
+  await changeRefs(table, user, (refs) => {
+    refuseTooMany(refs.length);
+    return {
+      refs: [...refs, { id, sha256: sha256(value) }],
+      ops: [
+        { put: item, if: 'absent' },
+        ...stillThere(maker),
+        ...once(id),
+        ...keyOps(told, 'created', createdWith(item, TOLD), item),
+      ],
+    };
+  });
+  return { item, value };
+}
+
+/** A fresh value, and what is stored of it. */
+function newValue(random: Context['random']) {
+  const value = `phx_${base62(random(KEY_BYTES))}`;
+  return { value, ...keys.personalApiKey(sha256(value)), mask: `${value.slice(0, 4)}...${value.slice(-4)}` };
+}
+
+/** The transaction holds only if the key that asks still grants what it was seen to grant. */
+function stillThere(maker: PersonalApiKeyItem | undefined): Op[] {
+  if (maker === undefined) return [];
+  const { pk, sk, id, ver } = maker;
+  return [{ check: { pk, sk }, if: { is: { id, ver } } }];
+}
+
+/** Changes which keys a user has, with the keys themselves; tried again when another change of them came first. */
+async function changeRefs(
+  table: Table,
+  user: UserItem,
+  change: (refs: readonly KeyRef[]) => { readonly refs: readonly KeyRef[]; readonly ops: readonly Op[] },
+): Promise<void> {
+  for (let current = user; ; ) {
+    const { refs, ops } = change(refsOf(current));
+    const set = { keys: JSON.stringify(refs) };
+    try {
+      await table.write([{ change: keys.user(user.uuid), set, if: { is: { keys: current.keys } } }, ...ops]);
+      return;
+    } catch (error) {
+      if (!(error instanceof Refused) || error.op !== 0 || error.found === undefined) throw error;
+      current = error.found as UserItem;
+    }
+  }
+}
+
+const refsOf = (user: UserItem): KeyRef[] => JSON.parse(user.keys) as KeyRef[];
+
+/** Is the user a member of all of these organizations, and are they all there? One round trip. */
+async function isMemberOfAll(table: Table, uid: string, ids: readonly string[]): Promise<boolean> {
+  const [memberships, organizations] = await Promise.all([
+    table.many(ids.map((id) => keys.membership(uid, id))),
+    table.many(ids.map(keys.organization)),
+  ]);
+  const areThere = organizations.every((organization) => organization?.['deleted_at'] === null);
+  return areThere && !memberships.includes(undefined);
+}
+
+/** Refuses limits to what the user is no member of. Answers the organizations of the projects, each once. */
+async function refuseForeignLimits(
+  table: Table,
+  uid: string,
+  { scoped_teams = [], scoped_organizations = [] }: KeyChanges,
+): Promise<string[]> {
+  if (scoped_teams.length === 0 && scoped_organizations.length === 0) return [];
+  const [isMember, projects] = await Promise.all([
+    isMemberOfAll(table, uid, scoped_organizations),
+    table.many(scoped_teams.map(keys.project)),
+  ]);
+  if (!isMember) {
+    invalid('scoped_organizations', 'You must be a member of all organizations that you are scoping the key to.');
+  }
+  const owners = projects.map((project) => (project?.['deleted_at'] === null ? project['organization_id'] : ''));
+  const distinct = [...new Set(owners.map(String))];
+  if (!(await isMemberOfAll(table, uid, distinct))) {
+    invalid('scoped_teams', 'You must be a member of all teams that you are scoping the key to.');
+  }
+  return distinct;
+}
+
+/** The stored key with this value, expired or not. One read. */
+export async function findKey(table: Table, value: string): Promise<PersonalApiKeyItem | undefined> {
+  return (await table.get(keys.personalApiKey(sha256(value)))) as PersonalApiKeyItem | undefined;
+}
+
+/** Moves `last_used_at`, when it is more than an hour old; a key that is gone stays gone. */
+export async function noteUse(table: Table, item: PersonalApiKeyItem, now: number): Promise<void> {
+  if (item.last_used_at !== null && item.last_used_at > now - USE_RESOLUTION) return;
+  await table.write([
+    { change: { pk: item.pk, sk: item.sk }, set: { last_used_at: now }, if: { is: { id: item.id } } },
+  ]);
+}
+
+/** The keys of these users, newest first. One read. */
+export async function keysHeldBy(table: Table, users: readonly UserItem[]): Promise<PersonalApiKeyItem[]> {
+  const found = await table.many(users.flatMap(refsOf).map((ref) => keys.personalApiKey(ref.sha256)));
+  return (found as (PersonalApiKeyItem | undefined)[])
+    .filter((item) => item !== undefined)
+    .toSorted((a, b) => b.created_at - a.created_at || (a.id < b.id ? 1 : -1));
+}
+
+/** All keys of a user, newest first; none of a user who is not there. */
+export async function keysOf(table: Table, uid: string): Promise<PersonalApiKeyItem[]> {
+  const user = (await table.get(keys.user(uid))) as UserItem | undefined;
+  return user === undefined ? [] : keysHeldBy(table, [user]);
+}
+
+/** A user, the key that asks, and (unless only that was wanted) another one of his. */
+export interface HeldKeys {
+  readonly user: UserItem;
+  readonly maker: PersonalApiKeyItem;
+  readonly item: PersonalApiKeyItem;
+}
+
+/**
+ * The key that asks, and the user's key with this id (default: the one that asks), as they are now, whatever an
+ * authorizer remembers. 401 when the key that asks is none any more, 404 when the user has no such key. Two reads.
+ */
+export async function readHeldKeys(
+  { table, clock }: Pick<Context, 'table' | 'clock'>,
+  { userId, keyId }: { userId: string; keyId: string },
+  id = keyId,
+): Promise<HeldKeys> {
+  const user = (await table.get(keys.user(userId))) as UserItem | undefined;
+  if (user === undefined) fail('not_authenticated');
+  const held = await keysHeldBy(table, [user]);
+  const maker = held.find((key) => key.id === keyId);
+  if (maker === undefined || (maker.expires_at ?? Infinity) <= clock()) fail('not_authenticated');
+  return { user, maker, item: held.find((key) => key.id === id) ?? fail('not_found') };
+}
+
+/**
+ * Changes fields of a key, and only those. Refusals as those of `createKey`; 412 when its version is none of
+ * `ifMatch`.
+ */
+export async function changeKey(
+  { table, clock }: Pick<Context, 'table' | 'clock'>,
+  { maker, item }: HeldKeys,
+  changes: KeyChanges,
+  teller: KeyTeller,
+  ifMatch?: readonly number[],
+): Promise<PersonalApiKeyItem> {
+  const { label, ...grants } = changes;
+  refusePast(changes.expires_at, clock());
+  const organizations = await refuseForeignLimits(table, item.user_uuid, changes);
+  const set = {
+    ...(label === undefined ? {} : { label }),
+    ...(changes.scoped_teams === undefined ? {} : { team_organizations: JSON.stringify(organizations) }),
+    ...Object.fromEntries(
+      Object.entries(grants).map(([name, value]) => [name, Array.isArray(value) ? JSON.stringify(value) : value]),
+    ),
+  };
+  for (let current = item; ; ) {
+    if (ifMatch !== undefined && !ifMatch.includes(current.ver)) fail('precondition_failed');
+    if (Object.keys(grants).length > 0) refuseExcess(grantOf(maker), { ...grantOf(current), ...grants } as Grant);
+    const { pk, sk, id, ver } = current;
+    const after: PersonalApiKeyItem = { ...current, ...set, ver: ver + 1 };
+    try {
+      await table.write([
+        { change: { pk, sk }, set, add: { ver: 1 }, if: { is: { id, ver } } },
+        ...stillThere(maker.id === id ? undefined : maker),
+        ...keyOps(teller, 'updated', changesOf(current, set, TOLD), after, current),
+      ]);
+      return after;
+    } catch (error) {
+      if (!(error instanceof Refused) || error.op !== 0 || error.found === undefined) throw error;
+      current = error.found as PersonalApiKeyItem;
+    }
+  }
+}
+
+/** Gives a key another value; the old one is none from now on (the gateway may remember it for a minute). */
+export async function rollKey(
+  { table, random, clock }: Pick<Context, 'table' | 'random' | 'clock'>,
+  { user, maker, item }: HeldKeys,
+  teller: KeyTeller,
+): Promise<{ item: PersonalApiKeyItem; value: string }> {
+  refuseExcess(grantOf(maker), grantOf(item));
+  const { value, ...stored } = newValue(random);
+  const { pk, sk, id, ver } = item;
+  const rolled = { ...item, ...stored, last_used_at: null, last_rolled_at: clock(), ver: ver + 1 };
+  await changeRefs(table, user, (refs) => ({
+    refs: refs.map((ref) => (ref.id === id ? { id, sha256: sha256(value) } : ref)),
+    ops: [
+      { remove: { pk, sk }, if: { is: { id, ver } } },
+      { put: rolled, if: 'absent' },
+      ...stillThere(maker.id === id ? undefined : maker),
+      ...keyOps(teller, 'updated', changesOf(item, rolled, TOLD), rolled),
+    ],
+  }));
+  return { item: rolled, value };
+}
+
+/** Places that are gone. */
+export interface GonePlaces {
+  readonly organization: string | null;
+  readonly projects: readonly number[];
+}
+
+/**
+ * Takes places that are gone out of the limits of a key. One that was limited to nothing else opens nothing any more
+ * and is revoked: without limits it would open everything. False: the key does not name them. A key that changed
+ * meanwhile stays as it is, to be looked at again.
+ */
+export async function forgetPlaces(context: Stored, key: PersonalApiKeyItem, gone: GonePlaces): Promise<boolean> {
+  const grant = grantOf(key);
+  const teams = grant.scoped_teams.filter((id) => !gone.projects.includes(id));
+  const isKept = (id: string): boolean => id !== gone.organization;
+  const organizations = grant.scoped_organizations.filter(isKept);
+  const set = {
+    scoped_teams: JSON.stringify(teams),
+    scoped_organizations: JSON.stringify(organizations),
+    team_organizations: JSON.stringify((JSON.parse(key.team_organizations) as string[]).filter(isKept)),
+  };
+  if (Object.entries(set).every(([name, value]) => key[name] === value)) return false;
+  const limits = [
+    { before: grant.scoped_teams, now: teams },
+    { before: grant.scoped_organizations, now: organizations },
+  ];
+  const opensNothing = limits.some(({ before, now }) => before.length > 0 && now.length === 0);
+  try {
+    if (opensNothing) await revokeKey(context, key, { ifMatch: [key.ver] });
+    else await narrow(context, key, set);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+  }
+  return true;
+}
+
+/** Sets the limits of a key that is still as it was read. */
+async function narrow(context: Stored, key: PersonalApiKeyItem, set: Readonly<Record<string, string>>): Promise<void> {
+  const { pk, sk, id, ver } = key;
+  await context.table.write([
+    { change: { pk, sk }, set, add: { ver: 1 }, if: { is: { id, ver } } },
+    ...keyOps(
+      await systemTeller(context, key.user_uuid),
+      'updated',
+      changesOf(key, set, TOLD),
+      { ...key, ...set },
+      key,
+    ),
+  ]);
+}
+
+/**
+ * The key is no key from now on (the gateway may remember it for a minute). Refused when it is none any more, or its
+ * version is none of `ifMatch`.
+ */
+export async function revokeKey(
+  context: Stored,
+  item: PersonalApiKeyItem,
+  { user, ifMatch, teller }: { user?: UserItem; ifMatch?: readonly number[] | undefined; teller?: KeyTeller } = {},
+): Promise<void> {
+  const { table } = context;
+  const { id, user_uuid } = item;
+  const owner = user ?? ((await table.get(keys.user(user_uuid))) as UserItem);
+  const told = keyOps(teller ?? (await systemTeller(context, user_uuid)), 'deleted', [], item);
+  const is = { id, ...(ifMatch === undefined ? {} : { ver: ifMatch }) };
+  await changeRefs(table, owner, (refs) => {
+    // Where it is stored now: it may have been rolled since it was read.
+    const sha256 = refs.find((ref) => ref.id === id)?.sha256;
+    const key = sha256 === undefined ? item : keys.personalApiKey(sha256);
+    return {
+      refs: refs.filter((ref) => ref.id !== id),
+      ops: [{ remove: { pk: key.pk, sk: key.sk }, if: { is } }, ...told],
+    };
+  });
+}

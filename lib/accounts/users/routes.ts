@@ -1,0 +1,18 @@
+import * as z from 'zod';
+import { route } from '../../http/route.ts';
+import { Me } from './model.ts';
+
+export const retrieveMe = route({
+  handler: 'users/retrieve-me',
+  method: 'GET',
+  paths: ['/api/users/{user__uuid}'],
+  scope: 'user:read',
+  summary: 'Retrieve the caller',
+  description:
+    'Who asks, his organizations, and what `@current` stands for. The only id is `@me`. Limits of the key to ' +
+    'organizations or projects do not count here.',
+  tag: 'Users',
+  params: z.object({ user__uuid: z.literal('@me') }),
+  response: Me,
+  status: 200,
+});

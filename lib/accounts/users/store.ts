@@ -1,0 +1,51 @@
+import { parsed } from '../../http/parsed.ts';
+import type { Context } from '../../ports/context.ts';
+import { fail, invalid } from '../../ports/errors.ts';
+import { keys, places } from '../../ports/table/keys.ts';
+import { nextNumber } from '../../ports/table/sequence.ts';
+import { Refused, type Table } from '../../ports/table/table.ts';
+import { base62 } from '../tokens.ts';
+import { UserInput, type UserItem } from './model.ts';
+
+/** Makes a user. An e-mail address that is no address, or that another user has (in whatever case), is a 400. */
+export async function createUser(
+  { table, newId, random, clock }: Pick<Context, 'table' | 'newId' | 'random' | 'clock'>,
+  input: { email: string; first_name?: string; last_name?: string },
+): Promise<UserItem> {
+  const { email, first_name = '', last_name = '' } = parsed(UserInput, input);
+  const uuid = newId();
+  const now = clock();
+  const user: UserItem = {
+    ...keys.user(uuid),
+    ...places.userAmongAll(now, uuid),
+    id: await nextNumber(table, 'user'),
+    uuid,
+    distinct_id: base62(random(32)),
+    first_name,
+    last_name,
+    email,
+    created_at: now,
+    keys: '[]',
+  };
+  try {
+    await table.write([
+      { put: user, if: 'absent' },
+      { put: { ...keys.email(email), user_uuid: uuid }, if: 'absent' },
+    ]);
+  } catch (error) {
+    if (error instanceof Refused) invalid('email', 'There is already an account with this email address.', 'unique');
+    throw error;
+  }
+  return user;
+}
+
+/** A user; 404 when there is none. */
+export async function findUser(table: Table, uuid: string): Promise<UserItem> {
+  return ((await table.get(keys.user(uuid))) as UserItem | undefined) ?? fail('not_found');
+}
+
+/** The user who has this e-mail address, in whatever case. */
+export async function findUserByEmail(table: Table, email: string): Promise<UserItem | undefined> {
+  const mail = await table.get(keys.email(email));
+  return mail === undefined ? undefined : ((await table.get(keys.user(mail['user_uuid'] as string))) as UserItem);
+}

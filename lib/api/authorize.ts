@@ -1,0 +1,62 @@
+import { findKey, noteUse } from '../accounts/personal-api-keys/store.ts';
+import type { Credentials } from '../http/request.ts';
+import { isPermitted } from '../http/scopes.ts';
+import type { Context } from '../ports/context.ts';
+import { messageOf } from '../ports/errors.ts';
+import { scopeFor } from './methods.ts';
+
+/** What is asked: the header as sent, and what the gateway matched. Nothing of the path's parameters. */
+export interface Question {
+  readonly authorization: string | undefined;
+  readonly method: string;
+  /** The path template. */
+  readonly template: string;
+}
+
+export type Decision =
+  | { readonly kind: 'allow'; readonly credentials: Credentials }
+  /** No key, or one that is malformed, unknown, expired or revoked: nobody can tell which. */
+  | { readonly kind: 'unauthorized' }
+  /** A good key that lacks the scope of the operation. */
+  | { readonly kind: 'deny'; readonly keyId: string; readonly detail: string };
+
+/** `Bearer`, blanks, then the value: at least two characters. The word is case-sensitive. */
+const BEARER = /^Bearer\s+(\S.+)$/;
+
+/**
+ * Decides whether the key in the header may call what the gateway matched. A method that the path does not have is
+ * open to any good key: it will be answered 405. One read; once an hour per key a write that notes the use.
+ */
+export async function authorize(
+  { table, clock, log }: Pick<Context, 'table' | 'clock' | 'log'>,
+  { authorization, method, template }: Question,
+): Promise<Decision> {
+  const value = BEARER.exec(authorization?.trim() ?? '')?.[1];
+  if (value === undefined) return { kind: 'unauthorized' };
+  const now = clock();
+  const key = await findKey(table, value);
+  if (key === undefined || (key.expires_at !== null && key.expires_at <= now)) return { kind: 'unauthorized' };
+
+  try {
+    await noteUse(table, key, now);
+  } catch (error) {
+    log.warning('the use of a key was not noted', { key: key.id, error: messageOf(error) });
+  }
+
+  const scopes = JSON.parse(key.scopes) as string[];
+  const required = scopeFor(method, template) ?? 'any';
+  if (required !== 'any' && required !== 'public' && !isPermitted(scopes, required)) {
+    return { kind: 'deny', keyId: key.id, detail: `API key missing required scope '${required}'` };
+  }
+  return {
+    kind: 'allow',
+    credentials: {
+      userId: key.user_uuid,
+      keyId: key.id,
+      keyMask: key.mask,
+      scopes,
+      scopedTeams: JSON.parse(key.scoped_teams) as number[],
+      scopedOrganizations: JSON.parse(key.scoped_organizations) as string[],
+    },
+  };
+}

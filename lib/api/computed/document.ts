@@ -1,0 +1,5 @@
+import { type OpenApi, openApi } from '../openapi.ts';
+import { routes } from '../routes.ts';
+
+/** The reference of the whole API. */
+export const document: OpenApi = openApi(routes);

@@ -1,0 +1,347 @@
+/** The reference of the API, made from the rows: an OpenAPI 3.1 document. */
+import * as z from 'zod';
+import { PAGING, type PagingRule, type Route } from '../http/route.ts';
+import { FAILURES, type FailureKind } from '../ports/errors.ts';
+import { TAGS } from './tags.ts';
+
+/** A JSON Schema or a part of an OpenAPI document. */
+export type Json = { readonly [name: string]: unknown };
+
+export interface OpenApi {
+  readonly openapi: '3.1.0';
+  readonly info: Json;
+  readonly servers: readonly Json[];
+  readonly tags: readonly Json[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Json>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Json>>;
+    readonly responses: Readonly<Record<string, Json>>;
+    readonly headers: Json;
+    readonly securitySchemes: Json;
+  };
+}
+
+const SECURITY_SCHEME = 'personalApiKey';
+
+/** Describes every row, on every path of it. Throws when two rows describe one name differently. */
+export function openApi(rows: readonly Route[]): OpenApi {
+  const schemas = new Map<string, Json>([['Error', ERROR]]);
+  const paths: Record<string, Record<string, Json>> = {};
+  const versioned = versionedPaths(rows);
+  for (const row of rows) {
+    for (const path of row.paths) {
+      (paths[`${path}/`] ??= {})[row.method.toLowerCase()] = operation(row, path, { schemas, versioned });
+    }
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Workspace Management Service', version: '1', description: DESCRIPTION },
+    servers: [{ url: '/' }],
+    tags: Object.entries(TAGS)
+      .filter(([name]) => rows.some(({ tag }) => tag === name))
+      .map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      schemas: Object.fromEntries([...schemas].toSorted(([a], [b]) => (a < b ? -1 : 1))),
+      responses: failureResponses(),
+      headers: HEADERS,
+      securitySchemes: {
+        [SECURITY_SCHEME]: {
+          type: 'http',
+          scheme: 'bearer',
+          description:
+            'A personal API key. `Bearer` is case-sensitive. The roles of an operation are scopes of the key.',
+        },
+      },
+    },
+  };
+}
+
+const DESCRIPTION = [
+  'Every path works with and without the slash at its end. HEAD is answered as GET, without the body.',
+  'Errors always have four fields: `type`, `code`, `detail` and `attr` (the field at fault; nested names are joined',
+  'with `__`). A scope that ends in `:write` includes the one that ends in `:read`.',
+].join(' ');
+
+const ERROR: Json = {
+  type: 'object',
+  description: 'The first thing that is wrong.',
+  properties: {
+    type: { type: 'string', enum: [...new Set(Object.values(FAILURES).map(({ type }) => type))] },
+    code: { type: 'string' },
+    detail: { type: 'string', description: 'For a person to read.' },
+    attr: { type: ['string', 'null'], description: 'The field at fault.' },
+  },
+  required: ['type', 'code', 'detail', 'attr'],
+};
+
+const HEADERS: Readonly<Record<string, Json>> = {
+  'X-Request-Id': { description: 'Names this request in the log of the service.', schema: { type: 'string' } },
+  ETag: { description: 'The version of the object: for If-Match and If-None-Match.', schema: { type: 'string' } },
+  'Idempotent-Replayed': {
+    description: '`true` when an earlier request with this Idempotency-Key created the object.',
+    schema: { type: 'string' },
+  },
+  'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } },
+  Allow: { description: 'The methods that the path has.', schema: { type: 'string' } },
+};
+
+/** Request headers, as parameters of an operation. */
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description:
+    'At most 255 ASCII characters. For 24 hours a repeat of the request with the same key and body is answered with ' +
+    'the object that the first one created; with another body it is a 409.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+};
+const IF_MATCH = {
+  name: 'If-Match',
+  in: 'header',
+  description: 'The ETag that the object must still have; if it has another one, the answer is 412.',
+  schema: { type: 'string' },
+};
+const IF_NONE_MATCH = {
+  name: 'If-None-Match',
+  in: 'header',
+  description: 'The ETag that the caller has; if the object still has it, the answer is 304 without a body.',
+  schema: { type: 'string' },
+};
+
+/** A method that the path has in name only. */
+const isRefused = ({ status }: Route): boolean => status === 405;
+
+/** Paths of objects with a version: those that can be changed. */
+function versionedPaths(rows: readonly Route[]): ReadonlySet<string> {
+  return new Set(rows.filter(({ method }) => method === 'PATCH').flatMap(({ paths }) => paths));
+}
+
+/** Does the operation answer one object with a version? */
+function answersVersion({ method, status }: Route, path: string, versioned: ReadonlySet<string>): boolean {
+  if (status === 201) return [...versioned].some((other) => other.slice(0, other.lastIndexOf('/')) === path);
+  return versioned.has(path) && method !== 'DELETE';
+}
+
+interface Shared {
+  readonly schemas: Map<string, Json>;
+  readonly versioned: ReadonlySet<string>;
+}
+
+function operation(row: Route, path: string, { schemas, versioned }: Shared): Json {
+  const hasVersion = answersVersion(row, path, versioned);
+  return {
+    operationId: operationId(row, path),
+    tags: [row.tag],
+    summary: row.summary,
+    ...(row.description === undefined ? {} : { description: row.description }),
+    security: security(row),
+    parameters: [
+      ...pathParameters(row, path, schemas),
+      ...queryParameters(row, schemas),
+      ...(row.idempotent === true ? [IDEMPOTENCY_KEY] : []),
+      ...(versioned.has(path) && !isRefused(row) ? [row.method === 'GET' ? IF_NONE_MATCH : IF_MATCH] : []),
+    ],
+    ...(row.body === undefined ? {} : { requestBody: requestBody(row, row.body, schemas) }),
+    responses: {
+      [row.status]: success(row, hasVersion, schemas),
+      ...(row.orEmpty === true ? { 204: { description: 'Done; the answer has no body.' } } : {}),
+      ...(hasVersion && row.method === 'GET' ? { 304: { description: 'The object has not changed.' } } : {}),
+      ...failures(row, path, versioned),
+    },
+  };
+}
+
+/** The handler's name; a second path adds where it begins, since names of operations are unique. */
+function operationId({ handler, paths }: Route, path: string): string {
+  return path === paths[0] ? handler : `${handler}-in-${path.replace('/api/', '/').split('/')[1]}`;
+}
+
+function security({ scope }: Route): readonly Json[] {
+  if (scope === 'public') return [];
+  return [{ [SECURITY_SCHEME]: scope === 'any' ? [] : [scope] }];
+}
+
+const TENANTS: Readonly<Record<string, string>> = {
+  organization_id: "A uuid, or `@current`: the caller's first organization.",
+  project_id: "A number, or `@current`: the first project of the caller's first organization.",
+};
+
+function pathParameters(row: Route, path: string, schemas: Map<string, Json>): Json[] {
+  const known = propertiesOf(row.params, schemas);
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    ...(TENANTS[name] === undefined ? {} : { description: TENANTS[name] }),
+    schema: TENANTS[name] === undefined ? (known.get(name)?.schema ?? { type: 'string' }) : { type: 'string' },
+  }));
+}
+
+function queryParameters(row: Route, schemas: Map<string, Json>): Json[] {
+  const own = row.query === undefined ? new Map<string, Property>() : propertiesOf(row.query, schemas);
+  const all = new Map([...(row.paging === undefined ? [] : pagingParameters(row.paging)), ...own]);
+  return [...all].map(([name, { schema, required }]) => {
+    const { description, ...rest } = schema;
+    return {
+      name,
+      in: 'query',
+      ...(required ? { required } : {}),
+      ...(description === undefined ? {} : { description }),
+      schema: rest,
+    };
+  });
+}
+
+const optional = (schema: Json): Property => ({ schema, required: false });
+
+function pagingParameters(rule: PagingRule): [string, Property][] {
+  const { kind, limit, max } = { ...PAGING, ...rule };
+  const limitOf = {
+    type: 'integer',
+    minimum: 1,
+    default: limit,
+    description: `Results per page; more than ${max} is taken as ${max}.`,
+  };
+  return [
+    ['limit', optional(limitOf)],
+    kind === 'offset'
+      ? ['offset', optional({ type: 'integer', minimum: 0, default: 0, description: 'Index of the first result.' })]
+      : ['cursor', optional({ type: 'string', description: 'As `next` and `previous` carry it.' })],
+  ];
+}
+
+function requestBody(row: Route, body: z.ZodType, schemas: Map<string, Json>): Json {
+  const schema = component(body, 'input', `${pascal(row.handler)}Request`, schemas);
+  const required = (schemas.get(String(schema['$ref']).slice(REF.length))?.['required'] ?? []) as string[];
+  return {
+    required: required.length > 0,
+    content: { 'application/json': { schema }, 'application/x-www-form-urlencoded': { schema } },
+  };
+}
+
+function success(row: Route, hasVersion: boolean, schemas: Map<string, Json>): Json {
+  const headers = [
+    'X-Request-Id',
+    ...(hasVersion ? ['ETag'] : []),
+    ...(row.idempotent === true ? ['Idempotent-Replayed'] : []),
+    ...(isRefused(row) ? ['Allow'] : []),
+  ];
+  const schema =
+    row.response === undefined
+      ? undefined
+      : component(row.response, 'output', `${pascal(row.handler)}Response`, schemas);
+  const content: [string, Json][] = [
+    ...(schema === undefined ? [] : [['application/json', { schema }] satisfies [string, Json]]),
+    ...(row.content ?? []).map((type): [string, Json] => [type, { schema: { type: 'string' } }]),
+  ];
+  return {
+    description: isRefused(row) ? 'Always.' : content.length === 0 ? 'Done; the answer has no body.' : 'Done.',
+    headers: headersNamed(headers),
+    ...(content.length === 0 ? {} : { content: Object.fromEntries(content) }),
+  };
+}
+
+const headersNamed = (names: readonly string[]): Json =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+/** The failures that an operation can have, by status. */
+function failures(row: Route, path: string, versioned: ReadonlySet<string>): Json {
+  const kinds: FailureKind[] = ['throttled', 'server_error'];
+  if (row.scope !== 'public') kinds.push('not_authenticated');
+  if (row.scope !== 'public' && row.scope !== 'any') kinds.push('permission_denied');
+  if (path.includes('{')) kinds.push('not_found');
+  if (row.query !== undefined || row.paging?.kind === 'cursor') kinds.push('validation');
+  if (row.body !== undefined) kinds.push('validation', 'request_too_large', 'unsupported_media_type');
+  if (row.idempotent === true) kinds.push('conflict');
+  if (versioned.has(path) && row.method !== 'GET' && !isRefused(row)) kinds.push('conflict', 'precondition_failed');
+  const statuses = [...new Set(kinds.map((kind) => FAILURES[kind].status))].toSorted((a, b) => a - b);
+  return Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/${status}` }]));
+}
+
+function failureResponses(): Readonly<Record<string, Json>> {
+  const byStatus = Map.groupBy(Object.entries(FAILURES), ([, { status }]) => status);
+  return Object.fromEntries(
+    [...byStatus].map(([status, kinds]) => [
+      String(status),
+      {
+        description: kinds.map(([, { detail }]) => detail).join(' Or: '),
+        headers: headersNamed([
+          'X-Request-Id',
+          ...(status === 429 ? ['Retry-After'] : status === 405 ? ['Allow'] : []),
+        ]),
+        content: {
+          'application/json': {
+            schema: { $ref: `${REF}Error` },
+            examples: Object.fromEntries(
+              kinds.map(([kind, { type, code, detail }]) => [kind, { value: { type, code, detail, attr: null } }]),
+            ),
+          },
+        },
+      },
+    ]),
+  );
+}
+
+const REF = '#/components/schemas/';
+
+const pascal = (handler: string): string =>
+  handler.replace(/(?:^|[/-])(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+/** A reference to the schema's component, which is added under its own name, or else the given one. */
+function component(schema: z.ZodType, io: 'input' | 'output', name: string, schemas: Map<string, Json>): Json {
+  const found = jsonSchema(schema, io, schemas);
+  if ('$ref' in found) return found;
+  keep(schemas, name, found);
+  return { $ref: `${REF}${name}` };
+}
+
+function keep(schemas: Map<string, Json>, name: string, schema: Json): void {
+  const known = schemas.get(name);
+  if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema)) {
+    throw new Error(`two different schemas are named ${name}`);
+  }
+  schemas.set(name, schema);
+}
+
+interface Property {
+  readonly schema: Json;
+  readonly required: boolean;
+}
+
+/** The fields of an object's schema, as a caller sends them. */
+function propertiesOf(schema: z.ZodType, schemas: Map<string, Json>): Map<string, Property> {
+  const { properties = {}, required = [] } = jsonSchema(schema, 'input', schemas) as {
+    properties?: Record<string, Json>;
+    required?: string[];
+  };
+  return new Map(
+    Object.entries(properties).map(([name, property]) => [
+      name,
+      { schema: property, required: required.includes(name) },
+    ]),
+  );
+}
+
+/** The JSON Schema of a zod schema; named ones inside it become components. */
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Map<string, Json>): Json {
+  const { properties, $defs = {} } = z.toJSONSchema(z.object({ it: schema }), {
+    io,
+    unrepresentable: 'any',
+    override: ({ jsonSchema }) => plain(jsonSchema),
+  }) as unknown as { properties: { it: Json }; $defs?: Record<string, Json> };
+  for (const [name, { id: _, ...defined }] of Object.entries($defs)) keep(schemas, name, hoisted(defined));
+  return hoisted(properties.it);
+}
+
+/** What zod adds and no reader needs: patterns that a format says already, the bounds of safe integers, closed objects. */
+function plain(schema: z.core.JSONSchema.BaseSchema): void {
+  if (schema.format !== undefined) delete schema.pattern;
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
+  if (schema.additionalProperties === false) delete schema.additionalProperties;
+}
+
+/** The schema with references to components in place of its own definitions. */
+function hoisted<T>(schema: T): T {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', `"${REF}`)) as T;
+}

@@ -1,0 +1,57 @@
+/**
+ * The reference page: Swagger UI over `/api/schema/`. Its files come out of the package as they are, and a browser asks
+ * nobody else; so a deployment carries `REFERENCE_FILES` and the package's `package.json` beside its code.
+ */
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type * as z from 'zod';
+import { html, htmlPage } from '../http/html-page.ts';
+import { TextAnswer } from '../http/request.ts';
+import type { retrieveReferenceFile } from './reference-routes.ts';
+
+type ReferenceFile = z.output<typeof retrieveReferenceFile.params>['file'];
+
+const PACKAGE = 'swagger-ui-dist';
+
+/** The files of the package that the page needs, with their media types. */
+export const REFERENCE_FILES: Readonly<Record<ReferenceFile, string>> = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+};
+
+const resources = createRequire(import.meta.url);
+
+const SCRIPT = `
+document.documentElement.classList.toggle('dark-mode', matchMedia('(prefers-color-scheme: dark)').matches);
+const place = document.getElementById('reference');
+SwaggerUIBundle({ domNode: place, url: place.dataset.schema, deepLinking: true, validatorUrl: null });
+`;
+
+/** The page, for the address that it was asked at. Its links are paths, with the prefix that a stage adds. */
+export function referencePage(url: string): TextAnswer {
+  const path = new URL(url).pathname.replace(/\/$/, '');
+  const { version } = resources(`${PACKAGE}/package.json`) as { version: string };
+  const file = (name: ReferenceFile): string => `${path}/${name}?v=${version}`;
+  const schema = `${path.replace(/\/docs$/, '')}/`;
+  return htmlPage({
+    title: 'Workspace Management Service: reference',
+    head: html`<link rel="stylesheet" href="${file('swagger-ui.css')}">`,
+    body: html`<main>
+<noscript>This page needs JavaScript. What it shows is made from <a href="${schema}">the OpenAPI document</a>.</noscript>
+<div id="reference" data-schema="${schema}"></div>
+</main>
+<script src="${file('swagger-ui-bundle.js')}"></script>`,
+    script: SCRIPT,
+    sources: { 'script-src': "'self'", 'style-src': "'self'", 'connect-src': "'self'", 'img-src': "'self' data:" },
+    cacheControl: 'public, max-age=300',
+  });
+}
+
+/** A file of the page. Its address names the package's version, so it may be kept for ever. */
+export async function referenceFile(name: ReferenceFile): Promise<TextAnswer> {
+  const text = await readFile(resources.resolve(`${PACKAGE}/${name}`), 'utf8');
+  return new TextAnswer(text, REFERENCE_FILES[name], {
+    'Cache-Control': 'public, max-age=31536000, immutable',
+    'X-Content-Type-Options': 'nosniff',
+  });
+}

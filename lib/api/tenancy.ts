@@ -1,0 +1,170 @@
+/**
+ * Who calls, and whether what the path names is his. Two reads beside the operation's own: the user with his
+ * memberships, and the project or the organization.
+ */
+
+import type { MembershipItem, OrganizationItem, ProjectItem } from '../accounts/organizations/model.ts';
+import { currentPlace } from '../accounts/organizations/rules.ts';
+import { organizationsIn } from '../accounts/organizations/store.ts';
+import type { UserItem } from '../accounts/users/model.ts';
+import { uuidOf } from '../http/fields.ts';
+import type { Caller, Credentials, Tenant } from '../http/request.ts';
+import type { Route } from '../http/route.ts';
+import { Failure, fail } from '../ports/errors.ts';
+import { keys, ranges } from '../ports/table/keys.ts';
+import { listAll } from '../ports/table/list-all.ts';
+import type { Table } from '../ports/table/table.ts';
+
+const CURRENT = '@current';
+
+/** What a path names, and the answer when it is not there, or is no business of the caller's. */
+export type Place = { readonly missing: () => Failure } & (
+  | { readonly project: number }
+  | { readonly organization: string; readonly project?: undefined }
+);
+
+export interface Admitted {
+  readonly caller: Caller;
+  readonly tenant: Tenant | undefined;
+}
+
+const noProject = (): Failure => new Failure('not_found', { detail: 'Project not found.' });
+const noOrganization = (): Failure => new Failure('not_found', { detail: 'Organization not found.' });
+
+/** Reads `@current` in the path's parameters as the id that it stands for, or fails with the 404 that says so. */
+export async function resolveCurrent(
+  table: Table,
+  userId: string,
+  template: string,
+  params: Readonly<Record<string, string | undefined>>,
+): Promise<Readonly<Record<string, string | undefined>>> {
+  const isProject = params['project_id'] === CURRENT;
+  if (!isProject && params['organization_id'] !== CURRENT) return params;
+  const { user, memberships } = await readUser(table, userId);
+  if (user === undefined) fail('not_authenticated');
+  const { organization, project } = currentPlace(await organizationsIn(table, memberships));
+  if (isProject) {
+    if (project === undefined) throw noProject();
+    return { ...params, project_id: String(project.id) };
+  }
+  if (organization === undefined) {
+    throw isItself(template)
+      ? new Failure('not_found', { detail: 'Current organization not found.' })
+      : noOrganization();
+  }
+  return { ...params, organization_id: organization.id };
+}
+
+/** Which place the path names, if any; fails with the 404 of an id that cannot be one. */
+export function placeOf(template: string, params: Readonly<Record<string, string | undefined>>): Place | undefined {
+  const { project_id: project, organization_id: organization } = params;
+  if (project !== undefined) {
+    if (!/^\d{1,15}$/.test(project)) throw noProject();
+    return { project: Number(project), missing: noProject };
+  }
+  if (organization === undefined) return undefined;
+  const id = uuidOf(organization);
+  if (id === undefined) throw isItself(template) ? new Failure('not_found') : noOrganization();
+  return { organization: id, missing: () => new Failure(isItself(template) ? 'not_found' : 'permission_denied') };
+}
+
+/** Is the operation about the organization itself? */
+const isItself = (template: string): boolean => template.endsWith('/{organization_id}');
+
+const present = <T extends { readonly deleted_at: number | null }>(item: T | undefined): T | undefined =>
+  item?.deleted_at === null ? item : undefined;
+
+async function readUser(
+  table: Table,
+  userId: string,
+): Promise<{ user: UserItem | undefined; memberships: MembershipItem[] }> {
+  const items = await listAll(table, ranges.userAndMemberships(userId));
+  const { sk } = keys.user(userId);
+  return {
+    user: items.find((item) => item.sk === sk) as UserItem | undefined,
+    memberships: items.filter((item) => item.sk !== sk) as MembershipItem[],
+  };
+}
+
+/** Projects whose organization is remembered, so that both are read at once. */
+const REMEMBERED = 10_000;
+
+/** Admits callers to the places that are theirs. It remembers which organization a project belongs to: none moves. */
+export function tenancy(table: Table) {
+  const organizationIds = new Map<number, string>();
+
+  const readOrganization = async (id: string) =>
+    present((await table.get(keys.organization(id))) as OrganizationItem | undefined);
+
+  const readProject = async (id: number): Promise<Found> => {
+    const known = organizationIds.get(id);
+    const [item, beside] = await Promise.all([
+      table.get(keys.project(id)),
+      known === undefined ? undefined : readOrganization(known),
+    ]);
+    const project = present(item as ProjectItem | undefined);
+    if (project === undefined) return {};
+    const { organization_id } = project;
+    if (organizationIds.size >= REMEMBERED) organizationIds.clear();
+    organizationIds.set(id, organization_id);
+    return { project, organization: known === organization_id ? beside : await readOrganization(organization_id) };
+  };
+
+  const readPlace = async (place: Place): Promise<Found> =>
+    place.project === undefined
+      ? { organization: await readOrganization(place.organization) }
+      : readProject(place.project);
+
+  const nothing: Found = {};
+
+  return async (
+    row: Pick<Route, 'scope' | 'level'>,
+    credentials: Credentials,
+    place: Place | undefined,
+  ): Promise<Admitted> => {
+    const [{ user, memberships }, { organization, project }] = await Promise.all([
+      readUser(table, credentials.userId),
+      place === undefined ? nothing : readPlace(place),
+    ]);
+    if (user === undefined) fail('not_authenticated');
+    const caller: Caller = { ...credentials, user, memberships };
+    if (place === undefined) {
+      if (!isAboutTheUser(row)) checkTeams(caller, undefined);
+      return { caller, tenant: undefined };
+    }
+    const membership = memberships.find(({ organization_id }) => organization_id === organization?.id);
+    if (organization === undefined || (membership === undefined && place.project === undefined)) throw place.missing();
+    checkTeams(caller, project?.id);
+    checkOrganizations(caller, organization.id);
+    if (membership === undefined) fail('permission_denied', "You don't have access to the project.");
+    if (row.level !== undefined && membership.level < row.level) {
+      fail('permission_denied', 'Your organization access level is insufficient.');
+    }
+    return { caller, tenant: { organization, membership, ...(project === undefined ? {} : { project }) } };
+  };
+}
+
+/** What is there of what a path names; what was deleted is not. */
+interface Found {
+  readonly organization?: OrganizationItem | undefined;
+  readonly project?: ProjectItem;
+}
+
+/** What a key may ask of its own user, whatever else it is limited to. */
+const isAboutTheUser = ({ scope }: Pick<Route, 'scope'>): boolean =>
+  scope === 'any' || scope === 'user:read' || scope === 'user:write';
+
+function checkTeams({ scopedTeams }: Caller, project: number | undefined): void {
+  if (scopedTeams.length === 0 || (project !== undefined && scopedTeams.includes(project))) return;
+  fail(
+    'permission_denied',
+    project === undefined
+      ? 'API keys with scoped projects are only supported on project-based endpoints.'
+      : `API key does not have access to the requested project: ID ${project}.`,
+  );
+}
+
+function checkOrganizations({ scopedOrganizations }: Caller, organization: string): void {
+  if (scopedOrganizations.length === 0 || scopedOrganizations.includes(organization)) return;
+  fail('permission_denied', `API key does not have access to the requested organization: ID ${organization}.`);
+}

@@ -1,5 +1,0 @@
-import { type OpenApi, openApi } from '../http/openapi.ts';
-import { routes } from '../routes.ts';
-
-/** The reference of the whole API. */
-export const document: OpenApi = openApi(routes);

@@ -1,0 +1,39 @@
+import * as z from 'zod';
+import { User } from '../../accounts/users/model.ts';
+import { choice, uuid } from '../../http/fields.ts';
+import { wireInstant } from '../../http/instant.ts';
+import { type CollaboratorItem, PRIVILEGE } from '../model.ts';
+
+const LEVELS = Object.values(PRIVILEGE);
+
+/** What a caller writes to name a collaborator. */
+export const CollaboratorInput = z.object({
+  level: choice(LEVELS).describe('What he may do while the dashboard is restricted: 21 view, 37 edit.'),
+  user_uuid: uuid().describe('A member of the organization.'),
+});
+
+/** A collaborator of a dashboard. */
+export const Collaborator = z
+  .object({
+    id: z.uuid(),
+    dashboard_id: z.int(),
+    user: User,
+    level: z.literal(LEVELS),
+    added_at: z.iso.datetime(),
+    updated_at: z.iso.datetime(),
+    user_uuid: z.uuid(),
+  })
+  .meta({ id: 'DashboardCollaborator' });
+
+/** The public object of a stored collaborator. */
+export function collaboratorObject(item: CollaboratorItem, user: z.input<typeof User>): z.input<typeof Collaborator> {
+  return {
+    id: item.id,
+    dashboard_id: item.dashboard_id,
+    user,
+    level: item.level,
+    added_at: wireInstant(item.added_at),
+    updated_at: wireInstant(item.updated_at),
+    user_uuid: item.user_uuid,
+  };
+}

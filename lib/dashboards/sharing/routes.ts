@@ -1,0 +1,67 @@
+import * as z from 'zod';
+import { integer } from '../../http/fields.ts';
+import { route } from '../../http/route.ts';
+import { SharedDashboard, SharedQuery, Sharing, SharingPatch } from './model.ts';
+
+const tag = 'Dashboard sharing';
+const sharing = ['/api/projects/{project_id}/dashboards/{id}/sharing'] as const;
+const ofDashboard = z.object({ project_id: integer(), id: integer() });
+
+export const retrieveSharing = route({
+  handler: 'sharing/retrieve',
+  method: 'GET',
+  paths: sharing,
+  scope: 'sharing_configuration:read',
+  summary: "Retrieve a dashboard's sharing",
+  description: 'One object. The token is there from the beginning; it opens nothing until sharing is enabled.',
+  tag,
+  params: ofDashboard,
+  response: Sharing,
+  status: 200,
+});
+
+export const updateSharing = route({
+  handler: 'sharing/update',
+  method: 'PATCH',
+  paths: sharing,
+  scope: 'sharing_configuration:write',
+  summary: 'Share a dashboard, or stop that',
+  description:
+    'For those who may edit the dashboard. A token that was in use before is not used again: enabling again makes a ' +
+    'new one, so that old links stay dead.',
+  tag,
+  params: ofDashboard,
+  body: SharingPatch,
+  response: Sharing,
+  status: 200,
+});
+
+export const refreshSharing = route({
+  handler: 'sharing/refresh',
+  method: 'POST',
+  paths: ['/api/projects/{project_id}/dashboards/{id}/sharing/refresh'],
+  scope: 'sharing_configuration:write',
+  summary: 'Make a new link',
+  description: 'For those who may edit the dashboard. The old link is dead at once; whether it is shared stays.',
+  tag,
+  params: ofDashboard,
+  response: Sharing,
+  status: 200,
+});
+
+export const retrieveShared = route({
+  handler: 'shared/page',
+  method: 'GET',
+  paths: ['/shared/{token}', '/shared_dashboard/{token}', '/embedded/{token}'],
+  scope: 'public',
+  summary: 'Show a shared dashboard to anybody',
+  description:
+    'A page; with `.json` after the token, what it is made from. Other sites may show `/embedded/` in a frame. ' +
+    'Nothing tells who made the dashboard, or what else there is.',
+  tag,
+  params: z.object({ token: z.string().regex(/^[\w-]{30}(\.json)?$/) }),
+  query: SharedQuery,
+  response: SharedDashboard,
+  content: ['text/html'],
+  status: 200,
+});

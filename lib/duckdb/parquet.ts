@@ -1,0 +1,52 @@
+/** Rows as columns of a Parquet file, as SQL of DuckDB: all nullable, JSON as text, instants in microseconds of UTC. */
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { type Column, type ColumnType, fieldOf } from '../warehouse/columns.ts';
+import type { RowGroup } from '../warehouse/row-order.ts';
+import { identifier, pathList } from './database.ts';
+
+/** How the pages of a file are packed; null: not at all. */
+export type ParquetCompression = 'zstd' | 'lz4' | 'snappy' | 'gzip' | 'brotli' | null;
+
+const VALUES: Readonly<Record<ColumnType, (value: string) => string>> = {
+  text: (value) => `${value}::VARCHAR`,
+  json: (value) => `${value}::VARCHAR`,
+  texts: (value) => `from_json(${value}, '["VARCHAR"]')`,
+  integer: (value) => `${value}::BIGINT`,
+  float: (value) => `${value}::DOUBLE`,
+  boolean: (value) => `${value}::BOOLEAN`,
+  instant: (value) => `make_timestamptz(${value})`,
+};
+
+/** What a query selects for these columns. */
+export const parquetColumns = (columns: readonly Column[]): string =>
+  columns.map((column) => `${VALUES[column.type](`(${fieldOf(column)})`)} AS ${identifier(column.name)}`).join(', ');
+
+/** A row group is built in memory, by each thread one, so of long rows it has about so many bytes. */
+const ROW_GROUP_BYTES = 16 * 1024 * 1024;
+
+/** How many rows a row group has when its rows have so many bytes, and never more than `most`. */
+export const rowsPerGroup = (rowBytes: number, most: number): number =>
+  Math.min(most, Math.max(1, Math.floor(ROW_GROUP_BYTES / Math.max(1, rowBytes))));
+
+/** The row groups of files of the lake, as their metadata tells. */
+export async function rowGroups(connection: DuckDBConnection, paths: readonly string[]): Promise<RowGroup[]> {
+  const answer = await connection.runAndReadAll(`
+    SELECT file_name AS path, any_value(row_group_num_rows)::DOUBLE AS rows, sum(total_uncompressed_size)::DOUBLE AS bytes,
+      (any_value(stats_min_value) FILTER (path_in_schema = 'inserted_us'))::BIGINT AS min,
+      (any_value(stats_max_value) FILTER (path_in_schema = 'inserted_us'))::BIGINT AS max
+    FROM parquet_metadata(${pathList(paths)}) GROUP BY file_name, row_group_id`);
+  return answer.getRowObjects() as unknown as RowGroup[];
+}
+
+/**
+ * How long a row of the groups is, in bytes: the mean over all bytes, not over all rows, so that long rows count among
+ * many short ones. 0: there are no rows.
+ */
+export function rowBytesIn(groups: readonly RowGroup[]): number {
+  let [bytes, weight] = [0, 0];
+  for (const group of groups) {
+    bytes += group.bytes;
+    if (group.rows > 0) weight += group.bytes ** 2 / group.rows;
+  }
+  return bytes > 0 ? weight / bytes : 0;
+}

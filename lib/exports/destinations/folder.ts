@@ -1,0 +1,332 @@
+import { randomUUID } from 'node:crypto';
+import type { BigIntStats } from 'node:fs';
+import { mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import * as z from 'zod';
+import { invalid, messageOf, Permanent, Transient } from '../../ports/errors.ts';
+import type { Delivery, Destination, Reach, Receipt } from './destination.ts';
+import {
+  fileName,
+  longestNames,
+  manifestName,
+  manifestText,
+  type SlotNames,
+  slotNames,
+  strayNames,
+} from './file-names.ts';
+import { checkFileConfig, FILE_KEYS, slotFiles } from './files.ts';
+
+const FolderConfig = z.object({ path: z.string(), prefix: z.string().default(''), ...FILE_KEYS });
+
+type FolderConfig = z.infer<typeof FolderConfig>;
+
+/** Where a slot's files lie. */
+interface Whereabouts {
+  /** The folder. */
+  readonly path: string;
+  /** Below it. */
+  readonly names: SlotNames;
+}
+
+/** Finished files that wait, hidden, beside their places. */
+interface FolderReceipt extends Receipt, Whereabouts {
+  /** In the order in which they are put into their places: what says which ones count comes last. */
+  readonly files: readonly WaitingFile[];
+}
+
+interface WaitingFile {
+  /** Where it waits. */
+  readonly from: string;
+  /** Below the folder. */
+  readonly name: string;
+  /** Inode and time of change, which a rename keeps: the mark by which a file in its place is known as ours. */
+  readonly mark: string;
+}
+
+/**
+ * A folder of this machine. `deliver` writes and syncs the files in a hidden folder beside their places
+ * (`.<name>.partial/`); `commit` renames them into place, the manifest last if there is one, and then removes what does
+ * not count any more.
+ */
+export const folder: Destination<FolderConfig> = {
+  type: 'Folder',
+  config: FolderConfig,
+  secrets: [],
+  addresses: [],
+
+  check(config, _model, { folderRoots }) {
+    checkFileConfig(config);
+    const { path, prefix } = config;
+    if (!isAbsolute(path) || path.includes('\0')) {
+      invalid('destination', `path must be an absolute path, such as ${join(sep, 'srv', 'exports')}.`);
+    }
+    if (folderRoots === undefined) invalid('destination', 'This deployment does not offer folders.');
+    if (folderRoots !== null && !isBelow(resolve(path), folderRoots)) {
+      invalid('destination', `path must lie below one of: ${folderRoots.join(', ')}.`);
+    }
+    if (prefix.split('/').some((name) => name === '.' || name === '..')) {
+      invalid('destination', "prefix may not hold '.' or '..' as a folder's name.");
+    }
+    const targets = longestNames(config).map((name) => placeOf(config.path, name));
+    const longest = Math.max(...targets.flatMap((target) => target.split(sep)).map((name) => Buffer.byteLength(name)));
+    if (longest > MAX_NAME_BYTES || targets.some((target) => Buffer.byteLength(target) > MAX_PATH_BYTES)) {
+      invalid(
+        'destination',
+        `path and prefix are too long: at most ${MAX_NAME_BYTES} bytes a name, ${MAX_PATH_BYTES} in all.`,
+      );
+    }
+  },
+
+  steps: [
+    {
+      name: 'Check that the folder can be written',
+      description: 'Writes an empty file into the folder and removes it.',
+      async run({ path }, _outbound, reach) {
+        await explained(path, async () => {
+          await checkRoots(path, reach);
+          await makeFolder(path);
+          const probe = join(path, `.${randomUUID()}.partial`);
+          await (await open(probe, 'wx')).close();
+          await rm(probe);
+        });
+      },
+    },
+  ],
+
+  async deliver(delivery): Promise<FolderReceipt> {
+    return explained(wholePlace(whereabouts(delivery)), () => write(delivery));
+  },
+
+  async commit(delivery, receipt) {
+    const prepared = receipt as FolderReceipt;
+    await explained(wholePlace(prepared), async () => {
+      let ready = prepared;
+      if (!(await putInPlace(ready))) {
+        // Somebody removed what was prepared. The rows are still there.
+        ready = await write(delivery);
+        if (!(await putInPlace(ready))) {
+          throw new Transient(`What was prepared below '${ready.path}' was removed from outside, twice.`);
+        }
+      }
+      await removeStrays(ready);
+      await removePartials(ready);
+    });
+  },
+
+  async discard(delivery, receipt) {
+    const prepared = (receipt as FolderReceipt | undefined) ?? whereabouts(delivery);
+    await explained(wholePlace(prepared), () => removePartials(prepared));
+  },
+};
+
+/** Limits of Linux, less what `.<name>.partial/<uuid>` adds while a file is unfinished. */
+const MAX_NAME_BYTES = 255 - '..partial'.length;
+const MAX_PATH_BYTES = 4095 - '..partial/'.length - randomUUID().length;
+
+/** The absolute path of a file, always below the folder. */
+function placeOf(path: string, name: string): string {
+  const target = join(path, name);
+  if (!isBelow(target, [resolve(path)])) {
+    throw new Permanent(`File '${target}' would lie outside the folder '${path}'. Correct the prefix.`);
+  }
+  return target;
+}
+
+const whereabouts = (delivery: Delivery<FolderConfig>): Whereabouts => ({
+  path: delivery.config.path,
+  names: slotNames(delivery.config, delivery),
+});
+
+/** Where the slot's file lies if it has only one. */
+const wholePlace = ({ path, names }: Whereabouts): string => placeOf(path, fileName(names, null));
+
+/** Where unfinished files of one slot lie: on the same file system, out of sight, found without a listing. */
+function partialsOf(slot: Whereabouts): string {
+  const target = wholePlace(slot);
+  return join(dirname(target), `.${basename(target)}.partial`);
+}
+
+const removePartials = (slot: Whereabouts): Promise<void> =>
+  rm(partialsOf(slot), { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
+
+function isBelow(path: string, roots: readonly string[]): boolean {
+  return roots.some((root) => {
+    const way = relative(root, path);
+    return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+  });
+}
+
+/** Refuses a path that leads outside the allowed roots, through a symbolic link too. */
+async function checkRoots(path: string, { folderRoots }: Reach): Promise<void> {
+  if (folderRoots === null) return;
+  const roots = await Promise.all((folderRoots ?? []).map(realPlace));
+  const place = await realPlace(path);
+  if (!isBelow(place, roots)) {
+    throw new Permanent(`'${place}' is outside the folders that exports may write to: ${roots.join(', ') || 'none'}.`);
+  }
+}
+
+/** A path without symbolic links; what does not exist yet is taken as it is. */
+async function realPlace(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error;
+    return join(await realPlace(dirname(path)), basename(path));
+  }
+}
+
+/** Writes the files beside their places, and takes away what earlier attempts left there. */
+async function write(delivery: Delivery<FolderConfig>): Promise<FolderReceipt> {
+  const { config, reach, signal } = delivery;
+  const slot = whereabouts(delivery);
+  const { names } = slot;
+  const partials = partialsOf(slot);
+  await checkRoots(dirname(partials), reach);
+  await makeFolder(dirname(partials));
+  await removePartials(slot);
+  await mkdir(partials, { recursive: true });
+  const files: WaitingFile[] = [];
+  let bytes = 0;
+  const prepare = async (name: string, content: string | AsyncIterable<Buffer>): Promise<number> => {
+    const from = join(partials, randomUUID());
+    await using file = await open(from, 'wx');
+    await file.writeFile(content, { signal });
+    await file.sync();
+    const stats = await file.stat({ bigint: true });
+    files.push({ from, name, mark: markIn(stats) });
+    return Number(stats.size);
+  };
+  try {
+    let isNumbered = false;
+    for await (const { n, bytes: content } of slotFiles(config, delivery)) {
+      bytes += await prepare(fileName(names, n), content);
+      isNumbered = n !== null;
+    }
+    if (isNumbered) await prepare(manifestName(names), manifestText(files.map(({ name }) => name)));
+    return { ...slot, bytes, files };
+  } catch (error) {
+    await removePartials(slot);
+    signal.throwIfAborted();
+    throw error;
+  }
+}
+
+/** Puts files into their places, in their order. False: one of them is neither there nor where it waited. */
+async function putInPlace({ path, names, files }: FolderReceipt): Promise<boolean> {
+  const folder = dirname(wholePlace({ path, names }));
+  for (const { from, name, mark } of files) {
+    const target = placeOf(path, name);
+    // A manifest that survives a loss of power names files that do too.
+    if (name === manifestName(names)) await syncFolder(folder);
+    if (!(await moved(from, target)) && (await markOf(target)) !== mark) return false;
+  }
+  await syncFolder(folder);
+  return true;
+}
+
+/** Removes files of earlier deliveries of the slot that count no more. They are found without a listing of the folder. */
+async function removeStrays({ path, names, files }: FolderReceipt): Promise<void> {
+  const isThere = async (name: string): Promise<boolean> => (await markOf(placeOf(path, name))) !== undefined;
+  const found: string[] = [];
+  for (const name of [fileName(names, null), manifestName(names)]) if (await isThere(name)) found.push(name);
+  // Those with the greatest numbers are removed first, so that the numbers of those that are left have no gap.
+  for (let n = 0; await isThere(fileName(names, n)); n += 1) found.push(fileName(names, n));
+  const counting = new Set(files.map(({ name }) => name));
+  for (const name of strayNames(names, found, counting)) await rm(placeOf(path, name), { force: true });
+}
+
+/** Makes a folder and its parents, durably. One at a time: `recursive` tries for ever where nobody may make folders. */
+async function makeFolder(path: string): Promise<void> {
+  if (await isFolder(path)) return;
+  await makeFolder(dirname(path));
+  try {
+    await mkdir(path);
+  } catch (error) {
+    // Somebody else was first.
+    if (!(await isFolder(path))) throw error;
+  }
+  await syncFolder(dirname(path));
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+/** Makes a rename or a new name in the folder survive a loss of power. */
+async function syncFolder(path: string): Promise<void> {
+  await using handle = await open(path, 'r');
+  await handle.sync();
+}
+
+/** False: there was nothing to move. */
+async function moved(from: string, to: string): Promise<boolean> {
+  try {
+    await rename(from, to);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+async function markOf(path: string): Promise<string | undefined> {
+  try {
+    return markIn(await stat(path, { bigint: true }));
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+const markIn = ({ ino, mtimeNs, size }: BigIntStats): string => `${ino}-${mtimeNs}-${size}`;
+
+const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException | undefined)?.code;
+
+/** What a person can do about an error of the file system. Full disks are often emptied: those are tried again. */
+const ADVICE: ReadonlyMap<string, { advice: string; failure: typeof Permanent | typeof Transient }> = new Map(
+  Object.entries({
+    ENOSPC: { advice: 'The disk is full: free some space.', failure: Transient },
+    EDQUOT: { advice: 'The disk quota is used up: free some space.', failure: Transient },
+    EMFILE: { advice: 'Too many open files.', failure: Transient },
+    EACCES: {
+      advice: 'Permission denied: let the service write to this folder, or choose another path.',
+      failure: Permanent,
+    },
+    EPERM: {
+      advice: 'Not permitted: let the service write to this folder, or choose another path.',
+      failure: Permanent,
+    },
+    EROFS: { advice: 'The file system is read-only: choose another path.', failure: Permanent },
+    ENOTDIR: {
+      advice: 'A part of the path is a file, not a folder: choose another path or prefix.',
+      failure: Permanent,
+    },
+    EEXIST: { advice: 'A file is in the way of a folder: choose another path or prefix.', failure: Permanent },
+    EISDIR: {
+      advice: 'A folder is in the place of the file: remove it, or choose another prefix.',
+      failure: Permanent,
+    },
+    ENAMETOOLONG: { advice: 'The name is too long: choose a shorter path or prefix.', failure: Permanent },
+    ELOOP: { advice: 'Symbolic links go in a circle: choose another path.', failure: Permanent },
+    EXDEV: { advice: 'The folder is spread over two file systems: choose another path.', failure: Permanent },
+    EINVAL: { advice: 'The file system does not take this name: choose another path or prefix.', failure: Permanent },
+  }),
+);
+
+/** Turns errors of the file system into what, where and what to do. */
+async function explained<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === undefined || !(error as NodeJS.ErrnoException).syscall) throw error;
+    const { advice, failure } = ADVICE.get(code) ?? { advice: messageOf(error), failure: Transient };
+    throw new failure(`Could not write '${path}'. ${advice}`, { cause: error });
+  }
+}

@@ -1,0 +1,242 @@
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import * as z from 'zod';
+import { invalid, Permanent, Transient } from '../../ports/errors.ts';
+import { type Answer, checkUrl, type Outbound, post } from '../../ports/outbound/outbound.ts';
+import type { Column } from '../../warehouse/columns.ts';
+import { ahead } from './ahead.ts';
+import type { Delivery, Destination } from './destination.ts';
+import { listed } from './files.ts';
+
+const HttpConfig = z.object({ url: z.string(), token: z.string() });
+
+type HttpConfig = z.infer<typeof HttpConfig>;
+
+/** What the receiver has accepted so far, in batches, events and bytes (packed); kept after each batch. */
+interface Accepted {
+  readonly batches: number;
+  readonly events: number;
+  readonly bytes: number;
+}
+
+const NOTHING: Accepted = { batches: 0, events: 0, bytes: 0 };
+
+/** An event as PostHog's capture takes it. */
+const COLUMNS: readonly Column[] = [
+  { name: 'uuid', type: 'text', field: 'uuid' },
+  { name: 'distinct_id', type: 'text', field: 'distinct_id' },
+  { name: 'timestamp', type: 'instant', field: 'timestamp' },
+  { name: 'event', type: 'text', field: 'event' },
+  { name: 'properties', type: 'json', field: 'capture_properties' },
+];
+
+/** Upstream's limits of a request: events, and bytes before compression. */
+const BATCH_EVENTS = 5_000;
+const BATCH_BYTES = 50_000_000;
+
+/** As for files: the lowest level is the fastest. Of a batch of 2 MB some 350 kB are left: one chunk. */
+const GZIP = { level: 1, chunkSize: 512 * 1024 };
+
+/** How long a receiver may be silent, in milliseconds. */
+const PATIENCE = 60_000;
+
+/**
+ * How long one delivery waits in all for a receiver that is busy, in milliseconds: a third of a step's 15 minutes. What
+ * waits longer is for the machine's retries.
+ */
+const WAITING = 300_000;
+/** Waits when the receiver names none, in milliseconds: 1, 2, 4 ... 60 s. The first is also the shortest of all. */
+const BACKOFF = { first: 1_000, longest: 60_000 };
+
+/**
+ * Whatever takes PostHog's batches of events: `{api_key, historical_migration, batch}`, packed by gzip.
+ *
+ * Nothing can be sent unseen, so `deliver` sends, batch after batch in the order of the rows, and keeps how many were
+ * accepted: another attempt of the run cuts the same batches and goes on behind them, so that at most the one in flight
+ * comes again, with the same uuids and the same `Idempotency-Key`. A cancel stops it, and what was accepted stays.
+ */
+export const http: Destination<HttpConfig> = {
+  type: 'HTTP',
+  config: HttpConfig,
+  secrets: ['token'],
+  addresses: ['url'],
+  hasFixedColumns: true,
+
+  check(config, model, reach) {
+    if (model !== 'events') invalid(null, 'HTTP batch exports only support the events model');
+    const empty = (['url', 'token'] as const).filter((key) => config[key].trim() === '');
+    if (empty.length > 0) invalid('destination', `The following inputs are empty: ${listed(empty)}`);
+    checkUrl(config.url, reach);
+  },
+
+  steps: [
+    {
+      name: 'Check that the address takes batches',
+      description: 'Posts a batch without events to the address, with the token.',
+      async run(config, outbound, _reach, signal) {
+        const answer = await send(config, outbound, { body: await packer(config)([]), headers: {}, signal });
+        const failure = failureOf(answer, config);
+        // A receiver may refuse a batch for being empty; then it has read it.
+        if (failure !== undefined && answer.status !== 400 && answer.status !== 422) throw failure;
+      },
+    },
+  ],
+
+  async deliver(delivery) {
+    let { batches, events, bytes } = ((await delivery.kept()) as Accepted | undefined) ?? NOTHING;
+    let waiting = WAITING;
+    try {
+      for await (const batch of ahead(unsent(delivery, batches))) {
+        const headers = { 'idempotency-key': `${delivery.runId}-${batches}` };
+        waiting = await sendPatiently(delivery, { body: batch.body, headers }, waiting);
+        batches += 1;
+        events += batch.events;
+        bytes += batch.body.length;
+        await delivery.keep({ batches, events, bytes } satisfies Accepted);
+      }
+    } catch (error) {
+      if (!(error instanceof Permanent) || events === 0) throw error;
+      throw new Permanent(`${error.message} ${events} events had been accepted before.`, { cause: error });
+    }
+    return { bytes };
+  },
+
+  commit: async () => {},
+  discard: async () => {},
+};
+
+interface Batch {
+  readonly events: number;
+  readonly body: Buffer;
+}
+
+/** The slot's batches, packed, without those that were accepted. One is packed while the next one is read. */
+async function* unsent(delivery: Delivery<HttpConfig>, accepted: number): AsyncGenerator<Batch> {
+  const pack = packer(delivery.config);
+  let n = 0;
+  for await (const { events, lines } of ahead(cut(delivery.rows({ format: 'JSONLines', columns: COLUMNS })))) {
+    if (n >= accepted) yield { events, body: await pack(lines) };
+    n += 1;
+  }
+}
+
+/** Cuts whole lines into batches: always the same for the same lines. */
+async function* cut(rows: AsyncIterable<Buffer>): AsyncGenerator<{ events: number; lines: Buffer[] }> {
+  let [events, bytes, lines]: [number, number, Buffer[]] = [0, 0, []];
+  for await (const piece of rows) {
+    let from = 0;
+    for (let at = 0; at < piece.length; ) {
+      const end = piece.indexOf(LINE_END, at) + 1 || piece.length;
+      if (events === BATCH_EVENTS || (events > 0 && bytes + end - at > BATCH_BYTES)) {
+        if (at > from) lines.push(piece.subarray(from, at));
+        yield { events, lines };
+        [events, bytes, lines, from] = [0, 0, [], at];
+      }
+      events += 1;
+      bytes += end - at;
+      at = end;
+    }
+    lines.push(piece.subarray(from));
+  }
+  if (events > 0) yield { events, lines };
+}
+
+const [LINE_END, COMMA, BLANK] = [0x0a, 0x2c, 0x20];
+
+const gzipped = promisify<Buffer, typeof GZIP, Buffer>(gzip);
+
+/**
+ * Packs lines, one batch after another, into requests' bodies: the lines become the items of a list. JSON has no line
+ * ends inside its texts. All are joined in one place of memory; one of its own for each would keep the garbage collector
+ * at work for a third of the time.
+ */
+function packer({ token }: HttpConfig): (lines: readonly Buffer[]) => Promise<Buffer> {
+  const head = Buffer.from(`{"api_key":${JSON.stringify(token)},"historical_migration":true,"batch":[`);
+  const tail = Buffer.from(']}');
+  let joined = Buffer.alloc(0);
+  return (lines) => {
+    const parts = [head, ...lines, tail];
+    const bytes = parts.reduce((sum, { length }) => sum + length, 0);
+    if (joined.length < bytes) joined = Buffer.allocUnsafeSlow(bytes + bytes / 4);
+    let end = 0;
+    for (const part of parts) end += part.copy(joined, end);
+    const body = joined.subarray(0, end);
+    let last = -1;
+    for (let at = body.indexOf(LINE_END); at !== -1; at = body.indexOf(LINE_END, at + 1)) {
+      body[at] = COMMA;
+      last = at;
+    }
+    if (last !== -1) body[last] = BLANK;
+    return gzipped(body, GZIP);
+  };
+}
+
+interface Sent {
+  readonly body: Buffer;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const send = ({ url }: HttpConfig, outbound: Outbound, { body, headers, signal }: Sent & { signal: AbortSignal }) =>
+  post(outbound, url, {
+    headers: { 'content-type': 'application/json', 'content-encoding': 'gzip', ...headers },
+    body,
+    signal,
+    patience: PATIENCE,
+  });
+
+/** Sends until it is accepted, and waits as long as the receiver says while there is waiting left; answers what is. */
+async function sendPatiently(delivery: Delivery<HttpConfig>, sent: Sent, waiting: number): Promise<number> {
+  const { config, outbound, signal } = delivery;
+  let left = waiting;
+  for (let backoff = BACKOFF.first; ; backoff = Math.min(2 * backoff, BACKOFF.longest)) {
+    let asked: number | undefined;
+    let failure: Error | undefined;
+    try {
+      const answer = await send(config, outbound, { ...sent, signal });
+      failure = failureOf(answer, config);
+      asked = retryAfter(answer);
+    } catch (error) {
+      if (!(error instanceof Transient)) throw error;
+      failure = error;
+    }
+    if (failure === undefined) return left;
+    const wait = Math.min(Math.max(asked ?? backoff, BACKOFF.first), left);
+    if (failure instanceof Permanent || wait <= 0) throw failure;
+    delivery.say('WARNING', `${failure.message} Trying again in ${Math.ceil(wait / 1000)} s.`);
+    await delivery.pause(wait);
+    left -= wait;
+  }
+}
+
+/** Statuses below 500 that pass: the request took too long, came too early, or there were too many. */
+const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
+
+/** Undefined: the receiver has accepted it. */
+function failureOf({ status, headers, text }: Answer, config: HttpConfig): Permanent | Transient | undefined {
+  if (status >= 200 && status < 300) return undefined;
+  const answered = `${config.url} answered ${status}`;
+  if (status < 400) {
+    const target = headers.location === undefined ? '' : `, a redirect to ${shortened(headers.location, config)}`;
+    return new Permanent(`${answered}${target}. Redirects are not followed: set url to the right address.`);
+  }
+  const words = shortened(text, config);
+  const said = words === '' ? answered : `${answered}: ${words}`;
+  const sentence = /[.!?]$/.test(said) ? said : `${said}.`;
+  if (status >= 500 || PASSING.has(status)) return new Transient(sentence);
+  return new Permanent(`${sentence} Check url and token.`);
+}
+
+/** What a receiver says, on one line, short, and without the token. */
+const shortened = (text: string, { token }: HttpConfig): string =>
+  text
+    .replaceAll(token, '***')
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+    .slice(0, 200);
+
+/** What `Retry-After` asks for, in milliseconds: seconds, or a time by the receiver's own clock. */
+function retryAfter({ headers }: Answer): number | undefined {
+  const { 'retry-after': asked = '', date = '' } = headers;
+  const wait = /^\d+$/.test(asked) ? Number(asked) * 1000 : Date.parse(asked) - Date.parse(date);
+  return Number.isNaN(wait) ? undefined : Math.max(0, wait);
+}

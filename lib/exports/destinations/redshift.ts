@@ -1,0 +1,256 @@
+import * as z from 'zod';
+import { invalid } from '../../ports/errors.ts';
+import type { Model } from '../records/model.ts';
+import type { BucketConfig } from './bucket.ts';
+import { checkDatabaseConfig, DATABASE_KEYS } from './database-config.ts';
+import { databaseSteps, inSessionOf } from './database-steps.ts';
+import {
+  type Dialect,
+  defaultColumns,
+  namesOf,
+  prepareTable,
+  type TableColumn,
+  tableColumns,
+} from './database-table.ts';
+import { ledgerOf, noteDelivery, prepareLedger, standingOf } from './delivery-ledger.ts';
+import type { Delivery, Destination } from './destination.ts';
+import type { Account, Session } from './postgres-session.ts';
+import { type Authorization, copyThroughBucket, insertRows } from './redshift-load.ts';
+import { mergeEvents, mergePersons, PERSON_KEY, WAITING } from './row-merge.ts';
+import { commitTransaction, inSession } from './session-delivery.ts';
+import { qualified, quotedList } from './sql-identifier.ts';
+
+/** Keys of S3; both or neither, which `check` says in upstream's words. */
+const KeyPair = z.object({
+  aws_access_key_id: z.string().optional(),
+  aws_secret_access_key: z.string().optional(),
+});
+
+const CopyInputs = z.object({
+  s3_bucket: z.string().optional(),
+  region_name: z.string().optional(),
+  s3_key_prefix: z.string().default('/'),
+  /** With these we write into the bucket. */
+  bucket_credentials: KeyPair.optional(),
+  /** With this Redshift reads from it: a role, or keys. */
+  authorization: z.union([z.string(), KeyPair]).optional(),
+});
+
+const RedshiftConfig = z.object({
+  ...DATABASE_KEYS,
+  port: z.int().default(5439),
+  /** What columns of JSON are. */
+  properties_data_type: z.enum(['varchar', 'super']).default('varchar'),
+  mode: z.enum(['INSERT', 'COPY']).default('INSERT'),
+  copy_inputs: CopyInputs.nullable().default(null),
+});
+
+type RedshiftConfig = z.infer<typeof RedshiftConfig>;
+
+/** The most that a VARCHAR takes, in bytes. */
+const TEXT = 'VARCHAR(65535)';
+
+const jsonType = ({ properties_data_type: type }: RedshiftConfig): string => (type === 'super' ? 'SUPER' : TEXT);
+
+const columnsFor = (config: RedshiftConfig, model: Model): readonly TableColumn[] =>
+  defaultColumns(TEXT, jsonType(config), TEXT)[model];
+
+const MAX_NAME_BYTES = 127;
+
+const dialectOf = (config: RedshiftConfig): Dialect => ({
+  types: {
+    text: TEXT,
+    json: jsonType(config),
+    integer: 'BIGINT',
+    float: 'DOUBLE PRECISION',
+    boolean: 'BOOLEAN',
+    instant: 'TIMESTAMPTZ',
+    texts: jsonType(config),
+  },
+  // Also of names in quotes, unless a session asks for more.
+  folded: (name) => name.toLowerCase(),
+  // now() is no function of the nodes that hold the data.
+  now: 'GETDATE()',
+  maxNameBytes: MAX_NAME_BYTES,
+});
+
+const accountOf = (config: RedshiftConfig): Account => ({ ...config, has_self_signed_cert: false });
+
+/** What COPY needs, when all of it is there. */
+interface Staging {
+  readonly bucket: BucketConfig;
+  readonly prefix: string;
+  readonly authorization: Authorization;
+}
+
+/** Refuses with upstream's texts what is missing. */
+function stagingOf({ copy_inputs: inputs }: RedshiftConfig): Staging {
+  if (inputs === null || Object.keys(inputs).length === 0) refuse("Missing required inputs for 'COPY'");
+  const { s3_bucket, region_name, bucket_credentials, authorization, s3_key_prefix } = inputs;
+  if (!s3_bucket || !region_name || bucket_credentials === undefined || authorization === undefined) {
+    refuse("Missing required input for 'COPY'");
+  }
+  const ours = keysOf(bucket_credentials) ?? refuse("Missing required bucket credentials for 'COPY'");
+  if (typeof authorization === 'string' && authorization.trim() === '') {
+    refuse("Missing required IAM role for 'COPY'");
+  }
+  const theirs =
+    typeof authorization === 'string'
+      ? authorization
+      : (keysOf(authorization) ?? refuse("Missing required credentials for 'COPY'"));
+  const bucket = { bucket_name: s3_bucket, region: region_name, ...ours };
+  return {
+    bucket: { ...bucket, endpoint_url: null, use_virtual_style_addressing: false },
+    prefix: s3_key_prefix,
+    authorization: theirs,
+  };
+}
+
+function keysOf({ aws_access_key_id, aws_secret_access_key }: z.infer<typeof KeyPair>) {
+  return aws_access_key_id && aws_secret_access_key ? { aws_access_key_id, aws_secret_access_key } : undefined;
+}
+
+function refuse(detail: string): never {
+  invalid('destination', detail);
+}
+
+/** Beyond what upstream checks: what becomes a part of a statement or of a request must look like what it is. */
+function checkStaging({ bucket, prefix, authorization }: Staging): void {
+  if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket.bucket_name)) refuse('s3_bucket is not the name of a bucket.');
+  if (!/^[a-z0-9-]{1,63}$/i.test(bucket.region)) {
+    refuse('region_name must be the name of a region, such as us-east-1.');
+  }
+  if (!prefix.isWellFormed() || /[\p{Cc}\\]/u.test(prefix) || Buffer.byteLength(prefix) > 512) {
+    refuse('s3_key_prefix may have 512 bytes, without control characters and backslashes.');
+  }
+  const keys = typeof authorization === 'string' ? [bucket] : [bucket, authorization];
+  for (const { aws_access_key_id, aws_secret_access_key } of keys) {
+    if (!/^[\x21-\x7e]+$/.test(`${aws_access_key_id}${aws_secret_access_key}`)) {
+      refuse('An access key of copy_inputs holds characters that no key has.');
+    }
+  }
+  if (typeof authorization === 'string' && !/^(default|arn:[\w+=,.@:/-]+)$/.test(authorization)) {
+    refuse("authorization must be the ARN of a role, 'default', or an access key with its secret.");
+  }
+}
+
+/**
+ * A table of Amazon Redshift. `deliver` loads the rows into a temporary table of a session, by INSERT or by COPY from
+ * files in the customer's bucket; `commit` brings them into the table in one transaction, under a lock on the ledger,
+ * as keys are not enforced there: a slot that this run has delivered is not delivered again, and where another run
+ * has, rows are merged by uuid. Persons are merged by key and version. `reach`: where a bucket is.
+ */
+export const redshiftVia = (reach: (bucket: BucketConfig) => BucketConfig): Destination<RedshiftConfig> => ({
+  type: 'Redshift',
+  config: RedshiftConfig,
+  secrets: ['user', 'password', 'aws_access_key_id', 'aws_secret_access_key'],
+  addresses: ['host', 'port'],
+
+  check(config, _model, allowed) {
+    checkDatabaseConfig(config, MAX_NAME_BYTES, allowed);
+    if (config.mode === 'COPY') checkStaging(stagingOf(config));
+  },
+
+  steps: [
+    ...databaseSteps<RedshiftConfig>(accountOf, (config) => columnsFor(config, 'events'), dialectOf),
+    {
+      name: 'Copy through the bucket',
+      description:
+        'Ensure that we may write into the S3 bucket, and that Redshift may read from it. Nothing of it stays.',
+      skipped: ({ mode }) => (mode === 'COPY' ? undefined : 'Rows are inserted; only COPY needs a bucket.'),
+      run: (config, outbound, allowed, signal) =>
+        inSessionOf(accountOf(config), { outbound, reach: allowed, signal }, async (session) => {
+          await session.query(`CREATE TEMPORARY TABLE ${WAITING} ("sample" ${TEXT})`);
+          const { bucket, ...staging } = stagingOf(config);
+          await copyThroughBucket(session, oneRow(), {
+            ...staging,
+            bucket: reach(bucket),
+            folder: `test-${crypto.randomUUID()}`,
+            columns: ['sample'],
+            outbound,
+            signal,
+            say: () => {},
+          });
+        }),
+    },
+  ],
+
+  ...inSession<RedshiftConfig>({
+    account: accountOf,
+    prepare: (session, delivery) => load(session, delivery, reach),
+    finish: (session, delivery) =>
+      delivery.model === 'persons' ? finishPersons(session, delivery) : finishEvents(session, delivery),
+  }),
+});
+
+export const redshift = redshiftVia((bucket) => bucket);
+
+async function* oneRow(): AsyncGenerator<Buffer> {
+  yield Buffer.from('one row\n');
+}
+
+const columnsOf = (delivery: Delivery<RedshiftConfig>): TableColumn[] =>
+  tableColumns(delivery, columnsFor(delivery.config, delivery.model), dialectOf(delivery.config));
+
+/** Has the rows wait in the session; gives the bytes that were sent. */
+async function load(
+  session: Session,
+  delivery: Delivery<RedshiftConfig>,
+  reach: (bucket: BucketConfig) => BucketConfig,
+): Promise<number> {
+  const { config, model, token, slot, outbound, signal } = delivery;
+  const dialect = dialectOf(config);
+  const columns = columnsOf(delivery);
+  await session.query('SET statement_timeout TO 0');
+  await prepareLedger(session, config, dialect);
+  await prepareTable(session, config, columns, model === 'persons' ? PERSON_KEY : [], dialect);
+  const names = quotedList(namesOf(columns));
+  await session.query(
+    `CREATE TEMPORARY TABLE ${WAITING} AS SELECT ${names} FROM ${qualified(config.schema, config.table_name)} WHERE 1 = 0`,
+  );
+  if (model === 'events' && (await standingOf(session, delivery)).is === 'delivered') return 0;
+  const rows = delivery.rows({ format: 'CopyText', columns });
+  if (config.mode === 'INSERT') return insertRows(session, rows, columns);
+  const { bucket, ...staging } = stagingOf(config);
+  return copyThroughBucket(session, rows, {
+    ...staging,
+    bucket: reach(bucket),
+    // Every attempt writes over what a killed one left.
+    folder: `${token}/${new Date(slot.start).toISOString()}`,
+    columns: namesOf(columns),
+    outbound,
+    signal,
+    say: (level, message) => delivery.say(level, message),
+  });
+}
+
+async function begin(session: Session, config: RedshiftConfig): Promise<void> {
+  await session.query('BEGIN');
+  // First of all, before anything is read: whoever waits here sees what was committed meanwhile.
+  await session.query(`LOCK TABLE ${ledgerOf(config)}`);
+}
+
+async function finishEvents(session: Session, delivery: Delivery<RedshiftConfig>): Promise<void> {
+  const { config } = delivery;
+  const columns = columnsOf(delivery);
+  await begin(session, config);
+  const standing = await standingOf(session, delivery);
+  if (standing.is !== 'delivered') {
+    const { rows } = await session.query(`SELECT count(*) AS records FROM ${WAITING}`);
+    const records = Number(rows[0]?.['records']);
+    if (standing.is === 'fresh') {
+      const names = quotedList(namesOf(columns));
+      await session.query(
+        `INSERT INTO ${qualified(config.schema, config.table_name)} (${names}) SELECT ${names} FROM ${WAITING}`,
+      );
+    } else await mergeEvents(session, delivery, columns, records, standing);
+    await noteDelivery(session, delivery, records, dialectOf(config));
+  }
+  await commitTransaction(session);
+}
+
+async function finishPersons(session: Session, delivery: Delivery<RedshiftConfig>): Promise<void> {
+  await begin(session, delivery.config);
+  await mergePersons(session, delivery.config, columnsOf(delivery));
+  await commitTransaction(session);
+}

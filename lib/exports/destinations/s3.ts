@@ -1,0 +1,401 @@
+import type {
+  CompletedPart,
+  ListMultipartUploadsCommandOutput,
+  ListObjectsV2CommandOutput,
+  S3,
+  ServerSideEncryption,
+} from '@aws-sdk/client-s3';
+import * as z from 'zod';
+import { invalid, Permanent, Transient } from '../../ports/errors.ts';
+import { checkUrl } from '../../ports/outbound/outbound.ts';
+import { connect, explain, nameOf, placeOf, statusOf } from './bucket.ts';
+import type { Delivery, Destination, Receipt } from './destination.ts';
+import {
+  fileName,
+  isFileOf,
+  longestNames,
+  manifestName,
+  manifestText,
+  type SlotNames,
+  slotNames,
+  strayNames,
+} from './file-names.ts';
+import { checkFileConfig, FILE_KEYS, listed, slotFiles } from './files.ts';
+
+const S3Config = z.object({
+  bucket_name: z.string(),
+  region: z.string(),
+  prefix: z.string(),
+  aws_access_key_id: z.string(),
+  aws_secret_access_key: z.string(),
+  ...FILE_KEYS,
+  encryption: z.string().nullable().default(null),
+  kms_key_id: z.string().nullable().default(null),
+  endpoint_url: z.string().nullable().default(null),
+  use_virtual_style_addressing: z.boolean().default(false),
+  legacy_parquet_extension: z.boolean().default(false),
+});
+
+type S3Config = z.infer<typeof S3Config>;
+
+/** Objects that wait to become visible. */
+interface S3Receipt extends Receipt {
+  readonly names: SlotNames;
+  /** In the order in which they become visible. */
+  readonly objects: readonly WaitingObject[];
+  /** Whether the objects have numbers, and a manifest after them. */
+  readonly isNumbered: boolean;
+}
+
+interface WaitingObject {
+  readonly key: string;
+  /** A multipart upload; null: bytes that are not sent yet. */
+  readonly upload: { readonly id: string; readonly parts: CompletedPart[] } | null;
+}
+
+/** S3 takes parts of 5 MiB and more; its small servers want all parts but the last to be of one size. */
+const PART_BYTES = 8 * 1024 * 1024;
+
+/** S3's own limit: with parts of 8 MiB an object of 78 GiB. */
+const MAX_PARTS = 10_000;
+
+const ENCRYPTIONS: readonly string[] = ['AES256', 'aws:kms'];
+
+/** S3's limit of a key. */
+const MAX_KEY_BYTES = 1024;
+
+/** Bytes that are not sent yet, between `deliver` and `commit`; after a crash they are read again. */
+const waiting = new WeakMap<WaitingObject, Buffer>();
+
+/**
+ * A bucket on S3 or on a server that speaks its protocol. `deliver` sends multipart uploads, which nobody sees;
+ * `commit` completes them, puts the manifest if there is one, and then removes what does not count any more. What is
+ * below one part is one PutObject in `commit`. An object's metadata names run and token: by it a commit that was cut off
+ * knows its own work.
+ */
+export const s3: Destination<S3Config> = {
+  type: 'S3',
+  config: S3Config,
+  secrets: ['aws_access_key_id', 'aws_secret_access_key'],
+  addresses: ['endpoint_url'],
+
+  check(config, _model, reach) {
+    const empty = (['bucket_name', 'region', 'prefix', 'aws_access_key_id', 'aws_secret_access_key'] as const).filter(
+      (key) => config[key].trim() === '',
+    );
+    if (empty.length > 0) invalid('destination', `The following inputs are empty: ${listed(empty)}`);
+    checkFileConfig(config);
+    if (config.encryption && !ENCRYPTIONS.includes(config.encryption)) {
+      invalid('destination', `encryption must be one of ${listed(ENCRYPTIONS)}, or null: as the bucket is set.`);
+    }
+    if (config.kms_key_id && config.encryption !== 'aws:kms') {
+      invalid('destination', "kms_key_id is for encryption 'aws:kms' only.");
+    }
+    if (!/^[a-z0-9-]{1,63}$/i.test(config.region)) {
+      invalid('destination', 'region must be the name of a region, such as us-east-1.');
+    }
+    for (const key of ['aws_access_key_id', 'aws_secret_access_key'] as const) {
+      if (!/^[\x21-\x7e]+$/.test(config[key])) invalid('destination', `${key} holds characters that no key has.`);
+    }
+    if (config.endpoint_url) checkUrl(config.endpoint_url, reach);
+    if (longestNames(config).some((name) => Buffer.byteLength(name) > MAX_KEY_BYTES)) {
+      invalid('destination', `prefix is too long: an object's whole name may have ${MAX_KEY_BYTES} bytes.`);
+    }
+  },
+
+  steps: [
+    {
+      name: 'Check S3 bucket exists',
+      description: 'Ensure the configured S3 bucket exists and that we have the required permissions to access it.',
+      async run(config, outbound, _reach, signal) {
+        const { bucket_name } = config;
+        const client = await connect(config, outbound);
+        try {
+          await client.headBucket({ Bucket: bucket_name }, { abortSignal: signal });
+        } catch (error) {
+          const status = statusOf(error);
+          if (status === 404) {
+            throw new Permanent(`Bucket '${bucket_name}' does not exist or we don't have permissions to use it`);
+          }
+          if (status === 403) {
+            throw new Permanent(
+              `We couldn't access bucket '${bucket_name}'. Check the provided credentials, endpoint, and whether the ` +
+                'necessary permissions to access the bucket have been granted',
+            );
+          }
+          throw explain(error, config);
+        }
+      },
+    },
+  ],
+
+  async deliver(delivery): Promise<S3Receipt> {
+    const client = await connect(delivery.config, delivery.outbound);
+    return explained(delivery, () => upload(client, delivery));
+  },
+
+  async commit(delivery, receipt) {
+    const client = await connect(delivery.config, delivery.outbound);
+    await explained(delivery, async () => {
+      let ready = receipt as S3Receipt;
+      if (!(await complete(client, delivery, ready))) {
+        // What deliver prepared is gone; the rows are still there.
+        ready = await upload(client, delivery);
+        if (!(await complete(client, delivery, ready))) {
+          throw new Transient(`The upload to ${placeOf(delivery.config)} was aborted from outside, twice.`);
+        }
+      }
+      await removeStrays(client, delivery, ready);
+    });
+  },
+
+  async discard(delivery, receipt) {
+    const client = await connect(delivery.config, delivery.outbound);
+    const known = receipt as S3Receipt | undefined;
+    await explained({ config: delivery.config }, async () => {
+      for (const { key, upload: one } of known?.objects ?? []) {
+        if (one) await abort(client, delivery.config, key, one.id, delivery.signal);
+      }
+      await abortLeftovers(client, delivery, known?.names ?? slotNames(delivery.config, delivery));
+    });
+  },
+};
+
+/** What of an object is the same however it is sent. */
+const headOf = ({ config, runId, token }: Delivery<S3Config>, Key: string, ContentType: string) => ({
+  Bucket: config.bucket_name,
+  Key,
+  ContentType,
+  Metadata: { run: runId, token },
+  ...(config.encryption && { ServerSideEncryption: config.encryption as ServerSideEncryption }),
+  ...(config.kms_key_id && { SSEKMSKeyId: config.kms_key_id }),
+});
+
+function contentType({ file_format, compression }: S3Config): string {
+  if (file_format === 'Parquet') return 'application/vnd.apache.parquet';
+  if (compression === 'gzip') return 'application/gzip';
+  return compression ? 'application/octet-stream' : 'application/x-ndjson';
+}
+
+/** Sends all but the last acts. Memory: at most four parts, with what waits. */
+async function upload(client: S3, delivery: Delivery<S3Config>): Promise<S3Receipt> {
+  const names = slotNames(delivery.config, delivery);
+  const objects: Promise<WaitingObject>[] = [];
+  const begun: { readonly key: string; readonly id: string }[] = [];
+  const sent: Promise<CompletedPart>[] = [];
+  let [bytes, held, isNumbered] = [0, 0, false];
+
+  const send = async (UploadId: string, Key: string, PartNumber: number, Body: Buffer) => {
+    if (PartNumber > MAX_PARTS) throw new Permanent(TOO_LARGE);
+    // One part may still be on its way when the next one starts.
+    await sent.at(-2);
+    const part = client
+      .uploadPart(
+        { Bucket: delivery.config.bucket_name, Key, UploadId, PartNumber, Body },
+        { abortSignal: delivery.signal },
+      )
+      .then(({ ETag, ChecksumCRC32 }) => ({ PartNumber, ETag, ...(ChecksumCRC32 && { ChecksumCRC32 }) }));
+    part.catch(() => {});
+    sent.push(part);
+    bytes += Body.length;
+  };
+
+  const sendAll = async (key: string, first: Buffer, rest: AsyncIterable<Buffer>): Promise<void> => {
+    if (begun.length === 0) await abortLeftovers(client, delivery, names);
+    const head = headOf(delivery, key, contentType(delivery.config));
+    const { UploadId: id = '' } = await client.createMultipartUpload(head, { abortSignal: delivery.signal });
+    begun.push({ key, id });
+    const before = sent.length;
+    await send(id, key, 1, first);
+    for await (const body of rest) await send(id, key, sent.length - before + 1, body);
+    const object = Promise.all(sent.slice(before)).then((parts) => ({ key, upload: { id, parts } }));
+    object.catch(() => {});
+    objects.push(object);
+  };
+
+  try {
+    for await (const { n, bytes: content } of slotFiles(delivery.config, delivery)) {
+      isNumbered = n !== null;
+      const key = fileName(names, n);
+      const bodies = inParts(content);
+      const first = (await bodies.next()).value ?? Buffer.alloc(0);
+      if (held + first.length < PART_BYTES) {
+        const object = { key, upload: null };
+        waiting.set(object, first);
+        objects.push(Promise.resolve(object));
+        held += first.length;
+      } else {
+        await sendAll(key, first, bodies);
+      }
+    }
+    return { bytes: bytes + held, names, isNumbered, objects: await Promise.all(objects) };
+  } catch (error) {
+    await Promise.allSettled(sent);
+    await Promise.allSettled(begun.map(({ key, id }) => abort(client, delivery.config, key, id)));
+    throw error;
+  }
+}
+
+const TOO_LARGE =
+  'An object of more than 78 GiB (10,000 parts of 8 MiB) cannot be sent. Set max_file_size_mb, or use a shorter ' +
+  'interval or compression.';
+
+/** The same bytes in buffers of one size; the last may be shorter. */
+async function* inParts(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, undefined> {
+  let chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of source) {
+    let rest = chunk;
+    while (bytes + rest.length >= PART_BYTES) {
+      const cut = PART_BYTES - bytes;
+      yield Buffer.concat([...chunks, rest.subarray(0, cut)]);
+      [chunks, bytes, rest] = [[], 0, rest.subarray(cut)];
+    }
+    if (rest.length > 0) {
+      chunks.push(rest);
+      bytes += rest.length;
+    }
+  }
+  if (bytes > 0) yield Buffer.concat(chunks);
+}
+
+/** So many objects become visible at a time. */
+const LANES = 8;
+
+/** Makes the objects visible. False: what `deliver` prepared is gone, and an object there is not of this attempt. */
+async function complete(client: S3, delivery: Delivery<S3Config>, receipt: S3Receipt): Promise<boolean> {
+  const { names, objects, isNumbered } = receipt;
+  for (let at = 0; at < objects.length; at += LANES) {
+    const some = objects.slice(at, at + LANES);
+    const done = await Promise.all(some.map((object) => completeOne(client, delivery, object)));
+    if (done.includes(false)) return false;
+  }
+  if (isNumbered) {
+    const head = headOf(delivery, manifestName(names), 'application/json');
+    await client.putObject({ ...head, Body: manifestText(objects.map(({ key }) => key)) });
+  }
+  return true;
+}
+
+async function completeOne(client: S3, delivery: Delivery<S3Config>, object: WaitingObject): Promise<boolean> {
+  const { key, upload: prepared } = object;
+  if (prepared === null) {
+    const body = waiting.get(object);
+    if (body !== undefined) {
+      await client.putObject({ ...headOf(delivery, key, contentType(delivery.config)), Body: body });
+    }
+    return body !== undefined;
+  }
+  try {
+    await client.completeMultipartUpload({
+      Bucket: delivery.config.bucket_name,
+      Key: key,
+      UploadId: prepared.id,
+      MultipartUpload: { Parts: prepared.parts },
+    });
+    return true;
+  } catch (error) {
+    if (nameOf(error) === 'NoSuchUpload') return isOurs(client, delivery, key);
+    throw error;
+  }
+}
+
+async function isOurs(client: S3, { config, runId, token }: Delivery<S3Config>, Key: string): Promise<boolean> {
+  try {
+    const { Metadata = {} } = await client.headObject({ Bucket: config.bucket_name, Key });
+    return Metadata['run'] === runId && Metadata['token'] === token;
+  } catch (error) {
+    if (statusOf(error) === 404 || statusOf(error) === 403) return false;
+    throw error;
+  }
+}
+
+/** Fine when the upload is gone. */
+async function abort(
+  client: S3,
+  { bucket_name }: S3Config,
+  Key: string,
+  UploadId: string,
+  abortSignal?: AbortSignal,
+): Promise<void> {
+  try {
+    await client.abortMultipartUpload({ Bucket: bucket_name, Key, UploadId }, abortSignal && { abortSignal });
+  } catch (error) {
+    if (statusOf(error) !== 404) throw error;
+  }
+}
+
+/** Aborts uploads to the slot's keys that earlier attempts left behind; only one attempt at a time holds a slot. */
+async function abortLeftovers(client: S3, delivery: Delivery<S3Config>, names: SlotNames): Promise<void> {
+  const { config, signal } = delivery;
+  const about = { Bucket: config.bucket_name, Prefix: names.stem };
+  const leftovers: { Key: string; UploadId: string }[] = [];
+  try {
+    for (let next: { KeyMarker?: string; UploadIdMarker?: string } | undefined = {}; next !== undefined; ) {
+      const page: ListMultipartUploadsCommandOutput = await client.listMultipartUploads(
+        { ...about, ...next },
+        { abortSignal: signal },
+      );
+      for (const { Key = '', UploadId = '' } of page.Uploads ?? []) {
+        if (isFileOf(names, Key)) leftovers.push({ Key, UploadId });
+      }
+      const { IsTruncated, NextKeyMarker: KeyMarker, NextUploadIdMarker: UploadIdMarker } = page;
+      next = IsTruncated && KeyMarker ? { KeyMarker, ...(UploadIdMarker && { UploadIdMarker }) } : undefined;
+    }
+    for (const { Key, UploadId } of leftovers) await abort(client, config, Key, UploadId, signal);
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    delivery.say(
+      'WARNING',
+      `Unfinished uploads of earlier attempts at '${names.stem}' could not be removed, and may cost storage: grant ` +
+        's3:ListBucketMultipartUploads and s3:AbortMultipartUpload, or let a lifecycle rule of the bucket remove them.',
+    );
+  }
+}
+
+/** Removes objects of earlier deliveries of the slot that count no more. */
+async function removeStrays(client: S3, delivery: Delivery<S3Config>, receipt: S3Receipt): Promise<void> {
+  const { names, objects, isNumbered } = receipt;
+  const Bucket = delivery.config.bucket_name;
+  const found: string[] = [];
+  let strays: string[] = [];
+  try {
+    for (let token: string | undefined, isLast = false; !isLast; ) {
+      const page: ListObjectsV2CommandOutput = await client.listObjectsV2({
+        Bucket,
+        Prefix: names.stem,
+        ...(token && { ContinuationToken: token }),
+      });
+      found.push(...(page.Contents ?? []).map(({ Key = '' }) => Key));
+      token = page.NextContinuationToken;
+      isLast = token === undefined;
+    }
+    const counting = [...objects.map(({ key }) => key), ...(isNumbered ? [manifestName(names)] : [])];
+    strays = strayNames(names, found, new Set(counting));
+    for (const Key of strays) await client.deleteObject({ Bucket, Key });
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    // A slot of one file that never had several has nothing to remove.
+    if (!isNumbered && strays.length === 0) return;
+    delivery.say(
+      'WARNING',
+      `Files of earlier deliveries of '${names.stem}' that count no more could not be removed; the manifest names ` +
+        'those that count. Grant s3:ListBucket and s3:DeleteObject.',
+    );
+  }
+}
+
+/** Not permitted, or not built by a server of the same protocol. */
+const isForbidden = (error: unknown): boolean => statusOf(error) === 403 || statusOf(error) === 501;
+
+async function explained<T>(
+  { config, signal }: { config: S3Config; signal?: AbortSignal },
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw explain(error, config);
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * What people are told of failures without looking for them: a run that failed for good, a backfill that did, a batch
+ * export that was paused because of it. A notice is a job, written in the transaction of the failure; it is sent to the
+ * webhook of the export, and announced as an event where there is a bus, at least once and always with the same id.
+ */
+
+import { wireInstant } from '../../http/instant.ts';
+import { jobOps } from '../../jobs/job.ts';
+import type { Context } from '../../ports/context.ts';
+import { Permanent, Transient } from '../../ports/errors.ts';
+import { post } from '../../ports/outbound/outbound.ts';
+import { keys } from '../../ports/table/keys.ts';
+import type { NoticeInput } from '../../workflow/messages.ts';
+import { type LogLine, lineOps } from '../records/logs.ts';
+import type { BatchExportItem, JobItem } from '../records/model.ts';
+import type { Notice } from './notice.ts';
+import { webhookHeaders } from './webhook.ts';
+
+/** How long a webhook may be silent, and for how long a notice is tried to be sent, in milliseconds. */
+const PATIENCE = 10_000;
+const DAY = 86_400_000;
+
+/**
+ * Sends a notice, unless it has been sent. A webhook that does not take it is tried again, with the backoff of jobs, for
+ * a day; the export's log tells of each try.
+ */
+export async function sendNotice(context: Context, { notice: id }: NoticeInput, signal: AbortSignal): Promise<void> {
+  const { table, clock, events } = context;
+  const job = (await table.get(keys.job('notice', id))) as JobItem | undefined;
+  if (job === undefined) return;
+  const notice: Notice & { readonly announced?: true } = JSON.parse(job.about ?? '');
+  const item = (await table.get(keys.batchExport(notice.export))) as BatchExportItem | undefined;
+  const isWanted = item !== undefined && item.deleted_at === null;
+  if (isWanted && events !== null && notice.announced === undefined) {
+    const { type, data } = message(item, id, notice);
+    await events.publish(type, data);
+    const about = JSON.stringify({ ...notice, announced: true });
+    await table.write([{ change: keys.job('notice', id), set: { about }, if: { is: { about: job.about } } }]);
+  }
+  const done = jobOps('notice', id, null);
+  if (!isWanted || item.notify_url === undefined || item.notify_url === null) {
+    await table.write(done);
+    return;
+  }
+  const told = await tell(context, item, item.notify_url, id, notice, signal);
+  const isOver = !(told instanceof Transient) || clock() >= notice.at + DAY;
+  const line = lineOf(notice, told, isOver, clock());
+  await table.write([...(isOver ? done : []), ...lineOps(context, item.id, id, 'notice', [line])]);
+}
+
+/** Posts the message. A failure is answered: `Transient` may be tried again, `Permanent` may not. */
+async function tell(
+  { outbound, vault, clock }: Context,
+  item: BatchExportItem,
+  url: string,
+  id: string,
+  notice: Notice,
+  signal: AbortSignal,
+): Promise<Transient | Permanent | undefined> {
+  const belonging = { organization: item.organization_id, batchExport: item.id };
+  try {
+    const secret = item.notify_secret ? await vault.open(item.notify_secret, belonging) : null;
+    const body = JSON.stringify(message(item, id, notice));
+    const headers = { 'content-type': 'application/json', ...webhookHeaders(id, clock(), body, secret) };
+    const { status } = await post(outbound, url, { headers, body: Buffer.from(body), signal, patience: PATIENCE });
+    return status >= 200 && status < 300 ? undefined : new Transient(`${new URL(url).host} answered ${status}.`);
+  } catch (error) {
+    if (error instanceof Transient || error instanceof Permanent) return error;
+    throw error;
+  }
+}
+
+/** The body of a webhook, and what an event holds. `text` is for people: chat services show it as it is. */
+function message({ id: batch_export, name, team_id }: BatchExportItem, id: string, notice: Notice) {
+  const { type, subject, range, reason, at } = notice;
+  const between = range === null ? '' : ` for ${wireInstant(range.start)} - ${wireInstant(range.end)}`;
+  const what = {
+    run_failed: `A run of batch export '${name}'${between} failed: ${reason}`,
+    backfill_failed: `A backfill of batch export '${name}'${between} failed: ${reason}`,
+    paused: `Batch export '${name}' was paused: ${reason}`,
+  }[type];
+  return {
+    type: `batch_export.${type}`,
+    timestamp: wireInstant(at),
+    text: what,
+    data: {
+      id,
+      batch_export,
+      name,
+      team_id,
+      run: type === 'run_failed' ? subject : null,
+      backfill: type === 'backfill_failed' ? subject : null,
+      data_interval_start: range === null ? null : wireInstant(range.start),
+      data_interval_end: range === null ? null : wireInstant(range.end),
+      reason,
+    },
+  };
+}
+
+const SUBJECTS = { run_failed: 'run', backfill_failed: 'backfill', paused: 'batch export' } as const;
+
+function lineOf({ type, subject }: Notice, failure: Error | undefined, isOver: boolean, at: number): LogLine {
+  const what = `Failure notification for ${SUBJECTS[type]} '${subject}'`;
+  if (failure === undefined) return { at, level: 'INFO', message: `${what} has been sent`, instance: subject };
+  const next = isOver ? 'It is not tried again: check notify_url.' : 'It will be tried again.';
+  return { at, level: 'WARNING', message: `${what} could not be sent: ${failure.message} ${next}`, instance: subject };
+}

@@ -1,0 +1,60 @@
+/** The webhook of an export, which is told of failures in the form of the Standard Webhooks specification. */
+import { createHmac } from 'node:crypto';
+import type { Context } from '../../ports/context.ts';
+import { invalid } from '../../ports/errors.ts';
+import { checkUrl } from '../../ports/outbound/outbound.ts';
+import type { Settings } from '../../ports/settings.ts';
+import type { Belonging } from '../../ports/vault/vault.ts';
+import type { BatchExportItem } from '../records/model.ts';
+
+/** A signing secret: `whsec_` and the base64 of 24 to 64 bytes. */
+const SECRET = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/;
+const MIN_BYTES = 24;
+const MAX_BYTES = 64;
+
+/** The key in a signing secret; undefined when the text is none. */
+function keyIn(secret: string): Buffer | undefined {
+  const key = Buffer.from(SECRET.exec(secret)?.[1] ?? '', 'base64');
+  return key.length >= MIN_BYTES && key.length <= MAX_BYTES ? key : undefined;
+}
+
+/**
+ * The headers by which a receiver knows the message (`webhook-id`, the same each time it is sent), when it was sent and,
+ * with a secret, from whom: `v1,` and the base64 of the HMAC-SHA256 of `<id>.<seconds since 1970>.<body>`.
+ */
+export function webhookHeaders(id: string, now: number, body: string, secret: string | null): Record<string, string> {
+  const seconds = Math.floor(now / 1000);
+  const headers = { 'webhook-id': id, 'webhook-timestamp': String(seconds) };
+  const key = secret === null ? undefined : keyIn(secret);
+  if (key === undefined) return headers;
+  const signature = createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64');
+  return { ...headers, 'webhook-signature': `v1,${signature}` };
+}
+
+/** What a caller writes of an export's webhook; undefined: he does not. */
+interface WebhookInput {
+  readonly notify_url?: string | null | undefined;
+  readonly notify_secret?: string | null | undefined;
+}
+
+/** Refuses with 400 an address that may not be connected to, and a secret that none can sign with. */
+export function checkWebhook({ notify_url, notify_secret }: WebhookInput, settings: Settings): void {
+  if (typeof notify_url === 'string') checkUrl(notify_url, settings, { attr: 'notify_url', query: true });
+  if (typeof notify_secret === 'string' && keyIn(notify_secret) === undefined) {
+    invalid('notify_secret', "It must be 'whsec_' and the base64 of 24 to 64 bytes.");
+  }
+}
+
+/** The fields to store, of what was checked: the address, and the secret, sealed. */
+export async function webhookFields(
+  { vault }: Pick<Context, 'vault'>,
+  { notify_url, notify_secret }: WebhookInput,
+  belonging: Belonging,
+): Promise<Partial<Pick<BatchExportItem, 'notify_url' | 'notify_secret'>>> {
+  return {
+    ...(notify_url === undefined ? {} : { notify_url }),
+    ...(notify_secret === undefined
+      ? {}
+      : { notify_secret: notify_secret === null ? null : await vault.seal(notify_secret, belonging) }),
+  };
+}

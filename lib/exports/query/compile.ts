@@ -1,0 +1,98 @@
+/** An export's own query and filters: checked when they are written, compiled anew by every run that is begun. */
+
+import { type CheckedQuery, checkedQuery } from '../../hogql/check.ts';
+import type { Expression, QueryColumn, Selected } from '../../hogql/expression.ts';
+import { filterCondition } from '../../hogql/filters.ts';
+import type { Parser } from '../../hogql/parse.ts';
+import { Refusal, refuse } from '../../hogql/refusal.ts';
+import type { SelectQuery } from '../../hogql/syntax.ts';
+import { schemaOf } from '../../hogql/text.ts';
+import { trinoColumn, trinoText } from '../../hogql/trino.ts';
+import { invalid, Permanent } from '../../ports/errors.ts';
+import type { BatchExportItem, BatchExportPatch } from '../records/model.ts';
+
+/** Columns and condition of an export; null: the destination's columns, no condition. Plain JSON. */
+export interface Selection {
+  readonly select: readonly QueryColumn[] | null;
+  readonly where: Expression | null;
+}
+
+type Stored = Pick<BatchExportItem, 'hogql_query' | 'schema' | 'filters'>;
+
+/**
+ * Athena's SQL of a query, and of the filters, in bytes: together with slots and names of events it is at most the
+ * 150 kB that the query of a chunk may have.
+ */
+const MAX_QUERY_SQL = 60_000;
+const MAX_FILTERS_SQL = 30_000;
+
+/** What is stored of the query and the filters that were sent. A 400 about the one that cannot be exported. */
+export async function queryFields(
+  parser: Parser,
+  { hogql_query, filters }: Pick<BatchExportPatch, 'hogql_query' | 'filters'>,
+): Promise<Partial<Stored>> {
+  return {
+    ...(hogql_query === undefined ? {} : await explained('hogql_query', () => fieldsOfQuery(parser, hogql_query))),
+    ...(filters === undefined ? {} : await explained('filters', () => fieldsOfFilters(parser, filters))),
+  };
+}
+
+async function fieldsOfQuery(parser: Parser, query: string | null): Promise<Pick<Stored, 'hogql_query' | 'schema'>> {
+  if (query === null) return { hogql_query: null, schema: null };
+  const syntax = await parser.query(query);
+  compiled(syntax);
+  return { hogql_query: query, schema: JSON.stringify(schemaOf(syntax as unknown as SelectQuery)) };
+}
+
+async function fieldsOfFilters(parser: Parser, filters: unknown): Promise<Pick<Stored, 'filters'>> {
+  const condition = await compiledFilters(parser, filters);
+  return { filters: condition === null ? null : JSON.stringify(filters) };
+}
+
+async function explained<T>(attr: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Refusal) return invalid(attr, error.message);
+    throw error;
+  }
+}
+
+/** What a run of the export selects. `Permanent`: what is stored is not supported, or no longer. */
+export async function selectionOf(parser: Parser, { hogql_query, filters }: Stored): Promise<Selection> {
+  const query =
+    hogql_query === null ? null : await still('hogql_query', async () => compiled(await parser.query(hogql_query)));
+  const condition = filters ? await still('filters', () => compiledFilters(parser, JSON.parse(filters))) : null;
+  const conditions = [query?.where ?? null, condition].filter((one) => one !== null);
+  const where: Expression | null =
+    conditions.length > 1 ? { operator: 'and', of: conditions, type: 'boolean' } : (conditions[0] ?? null);
+  return { select: query?.select ?? null, where };
+}
+
+async function still<T>(field: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw new Permanent(`The '${field}' of the batch export cannot be run: ${error.message}. Change it.`);
+  }
+}
+
+function compiled(syntax: Parameters<typeof checkedQuery>[0]): CheckedQuery {
+  const query = checkedQuery(syntax);
+  const columns = query.select.filter((one): one is Selected => !('all' in one));
+  checkLength([...columns.map((one) => trinoColumn(one, '0')), ...printed(query.where)], MAX_QUERY_SQL);
+  return query;
+}
+
+async function compiledFilters(parser: Parser, filters: unknown): Promise<Expression | null> {
+  const condition = await filterCondition(parser, filters);
+  checkLength(printed(condition), MAX_FILTERS_SQL);
+  return condition;
+}
+
+const printed = (condition: Expression | null): string[] => (condition === null ? [] : [trinoText(condition, '0')]);
+
+function checkLength(sql: readonly string[], most: number): void {
+  if (sql.reduce((sum, one) => sum + Buffer.byteLength(one), 0) > most) refuse('The query is too complex');
+}

@@ -1,0 +1,174 @@
+/**
+ * What customers read about their exports. A step writes its lines as one item when it ends or waits, in the
+ * transaction of what it says where it can; a run's lines are found by time and id.
+ */
+import type { Context } from '../../ports/context.ts';
+import type { Level } from '../../ports/log.ts';
+import { keys, ranges } from '../../ports/table/keys.ts';
+import { listAll } from '../../ports/table/list-all.ts';
+import type { Item, Op, Table } from '../../ports/table/table.ts';
+
+export interface LogLine {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly level: Level;
+  readonly message: string;
+  /** The run, backfill or export that the line is about. */
+  readonly instance: string;
+}
+
+/** What is asked for; instants are exclusive bounds, in milliseconds since 1970. */
+export interface LogQuery {
+  readonly after: number;
+  readonly before: number;
+  /** Empty: all. */
+  readonly levels: readonly Level[];
+  /** A part of the message, in any case; % stands for any text, _ for one character. Empty: all. */
+  readonly search: string;
+  /** The run, backfill or export; undefined: all. */
+  readonly instanceId?: string | undefined;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** What a request asks of the lines; by default all that are kept. */
+export function logsAsked(
+  { clock, settings }: Pick<Context, 'clock' | 'settings'>,
+  query: {
+    readonly after?: number | undefined;
+    readonly before?: number | undefined;
+    readonly level?: readonly Level[] | undefined;
+    readonly search?: string | undefined;
+    readonly instance_id?: string | undefined;
+  },
+  { limit, offset }: { readonly limit: number; readonly offset: number },
+): LogQuery {
+  return {
+    after: query.after ?? clock() - settings.logDays * DAY,
+    before: query.before ?? clock() + 1,
+    levels: query.level ?? [],
+    search: query.search ?? '',
+    instanceId: query.instance_id,
+    limit,
+    offset,
+  };
+}
+
+interface LogItem extends Item {
+  /** JSON of `[at, level, message, instance][]`, oldest first. */
+  readonly lines: string;
+}
+
+/** Lines of one item: bytes of JSON, and the time between the first and the last. */
+const ITEM_BYTES = 100_000;
+const ITEM_SPAN = 15 * 60_000;
+/** A line that is longer is cut. */
+const MESSAGE_LENGTH = 4_000;
+/** Parts of the asked time that are read beside one another. */
+const SEGMENTS = 8;
+const DAY = 86_400_000;
+
+const cut = (text: string): string => (text.length > MESSAGE_LENGTH ? `${text.slice(0, MESSAGE_LENGTH - 1)}…` : text);
+
+/**
+ * The ops that write a step's lines: none for no lines, one where they fit into an item (96 lines of this service's
+ * own do). The same step writing the same lines again replaces them.
+ */
+export function lineOps(
+  { settings }: Pick<Context, 'settings'>,
+  exportId: string,
+  holder: string,
+  step: string,
+  lines: readonly LogLine[],
+): Op[] {
+  const parts: { at: number; bytes: number; rows: unknown[] }[] = [];
+  for (const { at, level, message, instance } of lines) {
+    const row = [at, level, cut(message), instance];
+    const bytes = Buffer.byteLength(JSON.stringify(row)) + 1;
+    const last = parts.at(-1);
+    if (last === undefined || last.bytes + bytes > ITEM_BYTES || at - last.at > ITEM_SPAN) {
+      parts.push({ at, bytes, rows: [row] });
+    } else {
+      last.bytes += bytes;
+      last.rows.push(row);
+    }
+  }
+  return parts.map(({ at, rows }, n) => ({
+    put: {
+      ...keys.logLines(exportId, at, holder, n === 0 ? step : `${step}.${n}`),
+      ttl: Math.floor((at + settings.logDays * DAY) / 1000),
+      lines: JSON.stringify(rows),
+    },
+  }));
+}
+
+/** Writes a step's lines by themselves. */
+export async function writeLines(
+  context: Pick<Context, 'table' | 'settings'>,
+  exportId: string,
+  holder: string,
+  step: string,
+  lines: readonly LogLine[],
+): Promise<void> {
+  const ops = lineOps(context, exportId, holder, step, lines);
+  if (ops.length > 0) await context.table.write(ops, { apart: true });
+}
+
+/** The lines that match, newest first; `count` is how many match in all. */
+export async function readLines(
+  table: Table,
+  exportId: string,
+  { after, before, levels, search, instanceId, limit, offset }: LogQuery,
+): Promise<{ count: number; lines: LogLine[] }> {
+  const isSought = pattern(search);
+  const matches = (line: LogLine): boolean =>
+    line.at > after &&
+    line.at < before &&
+    (levels.length === 0 || levels.includes(line.level)) &&
+    (instanceId === undefined || line.instance === instanceId) &&
+    isSought(line.message);
+  const items = await Promise.all(
+    segments(Math.max(0, after - ITEM_SPAN), before).map((part) => readItems(table, exportId, part)),
+  );
+  const lines = items.flat().flatMap(linesOf).filter(matches).toReversed();
+  lines.sort((a, b) => b.at - a.at);
+  return { count: lines.length, lines: lines.slice(offset, offset + limit) };
+}
+
+/** Does a text hold the pattern? What lies between two % is found at its first place: there is nothing to go back for. */
+function pattern(search: string): (text: string) => boolean {
+  const pieces = search
+    .split('%')
+    .map((piece) => piece.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&').replaceAll('_', '[^]'))
+    .map((source) => new RegExp(source, 'giu'));
+  return (text) => {
+    let at = 0;
+    return pieces.every((piece) => {
+      piece.lastIndex = at;
+      const isFound = piece.test(text);
+      at = piece.lastIndex;
+      return isFound;
+    });
+  };
+}
+
+/** [from, to] in parts of one length, which share no instant. */
+function segments(from: number, to: number): { from: number; to: number }[] {
+  const length = Math.max(1, Math.ceil((to - from + 1) / SEGMENTS));
+  return Array.from({ length: SEGMENTS }, (_, n) => ({
+    from: from + n * length,
+    to: Math.min(to, from + (n + 1) * length - 1),
+  })).filter((part) => part.from <= part.to);
+}
+
+async function readItems(table: Table, exportId: string, { from, to }: { from: number; to: number }) {
+  return (await listAll(table, ranges.logLines(exportId, from, to))) as LogItem[];
+}
+
+const linesOf = (item: LogItem): LogLine[] =>
+  (JSON.parse(item.lines) as [number, Level, string, string][]).map(([at, level, message, instance]) => ({
+    at,
+    level,
+    message,
+    instance,
+  }));

@@ -1,0 +1,56 @@
+/** What the activity log is told of exports and backfills. Of secrets it says only that they were sent. */
+import type { Change } from '../../accounts/activity/model.ts';
+import { changesOf, type ToldFields } from '../../accounts/activity/rules.ts';
+import type { Value } from '../../ports/table/table.ts';
+import type { BatchExportItem } from '../records/model.ts';
+
+/** How an entry names an export. */
+export const aboutExport = ({ id, name, team_id: project }: BatchExportItem) =>
+  ({ scope: 'BatchExport', id, name, project }) as const;
+
+/** How an entry names a backfill of an export. */
+export const aboutBackfill = ({ name, team_id: project }: BatchExportItem, id: string) =>
+  ({ scope: 'BatchExportBackfill', id, name, project }) as const;
+
+/** How an entry names a run of an export. */
+export const aboutRun = ({ name, team_id: project }: BatchExportItem, id: string) =>
+  ({ scope: 'BatchExportRun', id, name, project }) as const;
+
+const TOLD: ToldFields = {
+  name: 'plain',
+  model: 'plain',
+  interval: 'plain',
+  paused: 'plain',
+  start_at: 'instant',
+  end_at: 'instant',
+  hogql_query: 'plain',
+  filters: 'json',
+  notify_url: 'plain',
+};
+
+/** What a PATCH changes of an export. `secrets`: names of the secrets that it sends, whatever their values. */
+export function exportChanges(
+  before: BatchExportItem,
+  set: Readonly<Record<string, Value | undefined>>,
+  secrets: readonly string[],
+): Change[] {
+  return [
+    ...changesOf(before, set, TOLD),
+    ...configChanges(before.destination_config, set['destination_config']),
+    ...[...secrets.map(within), ...(Object.hasOwn(set, 'notify_secret') ? ['notify_secret'] : [])].map(
+      (field): Change => ({ action: 'changed', field, before: null, after: null }),
+    ),
+  ];
+}
+
+const within = (name: string): string => `destination_config.${name}`;
+
+function configChanges(before: string, after: unknown): Change[] {
+  if (typeof after !== 'string') return [];
+  const [was, is] = [JSON.parse(before), JSON.parse(after)] as Record<string, unknown>[];
+  return Object.keys({ ...was, ...is }).flatMap((name): Change[] => {
+    const [old = null, now = null] = [was?.[name], is?.[name]];
+    const isSame = JSON.stringify(old) === JSON.stringify(now);
+    return isSame ? [] : [{ action: 'changed', field: within(name), before: old, after: now }];
+  });
+}

@@ -1,0 +1,391 @@
+import { isDeepStrictEqual } from 'node:util';
+import * as z from 'zod';
+import type { ProjectBrief } from '../../accounts/organizations/model.ts';
+import { datetime, integer, typeName } from '../../http/fields.ts';
+import { wireInstant } from '../../http/instant.ts';
+import { inQuotes, invalid } from '../../ports/errors.ts';
+import type { Settings } from '../../ports/settings.ts';
+import type { Config, Destination } from '../destinations/destination.ts';
+import type { BatchExportInput, BatchExportItem, BatchExportPatch, RunStatus } from '../records/model.ts';
+
+/** The texts of one export that follow from what a caller writes, as stored: name, config, sealed secrets, query ... */
+export const MAX_EXPORT_BYTES = 100 * 1024;
+
+/** Keys that the config of every type takes: names of events; an empty list or null restricts nothing. */
+const EVENT_LISTS = {
+  exclude_events: z.array(z.string()).nullable().optional(),
+  include_events: z.array(z.string()).nullable().optional(),
+};
+
+/** Keys that clients send in every config, though they say nothing there. */
+const TOLERATED: ReadonlySet<string> = new Set(['interval']);
+
+const isObject = (value: unknown): value is Config => typeName(value) === 'dict';
+
+/**
+ * `over` laid upon `base`: objects are merged key by key at any depth, anything else is replaced. Nothing is ever
+ * removed by omission.
+ */
+export function merge(base: Config, over: Config): Config {
+  const merged = new Map(Object.entries(base));
+  for (const [key, value] of Object.entries(over)) {
+    const old = merged.get(key);
+    merged.set(key, isObject(old) && isObject(value) ? merge(old, value) : value);
+  }
+  return Object.fromEntries(merged);
+}
+
+/** A config taken apart: the keys named, at any depth, and the rest. `merge` puts it together again. */
+export function splitSecrets(config: Config, names: readonly string[]): { open: Config; secret: Config } {
+  const open: [string, unknown][] = [];
+  const secret: [string, unknown][] = [];
+  for (const [key, value] of Object.entries(config)) {
+    if (names.includes(key)) secret.push([key, value]);
+    else if (isObject(value)) {
+      const inner = splitSecrets(value, names);
+      open.push([key, inner.open]);
+      if (Object.keys(inner.secret).length > 0) secret.push([key, inner.secret]);
+    } else open.push([key, value]);
+  }
+  return { open: Object.fromEntries(open), secret: Object.fromEntries(secret) };
+}
+
+/**
+ * The config that a create makes of what was sent (`stored` undefined), or that a PATCH makes of it and the stored
+ * one, secrets included: known keys only, values of the right type (numbers and booleans sent as text become what
+ * they say), defaults filled in, and the destination's own rules kept. Refuses with upstream's texts.
+ */
+export function checkedConfig(
+  destination: Destination,
+  sent: Config,
+  stored: Config | undefined,
+  about: Pick<BatchExportItem, 'model'>,
+  settings: Settings,
+): Config {
+  const { known, fields } = schemaOf(destination);
+  const unknown = Object.keys(sent).filter((key) => !fields.has(key) && !TOLERATED.has(key));
+  if (unknown.length > 0) {
+    refuseConfig(`Configuration has unknown field/s: ${inQuotes(unknown.toSorted())}`);
+  }
+  const merged = merge(stored ?? {}, coerced(sent, fields));
+  for (const [key, field] of fields) {
+    if (!Object.hasOwn(merged, key) && !field.safeParse(undefined).success) {
+      refuseConfig(`Configuration missing required field: '${key}'`);
+    }
+  }
+  const parsed = known.safeParse(merged);
+  if (!parsed.success) refuseIssue(parsed.error.issues[0] as z.core.$ZodIssue, merged);
+  destination.check(parsed.data, about.model, settings);
+  if (stored !== undefined) checkSecretsSentAgain(destination, stored, parsed.data, sent);
+  return parsed.data;
+}
+
+interface ConfigSchema {
+  readonly known: z.ZodObject;
+  readonly fields: ReadonlyMap<string, z.ZodType>;
+}
+
+/** Made once for each destination: making a schema takes a quarter of the time of a create. */
+const schemas = new WeakMap<Destination, ConfigSchema>();
+
+function schemaOf(destination: Destination): ConfigSchema {
+  let schema = schemas.get(destination);
+  if (schema === undefined) {
+    const known = z.object({ ...destination.config.shape, ...EVENT_LISTS });
+    schema = { known, fields: new Map<string, z.ZodType>(Object.entries(known.shape)) };
+    schemas.set(destination, schema);
+  }
+  return schema;
+}
+
+/** Secrets are for the address that they were given for: when it changes, they must come with the change. */
+function checkSecretsSentAgain(destination: Destination, stored: Config, merged: Config, sent: Config): void {
+  const moved = destination.addresses.filter((key) => !isDeepStrictEqual(stored[key], merged[key]));
+  if (moved.length === 0) return;
+  const again = secretPaths(sent, destination.secrets);
+  const kept = secretPaths(stored, destination.secrets).filter((path) => !again.includes(path));
+  if (kept.length > 0) {
+    invalid('destination', `${inQuotes(kept)} must be sent again when ${inQuotes(moved)} changes.`);
+  }
+}
+
+/** Where values of these names are, at any depth, as `outer.inner`. */
+const secretPaths = (config: Config, names: readonly string[]): string[] =>
+  Object.entries(config).flatMap(([key, value]) => {
+    if (names.includes(key)) return value === null ? [] : [key];
+    return isObject(value) ? secretPaths(value, names).map((inner) => `${key}.${inner}`) : [];
+  });
+
+function refuseConfig(detail: string): never {
+  invalid('destination__non_field_errors', detail);
+}
+
+/** Numbers and booleans sent as text become what they say, where the field is a plain number or boolean. */
+function coerced(sent: Config, fields: ReadonlyMap<string, z.ZodType>): Config {
+  return Object.fromEntries(
+    Object.entries(sent)
+      .filter(([key]) => fields.has(key))
+      .map(([key, value]) => [key, typeof value === 'string' ? fromText(value, plainType(fields.get(key))) : value]),
+  );
+}
+
+/** The type below defaults and nulls. */
+function plainType(field: z.core.$ZodType | undefined): string | undefined {
+  const definition = field?._zod.def;
+  return definition !== undefined && 'innerType' in definition
+    ? plainType(definition.innerType as z.core.$ZodType)
+    : definition?.type;
+}
+
+const TRUE = /^(true|t|yes|y|on|1)$/i;
+const FALSE = /^(false|f|no|n|off|0)$/i;
+
+function fromText(text: string, type: string | undefined): unknown {
+  if (type === 'number' && /^\s*[+-]?\d{1,15}\s*$/.test(text)) return Number(text);
+  if (type === 'boolean' && (TRUE.test(text) || FALSE.test(text))) return TRUE.test(text);
+  return text;
+}
+
+/** What zod expects, by the names of typeName. */
+const EXPECTED: ReadonlyMap<string, string> = new Map([
+  ['string', 'str'],
+  ['number', 'int'],
+  ['int', 'int'],
+  ['boolean', 'bool'],
+  ['array', 'list'],
+  ['object', 'dict'],
+  ['record', 'dict'],
+]);
+
+function refuseIssue(issue: z.core.$ZodIssue, config: Config): never {
+  const value = issue.path.reduce<unknown>((inner, key) => (inner as Config)[String(key)], config);
+  const found = typeName(value);
+  const name = issue.path.join('.');
+  if (issue.code === 'invalid_type' || (issue.code === 'invalid_value' && found !== 'str')) {
+    const expected = issue.code === 'invalid_type' ? (EXPECTED.get(issue.expected) ?? issue.expected) : 'str';
+    if (found === expected) invalid('destination', `'${name}' is out of range.`);
+    refuseConfig(`Configuration has invalid type: got '${found}', expected '${expected}'`);
+  }
+  if (issue.code === 'invalid_value')
+    invalid('destination', `"${value as string}" is not a valid choice.`, 'invalid_choice');
+  invalid('destination', `'${name}' has an invalid value: ${issue.message}`);
+}
+
+/**
+ * The project that an export of an organization belongs to: the one asked for, which must be the organization's, else
+ * the oldest.
+ */
+export function projectFor(projects: readonly ProjectBrief[], asked: unknown): ProjectBrief {
+  if (asked === undefined || asked === null) {
+    return projects[0] ?? invalid('team_id', 'The organization has no project that the batch export could belong to.');
+  }
+  const read = integer().safeParse(asked);
+  if (!read.success) invalid('team_id', 'A valid integer is required.');
+  const id = read.data;
+  return (
+    projects.find((project) => project.id === id) ??
+    invalid('team_id', `Invalid pk "${id}" - object does not exist.`, 'does_not_exist')
+  );
+}
+
+/** Only events can be chosen from by a query or by filters, and by a query only where the columns may be chosen. */
+export function checkSelection(
+  { model, hogql_query, filters }: Pick<BatchExportItem, 'model' | 'hogql_query' | 'filters'>,
+  destination: Destination | undefined,
+): void {
+  if (model === 'events') {
+    if (hogql_query && destination?.hasFixedColumns === true) {
+      const others = "Choose events by 'filters', 'include_events' or 'exclude_events'.";
+      invalid('hogql_query', `'hogql_query' is not supported for ${destination.type} batch exports. ${others}`);
+    }
+    return;
+  }
+  for (const [name, value] of Object.entries({ hogql_query, filters })) {
+    if (value) invalid(name, `'${name}' is only supported for 'events' not '${model}' model`);
+  }
+}
+
+/** The type of a destination stays. */
+export function checkSameType(stored: string, sent: string): void {
+  if (sent === stored) return;
+  const advice = 'Delete this batch export and create a new one with the new destination type.';
+  invalid('destination', `Cannot change destination type from '${stored}' to '${sent}'. ${advice}`);
+}
+
+/** The fields of an export that the schedule depends on. */
+export const SCHEDULE_FIELDS = ['interval', 'paused', 'start_at', 'end_at'] as const;
+
+/** The fields that are stored as they are sent. */
+type PlainFields = Pick<
+  BatchExportItem,
+  'name' | 'model' | 'interval' | 'paused' | 'last_paused_at' | 'start_at' | 'end_at'
+>;
+
+/** The plain fields of a new export. */
+export function newFields(input: BatchExportInput, now: number): PlainFields {
+  const paused = input.paused ?? false;
+  return checkedBounds({
+    name: input.name,
+    model: input.model ?? 'events',
+    interval: input.interval,
+    paused,
+    last_paused_at: input.last_paused_at === undefined ? (paused ? now : null) : input.last_paused_at,
+    start_at: input.start_at ?? null,
+    end_at: input.end_at ?? null,
+  });
+}
+
+/**
+ * The plain fields that a PATCH sets: those that were sent, and `last_paused_at` when it pauses and does not say.
+ */
+export function changedFields(item: BatchExportItem, patch: BatchExportPatch, now: number): Partial<PlainFields> {
+  const {
+    destination: _destination,
+    hogql_query: _query,
+    filters: _filters,
+    team_id: _team,
+    notify_url: _url,
+    notify_secret: _secret,
+    ...rest
+  } = patch;
+  const { model, ...sent } = rest;
+  const changed = {
+    ...(patch.paused === true && !item.paused ? { last_paused_at: now } : {}),
+    ...(model === undefined ? {} : { model: model ?? 'events' }),
+    ...sent,
+  } as Partial<PlainFields>;
+  checkedBounds({ ...item, ...changed });
+  return changed;
+}
+
+function checkedBounds<T extends Pick<BatchExportItem, 'start_at' | 'end_at'>>(fields: T): T {
+  if (fields.start_at !== null && fields.end_at !== null && fields.end_at < fields.start_at) {
+    invalid('end_at', "'end_at' must not be before 'start_at'.");
+  }
+  return fields;
+}
+
+type Sized = Pick<
+  BatchExportItem,
+  'name' | 'destination_config' | 'destination_secrets' | 'hogql_query' | 'schema' | 'filters'
+>;
+
+/** Refuses an export that is larger than MAX_EXPORT_BYTES; hands on any other. */
+export function checkedSize<T extends Sized>(item: T): T {
+  const { name, destination_config, destination_secrets, hogql_query, schema, filters } = item;
+  const texts = [name, destination_config, destination_secrets, hogql_query, schema, filters];
+  if (texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), 0) > MAX_EXPORT_BYTES) {
+    invalid(null, `A batch export may hold at most ${MAX_EXPORT_BYTES / 1024} KB.`);
+  }
+  return item;
+}
+
+/** The range that a backfill was asked for, in milliseconds since 1970. Checks come in upstream's order. */
+export function backfillRange(
+  { start_at, end_at }: { start_at?: unknown; end_at?: unknown },
+  now: number,
+): { start_at: number; end_at: number } {
+  const start = backfillBound(start_at, 'start');
+  const end = backfillBound(end_at, 'end');
+  if (start >= end) invalid(null, "The initial backfill datetime 'start_at' happens after 'end_at'");
+  if (end > now) {
+    invalid(null, `The provided 'end_at' (${wireInstant(end).replace('Z', '+00:00')}) is in the future`);
+  }
+  return { start_at: start, end_at: end };
+}
+
+/** A time with an offset at its end; a date's last two digits are none. */
+const OFFSET = /[T ].*(Z|[+-]\d\d(:?\d\d)?)\s*$/i;
+
+function backfillBound(sent: unknown, which: 'start' | 'end'): number {
+  if (sent === undefined || sent === null) {
+    invalid(null, `Backfilling a BatchExport with no ${which} date is not allowed`);
+  }
+  const text = typeof sent === 'string' ? sent : JSON.stringify(sent);
+  const read = datetime().safeParse(sent);
+  if (!read.success) invalid(null, `Input ${text} is not a valid ISO formatted datetime.`);
+  if (!OFFSET.test(text)) invalid(null, `Input ${text} is naive.`);
+  return read.data;
+}
+
+/** What a list of runs was asked for. Times are milliseconds since 1970, inclusive. */
+export interface RunsAsked {
+  readonly by: 'created_at' | 'data_interval_start';
+  readonly newestFirst: boolean;
+  readonly from: number;
+  readonly to: number;
+  /** Undefined: any. */
+  readonly statuses: ReadonlySet<RunStatus> | undefined;
+}
+
+/**
+ * What a query for runs asks for: by creation it reads `after` and `before`, by interval `start` and `end`; by default
+ * the last seven days.
+ */
+export function runsAsked(
+  query: {
+    readonly ordering?: `${'' | '-'}${RunsAsked['by']}` | undefined;
+    readonly status?: readonly RunStatus[] | undefined;
+  } & { readonly [name in 'after' | 'before' | 'start' | 'end']?: string | undefined },
+  now: number,
+): RunsAsked {
+  const ordering = query.ordering ?? '-created_at';
+  const isByCreation = ordering.endsWith('created_at');
+  const [from, to] = isByCreation ? (['after', 'before'] as const) : (['start', 'end'] as const);
+  const time = (name: 'after' | 'before' | 'start' | 'end', otherwise: string): number =>
+    readTime(query[name] ?? otherwise, now) ??
+    invalid(name, 'Enter a time in ISO 8601, or one relative to now such as -24h or -7d.');
+  return {
+    by: isByCreation ? 'created_at' : 'data_interval_start',
+    newestFirst: ordering.startsWith('-'),
+    from: time(from, '-7d'),
+    to: time(to, '-0d'),
+    statuses: query.status === undefined ? undefined : new Set(query.status),
+  };
+}
+
+/** The order in which a list of backfills was asked for. */
+export function backfillsAsked({ ordering = '-created_at' }: { readonly ordering?: string | undefined }): {
+  readonly by: 'created_at' | 'start_at';
+  readonly newestFirst: boolean;
+} {
+  return { by: ordering.endsWith('start_at') ? 'start_at' : 'created_at', newestFirst: ordering.startsWith('-') };
+}
+
+/** Lengths of the units of relative times, in milliseconds. Months and years are the calendar's. */
+const UNITS: ReadonlyMap<string, number> = new Map([
+  ['s', 1_000],
+  ['M', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+  ['w', 7 * 86_400_000],
+]);
+
+const MONTHS: ReadonlyMap<string, number> = new Map([
+  ['m', 1],
+  ['q', 3],
+  ['y', 12],
+]);
+
+/**
+ * A time in a query: ISO 8601 (UTC where it has no offset), or relative to now: `-7d`, `-24h`; units s, M (minutes),
+ * h, d, w, m (months), q, y; never before 1970. Undefined: it is none.
+ */
+export function readTime(text: string, now: number): number | undefined {
+  const [, digits = '', unit = ''] = /^-(\d{1,5})([sMhdwmqy])$/.exec(text) ?? [];
+  if (digits === '') return datetime().safeParse(text).data;
+  const length = UNITS.get(unit);
+  const then =
+    length === undefined ? monthsBefore(now, Number(digits) * (MONTHS.get(unit) ?? 0)) : now - Number(digits) * length;
+  return Math.max(then, 0);
+}
+
+/** The same time of day some months before; the month's last day where it has no such day. */
+function monthsBefore(now: number, months: number): number {
+  const then = new Date(now);
+  then.setUTCDate(1);
+  then.setUTCMonth(then.getUTCMonth() - months);
+  const lastDay = new Date(Date.UTC(then.getUTCFullYear(), then.getUTCMonth() + 1, 0)).getUTCDate();
+  then.setUTCDate(Math.min(new Date(now).getUTCDate(), lastDay));
+  return then.getTime();
+}

@@ -1,0 +1,476 @@
+import type { Tell } from '../../accounts/activity/model.ts';
+import { tellAsSystem } from '../../accounts/activity/tell.ts';
+import type { OrganizationItem, ProjectBrief } from '../../accounts/organizations/model.ts';
+import { type CursorPage, readCursorPage } from '../../http/page.ts';
+import type { Paging, Tenant } from '../../http/request.ts';
+import { jobOps } from '../../jobs/job.ts';
+import { lowerLiveOps } from '../../lake/lake.ts';
+import type { Context } from '../../ports/context.ts';
+import { fail, invalid } from '../../ports/errors.ts';
+import type { Settings } from '../../ports/settings.ts';
+import { filtered } from '../../ports/table/filtered.ts';
+import { keys, places, ranges } from '../../ports/table/keys.ts';
+import { listAll } from '../../ports/table/list-all.ts';
+import { Busy, type Item, type Op, Refused, type Table, type Value } from '../../ports/table/table.ts';
+import { TRIES, untilWritten } from '../../ports/table/until-written.ts';
+import type { Belonging } from '../../ports/vault/vault.ts';
+import type { Config, Destination } from '../destinations/destination.ts';
+import { destinationOf } from '../destinations/index.ts';
+import { checkWebhook, webhookFields } from '../notices/webhook.ts';
+import { queryFields } from '../query/compile.ts';
+import type {
+  BackfillItem,
+  BatchExportInput,
+  BatchExportItem,
+  BatchExportPatch,
+  PlanItem,
+  RunItem,
+} from '../records/model.ts';
+import {
+  firstSlotStart,
+  initialPlan,
+  nextDue,
+  type Plan,
+  pausedRange,
+  planFields,
+  planOf,
+  skipMissed,
+} from '../runs/plan.ts';
+import { exportWithPlan, planOp } from '../runs/run-state.ts';
+import { aboutBackfill, aboutExport, exportChanges } from './activity.ts';
+import { beginning, startMachine } from './backfills.ts';
+import {
+  changedFields,
+  checkedConfig,
+  checkedSize,
+  checkSameType,
+  checkSelection,
+  merge,
+  newFields,
+  projectFor,
+  type RunsAsked,
+  SCHEDULE_FIELDS,
+  splitSecrets,
+} from './rules.ts';
+import { stopExport } from './runs.ts';
+
+type Writing = Pick<Context, 'table' | 'clock' | 'newId' | 'vault' | 'settings' | 'parser'>;
+
+type ExportAndPlan = NonNullable<Awaited<ReturnType<typeof exportWithPlan>>>;
+
+const projectsIn = (organization: OrganizationItem): ProjectBrief[] => JSON.parse(organization.projects);
+
+/** Is this the export of the tenant: of the project that the path names, else of any project of the organization? */
+function isOf({ organization, project }: Tenant): (item: Item | undefined) => item is BatchExportItem {
+  const teams = new Set((project === undefined ? projectsIn(organization) : [project]).map(({ id }) => id));
+  return (item): item is BatchExportItem => {
+    const { team_id, deleted_at } = (item ?? {}) as Partial<BatchExportItem>;
+    return deleted_at === null && team_id !== undefined && teams.has(team_id);
+  };
+}
+
+/** The export that was read, if it is the tenant's; else 404. */
+export function foundExport(read: Item | undefined, tenant: Tenant): BatchExportItem {
+  return isOf(tenant)(read) ? read : fail('not_found');
+}
+
+/** An export that was read, whoever's it is, and what was read beside it. */
+type Beside<T> = readonly [batchExport: Item | undefined, beside: T | undefined];
+
+/** An export and what was read beside it, if it is the tenant's and both are there; else 404. */
+export function foundBoth<T>([item, beside]: Beside<T>, tenant: Tenant): readonly [BatchExportItem, T] {
+  return [foundExport(item, tenant), beside ?? fail('not_found')];
+}
+
+/** What was read beside an export, if that is the tenant's; else 404. */
+export function foundBeside<T>(read: Beside<T>, tenant: Tenant): T {
+  return foundBoth(read, tenant)[1];
+}
+
+/** The tenant's exports among those that were read, newest first. */
+export function foundExports(read: readonly Item[], tenant: Tenant): BatchExportItem[] {
+  return read.filter(isOf(tenant));
+}
+
+/** An export as stored, whoever's it is: to be given to `foundExport`. */
+export async function readExport(table: Table, id: string): Promise<Item | undefined> {
+  return table.get(keys.batchExport(id));
+}
+
+/** An export and one of its runs, whoever's they are: to be given to `foundBeside`. */
+export async function readRun(table: Table, id: string, runId: string): Promise<Beside<RunItem>> {
+  const [item, run] = await table.many([keys.batchExport(id), keys.run(id, runId)]);
+  return [item, run as RunItem | undefined];
+}
+
+/** An export, and one of its backfills with the plan, whoever's they are: to be given to `foundBoth`. */
+export async function readBackfill(
+  table: Table,
+  id: string,
+  backfillId: string,
+): Promise<Beside<{ readonly plan: Plan; readonly backfill: BackfillItem }>> {
+  const wanted = [keys.batchExport(id), keys.plan(id), keys.backfill(id, backfillId)];
+  const [item, plan, backfill] = await table.many(wanted);
+  if (plan === undefined || backfill === undefined) return [item, undefined];
+  return [item, { plan: planOf(plan as PlanItem), backfill: backfill as BackfillItem }];
+}
+
+/** A page of an export's runs. */
+export async function readRuns(
+  table: Table,
+  exportId: string,
+  { by, newestFirst, from, to, statuses }: RunsAsked,
+  paging: Paging,
+): Promise<CursorPage<RunItem>> {
+  const isByCreation = by === 'created_at';
+  const range = isByCreation ? ranges.runsByCreation(exportId, from, to) : ranges.runsBySlot(exportId, from, to);
+  const isAsked = (item: Item): boolean =>
+    (isByCreation || (item as RunItem).data_interval_end <= to) && (statuses?.has((item as RunItem).status) ?? true);
+  return (await readCursorPage(filtered(table, isAsked), { ...range, newestFirst }, paging)) as CursorPage<RunItem>;
+}
+
+/** A page of an export's backfills. */
+export async function readBackfills(
+  table: Table,
+  exportId: string,
+  { by, newestFirst }: { by: 'created_at' | 'start_at'; newestFirst: boolean },
+  paging: Paging,
+): Promise<CursorPage<BackfillItem>> {
+  const range = by === 'created_at' ? ranges.backfillsByCreation(exportId) : ranges.backfillsByStart(exportId);
+  const all = filtered(table, () => true);
+  return (await readCursorPage(all, { ...range, newestFirst }, paging)) as CursorPage<BackfillItem>;
+}
+
+/** The exports of an organization, newest first, whichever project's. */
+export async function readExports(table: Table, organizationId: string): Promise<Item[]> {
+  return listAll(table, ranges.exportsOf(organizationId));
+}
+
+/**
+ * Makes an export with its plan and its first job, and lets the lake know from when on its rows matter, in one
+ * transaction, together with what `once` adds.
+ */
+export async function createBatchExport(
+  context: Writing,
+  { organization, project }: Tenant,
+  input: BatchExportInput,
+  once: (exportId: string) => readonly Op[],
+  tell: Tell = tellAsSystem(context, organization.id),
+): Promise<BatchExportItem> {
+  const { table, clock, newId, settings } = context;
+  const { team, fields, destination, config } = await newConfig(context, { organization, project }, input);
+  const now = clock();
+  const id = newId();
+  const item = checkedSize<BatchExportItem>({
+    ...keys.batchExport(id),
+    ...places.exportOf(organization.id, now, id),
+    id,
+    organization_id: organization.id,
+    team_id: team.id,
+    ...fields,
+    ...(await webhookFields(context, input, { organization: organization.id, batchExport: id })),
+    destination_type: destination.type,
+    ...(await sealed(context, destination, config, { organization: organization.id, batchExport: id })),
+    created_at: now,
+    last_updated_at: now,
+    latest_runs: '[]',
+    failures_in_a_row: 0,
+    deleted_at: null,
+    ver: 1,
+  });
+  const plan = initialPlan(item, now);
+  for (let left = TRIES; left > 0; left--) {
+    const live = await liveOps(table, item, plan);
+    const ops: Op[] = [
+      { check: keys.organization(organization.id), if: { is: { id: organization.id, deleted_at: null } } },
+      { check: keys.project(team.id), if: { is: { organization_id: organization.id, deleted_at: null } } },
+      { put: item, if: 'absent' },
+      { put: { ...keys.plan(id), ...planFields(plan) }, if: 'absent' },
+      ...jobOps('export', id, nextDue(item, plan, now, settings)),
+      ...live,
+      ...once(id),
+      ...tell({ ...aboutExport(item), activity: 'created' }),
+    ];
+    try {
+      await table.write(ops);
+      return item;
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      if (error.op === 0) fail('not_found', 'Organization not found.');
+      if (error.op === 1) fail('not_found', 'Project not found.');
+      if (!live.includes(ops[error.op] as Op)) throw error;
+    }
+  }
+  throw new Busy('many exports of the project are being made');
+}
+
+/** What a create makes of what was sent, when all of it is right. */
+export async function newConfig(
+  { clock, settings, parser }: Pick<Context, 'clock' | 'settings' | 'parser'>,
+  { organization, project }: Pick<Tenant, 'organization'> & { readonly project?: Tenant['project'] | undefined },
+  input: BatchExportInput,
+) {
+  const team = project ?? projectFor(projectsIn(organization), input.team_id);
+  const destination = offered(input.destination.type, settings);
+  const query = { hogql_query: null, schema: null, filters: null, ...(await queryFields(parser, input)) };
+  const fields = { ...newFields(input, clock()), ...query };
+  checkSelection(fields, destination);
+  checkWebhook(input, settings);
+  const config = checkedConfig(destination, input.destination.config, undefined, fields, settings);
+  return { team, fields, destination, config };
+}
+
+/** What keeps the project's lake from slipping rows in behind the export's first slot. */
+async function liveOps(table: Table, item: BatchExportItem, plan: Plan): Promise<Op[]> {
+  const first = firstSlotStart(item, plan);
+  return first === null ? [] : lowerLiveOps(table, item.team_id, first);
+}
+
+/** The destination of a type that this deployment can deliver to. */
+function offered(type: string, settings: Settings): Destination {
+  const destination = settings.destinations.includes(type) ? destinationOf(type) : undefined;
+  return destination ?? invalid('destination__type', `"${type}" is not a valid choice.`, 'invalid_choice');
+}
+
+/** The fields of a config: as it is, and its secrets sealed. */
+async function sealed(
+  { vault }: Pick<Context, 'vault'>,
+  destination: Destination,
+  config: Config,
+  belonging: Belonging,
+): Promise<Pick<BatchExportItem, 'destination_config' | 'destination_secrets'>> {
+  const { open, secret } = splitSecrets(config, destination.secrets);
+  const hasSecrets = Object.keys(secret).length > 0;
+  return {
+    destination_config: JSON.stringify(open),
+    destination_secrets: hasSecrets ? await vault.seal(JSON.stringify(secret), belonging) : null,
+  };
+}
+
+/** The whole config of an export, secrets included. */
+export async function openConfig({ vault }: Pick<Context, 'vault'>, item: BatchExportItem): Promise<Config> {
+  const open: Config = JSON.parse(item.destination_config);
+  if (item.destination_secrets === null) return open;
+  const belonging = { organization: item.organization_id, batchExport: item.id };
+  return merge(open, JSON.parse(await vault.open(item.destination_secrets, belonging)));
+}
+
+/** An export and its plan, if that is the tenant's; else 404. */
+export function foundWithPlan(read: ExportAndPlan | undefined, tenant: Tenant): ExportAndPlan {
+  foundExport(read?.item, tenant);
+  return read ?? fail('not_found');
+}
+
+/**
+ * Changes the fields that were sent, and only those. The change is computed from the export as it is, written under
+ * its version, and computed again when somebody else was first: so two changes of different fields both last.
+ */
+export async function changeBatchExport(
+  context: Writing,
+  read: ExportAndPlan,
+  patch: BatchExportPatch,
+  ifMatch: readonly number[] | undefined,
+  tell: Tell = tellAsSystem(context, read.item.organization_id),
+): Promise<BatchExportItem> {
+  const query = await queryFields(context.parser, patch);
+  return untilChanged(context, read, ifMatch, (now) => writeChange(context, now, patch, tell, { query }));
+}
+
+/** Lets the schedule start nothing any more. Paused already: nothing changes. */
+export async function pauseBatchExport(
+  context: Writing,
+  read: ExportAndPlan,
+  ifMatch: readonly number[] | undefined,
+  tell: Tell,
+): Promise<void> {
+  await untilChanged(context, read, ifMatch, async (now) => {
+    if (!now.item.paused) await writeChange(context, now, { paused: true }, tell);
+  });
+}
+
+/**
+ * Lets the schedule go on; with `backfill`, what the pause left out is exported by a backfill that begins in the same
+ * transaction. Answers that backfill, if there was anything left out. Not paused: nothing changes.
+ */
+export async function unpauseBatchExport(
+  context: Context,
+  read: ExportAndPlan,
+  { backfill = false }: { readonly backfill?: boolean | undefined },
+  ifMatch: readonly number[] | undefined,
+  tell: Tell,
+): Promise<BackfillItem | undefined> {
+  const id = context.newId();
+  const begun = await untilChanged(context, read, ifMatch, async (now) => {
+    if (!now.item.paused) return undefined;
+    const missed = backfill ? pausedRange(now.plan, now.item, context.clock()) : undefined;
+    let made: BackfillItem | undefined;
+    const replan: Replan = async (item, plan) => {
+      if (missed === undefined) return { plan, ops: [] };
+      const begins = await beginning(context, item, plan, id, { start_at: missed.from, end_at: missed.to });
+      made = begins.backfill;
+      return { plan: begins.plan, ops: [...begins.ops, ...tell({ ...aboutBackfill(item, id), activity: 'created' })] };
+    };
+    await writeChange(context, now, { paused: false }, tell, { replan });
+    return made;
+  });
+  if (begun !== undefined) await startMachine(context, begun);
+  return begun;
+}
+
+/** Has `change` compute and write, from the export as it is, until nobody else is first. */
+async function untilChanged<T>(
+  { table }: Pick<Context, 'table'>,
+  read: ExportAndPlan,
+  ifMatch: readonly number[] | undefined,
+  change: (now: ExportAndPlan) => Promise<T>,
+): Promise<T> {
+  let known: ExportAndPlan | undefined = read;
+  return untilWritten(async () => {
+    const now = known ?? (await exportWithPlan(table, read.item.id));
+    known = undefined;
+    if (now === undefined || now.item.deleted_at !== null) return fail('not_found');
+    if (ifMatch !== undefined && !ifMatch.includes(now.item.ver)) fail('precondition_failed');
+    return change(now);
+  });
+}
+
+/** What becomes of the plan with a change of the schedule, and what is written beside. */
+type Replan = (after: BatchExportItem, plan: Plan) => Promise<{ readonly plan: Plan; readonly ops: readonly Op[] }>;
+
+async function writeChange(
+  context: Writing,
+  { item, plan }: ExportAndPlan,
+  patch: BatchExportPatch,
+  tell: Tell,
+  {
+    query = {},
+    replan = async (_after, replanned) => ({ plan: replanned, ops: [] }),
+  }: { readonly query?: QueryFields; readonly replan?: Replan } = {},
+): Promise<BatchExportItem> {
+  const now = context.clock();
+  const fields = checkedFields(context, item, patch, query);
+  const destination = await changedDestination(context, item, fields, patch);
+  const belonging = { organization: item.organization_id, batchExport: item.id };
+  const webhook = await webhookFields(context, patch, belonging);
+  const set = { ...fields, ...destination, ...webhook, last_updated_at: now, ver: item.ver + 1 };
+  const changed: BatchExportItem = checkedSize({ ...item, ...set });
+  const isRescheduled = SCHEDULE_FIELDS.some((field) => patch[field] !== undefined);
+  await context.table.write([
+    { change: keys.batchExport(item.id), set, if: { is: { ver: item.ver, deleted_at: null } } },
+    ...(isRescheduled ? await rescheduleOps(context, item, changed, plan, replan) : []),
+    ...tell({
+      ...aboutExport(changed),
+      activity: 'updated',
+      changes: exportChanges(item, set, secretsSent(patch.destination)),
+    }),
+  ]);
+  return changed;
+}
+
+/** Names of the secrets that a PATCH sends. */
+function secretsSent(sent: BatchExportPatch['destination']): string[] {
+  const { config = {}, type = '' } = sent ?? {};
+  return (destinationOf(type)?.secrets ?? []).filter((name) => Object.hasOwn(config, name));
+}
+
+/** The plan, the job and the lake's bound that follow from a change of what the schedule depends on. */
+async function rescheduleOps(
+  { table, clock, settings }: Writing,
+  before: BatchExportItem,
+  after: BatchExportItem,
+  plan: Plan,
+  replan: Replan,
+): Promise<Op[]> {
+  const { plan: replanned, ops } = await replan(after, skipMissed(plan, before, clock()));
+  return [
+    planOp(after.id, plan, replanned),
+    ...ops,
+    ...jobOps('export', after.id, nextDue(after, replanned, clock(), settings)),
+    ...(await liveOps(table, after, replanned)),
+  ];
+}
+
+type QueryFields = Awaited<ReturnType<typeof queryFields>>;
+
+/** The fields that a PATCH sets beside destination and webhook, when they go with the rest of the export. */
+function checkedFields(
+  { clock, settings }: Pick<Context, 'clock' | 'settings'>,
+  item: BatchExportItem,
+  patch: BatchExportPatch,
+  query: QueryFields,
+): Partial<BatchExportItem> {
+  const fields = { ...changedFields(item, patch, clock()), ...query };
+  checkSelection({ ...item, ...fields }, destinationOf(item.destination_type));
+  checkWebhook(patch, settings);
+  return fields;
+}
+
+/** What a PATCH makes of an export's config, secrets included, when all that is sent is right. */
+export async function changedConfig(
+  context: Pick<Context, 'clock' | 'vault' | 'settings' | 'parser'>,
+  item: BatchExportItem,
+  patch: BatchExportPatch,
+): Promise<Destined> {
+  const query = await queryFields(context.parser, patch);
+  return destined(context, item, checkedFields(context, item, patch, query), patch);
+}
+
+interface Destined {
+  readonly destination: Destination;
+  readonly config: Config;
+}
+
+/** What a PATCH makes of an export's config, secrets included. */
+async function destined(
+  context: Pick<Context, 'vault' | 'settings'>,
+  item: BatchExportItem,
+  { model = item.model }: Partial<BatchExportItem>,
+  patch: BatchExportPatch,
+): Promise<Destined> {
+  const { type, config } = patch.destination ?? { type: item.destination_type, config: {} };
+  checkSameType(item.destination_type, type);
+  const destination = offered(type, context.settings);
+  const merged = checkedConfig(destination, config, await openConfig(context, item), { model }, context.settings);
+  return { destination, config: merged };
+}
+
+/** What a PATCH of the destination sets; nothing when it sends none. A new model is checked against the stored one. */
+async function changedDestination(
+  context: Writing,
+  item: BatchExportItem,
+  fields: Partial<BatchExportItem>,
+  patch: BatchExportPatch,
+): Promise<Readonly<Record<string, Value>>> {
+  if (patch.destination === undefined && (fields.model ?? item.model) === item.model) return {};
+  const { destination, config } = await destined(context, item, fields, patch);
+  if (patch.destination === undefined) return {};
+  return sealed(context, destination, config, { organization: item.organization_id, batchExport: item.id });
+}
+
+/** The job stays until nothing of the export runs any more; `begin` stops what the deletion could not. */
+const STOP_LOST = 60_000;
+
+/**
+ * Deletes an export: it is gone for every reader at once, nothing of it starts any more, and what runs is cancelled.
+ * Refused: it is gone, or in none of the versions.
+ */
+export async function destroyBatchExport(
+  context: Context,
+  item: BatchExportItem,
+  ifMatch: readonly number[] | undefined,
+  tell: Tell = tellAsSystem(context, item.organization_id),
+): Promise<void> {
+  const now = context.clock();
+  await context.table.write([
+    {
+      change: keys.batchExport(item.id),
+      set: { deleted_at: now, last_updated_at: now, ...places.deletedExportOf(item.organization_id, now, item.id) },
+      if: { is: { id: item.id, deleted_at: null, ...(ifMatch === undefined ? {} : { ver: ifMatch }) } },
+    },
+    ...jobOps('export', item.id, now + STOP_LOST),
+    ...tell({ ...aboutExport(item), activity: 'deleted' }),
+  ]);
+  if (await stopExport(context, { ...item, deleted_at: now })) {
+    await context.table.write(jobOps('export', item.id, null));
+  }
+}

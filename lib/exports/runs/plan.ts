@@ -1,0 +1,360 @@
+/**
+ * Who may run which slots of an export, and where their edges are: pure functions on an export's PLAN.
+ *
+ * A slot's edges never move once a run has them: `ran` keeps every range that was run with the grid that it was run
+ * on, and new slots are cut at the edges of what is there. So two files of one export never hold the same row,
+ * whatever happens to the interval. Edges are found by `slotAt` and nowhere else.
+ */
+import {
+  alignDown,
+  chained,
+  type Interval,
+  isOnGrid,
+  LENGTH,
+  type Slot,
+  type Slots,
+  slice,
+  slotsBetween,
+} from '../../lake/intervals.ts';
+import type { BatchExportItem, PlanItem } from '../records/model.ts';
+
+/** [from, to), in milliseconds since 1970. */
+export interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A range that is cut on the grid of its interval. Its own ends may be off that grid: then its outer slots are short. */
+export interface GridRange extends Range {
+  readonly interval: Interval;
+}
+
+/** A range that somebody runs now. */
+export interface Active extends Range {
+  /** The execution's name. */
+  readonly holder: string;
+  /** On whose behalf: `schedule`, a backfill's id, or the id of the run that is run again. */
+  readonly by: string;
+  /** Which chunk of a backfill; null of the others. */
+  readonly chunk: number | null;
+  /** When it was acquired. */
+  readonly since: number;
+  /** The plan's version from then on; the holder's token is `<export id>-<version>`. */
+  readonly version: number;
+}
+
+/** The range of a backfill that has not ended, and the grids of what in it nobody had run when it began. */
+export interface Claim extends Range {
+  readonly backfill: string;
+  readonly grids: readonly GridRange[];
+}
+
+export interface Plan {
+  readonly version: number;
+  /** The end of the last planned slot of the schedule. */
+  readonly next: number;
+  /** Ranges after `next` that the schedule passes over: their time came while it was paused or out of its bounds. */
+  readonly skipped: readonly Range[];
+  /** Ranges that are run or were run, in order; what is in here keeps its slots for good. */
+  readonly ran: readonly GridRange[];
+  readonly claimed: readonly Claim[];
+  readonly active: readonly Active[];
+}
+
+/** What the schedule depends on. */
+export type Scheduled = Pick<
+  BatchExportItem,
+  'id' | 'interval' | 'paused' | 'last_paused_at' | 'start_at' | 'end_at' | 'deleted_at'
+>;
+
+/** What of the settings decides when a slot is due. */
+export interface Timing {
+  readonly settleSeconds: number;
+  readonly spreadSeconds: number;
+}
+
+/** Slots of one chunk: 96 runs, plan, job, export and backfill fill a transaction of 100. */
+export const CHUNK = 96;
+
+/** Slots of one backfill: 2,084 chunks of 96, whose history fits into an execution's 25,000 events. */
+export const MAX_BACKFILL = 200_000;
+
+/** Ranges that a plan keeps apart: 60 KB at 60 to 75 bytes each. */
+export const MAX_RANGES = 800;
+
+/** While anything of an export is under way it is looked at this often, in milliseconds. */
+export const WATCH = 600_000;
+
+/** The largest spread of an interval, in seconds: what the public product does. */
+const SPREAD: Readonly<Record<Interval, number>> = {
+  'every 5 minutes': 60,
+  'every 15 minutes': 180,
+  hour: 900,
+  day: 1_200,
+  week: 1_800,
+};
+
+/** The plan of an export that is created now: the schedule's first slot is the one that now is in. */
+export function initialPlan(item: Pick<Scheduled, 'interval'>, now: number): Plan {
+  return { version: 1, next: alignDown(now, item.interval), skipped: [], ran: [], claimed: [], active: [] };
+}
+
+/** The plan in a stored item. */
+export function planOf(item: PlanItem): Plan {
+  return {
+    version: item.version,
+    next: item.next,
+    skipped: JSON.parse(item.skipped),
+    ran: JSON.parse(item.ran),
+    claimed: JSON.parse(item.claimed),
+    active: JSON.parse(item.active),
+  };
+}
+
+/** The fields by which a plan is stored. */
+export function planFields(plan: Plan): Pick<PlanItem, 'version' | 'next' | 'skipped' | 'ran' | 'claimed' | 'active'> {
+  return {
+    version: plan.version,
+    next: plan.next,
+    skipped: JSON.stringify(plan.skipped),
+    ran: JSON.stringify(plan.ran),
+    claimed: JSON.stringify(plan.claimed),
+    active: JSON.stringify(plan.active),
+  };
+}
+
+const holds = (range: Range, instant: number): boolean => range.from <= instant && instant < range.to;
+const overlap = (a: Range, b: Range): boolean => a.from < b.to && b.from < a.to;
+
+/**
+ * The range around an instant in which one grid holds: of what was run, of what a backfill claimed, else of the
+ * export's interval, free from the edge before the instant to the edge after it.
+ */
+function gridAt(plan: Plan, interval: Interval, instant: number): GridRange & { readonly free: boolean } {
+  const ran = plan.ran.find((range) => holds(range, instant));
+  if (ran !== undefined) return { ...ran, free: false };
+  const claims = plan.claimed.flatMap((claim) => claim.grids);
+  const claim = claims.find((range) => holds(range, instant));
+  const bounds = claim === undefined ? [...plan.ran, ...claims, ...plan.skipped] : [claim, ...plan.ran];
+  const edges = bounds.flatMap(({ from, to }) => [from, to]);
+  if (claim === undefined) edges.push(plan.next);
+  const from = Math.max(Number.NEGATIVE_INFINITY, ...edges.filter((edge) => edge <= instant));
+  const to = Math.min(Number.POSITIVE_INFINITY, ...edges.filter((edge) => edge > instant));
+  return { from, to, interval: claim?.interval ?? interval, free: claim === undefined };
+}
+
+/** The slot that an instant is in. */
+export function slotAt(plan: Plan, interval: Interval, instant: number): Slot {
+  const grid = gridAt(plan, interval, instant);
+  const start = alignDown(instant, grid.interval);
+  return { start: Math.max(start, grid.from), end: Math.min(start + LENGTH[grid.interval], grid.to) };
+}
+
+/** The grids that hold in a range whose ends are edges of slots: one after the other, without a gap. */
+function gridsIn(plan: Plan, interval: Interval, range: Range): (GridRange & { readonly free: boolean })[] {
+  const grids = [];
+  for (let from = range.from; from < range.to; ) {
+    const grid = gridAt(plan, interval, from);
+    const to = Math.min(grid.to, range.to);
+    grids.push({ ...grid, from, to });
+    from = to;
+  }
+  return grids;
+}
+
+/** The slots of a range whose ends are edges of slots. */
+export function slotsOf(plan: Plan, interval: Interval, range: Range): Slots {
+  return chained(gridsIn(plan, interval, range).map((grid) => slotsBetween(grid.from, grid.to, grid.interval)));
+}
+
+/** How many chunks a number of slots makes. */
+export const chunksOf = (slots: number): number => Math.ceil(slots / CHUNK);
+
+/** The n-th chunk's slots, from 0. */
+export const chunkOf = (slots: Slots, n: number): Slot[] => slice(slots, n * CHUNK, CHUNK);
+
+/** May the schedule run anything at all? */
+const isOpen = (item: Scheduled): boolean => !item.paused && item.deleted_at === null;
+
+/** The schedule's first slot at or after an instant; undefined when `end_at` forbids it and all later ones. */
+function scheduledFrom(item: Scheduled, plan: Plan, instant: number): Slot | undefined {
+  const from = Math.max(instant, plan.next, firstAllowed(item, plan));
+  const skipped = plan.skipped.find((range) => holds(range, from));
+  if (skipped !== undefined) return scheduledFrom(item, plan, skipped.to);
+  const slot = slotAt(plan, item.interval, from);
+  return item.end_at !== null && slot.end > item.end_at ? undefined : slot;
+}
+
+/** The start of the first slot that `start_at` allows: the one that ends then, or first after it. */
+function firstAllowed(item: Scheduled, plan: Plan): number {
+  return item.start_at === null ? plan.next : slotAt(plan, item.interval, item.start_at - 1).start;
+}
+
+/** The start of the first slot that the schedule will run; null when there is none. What FENCE.live is lowered to. */
+export function firstSlotStart(item: Scheduled, plan: Plan): number | null {
+  return scheduledFrom(item, plan, plan.next)?.start ?? null;
+}
+
+/**
+ * The slots that the schedule is to run now: those after `next` that ended a settle time ago, in order and without a
+ * gap, at most a chunk. None while the export is paused, deleted or past its end.
+ */
+export function dueSlots(item: Scheduled, plan: Plan, now: number, timing: Timing): Slot[] {
+  const due: Slot[] = [];
+  if (!isOpen(item)) return due;
+  for (let from = plan.next; due.length < CHUNK; ) {
+    const slot = scheduledFrom(item, plan, from);
+    if (slot === undefined || slot.end + timing.settleSeconds * 1000 > now) break;
+    if (due.length > 0 && slot.start !== from) break;
+    due.push(slot);
+    from = slot.end;
+  }
+  return due;
+}
+
+/**
+ * When the export must be looked at, in milliseconds since 1970, never before now; null: never, as things stand. While
+ * anything of it is under way, at the latest after WATCH: whoever does it may have ended without telling.
+ */
+export function nextDue(item: Scheduled, plan: Plan, now: number, timing: Timing): number | null {
+  const slot = isOpen(item) ? scheduledFrom(item, plan, plan.next) : undefined;
+  const due = slot && Math.max(now, slot.end + timing.settleSeconds * 1000 + spreadOf(item, timing));
+  return isUnderWay(plan) ? Math.min(due ?? Number.POSITIVE_INFINITY, now + WATCH) : (due ?? null);
+}
+
+/**
+ * By how much this export starts after the others of its interval, in milliseconds: always the same, and at most
+ * `spreadSeconds`. It only keeps exports from starting all at once; a slot's edges do not know of it.
+ */
+export function spreadOf(item: Pick<Scheduled, 'id' | 'interval'>, timing: Timing): number {
+  const most = Math.min(SPREAD[item.interval], timing.spreadSeconds) * 1000;
+  let hash = 0x811c9dc5;
+  for (const byte of Buffer.from(item.id)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
+  return Math.floor((hash / 2 ** 32) * most);
+}
+
+/**
+ * Lets a holder run the slots from `from` to `to`, or names the other holder who runs some of them now. A holder that
+ * has acquired already is given what it has. The range's grids are fixed from here on.
+ */
+export function acquire(
+  plan: Plan,
+  interval: Interval,
+  wanted: Omit<Active, 'version'>,
+): { readonly plan: Plan; readonly mine: Active } | { readonly taken: Active } {
+  const mine = plan.active.find(({ holder }) => holder === wanted.holder);
+  if (mine !== undefined) return { plan, mine };
+  const taken = plan.active.find((active) => overlap(active, wanted));
+  if (taken !== undefined) return { taken };
+  const entry = { ...wanted, version: plan.version + 1 };
+  const ran = merged([...plan.ran, ...unrun(plan, interval, wanted)]);
+  return { plan: { ...plan, version: entry.version, ran, active: [...plan.active, entry] }, mine: entry };
+}
+
+/** What of a range nobody has run yet, on the grids that hold there. */
+function unrun(plan: Plan, interval: Interval, range: Range): GridRange[] {
+  return gridsIn(plan, interval, range)
+    .filter((grid) => !plan.ran.some((ran) => overlap(ran, grid)))
+    .map(({ from, to, interval }) => ({ from, to, interval }));
+}
+
+/** Neighbours of one interval become one range where they join on its grid. Elsewhere the joint is an edge to keep. */
+function merged(ranges: readonly GridRange[]): GridRange[] {
+  const result: GridRange[] = [];
+  for (const range of ranges.toSorted((a, b) => a.from - b.from)) {
+    const last = result.at(-1);
+    const joins = last?.to === range.from && last.interval === range.interval && isOnGrid(range.from, range.interval);
+    if (joins) result[result.length - 1] = { ...last, to: range.to };
+    else result.push(range);
+  }
+  return result;
+}
+
+/** Takes a holder's range back, however its runs ended; the schedule goes on behind it. Unknown holder: unchanged. */
+export function settle(plan: Plan, holder: string): Plan {
+  const mine = plan.active.find((active) => active.holder === holder);
+  if (mine === undefined) return plan;
+  return passed({
+    ...plan,
+    version: plan.version + 1,
+    next: mine.by === 'schedule' ? Math.max(plan.next, mine.to) : plan.next,
+    active: plan.active.filter((active) => active !== mine),
+  });
+}
+
+/** `next` leaps over what is skipped, and what lies behind it is forgotten. */
+function passed(plan: Plan): Plan {
+  let next = plan.next;
+  for (const { from, to } of plan.skipped) if (from <= next) next = Math.max(next, to);
+  return { ...plan, next, skipped: plan.skipped.filter(({ to }) => to > next) };
+}
+
+/**
+ * The plan to write with a change of `paused`, `start_at` or `end_at`: slots whose time came while the export as it
+ * was (`before`) did not allow them are passed over by the schedule for good; a backfill may run them. Slots that
+ * ended before a pause and had not been run yet still will be.
+ */
+export function skipMissed(plan: Plan, before: Scheduled, now: number): Plan {
+  const edgeBefore = (instant: number): number => Math.max(plan.next, slotAt(plan, before.interval, instant).start);
+  const until = edgeBefore(now);
+  const closed = [before.end_at, before.paused ? (before.last_paused_at ?? plan.next) : null].filter(
+    (at) => at !== null,
+  );
+  const opened = Math.min(until, Math.max(plan.next, firstAllowed(before, plan)));
+  const allowed = Math.max(opened, edgeBefore(Math.min(now, ...closed)));
+  const missed = [
+    { from: plan.next, to: opened },
+    { from: allowed, to: until },
+  ].filter(({ from, to }) => from < to && !plan.skipped.some((range) => range.from <= from && to <= range.to));
+  if (missed.length === 0) return plan;
+  const skipped = [...plan.skipped, ...missed].toSorted((a, b) => a.from - b.from);
+  return passed({ ...plan, version: plan.version + 1, skipped });
+}
+
+/** Is anything being run, or claimed by a backfill that has not ended? */
+export const isUnderWay = ({ active, claimed }: Plan): boolean => active.length + claimed.length > 0;
+
+/** The slots that a pause has kept the schedule from running until now; undefined: none. The export is still paused. */
+export function pausedRange(plan: Plan, item: Scheduled, now: number): Range | undefined {
+  const since = item.last_paused_at ?? plan.next;
+  const first = item.start_at === null ? since : Math.max(since, firstAllowed(item, plan));
+  const from = slotAt(plan, item.interval, first).start;
+  const to = slotAt(plan, item.interval, Math.min(now, item.end_at ?? now)).start;
+  return from < to ? { from, to } : undefined;
+}
+
+/**
+ * What a backfill of [from, to) runs: whole slots, so aligned outward, without those that have not ended (the
+ * schedule's to run). Undefined: none of them has.
+ */
+export function backfillRange(plan: Plan, interval: Interval, asked: Range, now: number): Range | undefined {
+  const from = slotAt(plan, interval, asked.from).start;
+  const last = slotAt(plan, interval, asked.to - 1);
+  const to = last.end <= now ? last.end : Math.min(last.start, slotAt(plan, interval, now).start);
+  return from < to ? { from, to } : undefined;
+}
+
+/**
+ * Reserves a backfill's range, so that its slots stay what they are until it ends. Refused: it overlaps another one's,
+ * or the plan would have to keep more than MAX_RANGES apart.
+ */
+export function claim(
+  plan: Plan,
+  interval: Interval,
+  backfill: string,
+  range: Range,
+): { readonly plan: Plan } | { readonly refused: 'overlap'; readonly by: Claim } | { readonly refused: 'ranges' } {
+  const other = plan.claimed.find((other) => overlap(other, range));
+  if (other !== undefined) return { refused: 'overlap', by: other };
+  const grids = unrun(plan, interval, range);
+  const kept = merged([...plan.ran, ...plan.claimed.flatMap((one) => one.grids), ...grids]).length;
+  if (kept > MAX_RANGES) return { refused: 'ranges' };
+  const claimed = [...plan.claimed, { backfill, ...range, grids }];
+  return { plan: { ...plan, version: plan.version + 1, claimed } };
+}
+
+/** Gives a backfill's range back. Unknown backfill: unchanged. */
+export function release(plan: Plan, backfill: string): Plan {
+  const claimed = plan.claimed.filter((other) => other.backfill !== backfill);
+  return claimed.length === plan.claimed.length ? plan : { ...plan, version: plan.version + 1, claimed };
+}

@@ -1,0 +1,170 @@
+/** The tree as SQL of DuckDB, over the columns of the lake's files. No query that was checked fails on any row. */
+import { literal } from '../duckdb/database.ts';
+import type { Expression, FormatCode, Path, Selected } from './expression.ts';
+import { alike, type Dialect, FLOAT_TEXT, formatText, INSTANT_TEXT, INTEGER_TEXT, print, UUID_TEXT } from './print.ts';
+
+const FORMAT: Readonly<Record<FormatCode, string>> = {
+  Y: '%Y',
+  y: '%y',
+  m: '%m',
+  d: '%d',
+  H: '%H',
+  I: '%I',
+  i: '%M',
+  S: '%S',
+  p: '%p',
+  j: '%j',
+  a: '%a',
+  b: '%b',
+  M: '%B',
+  W: '%A',
+};
+
+const PARTS = {
+  year: 'year',
+  quarter: 'quarter',
+  month: 'month',
+  day_of_month: 'day',
+  day_of_week: 'isodow',
+  day_of_year: 'doy',
+  iso_week: 'week',
+  hour: 'hour',
+  minute: 'minute',
+  second: 'second',
+} as const;
+
+const time = (instant: string): string => `make_timestamp(${instant})`;
+
+/** `body` over a value that it reads more than once; a column is just written twice. */
+const bound = (value: string, body: (name: string) => string): string =>
+  /^\w+$/.test(value) ? body(value) : `list_extract(list_transform([${value}], lambda bound: ${body('bound')}), 1)`;
+
+/** DuckDB takes `*` for a pattern, even in quotes, and knows no empty key; it takes both in a JSON pointer. */
+const needsPointer = (key: string | number): boolean => key === '' || key === '*';
+
+/** The steps to the last document but one, and the last step. */
+function steps(path: Path): readonly string[] {
+  const found: string[] = [];
+  let open = '$';
+  for (const key of path) {
+    if (needsPointer(key)) {
+      if (open !== '$') found.push(open);
+      found.push(`/${key}`);
+      open = '$';
+    } else open += typeof key === 'number' ? `[${key}]` : `."${key.replace(/["\\]/g, '\\$&')}"`;
+  }
+  return open === '$' && found.length > 0 ? found : [...found, open];
+}
+
+/** A function of a JSON document and a path, applied at the end of the path. */
+function atPath(name: string, document: string, path: Path): string {
+  const all = steps(path);
+  const last = all.at(-1) ?? '$';
+  const inner = all.slice(0, -1).reduce((found, step) => `json_extract(${found}, ${literal(step)})`, document);
+  return `${name}(${inner}, ${literal(last)})`;
+}
+
+/** TRY does not catch what fails in a condition of CASE. */
+const whenJson = (document: string, sql: string): string => `CASE WHEN json_valid(${document}) THEN ${sql} END`;
+
+const jsonText = (document: string, path: Path): string =>
+  `CAST(TRY(${atPath('json_extract', document, path)}) AS VARCHAR)`;
+
+/** What the pattern matches of all of the text; null where it does not. */
+const whole = (text: string, pattern: string): string => `nullif(regexp_extract(${text}, '${pattern}'), '')`;
+
+/** As `\1`; a backslash is two. */
+const replacementOf = (pieces: readonly (string | number)[]): string =>
+  pieces.map((piece) => (typeof piece === 'number' ? `\\${piece}` : piece.replaceAll('\\', '\\\\'))).join('');
+
+const DUCKDB: Dialect = {
+  literal,
+  types: {
+    text: 'VARCHAR',
+    json: 'VARCHAR',
+    integer: 'BIGINT',
+    float: 'DOUBLE',
+    boolean: 'BOOLEAN',
+    instant: 'BIGINT',
+    date: 'BIGINT',
+    texts: 'VARCHAR[]',
+  },
+  operators: {
+    ...alike({
+      slash: '//',
+      startOf: (instant, unit) => `epoch_us(date_trunc('${unit}', ${time(instant)}))`,
+      unitsSince1970: (instant, unit) => `date_diff('${unit}', TIMESTAMP '1970-01-01', ${time(instant)})`,
+      addMonths: (instant, months) => `epoch_us(${time(instant)} + to_months(CAST(${months} AS INTEGER)))`,
+    }),
+    least: (of) => `least(${of.join(', ')})`,
+    greatest: (of) => `greatest(${of.join(', ')})`,
+    round: ([x], { digits }) => `TRY(round_even(${x}, ${digits}))`,
+
+    integer_of_text: ([x]) => `TRY_CAST(${whole(String(x), INTEGER_TEXT)} AS BIGINT)`,
+    integer_of_float: ([x]) =>
+      bound(String(x), (v) => `CASE WHEN ${v} = trunc(${v}) THEN TRY_CAST(${v} AS BIGINT) END`),
+    float_of_text: ([x]) => `TRY_CAST(${whole(String(x), FLOAT_TEXT)} AS DOUBLE)`,
+    uuid_of_text: ([x]) => `lower(${whole(String(x), UUID_TEXT)})`,
+    instant_of_text: ([x]) => `TRY(epoch_us(TRY_CAST(${whole(String(x), INSTANT_TEXT)} AS TIMESTAMPTZ)))`,
+    text_of_float: ([x]) => `regexp_replace(CAST(${x} AS VARCHAR), '\\.0$', '')`,
+    text_of_instant: ([x]) => `TRY(strftime(${time(String(x))}, '%Y-%m-%d %H:%M:%S.%f'))`,
+    text_of_date: ([x]) => `TRY(strftime(${time(String(x))}, '%Y-%m-%d'))`,
+
+    trim: ([x], { side }) => `${{ both: 'trim', left: 'ltrim', right: 'rtrim' }[side]}(${x}, ' ')`,
+    length: ([x]) => `length(${x})`,
+    bytes: ([x]) => `strlen(${x})`,
+    substring: ([x, from, n]) => `TRY(substring(${x}, nullif(${from}, 0), greatest(${n}, 0)))`,
+    substring_from: ([x, from]) => `TRY(substring(${x}, nullif(${from}, 0)))`,
+    replace: ([x, by], { text }) => `replace(${x}, ${literal(text)}, ${by})`,
+    replace_pattern: ([x], { pattern, replacement }) =>
+      `regexp_replace(${x}, ${literal(pattern)}, ${literal(replacementOf(replacement))}, 'g')`,
+    replace_pattern_once: ([x], { pattern, replacement }) =>
+      `regexp_replace(${x}, ${literal(pattern)}, ${literal(replacementOf(replacement))})`,
+    matches: ([x], { pattern }) => `coalesce(regexp_matches(${x}, ${literal(pattern)}), FALSE)`,
+    extract: ([x], { pattern, group }) => `regexp_extract(${x}, ${literal(pattern)}, ${group})`,
+    like: ([x], { like }) => `coalesce(${x} LIKE ${literal(like)} ESCAPE '\\', FALSE)`,
+    starts_with: (of) => `coalesce(starts_with(${of.join(', ')}), FALSE)`,
+    ends_with: (of) => `coalesce(ends_with(${of.join(', ')}), FALSE)`,
+
+    split: ([x], { text }) => `string_split(${x}, ${literal(text)})`,
+    join: ([x], { text }) => `array_to_string(${x}, ${literal(text)})`,
+    list: (of) => `CAST([${of.join(', ')}] AS VARCHAR[])`,
+    element: (of) => `list_extract(${of.join(', ')})`,
+    has: (of) => `coalesce(list_contains(${of.join(', ')}), FALSE)`,
+    list_length: ([x]) => `len(${x})`,
+    map: ([x], _, each) => `list_transform(${x}, lambda ${each.variable}: ${each.body})`,
+    filter: ([x], _, each) => `list_filter(${x}, lambda ${each.variable}: ${each.body})`,
+
+    property: ([x], { path }) => `regexp_replace(nullif(${jsonText(String(x), path)}, 'null'), '^"|"$', '', 'g')`,
+    json_raw: ([x], { path }) => jsonText(String(x), path),
+    json_scalar: ([x], { path }) =>
+      bound(String(x), (v) => {
+        const [type, text] = [atPath('json_type', v, path), atPath('json_extract_string', v, path)];
+        return whenJson(v, `CASE WHEN ${type} NOT IN ('OBJECT', 'ARRAY') THEN ${text} END`);
+      }),
+    json_has: ([x], { path }) => `coalesce(TRY(${atPath('json_exists', String(x), path)}), FALSE)`,
+    json_length: ([x], { path }) =>
+      bound(String(x), (v) => {
+        const [type, length] = [atPath('json_type', v, path), atPath('json_array_length', v, path)];
+        const keys = `len(${atPath('json_keys', v, path)})`;
+        return `coalesce(${whenJson(v, `CASE ${type} WHEN 'ARRAY' THEN ${length} WHEN 'OBJECT' THEN ${keys} END`)}, 0)`;
+      }),
+    json_elements: ([x], { path }) =>
+      `list_transform(TRY(json_extract(${atPath('json_extract', String(x), path)}, '$[*]')), lambda bound: CAST(bound AS VARCHAR))`,
+
+    part: ([x], { part }) => `TRY(CAST(date_part('${PARTS[part]}', ${time(String(x))}) AS BIGINT))`,
+    format: ([x], { format }) => `TRY(strftime(${time(String(x))}, ${literal(formatText(format, FORMAT))}))`,
+    local: ([x], { zone }) => `TRY(epoch_us(timezone('${zone}', make_timestamptz(${x}))))`,
+    from_local: ([x], { zone }) => `TRY(epoch_us(timezone('${zone}', ${time(String(x))})))`,
+  },
+};
+
+/** An expression as DuckDB's SQL; `now` in microseconds. */
+export const duckdbText = (expression: Expression, now: bigint): string => print(expression, DUCKDB, `BIGINT '${now}'`);
+
+/** The value that a column delivers: instants in microseconds, numbers finite or null, lists as JSON text. */
+export function duckdbColumn({ expression, type }: Selected, now: bigint): string {
+  const text = duckdbText(expression, now);
+  if (type === 'float') return `CASE WHEN isfinite(${text}) THEN ${text} END`;
+  return type === 'texts' ? `CAST(to_json(${text}) AS VARCHAR)` : text;
+}

@@ -1,0 +1,172 @@
+/** Property filters, as the public product's clients send them, to one condition of the checked tree. */
+import { inQuotes } from '../ports/errors.ts';
+import { column, converted, operation, text } from './build.ts';
+import { checkedCondition } from './check.ts';
+import type { Expression } from './expression.ts';
+import { equal, less, lessOrEqual, like, matches } from './functions.ts';
+import type { Parser } from './parse.ts';
+import { INSTANT, likeHolding } from './patterns.ts';
+import { refuse } from './refusal.ts';
+import type { Syntax } from './syntax.ts';
+
+const TYPES = ['event', 'hogql', 'person'] as const;
+const MAX_FILTERS = 100;
+/** Each has to be parsed. */
+const MAX_EXPRESSIONS = 20;
+const MAX_VALUES = 1000;
+
+/** The condition that all of the filters hold; null: there is none. */
+export async function filterCondition(parser: Parser, filters: unknown): Promise<Expression | null> {
+  if (filters === undefined || filters === null) return null;
+  if (!Array.isArray(filters)) return refuse("'filters' should be an array of filters");
+  if (filters.length > MAX_FILTERS) refuse(`There are more than ${MAX_FILTERS} filters`);
+  const checked = filters.map(checkedFilter);
+  const keys = checked.flatMap(({ type, key }) => (type === 'hogql' ? [key] : []));
+  if (keys.length > MAX_EXPRESSIONS) refuse(`There are more than ${MAX_EXPRESSIONS} filters of type 'hogql'`);
+  const parsed = keys.length === 0 ? [] : await parser.expressions(keys);
+  let next = 0;
+  const conditions = checked.map((filter) =>
+    filter.type === 'hogql' ? checkedCondition(parsed[next++] as Syntax) : conditionOf(filter),
+  );
+  return conditions.length > 1 ? operation('and', conditions) : (conditions[0] ?? null);
+}
+
+interface Filter {
+  readonly type: (typeof TYPES)[number];
+  /** Of a property; of type hogql, an expression. */
+  readonly key: string;
+  readonly operator: unknown;
+  readonly value: unknown;
+}
+
+function checkedFilter(filter: unknown): Filter {
+  if (typeof filter !== 'object' || filter === null || Array.isArray(filter))
+    return refuse('Each filter must be an object');
+  const { type, key, operator = 'exact', value } = filter as Readonly<Record<string, unknown>>;
+  const known = TYPES.find((one) => one === type);
+  if (known === undefined) return refuse(`Each filter must have a 'type' of one of: ${inQuotes(TYPES)}`);
+  if (typeof key !== 'string' || key.trim() === '') return refuse("Each filter must have a 'key'");
+  if (key.includes('\0') || !key.isWellFormed()) return refuse('Null characters are not allowed');
+  return { type: known, key, operator, value };
+}
+
+function conditionOf({ type, key, operator, value }: Filter): Expression {
+  if (typeof operator !== 'string' || !Object.hasOwn(OPERATORS, operator)) {
+    return refuse(`Each filter must have an 'operator' of one of: ${inQuotes(FILTER_OPERATORS)}`);
+  }
+  const document = column(type === 'event' ? 'properties' : 'person_properties');
+  const property = operation('property', [document], { path: [key] });
+  return (OPERATORS[operator] as Compare)(property, value, operator);
+}
+
+type Compare = (property: Expression, value: unknown, operator: string) => Expression;
+
+/** The values that a filter names, as texts. A number may be written in any way in the event: it is compared as one. */
+type Scalar = string | number | boolean;
+
+function scalars(value: unknown, operator: string): Scalar[] {
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+  if (list.length === 0 || list.length > MAX_VALUES)
+    refuse(`The value of a filter '${operator}' must have 1 to ${MAX_VALUES} entries`);
+  return list.map((one) => {
+    if (typeof one === 'string' && (one.includes('\0') || !one.isWellFormed()))
+      return refuse('Null characters are not allowed');
+    if (typeof one === 'string' || typeof one === 'boolean' || (typeof one === 'number' && Number.isFinite(one)))
+      return one;
+    return refuse(`The value of a filter '${operator}' must be a text, a number or a boolean, or a list of them`);
+  });
+}
+
+function only(value: unknown, operator: string): Scalar {
+  const [first, ...rest] = scalars(value, operator);
+  return first === undefined || rest.length > 0
+    ? refuse(`The value of a filter '${operator}' must be one value`)
+    : first;
+}
+
+const float = (value: number): Expression => ({ constant: String(value), type: 'float' });
+const anyOf = (all: readonly Expression[]): Expression =>
+  all.length === 1 ? (all[0] as Expression) : operation('or', all);
+const not = (condition: Expression): Expression => operation('not', [condition]);
+
+const exact: Compare = (property, value, operator) =>
+  anyOf(
+    scalars(value, operator).map((one) =>
+      equal([property, typeof one === 'number' ? float(one) : text(String(one))], operator),
+    ),
+  );
+const holding: Compare = (property, value, operator) =>
+  anyOf(
+    scalars(value, operator).map((one) => like(property, text(likeHolding(String(one))), operator, { anyCase: true })),
+  );
+const matching: Compare = (property, value, operator) =>
+  anyOf(scalars(value, operator).map((one) => matches(property, text(String(one)), operator)));
+
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+
+/** The value to compare sizes with: a number where it is one, even as a text. */
+function sized(value: Scalar): Expression {
+  return typeof value === 'number' || (typeof value === 'string' && NUMBER.test(value))
+    ? float(Number(value))
+    : text(String(value));
+}
+const greater: Compare = (property, value, operator) => less([sized(only(value, operator)), property], operator);
+const smaller: Compare = (property, value, operator) => less([property, sized(only(value, operator))], operator);
+
+function range(value: unknown, operator: string): [Expression, Expression] {
+  const [low, high, ...rest] = scalars(value, operator);
+  if (low === undefined || high === undefined || rest.length > 0)
+    return refuse(`The value of a filter '${operator}' must be a list of two values`);
+  return [sized(low), sized(high)];
+}
+const between: Compare = (property, value, operator) => {
+  const [low, high] = range(value, operator);
+  return operation('and', [lessOrEqual([low, property], operator), lessOrEqual([property, high], operator)]);
+};
+
+const DATE = new RegExp(`^${INSTANT}$`);
+
+function moment(value: unknown, operator: string): { at: Expression; isDay: boolean } {
+  const one = only(value, operator);
+  if (typeof one !== 'string' || !DATE.test(one) || Number.isNaN(Date.parse(one))) {
+    return refuse(`The value of a filter '${operator}' must be a date such as 2026-11-21 or 2026-11-21T10:00:00Z`);
+  }
+  return { at: converted(text(one), 'instant', operator), isDay: one.length === '2026-11-21'.length };
+}
+const time = (property: Expression, operator: string): Expression => converted(property, 'instant', operator);
+const day = (instant: Expression): Expression => operation('date_of_instant', [instant]);
+
+/** By the names that clients send. What an event lacks is like nothing, and different from everything. */
+const OPERATORS: Readonly<Record<string, Compare>> = {
+  exact,
+  is_not: (property, value, operator) => not(exact(property, value, operator)),
+  icontains: holding,
+  not_icontains: (property, value, operator) => not(holding(property, value, operator)),
+  regex: matching,
+  not_regex: (property, value, operator) => not(matching(property, value, operator)),
+  gt: greater,
+  gte: (property, value, operator) => lessOrEqual([sized(only(value, operator)), property], operator),
+  lt: smaller,
+  lte: (property, value, operator) => lessOrEqual([property, sized(only(value, operator))], operator),
+  min: (property, value, operator) => lessOrEqual([sized(only(value, operator)), property], operator),
+  max: (property, value, operator) => lessOrEqual([property, sized(only(value, operator))], operator),
+  between,
+  not_between: (property, value, operator) => not(between(property, value, operator)),
+  in: exact,
+  not_in: (property, value, operator) => not(exact(property, value, operator)),
+  is_set: (property) => not(operation('is_null', [property])),
+  is_not_set: (property) => operation('is_null', [property]),
+  is_date_exact: (property, value, operator) => {
+    const { at, isDay } = moment(value, operator);
+    const found = time(property, operator);
+    return equal(isDay ? [day(found), day(at)] : [found, at], operator);
+  },
+  is_date_before: (property, value, operator) => less([time(property, operator), moment(value, operator).at], operator),
+  is_date_after: (property, value, operator) => {
+    const { at, isDay } = moment(value, operator);
+    const found = time(property, operator);
+    return less(isDay ? [day(at), day(found)] : [at, found], operator);
+  },
+};
+
+export const FILTER_OPERATORS: readonly string[] = Object.keys(OPERATORS);

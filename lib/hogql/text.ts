@@ -1,0 +1,202 @@
+/** Syntax back to text: HogQL in its normal form, and what ClickHouse would be sent, which the `schema` object shows. */
+import type { Schema } from '../exports/records/model.ts';
+import type { Alias, Known, SelectQuery, Syntax } from './syntax.ts';
+
+/** An identifier, in backquotes where it is no plain word. */
+export const identifier = (name: string | number): string => {
+  if (typeof name === 'number') return String(name);
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : `\`${name.replace(/[\\`]/g, '\\$&')}\``;
+};
+
+const quoted = (text: string): string =>
+  `'${text.replace(/[\\']/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\t', '\\t').replaceAll('\r', '\\r')}'`;
+
+interface Spelling {
+  field(chain: readonly (string | number)[]): string;
+  text(value: string): string;
+  readonly booleans: readonly [no: string, yes: string];
+  /** What a function is called. */
+  named(name: string): string;
+  /** What follows its arguments. */
+  after(name: string): readonly string[];
+}
+
+const ARITHMETIC: Readonly<Record<string, string>> = {
+  '+': 'plus',
+  '-': 'minus',
+  '*': 'multiply',
+  '/': 'divide',
+  '%': 'modulo',
+};
+const COMPARISONS: Readonly<Record<string, string>> = {
+  '==': 'equals',
+  '!=': 'notEquals',
+  '<': 'less',
+  '<=': 'lessOrEquals',
+  '>': 'greater',
+  '>=': 'greaterOrEquals',
+  like: 'like',
+  'not like': 'notLike',
+  ilike: 'ilike',
+  'not ilike': 'notILike',
+  in: 'in',
+  'not in': 'notIn',
+};
+
+function printed(syntax: Syntax, spelling: Spelling): string {
+  const walk = (one: Syntax): string => printed(one, spelling);
+  const list = (all: readonly Syntax[]): string => all.map(walk).join(', ');
+  const chain = chainOf(syntax);
+  if (chain !== undefined) return spelling.field(chain);
+  const node = syntax as Known;
+  switch (node.node) {
+    case 'Constant': {
+      const { value } = node;
+      if (value === null) return 'NULL';
+      if (typeof value === 'boolean') return spelling.booleans[value ? 1 : 0];
+      return typeof value === 'string' ? spelling.text(value) : value.number;
+    }
+    case 'Alias':
+      return walk(node.expr);
+    case 'Call': {
+      const args = node.args.map(walk);
+      return `${spelling.named(node.name)}(${[...args, ...spelling.after(node.name)].join(', ')})`;
+    }
+    case 'ArithmeticOperation':
+      return `${ARITHMETIC[node.op]}(${list([node.left, node.right])})`;
+    case 'CompareOperation': {
+      if (isNull(node.right) && (node.op === '==' || node.op === '!='))
+        return `${node.op === '==' ? 'isNull' : 'isNotNull'}(${walk(node.left)})`;
+      const name = COMPARISONS[node.op];
+      if (name !== undefined) return `${name}(${list([node.left, node.right])})`;
+      const matched = `match(${walk(node.left)}, ${node.op.endsWith('*') ? `concat('(?i)', ${walk(node.right)})` : walk(node.right)})`;
+      return node.op.startsWith('!') ? `not(${matched})` : matched;
+    }
+    case 'BetweenExpr': {
+      const inside = `and(greaterOrEquals(${list([node.expr, node.low])}), lessOrEquals(${list([node.expr, node.high])}))`;
+      return node.negated ? `not(${inside})` : inside;
+    }
+    case 'And':
+    case 'Or':
+      return `${node.node.toLowerCase()}(${list(node.exprs)})`;
+    case 'Not':
+      return `not(${walk(node.expr)})`;
+    case 'ArrayAccess':
+      return `${walk(node.array)}[${walk(node.property)}]`;
+    case 'TupleAccess':
+      return `${walk(node.tuple)}.${node.index}`;
+    case 'Tuple':
+      return `tuple(${list(node.exprs)})`;
+    case 'Array':
+      return `[${list(node.exprs)}]`;
+    case 'Lambda': {
+      const args = node.args.map(identifier).join(', ');
+      return `${node.args.length === 1 ? args : `(${args})`} -> ${walk(node.expr)}`;
+    }
+    case 'TypeCast':
+      return `CAST(${walk(node.expr)} AS ${node.type_name})`;
+    case 'Field':
+    default:
+      return spelling.field(node.chain);
+  }
+}
+
+const isNull = (syntax: Syntax): boolean =>
+  syntax.node === 'Constant' && (syntax as Extract<Known, { node: 'Constant' }>).value === null;
+
+/** A field with what is read of it, as one chain. */
+function chainOf(syntax: Syntax): readonly (string | number)[] | undefined {
+  const node = syntax as Known;
+  if (node.node === 'Field') return node.chain;
+  if (node.node === 'TupleAccess') {
+    const before = chainOf(node.tuple);
+    return before && [...before, node.index];
+  }
+  if (node.node !== 'ArrayAccess' || (node.property as Known).node !== 'Constant') return undefined;
+  const { value } = node.property as Extract<Known, { node: 'Constant' }>;
+  const before = chainOf(node.array);
+  if (before === undefined || value === null || typeof value === 'boolean') return undefined;
+  return [...before, typeof value === 'string' ? value : Number(value.number)];
+}
+
+const HOGQL: Spelling = {
+  field: (chain) => (chain.length === 1 && chain[0] === '*' ? '*' : chain.map(identifier).join('.')),
+  text: quoted,
+  booleans: ['false', 'true'],
+  named: (name) => name,
+  after: () => [],
+};
+
+const DOCUMENTS: ReadonlySet<unknown> = new Set(['properties', 'person_properties']);
+
+/**
+ * The name of an expression that has no alias: a field's own, a property's last key, a constant's text; else the
+ * expression itself in normal form.
+ */
+export function hogqlName(syntax: Syntax): string {
+  const node = syntax as Known;
+  if (node.node === 'Constant' && typeof node.value === 'string') return node.value;
+  const chain = chainOf(syntax);
+  if (chain === undefined) return printed(syntax, HOGQL);
+  const document = chain.findIndex((one) => DOCUMENTS.has(one));
+  const isShort = document < 0 ? chain.length <= 2 : chain.length <= document + 2;
+  return isShort ? String(chain.at(-1)) : printed(syntax, HOGQL);
+}
+
+/** Functions that ClickHouse has by another name, or with one more argument, a type. */
+const CLICKHOUSE: ReadonlyMap<string, readonly [name: string, type?: string]> = new Map([
+  ['toInt', ['accurateCastOrNull', 'Int64']],
+  ['toFloat', ['accurateCastOrNull', 'Float64']],
+  ['toUUID', ['accurateCastOrNull', 'UUID']],
+  ['toDate', ['toDateOrNull']],
+  ['toDateTime', ['parseDateTime64BestEffortOrNull']],
+  ['now', ['now64']],
+]);
+
+/** What a query that was checked looks like to the public product's clients. */
+export function schemaOf({ select, select_from, where }: SelectQuery): Schema {
+  const values: [string, string][] = [];
+  const kept = (value: string): string => {
+    const name = `hogql_val_${values.length}`;
+    values.push([name, value]);
+    return `%(${name})s`;
+  };
+  const tables = ['events', select_from?.alias];
+  const property = (document: string, path: readonly (string | number)[]): string => {
+    if (path.length === 0) return document;
+    const keys = path.map((key) => (typeof key === 'number' ? String(key) : kept(key)));
+    return `replaceRegexpAll(nullIf(nullIf(JSONExtractRaw(${[document, ...keys].join(', ')}), ''), 'null'), '^"|"$', '')`;
+  };
+  const clickhouse: Spelling = {
+    field: (chain) => {
+      const [first, second, ...rest] = chain.length > 1 && tables.includes(String(chain[0])) ? chain.slice(1) : chain;
+      if (first === 'person' && second === 'properties') return property('events.person_properties', rest);
+      if (first === 'person') return `events.person_${second}`;
+      const path = second === undefined ? [] : [second, ...rest];
+      return property(`events.${first === '*' ? '*' : identifier(first ?? '')}`, path);
+    },
+    text: kept,
+    booleans: ['0', '1'],
+    named: (name) => CLICKHOUSE.get(name)?.[0] ?? name,
+    after: (name) => [CLICKHOUSE.get(name)?.[1]].filter((type) => type !== undefined).map(kept),
+  };
+  const named = select.map((one) => {
+    const aliased = one.node === 'Alias' ? (one as Alias) : undefined;
+    const expr = aliased?.expr ?? one;
+    return { expr, alias: aliased?.alias, name: aliased?.alias ?? hogqlName(expr) };
+  });
+  const fields = named.map(({ expr, name }) => ({
+    expression: printed(expr, clickhouse),
+    alias: name === '*' ? name : identifier(name),
+  }));
+  const columns = named.map(
+    ({ expr, alias }) => `${printed(expr, HOGQL)}${alias === undefined ? '' : ` AS ${identifier(alias)}`}`,
+  );
+  const table = select_from?.alias ? `events AS ${identifier(select_from.alias)}` : 'events';
+  const condition = where ? ` WHERE ${printed(where, HOGQL)}` : '';
+  return {
+    fields,
+    values: Object.fromEntries(values),
+    hogql_query: `SELECT ${columns.join(', ')} FROM ${table}${condition}`,
+  };
+}

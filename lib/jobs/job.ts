@@ -1,0 +1,136 @@
+/**
+ * What must happen in time. A job is written in the transaction of the change that it follows from, so it is never
+ * forgotten; `tick` finds what is due and starts the machine that does it. Starting twice is harmless: machines look
+ * at what there is to do.
+ */
+
+import type { Notice } from '../exports/notices/notice.ts';
+import type { JobItem } from '../exports/records/model.ts';
+import type { Context } from '../ports/context.ts';
+import { messageOf } from '../ports/errors.ts';
+import { keys, places, ranges } from '../ports/table/keys.ts';
+import { type Op, Refused } from '../ports/table/table.ts';
+import type { PurgeInput } from '../workflow/messages.ts';
+import type { Json, MachineName } from '../workflow/workflow.ts';
+
+export type JobKind = JobItem['kind'];
+
+/** What a job needs beyond its id. An `export` job needs nothing: its id is the export's. */
+export interface About {
+  readonly export: Record<string, never>;
+  readonly backfill: { readonly export: string };
+  /** The job's id is the run's that ended FailedRetryable. */
+  readonly retry: { readonly export: string };
+  readonly purge: { readonly kind: PurgeInput['kind'] };
+  readonly notice: Notice;
+}
+
+/** Jobs of one tick that are started side by side. */
+const AT_ONCE = 20;
+/** Jobs that are read at a time. */
+const PAGE = 500;
+/**
+ * A job that was taken this often and is still there waits a day for somebody to look at it. Of notices that a webhook
+ * does not take nobody needs to know but the export's own people; they end after a day by themselves.
+ */
+const PATIENCE: Readonly<Record<JobKind, number>> = {
+  export: 10,
+  backfill: 10,
+  retry: 10,
+  purge: 10,
+  notice: Infinity,
+};
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+/** The ops that put a job (`due` in milliseconds since 1970), or remove it (null). A job that is there is replaced. */
+export function jobOps<K extends JobKind>(kind: K, id: string, due: number | null, about?: About[K]): Op[] {
+  const key = keys.job(kind, id);
+  if (due === null) return [{ remove: key }];
+  const job: JobItem = {
+    ...key,
+    ...places.dueAt(due, kind, id),
+    kind,
+    id,
+    due,
+    attempts: 0,
+    about: about === undefined ? null : JSON.stringify(about),
+  };
+  return [{ put: job }];
+}
+
+/** Starts everything that is due. Answers how many jobs were started, and when the oldest of them had been due. */
+export async function tick(context: Context): Promise<{ started: number; oldest: number | null }> {
+  const { table, clock, metrics } = context;
+  let started = 0;
+  let oldest: number | null = null;
+  let after: string | undefined;
+  do {
+    const page = await table.list(ranges.dueJobs(clock()), { limit: PAGE, ...(after === undefined ? {} : { after }) });
+    const due = (await table.many(page.items)) as (JobItem | undefined)[];
+    const jobs = due.filter((job) => job !== undefined);
+    for (let i = 0; i < jobs.length; i += AT_ONCE) {
+      const results = await Promise.all(jobs.slice(i, i + AT_ONCE).map((job) => startJob(context, job)));
+      started += results.filter(Boolean).length;
+    }
+    for (const { due } of jobs) oldest = Math.min(oldest ?? due, due);
+    after = page.cursor;
+  } while (after !== undefined);
+  metrics.record({ OldestDueJob: oldest === null ? 0 : (clock() - oldest) / 1000 });
+  return { started, oldest };
+}
+
+/** Takes the job and starts its machine. False: somebody else took it, it is parked, or it could not be started. */
+async function startJob(context: Context, job: JobItem): Promise<boolean> {
+  const log = context.log.with({ job: job.kind, id: job.id });
+  try {
+    const taken = await take(context, job);
+    if (taken === undefined) return false;
+    if (taken.attempts > PATIENCE[job.kind]) {
+      log.error('job is parked for a day: it was taken ten times and is still there', { attempts: job.attempts });
+      context.metrics.record({ JobsParked: 1 }, { job: job.kind, id: job.id });
+      return false;
+    }
+    const { machine, name, input } = executionOf(taken, context.clock());
+    await context.workflow.start(machine, name, input);
+    return true;
+  } catch (error) {
+    log.warning('job could not be started; it will be tried again', { reason: messageOf(error) });
+    return false;
+  }
+}
+
+/** Moves the job's due time ahead, so that it comes back unless what it starts removes it or sets a new time. */
+async function take(context: Context, job: JobItem): Promise<JobItem | undefined> {
+  const now = context.clock();
+  if (job.due > now) return undefined;
+  const attempts = job.attempts + 1;
+  const isParked = attempts > PATIENCE[job.kind];
+  const wait = isParked ? DAY : Math.min(2 ** (attempts - 1), 60) * MINUTE;
+  const due = now + wait;
+  try {
+    const set = { due, attempts: isParked ? 0 : attempts, ...places.dueAt(due, job.kind, job.id) };
+    await context.table.write([
+      { change: keys.job(job.kind, job.id), set, if: { is: { due: job.due, attempts: job.attempts } } },
+    ]);
+    return { ...job, due, attempts };
+  } catch (error) {
+    if (error instanceof Refused) return undefined;
+    throw error;
+  }
+}
+
+/** What a job starts. The minute in a name lets a job that came back start again, and one tick that runs twice not. */
+function executionOf(job: JobItem, now: number): { machine: MachineName; name: string; input: Json } {
+  const about = job.about === null ? {} : JSON.parse(job.about);
+  const name = `${job.id}-${Math.floor(now / MINUTE)}`;
+  const executions = {
+    export: { machine: 'export-run', name, input: { export: job.id, trigger: 'schedule' } },
+    retry: { machine: 'export-run', name, input: { export: about.export, trigger: { retry: job.id } } },
+    backfill: { machine: 'backfill', name: job.id, input: { export: about.export, backfill: job.id } },
+    purge: { machine: 'purge', name, input: { kind: about.kind, id: job.id } },
+    notice: { machine: 'notice', name, input: { notice: job.id } },
+  } as const;
+  return executions[job.kind];
+}

@@ -1,0 +1,53 @@
+import { hash } from 'node:crypto';
+import { appendFile, mkdir, rm } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { type Line, LONGEST_LINE } from '../sources/lines.ts';
+
+/** A line that is no event. */
+export interface RejectedLine {
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+  readonly reason: string;
+}
+
+/** How many rejected lines a report names; the rest is only counted. */
+const NAMED = 20;
+
+/** Where the lines of one file go that are no events: as they were, so that they can be mended and imported again. */
+export interface Rejected {
+  /** `header`: the line that says what the others hold, for the copy to begin with. */
+  add(line: Line, reason: string, header?: Line): void;
+  /** Writes what was added since. */
+  flush(): Promise<void>;
+  /** The copy's path, once there is one. */
+  path(): string | undefined;
+}
+
+/**
+ * Rejected lines of `file`, copied into a file of `folder` that has its name. A copy that an earlier import made is
+ * removed. Of a line that is too long only the beginning is copied.
+ */
+export async function rejectedLines(file: string, folder: string, named: RejectedLine[]): Promise<Rejected> {
+  const path = join(folder, `${basename(file)}-${hash('sha256', resolve(file), 'hex').slice(0, 8)}`);
+  await rm(path, { force: true });
+  let waiting: Buffer[] = [];
+  let isThere = false;
+  return {
+    add: (line, reason, header) => {
+      if (named.length < NAMED) named.push({ file, line: line.number, reason });
+      if (header !== undefined && !isThere && waiting.length === 0) waiting.push(bytesOf(header));
+      waiting.push(bytesOf(line));
+    },
+    flush: async () => {
+      if (waiting.length === 0) return;
+      await mkdir(folder, { recursive: true });
+      await appendFile(path, Buffer.concat(waiting));
+      isThere = true;
+      waiting = [];
+    },
+    path: () => (isThere ? path : undefined),
+  };
+}
+
+const bytesOf = ({ text, encoding }: Line): Buffer => Buffer.from(`${text.slice(0, LONGEST_LINE)}\n`, encoding);

@@ -1,0 +1,203 @@
+/**
+ * Where a batch waits between its source and the lake: lines of text in a file, then a table of a DuckDB of the
+ * import's own. There rows get their final uuids, known ones are dropped, and what is left is written as Parquet.
+ *
+ * Memory does not grow with the import: what DuckDB cannot hold it spills.
+ */
+import { join } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { type DatabaseLimits, literal, openDatabase, parquet } from '../../duckdb/database.ts';
+import type { Spool } from '../../ports/files/files.ts';
+import { arrivalSql } from '../arrival.ts';
+import { writeDayFiles } from '../day-files.ts';
+import type { WrittenFile } from '../lake.ts';
+import { DERIVED, derivePersons } from '../persons/derive.ts';
+import type { PersonStates } from '../persons/states.ts';
+import type { SourceEvent } from '../sources/event.ts';
+
+/** A row's place: which file of the import, and whether its uuid is its own (else it is made of its record). */
+export interface StagedRow extends SourceEvent {
+  readonly row: number;
+  readonly file: number;
+  readonly uuid: string;
+  readonly own: boolean;
+}
+
+const STAGED = {
+  row: 'BIGINT',
+  file: 'INTEGER',
+  own: 'BOOLEAN',
+  uuid: 'VARCHAR',
+  event: 'VARCHAR',
+  distinct_id: 'VARCHAR',
+  properties: 'VARCHAR',
+  timestamp_us: 'BIGINT',
+  created_us: 'BIGINT',
+  person_id: 'VARCHAR',
+  person_properties: 'VARCHAR',
+  elements_chain: 'VARCHAR',
+  person: 'VARCHAR',
+};
+
+/**
+ * Of a million events that all change persons, the import holds 680 MB at most: 290 are Node's, what DuckDB does not
+ * count (pieces of files, texts on their way) is the rest. More threads need more: each builds a row group.
+ */
+const LIMITS: DatabaseLimits = { memoryLimit: '225MB', threads: 2 };
+
+/** The longest row in bytes: a line of 1 MiB may grow, as JSON, by escapes, and what it sets of a person is in it twice. */
+export const LONGEST_ROW = 6 * 1024 * 1024;
+/** DuckDB wants room for four rows. */
+const READ_BUFFER = 4 * LONGEST_ROW;
+
+const SEPARATOR = '\x1f';
+/** Marks a text with control characters, written as JSON, so that no row holds a separator or a line end. */
+const ESCAPED = '\x1a';
+const field = (text: string): string => (/\p{Cc}/u.test(text) ? ESCAPED + JSON.stringify(text) : text);
+
+/** A row as a line of the staging file. JSON text holds no control character; nothing stands for null. */
+export const stagedLine = (row: StagedRow): string =>
+  `${row.row}${SEPARATOR}${row.file}${SEPARATOR}${row.own}${SEPARATOR}${row.uuid}${SEPARATOR}${field(row.event ?? '')}` +
+  `${SEPARATOR}${field(row.distinctId)}${SEPARATOR}${row.properties}${SEPARATOR}${row.timestamp}` +
+  `${SEPARATOR}${row.created ?? ''}${SEPARATOR}${row.personId ?? ''}${SEPARATOR}${row.personProperties ?? ''}` +
+  `${SEPARATOR}${field(row.elementsChain ?? '')}${SEPARATOR}${row.personChange ?? ''}`;
+
+const unescaped = (column: string): string =>
+  `CASE WHEN starts_with(${column}, chr(26)) THEN json_extract_string(substr(${column}, 2), '$') ELSE ${column} END AS ${column}`;
+
+/** The uuid of the n-th line that equals the first: version 8, of a SHA-256 of the first's uuid and n. */
+const NTH_UUID = `regexp_replace(sha256(concat(first, ' ', n)),
+  '^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$', '\\1-\\2-8\\3-a\\4-\\5')`;
+
+/** What is in the staging table, after known rows were dropped. */
+export interface StagedBatch {
+  readonly rows: number;
+  /** How many events were dropped: they are in the lake, or were in this batch before. */
+  readonly known: number;
+  /** How many of the rows change a person. */
+  readonly personChanges: number;
+}
+
+/** How a batch is written: where to, and as what it arrives, in milliseconds. */
+export interface WriteOptions {
+  readonly at: number;
+  readonly historyEnd: number;
+  /** A folder of the lake. */
+  readonly folder: string;
+  readonly lake: Spool;
+  /** Given when the batch changes persons. */
+  readonly persons?: PersonStates;
+  readonly signal: AbortSignal;
+}
+
+/** Local files that may hold an event of a range of timestamps (milliseconds, inclusive). */
+export type Overlapping = (min: number, max: number) => Promise<readonly string[]>;
+
+export interface Staging {
+  /** Takes a staging file in and drops what is known. */
+  load(file: string, lake: Overlapping): Promise<StagedBatch>;
+  /**
+   * Writes the batch as Parquet: a file of events, and one of what becomes of persons, for each day of arrival.
+   * `refused`: changes of persons that are not made.
+   */
+  write(options: WriteOptions): Promise<{ readonly files: WrittenFile[]; readonly refused: number }>;
+  /** Lets the states of persons be put together anew, if it is time for that. */
+  renew(persons: PersonStates): Promise<void>;
+  close(): void;
+}
+
+/** Staging for one import into one project; its files lie in `folder`, which is the caller's to remove. */
+export async function openStaging(folder: string, projectId: number): Promise<Staging> {
+  const database = await openDatabase({ ...LIMITS, tempDirectory: join(folder, 'spill') });
+  const connection = await database.connect();
+  const columns = Object.entries(STAGED).map(([name, type]) => `${name} ${type}`);
+  // What earlier batches held of the file that goes on in the next one: a row for each line.
+  await connection.run('CREATE TABLE seen (file INTEGER, first UUID)');
+
+  return {
+    load: async (file, lake) => {
+      // Not emptied but made anew: of rows that are removed DuckDB keeps the long texts.
+      await connection.run(`CREATE OR REPLACE TABLE staged (${columns.join(', ')})`);
+      await connection.run(`INSERT INTO staged SELECT * REPLACE (
+          ${['event', 'distinct_id', 'elements_chain'].map(unescaped).join(', ')}) FROM ${stagingFile(file)}`);
+      await numberEqualLines(connection);
+      const known = await dropKnown(connection, lake);
+      const [rows = 0, personChanges = 0] = await numbers(connection, 'SELECT count(*), count(person) FROM staged');
+      return { rows, known, personChanges };
+    },
+
+    write: async ({ at, historyEnd, folder: target, lake, persons, signal }) => {
+      const arrival = arrivalSql(historyEnd, at);
+      const rows = `(SELECT * EXCLUDE (created_us), ${projectId}::BIGINT AS team_id, ${arrival} AS inserted_us,
+          coalesce(created_us, ${at * 1000}::BIGINT) AS created_us FROM staged WHERE event IS NOT NULL)`;
+      const place = { scratch: join(folder, 'parquet'), folder: target, lake };
+      const events = await writeDayFiles(connection, 'events', rows, place);
+      if (persons === undefined) return { files: events, refused: 0 };
+      const about = { projectId, at: at * 1000, arrival, states: persons.files, signal };
+      const { refused } = await derivePersons(database, about);
+      return { files: [...events, ...(await writeDayFiles(connection, 'persons', DERIVED, place))], refused };
+    },
+
+    renew: (persons) => persons.renew(database),
+
+    close: () => {
+      connection.closeSync();
+      database.closeSync();
+    },
+  };
+}
+
+const stagingFile = (file: string): string => `read_csv(${literal(file)}, columns = {${Object.entries(STAGED)
+  .map(([name, type]) => `${literal(name)}: ${literal(type)}`)
+  .join(', ')}}, header = false, auto_detect = false, delim = chr(31), quote = '', escape = '', new_line = '\\n',
+  max_line_size = ${LONGEST_ROW}, buffer_size = ${READ_BUFFER})`;
+
+/**
+ * Equal lines of one file are different events: the n-th gets a uuid of its own. Of equal lines in different files,
+ * and of events that carry a uuid of their own, one is kept.
+ */
+async function numberEqualLines(connection: DuckDBConnection): Promise<void> {
+  const [first, last] = await numbers(connection, 'SELECT min(file), max(file) FROM staged');
+  if (first === undefined || last === undefined) return;
+  await connection.run(`DELETE FROM seen WHERE file <> ${first}`);
+  await connection.run('CREATE OR REPLACE TABLE repeated AS SELECT uuid FROM staged GROUP BY uuid HAVING count(*) > 1');
+  await connection.run(`CREATE OR REPLACE TABLE numbered AS
+      SELECT s.row, s.uuid AS first, coalesce(e.times, 0) + row_number() OVER (PARTITION BY s.file, s.uuid ORDER BY s.row) AS n
+      FROM staged s LEFT JOIN (
+        SELECT file, first::VARCHAR AS uuid, count(*) AS times FROM seen
+        WHERE first IN (SELECT uuid::UUID FROM staged WHERE file = ${first}) GROUP BY ALL
+      ) e USING (file, uuid)
+      WHERE NOT s.own AND (s.uuid IN (FROM repeated) OR e.times IS NOT NULL)`);
+  await connection.run(`INSERT INTO seen SELECT file, uuid::UUID FROM staged WHERE file = ${last} AND NOT own`);
+  await connection.run(`UPDATE staged SET uuid = ${NTH_UUID} FROM numbered
+      WHERE staged.row = numbered.row AND numbered.n > 1`);
+}
+
+async function dropKnown(connection: DuckDBConnection, lake: Overlapping): Promise<number> {
+  const [min, max] = await numbers(
+    connection,
+    'SELECT min(timestamp_us), max(timestamp_us) FROM staged WHERE event IS NOT NULL',
+  );
+  if (min === undefined || max === undefined) return 0;
+  const [again] = await numbers(
+    connection,
+    `DELETE FROM staged WHERE row IN (
+      SELECT row FROM staged WHERE event IS NOT NULL AND (uuid IN (FROM repeated) OR row IN (SELECT row FROM numbered))
+      QUALIFY row_number() OVER (PARTITION BY uuid, timestamp_us ORDER BY row) > 1)`,
+  );
+  const paths = await lake(Math.floor(min / 1000), Math.floor(max / 1000));
+  if (paths.length === 0) return again ?? 0;
+  const [there] = await numbers(
+    connection,
+    `DELETE FROM staged WHERE row IN (
+      SELECT s.row FROM staged s JOIN ${parquet(paths)} f ON f.uuid = s.uuid AND f.timestamp_us = s.timestamp_us
+      WHERE f.timestamp_us BETWEEN ${min} AND ${max})`,
+  );
+  return (again ?? 0) + (there ?? 0);
+}
+
+/** The first row's numbers; without those that are null. For DELETE, how many rows it removed. */
+async function numbers(connection: DuckDBConnection, sql: string): Promise<number[]> {
+  const answer = await connection.runAndReadAll(sql);
+  return (answer.getRows()[0] ?? []).filter((value) => value !== null).map(Number);
+}

@@ -1,0 +1,19 @@
+import { isThrottlingError, isTransientError } from '@smithy/core/retry';
+import { messageOf, Transient } from './errors.ts';
+
+type SdkError = Parameters<typeof isTransientError>[0];
+
+/**
+ * What a call to AWS ends with. The client has tried again by itself; what is then still throttled, unreachable or out
+ * of order is `Transient`. Anything else is thrown as it is.
+ */
+export async function orTransient<T>(service: string, call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    const sdkError = error as SdkError;
+    if (!isThrottlingError(sdkError) && !isTransientError(sdkError)) throw error;
+    throw new Transient(`${service} does not answer: ${messageOf(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * The spool in a folder. A file is written beside its place, brought to the disk, and moved there by one rename, so a
+ * reader sees the whole file or none, also after a power cut.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { constants, createReadStream, type Dirent } from 'node:fs';
+import { access, copyFile, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { compareText } from '../table/semantics.ts';
+import type { Spool } from './files.ts';
+import { partsOf, UNFINISHED } from './path.ts';
+
+/** What is left there by a process that died is removed after a day, in milliseconds. */
+const LEFTOVER_AGE = 24 * 3_600_000;
+
+/** A spool below `root`, which is made when the first file is written. */
+export function folderSpool(root: string): Spool {
+  const base = resolve(root);
+  const unfinished = join(base, UNFINISHED);
+  let swept: Promise<void> | undefined;
+
+  const place = (path: string): string => join(base, ...partsOf(path));
+
+  /** Like `place`, but `folder/` is fine and an empty path is the whole spool. */
+  const placeOf = (prefix: string): string => (prefix === '' ? base : place(prefix.replace(/\/$/, '')));
+
+  const write: Spool['write'] = async (path, content) => {
+    const target = place(path);
+    await mkdir(unfinished, { recursive: true });
+    await (swept ??= sweep(unfinished));
+    const temporary = join(unfinished, randomUUID());
+    try {
+      const file = await open(temporary, 'wx');
+      try {
+        await file.writeFile(content);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await putInPlace(temporary, target);
+    } finally {
+      await rm(temporary, { force: true });
+    }
+  };
+
+  return {
+    write,
+    read: async (path) => orIfAbsent(readFile(place(path)), undefined),
+    list: (prefix) => filesBelow(placeOf(prefix), prefix.replace(/\/$/, '')),
+    move: async (from, to) => {
+      const target = place(to);
+      try {
+        await putInPlace(place(from), target);
+        await syncFolder(dirname(place(from)));
+      } catch (error) {
+        if (!isAbsence(error) || !(await orIfAbsent(stat(target), undefined))?.isFile()) throw error;
+      }
+    },
+    take: async (localFile, path) => {
+      const file = await open(localFile, 'r');
+      await file.sync();
+      await file.close();
+      try {
+        await putInPlace(localFile, place(path));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
+        await write(path, createReadStream(localFile));
+        await rm(localFile);
+      }
+    },
+    save: (path, localFile) => copyFile(place(path), localFile, constants.COPYFILE_FICLONE),
+    local: async (paths) => {
+      for (const path of paths) await access(place(path));
+      return paths.map(place);
+    },
+    remove: async (prefix) => {
+      if (prefix === '') throw new TypeError('removing the whole spool');
+      await rm(placeOf(prefix), { recursive: true, force: true });
+    },
+    address: place,
+  };
+}
+
+async function putInPlace(from: string, target: string): Promise<void> {
+  const folder = dirname(target);
+  const firstMade = await mkdir(folder, { recursive: true });
+  await rename(from, target);
+  await syncFolder(folder);
+  if (firstMade === undefined) return;
+  // A folder that was just made is durable when its parent is.
+  for (let made = folder; made.length >= firstMade.length; made = dirname(made)) await syncFolder(dirname(made));
+}
+
+/** The file of this path, or all below it. Folders sort as their name and `/`, which makes the order that of paths. */
+async function* filesBelow(place: string, path: string): AsyncGenerator<{ path: string; size: number }> {
+  const entries = await entriesOf(place);
+  if (entries === undefined) {
+    const found = await orIfAbsent(stat(place), undefined);
+    if (found?.isFile()) yield { path, size: found.size };
+    return;
+  }
+  const named = entries
+    .filter((entry) => (entry.isFile() || entry.isDirectory()) && (path !== '' || entry.name !== UNFINISHED))
+    .map((entry) => ({ entry, order: entry.isDirectory() ? `${entry.name}/` : entry.name }))
+    .toSorted((a, b) => compareText(a.order, b.order));
+  for (const { entry } of named)
+    yield* filesBelow(join(place, entry.name), path === '' ? entry.name : `${path}/${entry.name}`);
+}
+
+/** Undefined: not a folder, or not there. */
+const entriesOf = (place: string): Promise<Dirent[] | undefined> =>
+  orIfAbsent(readdir(place, { withFileTypes: true }), undefined);
+
+async function sweep(folder: string): Promise<void> {
+  for (const entry of (await entriesOf(folder)) ?? []) {
+    const file = join(folder, entry.name);
+    const found = await orIfAbsent(stat(file), undefined);
+    if (found !== undefined && found.mtimeMs < Date.now() - LEFTOVER_AGE) await rm(file, { force: true });
+  }
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  await handle.sync();
+  await handle.close();
+}
+
+const isAbsence = (error: unknown): boolean =>
+  ['ENOENT', 'ENOTDIR', 'EISDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+
+async function orIfAbsent<T, E>(work: Promise<T>, otherwise: E): Promise<T | E> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isAbsence(error)) return otherwise;
+    throw error;
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * The spool in a bucket. S3 shows an object when it is whole, or not at all; what a stream that broke has sent is
+ * aborted, and what a process that died has sent is taken away by the bucket's lifecycle.
+ */
+import { createReadStream, createWriteStream, existsSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import {
+  CopyObjectCommand,
+  DeleteObjectCommand,
+  DeleteObjectsCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  paginateListObjectsV2,
+  type S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3';
+import { Upload } from '@aws-sdk/lib-storage';
+import { orTransient } from '../aws-failures.ts';
+import type { Spool } from './files.ts';
+import { partsOf } from './path.ts';
+
+/** S3's limit of one DeleteObjects. */
+const MAX_REMOVED = 1000;
+
+export interface S3SpoolOptions {
+  readonly client: S3Client;
+  readonly bucket: string;
+}
+
+/** A spool in the whole of a bucket. A file that is moved may have 5 GB. */
+export function s3Spool({ client, bucket: Bucket }: S3SpoolOptions): Spool {
+  const write: Spool['write'] = async (path, Body) => {
+    await sent(new Upload({ client, params: { Bucket, Key: keyOf(path), Body } }).done());
+  };
+
+  /** Undefined: there is no such file. */
+  const sizeOf = async (Key: string): Promise<number | undefined> => {
+    const found = await sent(client.send(new HeadObjectCommand({ Bucket, Key }))).catch(orAbsent);
+    return found && (found.ContentLength ?? 0);
+  };
+
+  async function* list(path: string): AsyncGenerator<{ path: string; size: number }> {
+    const prefix = path === '' ? '' : keyOf(path.replace(/\/$/, ''));
+    const size = prefix === '' ? undefined : await sizeOf(prefix);
+    if (size !== undefined) yield { path: prefix, size };
+    const pages = paginateListObjectsV2({ client }, { Bucket, Prefix: prefix === '' ? '' : `${prefix}/` });
+    for (let page = await sent(pages.next()); !page.done; page = await sent(pages.next())) {
+      for (const { Key = '', Size = 0 } of page.value.Contents ?? []) yield { path: Key, size: Size };
+    }
+  }
+
+  const save: Spool['save'] = async (path, localFile) => {
+    const { Body } = await sent(client.send(new GetObjectCommand({ Bucket, Key: keyOf(path) })));
+    await sent(pipeline(Body as Readable, createWriteStream(localFile)));
+  };
+
+  return {
+    write,
+    list,
+    save,
+    read: async (path) => {
+      const command = new GetObjectCommand({ Bucket, Key: keyOf(path) });
+      const found = await sent(client.send(command)).catch(orAbsent);
+      return found && Buffer.from((await found.Body?.transformToByteArray()) ?? []);
+    },
+    move: async (from, to) => {
+      const [source, Key] = [keyOf(from), keyOf(to)];
+      const CopySource = [Bucket, ...partsOf(from)].map(encodeURIComponent).join('/');
+      const copied = await sent(client.send(new CopyObjectCommand({ Bucket, Key, CopySource }))).catch(orAbsent);
+      if (copied !== undefined) await sent(client.send(new DeleteObjectCommand({ Bucket, Key: source })));
+      else if ((await sizeOf(Key)) === undefined) throw new Error(`there is no file ${from} to move to ${to}`);
+    },
+    take: async (localFile, path) => {
+      await write(path, createReadStream(localFile));
+      await rm(localFile);
+    },
+    local: async (paths, folder) => {
+      const copies = paths.map((path) => join(folder, ...partsOf(path)));
+      for (const [n, copy] of copies.entries()) {
+        if (existsSync(copy)) continue;
+        await mkdir(dirname(copy), { recursive: true });
+        await save(paths[n] as string, `${copy}.part`);
+        await rename(`${copy}.part`, copy);
+      }
+      return copies;
+    },
+    remove: async (path) => {
+      if (path === '') throw new TypeError('removing the whole spool');
+      const found: { Key: string }[] = [];
+      for await (const file of list(path)) found.push({ Key: file.path });
+      for (let at = 0; at < found.length; at += MAX_REMOVED) {
+        const Objects = found.slice(at, at + MAX_REMOVED);
+        const command = new DeleteObjectsCommand({ Bucket, Delete: { Objects, Quiet: true } });
+        const { Errors: [error] = [] } = await sent(client.send(command));
+        if (error !== undefined) throw new Error(`S3 did not remove ${error.Key}: ${error.Code} ${error.Message}`);
+      }
+    },
+    address: (path) => `s3://${Bucket}/${keyOf(path)}`,
+  };
+}
+
+const sent = <T>(call: Promise<T>): Promise<T> => orTransient('S3', call);
+
+/** The path itself, if it is one. */
+const keyOf = (path: string): string => partsOf(path).join('/');
+
+/** Takes the answer that there is no such object for nothing. */
+function orAbsent(error: unknown): undefined {
+  if (!(error instanceof S3ServiceException) || error.$metadata.httpStatusCode !== 404) throw error;
+  if (error.name === 'NoSuchBucket') throw error;
+}

@@ -1,0 +1,83 @@
+/**
+ * The vault on AWS. Each text has a data key of its own, which KMS makes and keeps sealed under the stage's key. A
+ * sealed text is `kms1.<base64url of: length of the sealed data key (2 bytes), that data key, the text under it>`. KMS
+ * has what the text belongs to as its encryption context: it opens the data key nowhere else, and its audit log names
+ * the export of every secret that was opened.
+ */
+import {
+  DecryptCommand,
+  DisabledException,
+  GenerateDataKeyCommand,
+  IncorrectKeyException,
+  InvalidCiphertextException,
+  type KMSClient,
+  KMSInvalidStateException,
+  NotFoundException,
+} from '@aws-sdk/client-kms';
+import { orTransient } from '../aws-failures.ts';
+import { messageOf, Permanent } from '../errors.ts';
+import { decrypted, encrypted } from './cipher.ts';
+import { type Belonging, notOfThisForm, type Vault } from './vault.ts';
+
+const VERSION = 'kms1';
+const LENGTH_BYTES = 2;
+
+export interface KmsOptions {
+  readonly client: KMSClient;
+  /** Id or ARN of the stage's key. */
+  readonly keyId: string;
+}
+
+/** A vault under a key of KMS. One call seals a text of any length, and one opens it. */
+export function kmsVault({ client, keyId: KeyId }: KmsOptions): Vault {
+  return {
+    seal: async (plain, belonging) => {
+      const command = new GenerateDataKeyCommand({
+        KeyId,
+        KeySpec: 'AES_256',
+        EncryptionContext: contextOf(belonging),
+      });
+      const { Plaintext, CiphertextBlob } = await orTransient('KMS', client.send(command));
+      if (Plaintext === undefined || CiphertextBlob === undefined) throw new Error('KMS made no data key');
+      const length = Buffer.alloc(LENGTH_BYTES);
+      length.writeUInt16BE(CiphertextBlob.length);
+      const all = Buffer.concat([length, CiphertextBlob, encrypted(Plaintext, plain, bound(belonging))]);
+      Plaintext.fill(0);
+      return `${VERSION}.${all.toString('base64url')}`;
+    },
+
+    open: async (sealed, belonging) => {
+      const [version, body = '', ...more] = sealed.split('.');
+      const all = Buffer.from(body, 'base64url');
+      if (version !== VERSION || more.length > 0 || all.length <= LENGTH_BYTES) throw notOfThisForm();
+      const end = LENGTH_BYTES + all.readUInt16BE();
+      if (all.length <= end) throw notOfThisForm();
+      const CiphertextBlob = all.subarray(LENGTH_BYTES, end);
+      const command = new DecryptCommand({ KeyId, CiphertextBlob, EncryptionContext: contextOf(belonging) });
+      const { Plaintext } = await orTransient('KMS', client.send(command)).catch((error: unknown) => {
+        throw explained(error);
+      });
+      if (Plaintext === undefined) throw new Error('KMS opened no data key');
+      const plain = decrypted(Plaintext, all.subarray(end), bound(belonging));
+      Plaintext.fill(0);
+      return plain;
+    },
+  };
+}
+
+/** Not secret: it stands in the audit log. */
+const contextOf = ({ organization, batchExport }: Belonging): Record<string, string> => ({
+  organization,
+  export: batchExport,
+});
+
+const bound = ({ organization, batchExport }: Belonging): Buffer =>
+  Buffer.from(JSON.stringify([VERSION, organization, batchExport]));
+
+function explained(error: unknown): unknown {
+  if (error instanceof InvalidCiphertextException || error instanceof IncorrectKeyException) {
+    return new Permanent('The stored credentials were altered, or belong to another export. Enter them again.');
+  }
+  const isGone = [NotFoundException, DisabledException, KMSInvalidStateException].some((kind) => error instanceof kind);
+  return isGone ? new Permanent(`The key of the stored credentials cannot be used: ${messageOf(error)}`) : error;
+}

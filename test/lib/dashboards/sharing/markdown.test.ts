@@ -1,0 +1,70 @@
+import * as fc from 'fast-check';
+import { markdownMarkup } from '../../../../lib/dashboards/sharing/markdown.ts';
+
+test.each([
+  ['# One', '<h2>One</h2>\n'],
+  ['###### Six', '<h6>Six</h6>\n'],
+  ['<b>no</b>', '<p>&lt;b&gt;no&lt;/b&gt;</p>\n'],
+  ['![a <pixel>](https://x.example/p.png "t")', '<p>a &lt;pixel&gt;</p>\n'],
+  ['[x](javascript:alert(1))', '<p>[x](javascript:alert(1))</p>\n'],
+  ['[x](JaVaScRiPt:alert(1))', '<p>[x](JaVaScRiPt:alert(1))</p>\n'],
+  ['[x](data:text/html,hi)', '<p>[x](data:text/html,hi)</p>\n'],
+  ['[x](&#106;avascript:alert(1))', '<p>[x](javascript:alert(1))</p>\n'],
+  [
+    '[x](https://x.example "t")',
+    '<p><a href="https://x.example" title="t" rel="nofollow noopener noreferrer ugc">x</a></p>\n',
+  ],
+  ['https://x.example', '<p>https://x.example</p>\n'],
+  [
+    '```js"><script>\n</code>\n```',
+    '<pre><code class="language-js&quot;&gt;&lt;script&gt;">&lt;/code&gt;\n</code></pre>\n',
+  ],
+])('%j is shown as %j', (text, markup) => {
+  expect(markdownMarkup(text)).toBe(markup);
+});
+
+/** Elements that markdown makes, each with no more than these attributes. */
+const TAG =
+  /^<\/?(p|h[2-6]|em|strong|s|code|pre|blockquote|ul|ol|li|hr|br|table|thead|tbody|tr|th|td|a)( (href|title|rel|class|start)="[^"<>]*")*>$/;
+
+test('whatever is written, only harmless markup comes of it, and it is quick', () => {
+  const piece = fc.constantFrom(
+    '<script>',
+    '</p>',
+    '<img src=x onerror=alert(1)>',
+    '[a](',
+    '](',
+    '![',
+    'javascript:',
+    ')',
+    '"',
+    "'",
+    '`',
+    '```\n',
+    '\n\n',
+    '> ',
+    '* ',
+    '| a |\n|:-:|\n',
+    '&lt;',
+    '&#x3c;',
+    '<!--',
+    '<a href="',
+    '\\',
+    '**',
+    '_',
+    '# ',
+  );
+  fc.assert(
+    fc.property(fc.array(fc.oneof(piece, fc.string()), { maxLength: 40 }), (pieces) => {
+      for (const tag of markdownMarkup(pieces.join('')).match(/<[^>]*>?/g) ?? []) {
+        expect(tag).toMatch(TAG);
+        expect(tag).not.toMatch(/href="\s*(javascript|vbscript|data|file):/i);
+      }
+    }),
+    { numRuns: 2000 },
+  );
+  const started = performance.now();
+  for (const unit of ['[', '![', '*a', '`', '<', '> ', '\\', '[a](', '&', '| ', '~~'])
+    markdownMarkup(unit.repeat(4000 / unit.length));
+  expect(performance.now() - started).toBeLessThan(3_000);
+});

@@ -1,0 +1,392 @@
+import { spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import type { Delivery, Reach } from '../../../../lib/exports/destinations/destination.ts';
+import { folder } from '../../../../lib/exports/destinations/folder.ts';
+import { Failure, Permanent, Transient } from '../../../../lib/ports/errors.ts';
+import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
+import { temporaryFolder } from '../../../support/context.ts';
+import { atOnce, delivery, digest, lines, send } from '../../../support/delivery.ts';
+import { watchFileCalls } from '../../../support/file-calls.ts';
+
+const NAME = '2023-07-28T00:00:00+00:00-2023-07-28T01:00:00+00:00.jsonl';
+const ANYWHERE = { privateAddresses: true, folderRoots: null };
+
+let path: string;
+beforeEach(() => {
+  path = join(temporaryFolder(), 'exports');
+});
+
+type Changes = Pick<Delivery, 'rows' | 'signal' | 'reach'>;
+
+/** All files and folders below, by their paths. */
+const tree = (): string[] => (existsSync(path) ? readdirSync(path, { recursive: true }).map(String).toSorted() : []);
+const receiptFile = () => join(path, '..', 'receipt.json');
+const given = (count: number, config: object = {}, changes: Partial<Changes> = {}) =>
+  delivery(folder, { path, ...config }, count, changes);
+
+describe('a delivery', () => {
+  test('shows nothing until it is committed, then the whole file and nothing else', async () => {
+    const receipt = await folder.deliver(given(3000));
+    expect(tree().filter((name) => !name.startsWith('.'))).toEqual([]);
+    await folder.commit(given(3000), receipt);
+    expect(tree()).toEqual([NAME]);
+    expect(readFileSync(join(path, NAME)).equals(await atOnce(lines(3000)))).toBe(true);
+    expect(receipt.bytes).toBe(statSync(join(path, NAME)).size);
+  });
+
+  test('goes below its prefix, in gzip when asked for', async () => {
+    const config = { prefix: '/{table}/{year}/{month}/', compression: 'gzip' };
+    const receipt = await send(folder, given(3000, config), receiptFile());
+    const file = join(path, 'events', '2023', '07', `${NAME}.gz`);
+    expect(gunzipSync(readFileSync(file)).equals(await atOnce(lines(3000)))).toBe(true);
+    expect(receipt.bytes).toBe(statSync(file).size);
+  });
+
+  test('of no rows is an empty file', async () => {
+    await send(folder, given(0), receiptFile());
+    expect(tree()).toEqual([NAME]);
+    expect(statSync(join(path, NAME)).size).toBe(0);
+  });
+
+  test('replaces what an earlier run of the interval delivered', async () => {
+    await send(folder, given(10), receiptFile());
+    rmSync(receiptFile());
+    await send(folder, given(2000), receiptFile());
+    expect(tree()).toEqual([NAME]);
+    expect(readFileSync(join(path, NAME)).equals(await atOnce(lines(2000)))).toBe(true);
+  });
+
+  test('may be committed twice', async () => {
+    const receipt = await folder.deliver(given(100));
+    await folder.commit(given(100), receipt);
+    const before = statSync(join(path, NAME), { bigint: true });
+    await folder.commit(given(100), receipt);
+    const after = statSync(join(path, NAME), { bigint: true });
+    expect([after.ino, after.mtimeNs]).toEqual([before.ino, before.mtimeNs]);
+    expect(tree()).toEqual([NAME]);
+  });
+
+  test('whose prepared file was removed is made again by the commit', async () => {
+    const receipt = await folder.deliver(given(100));
+    rmSync(path, { recursive: true });
+    await folder.commit(given(100), receipt);
+    expect(readFileSync(join(path, NAME)).equals(await atOnce(lines(100)))).toBe(true);
+  });
+
+  test('is taken away by discard, with and without a receipt', async () => {
+    const receipt = await folder.deliver(given(100));
+    await folder.discard(given(100), receipt);
+    expect(tree()).toEqual([]);
+    await folder.deliver(given(100));
+    await folder.discard(given(100), undefined);
+    await folder.discard(given(100), undefined);
+    expect(tree()).toEqual([]);
+  });
+
+  test('that is cancelled stops with the reason of the cancel and leaves nothing', async () => {
+    const cancel = new AbortController();
+    async function* rows() {
+      for await (const chunk of lines(100_000)) {
+        yield chunk;
+        cancel.abort(new Error('cancelled'));
+      }
+    }
+    const cancelled = given(0, {}, { rows, signal: cancel.signal });
+    await expect(folder.deliver(cancelled)).rejects.toThrow('cancelled');
+    expect(tree()).toEqual([]);
+  });
+
+  test('whose rows fail ends with their error and leaves nothing', async () => {
+    async function* rows() {
+      yield* lines(5000);
+      throw Object.assign(new Error('the lake is dry'), { code: 'ENOENT' });
+    }
+    await expect(folder.deliver(given(0, { compression: 'gzip' }, { rows }))).rejects.toThrow('the lake is dry');
+    expect(tree()).toEqual([]);
+  });
+
+  test('made twice at the same time gives one right file', async () => {
+    const twins = ['one', 'two'].map((name) => send(folder, given(20_000), join(path, '..', name)));
+    for (const [at, { status }] of (await Promise.allSettled(twins)).entries()) {
+      // As the state machine does: what failed is tried again.
+      if (status === 'rejected') await send(folder, given(20_000), join(path, '..', at === 0 ? 'one' : 'two'));
+    }
+    expect(tree()).toEqual([NAME]);
+    expect(readFileSync(join(path, NAME)).equals(await atOnce(lines(20_000)))).toBe(true);
+  });
+});
+
+test('a delivery killed before any call of the file system is finished by the next', async () => {
+  const config = { path, prefix: '{year}/{month}', compression: 'gzip' };
+  const expected = await atOnce(lines(3000));
+  const support = join(import.meta.dirname, '..', '..', '..', 'support');
+  const attempt = (at: number) =>
+    spawnSync(
+      process.execPath,
+      [
+        '--import',
+        join(support, 'kill-at-call.ts'),
+        join(support, 'send.ts'),
+        'Folder',
+        JSON.stringify(config),
+        '3000',
+        receiptFile(),
+      ],
+      { env: { ...process.env, KILL_AT: String(at) }, encoding: 'utf8' },
+    );
+  const file = join(path, '2023', '07', `${NAME}.gz`);
+  const isWhole = () => gunzipSync(readFileSync(file)).equals(expected);
+  let call = 1;
+  let ended = attempt(call);
+  for (; ended.signal === 'SIGKILL'; ended = attempt(call)) {
+    expect(!existsSync(file) || isWhole()).toBe(true);
+    // Every other time as a new attempt, which knows nothing of the first.
+    if (call % 2 === 0) rmSync(receiptFile(), { force: true });
+    await send(folder, delivery(folder, config, 3000), receiptFile());
+    expect(tree()).toEqual(['2023', '2023/07', `2023/07/${NAME}.gz`]);
+    expect(isWhole()).toBe(true);
+    rmSync(path, { recursive: true });
+    rmSync(receiptFile(), { force: true });
+    call += 1;
+  }
+  expect([ended.status, ended.stderr]).toEqual([0, '']);
+  expect(call).toBeGreaterThan(15);
+}, 300_000);
+
+describe('several files', () => {
+  const STEM = NAME.replace('.jsonl', '');
+  const several = { max_file_size_mb: 1 };
+  /** Of 127 bytes each: two files; four. */
+  const FEW = 10_000;
+  const MANY = 30_000;
+  const namesOf = (files: number) => [
+    ...Array.from({ length: files }, (_, n) => `${STEM}-${n}.jsonl`),
+    `${STEM}_manifest.json`,
+  ];
+  const manifest = () => JSON.parse(readFileSync(join(path, `${STEM}_manifest.json`), 'utf8')) as { files: string[] };
+  /** What lies there: names, what the manifest says, and all rows in its order. */
+  const stored = async () => {
+    const { files } = manifest();
+    return { names: tree(), files, rows: digest(Buffer.concat(files.map((name) => readFileSync(join(path, name))))) };
+  };
+  /** What is to lie there. */
+  const whole = async (count: number, files: number) => ({
+    names: namesOf(files),
+    files: namesOf(files).slice(0, -1),
+    rows: digest(await atOnce(lines(count))),
+  });
+  const forget = () => rmSync(receiptFile(), { force: true });
+
+  test('are unseen until they are committed, and may be committed twice', async () => {
+    const receipt = await folder.deliver(given(FEW, several));
+    expect(tree().filter((name) => !name.startsWith('.'))).toEqual([]);
+    await folder.commit(given(FEW, several), receipt);
+    await folder.commit(given(FEW, several), receipt);
+    expect(await stored()).toEqual(await whole(FEW, 2));
+    expect(receipt.bytes).toBe((await atOnce(lines(FEW))).length);
+  });
+
+  test('are removed with their manifest when only one file is delivered, and it by them', async () => {
+    await send(folder, given(FEW, several), receiptFile());
+    forget();
+    await send(folder, given(FEW), receiptFile());
+    expect(tree()).toEqual([NAME]);
+    forget();
+    await send(folder, given(FEW, several), receiptFile());
+    expect(await stored()).toEqual(await whole(FEW, 2));
+  });
+
+  test('one of which was removed before the commit are made again', async () => {
+    const receipt = await folder.deliver(given(FEW, several));
+    const [, second = ''] = tree().filter((name) => /partial.[0-9a-f-]{36}$/.test(name));
+    rmSync(join(path, second));
+    await folder.commit(given(FEW, several), receipt);
+    expect(await stored()).toEqual(await whole(FEW, 2));
+  });
+
+  test('made twice at the same time are right in the end', async () => {
+    const receipts = ['one', 'two'].map((name) => join(path, '..', name));
+    const twins = receipts.map((file) => send(folder, given(FEW, several), file));
+    for (const [at, { status }] of (await Promise.allSettled(twins)).entries()) {
+      if (status === 'rejected') await send(folder, given(FEW, several), receipts[at] ?? '');
+    }
+    expect(await stored()).toEqual(await whole(FEW, 2));
+  });
+
+  test('of which a process that died before any call left some are finished by the next', async () => {
+    let isDead = true;
+    let at = 1;
+    for (; isDead; at += 1) {
+      // An earlier run of the interval delivered more files.
+      await send(folder, given(MANY, several), receiptFile());
+      forget();
+      let calls = 0;
+      // A dead process makes no other call.
+      const restore = await watchFileCalls(() => {
+        calls += 1;
+        if (calls >= at) throw new Error('dead');
+      });
+      await send(folder, given(FEW, several), receiptFile()).catch(() => {});
+      restore();
+      isDead = calls >= at;
+      // Every other time as a new attempt, which knows nothing of the first.
+      if (at % 2 === 0) forget();
+      await send(folder, given(FEW, several), receiptFile());
+      expect(await stored()).toEqual(await whole(FEW, 2));
+      forget();
+    }
+    expect(at).toBeGreaterThan(30);
+  });
+});
+
+describe('a failure of the file system', () => {
+  const failure = async (config: object = {}, changes: Partial<Changes> = {}) =>
+    folder.deliver(given(10, config, changes)).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+
+  test('says what to do about a file in the place of a folder', async () => {
+    mkdirSync(path);
+    writeFileSync(join(path, 'events'), 'mine');
+    const error = await failure({ prefix: 'events' });
+    expect(error).toBeInstanceOf(Permanent);
+    expect((error as Error).message).toBe(
+      `Could not write '${join(path, 'events', NAME)}'. A file is in the way of a folder: choose another path or prefix.`,
+    );
+    expect(readFileSync(join(path, 'events'), 'utf8')).toBe('mine');
+  });
+
+  test('says what to do about a folder in the place of the file', async () => {
+    mkdirSync(join(path, NAME), { recursive: true });
+    const receipt = await folder.deliver(given(10));
+    const error = await folder.commit(given(10), receipt).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(Permanent);
+    expect((error as Error).message).toContain('A folder is in the place of the file');
+  });
+
+  test.each([
+    ['missing permission', 'EACCES', Permanent, 'let the service write to this folder'],
+    ['a read-only disk', 'EROFS', Permanent, 'choose another path'],
+    ['a full disk', 'ENOSPC', Transient, 'The disk is full: free some space.'],
+    ['an unknown trouble of the disk', 'EIO', Transient, 'EIO: trouble'],
+  ])('of %s in the middle says what to do, and leaves no half of a file', async (_what, code, kind, text) => {
+    async function* rows() {
+      yield* lines(1000);
+      throw Object.assign(new Error(`${code}: trouble`), { code, syscall: 'write' });
+    }
+    const error = await failure({}, { rows });
+    expect(error).toBeInstanceOf(kind);
+    expect((error as Error).message).toContain(text);
+    expect(tree()).toEqual([]);
+  });
+});
+
+describe('the allowed folders', () => {
+  test('may not be left through a symbolic link, and nothing is made outside', async () => {
+    const root = join(path, 'allowed');
+    const outside = join(path, 'outside');
+    mkdirSync(root, { recursive: true });
+    mkdirSync(outside);
+    symlinkSync(outside, join(root, 'way-out'));
+    const reach = { privateAddresses: true, folderRoots: [root] };
+    for (const config of [{ path: join(root, 'way-out') }, { path: root, prefix: 'way-out/deep' }]) {
+      await expect(folder.deliver(delivery(folder, config, 10, { reach }))).rejects.toThrow(Permanent);
+    }
+    expect(readdirSync(outside)).toEqual([]);
+    await send(folder, delivery(folder, { path: join(root, 'in', 'side') }, 10, { reach }), receiptFile());
+    expect(existsSync(join(root, 'in', 'side', NAME))).toBe(true);
+  });
+
+  test('may themselves be symbolic links', async () => {
+    mkdirSync(join(path, 'real'), { recursive: true });
+    symlinkSync(join(path, 'real'), join(path, 'link'));
+    const reach = { privateAddresses: true, folderRoots: [join(path, 'link')] };
+    await send(folder, delivery(folder, { path: join(path, 'link') }, 10, { reach }), receiptFile());
+    expect(existsSync(join(path, 'real', NAME))).toBe(true);
+  });
+});
+
+describe('a config', () => {
+  const refusal = (config: object, reach: Reach = ANYWHERE) => {
+    try {
+      folder.check(delivery(folder, { path: '/srv/exports', ...config }, 0).config, 'events', reach);
+      return undefined;
+    } catch (error) {
+      if (error instanceof Failure) return [error.status, error.body.attr, error.message];
+      throw error;
+    }
+  };
+
+  test.each([
+    ['a relative path', { path: 'exports' }, 'absolute'],
+    ['an empty path', { path: '' }, 'absolute'],
+    ['a path from here', { path: './exports' }, 'absolute'],
+    ['a NUL', { path: '/srv/\0' }, 'absolute'],
+    ['a prefix of two dots', { prefix: '..' }, "'..'"],
+    ['a prefix that climbs', { prefix: 'a/../../b' }, "'..'"],
+    ['a prefix from here', { prefix: './a' }, "'.'"],
+    ['a name of 300 bytes', { prefix: 'x'.repeat(300) }, 'too long'],
+    ['a name of 150 characters and 300 bytes', { prefix: 'ä'.repeat(150) }, 'too long'],
+    ['a path of 5,000 bytes', { prefix: 'x/'.repeat(2500) }, 'too long'],
+    ['an unknown format', { file_format: 'CSV' }, 'not supported'],
+  ])('with %s is refused', (_what, config, text) => {
+    expect(refusal(config)).toEqual([400, 'destination', expect.stringContaining(text)]);
+  });
+
+  test.each([
+    ['defaults', {}],
+    ['dots inside names', { prefix: '..a/b..' }],
+    ['a name of 240 bytes', { prefix: 'x'.repeat(240) }],
+    ['an absolute path in a roundabout way', { path: '/srv/../srv/exports' }],
+  ])('with %s is fine', (_what, config) => {
+    expect(refusal(config)).toBeUndefined();
+  });
+
+  test('must lead below an allowed folder', () => {
+    const within = (path: string, folderRoots: Reach['folderRoots']) =>
+      refusal({ path }, { privateAddresses: true, folderRoots });
+    expect(within('/srv/exports/deep', ['/data', '/srv/exports'])).toBeUndefined();
+    expect(within('/srv/exports', ['/srv/exports'])).toBeUndefined();
+    expect(within('/srv/exports2', ['/srv/exports'])).toEqual([
+      400,
+      'destination',
+      'path must lie below one of: /srv/exports.',
+    ]);
+    expect(within('/srv/exports/../other', ['/srv/exports'])?.[0]).toBe(400);
+    expect(within('/srv/exports', [])?.[0]).toBe(400);
+    expect(within('/srv/exports', undefined)?.[0]).toBe(400);
+  });
+});
+
+describe('the check of a folder', () => {
+  const check = () =>
+    folder.steps[0]?.run(given(0).config, openOutbound(ANYWHERE), ANYWHERE, new AbortController().signal);
+
+  test('passes when it can be written, and leaves no file', async () => {
+    await check();
+    expect(tree()).toEqual([]);
+  });
+
+  test('says why it cannot', async () => {
+    writeFileSync(path, 'mine');
+    await expect(check()).rejects.toThrow(`Could not write '${path}'`);
+  });
+
+  test('ends where nobody may make folders', async () => {
+    const config = { ...given(0).config, path: '/proc/exports/events' };
+    const run = folder.steps[0]?.run(config, openOutbound(ANYWHERE), ANYWHERE, new AbortController().signal);
+    await expect(run).rejects.toThrow("Could not write '/proc/exports/events'");
+  });
+});

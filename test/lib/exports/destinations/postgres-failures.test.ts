@@ -1,0 +1,451 @@
+/** What a customer is told when a PostgreSQL is not as an export needs it, before it is made and when it runs. */
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { assert, property, string } from 'fast-check';
+import type { Delivery } from '../../../../lib/exports/destinations/destination.ts';
+import { postgres } from '../../../../lib/exports/destinations/postgres.ts';
+import { qualified, quoted } from '../../../../lib/exports/destinations/sql-identifier.ts';
+import { checkedConfig } from '../../../../lib/exports/resource/rules.ts';
+import { Failure, Permanent, Transient } from '../../../../lib/ports/errors.ts';
+import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
+import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
+import type { Column } from '../../../../lib/warehouse/columns.ts';
+import { eventRows } from '../../../support/copy-rows.ts';
+import { delivery, OTHER_RUN, RUN } from '../../../support/delivery.ts';
+import { describeOnPostgres, type PostgresServer, startPostgres } from '../../../support/postgres.ts';
+import { openTlsDoor, type TlsDoor } from '../../../support/tls-door.ts';
+
+jest.setTimeout(30_000);
+
+type Config = Parameters<typeof postgres.deliver>[0]['config'];
+
+const CONFIG = { user: 'u', password: 'p', host: 'db.example.org', database: 'd' };
+
+describe('a config', () => {
+  const checked = (sent: object, stored?: object, settings = LOCAL_SETTINGS) =>
+    checkedConfig(postgres, { ...sent }, stored && { ...stored }, { model: 'events' }, settings);
+  const refusal = (sent: object, stored?: object, settings = LOCAL_SETTINGS): unknown => {
+    try {
+      return checked(sent, stored, settings);
+    } catch (error) {
+      return error instanceof Failure ? [error.body.attr, error.message] : error;
+    }
+  };
+
+  test('has defaults for all but the server and the account', () => {
+    expect(checked({ ...CONFIG, port: '5433' })).toEqual({
+      ...CONFIG,
+      port: 5433,
+      schema: 'public',
+      table_name: 'events',
+      has_self_signed_cert: false,
+      use_automatic_schema_evolution: false,
+    });
+  });
+
+  test.each([
+    [{ hello: 1 }, 'destination__non_field_errors', "Configuration has unknown field/s: 'hello'"],
+    [{ port: 'x' }, 'destination__non_field_errors', "Configuration has invalid type: got 'str', expected 'int'"],
+    [{ port: 0 }, 'destination', 'port must be a number from 1 to 65535.'],
+    [{ schema: ' ', user: '' }, 'destination', "The following inputs are empty: ['user', 'schema']"],
+    [{ table_name: 'a\0' }, 'destination', 'table_name is not valid Unicode text without NUL.'],
+    [{ table_name: 'ä'.repeat(32) }, 'destination', 'table_name is too long: a name may have 63 bytes.'],
+    [
+      { table_name: 'Batch_Export_Deliveries' },
+      'destination',
+      "table_name may not be 'batch_export_deliveries': deliveries are noted in that table.",
+    ],
+    [
+      { host: 'https://db.example.org' },
+      'destination',
+      "'https://db.example.org' is not a valid host: it must be a name such as db.example.com, or an address.",
+    ],
+  ])('%j is refused', (sent, attr, detail) => {
+    expect(refusal({ ...CONFIG, ...sent })).toEqual([attr, detail]);
+  });
+
+  test('without a password is refused, but a change may leave it out as long as the server stays', () => {
+    const { password: _password, ...open } = CONFIG;
+    expect(refusal(open)).toEqual([
+      'destination__non_field_errors',
+      "Configuration missing required field: 'password'",
+    ]);
+    expect(checked({ table_name: 'other' }, { ...CONFIG, port: 5432 })).toMatchObject({
+      password: 'p',
+      table_name: 'other',
+    });
+    expect(refusal({ host: 'elsewhere.example.org' }, { ...CONFIG, port: 5432 })).toEqual([
+      'destination',
+      "'user', 'password' must be sent again when 'host' changes.",
+    ]);
+  });
+
+  test.each(['10.0.0.1', 'localhost', '169.254.169.254', '0x7f000001', 'db.internal'])(
+    'may not name %s where only public addresses are allowed',
+    (host) => {
+      const settings = { ...LOCAL_SETTINGS, privateAddresses: false };
+      expect(refusal({ ...CONFIG, host }, undefined, settings)).toEqual([
+        'destination',
+        expect.stringContaining('not'),
+      ]);
+    },
+  );
+});
+
+test('a name in quotes is one name, whatever it is', () => {
+  assert(
+    property(string(), string(), (schema, table) => {
+      const written = qualified(schema, table);
+      // As PostgreSQL reads it: a quote ends the name unless another one follows.
+      const names = [...written.matchAll(/"((?:[^"]|"")*)"/gu)].map(([, name = '']) => name.replaceAll('""', '"'));
+      expect(names).toEqual([schema, table]);
+      expect(written.replaceAll(/"(?:[^"]|"")*"/gu, 'N')).toBe('N.N');
+    }),
+  );
+});
+
+describeOnPostgres('Postgres', () => {
+  let server: PostgresServer;
+  let schema: string;
+  const doors: Server[] = [];
+
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.stop());
+  beforeEach(async () => {
+    schema = await server.newSchema();
+  });
+  afterEach(() => {
+    for (const door of doors.splice(0)) door.close();
+  });
+
+  const sql = (text: string) => server.sql(text);
+  const configOf = (config: object): Config => postgres.config.parse({ ...server.config, schema, ...config }) as Config;
+  const given = (config: object = {}, changes: Partial<Delivery<Config>> = {}): Delivery<Config> =>
+    delivery(postgres, configOf(config), 0, { rows: () => eventRows(0, 10), ...changes });
+  const failure = async (config: object = {}, changes: Partial<Delivery<Config>> = {}): Promise<Error> => {
+    const one = given(config, changes);
+    return postgres.deliver(one).then(
+      async () => {
+        await postgres.discard(one, undefined);
+        throw new Error('nothing failed');
+      },
+      (error: unknown) => error as Error,
+    );
+  };
+  const place = () => `${server.config.host}:${server.config.port}`;
+  /** A user who may do just what the statements grant. */
+  const roleWith = async (name: string, grants: string): Promise<object> => {
+    await sql(`CREATE ROLE "${name}" LOGIN PASSWORD 'p'; ${grants}`);
+    return { user: name, password: 'p' };
+  };
+  /** A server of our own on some port. */
+  const door = async (answer: Parameters<typeof createServer>[1]): Promise<number> => {
+    const made = createServer(answer);
+    doors.push(made);
+    await new Promise<void>((done) => made.listen(0, '127.0.0.1', done));
+    return (made.address() as AddressInfo).port;
+  };
+
+  describe('a connection check', () => {
+    const passed = async (config: object = {}): Promise<(string | undefined)[]> => {
+      const results: (string | undefined)[] = [];
+      for (const step of postgres.steps) {
+        const error = await step
+          .run(configOf(config), openOutbound(LOCAL_SETTINGS), LOCAL_SETTINGS, AbortSignal.timeout(5000))
+          .then(
+            () => undefined,
+            (thrown: unknown) => thrown as Error,
+          );
+        results.push(error?.message);
+        if (error !== undefined) {
+          expect(error).toBeInstanceOf(Permanent);
+          break;
+        }
+      }
+      return results;
+    };
+
+    test('passes all its steps where everything is right, and leaves nothing', async () => {
+      expect(postgres.steps.map(({ name }) => name)).toEqual([
+        'Reach the server',
+        'Log in',
+        'Find database and schema',
+        'Write into the table',
+      ]);
+      expect(await passed()).toEqual([undefined, undefined, undefined, undefined]);
+      expect(await sql(`SELECT relname FROM pg_class WHERE relnamespace = '"${schema}"'::regnamespace`)).toEqual([]);
+    });
+
+    test('passes over a table that is there, with columns of its own', async () => {
+      await sql('CREATE TABLE events (uuid text, mine int NOT NULL)');
+      expect(await passed()).toEqual([undefined, undefined, undefined, undefined]);
+    });
+
+    test('stops at the step that fails, and says what to do', async () => {
+      const { host } = server.config;
+      const silent = await door((socket) => socket.on('error', () => {}).end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+      expect(await passed({ port: silent })).toEqual([
+        `The server at ${host}:${silent} does not speak PostgreSQL's protocol. Correct host and port.`,
+      ]);
+      expect(await passed({ password: 'wrong' })).toEqual([undefined, expect.stringContaining('refused the user')]);
+      expect(await passed({ database: 'nowhere' })).toEqual([
+        undefined,
+        undefined,
+        `There is no database 'nowhere' at ${place()}. Create it, or correct database.`,
+      ]);
+      expect(await passed({ schema: 'no"where' })).toEqual([
+        undefined,
+        undefined,
+        `There is no schema "no""where" in database 'postgres'. Create it (CREATE SCHEMA "no""where"), or correct schema.`,
+      ]);
+    });
+
+    test('finds which rights are missing', async () => {
+      expect(await passed(await roleWith('blind', ''))).toEqual([
+        undefined,
+        undefined,
+        expect.stringContaining(`GRANT USAGE, CREATE ON SCHEMA "${schema}"`),
+      ]);
+      expect(await passed(await roleWith('reader', `GRANT USAGE ON SCHEMA "${schema}" TO reader`))).toEqual([
+        undefined,
+        undefined,
+        undefined,
+        expect.stringContaining(`permission denied for schema ${schema}`),
+      ]);
+      await sql('CREATE TABLE events (uuid text)');
+      expect(await passed(await roleWith('maker', `GRANT USAGE, CREATE ON SCHEMA "${schema}" TO maker`))).toEqual([
+        undefined,
+        undefined,
+        undefined,
+        expect.stringContaining('permission denied for table events'),
+      ]);
+    });
+  });
+
+  describe('a name', () => {
+    const NASTY = `e"; DROP TABLE "kept"; --`;
+
+    test.each([NASTY, `'; DROP TABLE kept; --`, 'Events', 'select', '$1', 'ünï cödé ☃', '{"a":1}'])(
+      '%s of a table is just a name',
+      async (table_name) => {
+        await sql('CREATE TABLE kept ()');
+        const one = given({ table_name });
+        await postgres.commit(one, await postgres.deliver(one));
+        expect(await sql(`SELECT count(*) FROM ${quoted(table_name)}`)).toEqual([{ count: '10' }]);
+        expect(await sql('SELECT table_name, records FROM batch_export_deliveries')).toEqual([
+          { table_name, records: '10' },
+        ]);
+        await sql('SELECT * FROM kept');
+        await sql('DROP TABLE kept');
+      },
+    );
+
+    test('of a schema and of a database is just a name', async () => {
+      await sql(`CREATE SCHEMA ${quoted(NASTY)}`);
+      await sql(`CREATE DATABASE ${quoted(NASTY)}`);
+      const one = given({ schema: NASTY });
+      await postgres.commit(one, await postgres.deliver(one));
+      expect(await sql(`SELECT count(*) FROM ${qualified(NASTY, 'events')}`)).toEqual([{ count: '10' }]);
+      const other = given({ schema: 'public', database: NASTY });
+      await postgres.commit(other, await postgres.deliver(other));
+    });
+  });
+
+  describe('a table', () => {
+    test('that lacks columns fails the run, with the statements that would add them', async () => {
+      await sql('CREATE TABLE events (uuid text, event text, properties jsonb)');
+      const error = await failure();
+      expect(error).toBeInstanceOf(Permanent);
+      expect(error.message).toContain('lacks the columns "elements", "set"');
+      expect(error.message).toContain(`ALTER TABLE "${schema}"."events" ADD COLUMN "timestamp" TIMESTAMPTZ`);
+      expect(error.message).toContain('use_automatic_schema_evolution');
+      await sql(error.message.slice(error.message.indexOf('(') + 1, error.message.lastIndexOf(')')));
+      const one = given();
+      await postgres.commit(one, await postgres.deliver(one));
+    });
+
+    test.each([
+      ['xmin', /"xmin".*PostgreSQL/],
+      [`${'ä'.repeat(31)}bc`, /64 bytes.*63/],
+    ])('cannot have a column of the name %s, which its query is to give another name', async (name, message) => {
+      const columns = (): readonly Column[] => [{ name, type: 'text', field: 'event' }];
+      const error = await failure({}, { columns });
+      expect(error).toBeInstanceOf(Permanent);
+      expect(error.message).toMatch(message);
+      expect(error.message).toContain('alias');
+    });
+
+    test('may have columns of any other name', async () => {
+      const names = ['XMIN', 'select', 'a "b"; drop', '%s', 'ä'.repeat(31)];
+      const columns = (): readonly Column[] => names.map((name) => ({ name, type: 'text', field: 'event' }));
+      const rows = async function* () {
+        yield Buffer.from('1\t2\t3\t4\t5\n');
+      };
+      for (const runId of [RUN, RUN, OTHER_RUN]) {
+        const one = given({}, { columns, rows, runId });
+        await postgres.commit(one, await postgres.deliver(one));
+      }
+      expect(await sql('SELECT * FROM events')).toEqual([
+        Object.fromEntries(names.map((name, n) => [name, String(n + 1)])),
+      ]);
+    });
+
+    test('is given the columns that it lacks where the config says so, and keeps its own', async () => {
+      await sql("CREATE TABLE events (mine int DEFAULT 7, uuid text); INSERT INTO events VALUES (1, 'old')");
+      const one = given({ use_automatic_schema_evolution: true });
+      await postgres.commit(one, await postgres.deliver(one));
+      expect(await sql("SELECT mine, event FROM events WHERE uuid = 'old'")).toEqual([{ mine: '1', event: null }]);
+      expect(await sql("SELECT DISTINCT mine FROM events WHERE uuid <> 'old'")).toEqual([{ mine: '7' }]);
+    });
+
+    test('whose column takes no such value says which column and row', async () => {
+      const one = given();
+      await postgres.commit(one, await postgres.deliver(one));
+      await sql(
+        'TRUNCATE events; DELETE FROM batch_export_deliveries; ALTER TABLE events ALTER COLUMN event TYPE varchar(5)',
+      );
+      const long = await failure();
+      expect(long).toBeInstanceOf(Permanent);
+      expect(long.message).toBe(
+        `A value is too long for column "event" of "${schema}"."events" (row 2 of the interval): value too long for ` +
+          `type character varying(5). Make it wider: ALTER TABLE "${schema}"."events" ALTER COLUMN "event" TYPE TEXT ` +
+          '(Redshift: VARCHAR(65535)).',
+      );
+      await sql('ALTER TABLE events DROP COLUMN event, ADD COLUMN event int');
+      const misfit = await failure();
+      expect(misfit).toBeInstanceOf(Permanent);
+      expect(misfit.message).toMatch(/^A value does not fit column "event" of .* \(row 1 of the interval\)/);
+    });
+
+    test('with rules that a row breaks says which', async () => {
+      const one = given();
+      await postgres.commit(one, await postgres.deliver(one));
+      await sql(`ALTER TABLE events ADD CONSTRAINT "only new" CHECK (event <> 'paid') NOT VALID`);
+      const slot = { start: one.slot.end, end: one.slot.end + 3_600_000 };
+      const error = await failure({}, { slot });
+      expect(error).toBeInstanceOf(Permanent);
+      expect(error.message).toContain('Remove the rule "only new"');
+    });
+
+    test('that is a view which takes no rows says so', async () => {
+      await sql('CREATE VIEW events AS SELECT 1 AS one');
+      const error = await failure({ use_automatic_schema_evolution: true });
+      expect(error).toBeInstanceOf(Permanent);
+      expect(error.message).toContain('Name a table');
+    });
+  });
+
+  describe('a server', () => {
+    test('that is not there is tried again later', async () => {
+      const error = await failure({ port: 1 });
+      expect(error).toBeInstanceOf(Transient);
+      expect(error.message).toMatch(/^Could not reach 127\.0\.0\.1:1: .*ECONNREFUSED/);
+    });
+
+    test('that closes the connection at once is tried again later', async () => {
+      const port = await door((socket) => socket.on('error', () => {}).destroy());
+      expect(await failure({ port })).toBeInstanceOf(Transient);
+    });
+
+    test('that refuses the user is for the customer to mend, and the user stays secret', async () => {
+      const error = await failure({ password: 'wrong' });
+      expect(error).toBeInstanceOf(Permanent);
+      expect(error.message).toContain(`The server at ${place()} refused the user`);
+      expect(error.message).not.toContain('owner');
+    });
+
+    test('without the schema, or without the rights, says what to create or to grant', async () => {
+      const missing = await failure({ schema: 'nowhere' });
+      expect(missing).toBeInstanceOf(Permanent);
+      expect(missing.message).toContain('CREATE SCHEMA "nowhere"');
+      const refused = await failure(await roleWith('stranger', `GRANT USAGE ON SCHEMA "${schema}" TO stranger`));
+      expect(refused).toBeInstanceOf(Permanent);
+      expect(refused.message).toContain('SELECT, INSERT and UPDATE on');
+    });
+
+    test('that only reads is for the customer to mend', async () => {
+      const reader = await roleWith(
+        'standby',
+        `ALTER ROLE standby SET default_transaction_read_only = on;
+        GRANT USAGE, CREATE ON SCHEMA "${schema}" TO standby`,
+      );
+      const error = await failure(reader);
+      expect(error).toBeInstanceOf(Permanent);
+      expect(error.message).toContain('Use the address of the primary server');
+    });
+
+    // A trigger answers what a full disk, a conflict or an operator would.
+    test.each([
+      ['53100', 'could not extend file: No space left on device', Transient],
+      ['53300', 'too many connections', Transient],
+      ['40001', 'could not serialize access', Transient],
+      ['40P01', 'deadlock detected', Transient],
+      ['57P01', 'terminating connection due to administrator command', Transient],
+      ['P0001', 'events are not welcome here', Permanent],
+    ])('that answers %s (%s) is told of with its own words', async (code, message, kind) => {
+      const first = given();
+      await postgres.commit(first, await postgres.deliver(first));
+      await sql(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION '${message}' USING ERRCODE = '${code}'; END $$;
+        CREATE TRIGGER refuse BEFORE INSERT ON events EXECUTE FUNCTION refuse()`);
+      const slot = { start: first.slot.end, end: first.slot.end + 3_600_000 };
+      const error = await failure({}, { slot });
+      expect(error).toBeInstanceOf(kind);
+      expect(error.message).toContain(`The server at ${place()} answered: ${message} (${code})`);
+      expect(await sql('SELECT count(*) FROM events')).toEqual([{ count: '10' }]);
+    });
+
+    test('that dies on the way is tried again later, whether rows are on their way or the commit is', async () => {
+      const end = () =>
+        sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'batch export'");
+      async function* rows() {
+        yield* eventRows(0, 1000);
+        // By the time of the next rows the client has heard of it.
+        while ((await end()).length > 0) await sql('SELECT pg_sleep(0.01)');
+        yield* eventRows(1000, 100_000);
+      }
+      expect(await failure({}, { rows })).toBeInstanceOf(Transient);
+      const one = given();
+      const receipt = await postgres.deliver(one);
+      await end();
+      await expect(postgres.commit(one, receipt)).rejects.toThrow(Transient);
+      // The next attempt finds nothing of either.
+      await postgres.commit(given(), receipt);
+      expect(await sql('SELECT count(*) FROM events')).toEqual([{ count: '10' }]);
+    });
+
+    test('at an address that is not public is never spoken to where only those are allowed', async () => {
+      const outbound = openOutbound({ privateAddresses: false });
+      const error = await failure({}, { outbound, reach: { privateAddresses: false, folderRoots: undefined } });
+      expect(error).toBeInstanceOf(Permanent);
+      expect(error.message).toContain("Address '127.0.0.1' is not public");
+    });
+
+    test('without TLS is not given the password unless it is in the deployment’s own network', async () => {
+      const error = await failure({}, { reach: { privateAddresses: false, folderRoots: undefined } });
+      expect(error).toBeInstanceOf(Permanent);
+      expect(error.message).toContain(`The server at ${place()} does not offer TLS`);
+    });
+  });
+
+  describe('a certificate', () => {
+    let port: number;
+    let front: TlsDoor;
+
+    beforeEach(async () => {
+      front = await openTlsDoor(server.config);
+      port = front.port;
+    });
+    afterEach(() => front.close());
+
+    test('that nobody signed is refused, unless the config says that it is the server’s own', async () => {
+      const error = await failure({ port });
+      expect(error).toBeInstanceOf(Permanent);
+      expect(error.message).toContain('set has_self_signed_cert to true');
+      const one = given({ port, has_self_signed_cert: true });
+      await postgres.commit(one, await postgres.deliver(one));
+      expect(await sql('SELECT count(*) FROM events')).toEqual([{ count: '10' }]);
+    });
+  });
+});

@@ -1,0 +1,310 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Delivery } from '../../../../lib/exports/destinations/destination.ts';
+
+import { postgres } from '../../../../lib/exports/destinations/postgres.ts';
+import { Permanent } from '../../../../lib/ports/errors.ts';
+import { temporaryFolder } from '../../../support/context.ts';
+import { eventRows, type PersonRow, personRows } from '../../../support/copy-rows.ts';
+import { delivery, OTHER_RUN, RUN, SLOT, send } from '../../../support/delivery.ts';
+import { describeOnPostgres, type PostgresServer, startPostgres } from '../../../support/postgres.ts';
+
+type Config = Parameters<typeof postgres.deliver>[0]['config'];
+type Changes = Partial<Delivery<Config>>;
+
+const HOUR = 3_600_000;
+
+let server: PostgresServer;
+let schema: string;
+let receiptFile: string;
+let said: string[];
+
+describeOnPostgres('Postgres', () => {
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.stop());
+  beforeEach(async () => {
+    schema = await server.newSchema();
+    receiptFile = join(temporaryFolder(), 'receipt.json');
+    said = [];
+  });
+
+  const sql = (text: string) => server.sql(text);
+  const given = (changes: Changes = {}, config: object = {}): Delivery<Config> =>
+    delivery(postgres, { ...server.config, schema, ...config }, 0, {
+      rows: () => eventRows(0, 1000),
+      say: (_level, message) => said.push(message),
+      ...changes,
+    });
+  const deliver = async (changes: Changes = {}, config: object = {}) => {
+    rmSync(receiptFile, { force: true });
+    return send(postgres, given(changes, config), receiptFile);
+  };
+  const persons = (rows: readonly PersonRow[]): Changes => ({ model: 'persons', rows: () => personRows(rows) });
+  /** How many rows the table has, and how many uuids. */
+  const counts = async (table = 'events') => {
+    const [row] = await sql(`SELECT count(*) AS rows, count(DISTINCT uuid) AS uuids FROM ${table}`);
+    return [Number(row?.['rows']), Number(row?.['uuids'])];
+  };
+
+  describe('events', () => {
+    test('come into a table that is made for them, value by value, and are seen when they are committed', async () => {
+      const one = given({ rows: () => eventRows(3, 1) });
+      const receipt = await postgres.deliver(one);
+      expect(await counts()).toEqual([0, 0]);
+      await postgres.commit(one, receipt);
+      expect(await sql(`SELECT *, properties->>'text' AS text, properties->>'path' AS path FROM events`)).toEqual([
+        {
+          uuid: '01890000-0000-7000-8000-000000000003',
+          event: 'paid',
+          properties: '{"n": 3, "path": "/page/3\\\\", "text": "tab\\tand\\nline"}',
+          elements: null,
+          set: '{"plan": "pro"}',
+          set_once: null,
+          distinct_id: 'person-3',
+          team_id: '1',
+          ip: '10.0.0.1',
+          site_url: '',
+          timestamp: '2023-07-28 00:00:00.003+00',
+          person_id: null,
+          person_properties: null,
+          text: 'tab\tand\nline',
+          path: '/page/3\\',
+        },
+      ]);
+      expect(receipt.bytes).toBeGreaterThan(100);
+      const types = await sql(
+        `SELECT format_type(atttypid, atttypmod) AS type FROM pg_attribute
+        WHERE attrelid = 'events'::regclass AND attnum > 0 ORDER BY attnum`,
+      );
+      expect(types.map(({ type }) => type)).toEqual([
+        'character varying(200)',
+        'character varying(200)',
+        'jsonb',
+        'jsonb',
+        'jsonb',
+        'jsonb',
+        'character varying(200)',
+        'integer',
+        'character varying(200)',
+        'character varying(200)',
+        'timestamp with time zone',
+        'character varying(200)',
+        'jsonb',
+      ]);
+    });
+
+    test('are noted in a ledger beside the table', async () => {
+      await deliver();
+      expect(await sql('SELECT * FROM batch_export_deliveries')).toEqual([
+        {
+          batch_export_id: given().exportId,
+          table_name: 'events',
+          interval_start: '2023-07-28 00:00:00+00',
+          interval_end: '2023-07-28 01:00:00+00',
+          run_id: RUN,
+          records: '1000',
+          delivered_at: expect.any(String),
+        },
+      ]);
+    });
+
+    test('that were committed are not delivered again by the same run, with and without its receipt', async () => {
+      const { bytes } = await deliver();
+      await postgres.commit(given(), { bytes });
+      await deliver();
+      expect(await counts()).toEqual([1000, 1000]);
+    });
+
+    test('that another run delivers once more add what is new, and nothing twice', async () => {
+      await deliver();
+      await deliver({ runId: OTHER_RUN, rows: () => eventRows(0, 1500) });
+      expect(await counts()).toEqual([1500, 1500]);
+      expect(said).toEqual([
+        'This interval was delivered before: of 1500 rows 500 were new, the others are in the table already.',
+      ]);
+      expect(await sql('SELECT run_id, records FROM batch_export_deliveries')).toEqual([
+        { run_id: OTHER_RUN, records: '1500' },
+      ]);
+      // A ghost of the first run changes nothing either.
+      await deliver();
+      expect(await counts()).toEqual([1500, 1500]);
+    });
+
+    test('of an interval that overlaps one that was delivered are merged with it', async () => {
+      await deliver();
+      const slot = { start: SLOT.start + HOUR / 2, end: SLOT.end + HOUR / 2 };
+      await deliver({ runId: OTHER_RUN, slot, rows: () => eventRows(500, 1000) });
+      expect(await counts()).toEqual([1500, 1500]);
+    });
+
+    test('of other intervals, tables and exports are not compared', async () => {
+      await deliver();
+      await deliver({ runId: OTHER_RUN, slot: { start: SLOT.end, end: SLOT.end + HOUR } });
+      await deliver({ exportId: '01890000-0000-7000-8000-000000000009', runId: OTHER_RUN });
+      expect(await counts()).toEqual([3000, 1000]);
+      await deliver({ runId: OTHER_RUN }, { table_name: 'Other' });
+      expect(await counts('"Other"')).toEqual([1000, 1000]);
+      expect(said).toEqual([]);
+    });
+
+    test('sent by two workers at once are there once, whether the runs are the same or not', async () => {
+      await Promise.all([deliver(), send(postgres, given(), `${receiptFile}-2`)]);
+      expect(await counts()).toEqual([1000, 1000]);
+      const slot = { start: SLOT.end, end: SLOT.end + HOUR };
+      const rows = () => eventRows(1000, 1000);
+      await Promise.all([
+        deliver({ slot, rows }),
+        send(postgres, given({ slot, rows, runId: OTHER_RUN }), `${receiptFile}-3`),
+      ]);
+      expect(await counts()).toEqual([2000, 2000]);
+    });
+
+    test('of many intervals at once come into one new table', async () => {
+      const slots = Array.from({ length: 8 }, (_, n) => ({
+        start: SLOT.end + n * HOUR,
+        end: SLOT.end + (n + 1) * HOUR,
+      }));
+      await Promise.all(
+        slots.map((slot, n) =>
+          send(postgres, given({ slot, rows: () => eventRows(n * 100, 100) }), `${receiptFile}-${n}`),
+        ),
+      );
+      expect(await counts()).toEqual([800, 800]);
+    });
+
+    test('are gone without a trace when they are discarded', async () => {
+      await deliver({ rows: () => eventRows(0, 10) });
+      const second = given({ runId: OTHER_RUN, rows: () => eventRows(0, 20) });
+      await postgres.deliver(second);
+      await postgres.discard({ ...second, signal: AbortSignal.timeout(1000) }, undefined);
+      await postgres.discard(second, undefined);
+      expect(await counts()).toEqual([10, 10]);
+      expect(await sql('SELECT run_id FROM batch_export_deliveries')).toEqual([{ run_id: RUN }]);
+      expect(await sessions()).toBe(0);
+    });
+
+    test('whose delivery is cancelled on the way are gone without a trace', async () => {
+      await deliver({ rows: () => eventRows(0, 10) });
+      const cancel = new AbortController();
+      async function* rows() {
+        yield* eventRows(0, 2000);
+        cancel.abort(new Error('cancelled'));
+        yield* eventRows(2000, 2000);
+      }
+      const cancelled = given({ runId: OTHER_RUN, rows, signal: cancel.signal });
+      await expect(postgres.deliver(cancelled)).rejects.toThrow('cancelled');
+      await quiet();
+      expect(await counts()).toEqual([10, 10]);
+      expect(await sql('SELECT run_id FROM batch_export_deliveries')).toEqual([{ run_id: RUN }]);
+    });
+
+    test('whose rows cannot be read end with that error and leave no trace', async () => {
+      async function* rows() {
+        yield* eventRows(0, 2000);
+        throw Object.assign(new Error('the lake is dry'), { code: 'ENOENT' });
+      }
+      await expect(postgres.deliver(given({ rows }))).rejects.toThrow('the lake is dry');
+      await quiet();
+      expect(await counts()).toEqual([0, 0]);
+      expect(await sql('SELECT run_id FROM batch_export_deliveries')).toEqual([]);
+    });
+
+    test('of a query come as its columns, merged by its uuid under whatever name', async () => {
+      const columns = () => [
+        { name: 'id"; DROP TABLE events; --', type: 'text' as const, field: 'uuid' },
+        { name: 'amount', type: 'float' as const, field: 'amount' },
+        { name: 'tags', type: 'texts' as const, field: 'tags' },
+        { name: 'ok', type: 'boolean' as const, field: 'ok' },
+        { name: 'count', type: 'integer' as const, field: 'n' },
+      ];
+      const rows = (count: number) =>
+        async function* () {
+          for (let n = 0; n < count; n += 1) yield Buffer.from(`${n}\t1.5\t["a"]\tt\t9007199254740993\n`);
+        };
+      await deliver({ columns, rows: rows(2) }, { table_name: 'mine' });
+      await deliver({ columns, rows: rows(3), runId: OTHER_RUN }, { table_name: 'mine' });
+      expect(await sql('SELECT * FROM mine ORDER BY 1')).toEqual(
+        ['0', '1', '2'].map((id) => ({
+          'id"; DROP TABLE events; --': id,
+          amount: '1.5',
+          tags: '["a"]',
+          ok: 't',
+          count: '9007199254740993',
+        })),
+      );
+    });
+
+    test('of a query without uuid are not added twice, and a different number of them is for a person to look at', async () => {
+      const columns = () => [{ name: 'event', type: 'text' as const, field: 'event' }];
+      const rows = (count: number) =>
+        async function* () {
+          yield Buffer.from('paid\n'.repeat(count));
+        };
+      await deliver({ columns, rows: rows(5) });
+      await deliver({ columns, rows: rows(5), runId: OTHER_RUN });
+      expect(await sql('SELECT count(*) FROM events')).toEqual([{ count: '5' }]);
+      expect(said).toEqual([expect.stringContaining('nothing was added')]);
+      await expect(deliver({ columns, rows: rows(6), runId: OTHER_RUN.replace('3', '4') })).rejects.toThrow(Permanent);
+      expect(await sql('SELECT count(*) FROM events')).toEqual([{ count: '5' }]);
+    });
+  });
+
+  describe('persons', () => {
+    const rows = async () => sql("SELECT distinct_id, properties->>'name' AS name, is_deleted FROM events ORDER BY 1");
+
+    test('come into a table with a key, and a newer version of person or mapping replaces an older one', async () => {
+      await deliver(
+        persons([
+          { distinct_id: 'a', person_version: 5, mapping_version: 5 },
+          { distinct_id: 'b', person_version: 5, mapping_version: 5 },
+          { distinct_id: 'c', person_version: 5, mapping_version: 5 },
+        ]),
+      );
+      await deliver({
+        ...persons([
+          { distinct_id: 'a', person_version: 4, mapping_version: 5, name: 'older' },
+          { distinct_id: 'b', person_version: 6, mapping_version: 5, name: 'newer' },
+          { distinct_id: 'c', person_version: 5, mapping_version: 6, name: 'moved', is_deleted: true },
+          { distinct_id: 'd', person_version: 1, mapping_version: 1, name: 'new' },
+        ]),
+        runId: OTHER_RUN,
+      });
+      expect(await rows()).toEqual([
+        { distinct_id: 'a', name: 'Ada', is_deleted: 'f' },
+        { distinct_id: 'b', name: 'newer', is_deleted: 'f' },
+        { distinct_id: 'c', name: 'moved', is_deleted: 't' },
+        { distinct_id: 'd', name: 'new', is_deleted: 'f' },
+      ]);
+    });
+
+    test('delivered again change nothing', async () => {
+      const some = persons([{ distinct_id: 'a', person_version: 5, mapping_version: 5 }]);
+      await deliver(some);
+      const before = await sql('SELECT xmin, * FROM events');
+      await deliver(some);
+      await deliver({ ...some, runId: OTHER_RUN });
+      expect(await sql('SELECT xmin, * FROM events')).toEqual(before);
+    });
+
+    test('need a key, and a table without one is told how to get it', async () => {
+      await sql(`CREATE TABLE events (team_id int, distinct_id text, person_id text, properties jsonb,
+      person_distinct_id_version bigint, person_version bigint, created_at timestamptz, is_deleted bool)`);
+      const failed = deliver(persons([{ distinct_id: 'a', person_version: 5, mapping_version: 5 }]));
+      await expect(failed).rejects.toThrow(Permanent);
+      await expect(failed).rejects.toThrow('"events" ADD PRIMARY KEY ("team_id", "distinct_id")');
+    });
+  });
+});
+
+/** Sessions of exports. */
+const sessions = async () =>
+  Number(
+    (await server.sql("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'batch export'"))[0]?.['count'],
+  );
+
+/** Until the server has noticed that connections were cut. */
+async function quiet(): Promise<void> {
+  while ((await sessions()) > 0) await server.sql('SELECT pg_sleep(0.01)');
+}

@@ -1,0 +1,367 @@
+/** Redshift, as far as PostgreSQL speaks its language: with a type and two functions more, and COPY done on the wire. */
+import { join } from 'node:path';
+import type { Delivery } from '../../../../lib/exports/destinations/destination.ts';
+import { redshift, redshiftVia } from '../../../../lib/exports/destinations/redshift.ts';
+import { checkedConfig, splitSecrets } from '../../../../lib/exports/resource/rules.ts';
+import { Failure, Permanent, Transient } from '../../../../lib/ports/errors.ts';
+import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
+import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
+import { type Bucket, startBucket } from '../../../support/bucket.ts';
+import { temporaryFolder } from '../../../support/context.ts';
+import { eventRows, type PersonRow, personRows } from '../../../support/copy-rows.ts';
+import { delivery, OTHER_RUN, RUN, SLOT, send } from '../../../support/delivery.ts';
+import { startKillingWire } from '../../../support/killing-wire.ts';
+import { describeOnPostgres, type PostgresServer, startPostgres } from '../../../support/postgres.ts';
+import { REDSHIFT_WORDS, type RedshiftWire, startRedshiftWire } from '../../../support/redshift-stand-in.ts';
+
+const SERVER = { user: 'u', password: 'p', host: 'cluster.example.org', database: 'd' };
+const KEYS = { aws_access_key_id: 'AKIATEST', aws_secret_access_key: 'secret-of-the-test' };
+const INPUTS = { s3_bucket: 'exports', region_name: 'us-east-1', bucket_credentials: KEYS, authorization: KEYS };
+
+describe('a config', () => {
+  const checked = (sent: object, stored?: object) =>
+    checkedConfig(redshift, { ...sent }, stored && { ...stored }, { model: 'events' }, LOCAL_SETTINGS);
+  const refusal = (sent: object, stored?: object): unknown => {
+    try {
+      return checked(sent, stored);
+    } catch (error) {
+      return error instanceof Failure ? error.message : error;
+    }
+  };
+
+  test('inserts text on port 5439 unless it says otherwise', () => {
+    expect(checked(SERVER)).toEqual({
+      ...SERVER,
+      port: 5439,
+      schema: 'public',
+      table_name: 'events',
+      properties_data_type: 'varchar',
+      mode: 'INSERT',
+      copy_inputs: null,
+      use_automatic_schema_evolution: false,
+    });
+  });
+
+  test.each([
+    [{}, "Missing required inputs for 'COPY'"],
+    [{ copy_inputs: null }, "Missing required inputs for 'COPY'"],
+    [{ copy_inputs: { s3_bucket: 'exports' } }, "Missing required input for 'COPY'"],
+    [{ copy_inputs: { ...INPUTS, region_name: '' } }, "Missing required input for 'COPY'"],
+    [{ copy_inputs: { ...INPUTS, authorization: undefined } }, "Missing required input for 'COPY'"],
+    [
+      { copy_inputs: { ...INPUTS, bucket_credentials: { aws_access_key_id: 'a' } } },
+      "Missing required bucket credentials for 'COPY'",
+    ],
+    [
+      { copy_inputs: { ...INPUTS, authorization: { aws_access_key_id: 'a' } } },
+      "Missing required credentials for 'COPY'",
+    ],
+    [{ copy_inputs: { ...INPUTS, authorization: ' ' } }, "Missing required IAM role for 'COPY'"],
+    [
+      { copy_inputs: { ...INPUTS, authorization: "x' MANIFEST; DROP TABLE events; --" } },
+      "authorization must be the ARN of a role, 'default', or an access key with its secret.",
+    ],
+    [{ copy_inputs: { ...INPUTS, s3_bucket: "it's" } }, 's3_bucket is not the name of a bucket.'],
+    [
+      { copy_inputs: { ...INPUTS, s3_key_prefix: 'a\\b' } },
+      's3_key_prefix may have 512 bytes, without control characters and backslashes.',
+    ],
+    [{ mode: 'MERGE' }, '"MERGE" is not a valid choice.'],
+    [{ properties_data_type: 'json' }, '"json" is not a valid choice.'],
+    [{ table_name: 'x'.repeat(128) }, 'table_name is too long: a name may have 127 bytes.'],
+  ])('for COPY with %j is refused', (sent, detail) => {
+    expect(refusal({ ...SERVER, mode: 'COPY', ...sent })).toBe(detail);
+  });
+
+  test('shows no key of the bucket, nor of Redshift', () => {
+    const config = checked({ ...SERVER, mode: 'COPY', copy_inputs: INPUTS });
+    const { open } = splitSecrets(config, redshift.secrets);
+    expect(JSON.stringify(open)).not.toMatch(/AKIATEST|secret-of-the-test|password/);
+    expect(open['copy_inputs']).toMatchObject({ s3_bucket: 'exports', s3_key_prefix: '/' });
+  });
+
+  test('moves to another host with every one of its secrets only', () => {
+    const stored = checked({ ...SERVER, mode: 'COPY', copy_inputs: INPUTS });
+    const moved = { ...SERVER, host: 'other.example.org', copy_inputs: { bucket_credentials: KEYS } };
+    expect(refusal(moved, stored)).toBe(
+      "'copy_inputs.authorization.aws_access_key_id', 'copy_inputs.authorization.aws_secret_access_key' must be sent " +
+        "again when 'host' changes.",
+    );
+    expect(checked({ ...moved, copy_inputs: INPUTS }, stored)).toMatchObject({ host: 'other.example.org' });
+  });
+});
+
+describeOnPostgres('Redshift', () => {
+  type Config = Parameters<typeof redshift.deliver>[0]['config'];
+  type Changes = Partial<Delivery<Config>>;
+
+  const HOUR = 3_600_000;
+
+  let server: PostgresServer;
+  let bucket: Bucket;
+  let wire: RedshiftWire;
+  let schema: string;
+  let said: string[];
+
+  beforeAll(async () => {
+    [server, bucket] = await Promise.all([startPostgres(), startBucket()]);
+    await server.sql(REDSHIFT_WORDS);
+    wire = await startRedshiftWire(server.config.port, bucket);
+  });
+  afterAll(async () => {
+    await wire.close();
+    await Promise.all([server.stop(), bucket.close()]);
+  });
+  beforeEach(async () => {
+    schema = await server.newSchema();
+    said = [];
+  });
+
+  const sql = (text: string) => server.sql(text);
+  const here = redshiftVia((one) => ({ ...one, endpoint_url: bucket.url }));
+  const COPY = { mode: 'COPY', copy_inputs: { ...INPUTS, s3_key_prefix: "/it's staged/" } };
+  const given = (config: object = {}, changes: Changes = {}): Delivery<Config> =>
+    delivery(here, { ...server.config, port: wire.port, schema, ...config }, 0, {
+      rows: () => eventRows(0, 1000),
+      say: (_level, message) => said.push(message),
+      ...changes,
+    });
+  const receipts = join(temporaryFolder(), 'receipt');
+  let attempts = 0;
+  const deliver = async (config: object = {}, changes: Changes = {}) => {
+    attempts += 1;
+    return send(here, given(config, changes), `${receipts}-${attempts}`);
+  };
+  const counts = async (table = 'events') => {
+    const [row] = await sql(`SELECT count(*) AS rows, count(DISTINCT uuid) AS uuids FROM ${table}`);
+    return [Number(row?.['rows']), Number(row?.['uuids'])];
+  };
+
+  describe.each([
+    ['INSERT', {}],
+    ['COPY', COPY],
+  ])('with %s', (mode, config) => {
+    test.each([
+      ['varchar', 'character varying(65535)', '{"n":3,"path":"/page/3\\\\","text":"tab\\tand\\nline"}'],
+      ['super', 'super', '{"n": 3, "path": "/page/3\\\\", "text": "tab\\tand\\nline"}'],
+    ])('events come with their values, JSON as %s', async (properties_data_type, type, properties) => {
+      await deliver({ ...config, properties_data_type }, { rows: () => eventRows(3, 1) });
+      expect(await sql('SELECT * FROM events')).toEqual([
+        {
+          uuid: '01890000-0000-7000-8000-000000000003',
+          event: 'paid',
+          properties,
+          elements: null,
+          set: type === 'super' ? '{"plan": "pro"}' : '{"plan":"pro"}',
+          set_once: null,
+          distinct_id: 'person-3',
+          team_id: '1',
+          ip: '10.0.0.1',
+          site_url: '',
+          timestamp: '2023-07-28 00:00:00.003+00',
+          person_id: null,
+          person_properties: null,
+        },
+      ]);
+      const types = await sql(
+        `SELECT attname AS name, replace(format_type(atttypid, atttypmod), 'public.', '') AS type FROM pg_attribute
+          WHERE attrelid = 'events'::regclass AND attname IN ('properties', 'elements')`,
+      );
+      expect(types).toContainEqual({ name: 'properties', type });
+      expect(types).toContainEqual({ name: 'elements', type: 'character varying(65535)' });
+    });
+
+    test('events are seen when they are committed, once for a run, and merged when another run has them', async () => {
+      const one = given(config);
+      const receipt = await here.deliver(one);
+      expect(await counts()).toEqual([0, 0]);
+      await here.commit(one, receipt);
+      expect(receipt.bytes).toBeGreaterThan(1000);
+      await deliver(config);
+      expect(await counts()).toEqual([1000, 1000]);
+      await deliver(config, { runId: OTHER_RUN, rows: () => eventRows(0, 1500) });
+      expect(await counts()).toEqual([1500, 1500]);
+      expect(said).toContain(
+        'This interval was delivered before: of 1500 rows 500 were new, the others are in the table already.',
+      );
+      expect(await sql('SELECT run_id, records FROM batch_export_deliveries')).toEqual([
+        { run_id: OTHER_RUN, records: '1500' },
+      ]);
+    });
+
+    test('more rows than one statement takes come whole', async () => {
+      await deliver(config, { rows: () => eventRows(0, 6000) });
+      expect(await counts()).toEqual([6000, 6000]);
+    });
+
+    test('persons are merged by their versions', async () => {
+      const persons = (rows: readonly PersonRow[]): Changes => ({ model: 'persons', rows: () => personRows(rows) });
+      const at = (distinct_id: string, person_version: number, mapping_version: number, name: string) => ({
+        distinct_id,
+        person_version,
+        mapping_version,
+        name,
+        is_deleted: name === 'moved',
+      });
+      await deliver(config, persons([at('a', 5, 5, 'Ada'), at('b', 5, 5, 'Ada'), at('c', 5, 5, 'Ada')]));
+      const changes = [at('a', 4, 5, 'older'), at('b', 6, 5, 'newer'), at('c', 5, 6, 'moved'), at('d', 1, 1, 'new')];
+      for (const runId of [OTHER_RUN, RUN]) await deliver(config, { ...persons(changes), runId });
+      expect(
+        await sql("SELECT distinct_id, properties::json->>'name' AS name, is_deleted FROM events ORDER BY 1"),
+      ).toEqual([
+        { distinct_id: 'a', name: 'Ada', is_deleted: 'f' },
+        { distinct_id: 'b', name: 'newer', is_deleted: 'f' },
+        { distinct_id: 'c', name: 'moved', is_deleted: 't' },
+        { distinct_id: 'd', name: 'new', is_deleted: 'f' },
+      ]);
+    });
+
+    test('two workers at once deliver once', async () => {
+      await Promise.all([
+        deliver(config),
+        deliver(config, { token: 't-2', runId: OTHER_RUN }),
+        deliver(config, { token: 't-3' }),
+      ]);
+      expect(await counts()).toEqual([1000, 1000]);
+    });
+
+    test('what is discarded, or cancelled on the way, leaves nothing', async () => {
+      const one = given(config);
+      await here.deliver(one);
+      await here.discard(one, undefined);
+      const cancel = new AbortController();
+      async function* rows() {
+        yield* eventRows(0, 5000);
+        cancel.abort(new Error('cancelled'));
+        yield* eventRows(5000, 5000);
+      }
+      await expect(here.deliver(given(config, { rows, signal: cancel.signal }))).rejects.toThrow('cancelled');
+      expect(await counts()).toEqual([0, 0]);
+      expect(await bucket.keys()).toEqual([]);
+    });
+
+    test('wherever the connection breaks, the next attempt makes it right', async () => {
+      const story = async (ask: Parameters<typeof startKillingWire>[1], runId: string) => {
+        schema = await server.newSchema();
+        await deliver(config, { runId: '01890000-0000-5000-8000-000000000009', rows: () => eventRows(0, 20) });
+        const broken = await startKillingWire(wire.port, ask);
+        const survived = await deliver({ ...config, port: broken.port }, { rows: () => eventRows(0, 50) }).then(
+          () => true,
+          (error: unknown) => {
+            expect(error).toBeInstanceOf(Transient);
+            return false;
+          },
+        );
+        const [left] = await counts();
+        await deliver(config, { runId, rows: () => eventRows(0, 50) });
+        expect(await counts()).toEqual([50, 50]);
+        await broken.close();
+        return { survived, left, acts: broken.acts() };
+      };
+      const calm = await story(() => undefined, RUN);
+      expect([calm.survived, calm.left]).toEqual([true, 50]);
+      // What an attempt does until its rows wait, is the same for both; files are slow.
+      const first = mode === 'COPY' ? calm.acts.indexOf('COPY') + 1 : 1;
+      for (let at = first; at <= calm.acts.length; at += 1) {
+        const told = await story((_act, n) => (n === at ? 'before' : undefined), at % 2 === 0 ? RUN : OTHER_RUN);
+        expect([at, told.left]).toEqual([at, calm.acts.slice(0, at - 1).includes('COMMIT') ? 50 : 20]);
+      }
+      const lost = await story((act) => (act === 'COMMIT' ? 'after' : undefined), RUN);
+      expect([lost.survived, lost.left]).toEqual([false, 50]);
+      expect(await bucket.keys()).toEqual([]);
+    });
+  });
+
+  test('a query comes as its columns, merged by its uuid under whatever name', async () => {
+    const columns = () => [
+      { name: 'Id"; --', type: 'text' as const, field: 'uuid' },
+      { name: 'amount', type: 'float' as const, field: 'amount' },
+      { name: 'tags', type: 'texts' as const, field: 'tags' },
+      { name: 'ok', type: 'boolean' as const, field: 'ok' },
+    ];
+    const rows = (count: number) =>
+      async function* () {
+        for (let n = 0; n < count; n += 1) yield Buffer.from(`${n}\t1.5\t["a"]\tt\n`);
+      };
+    const config = { table_name: 'e"; DROP TABLE x; --', properties_data_type: 'super' };
+    // Redshift's catalog has names in small letters; PostgreSQL's is left as it is made.
+    await sql('CREATE TABLE "e""; drop table x; --" ("id""; --" text, amount float8, tags public.super, ok bool)');
+    const lower = (all: readonly { name: string; type: 'text' | 'float' | 'texts' | 'boolean'; field: string }[]) =>
+      all.map((column) => ({ ...column, name: column.name.toLowerCase() }));
+    const changes = { columns: () => lower(columns()) };
+    const named = { ...config, table_name: config.table_name.toLowerCase() };
+    await deliver(named, { ...changes, rows: rows(2) });
+    await deliver(named, { ...changes, rows: rows(3), runId: OTHER_RUN });
+    expect(await sql('SELECT * FROM "e""; drop table x; --" ORDER BY 1')).toEqual(
+      ['0', '1', '2'].map((id) => ({ 'id"; --': id, amount: '1.5', tags: '["a"]', ok: 't' })),
+    );
+  });
+
+  test.each([
+    [KEYS, "ACCESS_KEY_ID 'AKIATEST' SECRET_ACCESS_KEY 'secret-of-the-test'"],
+    ['arn:aws:iam::123456789012:role/loader', "IAM_ROLE 'arn:aws:iam::123456789012:role/loader'"],
+    ['default', 'IAM_ROLE default'],
+  ])('COPY is written as Redshift wants it, with %j', async (authorization, access) => {
+    const columns = () => [{ name: 'uuid', type: 'text' as const, field: 'uuid' }];
+    async function* rows() {
+      yield Buffer.from('a\n');
+    }
+    await deliver({ ...COPY, copy_inputs: { ...INPUTS, authorization } }, { columns, rows });
+    expect(wire.copies().at(-1)).toBe(
+      `COPY batch_export_rows ("uuid") FROM 's3://exports/${given().token}/${new Date(SLOT.start).toISOString()}/manifest' ` +
+        `${access} REGION 'us-east-1' MANIFEST GZIP DELIMITER '\\t' ESCAPE TIMEFORMAT 'auto' COMPUPDATE OFF STATUPDATE OFF`,
+    );
+  });
+
+  test('a value that does not fit is told of as Redshift notes it', async () => {
+    await deliver(COPY, { rows: () => eventRows(0, 1) });
+    await sql('ALTER TABLE events ALTER COLUMN event TYPE varchar(2) USING left(event, 2)');
+    const slot = { start: SLOT.end, end: SLOT.end + HOUR };
+    const failed = deliver(COPY, { slot, rows: () => eventRows(0, 2) });
+    await expect(failed).rejects.toThrow(Permanent);
+    await expect(failed).rejects.toThrow(
+      'Redshift could not load row 2 of a file, column "event": String length exceeds DDL length.',
+    );
+    const tooLong = deliver({}, { slot, rows: () => eventRows(0, 2) });
+    await expect(tooLong).rejects.toThrow('Make the column wider');
+    expect(await bucket.keys()).toEqual([]);
+  });
+
+  test.each([
+    ['1023', Transient],
+    ['Disk Full', Transient],
+    ['invalid value 1023', Permanent],
+  ])('an internal error %s of Redshift is told from others by its words', async (message, kind) => {
+    await deliver({}, { rows: () => eventRows(0, 1) });
+    await sql(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION '${message}' USING ERRCODE = 'XX000'; END $$;
+      CREATE TRIGGER refuse BEFORE INSERT ON events EXECUTE FUNCTION refuse()`);
+    const slot = { start: SLOT.end, end: SLOT.end + HOUR };
+    await expect(deliver({}, { slot })).rejects.toThrow(kind);
+  });
+
+  test('a bucket that is not there, or a wrong key, is for the customer to mend', async () => {
+    const missing = deliver({ ...COPY, copy_inputs: { ...INPUTS, s3_bucket: 'nowhere' } });
+    await expect(missing).rejects.toThrow(Permanent);
+    await expect(missing).rejects.toThrow("There is no bucket 'nowhere'");
+  });
+
+  test('a connection check goes through the bucket only for COPY, and leaves nothing', async () => {
+    const steps = here.steps;
+    expect(steps.map(({ name }) => name)).toEqual([
+      'Reach the server',
+      'Log in',
+      'Find database and schema',
+      'Write into the table',
+      'Copy through the bucket',
+    ]);
+    const { config } = given(COPY);
+    for (const step of steps) {
+      expect(step.skipped?.(config)).toBeUndefined();
+      await step.run(config, openOutbound(LOCAL_SETTINGS), LOCAL_SETTINGS, AbortSignal.timeout(5000));
+    }
+    expect(steps.at(-1)?.skipped?.(given().config)).toContain('only COPY needs a bucket');
+    expect(await bucket.keys()).toEqual([]);
+    expect(await sql(`SELECT relname FROM pg_class WHERE relnamespace = '"${schema}"'::regnamespace`)).toEqual([]);
+  });
+});

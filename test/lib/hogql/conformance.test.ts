@@ -1,0 +1,133 @@
+/** What queries give: every construct by DuckDB, over a file of the lake; and what Athena is asked for it. */
+import { join } from 'node:path';
+import { checkedQuery } from '../../../lib/hogql/check.ts';
+import {
+  type Expression,
+  OPERATORS,
+  type Parameters,
+  type QueryColumn,
+  type Selected,
+  type Signature,
+  type Type,
+} from '../../../lib/hogql/expression.ts';
+import { FUNCTION_NAMES } from '../../../lib/hogql/functions.ts';
+import { threadParser } from '../../../lib/hogql/parse.ts';
+import { trinoColumn, trinoText } from '../../../lib/hogql/trino.ts';
+import { folderSpool } from '../../../lib/ports/files/folder.ts';
+import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
+import { deliveredColumns } from '../../../lib/warehouse/query-columns.ts';
+import type { FrozenPlan } from '../../../lib/warehouse/warehouse.ts';
+import { onEnd, temporaryFolder } from '../../support/context.ts';
+import { writeRows } from '../../support/lake-rows.ts';
+import { trinoGrammar } from '../../support/trino.ts';
+import { CONSTRUCTS, type Construct, EVENT } from './constructs.ts';
+
+// Parsing starts threads, and reading databases; a loaded machine takes its time.
+jest.setTimeout(60_000);
+
+const SLOT = { start: Date.UTC(2026, 0, 7, 13), end: Date.UTC(2026, 0, 7, 14) };
+const parser = threadParser();
+
+const selectOf = async (constructs: readonly Construct[]): Promise<readonly QueryColumn[]> => {
+  const list = constructs.map(([expression], n) => `${expression} AS c${n}`);
+  return checkedQuery(await parser.query(`SELECT ${list.join(', ')} FROM events`)).select;
+};
+
+let given: (select: readonly QueryColumn[]) => Promise<unknown[]>;
+beforeAll(async () => {
+  const lake = folderSpool(join(temporaryFolder(), 'lake'));
+  const files = await writeRows(lake, [[EVENT]]);
+  const warehouse = duckdbWarehouse({ lake, threads: 1 });
+  onEnd(() => void warehouse.close());
+  given = async (select) => {
+    const plan: FrozenPlan = {
+      token: 't',
+      exportId: 'e',
+      organizationId: 'o',
+      teamId: 7,
+      model: 'events',
+      slots: [SLOT],
+      files,
+      query: { includeEvents: null, excludeEvents: null, select },
+    };
+    const form = { format: 'JSONLines', columns: deliveredColumns(select, []) } as const;
+    let line = '';
+    for await (const piece of warehouse.read(plan, SLOT, form, AbortSignal.timeout(60_000))) line += piece.toString();
+    return Object.values(JSON.parse(line, exactly));
+  };
+});
+
+/** Integers that JavaScript's numbers cannot hold are bigints. */
+const exactly = (_key: string, value: unknown, { source }: { source?: string } = {}): unknown =>
+  typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value) ? BigInt(source ?? '') : value;
+
+describe.each(Object.entries(CONSTRUCTS))('%s', (_, constructs) => {
+  const named = (values: readonly unknown[]) => Object.fromEntries(constructs.map(([text], n) => [text, values[n]]));
+  let select: readonly QueryColumn[];
+  beforeAll(async () => {
+    select = await selectOf(constructs);
+  });
+
+  test('are what they say', async () => {
+    expect(named(await given(select))).toEqual(named(constructs.map(([, gives]) => gives)));
+  });
+
+  test('are asked of Athena', () => {
+    expect(named(select.map((one) => trinoColumn(one as Selected, 'slot_end')))).toMatchSnapshot();
+  });
+});
+
+test('every function is in the table', () => {
+  const texts = Object.values(CONSTRUCTS).flatMap((constructs) => constructs.map(([text]) => text));
+  expect(FUNCTION_NAMES.filter((name) => !texts.some((text) => text.includes(`${name}(`)))).toEqual([]);
+});
+
+describe('Trino can read', () => {
+  const faultsOf = trinoGrammar();
+  const texts = { operator: 'list', of: [], type: 'texts' } as const;
+  const OF: Readonly<Record<Type | 'any', Expression>> = {
+    text: { column: 'event', type: 'text' },
+    any: { column: 'event', type: 'text' },
+    json: { column: 'properties', type: 'json' },
+    integer: { column: 'team_id', type: 'integer' },
+    float: { constant: '1.5', type: 'float' },
+    boolean: { constant: true, type: 'boolean' },
+    instant: { column: 'timestamp_us', type: 'instant' },
+    date: { constant: '0', type: 'date' },
+    texts,
+  };
+  const parameters: Parameters[] = [
+    {
+      path: ['a "b"', 0, '{'],
+      pattern: "(?s)it's {1}",
+      group: 0,
+      replacement: ['$', 1, "'"],
+      like: "%'{\\_",
+      text: "'{",
+      side: 'left',
+      unit: 'month',
+      step: 'quarter',
+      part: 'iso_week',
+      zone: 'UTC',
+      digits: 2,
+      format: [{ code: 'Y' }, { text: "'{%" }],
+    },
+    { side: 'both', unit: 'day', step: 'monday', digits: 0, path: [] },
+  ];
+
+  test.each(Object.entries<Signature>(OPERATORS))('what %s is', (operator, { takes, more, each }) => {
+    const of = [...takes, ...(more === undefined ? [] : [more])].map((type) => OF[type]);
+    for (const given of parameters) {
+      const node = {
+        operator,
+        of,
+        with: { ...parameters[0], ...given },
+        ...(each && { each: OF[each] }),
+        type: 'text',
+      };
+      expect(faultsOf(`SELECT ${trinoText(node as Expression, 'slot_end')} FROM events`)).toEqual([]);
+    }
+  });
+
+  test('and would not read anything', () => expect(faultsOf('SELECT TRY(1 FROM events')).not.toEqual([]));
+});

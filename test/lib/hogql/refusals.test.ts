@@ -1,0 +1,146 @@
+/** What is refused, and what its author reads. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkedCondition, checkedQuery } from '../../../lib/hogql/check.ts';
+import { FILTER_OPERATORS, filterCondition } from '../../../lib/hogql/filters.ts';
+import { FUNCTION_NAMES } from '../../../lib/hogql/functions.ts';
+import { threadParser } from '../../../lib/hogql/parse.ts';
+import { Refusal } from '../../../lib/hogql/refusal.ts';
+
+// Parsing starts threads; a loaded machine takes its time.
+jest.setTimeout(60_000);
+
+const parser = threadParser();
+
+const QUERIES: readonly (readonly [query: string, text: string])[] = [
+  ['SELECT event FROM', 'Failed to parse query'],
+  ['SELECT event FROM events; SELECT 1', 'Failed to parse query'],
+  ['SELECT 1', 'Query must SELECT FROM events'],
+  ['SELECT event FROM persons', 'Query must only SELECT FROM events'],
+  ['SELECT event FROM __proto__', 'Query must only SELECT FROM events'],
+  ['SELECT event FROM numbers(10)', 'Query must only SELECT FROM events'],
+  ['SELECT event FROM (SELECT event FROM events)', 'Subqueries are not supported'],
+  ['WITH a AS (SELECT 1) SELECT event FROM events', 'CTEs are not supported'],
+  ['SELECT event FROM events UNION ALL SELECT event FROM events', 'UNIONs are not supported'],
+  ['SELECT events.event FROM events JOIN persons ON 1 = 1', 'JOINs are not supported'],
+  ['SELECT event FROM events, persons', 'JOINs are not supported'],
+  ['SELECT (SELECT 1) AS a FROM events', 'Subqueries in SELECT expressions are not supported'],
+  ['SELECT event FROM events WHERE event IN (SELECT 1)', 'Subqueries are not supported'],
+  ['SELECT count() FROM events', 'Aggregate functions are not supported: count()'],
+  ['SELECT event FROM events GROUP BY event', 'GROUP BY is not supported'],
+  ['SELECT event FROM events ORDER BY event', 'ORDER BY is not supported'],
+  ['SELECT event FROM events LIMIT 10', 'LIMIT is not supported'],
+  ['SELECT DISTINCT event FROM events', 'DISTINCT is not supported'],
+  ['SELECT event FROM events SAMPLE 0.1', 'SAMPLE is not supported'],
+  ['SELECT row_number() OVER (PARTITION BY event) AS a FROM events', 'Window functions are not supported'],
+  ['SELECT event FROM events WHERE {filters}', 'Placeholders are not supported'],
+  ['SELECT event, distinct_id AS EVENT FROM events', 'Duplicate column name: EVENT'],
+  ['SELECT lower(a) AS a FROM events', 'Alias a stands for itself'],
+];
+
+test.each(QUERIES)('%s', async (query, text) => {
+  await expect(parser.query(query).then(checkedQuery)).rejects.toThrow(new Refusal(text));
+});
+
+const CONDITIONS: readonly (readonly [condition: string, text: string])[] = [
+  ['unknown_field = 1', 'Invalid HogQL query: Unable to resolve field: unknown_field'],
+  ['__proto__ = 1', 'Invalid HogQL query: Unable to resolve field: __proto__'],
+  ['event.a = 1', 'Invalid HogQL query: Unable to resolve field: event.a'],
+  ['person.name = 1', 'Invalid HogQL query: Unable to resolve field: person.name'],
+  [
+    "$session_id = ''",
+    'Batch exports cannot read these fields: $session_id. Supported fields are: _inserted_at, created_at, distinct_id, ' +
+      'elements_chain, event, person_id, person_properties, properties, team_id, timestamp, uuid.',
+  ],
+  ['constructor(1)', "Invalid HogQL query: Unsupported function call 'constructor(...)'"],
+  ['__proto__(1)', "Invalid HogQL query: Unsupported function call '__proto__(...)'"],
+  ['toInt32(event)', "Invalid HogQL query: Unsupported function call 'toInt32(...)'. Perhaps you meant 'toInt(...)'?"],
+  ['lower(event, 1)', "Invalid HogQL query: Function 'lower' expects 1 argument, found 2"],
+  ['sumIf(1, true)', 'Aggregate functions are not supported: sumIf()'],
+  ["lower(1) = 'a'", 'lower() takes text, not an integer; use toString()'],
+  ["match(event, '(?=a)')", "Regular expression '(?=a)' has '(?=a', which is not supported"],
+  ["match(event, '(a')", "Regular expression '(a' has a '(' too many"],
+  ['match(event, distinct_id)', 'The pattern of match() must be a text constant'],
+  ["toDateTime(event, 'Mars/Base')", "Unknown time zone 'Mars/Base'"],
+  ["formatDateTime(timestamp, '%Q')", "Format '%Q' is not supported; there are "],
+  ['event IN (distinct_id)', 'IN takes constants'],
+  ['event::FixedString', 'Casts to fixedstring are not supported'],
+  ['timestamp = 1', 'compares a time and an integer; convert them to one type'],
+  ['99999999999999999999 = 1', 'Number out of range'],
+  ["properties.a[2.5] = ''", 'Places in arrays are counted from 1'],
+];
+
+test('conditions that are refused say why', async () => {
+  const parsed = await parser.expressions(CONDITIONS.map(([condition]) => condition));
+  const texts = parsed.map((syntax) => {
+    try {
+      checkedCondition(syntax);
+      return 'nothing was refused';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  });
+  expect(texts).toEqual(CONDITIONS.map(([, text]) => expect.stringContaining(text)));
+});
+
+describe('before it is parsed', () => {
+  test('a text is measured', async () => {
+    await expect(parser.query(`SELECT '${'é'.repeat(10_000)}' FROM events`)).rejects.toThrow('longer than 20 kB');
+    await expect(parser.expressions(['1'.repeat(10_001), '1'.repeat(10_000)])).rejects.toThrow('longer than 20 kB');
+  });
+
+  test('the depth of its brackets too, but not of those in text and comments', async () => {
+    const nested = (levels: number) => `SELECT ${'('.repeat(levels)}1${')'.repeat(levels)} AS a FROM events`;
+    await expect(parser.query(nested(21))).rejects.toThrow('nested more than 20 levels deep');
+    await expect(
+      parser.query(`SELECT '${'('.repeat(30)}' AS a /* ${'['.repeat(30)} */ FROM events`),
+    ).resolves.toBeDefined();
+  });
+});
+
+test('a text that takes too long is given up, and the parser goes on', async () => {
+  const hasty = threadParser(1);
+  await expect(hasty.query('SELECT event FROM events')).rejects.toThrow(new Refusal('Failed to parse query'));
+  await expect(parser.query('SELECT event FROM events')).resolves.toMatchObject({ node: 'SelectQuery' });
+});
+
+test('a query may not grow by its aliases without end', async () => {
+  const doubled = Array.from({ length: 14 }, (_, n) => `concat(a${n}, a${n}) AS a${n + 1}`);
+  const query = await parser.query(`SELECT event AS a0, ${doubled.join(', ')} FROM events`);
+  expect(() => checkedQuery(query)).toThrow(new Refusal('The query is too complex'));
+});
+
+test.each([
+  [{}, "'filters' should be an array of filters"],
+  [['a'], 'Each filter must be an object'],
+  [[{ key: 'a' }], "Each filter must have a 'type' of one of: 'event', 'hogql', 'person'"],
+  [[{ type: '__proto__', key: 'a' }], "Each filter must have a 'type' of one of: 'event', 'hogql', 'person'"],
+  [[{ type: 'event' }], "Each filter must have a 'key'"],
+  [[{ type: 'event', key: 'a', operator: 'constructor' }], "Each filter must have an 'operator' of one of: 'exact', "],
+  [[{ type: 'event', key: 'a', value: {} }], "The value of a filter 'exact' must be a text, a number or a boolean"],
+  [[{ type: 'event', key: 'a', operator: 'regex', value: '(' }], "Regular expression '(' has a '(' too many"],
+  [[{ type: 'event', key: 'a', operator: 'gt', value: [1, 2] }], "The value of a filter 'gt' must be one value"],
+  [[{ type: 'event', key: 'a', operator: 'is_date_after', value: 'soon' }], 'must be a date such as 2026-11-21'],
+  [Array.from({ length: 101 }, () => ({ type: 'event', key: 'a', value: 1 })), 'There are more than 100 filters'],
+  [Array.from({ length: 21 }, () => ({ type: 'hogql', key: 'true' })), "more than 20 filters of type 'hogql'"],
+] as const)('filters %j', async (filters, text) => {
+  await expect(filterCondition(parser, filters)).rejects.toThrow(text);
+});
+
+describe('docs/hogql.md', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../../../docs/hogql.md'), 'utf8');
+  /** What the first column of a table, or all of it, names below a heading. */
+  const named = (heading: string, row: RegExp): string[] => {
+    const section = page.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
+    const cells = [...section.matchAll(row)].map(([, cell = '']) => cell);
+    return cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)).toSorted();
+  };
+
+  test('names every function, and no other', () => {
+    expect(named('Functions', /^\|[^|]*\|(.*)\|$/gm)).toEqual(FUNCTION_NAMES.toSorted());
+  });
+
+  test('names every operator of filters, and no other', () => {
+    expect(named('Filters', /^\|([^|]*)\|.*\|$/gm)).toEqual(FILTER_OPERATORS.toSorted());
+  });
+});

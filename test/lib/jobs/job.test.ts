@@ -1,0 +1,135 @@
+import type { JobItem } from '../../../lib/exports/records/model.ts';
+import { jobOps, tick } from '../../../lib/jobs/job.ts';
+import type { Context } from '../../../lib/ports/context.ts';
+import { keys, ranges } from '../../../lib/ports/table/keys.ts';
+import { START, testContext } from '../../support/context.ts';
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+const jobOf = async ({ table }: Context, kind: string, id: string) =>
+  (await table.get(keys.job(kind, id))) as JobItem | undefined;
+
+const NOTICE = { export: 'e1', type: 'paused', subject: 'e1', range: null, reason: 'x', at: START } as const;
+
+test('starts what is due, each kind as its machine, and nothing that is not', async () => {
+  const context = testContext();
+  const { table, workflow } = context;
+  const minute = START / MINUTE;
+  await table.write([
+    ...jobOps('export', 'e1', START),
+    ...jobOps('export', 'e2', START + 1),
+    ...jobOps('backfill', 'b1', START - 5, { export: 'e1' }),
+    ...jobOps('retry', 'r1', START - 4, { export: 'e1' }),
+    ...jobOps('purge', 'o1', START - 3, { kind: 'organization' }),
+    ...jobOps('notice', 'n1', START - 2, NOTICE),
+  ]);
+  expect(await tick(context)).toEqual({ started: 5, oldest: START - 5 });
+  expect(workflow.started).toEqual([
+    { machine: 'backfill', name: 'b1', input: { export: 'e1', backfill: 'b1' } },
+    { machine: 'export-run', name: `r1-${minute}`, input: { export: 'e1', trigger: { retry: 'r1' } } },
+    { machine: 'purge', name: `o1-${minute}`, input: { kind: 'organization', id: 'o1' } },
+    { machine: 'notice', name: `n1-${minute}`, input: { notice: 'n1' } },
+    { machine: 'export-run', name: `e1-${minute}`, input: { export: 'e1', trigger: 'schedule' } },
+  ]);
+  expect(await tick(context)).toEqual({ started: 0, oldest: null });
+});
+
+test('two ticks at once start a job once', async () => {
+  const context = testContext();
+  await context.table.write(Array.from({ length: 90 }, (_, n) => jobOps('export', `e${n}`, START)).flat());
+  const ticks = await Promise.all([tick(context), tick(context), tick(context)]);
+  expect(ticks.reduce((sum, { started }) => sum + started, 0)).toBe(90);
+  expect(context.workflow.started).toHaveLength(90);
+});
+
+test('a job that stays comes back after 1, 2, 4 ... 60 minutes; after ten times it rests a day, and an operator reads of it', async () => {
+  const context = testContext();
+  const { table, clock, lines } = context;
+  await table.write(jobOps('export', 'e1', START));
+  const waits: number[] = [];
+  for (let n = 0; n < 11; n++) {
+    await tick(context);
+    const { due } = (await jobOf(context, 'export', 'e1')) as JobItem;
+    waits.push((due - clock()) / MINUTE);
+    clock.set(due);
+  }
+  expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60, 60, DAY / MINUTE]);
+  expect(context.workflow.started).toHaveLength(10);
+  expect(lines.filter(({ level }) => level === 'ERROR')).toMatchObject([{ fields: { job: 'export', id: 'e1' } }]);
+  await tick(context);
+  expect(context.workflow.started).toHaveLength(11);
+});
+
+test('a notice is never parked: it comes back each hour until it ends itself', async () => {
+  const context = testContext();
+  const { table, clock, lines } = context;
+  await table.write(jobOps('notice', 'n1', START, NOTICE));
+  for (let n = 0; n < 30; n++) {
+    await tick(context);
+    clock.set(((await jobOf(context, 'notice', 'n1')) as JobItem).due);
+  }
+  expect(context.workflow.started).toHaveLength(30);
+  expect(clock() - START).toBeGreaterThan(DAY);
+  expect(lines.filter(({ level }) => level === 'ERROR')).toEqual([]);
+});
+
+test('a start that fails is made up for, and does not keep the others from starting', async () => {
+  const context = testContext();
+  const { workflow, clock } = context;
+  let isDown = true;
+  const flaky: Context = {
+    ...context,
+    workflow: {
+      ...workflow,
+      start: async (machine, name, input) => {
+        if (isDown && name.startsWith('e1')) throw new Error('throttled');
+        await workflow.start(machine, name, input);
+      },
+    },
+  };
+  await context.table.write([...jobOps('export', 'e1', START), ...jobOps('export', 'e2', START)]);
+  expect(await tick(flaky)).toMatchObject({ started: 1 });
+  isDown = false;
+  clock.advance(MINUTE);
+  expect(await tick(flaky)).toMatchObject({ started: 2 });
+});
+
+test('a job that is removed or replaced after it was read is not started by the old reading', async () => {
+  const context = testContext();
+  const { table } = context;
+  await table.write(jobOps('export', 'e1', START));
+  const replacing: Context = {
+    ...context,
+    table: {
+      ...table,
+      many: async (all) => {
+        const found = await table.many(all);
+        await table.write(jobOps('export', 'e1', START + MINUTE));
+        return found;
+      },
+    },
+  };
+  expect(await tick(replacing)).toMatchObject({ started: 0 });
+  expect(await jobOf(context, 'export', 'e1')).toMatchObject({ due: START + MINUTE, attempts: 0 });
+  await table.write(jobOps('export', 'e1', null));
+  expect((await table.list(ranges.dueJobs(START + DAY), { limit: 1 })).items).toEqual([]);
+});
+
+test('each tick measures how long the oldest due job has waited, and counts those that are parked', async () => {
+  const context = testContext();
+  const { table, clock, lines } = context;
+  const measured = () =>
+    lines
+      .splice(0)
+      .filter(({ message }) => message === 'measured')
+      .map(({ fields }) => fields);
+  await table.write(jobOps('export', 'e1', START - 90_000));
+  await tick(context);
+  expect(measured()).toEqual([{ OldestDueJob: 90 }]);
+  for (let n = 0; n < 10; n++) {
+    clock.set(((await jobOf(context, 'export', 'e1')) as JobItem).due);
+    await tick(context);
+  }
+  expect(measured()).toEqual([{ job: 'export', id: 'e1', JobsParked: 1 }]);
+});

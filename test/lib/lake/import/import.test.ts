@@ -1,0 +1,476 @@
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import * as fc from 'fast-check';
+import { initialPlan, planFields } from '../../../../lib/exports/runs/plan.ts';
+import { filesBetween, ImportUnderWay, lowerLiveOps } from '../../../../lib/lake/lake.ts';
+import type { Context } from '../../../../lib/ports/context.ts';
+import { keys, places } from '../../../../lib/ports/table/keys.ts';
+import { duckdbWarehouse } from '../../../../lib/warehouse/duckdb.ts';
+import { START } from '../../../support/context.ts';
+import { dyingAt, fileIn, PROJECT, place, run } from '../../../support/imports.ts';
+import { LINES } from '../../../support/lake-rows.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const MAY_17 = Date.UTC(2015, 4, 17);
+
+/** What an export of all time would deliver. */
+async function exported(context: Context, projectId = PROJECT): Promise<string> {
+  const warehouse = duckdbWarehouse({ lake: context.lake });
+  const slot = { start: 0, end: START + 400 * DAY };
+  const files = await filesBetween(context.table, projectId, 'events', slot.start, slot.end);
+  const plan = {
+    token: 't',
+    exportId: 'e',
+    organizationId: 'o',
+    teamId: projectId,
+    model: 'events' as const,
+    query: { includeEvents: null, excludeEvents: null },
+    files: files.map(({ path, min_arrival, max_arrival }) => ({ path, from: min_arrival, to: max_arrival })),
+    slots: [slot],
+  };
+  let text = '';
+  for await (const piece of warehouse.read(plan, slot, LINES, new AbortController().signal)) text += piece.toString();
+  await warehouse.close();
+  return text;
+}
+
+interface Exported {
+  readonly uuid: string;
+  readonly event: string;
+  readonly distinct_id: string;
+  readonly properties: Record<string, unknown>;
+  readonly timestamp: string;
+  readonly created_at: string;
+  readonly _inserted_at: string;
+}
+
+const eventsIn = async (context: Context, projectId = PROJECT): Promise<Exported[]> =>
+  (await exported(context, projectId))
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Exported);
+
+const requestAt = (minute: number, path = '/'): string =>
+  `192.0.2.${minute % 250} - - [17/May/2015:${String(10 + Math.floor(minute / 60)).padStart(2, '0')}:` +
+  `${String(minute % 60).padStart(2, '0')}:00 +0000] "GET ${path} HTTP/1.1" 200 5 "-" "Browser/${minute}"`;
+const requests = (count: number): string[] => Array.from({ length: count }, (_, n) => requestAt(n, `/page-${n}`));
+const jsonLine = (change: object = {}): string =>
+  JSON.stringify({ event: 'paid', distinct_id: 'ada', timestamp: '2015-05-17T10:00:00Z', ...change });
+
+describe('a log of a web server', () => {
+  test('becomes page views that arrive when they happened', async () => {
+    const context = await place();
+    const lines = requests(100);
+    const file = fileIn(context, 'access.log', `${lines.join('\n')}\n${requestAt(100).slice(0, -12)}`);
+    expect(await run(context, file)).toEqual({
+      files: [
+        {
+          file,
+          format: 'combined',
+          bytes: expect.any(Number),
+          events: 101,
+          persons: 0,
+          bad: 0,
+          blank: 0,
+          problem: null,
+          rejected: null,
+        },
+      ],
+      events: 101,
+      added: 101,
+      known: 0,
+      persons: { read: 0, rows: 0, refused: 0 },
+      bad: 0,
+      rejected: [],
+      arrival: { from: MAY_17 + 10 * HOUR, to: MAY_17 + 11 * HOUR + 40 * 60_000 },
+      backfills: [],
+    });
+    const events = await eventsIn(context);
+    expect(events.map(({ properties }) => properties['$current_url'])).toEqual([
+      ...Array.from({ length: 100 }, (_, n) => `/page-${n}`),
+      '/',
+    ]);
+    expect(events.every(({ timestamp, _inserted_at }) => timestamp === _inserted_at)).toBe(true);
+    expect(new Set(events.map(({ created_at }) => created_at))).toEqual(new Set(['2026-01-01T00:00:00.000000Z']));
+  });
+
+  test('lies in files of its days, each with the rows of its hours', async () => {
+    const context = await place();
+    const next = requestAt(3).replace('17/May', '18/May');
+    await run(context, fileIn(context, 'access.log', [next, ...requests(90)].join('\n')));
+    const files = await filesBetween(context.table, PROJECT, 'events', 0, START);
+    expect(files.map(({ path, rows }) => [path.split('/')[2], rows])).toEqual([
+      ['day=2015-05-17', 90],
+      ['day=2015-05-18', 1],
+    ]);
+    expect((JSON.parse(files[0]?.hours ?? '') as number[]).slice(9, 13)).toEqual([0, 60, 30, 0]);
+    expect(files[0]).toMatchObject({ min_arrival: MAY_17 + 10 * HOUR, max_arrival: MAY_17 + 11 * HOUR + 29 * 60_000 });
+  });
+
+  test('gives other uuids in another project', async () => {
+    const context = await place();
+    const file = fileIn(context, 'access.log', requests(3).join('\n'));
+    await run(context, file);
+    await run(context, file, { projectId: 8 });
+    const both = [...(await eventsIn(context)), ...(await eventsIn(context, 8))].map(({ uuid }) => uuid);
+    expect(new Set(both).size).toBe(6);
+  });
+});
+
+describe('repeating an import', () => {
+  test('adds nothing: the same file, a copy, a packed one', async () => {
+    const context = await place();
+    const content = requests(50).join('\n');
+    await run(context, fileIn(context, 'access.log', content));
+    const before = await exported(context);
+    context.clock.advance(DAY);
+    for (const file of [
+      fileIn(context, 'access.log', content),
+      fileIn(context, 'copy', content.replaceAll('\n', '\r\n')),
+      fileIn(context, 'access.log.1.gz', gzipSync(content)),
+    ])
+      expect(await run(context, file)).toMatchObject({ events: 50, added: 0, known: 50, arrival: null });
+    expect(await exported(context)).toBe(before);
+  });
+
+  test('adds the new lines of a file that has grown', async () => {
+    const context = await place();
+    await run(context, fileIn(context, 'access.log', requests(50).join('\n')));
+    expect(await run(context, fileIn(context, 'access.log', requests(70).join('\n')))).toMatchObject({
+      added: 20,
+      known: 50,
+    });
+    expect(new Set((await eventsIn(context)).map(({ uuid }) => uuid)).size).toBe(70);
+  });
+
+  test('keeps equal lines of one file apart, and takes those of two files for the same', async () => {
+    const context = await place();
+    const thrice = fileIn(context, 'thrice', [requestAt(1), requestAt(2), requestAt(1), requestAt(1)].join('\n'));
+    const twice = fileIn(context, 'twice', [requestAt(1), requestAt(1)].join('\n'));
+    expect(await run(context, [twice, thrice])).toMatchObject({ events: 6, added: 4, known: 2 });
+    expect(await run(context, thrice)).toMatchObject({ added: 0, known: 4 });
+    const events = await eventsIn(context);
+    expect(events).toHaveLength(4);
+    expect(new Set(events.map(({ uuid }) => uuid)).size).toBe(4);
+  });
+
+  test('counts equal lines on across the batches of a long file', async () => {
+    const context = await place();
+    // Each piece of a file becomes a batch when a minute has passed since the last.
+    const minutes = { onProgress: () => context.clock.advance(61_000) };
+    const padding = 'x'.repeat(1000);
+    const lines = Array.from({ length: 2000 }, (_, n) => requestAt(n % 10, `/${padding}`));
+    const file = fileIn(context, 'access.log', lines.join('\n'));
+    expect(await run(context, file, minutes)).toMatchObject({ events: 2000, added: 2000 });
+    expect((await filesBetween(context.table, PROJECT, 'events', 0, START)).length).toBeGreaterThan(3);
+    expect(new Set((await eventsIn(context)).map(({ uuid }) => uuid)).size).toBe(2000);
+    expect(await run(context, file)).toMatchObject({ events: 2000, added: 0 });
+    expect(await run(context, file, minutes)).toMatchObject({ events: 2000, added: 0 });
+  });
+});
+
+describe('JSON lines', () => {
+  test('keep their own uuids, once at one time', async () => {
+    const context = await place();
+    const uuid = '0194F1E2-0000-7000-8000-00000000000A';
+    const lines = [
+      jsonLine({ uuid }),
+      jsonLine({ uuid, properties: { again: true } }),
+      jsonLine({ uuid: uuid.toLowerCase() }),
+      jsonLine({ uuid, timestamp: '2015-05-17T10:00:01Z' }),
+      jsonLine(),
+      jsonLine(),
+    ];
+    expect(await run(context, fileIn(context, 'a.jsonl', lines.join('\n')))).toMatchObject({ added: 4, known: 2 });
+    expect(await run(context, fileIn(context, 'b.jsonl', lines.slice(0, 3).join('\n')))).toMatchObject({ added: 0 });
+    const own = (await eventsIn(context)).filter((event) => event.uuid === uuid.toLowerCase());
+    expect(own.map(({ timestamp, properties }) => [timestamp, properties])).toEqual([
+      ['2015-05-17T10:00:00.000000Z', {}],
+      ['2015-05-17T10:00:01.000000Z', {}],
+    ]);
+  });
+
+  test('that an export delivered give the same export in another project', async () => {
+    const context = await place();
+    const lines = [
+      jsonLine({ $set: { plan: 'free' }, properties: { id: 1, list: [null, 1.5, 'x'] } }),
+      jsonLine({ timestamp: '2015-05-18T00:00:00.123456Z', person_properties: { a: 1 }, elements_chain: 'a:b' }),
+      ...Array.from({ length: 30 }, (_, n) => jsonLine({ distinct_id: `${n} "quoted" \\ 漢` })),
+    ];
+    await run(context, fileIn(context, 'a.jsonl', lines.join('\n')));
+    const first = await exported(context);
+    await run(context, fileIn(context, 'b.jsonl', first), { projectId: 8 });
+    expect(await exported(context, 8)).toBe(first);
+  });
+
+  test('keep every character that text may have', async () => {
+    const context = await place();
+    const odd = [
+      ' leading',
+      'trailing ',
+      'NULL',
+      '\\N',
+      ...Array.from({ length: 0xa0 }, (_, n) => String.fromCharCode(n + 1)),
+      '\u2028',
+      '😀',
+      "'",
+      '\x1aX',
+    ];
+    const file = fileIn(
+      context,
+      'a.jsonl',
+      odd.map((c) => jsonLine({ event: `<${c}>`, distinct_id: `${c}!` })).join('\n'),
+    );
+    expect(await run(context, file)).toMatchObject({ bad: 0, added: odd.length });
+    const events = await eventsIn(context);
+    expect(new Set(events.map(({ event }) => event))).toEqual(new Set(odd.map((c) => `<${c}>`)));
+    expect(new Set(events.map(({ distinct_id }) => distinct_id))).toEqual(new Set(odd.map((c) => `${c}!`)));
+  });
+
+  test('may hold a megabyte', async () => {
+    const context = await place();
+    const big = jsonLine({ properties: { text: '漢'.repeat(300_000) } });
+    expect(await run(context, fileIn(context, 'a.jsonl', [big, jsonLine()].join('\n')))).toMatchObject({
+      added: 2,
+      bad: 0,
+    });
+  });
+
+  test('may all be long: they come in batches that memory holds', async () => {
+    const context = await place();
+    const text = 'long '.repeat(195_000);
+    const file = fileIn(context, 'long.jsonl', '');
+    for (let n = 0; n < 220; n += 1) appendFileSync(file, `${jsonLine({ properties: { n, text } })}\n`);
+    expect(await run(context, file)).toMatchObject({ events: 220, added: 220, bad: 0 });
+  });
+});
+
+describe('lines that are no events', () => {
+  test('are counted, reported and copied as they were, and end nothing', async () => {
+    const context = await place();
+    const latin = Buffer.from([0xe4, 0x20, 0x62]);
+    const content = Buffer.concat([
+      Buffer.from(`${requestAt(1)}\n\nhello\n`),
+      latin,
+      Buffer.from(`\n  \n${requestAt(2)}\nNUL\0NUL\n${'x'.repeat(1024 * 1024 + 1)}\n${requestAt(3)}`),
+    ]);
+    const file = fileIn(context, 'access.log', content);
+    const report = await run(context, file);
+    expect(report).toMatchObject({ events: 3, added: 3, bad: 4, files: [{ events: 3, bad: 4, blank: 2 }] });
+    expect(report.rejected).toEqual([
+      { file, line: 3, reason: 'no time in brackets' },
+      { file, line: 4, reason: 'no time in brackets' },
+      { file, line: 7, reason: 'holds a NUL byte' },
+      { file, line: 8, reason: 'longer than 1048576 bytes' },
+    ]);
+    const copy = readFileSync(report.files[0]?.rejected ?? '');
+    const expected = [Buffer.from('hello\n'), latin, Buffer.from(`\nNUL\0NUL\n${'x'.repeat(1024 * 1024)}\n`)];
+    expect(copy.equals(Buffer.concat(expected))).toBe(true);
+
+    writeFileSync(file, requestAt(1));
+    expect((await run(context, file)).files[0]?.rejected).toBeNull();
+    expect(() => readFileSync(report.files[0]?.rejected ?? '')).toThrow('ENOENT');
+  });
+
+  test('are named up to twenty, and counted beyond', async () => {
+    const context = await place();
+    const file = fileIn(context, 'a.jsonl', `${jsonLine()}\n${'{}\n'.repeat(500)}`);
+    const report = await run(context, file);
+    expect(report.bad).toBe(500);
+    expect(report.rejected).toHaveLength(20);
+    expect(report.rejected[0]).toEqual({ file, line: 2, reason: 'no event' });
+  });
+
+  test('of JSON must be UTF-8', async () => {
+    const context = await place();
+    const line = Buffer.from(jsonLine({ distinct_id: 'ä' }), 'latin1');
+    const report = await run(
+      context,
+      fileIn(context, 'a.jsonl', Buffer.concat([Buffer.from(`${jsonLine()}\n`), line])),
+    );
+    expect(report).toMatchObject({ added: 1, bad: 1, rejected: [{ line: 2, reason: 'not UTF-8' }] });
+  });
+
+  test('may be anything: each line is an event, bad or blank', async () => {
+    const context = await place();
+    const line = fc.oneof(
+      fc.uint8Array({ maxLength: 60 }),
+      fc.constantFrom(requestAt(1), jsonLine(), '', '{}').map((text) => Buffer.from(text)),
+    );
+    const everyFile = fc.asyncProperty(
+      fc.array(line, { minLength: 1, maxLength: 40 }),
+      fc.constantFrom('combined' as const, 'jsonl' as const),
+      async (lines, format) => {
+        const content = Buffer.concat(lines.flatMap((bytes) => [bytes, Buffer.from('\n')]));
+        const report = await run(context, fileIn(context, 'any', content), { format });
+        const [{ events, bad, blank }] = report.files as [(typeof report.files)[number]];
+        expect(events + bad + blank).toBe(content.filter((byte) => byte === 10).length);
+        expect(report.added + report.known).toBe(events);
+      },
+    );
+    await expect(fc.assert(everyFile, { numRuns: 25 })).resolves.toBeUndefined();
+  });
+});
+
+describe('the format', () => {
+  test('is told for each file, and may be given', async () => {
+    const context = await place();
+    const log = fileIn(context, 'a', ['hello', ...requests(3)].join('\n'));
+    const json = fileIn(context, 'b', ['hello', jsonLine(), jsonLine()].join('\n'));
+    const found = await run(context, [log, json]);
+    expect(found.files.map(({ format, events, bad }) => [format, events, bad])).toEqual([
+      ['combined', 3, 1],
+      ['jsonl', 2, 1],
+    ]);
+    expect((await run(context, log, { format: 'jsonl' })).files[0]).toMatchObject({
+      format: 'jsonl',
+      events: 0,
+      bad: 4,
+    });
+  });
+
+  test('that cannot be told keeps one file out, and not the others', async () => {
+    const context = await place();
+    const files = [fileIn(context, 'notes.txt', 'hello\nworld\n'), fileIn(context, 'b', jsonLine())];
+    const report = await run(context, files);
+    expect(report).toMatchObject({ events: 1, added: 1, bad: 0 });
+    expect(report.files[0]).toMatchObject({
+      format: null,
+      problem: 'its first lines are in no known format (combined, jsonl, csv, parquet); nothing of it was imported',
+    });
+  });
+
+  test('of an empty file does not matter', async () => {
+    const context = await place();
+    expect(await run(context, [fileIn(context, 'a', ''), fileIn(context, 'b', '\n\n')])).toMatchObject({
+      events: 0,
+      files: [
+        { format: null, blank: 0, problem: null },
+        { format: null, blank: 2, problem: null },
+      ],
+    });
+  });
+});
+
+test('a packed file whose end is missing gives what is there, and the whole one the rest', async () => {
+  const context = await place();
+  const packed = gzipSync(requests(800).join('\n'));
+  const cut = await run(context, fileIn(context, 'a.gz', packed.subarray(0, packed.length / 2)));
+  expect(cut.files[0]).toMatchObject({ bad: 1, problem: 'the gzip data is cut off: its end is missing' });
+  expect(cut.added).toBeGreaterThan(100);
+  const whole = await run(context, fileIn(context, 'b.gz', packed));
+  expect(whole).toMatchObject({ events: 800, known: cut.added, added: 800 - cut.added });
+});
+
+describe('a project with exports', () => {
+  const NOW = Date.UTC(2026, 0, 1, 12, 30);
+
+  async function live() {
+    const context = await place();
+    context.clock.set(NOW);
+    await context.table.write(await lowerLiveOps(context.table, PROJECT, NOW - 10 * DAY));
+    const plan = initialPlan({ interval: 'hour' }, NOW);
+    const ran = [{ from: NOW - 10 * DAY, to: Date.UTC(2026, 0, 1, 12), interval: 'hour' as const }];
+    await context.table.write([
+      {
+        put: {
+          ...keys.batchExport('e'),
+          ...places.exportOf('o', 1, 'e'),
+          id: 'e',
+          name: 'To S3',
+          model: 'events',
+          team_id: PROJECT,
+          deleted_at: null,
+        },
+      },
+      { put: { ...keys.plan('e'), ...planFields({ ...plan, ran }) } },
+    ]);
+    const lines = [400, 12, 1].map((days) => jsonLine({ timestamp: NOW - days * DAY }));
+    return { context, file: fileIn(context, 'a.jsonl', lines.join('\n')) };
+  }
+
+  const daysAgo = async (context: Context): Promise<number[]> =>
+    (await eventsIn(context)).map((event) => (NOW - Date.parse(event._inserted_at)) / DAY);
+
+  test('gets history then, and all else now', async () => {
+    const { context, file } = await live();
+    expect(await run(context, file)).toMatchObject({ added: 3, backfills: [] });
+    expect(await daysAgo(context)).toEqual([400, 0, 0]);
+  });
+
+  test('gets everything now when asked for', async () => {
+    const { context, file } = await live();
+    await run(context, file, { arrived: 'now' });
+    expect(await daysAgo(context)).toEqual([0, 0, 0]);
+  });
+
+  test('gets everything then when asked for, and is told which exported intervals need a backfill', async () => {
+    const { context, file } = await live();
+    const report = await run(context, file, { arrived: 'then' });
+    expect(await daysAgo(context)).toEqual([400, 12, 1]);
+    const from = Date.UTC(2025, 11, 31, 12);
+    expect(report.backfills).toEqual([{ export: 'e', name: 'To S3', from, to: from + HOUR }]);
+  });
+});
+
+describe('is refused', () => {
+  test('for a project that is not there, or was deleted', async () => {
+    const context = await place();
+    const file = fileIn(context, 'a', requestAt(1));
+    await expect(run(context, file, { projectId: 99 })).rejects.toThrow('There is no project 99.');
+    await context.table.write([{ change: keys.project(PROJECT), set: { deleted_at: 1 } }]);
+    await expect(run(context, file)).rejects.toThrow('There is no project 7.');
+  });
+
+  test('for a file that is not there, or is a folder, before anything is read', async () => {
+    const context = await place();
+    mkdirSync(join(context.folder, 'sub'));
+    const there = fileIn(context, 'a', requestAt(1));
+    await expect(run(context, [there, '/nowhere/x.log'])).rejects.toThrow('There is no file /nowhere/x.log.');
+    await expect(run(context, [there, join(context.folder, 'sub')])).rejects.toThrow('/sub is not a file.');
+    expect(await eventsIn(context)).toEqual([]);
+  });
+
+  test('while another import into the project runs', async () => {
+    const context = await place();
+    const file = fileIn(context, 'a', requests(20).join('\n'));
+    const both = await Promise.allSettled([run(context, file), run(context, file)]);
+    const [refused] = both.filter(({ status }) => status === 'rejected');
+    expect((refused as PromiseRejectedResult).reason).toBeInstanceOf(ImportUnderWay);
+    expect(await eventsIn(context)).toHaveLength(20);
+  });
+});
+
+test('progress is told, up to all bytes', async () => {
+  const context = await place();
+  const files = ['a', 'b'].map((name) => fileIn(context, name, gzipSync(requests(100).join('\n'))));
+  const told: { bytes: number; totalBytes: number; events: number }[] = [];
+  await run(context, files, { onProgress: (progress) => told.push(progress) });
+  expect(told.at(-1)).toMatchObject({ bytes: told[0]?.totalBytes, events: 200, bad: 0 });
+});
+
+test.each(['before', 'after'])('a death right %s any change loses nothing, and doubles nothing', async (when) => {
+  let deaths = 0;
+  for (let alive = false; !alive; deaths += 1) {
+    const context = await place();
+    const file = fileIn(context, 'access.log', [requestAt(3).replace('17/May', '18/May'), ...requests(5)].join('\n'));
+    const { dying, hasDied } = dyingAt(context, deaths + 1, when === 'after');
+    const outcome = await run(dying, file).then(
+      () => 'lived',
+      (error: Error) => error.message,
+    );
+    alive = !hasDied();
+    expect(outcome).toBe(alive ? 'lived' : 'killed');
+    context.clock.advance(61_000);
+    const again = await run(context, file);
+    expect(again.added + again.known).toBe(6);
+    expect(new Set((await eventsIn(context)).map(({ uuid }) => uuid)).size).toBe(6);
+    expect(await filesBetween(context.table, PROJECT, 'events', 0, START)).toHaveLength(2);
+    const left: string[] = [];
+    for await (const { path } of context.lake.list('')) left.push(path);
+    expect(left).toHaveLength(2);
+  }
+  expect(deaths).toBeGreaterThan(8);
+});
