@@ -102,11 +102,13 @@ function entryOf({ name, needs }: LambdaSpec): string {
   const ports = needs.map((need) => (need === 'converter' ? 'converter as warehouse' : need));
   const given = needs.map((need) => (need === 'converter' ? 'warehouse' : need)).join(', ');
   const event = name === 'steps/execution-ended' ? 'endedInput(event)' : 'event';
-  const home = ports.filter((port) => !port.startsWith('converter'));
+  const ofRuntime = ports.filter((port) => !port.startsWith('converter'));
   return [
     `import { handler as made } from './functions/${name}.ts';`,
-    `import { ${['contextOf', 'endedInput', ...home].join(', ')} } from './infra/aws/home.ts';`,
-    ...(home.length === ports.length ? [] : [`import { converter as warehouse } from './infra/aws/converter.ts';`]),
+    `import { ${['contextOf', 'endedInput', ...ofRuntime].join(', ')} } from './infra/aws/runtime.ts';`,
+    ...(ofRuntime.length === ports.length
+      ? []
+      : [`import { converter as warehouse } from './infra/aws/converter.ts';`]),
     `const run = made(contextOf({ ${given} }));`,
     `export const handler = async (event) => run(${event});`,
   ].join('\n');

@@ -56,7 +56,7 @@ export interface Method {
   readonly call: (event: APIGatewayProxyEvent) => Promise<APIGatewayProxyResult>;
 }
 
-/** An invocation that a function's home does not take; the request is answered with 413. */
+/** An invocation that a function's runtime does not take; the request is answered with 413. */
 export class PayloadTooLarge extends Error {
   override readonly name = 'PayloadTooLarge';
 }
@@ -153,7 +153,7 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
       if (closing || !request.complete) response.setHeader('Connection', 'close');
       send(response, result, requestId);
     } catch (error) {
-      // The caller went away, or sent less than he promised.
+      // The caller went away, or sent less than they promised.
       log.debug('a request was not answered', { request_id: requestId, error: messageOf(error) });
       response.destroy();
     }

@@ -14,7 +14,7 @@ export interface FullOrganization {
   readonly exports: readonly string[];
 }
 
-/** Who joins it: a user who was made by `service.newUser`, and a key of his that may do so. */
+/** Who joins it: a user who was made by `service.newUser`, and a key of theirs that may do so. */
 export interface Joining {
   readonly user: UserItem;
   readonly key: string;

@@ -27,7 +27,7 @@ export interface CallOptions {
 }
 
 export interface Service extends Gateway {
-  /** The seeded user, the organization that he owns, its first project, and a key of his that may do everything. */
+  /** The seeded user, the organization that they own, its first project, and a key of theirs that may do everything. */
   readonly owner: UserItem;
   readonly organization: OrganizationItem;
   readonly project: ProjectItem;

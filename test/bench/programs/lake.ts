@@ -2,7 +2,7 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openHome } from '../../../infra/local/home.ts';
+import { openDataDirectory } from '../../../infra/local/data-directory.ts';
 import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
 import { underLease } from '../../../lib/lake/lease.ts';
 import { publish } from '../../../lib/lake/publish.ts';
@@ -55,7 +55,7 @@ function hours(from: number, to: number): number[] {
   return found;
 }
 
-const context = openHome(
+const context = openDataDirectory(
   folder,
   logTo(() => {}, Date.now),
 );

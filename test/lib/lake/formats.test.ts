@@ -216,7 +216,7 @@ describe('what a batch export has written', () => {
     expect(await run(to, files)).toMatchObject({ added: 0, known: 4, persons: { read: 3, rows: 0 } });
   });
 
-  test('as the public product writes persons is read, with what is missing and its own versions', async () => {
+  test('as PostHog writes persons is read, with what is missing and its own versions', async () => {
     const context = await place();
     const row = (version: number, more: object = {}): string =>
       JSON.stringify({

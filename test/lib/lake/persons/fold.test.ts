@@ -146,7 +146,7 @@ describe('a merge', () => {
     expect([visitor.person_distinct_id_version, ada.person_distinct_id_version]).toEqual([20 * MINUTE, 10 * MINUTE]);
   });
 
-  test('with somebody unknown gives him the person; of two unknown ones it makes one person', () => {
+  test('with somebody unknown gives them the person; of two unknown ones it makes one person', () => {
     const known = fold([set('visitor', { a: 1 }), identify('ada', 'visitor')]).states;
     expect(new Set(known.map(({ person_id }) => person_id))).toEqual(
       new Set([fold([set('visitor', { a: 1 })]).rows[0]?.person_id]),
