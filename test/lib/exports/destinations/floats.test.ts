@@ -13,6 +13,7 @@ import { duckdbColumn } from '../../../../lib/hogql/duckdb.ts';
 import type { QueryColumn, Selected } from '../../../../lib/hogql/expression.ts';
 import { threadParser } from '../../../../lib/hogql/parse.ts';
 import type { SelectQuery } from '../../../../lib/hogql/syntax.ts';
+import { EVENTS_TABLE } from '../../../../lib/lake/events-table.ts';
 import { readJsonLine } from '../../../../lib/lake/sources/json-lines.ts';
 import { folderSpool } from '../../../../lib/ports/files/folder.ts';
 import { duckdbWarehouse } from '../../../../lib/warehouse/duckdb.ts';
@@ -88,7 +89,7 @@ const QUERY: SelectQuery = {
   ],
   select_from: { node: 'JoinExpr', table: { node: 'Field', chain: ['events'] }, alias: null },
 };
-const SELECT: readonly QueryColumn[] = checkedQuery(QUERY).select;
+const SELECT: readonly QueryColumn[] = checkedQuery(QUERY, EVENTS_TABLE).select;
 
 const uuidOf = (n: number): string => `01940000-0000-7000-8000-${String(n).padStart(12, '0')}`;
 
@@ -304,7 +305,7 @@ test('that a query names', async () => {
     asyncProperty(array(written, { minLength: 50, maxLength: 50 }), async (all) => {
       const given = all.filter(({ text }) => /[.e]/.test(text));
       const columns = given.flatMap(({ text }, n) => [`${text} AS c${n}`, `toString(${text}) AS s${n}`]);
-      const { select } = checkedQuery(await parser.query(`SELECT event, ${columns} FROM events`));
+      const { select } = checkedQuery(await parser.query(`SELECT event, ${columns} FROM events`), EVENTS_TABLE);
       const values = (select.slice(1) as Selected[]).map((one) => `(${duckdbColumn(one, 0n)})::VARCHAR`);
       const answer = await connection.runAndReadAll(`SELECT [${values}]`);
       const [[found] = []] = answer.getRowsJS() as string[][][];
