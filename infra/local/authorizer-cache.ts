@@ -1,7 +1,7 @@
 import type { APIGatewayAuthorizerResult, APIGatewayRequestAuthorizerEvent } from 'aws-lambda';
 import { MINUTE_MS } from '../../lib/ports/units.ts';
 
-/** How long an answer is kept, in both homes: 60 s. */
+/** How long an answer is kept, in both runtimes: 60 s. */
 export const AUTHORIZER_TTL_MS = MINUTE_MS;
 /** Answers kept at most; about 1 kB each, so 10 MB. */
 const MAX_KEPT = 10_000;

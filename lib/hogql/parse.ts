@@ -1,5 +1,5 @@
 /**
- * Text to syntax, by the public product's own parser: a grammar in WebAssembly. It is synchronous, takes exponential time
+ * Text to syntax, by PostHog's own parser: a grammar in WebAssembly. It is synchronous, takes exponential time
  * when an instance is used again, and crashes on deep nesting; so each parse has an instance of its own, in a thread
  * of its own, which is ended when its time is up.
  */

@@ -1,5 +1,5 @@
 /**
- * An event or a person from an object, with the fields that the public product's API takes and its exports, and those
+ * An event or a person from an object, with the fields that PostHog's API takes and its exports, and those
  * of this service, have.
  *
  *   event         text, not blank

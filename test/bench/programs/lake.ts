@@ -3,12 +3,13 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openHome } from '../../../infra/local/home.ts';
+import { openDataDirectory } from '../../../infra/local/data-directory.ts';
 import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
-import { publish, underLease } from '../../../lib/lake/lake.ts';
+import { underLease } from '../../../lib/lake/lease.ts';
+import { publish } from '../../../lib/lake/publish.ts';
 import { EVENT_COLUMNS, ROW_GROUP } from '../../../lib/lake/schema.ts';
 import { logTo } from '../../../lib/ports/log.ts';
-import { HOUR_MS } from '../../../lib/ports/units.ts';
+import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
 import { input } from '../program.ts';
 
 interface Input {
@@ -46,7 +47,7 @@ const rows = (from: number, to: number): string => `
 
 /** Rows by the UTC hour of their arrival. */
 function hours(from: number, to: number): number[] {
-  const midnight = Math.floor(start / (24 * HOUR_MS)) * 24 * HOUR_MS;
+  const midnight = Math.floor(start / DAY_MS) * DAY_MS;
   const found = Array.from({ length: 24 }, () => 0);
   for (let n = from; n < to; n += 1) {
     const hour = Math.floor((arrival(n) - midnight) / HOUR_MS);
@@ -55,7 +56,7 @@ function hours(from: number, to: number): number[] {
   return found;
 }
 
-const context = openHome(
+const context = openDataDirectory(
   folder,
   logTo(() => {}, Date.now),
 );

@@ -26,7 +26,7 @@ function filesIn(name: string): string[] {
 
 /** What stands for one machine, and what only the function that forms bytes may hold. */
 const EMBEDDED =
-  /^lib\/(ports\/(table\/sqlite|files\/folder|vault\/keyfile)|workflow\/(embedded|engine|interpreter))\.ts$|^infra\/local\//;
+  /^lib\/(ports\/(table\/sqlite|files\/folder|vault\/keyfile)|workflow\/(engine|interpreter))\.ts$|^infra\/local\//;
 const CONVERTER = /^lib\/(duckdb\/database|warehouse\/(duckdb|converter|line-database))\.ts$|@duckdb/;
 
 const ADAPTERS = {

@@ -92,6 +92,13 @@ describe('properties', () => {
     expect(read(with_({ properties: numbers })).properties).toBe(numbers);
   });
 
+  test('keep the sign of a zero that is a float', () => {
+    const zeros = '{"a":-0.0,"b":[-0.00,0.0],"c":-0.05,"d":{"e":-0.0}}';
+    const line = JSON.stringify(WHOLE).replace('{"plan":"free"}', zeros);
+    expect(read(line).properties).toBe(zeros);
+    expect(read(with_({ properties: '{"price":-0.0}' })).properties).toBe('{"price":-0.0}');
+  });
+
   test('may have any key', () => {
     const properties = '{"__proto__":{"x":1},"constructor":"c","toString":null,"hasOwnProperty":1}';
     expect(read(JSON.stringify(WHOLE).replace('{"plan":"free"}', properties)).properties).toBe(properties);
