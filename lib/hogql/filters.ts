@@ -1,4 +1,4 @@
-/** Property filters, as the public product's clients send them, to one condition of the checked tree. */
+/** Property filters, as PostHog's clients send them, to one condition of the checked tree. */
 import { inQuotes } from '../ports/errors.ts';
 import { column, converted, operation, text } from './build.ts';
 import { checkedCondition } from './check.ts';

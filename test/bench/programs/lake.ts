@@ -2,9 +2,10 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openHome } from '../../../infra/local/home.ts';
+import { openDataDirectory } from '../../../infra/local/data-directory.ts';
 import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
-import { publish, underLease } from '../../../lib/lake/lake.ts';
+import { underLease } from '../../../lib/lake/lease.ts';
+import { publish } from '../../../lib/lake/publish.ts';
 import { EVENT_COLUMNS, ROW_GROUP } from '../../../lib/lake/schema.ts';
 import { logTo } from '../../../lib/ports/log.ts';
 import { input } from '../program.ts';
@@ -54,7 +55,7 @@ function hours(from: number, to: number): number[] {
   return found;
 }
 
-const context = openHome(
+const context = openDataDirectory(
   folder,
   logTo(() => {}, Date.now),
 );
