@@ -4,16 +4,11 @@ import { fail, invalid } from '../ports/errors.ts';
 import { idsIn, keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import type { Item, Table } from '../ports/table/table.ts';
-import type {
-  AccessRuleItem,
-  CollaboratorItem,
-  DashboardDetailItem,
-  DashboardItem,
-  SharingItem,
-  StoredDashboard,
-  TileItem,
-} from './model.ts';
+import type { AccessRuleItem } from './access-controls/model.ts';
+import type { CollaboratorItem } from './collaborators/model.ts';
+import type { DashboardDetailItem, DashboardItem, StoredDashboard, TileItem } from './model.ts';
 import { checkCanEdit, checkCanSee } from './rules.ts';
+import type { SharingItem } from './sharing/model.ts';
 
 /** A dashboard of the project, whoever asks, deleted or not: to be given to `foundDashboard`. One read. */
 export async function readDashboard(table: Table, project: number, id: number): Promise<StoredDashboard | undefined> {

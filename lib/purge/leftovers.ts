@@ -10,7 +10,7 @@ import { dirname } from 'node:path/posix';
 import type { ProjectItem } from '../accounts/organizations/model.ts';
 import { forgetPlaces, type GonePlaces, keysHeldBy } from '../accounts/personal-api-keys/store.ts';
 import type { UserItem } from '../accounts/users/model.ts';
-import type { SharingItem } from '../dashboards/model.ts';
+import type { SharingItem } from '../dashboards/sharing/model.ts';
 import type { BackfillItem, BatchExportItem, RunItem } from '../exports/records/model.ts';
 import { stopExport } from '../exports/resource/runs.ts';
 import { destroyBatchExport } from '../exports/resource/store.ts';

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { markdownMarkup } from '../../../../lib/dashboards/sharing/markdown.ts';
+import { markdownMarkup } from '../../../../lib/dashboards/public-page/markdown.ts';
 
 test.each([
   ['# One', '<h2>One</h2>\n'],
