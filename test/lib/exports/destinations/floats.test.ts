@@ -320,6 +320,6 @@ test('that a query names', async () => {
         given.flatMap(({ value }) => [bits(value), bits(value)]),
       );
     }),
-    { numRuns: 5 },
+    { numRuns: 2 },
   );
 });
