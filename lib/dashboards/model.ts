@@ -6,6 +6,18 @@ import { parseJson } from '../http/json.ts';
 import { type InsightItem, insightObject, TileInsight } from '../insights/model.ts';
 import type { Item } from '../ports/table/table.ts';
 
+declare module '../ports/table/keys.ts' {
+  interface Items {
+    dashboard: DashboardItem;
+    dashboardDetail: DashboardDetailItem;
+    tile: TileItem;
+    collaborator: CollaboratorItem;
+    accessRule: AccessRuleItem;
+    sharing: SharingItem;
+    sharingToken: SharingTokenItem;
+  }
+}
+
 /** Who may edit: 21 everyone in the project, 37 only collaborators. */
 export const RESTRICTION = { everyone: 21, collaborators: 37 } as const;
 export type RestrictionLevel = (typeof RESTRICTION)[keyof typeof RESTRICTION];

@@ -18,6 +18,15 @@ import { listAll } from '../ports/table/list-all.ts';
 import { type Item, type Key, MAX_TRANSACTION, type Op, Refused, type Table } from '../ports/table/table.ts';
 import { MODELS, type Model } from './schema.ts';
 
+declare module '../ports/table/keys.ts' {
+  interface Items {
+    fence: FenceItem;
+    lease: LeaseItem;
+    pendingBatch: PendingItem;
+    lakeFile: LakeFileItem;
+  }
+}
+
 /** What whoever adds to the lake needs: a running service, or a command beside one. */
 export type Publishing = Pick<Context, 'table' | 'lake' | 'clock' | 'newId' | 'random' | 'log' | 'settings'>;
 
@@ -87,6 +96,20 @@ const FILES_AT_ONCE = MAX_TRANSACTION - 1;
 
 const MANIFEST = 'batch.json';
 
+/** Where the project's lake is closed (`at`), and from when on its rows matter to an export (`live`). */
+interface FenceItem extends Item {
+  readonly at?: number;
+  readonly live?: number | null;
+}
+
+/** Who imports into the project, since when, and until when they need not renew it. */
+interface LeaseItem extends Item {
+  readonly holder: string;
+  readonly since: number;
+  readonly until: number;
+}
+
+/** A batch that is committed and not finished. */
 interface PendingItem extends Item {
   readonly batch: string;
   readonly at: number;
@@ -362,7 +385,7 @@ async function renewLease({ table, clock }: Publishing, { projectId, holder }: L
   await table.write([{ change: keys.lease(projectId), set: { until: clock() + LEASE }, if: { is: { holder } } }]);
 }
 
-const liveOf = (item: Item | undefined): number | null => (item?.['live'] as number | null | undefined) ?? null;
+const liveOf = (item: FenceItem | undefined): number | null => item?.live ?? null;
 
 function ignoreRefusal(error: unknown): void {
   if (!(error instanceof Refused)) throw error;

@@ -28,6 +28,14 @@ import { AFTER_THE_LIMIT } from './task.ts';
 import { Activity, alarm, Places, systemTimer, type Timer } from './waiting.ts';
 import type { ExecutionStatus, Json, Workflow } from './workflow.ts';
 
+declare module '../ports/table/keys.ts' {
+  interface Items {
+    execution: ExecutionItem;
+    executionItem: MapItem;
+    definition: DefinitionItem;
+  }
+}
+
 export interface EngineOptions {
   readonly table: Table;
   /** Now, in milliseconds since 1970. */
@@ -104,6 +112,17 @@ interface ExecutionItem extends Item {
   readonly output: string | null;
   /** JSON of an ErrorOutput, of any other that has ended. */
   readonly error: string | null;
+}
+
+/** One visit of a Map's item: where it stands, or how it ended. */
+interface MapItem extends Item {
+  readonly visit: number;
+}
+
+/** A definition of a machine, by its hash. */
+interface DefinitionItem extends Item {
+  /** JSON. */
+  readonly definition: string;
 }
 
 /** An execution that this process runs. */

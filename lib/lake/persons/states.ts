@@ -7,6 +7,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBInstance } from '@duckdb/node-api';
 import { literal, parquet } from '../../duckdb/database.ts';
+import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Item } from '../../ports/table/table.ts';
 import { fileForm, meanBytes } from '../day-files.ts';
@@ -22,6 +23,12 @@ import {
 } from '../lake.ts';
 import { PERSON_COLUMNS } from '../schema.ts';
 import { BUCKET, NEWEST, type StateFiles } from './derive.ts';
+
+declare module '../../ports/table/keys.ts' {
+  interface Items {
+    personsState: PersonsStateItem;
+  }
+}
 
 export interface PersonStates {
   /** When the newest change rows were published, milliseconds; -1: there are none. */
@@ -40,6 +47,13 @@ interface Snapshot {
   readonly rows: number;
   /** Each bucket's file, by its number. */
   readonly buckets: Readonly<Record<string, Bucket>>;
+}
+
+/** The snapshot as stored. */
+interface PersonsStateItem extends Item {
+  readonly at: number;
+  readonly rows: number;
+  readonly buckets: JsonText<Snapshot['buckets']>;
 }
 
 interface Bucket {
@@ -132,7 +146,7 @@ export async function openPersonStates(context: Publishing, lease: Lease, folder
     renew: async (database) => {
       if (!isTime()) return;
       const made = await write(database);
-      const item = { ...keys.personsState(projectId), ...made, buckets: JSON.stringify(made.buckets) };
+      const item = { ...keys.personsState(projectId), ...made, buckets: toJsonText(made.buckets) };
       await writeUnderLease(context, lease, [{ put: item }]);
       snapshot = made;
       changes = [];
@@ -141,7 +155,7 @@ export async function openPersonStates(context: Publishing, lease: Lease, folder
   };
 }
 
-const snapshotOf = (item: Item | undefined): Snapshot =>
+const snapshotOf = (item: PersonsStateItem | undefined): Snapshot =>
   item === undefined
     ? { at: -1, rows: 0, buckets: {} }
-    : { at: Number(item['at']), rows: Number(item['rows']), buckets: JSON.parse(String(item['buckets'])) };
+    : { at: item.at, rows: item.rows, buckets: fromJsonText(item.buckets) };
