@@ -10,6 +10,12 @@ import type { Item, Op, Table } from '../ports/table/table.ts';
 import { bytesOf } from './body.ts';
 import { headerOf } from './header.ts';
 
+declare module '../ports/table/keys.ts' {
+  interface Items {
+    once: OnceItem;
+  }
+}
+
 /** How long a key is remembered, in seconds: 24 hours. */
 const KEPT = 24 * 60 * 60;
 

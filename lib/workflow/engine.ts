@@ -29,6 +29,14 @@ import { GRACE_SECONDS } from './steps.ts';
 import { Activity, alarm, systemTimer, type Timer } from './waiting.ts';
 import type { ExecutionStatus, Json, Workflow } from './workflow.ts';
 
+declare module '../ports/table/keys.ts' {
+  interface Items {
+    execution: ExecutionItem;
+    executionItem: MapItem;
+    definition: DefinitionItem;
+  }
+}
+
 export interface EngineOptions {
   readonly table: Table;
   /** Now, in milliseconds since 1970. */
@@ -105,6 +113,17 @@ interface ExecutionItem extends Item {
   readonly output: string | null;
   /** JSON of an ErrorOutput, of any other that has ended. */
   readonly error: string | null;
+}
+
+/** One visit of a Map's item: where it stands, or how it ended. */
+interface MapItem extends Item {
+  readonly visit: number;
+}
+
+/** A definition of a machine, by its hash. */
+interface DefinitionItem extends Item {
+  /** JSON. */
+  readonly definition: string;
 }
 
 /** An execution that this process runs. */

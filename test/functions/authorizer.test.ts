@@ -11,6 +11,7 @@ import { fromContext } from '../../lib/http/credentials.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { testContext } from '../support/context.ts';
 import { countRoundTrips } from '../support/round-trips.ts';
+import { tableWith } from '../support/table-with.ts';
 
 const ARN = 'arn:aws:execute-api:eu-central-1:123456789012:abcdef/prod';
 
@@ -220,7 +221,7 @@ describe('the table', () => {
 
   test('may refuse to note the use: the key is good all the same', async () => {
     const { context, value } = await world();
-    const table = { ...context.table, write: () => Promise.reject(new Error('read only')) };
+    const table = tableWith(context.table, { write: () => Promise.reject(new Error('read only')) });
     expect(await ask({ ...context, table }, `Bearer ${value}`)).toMatchObject(allowed);
     expect(context.lines).toContainEqual(expect.objectContaining({ level: 'WARNING' }));
   });

@@ -137,7 +137,7 @@ export function world({
       get: (key) => (dead ? never() : table.get(key)),
       many: (all) => (dead ? never() : table.many(all)),
       list: (range, page) => (dead ? never() : table.list(range, page)),
-      write: async (ops: readonly Op[], options) => {
+      write: async (ops, options) => {
         if (dead) return never();
         writes += 1;
         const count = writes;

@@ -4,6 +4,12 @@ import { reference, text } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
 import type { Item } from '../../ports/table/table.ts';
 
+declare module '../../ports/table/keys.ts' {
+  interface Items {
+    accessRule: AccessRuleItem;
+  }
+}
+
 /** What access rules give, from the least to the most. */
 export const ACCESS_LEVELS = ['none', 'viewer', 'editor', 'manager'] as const;
 export type AccessLevel = (typeof ACCESS_LEVELS)[number];

@@ -3,6 +3,13 @@ import { boolean } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
 import type { Item } from '../../ports/table/table.ts';
 
+declare module '../../ports/table/keys.ts' {
+  interface Items {
+    sharing: SharingItem;
+    sharingToken: SharingTokenItem;
+  }
+}
+
 /** A dashboard's public link; there from the dashboard's creation. */
 export interface SharingItem extends Item {
   readonly enabled: boolean;

@@ -8,6 +8,12 @@ import { keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import type { Item, Op, Table } from '../../ports/table/table.ts';
 
+declare module '../../ports/table/keys.ts' {
+  interface Items {
+    logLines: LogItem;
+  }
+}
+
 export interface LogLine {
   /** Milliseconds since 1970. */
   readonly at: number;

@@ -3,6 +3,7 @@ import { tick } from '../../../lib/jobs/tick.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { START, testContext } from '../../support/context.ts';
+import { tableWith } from '../../support/table-with.ts';
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
@@ -101,14 +102,13 @@ test('a job that is removed or replaced after it was read is not started by the 
   await table.write(jobOps('export', 'e1', START));
   const replacing: Context = {
     ...context,
-    table: {
-      ...table,
+    table: tableWith(table, {
       many: async (all) => {
         const found = await table.many(all);
         await table.write(jobOps('export', 'e1', START + MINUTE));
         return found;
       },
-    },
+    }),
   };
   expect(await tick(replacing)).toMatchObject({ started: 0 });
   expect(await jobOf(context, 'export', 'e1')).toMatchObject({ due: START + MINUTE, attempts: 0 });

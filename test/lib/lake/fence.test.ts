@@ -22,6 +22,7 @@ import { sqliteTable } from '../../../lib/ports/table/sqlite.ts';
 import { type Op, Refused, type Table } from '../../../lib/ports/table/table.ts';
 import { START, settableClock, testContext } from '../../support/context.ts';
 import { seeded } from '../../support/random.ts';
+import { tableWith } from '../../support/table-with.ts';
 
 const MINUTE = 60_000;
 const DAY = 1440 * MINUTE;
@@ -52,7 +53,7 @@ function mutated(table: Table, projectId: number, mutation: Mutation | undefined
     const { notAbove = {}, is = {} } = op.if;
     return { check: op.check, if: mutation === 'fence' ? { is } : { notAbove } };
   };
-  return { ...table, write: (ops, options) => table.write(ops.map(loosened), options) };
+  return tableWith(table, { write: (ops, options) => table.write(ops.map(loosened), options) });
 }
 
 /** Files in memory; a file is its rows as JSON. */
@@ -107,7 +108,7 @@ async function play(table: Table, seed: number, mutation?: Mutation): Promise<vo
   const slowly = <P extends object>(actor: number, port: P, methods: readonly (keyof P)[]): P => {
     const slow = { ...port };
     for (const method of methods) {
-      const call = port[method] as (...values: unknown[]) => Promise<unknown>;
+      const call = (port[method] as (...values: unknown[]) => Promise<unknown>).bind(port);
       const wrapped = async (...values: unknown[]): Promise<unknown> => {
         await turn(actor);
         const answer = await call(...values);
