@@ -20,7 +20,7 @@ export function functionsOf<Bound>(context: Context): (name: string) => Promise<
 }
 
 /** Steps by name. */
-export function stepsOf(context: Context): (name: string) => StepRunner {
+export function stepRunners(context: Context): (name: string) => StepRunner {
   const functionNamed = functionsOf<StepRunner>(context);
   return (name) => async (input, signal) => (await functionNamed(`steps/${name}`))(input, signal);
 }

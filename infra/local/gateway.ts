@@ -4,7 +4,7 @@ import { rowFor, templates } from '../../lib/api/routes.ts';
 import { GATEWAY_RESPONSES } from '../../lib/http/gateway-responses.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { functionsOf } from './functions.ts';
-import { type Gateway, type GatewayLimits, serveRestApi } from './rest-api.ts';
+import { type Gateway, type GatewayLimits, pathMatcher, serveRestApi } from './rest-api.ts';
 import { DEFAULT_RATE_LIMIT, type RateLimit } from './token-bucket.ts';
 
 export type { Gateway };
@@ -23,6 +23,8 @@ type Handler = (event: APIGatewayProxyEvent) => Promise<APIGatewayProxyResult>;
 
 const METHOD_NOT_ALLOWED = 'method-not-allowed';
 
+const match = pathMatcher(templates);
+
 /** Serves the rows in this process, each by its function over the context. */
 export function startGateway({
   context,
@@ -35,7 +37,7 @@ export function startGateway({
       arn: 'arn:aws:execute-api:local:000000000000:local',
       stage: 'local',
       prefixed: false,
-      templates,
+      match,
       methodOf: (verb, template) => {
         const row = rowFor(verb, template);
         const name = row?.handler ?? METHOD_NOT_ALLOWED;

@@ -5,7 +5,8 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { literal } from '../duckdb/database.ts';
 import { rowsPerGroup } from '../duckdb/parquet.ts';
 import type { Spool } from '../ports/files/files.ts';
-import { dayOf, type LakeFile, type WrittenFile } from './lake.ts';
+import { dayOf, type LakeFile } from './catalog.ts';
+import type { WrittenFile } from './publish.ts';
 import { LAKE_MODELS, type Model, ROW_GROUP } from './schema.ts';
 
 /** Where files are made, and where in the lake they go then. */

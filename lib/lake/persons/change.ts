@@ -1,6 +1,8 @@
 /** What an event changes of a person, as the public product's ingestion takes it. */
+
+import { isObject, numberText } from '../../ports/raw-number.ts';
 import { storable, storableText } from '../sources/event.ts';
-import { isObject, numberText, parseExact } from '../sources/exact-json.ts';
+import { parseExact } from '../sources/exact-json.ts';
 
 /** Absent members change nothing. */
 export interface PersonChange {

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
-import { isRawNumber, parseJson } from '../../../lib/http/json.ts';
+import { parseJson } from '../../../lib/http/json.ts';
+import { isRawNumber } from '../../../lib/ports/raw-number.ts';
 
 const refusal = (text: string): string => {
   try {

@@ -10,17 +10,11 @@
  */
 import * as fc from 'fast-check';
 import { historyEnd } from '../../../lib/lake/arrival.ts';
-import {
-  fence,
-  filesBetween,
-  finishPending,
-  ImportUnderWay,
-  LeaseLost,
-  lowerLiveOps,
-  publish,
-  underLease,
-  type WrittenFile,
-} from '../../../lib/lake/lake.ts';
+import { filesBetween } from '../../../lib/lake/catalog.ts';
+import { fence, lowerLiveOps } from '../../../lib/lake/fence.ts';
+import { ImportUnderWay, LeaseLost, underLease } from '../../../lib/lake/lease.ts';
+import { finishPending } from '../../../lib/lake/pending.ts';
+import { publish, type WrittenFile } from '../../../lib/lake/publish.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import type { Spool } from '../../../lib/ports/files/files.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
 import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
 import { FILE_COLUMNS } from '../../../lib/exports/destinations/files.ts';
-import { allFiles } from '../../../lib/lake/lake.ts';
+import { allFiles } from '../../../lib/lake/catalog.ts';
 import type { Model } from '../../../lib/lake/schema.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import { compareText } from '../../../lib/ports/table/semantics.ts';

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { amountIn, laterArrivals, scanOf } from '../../../../lib/exports/resource/estimate.ts';
 import { CHUNK } from '../../../../lib/exports/runs/plan.ts';
+import { isTouched, type LakeFile } from '../../../../lib/lake/catalog.ts';
 import { INTERVALS, LENGTH, slotsBetween } from '../../../../lib/lake/intervals.ts';
-import { isTouched, type LakeFile } from '../../../../lib/lake/lake.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

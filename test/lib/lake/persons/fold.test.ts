@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import type { PersonChange } from '../../../../lib/lake/persons/change.ts';
-import { foldPersons, type PersonRow } from '../../../../lib/lake/persons/fold.ts';
+import { PersonFold, type PersonRow } from '../../../../lib/lake/persons/fold.ts';
 
 const PROJECT = 7;
 const MINUTE = 60_000_000;
@@ -18,7 +18,7 @@ interface Step {
 function fold(steps: readonly Step[], states: readonly PersonRow[] = [], at = AT) {
   const rows: PersonRow[] = [];
   let refused = 0;
-  const folding = foldPersons(
+  const folding = new PersonFold(
     PROJECT,
     at,
     (row) => rows.push(row),

@@ -1,17 +1,7 @@
-import {
-  fence,
-  filesBetween,
-  ImportUnderWay,
-  isTouched,
-  type LakeFile,
-  LeaseLost,
-  lowerLiveOps,
-  ProjectGone,
-  publish,
-  type Stamp,
-  underLease,
-  type WrittenFile,
-} from '../../../lib/lake/lake.ts';
+import { filesBetween, isTouched, type LakeFile } from '../../../lib/lake/catalog.ts';
+import { fence, lowerLiveOps } from '../../../lib/lake/fence.ts';
+import { ImportUnderWay, LeaseLost, underLease } from '../../../lib/lake/lease.ts';
+import { ProjectGone, publish, type Stamp, type WrittenFile } from '../../../lib/lake/publish.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { Refused } from '../../../lib/ports/table/table.ts';
