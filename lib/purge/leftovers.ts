@@ -12,9 +12,9 @@ import { forgetPlaces, type GonePlaces, keysHeldBy } from '../accounts/personal-
 import type { UserItem } from '../accounts/users/model.ts';
 import type { SharingItem } from '../dashboards/sharing/model.ts';
 import type { BackfillItem, BatchExportItem, RunItem } from '../exports/records/model.ts';
-import { stopExport } from '../exports/resource/runs.ts';
 import { destroyBatchExport } from '../exports/resource/store.ts';
-import { exportWithPlan } from '../exports/runs/run-state.ts';
+import { stopExport } from '../exports/runs/cancel.ts';
+import { exportWithPlan } from '../exports/runs/store.ts';
 import { jobOps } from '../jobs/job.ts';
 import { projectFolders } from '../lake/catalog.ts';
 import type { Context } from '../ports/context.ts';

@@ -15,8 +15,8 @@ import { changeBatchExport, createBatchExport } from '../../lib/exports/resource
 import type { DestinationOf } from '../../lib/exports/runs/delivery.ts';
 import { finishRun } from '../../lib/exports/runs/finish.ts';
 import { type Plan, planOf } from '../../lib/exports/runs/plan.ts';
-import { exportWithPlan } from '../../lib/exports/runs/run-state.ts';
 import { sendSlot } from '../../lib/exports/runs/send.ts';
+import { exportWithPlan } from '../../lib/exports/runs/store.ts';
 import { tick } from '../../lib/jobs/tick.ts';
 import { importEvents } from '../../lib/lake/import/import.ts';
 import type { Context } from '../../lib/ports/context.ts';

@@ -40,7 +40,9 @@ const QUERIES: readonly (readonly [query: string, text: string])[] = [
 ];
 
 test.each(QUERIES)('%s', async (query, text) => {
-  await expect(parser.query(query).then((syntax) => checkedQuery(syntax, EVENTS_TABLE))).rejects.toThrow(new Refusal(text));
+  await expect(parser.query(query).then((syntax) => checkedQuery(syntax, EVENTS_TABLE))).rejects.toThrow(
+    new Refusal(text),
+  );
 });
 
 const CONDITIONS: readonly (readonly [condition: string, text: string])[] = [
