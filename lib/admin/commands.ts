@@ -18,8 +18,13 @@ import { fail } from '../ports/errors.ts';
 import { idsIn, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import { importObject, importText } from './import-report.ts';
-import type { Outcome } from './program.ts';
 import type { Progress } from './progress.ts';
+
+/** What a command gave: the public object for `--json`, and words for a person. */
+export interface Outcome {
+  readonly object: unknown;
+  readonly text: string;
+}
 
 export { IMPORT_FORMATS };
 
