@@ -1,4 +1,4 @@
-import { type ActivityItem, activityObject } from '../../lib/accounts/activity/model.ts';
+import { activityObject } from '../../lib/accounts/activity/model.ts';
 import { listActivity } from '../../lib/accounts/activity/routes.ts';
 import { readActivity } from '../../lib/accounts/activity/store.ts';
 import { userCards } from '../../lib/accounts/users/cards.ts';
@@ -8,7 +8,7 @@ import { cursorPage } from '../../lib/http/page.ts';
 export const handler = endpoint(listActivity, {
   read: ({ params, query, paging }, { table }) => readActivity(table, params.organization_id, query, paging),
   async run({ read, paging, caller }, context) {
-    const items = read.items as ActivityItem[];
+    const { items } = read;
     const uuids = items.map(({ user_uuid }) => user_uuid);
     const cards = await userCards(context, uuids, caller.user);
     return cursorPage(paging, { ...read, items }, (item) => activityObject(item, cards));

@@ -3,33 +3,25 @@ import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { fail, invalid } from '../ports/errors.ts';
 import { idsIn, keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
-import type { Item, Table } from '../ports/table/table.ts';
-import type {
-  AccessRuleItem,
-  CollaboratorItem,
-  DashboardDetailItem,
-  DashboardItem,
-  SharingItem,
-  StoredDashboard,
-  TileItem,
-} from './model.ts';
+import type { Item, Key, Table } from '../ports/table/table.ts';
+import type { DashboardDetailItem, DashboardItem, StoredDashboard } from './model.ts';
 import { checkCanEdit, checkCanSee } from './rules.ts';
 
 /** A dashboard of the project, whoever asks, deleted or not: to be given to `foundDashboard`. One read. */
 export async function readDashboard(table: Table, project: number, id: number): Promise<StoredDashboard | undefined> {
   const items = Map.groupBy(await listAll(table, ranges.ofDashboard(project, id)), idsIn.word);
-  const all = <T extends Item>(key: { sk: string; pk: string }) => (items.get(idsIn.word(key)) ?? []) as T[];
-  const [head] = all<DashboardItem>(keys.dashboard(project, id));
-  const [detail] = all<DashboardDetailItem>(keys.dashboardDetail(project, id));
-  const [sharing] = all<SharingItem>(keys.sharing(project, id));
+  const all = <T extends Item>(key: Key<T>) => (items.get(idsIn.word(key)) ?? []) as Item[] as T[];
+  const [head] = all(keys.dashboard(project, id));
+  const [detail] = all(keys.dashboardDetail(project, id));
+  const [sharing] = all(keys.sharing(project, id));
   if (head === undefined || detail === undefined || sharing === undefined) return undefined;
   return {
     head,
     detail,
     sharing,
-    tiles: all<TileItem>(keys.tile(project, id, 0)),
-    collaborators: all<CollaboratorItem>(keys.collaborator(project, id, '')),
-    rules: all<AccessRuleItem>(keys.accessRule(project, id, '')),
+    tiles: all(keys.tile(project, id, 0)),
+    collaborators: all(keys.collaborator(project, id, '')),
+    rules: all(keys.accessRule(project, id, '')),
   };
 }
 

@@ -12,7 +12,13 @@ import { DAY_MS } from '../ports/units.ts';
 import { bytesOf } from './body.ts';
 import { headerOf } from './header.ts';
 
-/** How long a key is remembered: 24 hours. */
+declare module '../ports/table/keys.ts' {
+  interface Items {
+    once: OnceItem;
+  }
+}
+
+/** How long a key is remembered, in seconds: 24 hours. */
 const KEPT_SECONDS = DAY_MS / 1000;
 
 /** What is remembered of a request that succeeded. */

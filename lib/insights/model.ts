@@ -5,6 +5,12 @@ import { wireInstant } from '../http/instant.ts';
 import { parseJson } from '../http/json.ts';
 import type { Item } from '../ports/table/table.ts';
 
+declare module '../ports/table/keys.ts' {
+  interface Items {
+    insight: InsightItem;
+  }
+}
+
 /** An insight as stored: a saved question about events. Nothing here asks it; tiles show it. */
 export interface InsightItem extends Item {
   readonly id: number;

@@ -6,6 +6,12 @@
 import { keys, places } from '../ports/table/keys.ts';
 import type { Item, Op } from '../ports/table/table.ts';
 
+declare module '../ports/table/keys.ts' {
+  interface Items {
+    job: JobItem;
+  }
+}
+
 /** What must happen, and when; written in the transaction of what it follows from. */
 export interface JobItem extends Item {
   readonly kind: 'export' | 'backfill' | 'retry' | 'purge' | 'notice';

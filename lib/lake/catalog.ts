@@ -6,6 +6,12 @@ import type { Item, Table } from '../ports/table/table.ts';
 import { DAY_MS, HOUR_MS } from '../ports/units.ts';
 import { MODELS, type Model } from './schema.ts';
 
+declare module '../ports/table/keys.ts' {
+  interface Items {
+    lakeFile: LakeFileItem;
+  }
+}
+
 /**
  * What a file of the lake holds. Instants are milliseconds since 1970, rounded down; `min` and `max` are inclusive.
  * A file holds one model's rows of one arrival day, sorted by arrival, timestamp and uuid.

@@ -4,6 +4,18 @@ import { keys } from '../ports/table/keys.ts';
 import { type Item, type Op, Refused, type Table } from '../ports/table/table.ts';
 import { finishPending } from './pending.ts';
 
+declare module '../ports/table/keys.ts' {
+  interface Items {
+    fence: FenceItem;
+  }
+}
+
+/** Where the project's lake is closed (`at`), and from when on its rows matter to an export (`live`). */
+export interface FenceItem extends Item {
+  readonly at?: number;
+  readonly live?: number | null;
+}
+
 /**
  * Closes the project's lake up to `upTo` (milliseconds): finishes what was committed, and from then on nothing that
  * arrives as live can appear before `upTo`. History may still be added. The fence never goes back.
@@ -28,4 +40,4 @@ export async function lowerLiveOps(table: Table, projectId: number, firstSlotSta
 }
 
 /** Where live arrivals begin, as the fence's item says (milliseconds); null while the project has no export. */
-export const liveOf = (item: Item | undefined): number | null => (item?.['live'] as number | null | undefined) ?? null;
+export const liveOf = (item: FenceItem | undefined): number | null => item?.live ?? null;

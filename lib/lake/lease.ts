@@ -7,6 +7,12 @@ import { MINUTE_MS, SECOND_MS } from '../ports/units.ts';
 import { incomingOf } from './catalog.ts';
 import { finishPending } from './pending.ts';
 
+declare module '../ports/table/keys.ts' {
+  interface Items {
+    lease: LeaseItem;
+  }
+}
+
 /** What whoever adds to the lake needs: a running service, or a command beside one. */
 export type Publishing = Pick<Context, 'table' | 'lake' | 'clock' | 'newId' | 'random' | 'log' | 'settings'>;
 
@@ -25,6 +31,13 @@ export class ImportUnderWay extends Error {
 /** The import was stalled for so long that another one took its place; what it has not committed is dropped. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
+}
+
+/** Who imports into the project, since when, and until when they need not renew it. */
+interface LeaseItem extends Item {
+  readonly holder: string;
+  readonly since: number;
+  readonly until: number;
 }
 
 /** A holder renews this often ... */

@@ -10,6 +10,12 @@ import { type Item, type Key, MAX_TRANSACTION, type Op } from '../ports/table/ta
 import { incomingOf, type LakeFile } from './catalog.ts';
 import type { Model } from './schema.ts';
 
+declare module '../ports/table/keys.ts' {
+  interface Items {
+    pendingBatch: PendingItem;
+  }
+}
+
 /** FILE items in one transaction, beside the check of PENDING. */
 const FILES_AT_ONCE = MAX_TRANSACTION - 1;
 

@@ -2,14 +2,17 @@ import type { APIGatewayRequestAuthorizerEvent } from 'aws-lambda';
 import * as fc from 'fast-check';
 import { handler } from '../../functions/authorizer.ts';
 import { createOrganization } from '../../lib/accounts/organizations/store.ts';
-import { createKey, findKey, type NewKey, revokeKey } from '../../lib/accounts/personal-api-keys/store.ts';
+import { findKey } from '../../lib/accounts/personal-api-keys/lookup.ts';
+import { createKey, type NewKey, revokeKey } from '../../lib/accounts/personal-api-keys/store.ts';
 import { createUser } from '../../lib/accounts/users/store.ts';
+import { scopeFor } from '../../lib/api/methods.ts';
 import { routes } from '../../lib/api/routes.ts';
 import { fromContext } from '../../lib/http/credentials.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { HOUR_MS } from '../../lib/ports/units.ts';
 import { testContext } from '../support/context.ts';
 import { countRoundTrips } from '../support/round-trips.ts';
+import { tableWith } from '../support/table-with.ts';
 
 const ARN = 'arn:aws:execute-api:eu-central-1:123456789012:abcdef/prod';
 
@@ -23,7 +26,10 @@ function ask(
     headers = {},
   }: { method?: string; template?: string; headers?: Record<string, string> } = {},
 ) {
-  return handler(context)({
+  return handler(
+    context,
+    scopeFor,
+  )({
     type: 'REQUEST',
     methodArn: `${ARN}/${method}${template}/`,
     resource: template,
@@ -216,7 +222,7 @@ describe('the table', () => {
 
   test('may refuse to note the use: the key is good all the same', async () => {
     const { context, value } = await world();
-    const table = { ...context.table, write: () => Promise.reject(new Error('read only')) };
+    const table = tableWith(context.table, { write: () => Promise.reject(new Error('read only')) });
     expect(await ask({ ...context, table }, `Bearer ${value}`)).toMatchObject(allowed);
     expect(context.lines).toContainEqual(expect.objectContaining({ level: 'WARNING' }));
   });

@@ -4,6 +4,12 @@ import { parseJson } from '../../http/json.ts';
 import type { Item, Op } from '../../ports/table/table.ts';
 import { User } from '../users/model.ts';
 
+declare module '../../ports/table/keys.ts' {
+  interface Items {
+    activity: ActivityItem;
+  }
+}
+
 /** What an entry can be about, in the public product's words. */
 export const ACTIVITY_SCOPES = [
   'Organization',

@@ -10,6 +10,12 @@ import { listAll } from '../../ports/table/list-all.ts';
 import type { Item, Op, Table } from '../../ports/table/table.ts';
 import { DAY_MS, MINUTE_MS } from '../../ports/units.ts';
 
+declare module '../../ports/table/keys.ts' {
+  interface Items {
+    logLines: LogItem;
+  }
+}
+
 export interface LogLine {
   /** Milliseconds since 1970. */
   readonly at: number;

@@ -5,6 +5,15 @@ import { INTERVALS, type Interval } from '../../lake/intervals.ts';
 import { MODELS, type Model } from '../../lake/schema.ts';
 import type { Item } from '../../ports/table/table.ts';
 
+declare module '../../ports/table/keys.ts' {
+  interface Items {
+    batchExport: BatchExportItem;
+    plan: PlanItem;
+    run: RunItem;
+    backfill: BackfillItem;
+  }
+}
+
 // biome-ignore format: a list of words
 export const RUN_STATUSES = [
   'Starting', 'Running', 'Completed', 'Failed', 'FailedRetryable', 'Cancelled', 'Terminated', 'TimedOut',

@@ -4,6 +4,7 @@ import type { Context } from '../../../lib/ports/context.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { DAY_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { START, testContext } from '../../support/context.ts';
+import { tableWith } from '../../support/table-with.ts';
 
 const jobOf = async ({ table }: Context, kind: string, id: string) =>
   (await table.get(keys.job(kind, id))) as JobItem | undefined;
@@ -99,14 +100,13 @@ test('a job that is removed or replaced after it was read is not started by the 
   await table.write(jobOps('export', 'e1', START));
   const replacing: Context = {
     ...context,
-    table: {
-      ...table,
+    table: tableWith(table, {
       many: async (all) => {
         const found = await table.many(all);
         await table.write(jobOps('export', 'e1', START + MINUTE_MS));
         return found;
       },
-    },
+    }),
   };
   expect(await tick(replacing)).toMatchObject({ started: 0 });
   expect(await jobOf(context, 'export', 'e1')).toMatchObject({ due: START + MINUTE_MS, attempts: 0 });

@@ -23,6 +23,8 @@ import { sqliteTable } from '../../../lib/ports/table/sqlite.ts';
 import { type Op, Refused, type Table } from '../../../lib/ports/table/table.ts';
 import { DAY_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { START, settableClock, testContext } from '../../support/context.ts';
+import { seeded } from '../../support/random.ts';
+import { tableWith } from '../../support/table-with.ts';
 
 interface Row {
   readonly id: string;
@@ -50,7 +52,7 @@ function mutated(table: Table, projectId: number, mutation: Mutation | undefined
     const { notAbove = {}, is = {} } = op.if;
     return { check: op.check, if: mutation === 'fence' ? { is } : { notAbove } };
   };
-  return { ...table, write: (ops, options) => table.write(ops.map(loosened), options) };
+  return tableWith(table, { write: (ops, options) => table.write(ops.map(loosened), options) });
 }
 
 /** Files in memory; a file is its rows as JSON. */
@@ -82,22 +84,11 @@ function memorySpool(): Spool & { readonly files: Map<string, Buffer> } {
   };
 }
 
-/** The same numbers for the same seed, in [0, 1). */
-function randomFrom(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
 let projects = 0;
 
 /** Plays one history; throws when a promise is broken. */
 async function play(table: Table, seed: number, mutation?: Mutation): Promise<void> {
-  const random = randomFrom(seed);
+  const random = seeded(seed);
   const below = (n: number): number => Math.floor(random() * n);
   projects += 1;
   const projectId = projects;
@@ -116,7 +107,7 @@ async function play(table: Table, seed: number, mutation?: Mutation): Promise<vo
   const slowly = <P extends object>(actor: number, port: P, methods: readonly (keyof P)[]): P => {
     const slow = { ...port };
     for (const method of methods) {
-      const call = port[method] as (...values: unknown[]) => Promise<unknown>;
+      const call = (port[method] as (...values: unknown[]) => Promise<unknown>).bind(port);
       const wrapped = async (...values: unknown[]): Promise<unknown> => {
         await turn(actor);
         const answer = await call(...values);

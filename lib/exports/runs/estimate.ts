@@ -4,7 +4,7 @@ import { isTouched, type LakeFile } from '../../lake/catalog.ts';
 import { type ArrivalRange, alignDown, type Slots } from '../../lake/intervals.ts';
 import type { Settings } from '../../ports/settings.ts';
 import { HOUR_MS } from '../../ports/units.ts';
-import { CHUNK, chunksOf } from '../runs/plan.ts';
+import { CHUNK, chunksOf } from './plan.ts';
 
 /** Rows and stored bytes. */
 export interface Amount {
