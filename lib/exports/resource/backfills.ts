@@ -36,10 +36,10 @@ export async function startBackfill(
   context: Context,
   { id: exportId }: Pick<BatchExportItem, 'id'>,
   asked: Asked,
-  once: (backfillId: string) => readonly Op[] = () => [],
+  idempotencyOps: (backfillId: string) => readonly Op[] = () => [],
 ): Promise<BackfillItem> {
   const id = context.newId();
-  const backfill = await untilWritten(() => writeBackfill(context, exportId, id, asked, once));
+  const backfill = await untilWritten(() => writeBackfill(context, exportId, id, asked, idempotencyOps));
   await startMachine(context, backfill);
   return backfill;
 }
@@ -49,7 +49,7 @@ async function writeBackfill(
   exportId: string,
   id: string,
   asked: Asked,
-  once: (backfillId: string) => readonly Op[],
+  idempotencyOps: (backfillId: string) => readonly Op[],
 ): Promise<BackfillItem> {
   const { table, clock, settings } = context;
   const { item, plan } = (await exportWithPlan(table, exportId)) ?? fail('not_found');
@@ -60,7 +60,7 @@ async function writeBackfill(
     { check: keys.batchExport(exportId), if: { is: scheduleOf(item) } },
     ...jobOps('export', exportId, nextDue(item, claimed, clock(), settings)),
     ...ops,
-    ...once(id),
+    ...idempotencyOps(id),
   ]);
   return backfill;
 }

@@ -1,7 +1,7 @@
 import { cpSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { DynamoDBDocumentClient, paginateScan } from '@aws-sdk/lib-dynamodb';
-import { tellAsSystem } from '../../../lib/accounts/activity/tell.ts';
+import { systemActivityOps } from '../../../lib/accounts/activity/ops.ts';
 import type { OrganizationItem, ProjectItem } from '../../../lib/accounts/organizations/model.ts';
 import { deleteProject } from '../../../lib/accounts/organizations/projects/store.ts';
 import { createOrganization, deleteOrganization } from '../../../lib/accounts/organizations/store.ts';
@@ -57,7 +57,7 @@ describe('one walk', () => {
     await context.workflow.start('export-run', 'holder', {});
     const { item } = await read();
     await startBackfill(context, item, { start_at: AT_13 - 24 * HOUR, end_at: AT_13 });
-    await deleteOrganization(context, organization, tellAsSystem(context, organization.id));
+    await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
 
     expect(await purge(context, { kind: 'organization', id: organization.id })).toEqual({ do: 'rest' });
     expect((await read()).item.deleted_at).not.toBeNull();
@@ -81,7 +81,7 @@ describe('one walk', () => {
 
   test('ends when its time is over, and another one goes on', async () => {
     const { context, organization, labels } = await deleted();
-    await deleteOrganization(context, organization, tellAsSystem(context, organization.id));
+    await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
     const clock = context.clock();
     let looks = 0;
     const slow = { ...context, clock: () => clock + (looks++ > 6 ? 10 * 60_000 : 0) };
@@ -100,7 +100,7 @@ describe('one walk', () => {
     await context.table.write([
       { change: { pk: run?.pk ?? '', sk: run?.sk ?? '' }, set: { phase: 'committing', status: 'Running' } },
     ]);
-    await deleteOrganization(context, organization, tellAsSystem(context, organization.id));
+    await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
     const walk = () => purge(context, { kind: 'organization', id: organization.id });
     for (let rests = 0; rests < 4; rests++) {
       expect(await walk()).toEqual({ do: 'rest' });
@@ -267,7 +267,7 @@ describe('to the end', () => {
   test('leaves everything as it was before the organization came', async () => {
     const { context, clock, organization, state } = await restored(sqlite);
     expect(Object.keys(world.filled.items).length).toBeGreaterThan(Object.keys(world.before.items).length + 60);
-    await deleteOrganization(context, organization, tellAsSystem(context, organization.id));
+    await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
     const input = { kind: 'organization', id: organization.id } as const;
     const walk = async () => (await purge(context, input)).do;
     expect(await walkToTheEnd(input, clock, walk)).toEqual(['rest', 'rest', 'rest', 'nothing']);
@@ -277,7 +277,7 @@ describe('to the end', () => {
   /** Deletes the organization and purges it in processes that live for so many acts. */
   async function purgedInLives(open: (clock: SettableClock) => Promise<Home>, least: number) {
     const { context, clock, organization, state } = await restored(open);
-    await deleteOrganization(context, organization, tellAsSystem(context, organization.id));
+    await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
     const input = { kind: 'organization', id: organization.id } as const;
     const answers = await walkToTheEnd(input, clock, shortLife(context, input, state, least));
     expect(await state()).toEqual(world.before);
@@ -296,7 +296,7 @@ describe('to the end', () => {
 
   test('of a project leaves its organization, and everything of that', async () => {
     const { context, clock, organization, project, state } = await restored(sqlite);
-    await deleteProject(context, { organization, project }, tellAsSystem(context, organization.id));
+    await deleteProject(context, { organization, project }, systemActivityOps(context, organization.id));
     const input = { kind: 'project', id: String(project.id) } as const;
     await walkToTheEnd(input, clock, shortLife(context, input, state, 4));
     const after = await state();
@@ -326,7 +326,7 @@ describe('to the end', () => {
         return { ...home, executions: home.table, table: unreliable(home.table, { ...vices, clock }) };
       };
       const { home, context, clock, organization, state } = await restored(open);
-      await deleteOrganization(context, organization, tellAsSystem(context, organization.id));
+      await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
       isTrusted = false;
       const input = { kind: 'organization', id: organization.id } as const;
       await walkToTheEnd(input, clock, async () => {
