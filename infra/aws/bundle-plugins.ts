@@ -2,9 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseSync } from '@swc/core';
-import standalone from 'ajv/dist/standalone/index.js';
 import type { Plugin } from 'esbuild';
-import * as templates from '../../lib/dashboards/templates/check.ts';
 
 /**
  * Lambda hands a function its credentials in the environment. The SDK's other ways to come by some (profiles, single
@@ -70,17 +68,6 @@ const computed: Plugin = {
   },
 };
 
-/** What checks a dashboard's template is in a bundle as the code that Ajv writes for its schema, which takes 80 ms. */
-const compiled: Plugin = {
-  name: 'compiled',
-  setup: (esbuild) => {
-    esbuild.onLoad({ filter: /\/lib\/dashboards\/templates\/check\.ts$/ }, ({ path }) => ({
-      contents: `${standalone.default(templates.ajv, templates.isTemplate)}\nexport { validate as isTemplate };`,
-      resolveDir: dirname(path),
-    }));
-  },
-};
-
 /**
  * No operation that is used here streams events. The SDK loads its code for them when one does, and esbuild would keep
  * everything that this code might need as it is, in wrappers: a tenth of a bundle.
@@ -120,4 +107,4 @@ const descriptions: Plugin = {
 };
 
 /** All that leave something out of a bundle, but for `credentials`, without which nothing is bundled. */
-export const lean: readonly Plugin[] = [declarations, computed, compiled, eventStreams, profiles, descriptions];
+export const lean: readonly Plugin[] = [declarations, computed, eventStreams, profiles, descriptions];

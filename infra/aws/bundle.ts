@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 import { REFERENCE_FILES } from '../../lib/api/reference/page.ts';
 import { credentials, lean } from './bundle-plugins.ts';
-import { FUNCTIONS, type FunctionSpec, flat } from './functions.ts';
+import { FUNCTIONS, flat, type LambdaSpec } from './functions.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
@@ -29,7 +29,7 @@ export interface Bundles {
 }
 
 /** Does the function run only on the processor that its native code is made for? */
-export const isNative = ({ needs }: FunctionSpec): boolean => needs.includes('converter');
+export const isNative = ({ needs }: LambdaSpec): boolean => needs.includes('converter');
 
 const S3_FILE = './client-s3.js';
 
@@ -98,15 +98,17 @@ export async function bundle(outdir: string): Promise<Bundles> {
 }
 
 /** An entry makes the function's handler with the context of just what it needs, and hands it the event alone. */
-function entryOf({ name, needs }: FunctionSpec): string {
+function entryOf({ name, needs }: LambdaSpec): string {
   const ports = needs.map((need) => (need === 'converter' ? 'converter as warehouse' : need));
   const given = needs.map((need) => (need === 'converter' ? 'warehouse' : need)).join(', ');
   const event = name === 'steps/execution-ended' ? 'endedInput(event)' : 'event';
-  const home = ports.filter((port) => !port.startsWith('converter'));
+  const ofRuntime = ports.filter((port) => !port.startsWith('converter'));
   return [
     `import { handler as made } from './functions/${name}.ts';`,
-    `import { ${['contextOf', 'endedInput', ...home].join(', ')} } from './infra/aws/home.ts';`,
-    ...(home.length === ports.length ? [] : [`import { converter as warehouse } from './infra/aws/converter.ts';`]),
+    `import { ${['contextOf', 'endedInput', ...ofRuntime].join(', ')} } from './infra/aws/runtime.ts';`,
+    ...(ofRuntime.length === ports.length
+      ? []
+      : [`import { converter as warehouse } from './infra/aws/converter.ts';`]),
     `const run = made(contextOf({ ${given} }));`,
     `export const handler = async (event) => run(${event});`,
   ].join('\n');

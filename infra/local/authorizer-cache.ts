@@ -1,6 +1,6 @@
 import type { APIGatewayAuthorizerResult, APIGatewayRequestAuthorizerEvent } from 'aws-lambda';
 
-/** How long an answer is kept, in both homes: 60 s. */
+/** How long an answer is kept, in both runtimes: 60 s. */
 export const AUTHORIZER_TTL = 60_000;
 /** Answers kept at most; about 1 kB each, so 10 MB. */
 const MAX_KEPT = 10_000;

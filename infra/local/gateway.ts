@@ -3,7 +3,8 @@ import { handler as authorizer } from '../../functions/authorizer.ts';
 import { rowFor, templates } from '../../lib/api/routes.ts';
 import { GATEWAY_RESPONSES } from '../../lib/http/gateway-responses.ts';
 import type { Context } from '../../lib/ports/context.ts';
-import { type Gateway, type GatewayLimits, serveRestApi } from './rest-api.ts';
+import { functionsOf } from './functions.ts';
+import { type Gateway, type GatewayLimits, pathMatcher, serveRestApi } from './rest-api.ts';
 import { DEFAULT_RATE_LIMIT, type RateLimit } from './token-bucket.ts';
 
 export type { Gateway };
@@ -22,19 +23,21 @@ type Handler = (event: APIGatewayProxyEvent) => Promise<APIGatewayProxyResult>;
 
 const METHOD_NOT_ALLOWED = 'method-not-allowed';
 
+const match = pathMatcher(templates);
+
 /** Serves the rows in this process, each by its function over the context. */
 export function startGateway({
   context,
   rateLimit = DEFAULT_RATE_LIMIT,
   ...options
 }: GatewayOptions): Promise<Gateway> {
-  const functionNamed = functionsOf(context);
+  const functionNamed = functionsOf<Handler>(context);
   return serveRestApi(
     {
       arn: 'arn:aws:execute-api:local:000000000000:local',
       stage: 'local',
       prefixed: false,
-      templates,
+      match,
       methodOf: (verb, template) => {
         const row = rowFor(verb, template);
         const name = row?.handler ?? METHOD_NOT_ALLOWED;
@@ -46,19 +49,4 @@ export function startGateway({
     },
     { clock: context.clock, log: context.log, rateLimit, ...options },
   );
-}
-
-/** The function of a row, loaded when it is first needed and bound to the context once. */
-function functionsOf(context: Context): (name: string) => Promise<Handler> {
-  const bound = new Map<string, Promise<Handler>>();
-  return (name) => {
-    const known = bound.get(name);
-    if (known !== undefined) return known;
-    const loading = import(`../../functions/${name}.ts`).then((module: { handler: (context: Context) => Handler }) =>
-      module.handler(context),
-    );
-    bound.set(name, loading);
-    loading.catch(() => bound.delete(name));
-    return loading;
-  };
 }

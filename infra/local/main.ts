@@ -1,7 +1,7 @@
 import { messageOf } from '../../lib/ports/errors.ts';
 import { isLevel, jsonLines, type Log, logTo, shortLines } from '../../lib/ports/log.ts';
+import { dataDirectoryPath } from './data-directory.ts';
 import { firstStart, type Welcome } from './first-start.ts';
-import { homeFolder } from './home.ts';
 import { type Service, startService } from './service.ts';
 import { DEFAULT_RATE_LIMIT } from './token-bucket.ts';
 
@@ -75,10 +75,10 @@ function welcome({ organizationId, projectId, key }: Welcome, address: string, l
   );
 }
 
-const folder = homeFolder();
+const folder = dataDirectoryPath();
 const log = logTo(isWatched ? shortLines(write) : jsonLines(write), Date.now, levelOf(LOG_LEVEL));
 const service = await start(folder, log);
-log.info('listening', { address: service.address, home: folder });
+log.info('listening', { address: service.address, data_directory: folder });
 const first = await firstStart(service.context, folder);
 if (first !== undefined) {
   welcome(first.welcome, service.address, log);

@@ -38,7 +38,8 @@ export interface RestApi {
   readonly stage: string;
   /** Paths begin with the stage's name, as at API Gateway's own addresses; at a custom domain they do not. */
   readonly prefixed: boolean;
-  readonly templates: readonly string[];
+  /** Finds the path template of a request, as `pathMatcher` makes it. */
+  readonly match: PathMatcher;
   /** What a method of a path template leads to. */
   readonly methodOf: (verb: string, template: string) => Method;
   readonly authorizer: Authorizer;
@@ -55,7 +56,7 @@ export interface Method {
   readonly call: (event: APIGatewayProxyEvent) => Promise<APIGatewayProxyResult>;
 }
 
-/** An invocation that a function's home does not take; the request is answered with 413. */
+/** An invocation that a function's runtime does not take; the request is answered with 413. */
 export class PayloadTooLarge extends Error {
   override readonly name = 'PayloadTooLarge';
 }
@@ -87,7 +88,6 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
   const limits = { ...LIMITS, ...options.limits };
   const isLetThrough = rateLimit === null ? () => true : tokenBucket(rateLimit);
   const authorized = authorizerCache(api.authorizer, options.clock);
-  const matched = pathMatcher(api.templates);
   const prefix = api.prefixed ? `/${api.stage}` : '';
   const gatewayAnswer = (type: GatewayResponseType, about?: Readonly<Record<string, string>>): APIGatewayProxyResult =>
     answered(api.responses[type], about);
@@ -103,7 +103,7 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
     const path = whole.slice(prefix.length);
     const methodArn = `${api.arn}/${api.stage}/${method}${path}`;
     if (methodArn.length > limits.arnBytes) return failure('uri_too_long');
-    const found = matched(path);
+    const found = api.match(path);
     if (found === 'malformed') return failure('parse_error', 'The path of the request is not valid percent-encoding.');
     if (found === undefined) return gatewayAnswer('MISSING_AUTHENTICATION_TOKEN');
 
@@ -153,7 +153,7 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
       if (closing || !request.complete) response.setHeader('Connection', 'close');
       send(response, result, requestId);
     } catch (error) {
-      // The caller went away, or sent less than he promised.
+      // The caller went away, or sent less than they promised.
       log.debug('a request was not answered', { request_id: requestId, error: messageOf(error) });
       response.destroy();
     }
@@ -200,7 +200,11 @@ interface Match {
 /** The router only finds; it calls nothing. */
 const ignored = (): void => {};
 
-function pathMatcher(templates: readonly string[]): (path: string) => Match | 'malformed' | undefined {
+/** Undefined: no template fits. */
+export type PathMatcher = (path: string) => Match | 'malformed' | undefined;
+
+/** Makes the matcher of path templates, which any number of servers may share. */
+export function pathMatcher(templates: readonly string[]): PathMatcher {
   const router = findMyWay({
     ignoreTrailingSlash: true,
     maxParamLength: LIMITS.arnBytes,

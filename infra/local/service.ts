@@ -1,37 +1,17 @@
 import { rmSync } from 'node:fs';
-import { handler as beginRun } from '../../functions/steps/begin-run.ts';
-import { handler as closeBackfill } from '../../functions/steps/close-backfill.ts';
-import { handler as executionEnded } from '../../functions/steps/execution-ended.ts';
-import { handler as finishRun } from '../../functions/steps/finish-run.ts';
-import { handler as prepareBackfill } from '../../functions/steps/prepare-backfill.ts';
-import { handler as purge } from '../../functions/steps/purge.ts';
-import { handler as sendNotice } from '../../functions/steps/send-notice.ts';
-import { handler as sendSlot } from '../../functions/steps/send-slot.ts';
 import { handler as tick } from '../../functions/tick.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
 import type { Log } from '../../lib/ports/log.ts';
-import { startEngine } from '../../lib/workflow/embedded.ts';
-import { MACHINES } from '../../lib/workflow/machines.ts';
-import type { Step } from '../../lib/workflow/step.ts';
-import type { StepName } from '../../lib/workflow/task.ts';
+import { MACHINES } from '../../lib/workflow/definitions/index.ts';
+import { startEngine } from '../../lib/workflow/engine.ts';
+import { claimDataDirectory, openDataDirectory, temporaryIn } from './data-directory.ts';
+import { stepsOf } from './functions.ts';
 import { startGateway } from './gateway.ts';
-import { claimHome, openHome, temporaryIn } from './home.ts';
 import type { RateLimit } from './token-bucket.ts';
 
-/** What a machine's `${name}` stands for here. */
-const STEPS: Readonly<Record<StepName, (context: Context) => Step>> = {
-  'begin-run': beginRun,
-  'send-slot': sendSlot,
-  'finish-run': finishRun,
-  'prepare-backfill': prepareBackfill,
-  'close-backfill': closeBackfill,
-  purge,
-  'send-notice': sendNotice,
-};
-
-/** How often what is due is looked for, in milliseconds. */
-const TICK = 500;
+/** How often what is due is looked for. */
+const TICK_INTERVAL_MS = 500;
 
 export interface ServiceOptions {
   readonly folder: string;
@@ -47,31 +27,32 @@ export interface Service {
   readonly context: Context;
   /** `http://127.0.0.1:8010`. */
   readonly address: string;
-  /** Answers what is under way, leaves every execution where it is for the next start, and lets go of the home. */
+  /** Answers what is under way, leaves every execution where it is for the next start, and lets go of the data directory. */
   stop(): Promise<void>;
 }
 
 /**
- * The whole service in one process on one home: gateway, workflows, tick. What a killed process left under way goes
- * on. Throws `HomeInUse` when another process serves the home, and the system's error when the port is taken.
+ * The whole service in one process on one data directory: gateway, workflows, tick. What a killed process left under way goes
+ * on. Throws `DataDirectoryInUse` when another process serves it, and the system's error when the port is taken.
  */
 export async function startService({ folder, log, ...listen }: ServiceOptions): Promise<Service> {
-  const claim = claimHome(folder);
+  const claim = claimDataDirectory(folder);
   try {
     // A process that was killed left it.
     rmSync(temporaryIn(folder), { recursive: true, force: true });
-    const home = openHome(folder, log);
+    const directory = openDataDirectory(folder, log);
     const engine = startEngine({
-      table: home.table,
-      clock: home.clock,
+      table: directory.table,
+      clock: directory.clock,
       log,
       machines: MACHINES,
-      tasks: (name) => STEPS[name as StepName](context),
-      onEnded: (input, signal) => executionEnded(context)(input, signal),
+      tasks: (name) => stepNamed(name),
+      onEnded: (input, signal) => stepNamed('execution-ended')(input, signal),
     });
-    const context: Context = { ...home, workflow: engine };
+    const context: Context = { ...directory, workflow: engine };
+    const stepNamed = stepsOf(context);
     const gateway = await startGateway({ context, ...listen }).catch((error) => {
-      home.close();
+      directory.close();
       throw error;
     });
     await engine.resume();
@@ -83,7 +64,7 @@ export async function startService({ folder, log, ...listen }: ServiceOptions): 
         await timer.stop();
         await gateway.close();
         await engine.close();
-        home.close();
+        directory.close();
         claim.release();
       },
     };
@@ -104,7 +85,7 @@ function everyTick(run: () => Promise<unknown>, log: Log): { stop(): Promise<voi
       (error: unknown) => log.error('the tick failed', { reason: messageOf(error) }),
     );
     void current.then(() => {
-      if (!stopped) timer = setTimeout(next, TICK);
+      if (!stopped) timer = setTimeout(next, TICK_INTERVAL_MS);
     });
   };
   next();

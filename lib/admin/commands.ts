@@ -175,7 +175,7 @@ export async function status(context: AdminContext): Promise<Outcome> {
   const theirs = await Promise.all(everybody.map((user) => organizations.organizationsOf(table, user.uuid)));
   const found = new Map(theirs.flat().map((organization) => [organization.id, organization]));
   const object = {
-    home: context.folder,
+    data_directory: context.folder,
     users: everybody.length,
     organizations: [...found.values()].map(({ id, name, projects }) => ({
       id,
@@ -188,7 +188,7 @@ export async function status(context: AdminContext): Promise<Outcome> {
   return {
     object,
     text: [
-      `Home ${object.home}`,
+      `Data directory ${object.data_directory}`,
       `${object.users} users`,
       ...object.organizations.map(
         ({ id, name, projects }) =>

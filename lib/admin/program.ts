@@ -12,7 +12,7 @@ export interface Outcome {
 
 /** What the command line needs of its surroundings. */
 export interface Surroundings {
-  /** Opens the home, or a stage on AWS, for one command. */
+  /** Opens the data directory, or a stage on AWS, for one command. */
   open(stage: string | undefined): Promise<commands.AdminContext & { close(): void }>;
   readonly print: (text: string) => void;
   readonly complain: (text: string) => void;
@@ -67,7 +67,7 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
     .configureOutput({ writeOut: print, writeErr: complain })
     .showHelpAfterError('(add --help for the options)');
 
-  /** A command that opens the home, runs, and prints what came out. */
+  /** A command that opens the data directory, runs, and prints what came out. */
   const command = (
     group: Command,
     spec: string,
@@ -103,7 +103,7 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
   command(member, 'add', 'Make a user a member of an organization', commands.addMember)
     .requiredOption('--organization <id>', 'the organization')
     .requiredOption('--email <email>', 'the user')
-    .addOption(new Option('--level <level>', 'what he may do').choices(Object.keys(LEVELS)).default('member'));
+    .addOption(new Option('--level <level>', 'what they may do').choices(Object.keys(LEVELS)).default('member'));
 
   const invite = root.command('invite').description('Invitations to organizations');
   command(invite, 'accept <id>', 'Accept an invitation for the user who was invited', commands.acceptInvite);

@@ -26,7 +26,8 @@ import {
 } from './model.ts';
 import { maySee } from './rules.ts';
 import { checkDashboardSize, readDashboard } from './stored.ts';
-import { checkedTemplate, type Template, templateNamed, tilesOfTemplate } from './templates/index.ts';
+import { checkedTemplate, templateNamed, tilesOfTemplate } from './templates/index.ts';
+import type { Template } from './templates/template.ts';
 import { checkTileCount, type NewTile, noSuch, tilesToMake } from './tiles.ts';
 import { objectText, tagTexts } from './values.ts';
 

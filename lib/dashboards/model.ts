@@ -216,7 +216,7 @@ export const TileMove = z.object({
 
 /** What a caller writes to make a dashboard from a template of his own. */
 export const TemplateInput = z.object({
-  template: freeObject().describe('As the JSON Schema of templates says.'),
+  template: freeObject().describe('The name, the description, the filters and the tiles of the dashboard.'),
   creation_context: text({ blank: true }).nullable().optional(),
 });
 

@@ -1,10 +1,11 @@
 /**
- * Text to syntax, by the public product's own parser: a grammar in WebAssembly. It is synchronous, takes exponential time
+ * Text to syntax, by PostHog's own parser: a grammar in WebAssembly. It is synchronous, takes exponential time
  * when an instance is used again, and crashes on deep nesting; so each parse has an instance of its own, in a thread
  * of its own, which is ended when its time is up.
  */
 import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
+import { Semaphore } from '../ports/semaphore.ts';
 import { refuse } from './refusal.ts';
 import type { Syntax } from './syntax.ts';
 
@@ -40,35 +41,18 @@ export interface Parser {
 
 /** A parser that gives each call a thread, and so much time, in milliseconds. */
 export function threadParser(timeLimit = TIME_LIMIT): Parser {
-  const turn = turns(AT_ONCE);
+  const threads = new Semaphore(AT_ONCE);
   const parse = async (rule: 'parseSelect' | 'parseExpr', texts: readonly string[]): Promise<Syntax[]> => {
     if (Buffer.byteLength(texts.join('')) > MAX_QUERY_BYTES)
       refuse(`The query is longer than ${MAX_QUERY_BYTES / 1000} kB`);
     if (texts.some((text) => levelsOf(text) > MAX_LEVELS))
       refuse(`The query is nested more than ${MAX_LEVELS} levels deep`);
     const data = { parser: packages.resolve('@posthog/hogql-parser'), rule, texts };
-    return (await turn(() => inThread(data, timeLimit))).map(syntaxOf);
+    return (await threads.run(() => inThread(data, timeLimit))).map(syntaxOf);
   };
   return {
     query: async (text) => (await parse('parseSelect', [text]))[0] ?? refuse(FAILED),
     expressions: (texts) => parse('parseExpr', texts),
-  };
-}
-
-/** Lets so many works run at once; the others wait for their turn. */
-function turns(atOnce: number): <T>(work: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  return async (work) => {
-    if (running === atOnce) await new Promise<void>((resolve) => waiting.push(resolve));
-    else running += 1;
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) running -= 1;
-      else next();
-    }
   };
 }
 

@@ -161,7 +161,7 @@ const CLICKHOUSE: ReadonlyMap<string, readonly [name: string, type?: string]> = 
   ['now', ['now64']],
 ]);
 
-/** What a query that was checked looks like to the public product's clients. */
+/** What a query that was checked looks like to PostHog's clients. */
 export function schemaOf({ select, select_from, where }: SelectQuery): QuerySchema {
   const values: [string, string][] = [];
   const kept = (value: string): string => {

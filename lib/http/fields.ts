@@ -5,7 +5,7 @@
  */
 import * as z from 'zod';
 import { Failure, inQuotes } from '../ports/errors.ts';
-import { isRawNumber } from './json.ts';
+import { isObject, isRawNumber, numberText } from '../ports/raw-number.ts';
 
 /** Reports a fault of the value; what it returns is never seen. */
 type Fault = (detail: string, code?: string) => never;
@@ -64,11 +64,7 @@ export function text({ max, blank = false, trim = true }: { max?: number; blank?
   });
 }
 
-function textOf(value: unknown): string | undefined {
-  if (typeof value === 'string') return value;
-  if (typeof value === 'number') return String(value);
-  return isRawNumber(value) ? value.rawJSON : undefined;
-}
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : numberText(value));
 
 const TRUE = new Set(['t', 'y', 'yes', 'true', 'on', '1']);
 const FALSE = new Set(['f', 'n', 'no', 'false', 'off', '0']);
@@ -184,14 +180,10 @@ function instantOf(value: string): number | undefined {
 /** An object with any keys, handed on as it was sent; `__proto__` is a key like any other. */
 export function freeObject() {
   return kind({ type: 'object', additionalProperties: true }, (value, fault) => {
-    if (!isDictionary(value)) return fault(notADictionary(value));
+    if (!isObject(value)) return fault(notADictionary(value));
     if (holdsNul(value)) return fault(NUL, 'null_characters_not_allowed');
     return value;
   });
-}
-
-function isDictionary(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value);
 }
 
 /** Recursive: bodies are at most 64 levels deep. */

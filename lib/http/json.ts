@@ -1,23 +1,8 @@
 /** JSON as callers send it: parsed with nothing lost, refused with the public product's texts. */
+import { parseWithRawNumbers } from '../ports/raw-number.ts';
 
 /** Deeper bodies are refused (decisions: 64 levels). */
 const MAX_DEPTH = 64;
-
-/** A number that JavaScript cannot hold, kept as it was written; `JSON.stringify` writes it back. */
-export interface RawNumber {
-  readonly rawJSON: string;
-}
-
-type Reviver = (this: unknown, key: string, value: unknown, context: { readonly source?: string }) => unknown;
-
-// In every engine that is supported, not yet in TypeScript's library.
-const Json = JSON as unknown as {
-  rawJSON(text: string): RawNumber;
-  isRawJSON(value: unknown): value is RawNumber;
-  parse(text: string, reviver?: Reviver): unknown;
-};
-
-export const isRawNumber = (value: unknown): value is RawNumber => Json.isRawJSON(value);
 
 /** Malformed JSON, with the text that the caller reads. */
 export class BadJson extends Error {
@@ -27,12 +12,8 @@ export class BadJson extends Error {
 /** 16 digits may pass 2^53, three digits of exponent may pass 1.8e308. */
 const MAY_HOLD_RAW_NUMBER = /\d{16}|\d[eE]\+?\d{3}/;
 
-const keepExact: Reviver = (_key, value, { source }) =>
-  typeof value === 'number' &&
-  source !== undefined &&
-  (!Number.isFinite(value) || (/^-?\d+$/.test(source) && !Number.isSafeInteger(value)))
-    ? Json.rawJSON(source)
-    : value;
+const isLossy = (value: number, source: string): boolean =>
+  !Number.isFinite(value) || (/^-?\d+$/.test(source) && !Number.isSafeInteger(value));
 
 /**
  * Parses JSON. Integers beyond 2^53 and numbers beyond 1.8e308 become a `RawNumber`; every key, `__proto__` too, is an
@@ -41,7 +22,7 @@ const keepExact: Reviver = (_key, value, { source }) =>
 export function parseJson(text: string): unknown {
   if (depthOf(text) > MAX_DEPTH) throw new BadJson(`JSON parse error - Nested over ${MAX_DEPTH} levels`);
   try {
-    return MAY_HOLD_RAW_NUMBER.test(text) ? Json.parse(text, keepExact) : Json.parse(text);
+    return MAY_HOLD_RAW_NUMBER.test(text) ? parseWithRawNumbers(text, isLossy) : JSON.parse(text);
   } catch {
     throw new BadJson(`JSON parse error - ${explain(text)}`);
   }

@@ -1,6 +1,7 @@
 /** Finds the jobs that are due, and starts the machines that do them. */
 import type { Context } from '../ports/context.ts';
 import { messageOf } from '../ports/errors.ts';
+import { Semaphore } from '../ports/semaphore.ts';
 import { keys, places, ranges } from '../ports/table/keys.ts';
 import { Refused } from '../ports/table/table.ts';
 import type { Json, MachineName } from '../workflow/workflow.ts';
@@ -28,6 +29,7 @@ const DAY = 24 * 60 * MINUTE;
 /** Starts everything that is due. Answers how many jobs were started, and when the oldest of them had been due. */
 export async function tick(context: Context): Promise<{ started: number; oldest: number | null }> {
   const { table, clock, metrics } = context;
+  const starts = new Semaphore(AT_ONCE);
   let started = 0;
   let oldest: number | null = null;
   let after: string | undefined;
@@ -35,10 +37,8 @@ export async function tick(context: Context): Promise<{ started: number; oldest:
     const page = await table.list(ranges.dueJobs(clock()), { limit: PAGE, ...(after === undefined ? {} : { after }) });
     const due = (await table.many(page.items)) as (JobItem | undefined)[];
     const jobs = due.filter((job) => job !== undefined);
-    for (let i = 0; i < jobs.length; i += AT_ONCE) {
-      const results = await Promise.all(jobs.slice(i, i + AT_ONCE).map((job) => startJob(context, job)));
-      started += results.filter(Boolean).length;
-    }
+    const results = await Promise.all(jobs.map((job) => starts.run(() => startJob(context, job))));
+    started += results.filter(Boolean).length;
     for (const { due } of jobs) oldest = Math.min(oldest ?? due, due);
     after = page.cursor;
   } while (after !== undefined);

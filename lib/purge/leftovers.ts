@@ -16,7 +16,7 @@ import { stopExport } from '../exports/resource/runs.ts';
 import { destroyBatchExport } from '../exports/resource/store.ts';
 import { exportWithPlan } from '../exports/runs/run-state.ts';
 import { jobOps } from '../jobs/job.ts';
-import { projectFolders } from '../lake/lake.ts';
+import { projectFolders } from '../lake/catalog.ts';
 import type { Context } from '../ports/context.ts';
 import type { Spool } from '../ports/files/files.ts';
 import { idsIn, keys, ranges } from '../ports/table/keys.ts';

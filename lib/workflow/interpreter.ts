@@ -2,9 +2,10 @@
  * What states mean: the way of one branch (a machine, or one item of a Map) from state to state. It keeps nothing and
  * knows no clock; a home does what it asks for and keeps its position.
  */
-import { type Flow, type MapState, onlyComputes, type State, type Task } from './definition.ts';
+
 import { evaluate, type Scope, withinLimit } from './expression.ts';
 import { StateError, takes } from './state-error.ts';
+import { type Flow, type MapState, onlyComputes, type State, type Task } from './states-language.ts';
 import type { Json } from './workflow.ts';
 
 /**

@@ -3,8 +3,8 @@ import { messageOf, Permanent, Transient } from '../ports/errors.ts';
 import { Busy } from '../ports/table/table.ts';
 import type { Json } from './workflow.ts';
 
-/** A task of a state machine, as the home calls it: input and output are JSON. */
-export type Step = (input: Json, signal?: AbortSignal) => Promise<Json>;
+/** Runs a step over its context: input and output are JSON. */
+export type StepRunner = (input: Json, signal?: AbortSignal) => Promise<Json>;
 
 /**
  * Makes a step out of what is particular to it, as a function of the context. It logs how the step began and ended
@@ -18,7 +18,7 @@ export const step =
     name: string,
     run: (input: In, context: Context, signal: AbortSignal) => Promise<Out>,
   ) =>
-  (context: Context): Step =>
+  (context: Context): StepRunner =>
   async (input, signal = new AbortController().signal) => {
     const log = context.log.with({ step: name, execution: executionOf(input) });
     const since = context.clock();

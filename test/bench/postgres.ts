@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Client, type ClientConfig } from 'pg';
 import { to } from 'pg-copy-streams';
-import { startPostgres } from '../support/postgres.ts';
+import { openPostgres, type PostgresDatabase, startPostgres } from '../support/postgres.ts';
 import { atLeast, type Bench, count, type Part, rate } from './bench.ts';
 import { backfill, makeExport } from './exports.ts';
 import { run } from './processes.ts';
@@ -18,19 +18,16 @@ const GOAL = { ratio: 0.7, peakMb: 700 };
 
 export const copying: Part = async (bench) => {
   const server = await startPostgres(['max_wal_size=4GB']);
+  const database = await openPostgres(server.config);
   try {
-    return await measure(bench, server, bench.small ? 200_000 : 1_000_000, bench.small ? 1 : ROUNDS);
+    return await measure(bench, database, bench.small ? 200_000 : 1_000_000, bench.small ? 1 : ROUNDS);
   } finally {
+    await database.close();
     await server.stop();
   }
 };
 
-async function measure(
-  bench: Bench,
-  server: Awaited<ReturnType<typeof startPostgres>>,
-  events: number,
-  rounds: number,
-): ReturnType<Part> {
+async function measure(bench: Bench, database: PostgresDatabase, events: number, rounds: number): ReturnType<Part> {
   const service = await startService(bench, 'postgres');
   bench.say(`generating ${count(events)} events`);
   const { home, projectId } = service;
@@ -41,16 +38,16 @@ async function measure(
   for (let round = 1; round <= rounds; round += 1) {
     bench.say(`exporting ${count(events)} events, round ${round} of ${rounds}`);
     const table = `events_${round}`;
-    const config = { ...server.config, table_name: table };
+    const config = { ...database.config, table_name: table };
     const path = await makeExport(service, 'day', { type: 'Postgres', config });
     ours.push(await backfill(service, path, START, START + DAY, bench));
-    const [delivered] = await server.sql(`SELECT count(*) FROM ${table}`);
+    const [delivered] = await database.sql(`SELECT count(*) FROM ${table}`);
     if (Number(delivered?.['count']) !== events) throw new Error(`${delivered?.['count']} rows were delivered`);
-    if (round === 1) await prepare(server.config, table, file);
-    await server.sql(`CREATE TABLE bare (LIKE ${table})`);
-    const { output } = await run('bare-copy.ts', { config: server.config, table: 'bare', file }, bench);
+    if (round === 1) await prepare(database.config, table, file);
+    await database.sql(`CREATE TABLE bare (LIKE ${table})`);
+    const { output } = await run('bare-copy.ts', { config: database.config, table: 'bare', file }, bench);
     theirs.push((output as { seconds: number }).seconds);
-    await server.sql(`DROP TABLE bare, ${table}`);
+    await database.sql(`DROP TABLE bare, ${table}`);
   }
   const [mine, bare] = [Math.min(...ours), Math.min(...theirs)];
   const peakMb = await service.stop();

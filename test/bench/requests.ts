@@ -8,7 +8,7 @@ import { type Service, startService } from './service.ts';
 const HOUR = 3_600_000;
 const START = Date.UTC(2024, 0, 1);
 const PAGE = 100;
-/** Creates go round so many users, since each of a user's requests reads all his memberships. */
+/** Creates go round so many users, since each of a user's requests reads all their memberships. */
 const USERS = 1_000;
 
 /**

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import * as z from 'zod';
 import { createOrganization } from '../../lib/accounts/organizations/store.ts';
 import { allowedMethods } from '../../lib/api/methods.ts';
-import { routes, templates } from '../../lib/api/routes.ts';
+import { routes, rowFor, templates } from '../../lib/api/routes.ts';
 import { LEVELS } from '../../lib/http/levels.ts';
 import type { Route } from '../../lib/http/route.ts';
 import { isPermitted, SCOPE_OBJECTS } from '../../lib/http/scopes.ts';
@@ -48,7 +48,28 @@ const ofAnswer = ({ headers }: Reply) =>
   Object.fromEntries([...headers].filter(([name]) => !PER_REQUEST.includes(name)));
 const PER_REQUEST = ['date', 'x-request-id', 'connection', 'keep-alive'];
 
-const cases = routes.flatMap((row) => row.paths.map((path) => ({ name: `${row.method} ${path}`, row, path })));
+/** Paths that are another name of a path of the same row: what the two have in common is tried on the other one. */
+const TWIN = /^\/api\/environments\/(?=\{project_id\})/;
+const twinOf = (path: string): string => path.replace(TWIN, '/api/projects/');
+
+const all = routes.flatMap((row) => row.paths.map((path) => ({ name: `${row.method} ${path}`, row, path })));
+const cases = all.filter(({ path }) => !TWIN.test(path));
+const twins = all.filter(({ path }) => TWIN.test(path));
+
+/** The status and the shape that the row promises for a valid request. */
+function expectPromised(reply: Reply, row: Route): void {
+  expect(summaryOf(reply)).toMatchObject({ status: row.status });
+  expect(reply.headers.get('x-request-id')).toMatch(/.+/);
+  const types = [
+    row.response === undefined && row.content === undefined ? null : 'application/json',
+    ...(row.content ?? []).map((type) => `${type}; charset=utf-8`),
+  ];
+  const type = reply.headers.get('content-type');
+  expect(types).toContain(type);
+  const shape = (type === 'application/json' ? row.response : undefined) ?? z.undefined();
+  expect(shape.safeParse(reply.body)).toMatchObject({ success: true });
+  expect(reply.text === '').toBe(row.response === undefined && row.content === undefined);
+}
 
 test('every row has a fixture', () => {
   const missing = routes.map(({ handler }) => handler).filter((handler) => !Object.hasOwn(fixtures, handler));
@@ -73,18 +94,7 @@ describe.each(cases)('$name', ({ row, path }) => {
   }
 
   test('answers a valid request with its status and its shape', async () => {
-    const reply = await send();
-    expect(summaryOf(reply)).toMatchObject({ status: row.status });
-    expect(reply.headers.get('x-request-id')).toMatch(/.+/);
-    const types = [
-      row.response === undefined && row.content === undefined ? null : 'application/json',
-      ...(row.content ?? []).map((type) => `${type}; charset=utf-8`),
-    ];
-    const type = reply.headers.get('content-type');
-    expect(types).toContain(type);
-    const shape = (type === 'application/json' ? row.response : undefined) ?? z.undefined();
-    expect(shape.safeParse(reply.body)).toMatchObject({ success: true });
-    expect(reply.text === '').toBe(row.response === undefined && row.content === undefined);
+    expectPromised(await send(), row);
   });
 
   test('is the same without the slash at the end', async () => {
@@ -313,13 +323,58 @@ describe.each(cases)('$name', ({ row, path }) => {
   }
 });
 
+describe('a twin path', () => {
+  let world: World;
+  let stranger: string;
+  beforeAll(async () => {
+    world = await newWorld();
+    stranger = await world.service.newKey(await world.service.newUser());
+  });
+
+  test('is there for every path of a project, with the same rows', () => {
+    const ofProjects = templates.filter((path) => path.startsWith('/api/projects/{project_id}'));
+    expect(templates.filter((path) => TWIN.test(path)).map(twinOf)).toEqual(ofProjects);
+    for (const { row, path } of twins) {
+      expect(rowFor(row.method, path)).toBe(rowFor(row.method, twinOf(path)));
+      expect(allowedMethods(path)).toEqual(allowedMethods(twinOf(path)));
+    }
+    expect(twins.length).toBeGreaterThan(30);
+  });
+
+  // What a row does it does by its handler and the parameters of the path, which are the same on both.
+  test.each(twins)('$name answers a valid request, and knows who may not send it', async ({ row, path }) => {
+    const replyTo = async (template: string, change: CallOptions & { params?: Record<string, string> } = {}) => {
+      const { params, query = '', body } = await exampleOf(world, row);
+      const { params: changed = {}, ...options } = change;
+      const sent = row.method === 'GET' || body === undefined ? {} : { body };
+      return world.service.call(row.method, `${filled(template, { ...params, ...changed })}${query}`, {
+        ...sent,
+        ...options,
+      });
+    };
+    expectPromised(await replyTo(path), row);
+    for (const change of [{ key: null }, { key: stranger }, { params: { project_id: 'nonsense' } }]) {
+      const [refused, same] = [await replyTo(path, change), await replyTo(twinOf(path), change)];
+      expect(summaryOf(refused)).toEqual(summaryOf(same));
+      expect(refused.status).toBeGreaterThanOrEqual(400);
+    }
+  });
+});
+
+/** They ask for methods that are not there and change nothing, so one world serves all. */
+let callers: { readonly service: World['service']; readonly member: string; readonly stranger: string };
+beforeAll(async () => {
+  const { service } = await newWorld();
+  const member = await service.newKey(await service.newUser(LEVELS.member), { scopes: [] });
+  const stranger = await service.newKey(await service.newUser());
+  callers = { service, member, stranger };
+});
+
 describe.each(templates)('%s', (template) => {
   const unlisted = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((name) => !allowedMethods(template).includes(name));
 
   test('answers any other method with 405 and Allow, to any key that may see the place', async () => {
-    const { service } = await newWorld();
-    const member = await service.newKey(await service.newUser(LEVELS.member), { scopes: [] });
-    const stranger = await service.newKey(await service.newUser());
+    const { service, member, stranger } = callers;
     const place = { organization_id: service.organization.id, project_id: String(service.project.id) };
     const objects = Object.fromEntries(objectsIn(template).map((name) => [name, 'nonsense']));
     const target = filled(template, { ...objects, ...place });

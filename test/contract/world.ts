@@ -25,7 +25,7 @@ export interface ContractStage {
   readonly destination: object;
 }
 
-/** A world of its own, with nothing in it but an owner, his organization and its project. */
+/** A world of its own, with nothing in it but an owner, their organization and its project. */
 export async function newWorld(): Promise<World> {
   const named = process.env['CONTRACT_STAGE'];
   if (named === undefined) {

@@ -65,7 +65,7 @@ describe('a file', () => {
 
   test('other than an adapter or a destination knows no AWS SDK', () => {
     const adapters =
-      /^(lib\/(ports|warehouse|workflow|exports\/destinations)\/|infra\/aws\/(account|home|stage-home)\.ts$)/;
+      /^(lib\/(ports|warehouse|workflow|exports\/destinations)\/|infra\/aws\/(account|runtime|stage-runtime)\.ts$)/;
     const files = program.filter(({ path }) => !adapters.test(path));
     expect(offences(files, (source) => imported(source, ({ from }) => /^@(aws-sdk|smithy)\//.test(from)))).toEqual([]);
   });

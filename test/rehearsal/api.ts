@@ -1,7 +1,7 @@
 /** The API as its definition in the template says, in the terms of the server that treats requests as API Gateway does. */
 import type { APIGatewayAuthorizerResult, APIGatewayProxyResult } from 'aws-lambda';
 import { AUTHORIZER_TTL } from '../../infra/local/authorizer-cache.ts';
-import type { Method, RestApi } from '../../infra/local/rest-api.ts';
+import { type Method, pathMatcher, type RestApi } from '../../infra/local/rest-api.ts';
 import type { GatewayResponse, GatewayResponseType } from '../../lib/http/gateway-responses.ts';
 import { ACCOUNT, type Assembly, PARTITION, REGION } from './assembly.ts';
 import type { Lambda } from './lambda.ts';
@@ -101,7 +101,7 @@ export function apiOf({ assembly, permissions, lambda }: ApiOptions): { api: Res
       arn,
       stage,
       prefixed: true,
-      templates: Object.keys(definition.paths),
+      match: pathMatcher(Object.keys(definition.paths)),
       methodOf: (verb, template) => {
         const found = methods.get(`${verb} ${template}`) ?? methods.get(`${ANY} ${template}`);
         if (found === undefined) throw new Error(`no method ${verb} of ${template}`);

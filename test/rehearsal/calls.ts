@@ -1,6 +1,6 @@
 /**
  * The one door to AWS: every call of every function comes by. The access key tells who calls; the call's actions are
- * checked against his role, and then the service answers that stands for AWS's: DynamoDB Local, a server that speaks
+ * checked against its role, and then the service answers that stands for AWS's: DynamoDB Local, a server that speaks
  * S3's protocol, or a small imitation.
  */
 import { Agent, createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';

@@ -5,10 +5,10 @@
  */
 import type { Log } from '../../lib/ports/log.ts';
 import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
-import type { Definition } from '../../lib/workflow/definition.ts';
-import { type Engine, startEngine } from '../../lib/workflow/embedded.ts';
+import { type Engine, startEngine } from '../../lib/workflow/engine.ts';
 import type { EndedInput } from '../../lib/workflow/messages.ts';
-import type { Step } from '../../lib/workflow/step.ts';
+import type { Definition } from '../../lib/workflow/states-language.ts';
+import type { StepRunner } from '../../lib/workflow/step.ts';
 import type { ExecutionStatus, Json } from '../../lib/workflow/workflow.ts';
 import type { Assembly, Properties } from './assembly.ts';
 import type { RehearsalClock } from './clock.ts';
@@ -81,7 +81,7 @@ export function startExecutions(options: ExecutionsOptions): Executions {
   );
   const inputs = new Map<string, string>();
   const starts = new Map<string, string[]>();
-  const tasks = new Map<string, Step>();
+  const tasks = new Map<string, StepRunner>();
 
   /**
    * The engine's language calls tasks and machines `${name}` where a home has put its own names: what was put in is

@@ -1,5 +1,5 @@
 /** Customers' servers for the destinations beside S3, each at a public name that leads here (surroundings.ts). */
-import { startPostgres } from '../support/postgres.ts';
+import { openPostgres, startPostgres } from '../support/postgres.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { REDSHIFT_WORDS } from '../support/redshift-stand-in.ts';
 import { type Certificate, openTlsDoor } from '../support/tls-door.ts';
@@ -27,14 +27,16 @@ const intoDatabase =
   (type: string, words = '') =>
   async (certificate: Certificate): Promise<Receiver> => {
     const server = await startPostgres();
-    if (words !== '') await server.sql(words);
+    const database = await openPostgres(server.config);
+    if (words !== '') await database.sql(words);
     const door = await openTlsDoor(server.config, certificate);
     const reached = { host: 'database.acme.com', port: door.port };
     return {
       destination: { type, config: { ...server.config, ...reached, schema: 'public', table_name: 'events' } },
-      rows: async () => Number((await server.sql('SELECT count(*) FROM events'))[0]?.['count']),
+      rows: async () => Number((await database.sql('SELECT count(*) FROM events'))[0]?.['count']),
       close: async () => {
         await door.close();
+        await database.close();
         await server.stop();
       },
     };

@@ -10,7 +10,7 @@ import { SFNClient, StopExecutionCommand } from '@aws-sdk/client-sfn';
 import { type Gateway, serveRestApi } from '../../infra/local/rest-api.ts';
 import type { Log } from '../../lib/ports/log.ts';
 import { type Bucket, startBucket } from '../support/bucket.ts';
-import { dynamodbClient, start as startDynamodb, stop as stopDynamodb } from '../support/dynamodb-local.ts';
+import { dynamodbClient, dynamodbServer } from '../support/dynamodb-local.ts';
 import { type Certificate, selfSigned } from '../support/tls-door.ts';
 import { apiOf } from './api.ts';
 import { type Assembly, REGION } from './assembly.ts';
@@ -71,8 +71,8 @@ export async function startStage({ assembly, log, functionLog }: StageOptions): 
     for (const end of endings.splice(0).toReversed()) await end();
   };
   try {
-    await startDynamodb();
-    endings.push(stopDynamodb);
+    await dynamodbServer.open();
+    endings.push(() => dynamodbServer.close());
     const storage = await startBucket();
     endings.push(() => storage.close());
     const customer = await startBucket();

@@ -3,7 +3,7 @@
  * still until it is moved, ids and random bytes that are the same in every run.
  */
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { threadParser } from '../../lib/hogql/parse.ts';
@@ -30,7 +30,7 @@ export interface SettableClock {
 
 export type LogLine = Parameters<LogSink>[0];
 
-/** `folder` is the test's own temporary folder; `lines` are what the log was told, all levels. */
+/** `folder` is the test's own temporary folder, made when it is first asked for; `lines` are what the log was told, all levels. */
 export type TestContext<Overrides> = Omit<Context, 'clock' | 'workflow'> & {
   readonly clock: SettableClock;
   readonly workflow: RecordingWorkflow;
@@ -48,10 +48,27 @@ export function onEnd(end: () => void): void {
   endings.push(end);
 }
 
+let root: string | undefined;
+let folders = 0;
+
+/** A path of its own below one temporary folder, which is removed after the tests of the file. */
+function temporaryPath(): string {
+  if (root === undefined) {
+    const made = mkdtempSync(join(tmpdir(), 'test-'));
+    onEnd(() => {
+      root = undefined;
+      rmSync(made, { recursive: true, force: true });
+    });
+    root = made;
+  }
+  folders += 1;
+  return join(root, String(folders));
+}
+
 /** A folder that is removed after the tests of the file. */
 export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'test-'));
-  onEnd(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryPath();
+  mkdirSync(folder);
   return folder;
 }
 
@@ -98,7 +115,7 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
   overrides: Overrides = {} as Overrides,
 ): TestContext<Overrides> {
   const clock = overrides.clock ?? settableClock();
-  const folder = temporaryFolder();
+  const path = temporaryPath();
   const lines: LogLine[] = [];
   let table = overrides.table;
   if (table === undefined) {
@@ -110,9 +127,9 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
   return {
     workflow: recordingWorkflow(),
     warehouse: noWarehouse,
-    spool: folderSpool(join(folder, 'spool')),
-    lake: folderSpool(join(folder, 'lake')),
-    vault: keyfileVault(join(folder, 'vault-key')),
+    spool: folderSpool(join(path, 'spool')),
+    lake: folderSpool(join(path, 'lake')),
+    vault: keyfileVault(join(path, 'vault-key')),
     events: null,
     outbound: openOutbound(LOCAL_SETTINGS),
     parser: threadParser(),
@@ -122,7 +139,10 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     metrics: loggedMetrics(log),
     settings: { ...LOCAL_SETTINGS, strictAnswers: true },
     lines,
-    folder,
+    get folder() {
+      mkdirSync(path, { recursive: true });
+      return path;
+    },
     ...overrides,
     table,
     clock,

@@ -1,11 +1,7 @@
-/**
- * DynamoDB Local for tests. One Java process serves the whole run of jest: `start` (jest's globalSetup) only opens a
- * door in jest's own process, and the first test that knocks has Java started behind it.
- */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+/** DynamoDB Local for tests. One Java process serves the whole run of jest. */
+import { spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
 import { createRequire } from 'node:module';
 import { type AddressInfo, connect, createServer as createSocketServer } from 'node:net';
 import { dirname, join } from 'node:path';
@@ -13,9 +9,9 @@ import { setTimeout } from 'node:timers/promises';
 import { CreateTableCommand, DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { TABLE_DEFINITION } from '../../lib/ports/table/keys.ts';
 import { describeWith } from './describe-with.ts';
+import { type Running, sharedServer } from './shared-server.ts';
 
 const resources = createRequire(import.meta.url);
-const DOOR = 'TEST_DYNAMODB_DOOR';
 const PATIENCE = 120_000;
 
 /** What is missing to run DynamoDB Local here; null: nothing. */
@@ -27,12 +23,13 @@ function missing(): string | null {
 /** `describe` for what needs DynamoDB Local. */
 export const describeOnDynamodb = describeWith('DynamoDB', missing);
 
+/** The server of this run of jest. */
+export const dynamodbServer = sharedServer('TEST_DYNAMODB_DOOR', startJava);
+
 /** A client of DynamoDB Local, made as the adapter needs it. */
 export async function dynamodbClient(config: DynamoDBClientConfig = {}): Promise<DynamoDBClient> {
-  const answer = await fetch(process.env[DOOR] ?? '');
-  if (!answer.ok) throw new Error(await answer.text());
   return new DynamoDBClient({
-    endpoint: await answer.text(),
+    endpoint: await dynamodbServer.address(),
     region: 'local',
     credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
     maxAttempts: 1,
@@ -66,29 +63,6 @@ export async function createTable(client: DynamoDBClient): Promise<string> {
   return TableName;
 }
 
-let door: Server | undefined;
-let java: Promise<{ process: ChildProcess; endpoint: string }> | undefined;
-
-/** Opens the door; Java is started by the first knock. */
-export async function start(): Promise<void> {
-  door = createServer((_request, response) => {
-    java ??= startJava();
-    java.then(
-      ({ endpoint }) => response.end(endpoint),
-      (error: unknown) => response.writeHead(500).end(String(error)),
-    );
-  });
-  door.unref();
-  await new Promise<void>((resolve) => door?.listen(0, '127.0.0.1', resolve));
-  process.env[DOOR] = `http://127.0.0.1:${(door.address() as AddressInfo).port}/`;
-}
-
-export async function stop(): Promise<void> {
-  door?.close();
-  const running = await java?.catch(() => undefined);
-  running?.process.stdin?.end();
-}
-
 /** The package's folder that holds the program. */
 function folder(): string | undefined {
   try {
@@ -105,7 +79,7 @@ function folder(): string | undefined {
  * The shell ends Java when its own input ends: at `stop`, and when jest dies in any way, for the system closes the
  * pipe. So no Java outlives the run.
  */
-async function startJava(): Promise<{ process: ChildProcess; endpoint: string }> {
+async function startJava(): Promise<Running> {
   const port = await freePort();
   const flags = '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djava.library.path=./DynamoDBLocal_lib';
   const program = `-jar DynamoDBLocal.jar -inMemory -port ${port} -disableTelemetry`;
@@ -113,10 +87,10 @@ async function startJava(): Promise<{ process: ChildProcess; endpoint: string }>
   const child = spawn('sh', ['-c', script], { cwd: folder(), stdio: ['pipe', 'ignore', 'ignore'] });
   child.unref();
   for (const end = Date.now() + PATIENCE; Date.now() < end; ) {
-    if (await isOpen(port)) return { process: child, endpoint: `http://127.0.0.1:${port}` };
+    if (await isOpen(port)) return { address: `http://127.0.0.1:${port}`, stop: async () => void child.stdin.end() };
     await setTimeout(50);
   }
-  child.stdin?.end();
+  child.stdin.end();
   throw new Error('DynamoDB Local did not start');
 }
 

@@ -5,12 +5,7 @@
  */
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { handler as beginRun } from '../../functions/steps/begin-run.ts';
-import { handler as closeBackfill } from '../../functions/steps/close-backfill.ts';
-import { handler as executionEnded } from '../../functions/steps/execution-ended.ts';
-import { handler as prepareBackfill } from '../../functions/steps/prepare-backfill.ts';
-import { handler as purge } from '../../functions/steps/purge.ts';
-import { handler as sendNotice } from '../../functions/steps/send-notice.ts';
+import { stepsOf } from '../../infra/local/functions.ts';
 import { createOrganization } from '../../lib/accounts/organizations/store.ts';
 import { createUser } from '../../lib/accounts/users/store.ts';
 import type { Destination } from '../../lib/exports/destinations/destination.ts';
@@ -34,10 +29,10 @@ import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
 import type { Table } from '../../lib/ports/table/table.ts';
 import { keyfileVault } from '../../lib/ports/vault/keyfile.ts';
 import { duckdbWarehouse } from '../../lib/warehouse/duckdb.ts';
-import { type Engine, startEngine } from '../../lib/workflow/embedded.ts';
-import { MACHINES } from '../../lib/workflow/machines.ts';
+import { MACHINES } from '../../lib/workflow/definitions/index.ts';
+import { type Engine, startEngine } from '../../lib/workflow/engine.ts';
 import type { FinishInput, SendInput } from '../../lib/workflow/messages.ts';
-import { type Step, step } from '../../lib/workflow/step.ts';
+import { type StepRunner, step } from '../../lib/workflow/step.ts';
 import { temporaryFolder, testContext } from './context.ts';
 import { never, settableTime } from './engine.ts';
 import { type Act, mortalOutbound } from './mortal-outbound.ts';
@@ -167,17 +162,14 @@ export async function exportWorld({
         forget: (beginning) => engineOf().forget(beginning),
       },
     };
-    const steps: Record<string, Step> = {
-      'begin-run': beginRun(context),
+    /** The steps that reach a destination, over the mortal one. */
+    const steps: Record<string, StepRunner> = {
       'send-slot': step('send-slot', (input: SendInput, _context, signal) =>
         sendSlot(context, input, signal, findDestination),
       )(context),
       'finish-run': step('finish-run', (input: FinishInput) => finishRun(context, input, findDestination))(context),
-      'prepare-backfill': prepareBackfill(context),
-      'close-backfill': closeBackfill(context),
-      purge: purge(context),
-      'send-notice': sendNotice(context),
     };
+    const stepNamed = stepsOf(context);
     const engine = startEngine({
       // The engine of one machine lives on its own disk, whatever the table of the steps is like.
       table: mortalTable(table),
@@ -186,8 +178,8 @@ export async function exportWorld({
       log: context.log,
       machines: MACHINES,
       random: () => 0.5,
-      tasks: (name) => (input, signal) => (dead ? never() : (steps[name] as Step)(input, signal)),
-      onEnded: (input, signal) => (dead ? never() : executionEnded(context)(input, signal)),
+      tasks: (name) => (input, signal) => (dead ? never() : (steps[name] ?? stepNamed(name))(input, signal)),
+      onEnded: (input, signal) => (dead ? never() : stepNamed('execution-ended')(input, signal)),
     });
 
     /** Lets everything happen that is due until the instant, and leaves the clock there; false: the process died. */

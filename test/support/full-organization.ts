@@ -1,8 +1,7 @@
 /** An organization that holds one of everything that the service can store. */
-
 import type { UserItem } from '../../lib/accounts/users/model.ts';
 import { lineOps } from '../../lib/exports/records/logs.ts';
-import { projectFolders } from '../../lib/lake/lake.ts';
+import { projectFolders } from '../../lib/lake/catalog.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { keys } from '../../lib/ports/table/keys.ts';
 import { DAY, putRun } from './exports.ts';
@@ -15,7 +14,7 @@ export interface FullOrganization {
   readonly exports: readonly string[];
 }
 
-/** Who joins it: a user who was made by `service.newUser`, and a key of his that may do so. */
+/** Who joins it: a user who was made by `service.newUser`, and a key of theirs that may do so. */
 export interface Joining {
   readonly user: UserItem;
   readonly key: string;

@@ -1,7 +1,7 @@
 /** Servers of customers' to which whole exports deliver, and what lies there afterwards. */
 import { startBucket } from './bucket.ts';
 import type { ExportWorldOptions } from './export-world.ts';
-import { startPostgres } from './postgres.ts';
+import { newDatabase } from './postgres.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 
 export interface Place {
@@ -40,15 +40,19 @@ export async function s3Place(): Promise<Place> {
 }
 
 export async function postgresPlace(): Promise<Place> {
-  const server = await startPostgres();
-  const schema = await server.newSchema();
-  const texts = async (query: string): Promise<string[]> => (await server.sql(query)).map(({ text }) => String(text));
+  const database = await newDatabase();
+  const schema = await database.newSchema();
+  const texts = async (query: string): Promise<string[]> => (await database.sql(query)).map(({ text }) => String(text));
   return {
-    destination: { type: 'Postgres', config: { ...server.config, schema } },
+    destination: { type: 'Postgres', config: { ...database.config, schema } },
     rows: () => texts('SELECT uuid AS text FROM events ORDER BY uuid'),
-    leftovers: () => texts("SELECT query AS text FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'"),
-    empty: async () => void (await server.sql('DROP TABLE IF EXISTS events, batch_export_deliveries')),
-    close: () => server.stop(),
+    leftovers: () =>
+      texts(
+        `SELECT query AS text FROM pg_stat_activity
+          WHERE state LIKE 'idle in transaction%' AND datname = current_database()`,
+      ),
+    empty: async () => void (await database.sql('DROP TABLE IF EXISTS events, batch_export_deliveries')),
+    close: () => database.close(),
   };
 }
 

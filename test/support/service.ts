@@ -1,4 +1,5 @@
 /** The service over HTTP: the real gateway, authorizer and functions on a free port, and a small client. */
+import { Agent, request } from 'node:http';
 import { type Gateway, type GatewayOptions, startGateway } from '../../infra/local/gateway.ts';
 import type { OrganizationItem, ProjectItem } from '../../lib/accounts/organizations/model.ts';
 import { addMember, createOrganization } from '../../lib/accounts/organizations/store.ts';
@@ -26,7 +27,7 @@ export interface CallOptions {
 }
 
 export interface Service extends Gateway {
-  /** The seeded user, the organization that he owns, its first project, and a key of his that may do everything. */
+  /** The seeded user, the organization that they own, its first project, and a key of theirs that may do everything. */
   readonly owner: UserItem;
   readonly organization: OrganizationItem;
   readonly project: ProjectItem;
@@ -77,19 +78,17 @@ export async function seeded({
     project,
     key,
     async call(method, path, { key: used = key, body, headers = {} } = {}) {
-      const response = await fetch(`${address}${path}`, {
+      const reply = await sent(`${address}${path}`, {
         method,
-        redirect: 'manual',
         headers: {
           ...(used === null ? {} : { Authorization: `Bearer ${used}` }),
           ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
           ...headers,
         },
-        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+        body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
       });
-      const text = await response.text();
-      const isJson = text !== '' && response.headers.get('content-type') === 'application/json';
-      return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : undefined, text };
+      const isJson = reply.text !== '' && reply.headers.get('content-type') === 'application/json';
+      return { ...reply, body: isJson ? JSON.parse(reply.text) : undefined };
     },
     async newUser(level) {
       users += 1;
@@ -101,4 +100,32 @@ export async function seeded({
       return (await createKey(context, { user, label: 'A key', scopes: ['*'], ...made })).value;
     },
   };
+}
+
+const agent = new Agent({ keepAlive: true });
+afterAll(() => agent.destroy());
+
+interface Sent {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+/** Sends one request. It follows no redirect, and costs half of what `fetch` does. */
+function sent(address: string, { method, headers, body }: Sent): Promise<Omit<Reply, 'body'>> {
+  return new Promise((resolve, reject) => {
+    // Node tells no length of a DELETE's body by itself.
+    const length = body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) };
+    const going = request(new URL(address), { method, headers: { ...length, ...headers }, agent }, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', (part: string) => {
+        text += part;
+      });
+      answer.on('error', reject).on('end', () => {
+        const pairs = Object.entries(answer.headersDistinct).map(([name, values = []]) => [name, values.join(', ')]);
+        resolve({ status: answer.statusCode ?? 0, headers: new Headers(pairs as [string, string][]), text });
+      });
+    });
+    going.on('error', reject).end(body);
+  });
 }

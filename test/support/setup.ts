@@ -1,4 +1,7 @@
-import { start } from './dynamodb-local.ts';
+import { dynamodbServer } from './dynamodb-local.ts';
+import { postgresServer } from './postgres.ts';
 
 /** Runs once, before all tests. */
-export default start;
+export default async (): Promise<void> => {
+  await Promise.all([dynamodbServer.open(), postgresServer.open()]);
+};

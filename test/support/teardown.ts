@@ -1,4 +1,7 @@
-import { stop } from './dynamodb-local.ts';
+import { dynamodbServer } from './dynamodb-local.ts';
+import { postgresServer } from './postgres.ts';
 
 /** Runs once, after all tests. */
-export default stop;
+export default async (): Promise<void> => {
+  await Promise.all([dynamodbServer.close(), postgresServer.close()]);
+};

@@ -8,7 +8,7 @@ import { startBucket } from '../support/bucket.ts';
 import { temporaryFolder } from '../support/context.ts';
 import { exportWorld } from '../support/export-world.ts';
 import { byProject } from '../support/exports.ts';
-import { describeOnPostgres, startPostgres } from '../support/postgres.ts';
+import { describeOnPostgres, newDatabase } from '../support/postgres.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { testService } from '../support/service.ts';
 
@@ -224,18 +224,18 @@ test('a query and filters decide what lies in a bucket, in both formats', async 
 
 describeOnPostgres('Postgres', () => {
   test('a query and filters decide which table is made, and what lies in it', async () => {
-    const server = await startPostgres();
-    opened.push(() => server.stop());
+    const database = await newDatabase();
+    opened.push(() => database.close());
     const { exported, run } = await started();
-    const config = { ...server.config, schema: await server.newSchema() };
+    const config = { ...database.config, schema: await database.newSchema() };
     await exported({ ...EVERY_TYPE, destination: { type: 'Postgres', config } }, EVENTS);
     await run(AFTER);
-    const columns = await server.sql(
+    const columns = await database.sql(
       `SELECT column_name AS name, data_type AS type FROM information_schema.columns
         WHERE table_name = 'events' ORDER BY ordinal_position`,
     );
     expect(columns.map(({ name, type }) => [name, type])).toEqual(TYPES.map(([name, , type]) => [name, type]));
-    const [{ row = '' } = {}, ...rest] = await server.sql('SELECT json_agg(events)::text AS row FROM events');
+    const [{ row = '' } = {}, ...rest] = await database.sql('SELECT json_agg(events)::text AS row FROM events');
     expect(rest).toEqual([]);
     expect(JSON.parse(String(row))).toEqual(ROWS.map((one) => ({ ...one, at: '2026-01-07T13:20:00+00:00' })));
   });

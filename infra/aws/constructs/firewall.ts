@@ -11,7 +11,7 @@ export interface FirewallProps {
 }
 
 /**
- * Requests of one key in five minutes: the public product's 480 a minute.
+ * Requests of one key in five minutes: PostHog's 480 a minute.
  * https://posthog.com/docs/api#rate-limiting
  */
 const REQUESTS_OF_A_KEY = 5 * 480;

@@ -3,10 +3,11 @@ import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, Code, Function as LambdaFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import type { FileUse, StepNeed, StepUses } from '../../../lib/workflow/steps.ts';
 import type { MachineName } from '../../../lib/workflow/workflow.ts';
 import { isNative } from '../bundle.ts';
 import type { DataStack } from '../data-stack.ts';
-import { ENVIRONMENT, FUNCTIONS, type FunctionSpec, flat, type Port, type Variable } from '../functions.ts';
+import { ENVIRONMENT, FUNCTIONS, flat, type LambdaSpec, type Variable } from '../functions.ts';
 import type { Stage } from '../stages.ts';
 import { allow, permit } from './permissions.ts';
 
@@ -30,7 +31,7 @@ const TABLE_ACTIONS = ['BatchGetItem', 'ConditionCheckItem', 'DeleteItem', 'GetI
 /** Who calls a function: a request, the schedule, or a machine (and the rule that tells of its end). */
 type Kind = 'Endpoints' | 'Tick' | 'Steps';
 
-const kindOf = ({ name }: FunctionSpec): Kind =>
+const kindOf = ({ name }: LambdaSpec): Kind =>
   name === 'tick' ? 'Tick' : name.startsWith('steps/') ? 'Steps' : 'Endpoints';
 
 /** A lambda function of each handler, step and trigger. Those that need the same have one role together. */
@@ -49,7 +50,7 @@ export class Functions extends Construct {
         const made = { retention: stage.logRetention, removalPolicy: RemovalPolicy.DESTROY };
         return new LogGroup(this, `${log}Log`, made);
       });
-      const name = roleName(kind, spec.needs);
+      const name = roleName(kind, spec);
       const role = known(roles, name, () => this.role(name, spec, logGroup, props));
       const lambda = new LambdaFunction(this, flat(spec.name), {
         description: `${spec.name} (${stage.name})`,
@@ -76,7 +77,7 @@ export class Functions extends Construct {
     return found;
   }
 
-  private role(name: string, spec: FunctionSpec, logGroup: LogGroup, props: FunctionsProps): Role {
+  private role(name: string, spec: LambdaSpec, logGroup: LogGroup, props: FunctionsProps): Role {
     const role = new Role(this, name, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     const { partition, region, account } = Stack.of(this);
     const table = `arn:${partition}:dynamodb:${region}:${account}:table/${props.data.tableName}`;
@@ -107,42 +108,40 @@ const capitalized = (text: string): string => text.slice(0, 1).toUpperCase() + t
 
 const LOOK = 'states:DescribeExecution';
 const STOP = 'states:StopExecution';
-const READ = 's3:GetObject';
-const REMOVE = 's3:DeleteObject';
-const WRITE = 's3:PutObject';
-/** What is larger than 5 MB is sent in parts, which are taken back when it fails: the files of a year by the hour. */
-const TAKE_BACK = 's3:AbortMultipartUpload';
 const OPEN = 'kms:Decrypt';
 const SEAL = 'kms:GenerateDataKey';
 
-/** What functions do with executions, files and secrets. Those of one role do the same. */
-const USES: Readonly<Record<string, { [port in 'workflow' | 'spool' | 'lake' | 'vault']?: readonly string[] }>> = {
-  'batch-exports/create': { vault: [OPEN, SEAL] },
-  'batch-exports/update': { vault: [OPEN, SEAL] },
-  // It also finishes a batch of the lake whose importer died: its files are copied to their places and removed.
-  'steps/begin-run': { workflow: [LOOK, STOP], spool: [READ, WRITE, TAKE_BACK], lake: [READ, WRITE, REMOVE] },
-  'steps/send-slot': { spool: [READ, WRITE, REMOVE] },
-  'steps/finish-run': { spool: [READ, REMOVE] },
-  'steps/execution-ended': { spool: [READ, REMOVE] },
-  'steps/purge': { workflow: [STOP], spool: [READ, REMOVE], lake: [READ, REMOVE] },
+const EXECUTION_ACTIONS = { look: LOOK, stop: STOP } as const;
+const FILE_ACTIONS: Readonly<Record<FileUse, string>> = {
+  read: 's3:GetObject',
+  write: 's3:PutObject',
+  'write-parts': 's3:AbortMultipartUpload',
+  remove: 's3:DeleteObject',
 };
 
-/** What a role's functions need, in words: `StepsOutboundSpoolVault`. */
-const roleName = (kind: Kind, needs: readonly Port[]): string =>
-  `${kind}${needs
-    .toSorted((a, b) => (a < b ? -1 : 1))
+/** The requests that bring secrets. All other functions only open them. */
+const SEALING = ['batch-exports/create', 'batch-exports/update'];
+
+/** What a role's functions need and do, in words: `StepsLakeReadRemoveSpoolReadRemoveWorkflowStopRole`. */
+function roleName(kind: Kind, { name, needs, uses = {} }: LambdaSpec): string {
+  const used = (need: StepNeed): readonly string[] =>
+    need === 'vault' && SEALING.includes(name) ? ['seal'] : (uses[need as keyof StepUses] ?? []);
+  const words = needs.toSorted((a, b) => (a < b ? -1 : 1)).flatMap((need) => [need, ...used(need)]);
+  return `${kind}${words
+    .flatMap((word) => word.split('-'))
     .map(capitalized)
     .join('')}Role`;
+}
 
 /** What a need allows to a function. */
 function statementsOf(
-  need: Port,
-  spec: FunctionSpec,
+  need: StepNeed,
+  spec: LambdaSpec,
   partition: string,
   { data, machines, eventBus }: FunctionsProps,
 ): PolicyStatement[] {
   const kind = kindOf(spec);
-  const uses = USES[spec.name] ?? {};
+  const { uses = {} } = spec;
   const [runs, backfills] = [machines['export-run'], machines.backfill].map(
     (arn) => `${arn.replace(':stateMachine:', ':execution:')}:*`,
   ) as [string, string];
@@ -152,16 +151,23 @@ function statementsOf(
     Tick: Object.values(machines),
     Steps: [],
   };
-  const statements: Readonly<Record<Port, readonly PolicyStatement[]>> = {
+  const statements: Readonly<Record<StepNeed, readonly PolicyStatement[]>> = {
     workflow: [
       ...(starts[kind].length === 0 ? [] : [allow(['states:StartExecution'], starts[kind])]),
-      ...(uses.workflow === undefined ? [] : [allow(uses.workflow, [runs, backfills])]),
+      ...(uses.workflow === undefined
+        ? []
+        : [
+            allow(
+              uses.workflow.map((use) => EXECUTION_ACTIONS[use]),
+              [runs, backfills],
+            ),
+          ]),
       // A request cancels, and looks whether a backfill in its way is alive.
       ...(kind === 'Endpoints' ? [allow([STOP], [runs, backfills]), allow([LOOK], [backfills])] : []),
     ],
     vault: [
       new PolicyStatement({
-        actions: [...(uses.vault ?? [OPEN])],
+        actions: SEALING.includes(spec.name) ? [OPEN, SEAL] : [OPEN],
         resources: [data.keyArn],
         // Only for a named export of a named organization.
         conditions: {
@@ -180,16 +186,19 @@ function statementsOf(
   return [...statements[need]];
 }
 
-const objectsOf = (actions: readonly string[] | undefined, bucket: string): PolicyStatement[] =>
-  actions === undefined
+const objectsOf = (uses: readonly FileUse[] | undefined, bucket: string): PolicyStatement[] =>
+  uses === undefined
     ? []
     : [
-        allow(actions, [`${bucket}/*`]),
+        allow(
+          uses.map((use) => FILE_ACTIONS[use]),
+          [`${bucket}/*`],
+        ),
         // Without the right to list, an object that is not there is a refusal, not an absence.
         allow(['s3:ListBucket'], [bucket]),
       ];
 
-function environmentOf({ needs }: FunctionSpec, props: FunctionsProps): Record<string, string> {
+function environmentOf({ needs }: LambdaSpec, props: FunctionsProps): Record<string, string> {
   const { stage, data, machines, workGroup, eventBus } = props;
   const values: Record<Variable, () => string> = {
     STAGE: () => stage.name,

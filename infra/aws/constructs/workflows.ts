@@ -7,9 +7,9 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { DefinitionBody, LogLevel, StateMachine, StateMachineType } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import { MODELS } from '../../../lib/lake/schema.ts';
-import { MACHINES } from '../../../lib/workflow/machines.ts';
-import { STEPS } from '../../../lib/workflow/task.ts';
-import type { MachineName } from '../../../lib/workflow/workflow.ts';
+import { MACHINES } from '../../../lib/workflow/definitions/index.ts';
+import { STEPS } from '../../../lib/workflow/steps.ts';
+import { MACHINE_NAMES, type MachineName } from '../../../lib/workflow/workflow.ts';
 import type { DataStack } from '../data-stack.ts';
 import { machineName } from '../machine-name.ts';
 import type { Stage } from '../stages.ts';
@@ -19,7 +19,7 @@ import { allow, explainWildcards, permit } from './permissions.ts';
 export function machineArns(stack: Stack, stage: Stage): Record<MachineName, string> {
   const arn = (name: MachineName): string =>
     `arn:${stack.partition}:states:${stack.region}:${stack.account}:stateMachine:${machineName(stage.name, name)}`;
-  return { 'export-run': arn('export-run'), backfill: arn('backfill'), purge: arn('purge'), notice: arn('notice') };
+  return Object.fromEntries(MACHINE_NAMES.map((name) => [name, arn(name)])) as Record<MachineName, string>;
 }
 
 export interface WorkflowsProps {
@@ -30,7 +30,7 @@ export interface WorkflowsProps {
   readonly functionNamed: (name: string) => IFunction;
 }
 
-/** The state machines of lib/workflow as they are, and the rule that tells of executions that did not succeed. */
+/** The state machines of lib/workflow/definitions as they are, and the rule that tells of executions that did not succeed. */
 export class Workflows extends Construct {
   readonly machines: readonly StateMachine[];
 
@@ -38,7 +38,7 @@ export class Workflows extends Construct {
     super(scope, id);
     const { stage, machines, functionNamed } = props;
     const logs = new LogGroup(this, 'Log', { retention: stage.logRetention, removalPolicy: RemovalPolicy.DESTROY });
-    this.machines = (Object.keys(MACHINES) as MachineName[]).map((name) => {
+    this.machines = MACHINE_NAMES.map((name) => {
       const text = JSON.stringify(MACHINES[name]);
       const functions = Object.keys(STEPS).filter((step) => text.includes(reference(step)));
       const steps = functions.map((step) => [step, functionNamed(`steps/${step}`).functionArn] as const);

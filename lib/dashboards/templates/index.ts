@@ -1,34 +1,13 @@
-/** Templates: JSON files beside this one, and those that callers send; both are checked by one JSON Schema. */
-import type { ErrorObject } from 'ajv';
+/** Templates: JSON files beside this one, and those that callers send; both are checked by one schema. */
 import { parsed } from '../../http/parsed.ts';
 import { InsightInput } from '../../insights/model.ts';
 import { invalid } from '../../ports/errors.ts';
 import { DashboardInput, TileInput } from '../model.ts';
 import type { NewTile } from '../tiles.ts';
-import { isTemplate } from './check.ts';
 import defaultApp from './default-app.json' with { type: 'json' };
 import featureAdoption from './feature-adoption.json' with { type: 'json' };
+import { type Template, templateFault } from './template.ts';
 import websiteTraffic from './website-traffic.json' with { type: 'json' };
-
-/** A template, as its JSON Schema says. What it does not name is passed over. */
-export interface Template {
-  readonly template_name: string;
-  readonly dashboard_description: string;
-  readonly dashboard_filters: object;
-  readonly tags?: readonly string[] | null;
-  readonly tiles: readonly TemplateTile[];
-}
-
-interface TemplateTile {
-  readonly type: string;
-  readonly name?: string | null;
-  readonly description?: string | null;
-  readonly color?: string | null;
-  readonly layouts?: object | null;
-  readonly query?: object | null;
-  readonly filters?: object | null;
-  readonly body?: string;
-}
 
 /** The templates that come with the service, by the names that clients know, and by their own. */
 const TEMPLATES: ReadonlyMap<string, unknown> = new Map(
@@ -52,13 +31,12 @@ export function templateNamed(name: string): Template {
 /** The value, if it is a template; else 400 with the first fault and where it is. */
 export function checkedTemplate(value: unknown): Template {
   // Numbers that JavaScript cannot hold are objects here; what is checked has plain ones.
-  if (isTemplate(JSON.parse(JSON.stringify(value)))) {
-    const { template_name: name, dashboard_description: description, tags } = value as Template;
-    parsed(DashboardInput, { name, description, tags: tags ?? [] });
-    return value as Template;
-  }
-  const [fault] = (isTemplate.errors ?? []).filter(({ keyword }) => keyword !== 'if');
-  return invalid(null, fault === undefined ? 'Invalid template.' : faultText(fault));
+  const fault = templateFault(JSON.parse(JSON.stringify(value)));
+  if (fault !== undefined) invalid(null, fault);
+  const template = value as Template;
+  const { template_name: name, dashboard_description: description, tags } = template;
+  parsed(DashboardInput, { name, description, tags: tags ?? [] });
+  return template;
 }
 
 /** The tiles that a template stands for; those of unknown types are passed over. */
@@ -81,41 +59,4 @@ export function tilesOfTemplate({ tiles }: Template, createdBy: string | null): 
     };
     return [{ ...place, insight, text: null }];
   });
-}
-
-/** The fault in the words of the public product's validator, and its place: `..., at tiles.0.color`. */
-function faultText({ keyword, params, data, instancePath, message }: ErrorObject): string {
-  const path = instancePath
-    .slice(1)
-    .split('/')
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .join('.');
-  return `${explained(keyword, params, quoted(data), message)}, at ${path === '' ? 'the template itself' : path}`;
-}
-
-function explained(keyword: string, params: Record<string, unknown>, value: string, message = 'is not valid'): string {
-  switch (keyword) {
-    case 'required':
-      return `'${String(params['missingProperty'])}' is a required property`;
-    case 'type':
-      return `${value} is not of type ${[params['type']]
-        .flat()
-        .map((type) => `'${String(type)}'`)
-        .join(', ')}`;
-    case 'enum':
-      return `${value} is not one of [${(params['allowedValues'] as unknown[]).map(quoted).join(', ')}]`;
-    case 'minItems':
-      return `${value} should be non-empty`;
-    case 'maxItems':
-    case 'maxLength':
-      return `${value} is too long`;
-    default:
-      return `${value} ${message}`;
-  }
-}
-
-/** A value as a text shows it, at most 200 characters of it. */
-function quoted(value: unknown): string {
-  const text = typeof value === 'string' ? `'${value}'` : JSON.stringify(value);
-  return text.length > 200 ? `${text.slice(0, 200).toWellFormed()}...` : text;
 }

@@ -2,8 +2,8 @@
 import type * as z from 'zod';
 import { wireInstant } from '../../http/instant.ts';
 import { jobOps } from '../../jobs/job.ts';
+import { filesBetween } from '../../lake/catalog.ts';
 import type { ArrivalRange, Slots } from '../../lake/intervals.ts';
-import { filesBetween } from '../../lake/lake.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid, messageOf } from '../../ports/errors.ts';
 import { keys, places } from '../../ports/table/keys.ts';

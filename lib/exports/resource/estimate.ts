@@ -1,8 +1,7 @@
 /** What the lake's list of files tells of a range without a query: pure arithmetic, exact to the hour of arrival. */
 
-import type { ArrivalRange } from '../../lake/intervals.ts';
-import { alignDown, type Slots } from '../../lake/intervals.ts';
-import { isTouched, type LakeFile } from '../../lake/lake.ts';
+import { isTouched, type LakeFile } from '../../lake/catalog.ts';
+import { type ArrivalRange, alignDown, type Slots } from '../../lake/intervals.ts';
 import type { Settings } from '../../ports/settings.ts';
 import { CHUNK, chunksOf } from '../runs/plan.ts';
 

@@ -4,7 +4,7 @@ import type { OrganizationItem, ProjectBrief } from '../../accounts/organization
 import type { Tenant } from '../../accounts/organizations/tenant.ts';
 import { type CursorPage, type Paging, readCursorPage } from '../../http/page.ts';
 import { jobOps } from '../../jobs/job.ts';
-import { lowerLiveOps } from '../../lake/lake.ts';
+import { lowerLiveOps } from '../../lake/fence.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
 import type { Settings } from '../../ports/settings.ts';

@@ -1,8 +1,8 @@
 /** The first step of a chunk: which slots, who may run them, which rows. */
-
 import { jobOps } from '../../jobs/job.ts';
+import { filesBetween, type LakeFile } from '../../lake/catalog.ts';
+import { fence } from '../../lake/fence.ts';
 import type { Slot } from '../../lake/intervals.ts';
-import { fence, filesBetween, type LakeFile } from '../../lake/lake.ts';
 import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { type Op, Refused } from '../../ports/table/table.ts';

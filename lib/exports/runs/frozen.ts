@@ -3,8 +3,8 @@
  * but not yet committed, and the note that a destination left for its next attempt at a slot.
  */
 
+import { isTouched, type LakeFile } from '../../lake/catalog.ts';
 import type { Slot } from '../../lake/intervals.ts';
-import { isTouched, type LakeFile } from '../../lake/lake.ts';
 import type { Context } from '../../ports/context.ts';
 import type { FrozenPlan, RowQuery } from '../../warehouse/warehouse.ts';
 import type { Config, Receipt } from '../destinations/destination.ts';

@@ -1,6 +1,6 @@
 /**
- * Import of events and persons from files: web server logs, JSON lines, CSV and Parquet, and what the public product's
- * batch exports have written. Safe to repeat, beside the running service, in a process of its own: what is in the lake
+ * Import of events and persons from files: web server logs, JSON lines, CSV and Parquet, and what PostHog's batch exports
+ * have written. Safe to repeat, beside the running service, in a process of its own: what is in the lake
  * already adds nothing.
  *
  * Which event a record is: one that carries its own uuid is the same as another with that uuid and timestamp. Any other
@@ -9,30 +9,22 @@
  * hold equal ones hold the same events. Of a person what is not newer than known adds nothing.
  */
 import { hash } from 'node:crypto';
-import { mkdtemp, open, rm, stat } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseLimits } from '../../duckdb/database.ts';
 import { fail } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
-import { type Arrived, historyEnd } from '../arrival.ts';
+import { allFiles, type LakeFile } from '../catalog.ts';
 import type { ArrivalRange } from '../intervals.ts';
-import {
-  allFiles,
-  type LakeFile,
-  type Lease,
-  type PublishedFile,
-  type Publishing,
-  publish,
-  underLease,
-} from '../lake.ts';
-import { openPersonStates, type PersonStates } from '../persons/states.ts';
+import { type Publishing, underLease } from '../lease.ts';
 import type { Model } from '../schema.ts';
 import { type ImportFormat, openSource } from '../sources/open.ts';
 import type { SourceRecord } from '../sources/record.ts';
 import { checkMapping, type TableMapping } from '../sources/table-rows.ts';
+import { BatchWriter, ofModel } from './batch-writer.ts';
 import { type Rejected, type RejectedLine, rejectedLines } from './rejected.ts';
-import { LONGEST_ROW, type Overlapping, openStaging, type StagedRow, type Staging, stagedLine } from './staging.ts';
+import { openStaging } from './staging.ts';
 
 export interface ImportOptions {
   readonly projectId: number;
@@ -107,19 +99,6 @@ export interface PersonReport {
   readonly refused: number;
 }
 
-/** A batch: this many rows, or bytes while it is staged, or milliseconds of reading, or what its rows weigh. */
-const BATCH = { rows: 1_000_000, bytes: 512 * 1024 * 1024, time: 60_000, weight: 256e9 };
-
-/**
- * What sorts rows holds some thousands of neighbours at a time, so the longer they are, the fewer bytes a batch may
- * have. The weight is bytes times length: 500 MB of rows of 500 bytes, 128 MB of 2 kB, 25 MB of 10 kB; from 16 kB on
- * length counts no more, so that a few of the longest go together: 16 MB.
- */
-const weightOf = (length: number): number => length * Math.min(length, 16_000);
-/** Staged rows go to the disk in writes of this many characters. */
-const WRITE = 1024 * 1024;
-const BYTES_OF_A_CHARACTER = 3;
-
 /**
  * Imports files into a project. Throws `Failure` for an unknown project or a file that is not there (before anything
  * is read), `ImportUnderWay` while another import into it runs. Whatever the files hold, it does not throw.
@@ -133,7 +112,8 @@ export async function importEvents(context: Publishing, options: ImportOptions):
   return underLease(context, projectId, async (lease) => {
     const folder = await mkdtemp(join(options.temporaryFolder ?? tmpdir(), 'import-'));
     const staging = await openStaging(folder, projectId);
-    const door = await openDoor(context, lease, staging, options.arrived ?? 'auto', folder);
+    const before = await allFiles(context.table, projectId, 'events');
+    const batches = new BatchWriter({ context, lease, staging, before, arrived: options.arrived ?? 'auto', folder });
     try {
       const files: FileReport[] = [];
       const rejected: RejectedLine[] = [];
@@ -141,7 +121,7 @@ export async function importEvents(context: Publishing, options: ImportOptions):
         const report = await readFile(file, n, sizes[n] as number, {
           ...options,
           limits: { memoryLimit: '200MB', tempDirectory: join(folder, 'rows') },
-          door,
+          batches,
           rejected: await rejectedLines(file, options.rejectedFolder, rejected),
           onRecords: (bytes, { events, bad }) =>
             options.onProgress?.({
@@ -153,7 +133,7 @@ export async function importEvents(context: Publishing, options: ImportOptions):
         });
         files.push(report);
       }
-      const { published, known, refused } = await door.end();
+      const { published, known, refused } = await batches.end();
       const rowsOf = (model: Model): number => ofModel(published, model).reduce((rows, file) => rows + file.rows, 0);
       return {
         files,
@@ -167,15 +147,12 @@ export async function importEvents(context: Publishing, options: ImportOptions):
         hours: { events: hoursOf(ofModel(published, 'events')), persons: hoursOf(ofModel(published, 'persons')) },
       };
     } finally {
-      await door.settled();
+      await batches.settled();
       staging.close();
       await rm(folder, { recursive: true, force: true });
     }
   });
 }
-
-const ofModel = (files: readonly PublishedFile[], model: Model): PublishedFile[] =>
-  files.filter((file) => file.model === model);
 
 async function sizesOf(files: readonly string[]): Promise<number[]> {
   const sizes: number[] = [];
@@ -191,133 +168,15 @@ async function sizesOf(files: readonly string[]): Promise<number[]> {
 const sum = (files: readonly FileReport[], field: 'bytes' | 'events' | 'persons' | 'bad'): number =>
   files.reduce((total, file) => total + file[field], 0);
 
-/** Where rows go: into a batch, and when that is full through the lake's door, while the next one is filled. */
-interface Door {
-  /** False: the row is too large. */
-  add(row: Omit<StagedRow, 'row'>): boolean;
-  /** Lets the door write, or start a batch on its way. Throws when an earlier one has failed. */
-  pass(): Promise<void>;
-  /** Sees all batches through. */
-  end(): Promise<{ published: readonly PublishedFile[]; known: number; refused: number }>;
-  /** Waits for a batch that is on its way, and starts none. */
-  settled(): Promise<void>;
-}
-
-async function openDoor(
-  context: Publishing,
-  lease: Lease,
-  staging: Staging,
-  arrived: Arrived,
-  folder: string,
-): Promise<Door> {
-  const before = await allFiles(context.table, lease.projectId, 'events');
-  const published: PublishedFile[] = [];
-  let known = 0;
-  let refused = 0;
-  let persons: PersonStates | undefined;
-  let underWay: Promise<void> = Promise.resolve();
-
-  const copies = join(folder, 'copies');
-  const overlapping: Overlapping = (min, max) => {
-    const files = [...before, ...ofModel(published, 'events')].filter(
-      (file) => file.min_timestamp <= max && file.max_timestamp >= min,
-    );
-    return context.lake.local(
-      files.map(({ path }) => path),
-      copies,
-    );
-  };
-
-  const send = async (file: string): Promise<void> => {
-    const batch = await staging.load(file, overlapping);
-    await rm(file);
-    known += batch.known;
-    if (batch.rows === 0) return;
-    if (batch.personChanges > 0) persons ??= await openPersonStates(context, lease, copies);
-    const changing = batch.personChanges > 0 ? persons : undefined;
-    let refusedNow = 0;
-    const files = await publish(
-      context,
-      lease,
-      async ({ at, live }, folder) => {
-        const written = await staging.write({
-          at,
-          historyEnd: historyEnd(arrived, live, context.settings.historyDays),
-          folder,
-          lake: context.lake,
-          ...(changing === undefined ? {} : { persons: changing }),
-          signal: lease.signal,
-        });
-        refusedNow = written.refused;
-        return written.files;
-      },
-      changing?.newest(),
-    );
-    refused += refusedNow;
-    published.push(...files);
-    if (changing === undefined) return;
-    changing.add(files);
-    await staging.renew(changing);
-  };
-
-  let lines = '';
-  let total = 0;
-  let batch = { number: 0, rows: 0, bytes: 0, weight: 0, began: context.clock() };
-  const path = (): string => join(folder, `batch-${batch.number}`);
-
-  const write = async (): Promise<void> => {
-    const text = Buffer.from(lines);
-    lines = '';
-    const file = await open(path(), 'a');
-    await file.writeFile(text);
-    await file.close();
-    batch.bytes += text.length;
-  };
-
-  const cut = async (): Promise<void> => {
-    if (batch.rows === 0) return;
-    await write();
-    await underWay;
-    underWay = send(path());
-    underWay.catch(() => {});
-    batch = { number: batch.number + 1, rows: 0, bytes: 0, weight: 0, began: context.clock() };
-  };
-
-  return {
-    add: (row) => {
-      const line = stagedLine({ ...row, row: total });
-      if (line.length > LONGEST_ROW / BYTES_OF_A_CHARACTER) return false;
-      lines += `${line}\n`;
-      total += 1;
-      batch.rows += 1;
-      batch.weight += weightOf(line.length);
-      return true;
-    },
-    pass: async () => {
-      lease.signal.throwIfAborted();
-      if (lines.length >= WRITE) await write();
-      const late = context.clock() - batch.began > BATCH.time;
-      const isFull = (['rows', 'bytes', 'weight'] as const).some((limit) => batch[limit] >= BATCH[limit]);
-      if (isFull || late) await cut();
-    },
-    end: async () => {
-      await cut();
-      await underWay;
-      return { published, known, refused };
-    },
-    settled: () => underWay.catch(() => {}),
-  };
-}
-
 interface Reading extends ImportOptions {
-  readonly door: Door;
+  readonly batches: BatchWriter;
   readonly rejected: Rejected;
   readonly limits: DatabaseLimits;
   readonly onRecords: (bytes: number, count: Pick<FileReport, 'events' | 'bad'>) => void;
 }
 
 async function readFile(path: string, n: number, size: number, options: Reading): Promise<FileReport> {
-  const { door, rejected, projectId, format, mapping = {}, limits } = options;
+  const { batches, rejected, projectId, format, mapping = {}, limits } = options;
   const source = await openSource({ path, size, mapping, limits, ...(format === undefined ? {} : { format }) });
   const count = { events: 0, persons: 0, bad: 0, blank: 0 };
 
@@ -330,7 +189,7 @@ async function readFile(path: string, n: number, size: number, options: Reading)
     if (typeof content === 'string') return content;
     const uuid = content.uuid ?? recordUuid(projectId, identity);
     const own = content.uuid !== null || content.event === null;
-    if (!door.add({ ...content, uuid, own, file: n })) return 'too large as JSON';
+    if (!batches.add({ ...content, uuid, own, file: n })) return 'too large as JSON';
     count[content.event === null ? 'persons' : 'events'] += 1;
     return undefined;
   };
@@ -343,7 +202,7 @@ async function readFile(path: string, n: number, size: number, options: Reading)
       rejected.add(record.line, reason, source.header());
     }
     await rejected.flush();
-    await door.pass();
+    await batches.pass();
     options.onRecords(source.bytesRead(), count);
   }
   return {

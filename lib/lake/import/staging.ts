@@ -10,9 +10,9 @@ import { type DatabaseLimits, literal, openDatabase, parquet } from '../../duckd
 import type { Spool } from '../../ports/files/files.ts';
 import { arrivalSql } from '../arrival.ts';
 import { writeDayFiles } from '../day-files.ts';
-import type { WrittenFile } from '../lake.ts';
 import { DERIVED, derivePersons } from '../persons/derive.ts';
 import type { PersonStates } from '../persons/states.ts';
+import type { WrittenFile } from '../publish.ts';
 import type { SourceEvent } from '../sources/event.ts';
 
 /** A row's place: which file of the import, and whether its uuid is its own (else it is made of its record). */

@@ -1,6 +1,8 @@
-/** What an event changes of a person, as the public product's ingestion takes it. */
+/** What an event changes of a person, as PostHog's ingestion takes it. */
+
+import { isObject, numberText } from '../../ports/raw-number.ts';
 import { storable, storableText } from '../sources/event.ts';
-import { isObject, numberText, parseExact } from '../sources/exact-json.ts';
+import { parseExact } from '../sources/exact-json.ts';
 
 /** Absent members change nothing. */
 export interface PersonChange {
@@ -40,7 +42,7 @@ const MERGES: ReadonlyMap<string, string> = new Map([
   ['$merge_dangerously', 'alias'],
 ]);
 
-/** The event that deletes the person of its distinct_id; the public product does that through its API only. */
+/** The event that deletes the person of its distinct_id; PostHog does that through its API only. */
 const DELETE = '$delete_person';
 
 /**

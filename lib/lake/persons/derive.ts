@@ -7,7 +7,7 @@ import type { DuckDBConnection, DuckDBInstance, DuckDBValue } from '@duckdb/node
 import { parquet } from '../../duckdb/database.ts';
 import { PERSON_COLUMNS } from '../schema.ts';
 import { readPersonChange } from './change.ts';
-import { foldPersons, type PersonFold, type PersonRow } from './fold.ts';
+import { PersonFold, type PersonRow } from './fold.ts';
 
 /**
  * Local files that hold all states of the distinct_ids in these buckets (default: in all): those of the snapshot, and
@@ -176,7 +176,7 @@ async function foldGroups(
         if (current === undefined || current.group !== group) {
           current?.fold.end();
           const refuse = (): void => void (refused += 1);
-          current = { group, fold: foldPersons(projectId, at, give, refuse) };
+          current = { group, fold: new PersonFold(projectId, at, give, refuse) };
         }
         if (typeof change === 'string') {
           const of = { distinctId: String(distinctId), timestamp: Number(timestamp), arrival: Number(arrival) };

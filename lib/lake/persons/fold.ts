@@ -3,9 +3,10 @@
  * that a merge or a person_id joins. Pure; the rows that it gives are whole states, in the lake's form.
  */
 import { v5 } from 'uuid';
+import { isObject } from '../../ports/raw-number.ts';
 import { LENGTH } from '../intervals.ts';
 import { storable } from '../sources/event.ts';
-import { isObject, parseExact } from '../sources/exact-json.ts';
+import { parseExact } from '../sources/exact-json.ts';
 import type { PersonChange, PersonState } from './change.ts';
 
 /** The whole state of one distinct_id. Instants and versions are microseconds since 1970. */
@@ -39,25 +40,16 @@ export interface ChangeOf {
   readonly arrival: number;
 }
 
-export interface PersonFold {
-  /** Takes a stored state in; all of them come before the first change. */
-  know(row: Omit<PersonRow, 'inserted_us' | 'distinct_ids'>): void;
-  /** Changes come in the order of their arrival. */
-  apply(change: PersonChange, of: ChangeOf): void;
-  /** Gives the rows that wait. */
-  end(): void;
-}
-
-/** As the public product makes the id of a person: the same distinct_id in the same project gives the same person. */
+/** As PostHog makes the id of a person: the same distinct_id in the same project gives the same person. */
 const NAMESPACE = '932979b4-65c3-4424-8467-0b66ec27bc22';
 
-/** The public product's limit of a person's properties, in bytes of JSON. */
+/** PostHog's limit of a person's properties, in bytes of JSON. */
 const LARGEST_PROPERTIES = 512 * 1024;
 
 /** No edge of a slot lies within such a stretch, so only the last state in it can ever be seen, in microseconds. */
 const STRETCH = LENGTH['every 5 minutes'] * 1000;
 
-/** What programs send that do not know who it is, and nothing. As the public product lists them. */
+/** What programs send that do not know who it is, and nothing. As PostHog lists them. */
 const NOBODY = new Set(
   'anonymous,guest,distinctid,distinct_id,id,not_authenticated,email,undefined,true,false,[object object],nan,none,null,0,'.split(
     ',',
@@ -87,23 +79,86 @@ interface Tie {
   readonly stated: number;
 }
 
-/**
- * The fold of one group. `at` is the arrival of what comes late, microseconds: later than any stored version.
- * `give` takes a row; of a distinct_id they come in the order of their arrival, at most one in five minutes.
- * `refuse` is told of a change, or a part of one, that is not made: a merge that may not be, too many properties.
- */
-export function foldPersons(
-  projectId: number,
-  at: number,
-  give: (row: PersonRow) => void,
-  refuse: () => void,
-): PersonFold {
-  const owners = new Map<string, Person>();
-  const persons = new Map<string, Person>();
+/** The fold of one group of persons and distinct_ids. */
+export class PersonFold {
+  readonly #owners = new Map<string, Person>();
+  readonly #persons = new Map<string, Person>();
+  readonly #projectId: number;
+  readonly #at: number;
+  readonly #give: (row: PersonRow) => void;
+  readonly #refuse: () => void;
 
-  const giveRows = (person: Person): void => {
+  /**
+   * `at` is the arrival of what comes late, microseconds: later than any stored version. `give` takes a row; of a
+   * distinct_id they come in the order of their arrival, at most one in five minutes. `refuse` is told of a change, or a
+   * part of one, that is not made: a merge that may not be, too many properties.
+   */
+  constructor(projectId: number, at: number, give: (row: PersonRow) => void, refuse: () => void) {
+    this.#projectId = projectId;
+    this.#at = at;
+    this.#give = give;
+    this.#refuse = refuse;
+  }
+
+  /** Takes a stored state in; all of them come before the first change. */
+  know(row: Omit<PersonRow, 'inserted_us' | 'distinct_ids'>): void {
+    const version = Math.max(row.person_version, row.person_distinct_id_version);
+    const known = row.is_deleted ? undefined : this.#persons.get(row.person_id);
+    const person: Person = known ?? {
+      id: row.person_id,
+      properties: row.properties,
+      version,
+      earliest: version + 1,
+      created: row.created_us,
+      isIdentified: row.is_identified,
+      isDeleted: row.is_deleted,
+      isWaiting: false,
+      stated: row.stated_version,
+      ties: new Map(),
+    };
+    person.earliest = Math.max(person.earliest, version + 1);
+    person.ties.set(row.distinct_id, { version: row.person_distinct_id_version, stated: row.stated_tie });
+    this.#owners.set(row.distinct_id, person);
+    if (!row.is_deleted) this.#persons.set(row.person_id, person);
+  }
+
+  /** Applies a change; changes come in the order of their arrival. */
+  apply(change: PersonChange, of: ChangeOf): void {
+    const { distinctId } = of;
+    const named = change.person === undefined ? undefined : this.#persons.get(change.person);
+    const involved = [this.#owners.get(distinctId), this.#owners.get(change.merge ?? distinctId), named];
+    const earliest = Math.max(...involved.map((person) => person?.earliest ?? 0));
+    const arrival = of.arrival >= earliest ? of.arrival : this.#at;
+
+    if (change.state !== undefined) {
+      if (change.person !== undefined) this.#takeState(change.person, change.state, of, arrival);
+      return;
+    }
+    const owner = this.#alive(distinctId);
+    if (change.delete === true) {
+      if (owner !== undefined) this.#remove(owner, arrival);
+      return;
+    }
+    if (owner === undefined && named !== undefined) this.#tie(distinctId, named, arrival);
+    if (change.merge !== undefined) this.#merge(change, change.merge, of, arrival);
+    const person = this.#alive(distinctId) ?? this.#make(distinctId, change.person, of.timestamp, arrival);
+
+    const isIdentified = person.isIdentified || change.identify === true;
+    const properties = changed(person, change) ?? this.#refused(person);
+    if (properties === person.properties && isIdentified === person.isIdentified) return;
+    this.#open(person, arrival);
+    person.properties = properties;
+    person.isIdentified = isIdentified;
+  }
+
+  /** Gives the rows that wait. */
+  end(): void {
+    for (const person of new Set(this.#owners.values())) if (person.isWaiting) this.#giveRows(person);
+  }
+
+  #giveRows(person: Person): void {
     for (const [distinctId, tied] of person.ties)
-      give({
+      this.#give({
         distinct_id: distinctId,
         person_id: person.id,
         properties: person.properties,
@@ -118,39 +173,42 @@ export function foldPersons(
         stated_tie: tied.stated,
       });
     person.isWaiting = false;
-  };
+  }
 
   /** Before a person is changed, or loses a distinct_id: what waits of an earlier stretch is given as it was. */
-  const settle = (person: Person, arrival: number): void => {
-    if (person.isWaiting && Math.floor(person.version / STRETCH) !== Math.floor(arrival / STRETCH)) giveRows(person);
-  };
+  #settle(person: Person, arrival: number): void {
+    if (person.isWaiting && Math.floor(person.version / STRETCH) !== Math.floor(arrival / STRETCH))
+      this.#giveRows(person);
+  }
 
-  const open = (person: Person, arrival: number): void => {
-    settle(person, arrival);
+  #open(person: Person, arrival: number): void {
+    this.#settle(person, arrival);
     person.isWaiting = true;
     person.version = arrival;
     person.earliest = arrival;
-  };
+  }
 
-  const alive = (distinctId: string): Person | undefined => {
-    const owner = owners.get(distinctId);
+  #alive(distinctId: string): Person | undefined {
+    const owner = this.#owners.get(distinctId);
     return owner?.isDeleted ? undefined : owner;
-  };
+  }
 
-  const statedTie = (distinctId: string): number => owners.get(distinctId)?.ties.get(distinctId)?.stated ?? -1;
+  #statedTie(distinctId: string): number {
+    return this.#owners.get(distinctId)?.ties.get(distinctId)?.stated ?? -1;
+  }
 
-  const tie = (distinctId: string, person: Person, arrival: number, stated = statedTie(distinctId)): void => {
-    open(person, arrival);
-    const before = owners.get(distinctId);
-    if (before !== undefined) settle(before, arrival);
+  #tie(distinctId: string, person: Person, arrival: number, stated = this.#statedTie(distinctId)): void {
+    this.#open(person, arrival);
+    const before = this.#owners.get(distinctId);
+    if (before !== undefined) this.#settle(before, arrival);
     before?.ties.delete(distinctId);
     person.ties.set(distinctId, { version: arrival, stated });
-    owners.set(distinctId, person);
-  };
+    this.#owners.set(distinctId, person);
+  }
 
-  const make = (distinctId: string, named: string | undefined, created: number, arrival: number): Person => {
-    const id = named ?? v5(`${projectId}:${distinctId}`, NAMESPACE);
-    const before = owners.get(distinctId);
+  #make(distinctId: string, named: string | undefined, created: number, arrival: number): Person {
+    const id = named ?? v5(`${this.#projectId}:${distinctId}`, NAMESPACE);
+    const before = this.#owners.get(distinctId);
     const person: Person = {
       id,
       properties: '{}',
@@ -163,121 +221,67 @@ export function foldPersons(
       stated: before?.id === id ? before.stated : -1,
       ties: new Map(),
     };
-    persons.set(person.id, person);
-    tie(distinctId, person, arrival);
+    this.#persons.set(person.id, person);
+    this.#tie(distinctId, person, arrival);
     return person;
-  };
+  }
 
   /** Makes `other` a part of `into`, which wins where both have a property. */
-  const absorb = (into: Person, other: Person, arrival: number): void => {
+  #absorb(into: Person, other: Person, arrival: number): void {
     const properties = { ...propertiesOf(other), ...propertiesOf(into) };
-    for (const distinctId of other.ties.keys()) tie(distinctId, into, arrival);
-    persons.delete(other.id);
+    for (const distinctId of other.ties.keys()) this.#tie(distinctId, into, arrival);
+    this.#persons.delete(other.id);
     into.created = Math.min(into.created, other.created);
-    into.properties = within(properties) ?? refused(into);
-  };
+    into.properties = within(properties) ?? this.#refused(into);
+  }
 
   /** Its properties as they are, instead of what would be too large. */
-  const refused = (person: Person): string => {
-    refuse();
+  #refused(person: Person): string {
+    this.#refuse();
     return person.properties;
-  };
+  }
 
-  const merge = (change: PersonChange, other: string, of: ChangeOf, arrival: number): void => {
+  #merge(change: PersonChange, other: string, of: ChangeOf, arrival: number): void {
     if (other === of.distinctId) return;
-    if (!canMerge(other) || !canMerge(of.distinctId)) return refuse();
-    const into = alive(of.distinctId);
-    const from = alive(other);
+    if (!canMerge(other) || !canMerge(of.distinctId)) return this.#refuse();
+    const into = this.#alive(of.distinctId);
+    const from = this.#alive(other);
     if (into === from && into !== undefined) return;
-    if (into === undefined && from !== undefined) tie(of.distinctId, from, arrival);
-    else if (from === undefined) tie(other, into ?? make(of.distinctId, change.person, of.timestamp, arrival), arrival);
-    else if (into !== undefined && (change.force === true || !from.isIdentified)) absorb(into, from, arrival);
-    else refuse();
-  };
+    if (into === undefined && from !== undefined) this.#tie(of.distinctId, from, arrival);
+    else if (from === undefined)
+      this.#tie(other, into ?? this.#make(of.distinctId, change.person, of.timestamp, arrival), arrival);
+    else if (into !== undefined && (change.force === true || !from.isIdentified)) this.#absorb(into, from, arrival);
+    else this.#refuse();
+  }
 
-  const remove = (person: Person, arrival: number): void => {
-    open(person, arrival);
-    persons.delete(person.id);
+  #remove(person: Person, arrival: number): void {
+    this.#open(person, arrival);
+    this.#persons.delete(person.id);
     person.properties = '{}';
     person.isDeleted = true;
     person.isIdentified = false;
     for (const [distinctId, { stated }] of person.ties) person.ties.set(distinctId, { version: arrival, stated });
-  };
+  }
 
   /** Takes over what is newer in a state than in those before it. */
-  const takeState = (id: string, state: PersonState, of: ChangeOf, arrival: number): void => {
-    const owner = owners.get(of.distinctId);
-    const known = persons.get(id) ?? (owner?.id === id ? owner : undefined);
+  #takeState(id: string, state: PersonState, of: ChangeOf, arrival: number): void {
+    const owner = this.#owners.get(of.distinctId);
+    const known = this.#persons.get(id) ?? (owner?.id === id ? owner : undefined);
     const isNewer = state.version > (known?.stated ?? -1);
-    const isTold = state.tie > statedTie(of.distinctId) || (isNewer && owner?.isDeleted === true);
+    const isTold = state.tie > this.#statedTie(of.distinctId) || (isNewer && owner?.isDeleted === true);
     // A person that nobody knows and no tie leads to would have no row.
     if (!isTold && (!isNewer || known === undefined)) return;
-    const person = known ?? make(of.distinctId, id, of.timestamp, arrival);
-    if (isTold) tie(of.distinctId, person, arrival, state.tie);
+    const person = known ?? this.#make(of.distinctId, id, of.timestamp, arrival);
+    if (isTold) this.#tie(of.distinctId, person, arrival, state.tie);
     if (!isNewer) return;
-    open(person, arrival);
+    this.#open(person, arrival);
     person.stated = state.version;
     person.created = state.created ?? person.created;
-    if (state.deleted) return remove(person, arrival);
-    person.properties = within(state.properties) ?? refused(person);
+    if (state.deleted) return this.#remove(person, arrival);
+    person.properties = within(state.properties) ?? this.#refused(person);
     person.isDeleted = false;
-    persons.set(id, person);
-  };
-
-  return {
-    know: (row) => {
-      const version = Math.max(row.person_version, row.person_distinct_id_version);
-      const known = row.is_deleted ? undefined : persons.get(row.person_id);
-      const person: Person = known ?? {
-        id: row.person_id,
-        properties: row.properties,
-        version,
-        earliest: version + 1,
-        created: row.created_us,
-        isIdentified: row.is_identified,
-        isDeleted: row.is_deleted,
-        isWaiting: false,
-        stated: row.stated_version,
-        ties: new Map(),
-      };
-      person.earliest = Math.max(person.earliest, version + 1);
-      person.ties.set(row.distinct_id, { version: row.person_distinct_id_version, stated: row.stated_tie });
-      owners.set(row.distinct_id, person);
-      if (!row.is_deleted) persons.set(row.person_id, person);
-    },
-
-    apply: (change, of) => {
-      const { distinctId } = of;
-      const named = change.person === undefined ? undefined : persons.get(change.person);
-      const involved = [owners.get(distinctId), owners.get(change.merge ?? distinctId), named];
-      const earliest = Math.max(...involved.map((person) => person?.earliest ?? 0));
-      const arrival = of.arrival >= earliest ? of.arrival : at;
-
-      if (change.state !== undefined) {
-        if (change.person !== undefined) takeState(change.person, change.state, of, arrival);
-        return;
-      }
-      const owner = alive(distinctId);
-      if (change.delete === true) {
-        if (owner !== undefined) remove(owner, arrival);
-        return;
-      }
-      if (owner === undefined && named !== undefined) tie(distinctId, named, arrival);
-      if (change.merge !== undefined) merge(change, change.merge, of, arrival);
-      const person = alive(distinctId) ?? make(distinctId, change.person, of.timestamp, arrival);
-
-      const isIdentified = person.isIdentified || change.identify === true;
-      const properties = changed(person, change) ?? refused(person);
-      if (properties === person.properties && isIdentified === person.isIdentified) return;
-      open(person, arrival);
-      person.properties = properties;
-      person.isIdentified = isIdentified;
-    },
-
-    end: () => {
-      for (const person of new Set(owners.values())) if (person.isWaiting) giveRows(person);
-    },
-  };
+    this.#persons.set(id, person);
+  }
 }
 
 /** Without a prototype, so that `__proto__` is a name like any other. */

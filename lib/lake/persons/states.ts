@@ -10,17 +10,9 @@ import { literal, parquet } from '../../duckdb/database.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Item } from '../../ports/table/table.ts';
+import { allFiles, type LakeFile, type PublishedFile, personStates, publishedAt } from '../catalog.ts';
 import { fileForm, meanBytes } from '../day-files.ts';
-import {
-  allFiles,
-  type LakeFile,
-  type Lease,
-  type PublishedFile,
-  type Publishing,
-  personStates,
-  publishedAt,
-  writeUnderLease,
-} from '../lake.ts';
+import { type Lease, type Publishing, writeUnderLease } from '../lease.ts';
 import { PERSON_COLUMNS } from '../schema.ts';
 import { BUCKET, NEWEST, type StateFiles } from './derive.ts';
 

@@ -1,5 +1,5 @@
 /**
- * An event or a person from an object, with the fields that the public product's API takes and its exports, and those
+ * An event or a person from an object, with the fields that PostHog's API takes and its exports, and those
  * of this service, have.
  *
  *   event         text, not blank
@@ -14,9 +14,11 @@
  *
  * Other fields are ignored. Numbers in properties keep all their digits.
  */
+
+import { isObject, numberText } from '../../ports/raw-number.ts';
 import { personChangeOf, personStateChange } from '../persons/change.ts';
 import { isoMicroseconds, type SourceEvent, storable, storableText, uuidOf, YEARS } from './event.ts';
-import { isObject, numberText, parseExact } from './exact-json.ts';
+import { parseExact } from './exact-json.ts';
 
 /** Ends the reading of a record with a reason. */
 class NoEvent extends Error {}

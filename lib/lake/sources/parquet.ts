@@ -2,7 +2,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { type DatabaseLimits, openDatabase, parquet } from '../../duckdb/database.ts';
 import { messageOf } from '../../ports/errors.ts';
-import { isObject, parseExact } from './exact-json.ts';
+import { isObject } from '../../ports/raw-number.ts';
+import { parseExact } from './exact-json.ts';
 import type { Line } from './lines.ts';
 import type { SourceRecord } from './record.ts';
 import { type RowReader, rowReader, type TableMapping, typedCell } from './table-rows.ts';

@@ -1,7 +1,8 @@
 /** Rows of a table (CSV, Parquet) as events: which column is which field, and what becomes of the other columns. */
 import { invalid } from '../../ports/errors.ts';
+import { isObject } from '../../ports/raw-number.ts';
 import type { SourceEvent } from './event.ts';
-import { exactNumberOf, isObject, parseExact } from './exact-json.ts';
+import { exactNumberOf, parseExact } from './exact-json.ts';
 import { contentOf } from './fields.ts';
 
 /** Fields that a column may be, besides `properties.<name>`. `number`: what looks like a number there is one. */

@@ -248,7 +248,7 @@ async function read(answer: IncomingMessage): Promise<Answer> {
 /** Errors of certificates, by Node's code. */
 const BAD_CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY)/;
 
-/** What a failed connection means to a person: where, why, and what to do. `Permanent` where only he can mend it. */
+/** What a failed connection means to a person: where, why, and what to do. `Permanent` where only they can mend it. */
 export function connectionFailure(error: unknown, place: string): Permanent | Transient {
   if (error instanceof Permanent || error instanceof Transient) return error;
   const { code = '' } = error as NodeJS.ErrnoException;

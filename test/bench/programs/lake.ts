@@ -2,11 +2,13 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openHome } from '../../../infra/local/home.ts';
+import { openDataDirectory } from '../../../infra/local/data-directory.ts';
 import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
-import { publish, underLease } from '../../../lib/lake/lake.ts';
+import { underLease } from '../../../lib/lake/lease.ts';
+import { publish } from '../../../lib/lake/publish.ts';
 import { EVENT_COLUMNS, ROW_GROUP } from '../../../lib/lake/schema.ts';
 import { logTo } from '../../../lib/ports/log.ts';
+import { toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { input } from '../program.ts';
 
 interface Input {
@@ -54,7 +56,7 @@ function hours(from: number, to: number): number[] {
   return found;
 }
 
-const context = openHome(
+const context = openDataDirectory(
   folder,
   logTo(() => {}, Date.now),
 );
@@ -82,7 +84,7 @@ await underLease(context, projectId, async (lease) => {
           max_arrival: max,
           min_timestamp: min,
           max_timestamp: max,
-          hours: JSON.stringify(hours(from, to)),
+          hours: toJsonText(hours(from, to)),
         },
       ];
     });

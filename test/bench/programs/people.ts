@@ -1,7 +1,7 @@
 /**
  * Makes users beside the running service: one who owns many organizations, and others who own none. Prints their keys.
  */
-import { openHome } from '../../../infra/local/home.ts';
+import { openDataDirectory } from '../../../infra/local/data-directory.ts';
 import { createOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { createKey } from '../../../lib/accounts/personal-api-keys/store.ts';
 import { createUser } from '../../../lib/accounts/users/store.ts';
@@ -9,7 +9,7 @@ import { logTo } from '../../../lib/ports/log.ts';
 import { input, tell } from '../program.ts';
 
 const wanted = input as { home: string; organizations: number; others: number };
-const context = openHome(
+const context = openDataDirectory(
   wanted.home,
   logTo(() => {}, Date.now),
 );

@@ -171,7 +171,7 @@ test('a user whose account is gone is not listed', async () => {
   expect((await list()).body).toEqual([]);
 });
 
-test('a dashboard that is deleted, of another project, or hidden from the caller has none for him', async () => {
+test('a dashboard that is deleted, of another project, or hidden from the caller has none for them', async () => {
   const { id, service, add, list, remove, changed, call } = await world();
   const { uuid } = await service.newUser(LEVELS.member);
   const key = await service.newKey(await service.newUser(LEVELS.member));

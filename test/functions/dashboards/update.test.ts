@@ -37,7 +37,7 @@ test('fields that are sent change, the others stay; what is read-only is passed 
   expect(await changed(made.id, { tags: [], name: null })).toMatchObject({ tags: [], name: '', description: 'd' });
 });
 
-test('filters are replaced as a whole; null and {} are passed over, as with the public product', async () => {
+test('filters are replaced as a whole; null and {} are passed over, as with PostHog', async () => {
   const { dashboard, changed, call } = await dashboards();
   const { id } = await dashboard({ filters: { a: 1, b: 2 } });
   expect(await changed(id, { filters: { c: 3 } })).toMatchObject({ filters: { c: 3 } });
@@ -268,7 +268,7 @@ describe('who may', () => {
     });
   });
 
-  test('a rule makes a member a viewer, or closes the dashboard to him', async () => {
+  test('a rule makes a member a viewer, or closes the dashboard to them', async () => {
     const { dashboard, call, context, service } = await dashboards();
     const { id } = await dashboard();
     const key = await service.newKey(await service.newUser(LEVELS.member));

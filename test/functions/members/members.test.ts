@@ -129,7 +129,7 @@ describe('a level', () => {
 });
 
 describe('a removed member', () => {
-  test('is out with his next request, and is not counted', async () => {
+  test('is out with their next request, and is not counted', async () => {
     const { context, service, join, levels } = await world();
     const { user, key } = await join(admin);
     const read = () => service.call('GET', `/api/organizations/${service.organization.id}/`, { key });

@@ -24,7 +24,7 @@ async function world() {
   return { context, service, ada, birch, cedar, key: await service.newKey(ada) };
 }
 
-test("the caller's organizations are listed oldest first, each with his own level in it", async () => {
+test("the caller's organizations are listed oldest first, each with their own level in it", async () => {
   const { service, key } = await world();
   const reply = await service.call('GET', '/api/organizations/', { key });
   expect(namesIn(reply)).toEqual(['Acme', 'Birch', 'Cedar']);

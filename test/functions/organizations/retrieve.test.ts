@@ -3,7 +3,7 @@ import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { testService } from '../../support/service.ts';
 
-test('every member reads the organization, with his own level', async () => {
+test('every member reads the organization, with their own level', async () => {
   const service = await testService(testContext());
   for (const level of [LEVELS.member, LEVELS.admin, LEVELS.owner]) {
     const key = await service.newKey(await service.newUser(level), { scopes: ['organization:read'] });

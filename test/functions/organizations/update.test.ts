@@ -79,7 +79,7 @@ test('of changes that name the same version one is made', async () => {
   expect(replies.map(({ status }) => String(status)).toSorted()).toEqual(['200', '412', '412']);
 });
 
-test('removal of a member acts at once, although his key is still remembered', async () => {
+test('removal of a member acts at once, although their key is still remembered', async () => {
   const context = testContext();
   const service = await testService(context);
   const user = await service.newUser(LEVELS.admin);

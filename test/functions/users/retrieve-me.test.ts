@@ -6,7 +6,7 @@ import { testService } from '../../support/service.ts';
 
 const ME = '/api/users/@me/';
 
-test('the caller learns who he is, where he is a member, and what @current stands for', async () => {
+test('the caller learns who they are, where they are a member, and what @current stands for', async () => {
   const context = testContext();
   const service = await testService(context);
   const ada = await service.newUser();
@@ -61,12 +61,12 @@ test('who is nowhere has nothing that is current', async () => {
   });
 });
 
-test('nobody is found by his uuid', async () => {
+test('nobody is found by their uuid', async () => {
   const service = await testService(testContext());
   expect(await service.call('GET', `/api/users/${service.owner.uuid}/`)).toMatchObject({ status: 404 });
 });
 
-test('it is two round trips: the caller, and his organizations', async () => {
+test('it is two round trips: the caller, and their organizations', async () => {
   const context = testContext();
   const table = countRoundTrips(context.table);
   const service = await testService({ ...context, table });

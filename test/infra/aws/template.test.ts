@@ -11,7 +11,7 @@ import { allowedMethods } from '../../../lib/api/methods.ts';
 import { rowFor, templates } from '../../../lib/api/routes.ts';
 import { GATEWAY_RESPONSES } from '../../../lib/http/gateway-responses.ts';
 import { METRICS } from '../../../lib/ports/metrics/metrics.ts';
-import { MACHINES } from '../../../lib/workflow/machines.ts';
+import { MACHINES } from '../../../lib/workflow/definitions/index.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { ROOT } from '../../support/source.ts';
 
@@ -516,7 +516,7 @@ describe('watching a stage', () => {
       expect(says).toContain(`See "${heading}" in docs/operations.md.`);
   });
 
-  test('each alarm tells one topic when it goes off and when it is over; nobody hears of dev unless he asked to', () => {
+  test('each alarm tells one topic when it goes off and when it is over; nobody hears of dev unless they asked to', () => {
     const topic = (resources: Resources) => ofType(resources, 'AWS::SNS::Topic').map(([id]) => ({ Ref: id }));
     for (const { properties } of alarms(dev.service)) {
       expect(properties).toMatchObject({ AlarmActions: topic(dev.service), OKActions: topic(dev.service) });

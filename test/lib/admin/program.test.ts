@@ -87,7 +87,7 @@ test('users, organizations, members and keys are made, and printed as the API ha
   expect(await findKey(context.table, key.value)).toMatchObject({ id: key.id });
 });
 
-test('an invitation is accepted for its user, once he is there', async () => {
+test('an invitation is accepted for its user, once they are there', async () => {
   const { run, json, context, organization } = await withOwner();
   const [host, stored] = await Promise.all([
     findUserByEmail(context.table, 'ada@example.com'),

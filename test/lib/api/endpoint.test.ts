@@ -229,7 +229,7 @@ describe("the operation's own reads", () => {
 });
 
 describe('order of checks', () => {
-  test('a stranger is refused before his body is looked at', async () => {
+  test('a stranger is refused before their body is looked at', async () => {
     const { context, call } = await world();
     const stranger = await createUser(context, { email: 'b@example.com' });
     const { status, body } = await call(createWidget, () => ({ id: ID, size: 1 }), {

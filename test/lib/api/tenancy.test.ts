@@ -102,7 +102,7 @@ describe('an organization in the path', () => {
     expect(await call(nested, { organization_id: '@current' })).toBe('404 not_found: Organization not found.');
   });
 
-  test('is lost to a member at the moment of his removal', async () => {
+  test('is lost to a member at the moment of their removal', async () => {
     const { context, call, anna, acme } = await world();
     await context.table.write([{ remove: keys.membership(anna.uuid, acme.organization.id) }]);
     expect(await call(nested, { organization_id: acme.organization.id })).toBe(FORBIDDEN);

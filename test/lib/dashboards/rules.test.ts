@@ -81,7 +81,7 @@ function thrown(check: Check, head: DashboardItem, member: Member): unknown {
 
 const CHECKS = { see: checkCanSee, edit: checkCanEdit, restrict: checkCanRestrict, manage: checkCanManage };
 
-/** The texts with which the four checks refuse; undefined where one lets him. */
+/** The texts with which the four checks refuse; undefined where one lets them. */
 const refusals = (head: DashboardItem, member: Member) =>
   Object.fromEntries(
     Object.entries(CHECKS).map(([name, check]) => [
@@ -146,7 +146,7 @@ describe('a member', () => {
     ...ACCESS_LEVELS.flatMap((own) => RULES.map((everyone) => [own, everyone, own] as const)),
   ];
 
-  test.each(ACCESS)('with a rule %s of his own beside %s for everyone has %s', (own, everyone, level) => {
+  test.each(ACCESS)('with a rule %s of their own beside %s for everyone has %s', (own, everyone, level) => {
     const found = members.filter((one) => one.own === own && one.everyone === everyone);
     expect(new Set(found.map((one) => standingOf(headOf(one), me).user_access_level))).toEqual(new Set([level]));
     expect(found).toHaveLength(6);
@@ -185,7 +185,7 @@ describe('a member', () => {
     ['manager', 37, { restrict: RESTRICT }],
     ['manager', 21, { edit: EDIT, restrict: RESTRICT }],
   ] as const)(
-    'with access %s and privilege %s is refused what he lacks, and nothing else',
+    'with access %s and privilege %s is refused what they lack, and nothing else',
     (access, privilege, refused) => {
       const found = members.map(headOf).filter((head) => {
         const standing = standingOf(head, me);

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
-import { isRawNumber, parseJson } from '../../../lib/http/json.ts';
+import { parseJson } from '../../../lib/http/json.ts';
+import { isRawNumber } from '../../../lib/ports/raw-number.ts';
 
 const refusal = (text: string): string => {
   try {
@@ -10,7 +11,7 @@ const refusal = (text: string): string => {
   }
 };
 
-// The texts are those of CPython's json module, which the public product answers with.
+// The texts are those of CPython's json module, which PostHog answers with.
 test.each([
   ['{a}', 'Expecting property name enclosed in double quotes: line 1 column 2 (char 1)'],
   ['{"a":1,}', 'Expecting property name enclosed in double quotes: line 1 column 8 (char 7)'],

@@ -168,7 +168,7 @@ describe('an offset page', () => {
     expect(asked[0]).not.toHaveProperty('skip');
   });
 
-  test('an offset that the caller changed is right, whatever cursor he kept', async () => {
+  test('an offset that the caller changed is right, whatever cursor they kept', async () => {
     const table = await listOf(10);
     const { next } = await get(table, 'limit=3');
     const changed = (queryOf(next) ?? '').replace('offset=3', 'offset=6');

@@ -10,19 +10,14 @@
  */
 import * as fc from 'fast-check';
 import { historyEnd } from '../../../lib/lake/arrival.ts';
-import {
-  fence,
-  filesBetween,
-  finishPending,
-  ImportUnderWay,
-  LeaseLost,
-  lowerLiveOps,
-  publish,
-  underLease,
-  type WrittenFile,
-} from '../../../lib/lake/lake.ts';
+import { filesBetween } from '../../../lib/lake/catalog.ts';
+import { fence, lowerLiveOps } from '../../../lib/lake/fence.ts';
+import { ImportUnderWay, LeaseLost, underLease } from '../../../lib/lake/lease.ts';
+import { finishPending } from '../../../lib/lake/pending.ts';
+import { publish, type WrittenFile } from '../../../lib/lake/publish.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import type { Spool } from '../../../lib/ports/files/files.ts';
+import { toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { sqliteTable } from '../../../lib/ports/table/sqlite.ts';
 import { type Op, Refused, type Table } from '../../../lib/ports/table/table.ts';
@@ -264,7 +259,7 @@ async function importAll(
               max_arrival: row.arrival,
               min_timestamp: row.timestamp,
               max_timestamp: row.timestamp,
-              hours: JSON.stringify(hours),
+              hours: toJsonText(hours),
             };
           }),
         );

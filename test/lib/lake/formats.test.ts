@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
 import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
 import { FILE_COLUMNS } from '../../../lib/exports/destinations/files.ts';
-import { allFiles } from '../../../lib/lake/lake.ts';
+import { allFiles } from '../../../lib/lake/catalog.ts';
 import type { Model } from '../../../lib/lake/schema.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import { compareText } from '../../../lib/ports/table/semantics.ts';
@@ -216,7 +216,7 @@ describe('what a batch export has written', () => {
     expect(await run(to, files)).toMatchObject({ added: 0, known: 4, persons: { read: 3, rows: 0 } });
   });
 
-  test('as the public product writes persons is read, with what is missing and its own versions', async () => {
+  test('as PostHog writes persons is read, with what is missing and its own versions', async () => {
     const context = await place();
     const row = (version: number, more: object = {}): string =>
       JSON.stringify({

@@ -1,4 +1,4 @@
-import { allFiles } from '../../../lib/lake/lake.ts';
+import { allFiles } from '../../../lib/lake/catalog.ts';
 import { s3Spool } from '../../../lib/ports/files/s3.ts';
 import { type Bucket, startBucket } from '../../support/bucket.ts';
 import { fileIn, PROJECT, place, run } from '../../support/imports.ts';

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../../../support/context.ts';
 import { personRows } from '../../../support/copy-rows.ts';
 import { delivery, OTHER_RUN, RUN, send } from '../../../support/delivery.ts';
 import { startKillingWire } from '../../../support/killing-wire.ts';
-import { describeOnPostgres, type PostgresServer, startPostgres } from '../../../support/postgres.ts';
+import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../../support/postgres.ts';
 
 type Config = Parameters<typeof postgres.deliver>[0]['config'];
 type Changes = Partial<Delivery<Config>>;
@@ -26,17 +26,17 @@ const SENDER = join(import.meta.dirname, '..', '..', '..', 'support', 'send.ts')
 const CACHE = temporaryFolder();
 
 describeOnPostgres('Postgres', () => {
-  let server: PostgresServer;
+  let database: PostgresDatabase;
 
   beforeAll(async () => {
-    server = await startPostgres();
+    database = await newDatabase();
   });
-  afterAll(() => server.stop());
+  afterAll(() => database.close());
 
-  const sql = (text: string) => server.sql(text);
+  const sql = (text: string) => database.sql(text);
 
   const attempt = async (schema: string, receiptFile: string, count: number, changes: Changes = {}) =>
-    send(postgres, delivery(postgres, { ...server.config, schema }, count, changes), receiptFile);
+    send(postgres, delivery(postgres, { ...database.config, schema }, count, changes), receiptFile);
 
   /** Everything that a customer could see, but for what tells one attempt from another. */
   const seen = async () => ({
@@ -60,8 +60,8 @@ describeOnPostgres('Postgres', () => {
     model: 'events' | 'persons',
     { ask, killed = false }: Mortal,
   ): Promise<{ acts: string[]; survived: boolean }> {
-    const wire = await startKillingWire(server.config.port, ask, () => child?.kill('SIGKILL'));
-    const config = { ...server.config, schema, port: wire.port };
+    const wire = await startKillingWire(database.config.port, ask, () => child?.kill('SIGKILL'));
+    const config = { ...database.config, schema, port: wire.port };
     const changes = { model, runId: RUN };
     const words = ['Postgres', JSON.stringify(config), String(ROWS), receiptFile, JSON.stringify(changes)];
     const env = { ...process.env, NODE_COMPILE_CACHE: CACHE };
@@ -78,7 +78,8 @@ describeOnPostgres('Postgres', () => {
   }
 
   const quiet = async (): Promise<void> => {
-    const one = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'batch export'";
+    const one = `SELECT 1 FROM pg_stat_activity
+      WHERE application_name = 'batch export' AND datname = current_database()`;
     while ((await sql(one)).length > 0) await sql('SELECT pg_sleep(0.005)');
   };
 
@@ -115,7 +116,7 @@ describeOnPostgres('Postgres', () => {
     '$what are there once and whole, wherever a delivery ends on the way',
     async ({ model, before, acts: expectedActs }) => {
       const story = async (how: Mortal, next: 'same' | 'other') => {
-        const schema = await server.newSchema();
+        const schema = await database.newSchema();
         const receiptFile = join(temporaryFolder(), 'receipt.json');
         await before(schema);
         const told = await mortal(schema, receiptFile, model, how);
@@ -133,7 +134,7 @@ describeOnPostgres('Postgres', () => {
       // Nothing is missing in the list of where it is killed.
       expect(calm.acts.filter((act) => expectedActs.includes(act))).toEqual(expect.arrayContaining(expectedActs));
 
-      const schema = await server.newSchema();
+      const schema = await database.newSchema();
       await before(schema);
       const untouched = (await sql("SELECT to_regclass('events') AS name"))[0]?.['name']
         ? await seen()

@@ -11,7 +11,7 @@ import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
 import type { Column } from '../../../../lib/warehouse/columns.ts';
 import { eventRows } from '../../../support/copy-rows.ts';
 import { delivery, OTHER_RUN, RUN } from '../../../support/delivery.ts';
-import { describeOnPostgres, type PostgresServer, startPostgres } from '../../../support/postgres.ts';
+import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../../support/postgres.ts';
 import { openTlsDoor, type TlsDoor } from '../../../support/tls-door.ts';
 
 jest.setTimeout(30_000);
@@ -104,23 +104,24 @@ test('a name in quotes is one name, whatever it is', () => {
 });
 
 describeOnPostgres('Postgres', () => {
-  let server: PostgresServer;
+  let database: PostgresDatabase;
   let schema: string;
   const doors: Server[] = [];
 
   beforeAll(async () => {
-    server = await startPostgres();
+    database = await newDatabase();
   });
-  afterAll(() => server.stop());
+  afterAll(() => database.close());
   beforeEach(async () => {
-    schema = await server.newSchema();
+    schema = await database.newSchema();
   });
   afterEach(() => {
     for (const door of doors.splice(0)) door.close();
   });
 
-  const sql = (text: string) => server.sql(text);
-  const configOf = (config: object): Config => postgres.config.parse({ ...server.config, schema, ...config }) as Config;
+  const sql = (text: string) => database.sql(text);
+  const configOf = (config: object): Config =>
+    postgres.config.parse({ ...database.config, schema, ...config }) as Config;
   const given = (config: object = {}, changes: Partial<Delivery<Config>> = {}): Delivery<Config> =>
     delivery(postgres, configOf(config), 0, { rows: () => eventRows(0, 10), ...changes });
   const failure = async (config: object = {}, changes: Partial<Delivery<Config>> = {}): Promise<Error> => {
@@ -133,7 +134,7 @@ describeOnPostgres('Postgres', () => {
       (error: unknown) => error as Error,
     );
   };
-  const place = () => `${server.config.host}:${server.config.port}`;
+  const place = () => `${database.config.host}:${database.config.port}`;
   /** A user who may do just what the statements grant. */
   const roleWith = async (name: string, grants: string): Promise<object> => {
     await sql(`CREATE ROLE "${name}" LOGIN PASSWORD 'p'; ${grants}`);
@@ -183,7 +184,7 @@ describeOnPostgres('Postgres', () => {
     });
 
     test('stops at the step that fails, and says what to do', async () => {
-      const { host } = server.config;
+      const { host } = database.config;
       const silent = await door((socket) => socket.on('error', () => {}).end('HTTP/1.1 400 Bad Request\r\n\r\n'));
       expect(await passed({ port: silent })).toEqual([
         `The server at ${host}:${silent} does not speak PostgreSQL's protocol. Correct host and port.`,
@@ -197,7 +198,7 @@ describeOnPostgres('Postgres', () => {
       expect(await passed({ schema: 'no"where' })).toEqual([
         undefined,
         undefined,
-        `There is no schema "no""where" in database 'postgres'. Create it (CREATE SCHEMA "no""where"), or correct schema.`,
+        `There is no schema "no""where" in database '${database.config.database}'. Create it (CREATE SCHEMA "no""where"), or correct schema.`,
       ]);
     });
 
@@ -398,7 +399,8 @@ describeOnPostgres('Postgres', () => {
 
     test('that dies on the way is tried again later, whether rows are on their way or the commit is', async () => {
       const end = () =>
-        sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'batch export'");
+        sql(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE application_name = 'batch export' AND datname = current_database()`);
       async function* rows() {
         yield* eventRows(0, 1000);
         // By the time of the next rows the client has heard of it.
@@ -434,7 +436,7 @@ describeOnPostgres('Postgres', () => {
     let front: TlsDoor;
 
     beforeEach(async () => {
-      front = await openTlsDoor(server.config);
+      front = await openTlsDoor(database.config);
       port = front.port;
     });
     afterEach(() => front.close());

@@ -7,32 +7,32 @@ import { Permanent } from '../../../../lib/ports/errors.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { eventRows, type PersonRow, personRows } from '../../../support/copy-rows.ts';
 import { delivery, OTHER_RUN, RUN, SLOT, send } from '../../../support/delivery.ts';
-import { describeOnPostgres, type PostgresServer, startPostgres } from '../../../support/postgres.ts';
+import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../../support/postgres.ts';
 
 type Config = Parameters<typeof postgres.deliver>[0]['config'];
 type Changes = Partial<Delivery<Config>>;
 
 const HOUR = 3_600_000;
 
-let server: PostgresServer;
+let database: PostgresDatabase;
 let schema: string;
 let receiptFile: string;
 let said: string[];
 
 describeOnPostgres('Postgres', () => {
   beforeAll(async () => {
-    server = await startPostgres();
+    database = await newDatabase();
   });
-  afterAll(() => server.stop());
+  afterAll(() => database.close());
   beforeEach(async () => {
-    schema = await server.newSchema();
+    schema = await database.newSchema();
     receiptFile = join(temporaryFolder(), 'receipt.json');
     said = [];
   });
 
-  const sql = (text: string) => server.sql(text);
+  const sql = (text: string) => database.sql(text);
   const given = (changes: Changes = {}, config: object = {}): Delivery<Config> =>
-    delivery(postgres, { ...server.config, schema, ...config }, 0, {
+    delivery(postgres, { ...database.config, schema, ...config }, 0, {
       rows: () => eventRows(0, 1000),
       say: (_level, message) => said.push(message),
       ...changes,
@@ -298,13 +298,14 @@ describeOnPostgres('Postgres', () => {
   });
 });
 
-/** Sessions of exports. */
-const sessions = async () =>
-  Number(
-    (await server.sql("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'batch export'"))[0]?.['count'],
-  );
+/** How many sessions of exports there are. */
+async function sessions(): Promise<number> {
+  const [row] = await database.sql(`SELECT count(*) FROM pg_stat_activity
+    WHERE application_name = 'batch export' AND datname = current_database()`);
+  return Number(row?.['count']);
+}
 
 /** Until the server has noticed that connections were cut. */
 async function quiet(): Promise<void> {
-  while ((await sessions()) > 0) await server.sql('SELECT pg_sleep(0.01)');
+  while ((await sessions()) > 0) await database.sql('SELECT pg_sleep(0.01)');
 }

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../../../support/context.ts';
 import { eventRows, type PersonRow, personRows } from '../../../support/copy-rows.ts';
 import { delivery, OTHER_RUN, RUN, SLOT, send } from '../../../support/delivery.ts';
 import { startKillingWire } from '../../../support/killing-wire.ts';
-import { describeOnPostgres, type PostgresServer, startPostgres } from '../../../support/postgres.ts';
+import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../../support/postgres.ts';
 import { REDSHIFT_WORDS, type RedshiftWire, startRedshiftWire } from '../../../support/redshift-stand-in.ts';
 
 const SERVER = { user: 'u', password: 'p', host: 'cluster.example.org', database: 'd' };
@@ -97,31 +97,31 @@ describeOnPostgres('Redshift', () => {
 
   const HOUR = 3_600_000;
 
-  let server: PostgresServer;
+  let database: PostgresDatabase;
   let bucket: Bucket;
   let wire: RedshiftWire;
   let schema: string;
   let said: string[];
 
   beforeAll(async () => {
-    [server, bucket] = await Promise.all([startPostgres(), startBucket()]);
-    await server.sql(REDSHIFT_WORDS);
-    wire = await startRedshiftWire(server.config.port, bucket);
+    [database, bucket] = await Promise.all([newDatabase(), startBucket()]);
+    await database.sql(REDSHIFT_WORDS);
+    wire = await startRedshiftWire(database.config.port, bucket);
   });
   afterAll(async () => {
     await wire.close();
-    await Promise.all([server.stop(), bucket.close()]);
+    await Promise.all([database.close(), bucket.close()]);
   });
   beforeEach(async () => {
-    schema = await server.newSchema();
+    schema = await database.newSchema();
     said = [];
   });
 
-  const sql = (text: string) => server.sql(text);
+  const sql = (text: string) => database.sql(text);
   const here = redshiftVia((one) => ({ ...one, endpoint_url: bucket.url }));
   const COPY = { mode: 'COPY', copy_inputs: { ...INPUTS, s3_key_prefix: "/it's staged/" } };
   const given = (config: object = {}, changes: Changes = {}): Delivery<Config> =>
-    delivery(here, { ...server.config, port: wire.port, schema, ...config }, 0, {
+    delivery(here, { ...database.config, port: wire.port, schema, ...config }, 0, {
       rows: () => eventRows(0, 1000),
       say: (_level, message) => said.push(message),
       ...changes,
@@ -242,7 +242,7 @@ describeOnPostgres('Redshift', () => {
 
     test('wherever the connection breaks, the next attempt makes it right', async () => {
       const story = async (ask: Parameters<typeof startKillingWire>[1], runId: string) => {
-        schema = await server.newSchema();
+        schema = await database.newSchema();
         await deliver(config, { runId: '01890000-0000-5000-8000-000000000009', rows: () => eventRows(0, 20) });
         const broken = await startKillingWire(wire.port, ask);
         const survived = await deliver({ ...config, port: broken.port }, { rows: () => eventRows(0, 50) }).then(

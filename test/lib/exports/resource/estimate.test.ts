@@ -1,8 +1,9 @@
 import * as fc from 'fast-check';
 import { amountIn, laterArrivals, scanOf } from '../../../../lib/exports/resource/estimate.ts';
 import { CHUNK } from '../../../../lib/exports/runs/plan.ts';
+import { isTouched, type LakeFile } from '../../../../lib/lake/catalog.ts';
 import { INTERVALS, LENGTH, slotsBetween } from '../../../../lib/lake/intervals.ts';
-import { isTouched, type LakeFile } from '../../../../lib/lake/lake.ts';
+import { toJsonText } from '../../../../lib/ports/table/json-text.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -31,7 +32,7 @@ const files = fc
       max_arrival,
       min_timestamp: min_arrival - ago,
       max_timestamp: max_arrival - ago,
-      hours: JSON.stringify(hours),
+      hours: toJsonText(hours),
     };
   });
 const lake = fc.array(files, { maxLength: 8 });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import type { PersonChange } from '../../../../lib/lake/persons/change.ts';
-import { foldPersons, type PersonRow } from '../../../../lib/lake/persons/fold.ts';
+import { PersonFold, type PersonRow } from '../../../../lib/lake/persons/fold.ts';
 
 const PROJECT = 7;
 const MINUTE = 60_000_000;
@@ -18,7 +18,7 @@ interface Step {
 function fold(steps: readonly Step[], states: readonly PersonRow[] = [], at = AT) {
   const rows: PersonRow[] = [];
   let refused = 0;
-  const folding = foldPersons(
+  const folding = new PersonFold(
     PROJECT,
     at,
     (row) => rows.push(row),
@@ -146,7 +146,7 @@ describe('a merge', () => {
     expect([visitor.person_distinct_id_version, ada.person_distinct_id_version]).toEqual([20 * MINUTE, 10 * MINUTE]);
   });
 
-  test('with somebody unknown gives him the person; of two unknown ones it makes one person', () => {
+  test('with somebody unknown gives them the person; of two unknown ones it makes one person', () => {
     const known = fold([set('visitor', { a: 1 }), identify('ada', 'visitor')]).states;
     expect(new Set(known.map(({ person_id }) => person_id))).toEqual(
       new Set([fold([set('visitor', { a: 1 })]).rows[0]?.person_id]),

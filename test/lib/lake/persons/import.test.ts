@@ -1,5 +1,6 @@
 import { openDatabase, parquet } from '../../../../lib/duckdb/database.ts';
-import { fence, filesBetween, lowerLiveOps } from '../../../../lib/lake/lake.ts';
+import { filesBetween } from '../../../../lib/lake/catalog.ts';
+import { fence, lowerLiveOps } from '../../../../lib/lake/fence.ts';
 import { PERSON_COLUMNS } from '../../../../lib/lake/schema.ts';
 import type { Context } from '../../../../lib/ports/context.ts';
 import { keys } from '../../../../lib/ports/table/keys.ts';

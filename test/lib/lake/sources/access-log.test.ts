@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { accessLogReader } from '../../../../lib/lake/sources/access-log.ts';
 import type { SourceEvent } from '../../../../lib/lake/sources/event.ts';
-import { isObject } from '../../../../lib/lake/sources/exact-json.ts';
+import { isObject } from '../../../../lib/ports/raw-number.ts';
 
 const read = (line: string): SourceEvent => {
   const event = accessLogReader()(line);

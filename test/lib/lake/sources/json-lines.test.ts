@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import type { SourceEvent } from '../../../../lib/lake/sources/event.ts';
-import { isObject } from '../../../../lib/lake/sources/exact-json.ts';
 import { readJsonLine } from '../../../../lib/lake/sources/json-lines.ts';
+import { isObject } from '../../../../lib/ports/raw-number.ts';
 
 const WHOLE = {
   event: 'signed up',
@@ -90,6 +90,13 @@ describe('properties', () => {
     const line = JSON.stringify(WHOLE).replace('{"plan":"free"}', numbers);
     expect(read(line).properties).toBe(numbers);
     expect(read(with_({ properties: numbers })).properties).toBe(numbers);
+  });
+
+  test('keep the sign of a zero that is a float', () => {
+    const zeros = '{"a":-0.0,"b":[-0.00,0.0],"c":-0.05,"d":{"e":-0.0}}';
+    const line = JSON.stringify(WHOLE).replace('{"plan":"free"}', zeros);
+    expect(read(line).properties).toBe(zeros);
+    expect(read(with_({ properties: '{"price":-0.0}' })).properties).toBe('{"price":-0.0}');
   });
 
   test('may have any key', () => {

@@ -6,7 +6,7 @@ const by =
   () =>
     refuseOthers(INVITE, { user: { email }, scopedOrganizations });
 
-test('only who was invited is let in, whatever the case of his address', () => {
+test('only who was invited is let in, whatever the case of their address', () => {
   expect(by('ADA@example.com')).not.toThrow();
   expect(by('eve@example.com')).toThrow('Not found.');
 });

@@ -39,7 +39,7 @@ test.each<[Level, Level, Level, string | undefined]>([
   expect(refusal(() => refuseChange(one('a', actor), one('b', target), level))).toBe(text);
 });
 
-test('nobody changes his own level', () => {
+test('nobody changes their own level', () => {
   for (const level of [member, admin, owner]) {
     expect(refusal(() => refuseChange(one('a', level), one('a', level), member))).toBe(
       "You can't change your own access level.",
@@ -47,7 +47,7 @@ test('nobody changes his own level', () => {
   }
 });
 
-test('nobody gives more than he has', () => {
+test('nobody gives more than they have', () => {
   expect(refusal(() => refuseLevel(one('a', member), admin))).toBe(ABOVE);
   expect(refusal(() => refuseLevel(one('a', admin), admin))).toBeUndefined();
 });

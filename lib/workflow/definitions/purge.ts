@@ -1,4 +1,4 @@
-import type { Definition } from './definition.ts';
+import type { Definition } from '../states-language.ts';
 import { calls } from './task.ts';
 
 /**
@@ -6,7 +6,7 @@ import { calls } from './task.ts';
  * way may still write, so the walk is repeated after 15 minutes until one finds nothing. A walk that fails for good
  * fails the execution; its job starts another.
  */
-export const purge = {
+export const purgeMachine = {
   Comment: 'Walks and removes until nothing is found.',
   QueryLanguage: 'JSONata',
   // A week: 1,008 walks of 10 minutes without a rest, 7 history events each, are 7,056 of the 25,000 that one execution

@@ -1,5 +1,5 @@
-import { endedInput } from '../../../infra/aws/home.ts';
-import { MACHINES } from '../../../lib/workflow/machines.ts';
+import { endedInput } from '../../../infra/aws/runtime.ts';
+import { MACHINES } from '../../../lib/workflow/definitions/index.ts';
 
 const arn = (machine: string) => `arn:aws:states:eu-central-1:123456789012:stateMachine:workspaces-dev-${machine}`;
 

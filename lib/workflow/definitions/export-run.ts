@@ -1,11 +1,11 @@
-import type { Definition } from './definition.ts';
+import type { Definition } from '../states-language.ts';
 import { CAUGHT, calls, FAILED, otherwise } from './task.ts';
 
 /**
  * Runs up to 96 slots of one export: a scheduled look at it, a retry, or a chunk of a backfill. Input: ExportRunInput.
  * messages.ts says what passes between its states. Transitions: 4 without data, 7 with one slot and no unload, 8 with.
  */
-export const exportRun = {
+export const exportRunMachine = {
   Comment: 'Up to 96 slots of one export: begin, unload once, send each, finish.',
   QueryLanguage: 'JSONata',
   // A day. 96 slots, 4 at a time, 15 minutes each: 6 hours, and 2 of holding; the rest is room for retries. An active

@@ -1,4 +1,4 @@
-import type { Definition } from './definition.ts';
+import type { Definition } from '../states-language.ts';
 import { CAUGHT, calls, FAILED, otherwise } from './task.ts';
 
 /**
@@ -6,7 +6,7 @@ import { CAUGHT, calls, FAILED, otherwise } from './task.ts';
  * BackfillInput. A chunk that fails does not stop the others: its own execution has told the backfill. 200,000 slots are
  * 2,084 chunks: about 8 history events each, 17,000 of the 25,000 that one execution may have.
  */
-export const backfill = {
+export const backfillMachine = {
   Comment: 'A range of an export again, in chunks of up to 96 slots.',
   QueryLanguage: 'JSONata',
   // 30 days. 2,084 chunks, 2 at a time, half an hour each: 22 days; the rest is room.

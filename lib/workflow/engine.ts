@@ -1,6 +1,6 @@
 /**
  * The engine of one machine: runs the state machines inside this process and keeps every execution in the table, so that
- * a kill at any moment costs at most a task run again. The language is definition.ts's; interpreter.ts says what its
+ * a kill at any moment costs at most a task run again. The language is states-language.ts's; interpreter.ts says what its
  * states mean.
  *
  * Durability. An execution is one item: before a state does anything (Task, Wait, Map), the state, its input, its
@@ -16,16 +16,17 @@
 import { createHash } from 'node:crypto';
 import { messageOf } from '../ports/errors.ts';
 import type { Log } from '../ports/log.ts';
+import { Semaphore } from '../ports/semaphore.ts';
 import { idsIn, keys, places, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import { type Item, MAX_TRANSACTION, Refused, type Table, TooLarge } from '../ports/table/table.ts';
-import { type Definition, type Flow, readDefinition, type Task } from './definition.ts';
 import { type BranchHome, type Position, startOf, walk } from './interpreter.ts';
 import type { EndedInput, ErrorOutput } from './messages.ts';
 import { StateError } from './state-error.ts';
-import type { Step } from './step.ts';
-import { AFTER_THE_LIMIT } from './task.ts';
-import { Activity, alarm, Places, systemTimer, type Timer } from './waiting.ts';
+import { type Definition, type Flow, readDefinition, type Task } from './states-language.ts';
+import type { StepRunner } from './step.ts';
+import { GRACE_SECONDS } from './steps.ts';
+import { Activity, alarm, systemTimer, type Timer } from './waiting.ts';
 import type { ExecutionStatus, Json, Workflow } from './workflow.ts';
 
 declare module '../ports/table/keys.ts' {
@@ -44,9 +45,9 @@ export interface EngineOptions {
   /** The state machines by name; one outside the subset is refused here. */
   readonly machines: Readonly<Record<string, Definition>>;
   /** The task that a definition calls `${name}`. Its signal is aborted when it is to stop. */
-  readonly tasks: (name: string) => Step;
+  readonly tasks: (name: string) => StepRunner;
   /** Told of every execution that did not succeed; its input is an EndedInput. Must be idempotent. */
-  readonly onEnded?: Step;
+  readonly onEnded?: StepRunner;
   readonly timer?: Timer;
   /** At least 0, below 1: the random part of a retry's pause. */
   readonly random?: () => number;
@@ -177,7 +178,7 @@ class EmbeddedEngine implements Engine {
   readonly #completing = new Set<string>();
   readonly #watchers = new Map<string, Set<(ended: ExecutionItem) => void>>();
   readonly #activity = new Activity();
-  readonly #places: Places;
+  readonly #places: Semaphore;
   readonly #closing = new AbortController();
   readonly #background = new Set<Promise<void>>();
   #stored: Promise<void> | undefined;
@@ -189,7 +190,7 @@ class EmbeddedEngine implements Engine {
     this.#log = options.log;
     this.#timer = options.timer ?? systemTimer;
     // Tasks wait for disks and networks more than they compute; 8 keep a small machine busy.
-    this.#places = new Places(options.concurrency ?? 8);
+    this.#places = new Semaphore(options.concurrency ?? 8);
     this.#machines = new Map(
       Object.entries(options.machines).map(([name, definition]) => {
         const text = JSON.stringify(definition);
@@ -433,7 +434,7 @@ class EmbeddedEngine implements Engine {
     if (task.Resource === 'arn:aws:states:::lambda:invoke') {
       const { Payload } = args as { Payload: Json };
       const call = this.#options.tasks(referenced(task.Arguments.FunctionName));
-      return this.#places.run(signal, () => this.#within(limit, signal, (until) => this.#call(call, Payload, until)));
+      return this.#places.run(() => this.#within(limit, signal, (until) => this.#call(call, Payload, until)), signal);
     }
     if (task.Resource === 'arn:aws:states:::states:startExecution.sync:2') {
       const { Name, Input } = args as { Name: string; Input: Json };
@@ -465,12 +466,12 @@ class EmbeddedEngine implements Engine {
    * Runs a step. When the signal is aborted it has 30 s to end by itself, so that no old attempt runs beside the next;
    * what it brings by then counts only when the process is closing.
    */
-  async #call(call: Step, input: Json, signal: AbortSignal): Promise<Json> {
+  async #call(call: StepRunner, input: Json, signal: AbortSignal): Promise<Json> {
     signal.throwIfAborted();
     const over = Promise.withResolvers<never>();
     let callOff: (() => void) | undefined;
     const patience = (): void => {
-      const instant = this.#clock() + AFTER_THE_LIMIT * 1000;
+      const instant = this.#clock() + GRACE_SECONDS * 1000;
       callOff = alarm(instant, this.#clock, this.#timer, () => over.reject(signal.reason));
     };
     signal.addEventListener('abort', patience);

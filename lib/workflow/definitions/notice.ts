@@ -1,8 +1,8 @@
-import type { Definition } from './definition.ts';
+import type { Definition } from '../states-language.ts';
 import { calls } from './task.ts';
 
 /** Sends one notice. Input: NoticeInput. What a webhook refuses is left to the job, which starts another execution. */
-export const notice = {
+export const noticeMachine = {
   Comment: 'Tells of a failure, once.',
   QueryLanguage: 'JSONata',
   // An hour: 14 tries of 90 s and waits of at most 1,830 s are 52 minutes. Its job starts another one.

@@ -1,5 +1,5 @@
 import type { Item } from '../../../lib/ports/table/table.ts';
-import type { Definition } from '../../../lib/workflow/definition.ts';
+import type { Definition } from '../../../lib/workflow/states-language.ts';
 import type { Json } from '../../../lib/workflow/workflow.ts';
 import { named, never, type Process, type Task, world } from '../../support/engine.ts';
 

@@ -1,26 +1,4 @@
-/**
- * The steps of the state machines (functions/steps), by file name, each with its time limit in seconds as a Lambda
- * function. begin, finish, prepare and close read and write the table and move files: minutes at the very most.
- * send-slot has Lambda's whole 15 minutes. purge walks for 10 minutes, then ends by itself; 2 more are for its last call.
- * send-notice waits at most 50 s for a webhook.
- */
-export const STEPS = {
-  'begin-run': 300,
-  'send-slot': 900,
-  'finish-run': 300,
-  'prepare-backfill': 300,
-  'close-backfill': 300,
-  purge: 720,
-  'send-notice': 60,
-} as const;
-
-export type StepName = keyof typeof STEPS;
-
-/**
- * A machine waits this much longer for a step than the step's own limit, in seconds: an old attempt is dead before the
- * next one begins.
- */
-export const AFTER_THE_LIMIT = 30;
+import { GRACE_SECONDS, STEPS, type StepName } from '../steps.ts';
 
 /** Waits of what may pass: 5, 10, 20, 40, 80, 160 s, then 300 s each, every one times a random part (full jitter). */
 const BACKOFF = { IntervalSeconds: 5, BackoffRate: 2, MaxDelaySeconds: 300, JitterStrategy: 'FULL' } as const;
@@ -57,7 +35,7 @@ export function calls<Payload>(step: StepName, payload: Payload) {
     Type: 'Task',
     Resource: 'arn:aws:states:::lambda:invoke',
     Arguments: { FunctionName: `\${${step}}`, Payload: payload },
-    TimeoutSeconds: STEPS[step] + AFTER_THE_LIMIT,
+    TimeoutSeconds: STEPS[step].timeout + GRACE_SECONDS,
     Retry: RETRY,
   } as const;
 }

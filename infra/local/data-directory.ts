@@ -15,21 +15,21 @@ import { keyfileVault } from '../../lib/ports/vault/keyfile.ts';
 import { duckdbWarehouse } from '../../lib/warehouse/duckdb.ts';
 
 /** Where one machine keeps everything: `WORKSPACE_HOME`, by default `.workspace` in the folder of the project. */
-export function homeFolder(environment: NodeJS.ProcessEnv = process.env): string {
+export function dataDirectoryPath(environment: NodeJS.ProcessEnv = process.env): string {
   return resolve(environment.WORKSPACE_HOME || '.workspace');
 }
 
 /** Where exports spill to and make files, while they run; only the service runs any. */
 export const temporaryIn = (folder: string): string => join(folder, 'temporary');
 
-/** All that a home holds, opened: every port but the workflow, which only the running service has. */
-export interface Home extends Omit<Context, 'workflow'> {
+/** All that a data directory holds, opened: every port but the workflow, which only the running service has. */
+export interface DataDirectory extends Omit<Context, 'workflow'> {
   readonly folder: string;
   close(): void;
 }
 
-/** Opens (and at first makes) the home. Several processes may have it open; only one may serve it: `claim`. */
-export function openHome(folder: string, log: Log): Home {
+/** Opens (and at first makes) the data directory. Several processes may have it open; one may serve it: `claimDataDirectory`. */
+export function openDataDirectory(folder: string, log: Log): DataDirectory {
   mkdirSync(folder, { recursive: true });
   chmodSync(folder, 0o700);
   const clock = Date.now;
@@ -55,24 +55,24 @@ export function openHome(folder: string, log: Log): Home {
   };
 }
 
-/** Another process serves this home. */
-export class HomeInUse extends Error {
-  override readonly name = 'HomeInUse';
+/** Another process serves this data directory. */
+export class DataDirectoryInUse extends Error {
+  override readonly name = 'DataDirectoryInUse';
 }
 
 /**
- * Makes this process the one that serves the home, until `release` or its death. The claim is an exclusive lock on a
+ * Makes this process the one that serves the data directory, until `release` or its death. The claim is an exclusive lock on a
  * small database: the operating system drops it with the process, so no stale claim survives a kill.
  */
-export function claimHome(folder: string): { release(): void } {
+export function claimDataDirectory(folder: string): { release(): void } {
   mkdirSync(folder, { recursive: true });
   const lock = new DatabaseSync(join(folder, 'service.lock'));
   try {
     lock.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
   } catch {
     lock.close();
-    throw new HomeInUse(
-      `Another service is running on ${folder}. Stop it first, or give this one a home of its own with WORKSPACE_HOME.`,
+    throw new DataDirectoryInUse(
+      `Another service is running on ${folder}. Stop it first, or give this one a data directory of its own with WORKSPACE_HOME.`,
     );
   }
   return { release: () => lock.close() };

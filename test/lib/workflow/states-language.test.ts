@@ -1,4 +1,4 @@
-import { DefinitionRefused, readDefinition } from '../../../lib/workflow/definition.ts';
+import { DefinitionRefused, readDefinition } from '../../../lib/workflow/states-language.ts';
 
 const end = { Type: 'Succeed' };
 const work = {

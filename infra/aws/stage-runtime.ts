@@ -1,4 +1,4 @@
-/** A stage as a person's shell reaches it, with his own credentials: for the admin command line. */
+/** A stage as a person's shell reaches it, with their own credentials: for the admin command line. */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';

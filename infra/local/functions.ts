@@ -1,0 +1,23 @@
+import type { Context } from '../../lib/ports/context.ts';
+import type { StepRunner } from '../../lib/workflow/step.ts';
+
+/** Functions by name (the file below `functions/`), each loaded when it is first asked for and bound to the context once. */
+export function functionsOf<Bound>(context: Context): (name: string) => Promise<Bound> {
+  const known = new Map<string, Promise<Bound>>();
+  return (name) => {
+    const found = known.get(name);
+    if (found !== undefined) return found;
+    const loading = import(`../../functions/${name}.ts`).then((module: { handler: (context: Context) => Bound }) =>
+      module.handler(context),
+    );
+    known.set(name, loading);
+    loading.catch(() => known.delete(name));
+    return loading;
+  };
+}
+
+/** Steps by name. */
+export function stepsOf(context: Context): (name: string) => StepRunner {
+  const functionNamed = functionsOf<StepRunner>(context);
+  return (name) => async (input, signal) => (await functionNamed(`steps/${name}`))(input, signal);
+}

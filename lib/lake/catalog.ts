@@ -1,0 +1,90 @@
+/** The files of the lake: what each holds, where it lies, and which hold rows of a time. */
+import { fromJsonText, type JsonText } from '../ports/table/json-text.ts';
+import { ranges } from '../ports/table/keys.ts';
+import { listAll } from '../ports/table/list-all.ts';
+import type { Item, Table } from '../ports/table/table.ts';
+import { MODELS, type Model } from './schema.ts';
+
+declare module '../ports/table/keys.ts' {
+  interface Items {
+    lakeFile: LakeFileItem;
+  }
+}
+
+/**
+ * What a file of the lake holds. Instants are milliseconds since 1970, rounded down; `min` and `max` are inclusive.
+ * A file holds one model's rows of one arrival day, sorted by arrival, timestamp and uuid.
+ */
+export interface LakeFile {
+  readonly path: string;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly min_arrival: number;
+  readonly max_arrival: number;
+  readonly min_timestamp: number;
+  readonly max_timestamp: number;
+  /** 24 numbers: rows by the UTC hour of their arrival. */
+  readonly hours: JsonText<number[]>;
+}
+
+export type LakeFileItem = Item & LakeFile;
+
+/** A file as it stands in the lake. */
+export type PublishedFile = LakeFile & { readonly model: Model };
+
+/** When the batch of a file was stamped, milliseconds. */
+export const publishedAt = ({ path }: LakeFile): number => Number.parseInt(path.slice(path.lastIndexOf('/') + 1), 10);
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+/** Where batches wait until they are committed, each in a folder of its own. */
+export const incomingOf = (projectId: number): string => `incoming/team_id=${projectId}/`;
+
+/** Where the rows of a model lie. */
+export const rowsOf = (projectId: number, model: Model): string => `${model}/team_id=${projectId}/`;
+
+/** Where the states of a project's persons lie, for its next import. */
+export const personStates = (projectId: number): string => `persons_state/team_id=${projectId}/`;
+
+/** Every folder of the lake that belongs to a project. */
+export const projectFolders = (projectId: number): string[] => [
+  ...MODELS.map((model) => rowsOf(projectId, model)),
+  personStates(projectId),
+  incomingOf(projectId),
+];
+
+/** The day of an instant (milliseconds), as paths and keys have it: `2015-05-17`. */
+export const dayOf = (instant: number): string => new Date(instant).toISOString().slice(0, 10);
+
+/** The files of a model that hold rows with arrival in [from, to), milliseconds, in the order of arrival days. */
+export async function filesBetween(
+  table: Table,
+  projectId: number,
+  model: Model,
+  from: number,
+  to: number,
+): Promise<LakeFileItem[]> {
+  if (to <= from || to <= 0) return [];
+  const range = ranges.lakeFiles(projectId, model, dayOf(Math.max(from, 0)), dayOf(to - 1));
+  const files = await listAll(table, range);
+  return files.filter((file) => isTouched(file, from, to));
+}
+
+/** After any arrival. */
+const END_OF_TIME = Date.UTC(9999, 0);
+
+/** All files of a model, in the order of arrival days. */
+export const allFiles = (table: Table, projectId: number, model: Model): Promise<LakeFileItem[]> =>
+  filesBetween(table, projectId, model, 0, END_OF_TIME);
+
+/** Can the file hold a row with arrival in [from, to)? Exact to the hour, and to the file's first and last row. */
+export function isTouched(file: LakeFile, from: number, to: number): boolean {
+  const first = Math.max(from, file.min_arrival);
+  const last = Math.min(to - 1, file.max_arrival);
+  if (first > last) return false;
+  const hours = fromJsonText(file.hours);
+  const midnight = Math.floor(file.min_arrival / DAY) * DAY;
+  const hour = (instant: number): number => Math.floor((instant - midnight) / HOUR);
+  return hours.slice(hour(first), hour(last) + 1).some((rows) => rows > 0);
+}

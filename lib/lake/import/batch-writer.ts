@@ -1,0 +1,167 @@
+/** From rows to batches: one is filled, on disk, while the one before is published. */
+import { open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Arrived, historyEnd } from '../arrival.ts';
+import type { LakeFile, PublishedFile } from '../catalog.ts';
+import type { Lease, Publishing } from '../lease.ts';
+import { openPersonStates, type PersonStates } from '../persons/states.ts';
+import { publish } from '../publish.ts';
+import type { Model } from '../schema.ts';
+import { LONGEST_ROW, type StagedRow, type Staging, stagedLine } from './staging.ts';
+
+/** A batch: this many rows, or bytes while it is staged, or milliseconds of reading, or what its rows weigh. */
+const BATCH = { rows: 1_000_000, bytes: 512 * 1024 * 1024, timeMs: 60_000, weight: 256e9 };
+
+/**
+ * What sorts rows holds some thousands of neighbours at a time, so the longer they are, the fewer bytes a batch may
+ * have. The weight is bytes times length: 500 MB of rows of 500 bytes, 128 MB of 2 kB, 25 MB of 10 kB; from 16 kB on
+ * length counts no more, so that a few of the longest go together: 16 MB.
+ */
+const weightOf = (length: number): number => length * Math.min(length, 16_000);
+/** Staged rows go to the disk in writes of this many characters. */
+const WRITE = 1024 * 1024;
+const BYTES_OF_A_CHARACTER = 3;
+
+/** The files of one model. */
+export const ofModel = (files: readonly PublishedFile[], model: Model): PublishedFile[] =>
+  files.filter((file) => file.model === model);
+
+export interface BatchWriterOptions {
+  readonly context: Publishing;
+  readonly lease: Lease;
+  readonly staging: Staging;
+  /** The files of events that the project has. */
+  readonly before: readonly LakeFile[];
+  readonly arrived: Arrived;
+  /** A folder of the local disk for the batches' own files; the caller removes it. */
+  readonly folder: string;
+}
+
+/** Takes rows one by one, and publishes them in batches under the lease, in their order. */
+export class BatchWriter {
+  readonly #options: BatchWriterOptions;
+  readonly #copies: string;
+  readonly #published: PublishedFile[] = [];
+  #known = 0;
+  #refused = 0;
+  #persons: PersonStates | undefined;
+  #underWay: Promise<void> = Promise.resolve();
+  /** Rows of the batch that is filled, which are not on disk yet. */
+  #lines = '';
+  #rows = 0;
+  #batch: { readonly number: number; rows: number; bytes: number; weight: number; readonly began: number };
+
+  constructor(options: BatchWriterOptions) {
+    this.#options = options;
+    this.#copies = join(options.folder, 'copies');
+    this.#batch = this.#empty(0);
+  }
+
+  /** Adds a row to the batch. False: the row is too large, and was not added. */
+  add(row: Omit<StagedRow, 'row'>): boolean {
+    const line = stagedLine({ ...row, row: this.#rows });
+    if (line.length > LONGEST_ROW / BYTES_OF_A_CHARACTER) return false;
+    this.#lines += `${line}\n`;
+    this.#rows += 1;
+    this.#batch.rows += 1;
+    this.#batch.weight += weightOf(line.length);
+    return true;
+  }
+
+  /** Writes rows to the disk, and publishes the batch when it is full, if it is time. Throws when an earlier one has failed. */
+  async pass(): Promise<void> {
+    const { context, lease } = this.#options;
+    lease.signal.throwIfAborted();
+    if (this.#lines.length >= WRITE) await this.#write();
+    const batch = this.#batch;
+    const isLate = context.clock() - batch.began > BATCH.timeMs;
+    const isFull = (['rows', 'bytes', 'weight'] as const).some((limit) => batch[limit] >= BATCH[limit]);
+    if (isFull || isLate) await this.#cut();
+  }
+
+  /**
+   * Sees all batches through. `known` counts events that the lake had, `refused` changes of persons that were not made.
+   */
+  async end(): Promise<{ published: readonly PublishedFile[]; known: number; refused: number }> {
+    await this.#cut();
+    await this.#underWay;
+    return { published: this.#published, known: this.#known, refused: this.#refused };
+  }
+
+  /** Waits for a batch that is on its way, and starts none. Never throws. */
+  settled(): Promise<void> {
+    return this.#underWay.catch(() => {});
+  }
+
+  #empty(number: number) {
+    return { number, rows: 0, bytes: 0, weight: 0, began: this.#options.context.clock() };
+  }
+
+  #path(): string {
+    return join(this.#options.folder, `batch-${this.#batch.number}`);
+  }
+
+  async #write(): Promise<void> {
+    const text = Buffer.from(this.#lines);
+    this.#lines = '';
+    const file = await open(this.#path(), 'a');
+    await file.writeFile(text);
+    await file.close();
+    this.#batch.bytes += text.length;
+  }
+
+  /** Ends the batch: it is published while the next one is filled. */
+  async #cut(): Promise<void> {
+    if (this.#batch.rows === 0) return;
+    await this.#write();
+    await this.#underWay;
+    this.#underWay = this.#publish(this.#path());
+    this.#underWay.catch(() => {});
+    this.#batch = this.#empty(this.#batch.number + 1);
+  }
+
+  async #publish(file: string): Promise<void> {
+    const { context, lease, staging, arrived } = this.#options;
+    const batch = await staging.load(file, (min, max) => this.#overlapping(min, max));
+    await rm(file);
+    this.#known += batch.known;
+    if (batch.rows === 0) return;
+    if (batch.personChanges > 0) this.#persons ??= await openPersonStates(context, lease, this.#copies);
+    const persons = batch.personChanges > 0 ? this.#persons : undefined;
+    let refused = 0;
+    const files = await publish(
+      context,
+      lease,
+      async ({ at, live }, folder) => {
+        const written = await staging.write({
+          at,
+          historyEnd: historyEnd(arrived, live, context.settings.historyDays),
+          folder,
+          lake: context.lake,
+          ...(persons === undefined ? {} : { persons }),
+          signal: lease.signal,
+        });
+        refused = written.refused;
+        return written.files;
+      },
+      persons?.newest(),
+    );
+    this.#refused += refused;
+    this.#published.push(...files);
+    if (persons === undefined) return;
+    persons.add(files);
+    await staging.renew(persons);
+  }
+
+  /** Local copies of the files that may hold an event of these timestamps (milliseconds, inclusive). */
+  #overlapping(min: number, max: number): Promise<string[]> {
+    const { context, before } = this.#options;
+    const files = [...before, ...ofModel(this.#published, 'events')].filter(
+      (file) => file.min_timestamp <= max && file.max_timestamp >= min,
+    );
+    return context.lake.local(
+      files.map(({ path }) => path),
+      this.#copies,
+    );
+  }
+}

@@ -1,0 +1,132 @@
+/** The lease that makes its holder the one importer of a project. */
+import type { Context } from '../ports/context.ts';
+import { keys } from '../ports/table/keys.ts';
+import { type Item, type Op, Refused } from '../ports/table/table.ts';
+import { incomingOf } from './catalog.ts';
+import { finishPending } from './pending.ts';
+
+declare module '../ports/table/keys.ts' {
+  interface Items {
+    lease: LeaseItem;
+  }
+}
+
+/** A lease as stored. Instants are milliseconds since 1970. */
+interface LeaseItem extends Item {
+  readonly holder: string;
+  readonly since: number;
+  /** Its holder is taken for dead from then on, unless it renews. */
+  readonly until: number;
+}
+
+/** What whoever adds to the lake needs: a running service, or a command beside one. */
+export type Publishing = Pick<Context, 'table' | 'lake' | 'clock' | 'newId' | 'random' | 'log' | 'settings'>;
+
+/** The hold that one importer has on a project. `signal` is aborted when it is lost. */
+export interface Lease {
+  readonly projectId: number;
+  readonly holder: string;
+  readonly signal: AbortSignal;
+}
+
+/** Somebody else is importing into the project. */
+export class ImportUnderWay extends Error {
+  override readonly name = 'ImportUnderWay';
+}
+
+/** The import was stalled for so long that another one took its place; what it has not committed is dropped. */
+export class LeaseLost extends Error {
+  override readonly name = 'LeaseLost';
+}
+
+/** A holder renews this often ... */
+const RENEWAL_MS = 20_000;
+/** ... and is taken for dead after three renewals that did not come, in milliseconds. */
+const LEASE_MS = 60_000;
+
+/**
+ * Does `work` as the one importer of the project. First it finishes what a dead importer committed, and removes what
+ * it did not. Throws `ImportUnderWay`, and `LeaseLost` when it was taken for dead on the way.
+ */
+export async function underLease<T>(
+  context: Publishing,
+  projectId: number,
+  work: (lease: Lease) => Promise<T>,
+): Promise<T> {
+  const lost = new AbortController();
+  const lease: Lease = { projectId, holder: context.newId(), signal: lost.signal };
+  await takeLease(context, lease);
+  const renewal = setInterval(() => {
+    // Only a refusal means that it is lost; what else failed may go well the next time.
+    renewLease(context, lease).catch((error) => error instanceof Refused && lost.abort(leaseLost()));
+  }, RENEWAL_MS).unref();
+  try {
+    await recover(context, lease);
+    return await work(lease);
+  } finally {
+    clearInterval(renewal);
+    const key = keys.lease(projectId);
+    await context.table.write([{ remove: key, if: { is: { holder: lease.holder } } }]).catch((error) => {
+      if (!(error instanceof Refused)) throw error;
+    });
+  }
+}
+
+/**
+ * What was committed is finished, what was not is removed. What lay in `incoming` while the lease was held is of
+ * earlier holders, whom the lease keeps from committing it; what came later may be a later holder's.
+ */
+async function recover({ table, lake }: Publishing, { projectId, holder }: Lease): Promise<void> {
+  const folders = new Set<string>();
+  for await (const { path } of lake.list(incomingOf(projectId))) folders.add(path.slice(0, path.lastIndexOf('/') + 1));
+  if ((await table.get(keys.lease(projectId)))?.holder !== holder) throw leaseLost();
+  await finishPending({ table, lake }, projectId);
+  for (const folder of folders) await lake.remove(folder);
+}
+
+/** The error of an importer whose lease was taken. */
+export const leaseLost = (): LeaseLost => new LeaseLost('The import was stalled, and another one has taken its place.');
+
+/** Why what stands beside `leaseHeld` is refused. */
+export const LEASE_LOST = 'lease_lost';
+
+/** The proof that a lease is held, for the transaction of what its holder writes. */
+export const leaseHeld = ({ projectId, holder }: Pick<Lease, 'projectId' | 'holder'>): Op => ({
+  check: keys.lease(projectId),
+  if: { is: { holder } },
+  else: LEASE_LOST,
+});
+
+/** Writes while the lease is held, in one transaction with the proof of it. Throws `LeaseLost`. */
+export async function writeUnderLease({ table }: Publishing, { projectId, holder }: Lease, ops: readonly Op[]) {
+  try {
+    await table.write([leaseHeld({ projectId, holder }), ...ops]);
+  } catch (error) {
+    throw error instanceof Refused && error.reason === LEASE_LOST ? leaseLost() : error;
+  }
+}
+
+async function takeLease({ table, clock }: Publishing, { projectId, holder }: Lease): Promise<void> {
+  const key = keys.lease(projectId);
+  const now = clock();
+  const hold = { ...key, holder, since: now, until: now + LEASE_MS };
+  const held = await table.get(key);
+  if (held !== undefined && held.until > now) throw new ImportUnderWay(underWay(projectId, held));
+  try {
+    const unchanged = held === undefined ? 'absent' : { is: { holder: held.holder, until: held.until } };
+    await table.write([{ put: hold, if: unchanged }]);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    throw new ImportUnderWay(underWay(projectId, error.foundAt(key)));
+  }
+}
+
+const underWay = (projectId: number, held: LeaseItem | undefined): string =>
+  held === undefined
+    ? `Another import into project ${projectId} has just ended; try again.`
+    : `Another import into project ${projectId} is under way since ${new Date(held.since).toISOString()}. ` +
+      `If it has died, the next one may start at ${new Date(held.until).toISOString()}.`;
+
+async function renewLease({ table, clock }: Publishing, { projectId, holder }: Lease): Promise<void> {
+  await table.write([{ change: keys.lease(projectId), set: { until: clock() + LEASE_MS }, if: { is: { holder } } }]);
+}

@@ -1,0 +1,14 @@
+import type { Definition } from '../states-language.ts';
+import type { MachineName } from '../workflow.ts';
+import { backfillMachine } from './backfill.ts';
+import { exportRunMachine } from './export-run.ts';
+import { noticeMachine } from './notice.ts';
+import { purgeMachine } from './purge.ts';
+
+/** Every state machine, by the name under which others start it. */
+export const MACHINES: Readonly<Record<MachineName, Definition>> = {
+  'export-run': exportRunMachine,
+  backfill: backfillMachine,
+  purge: purgeMachine,
+  notice: noticeMachine,
+};

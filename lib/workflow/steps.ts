@@ -1,0 +1,81 @@
+import type { Need } from '../http/route.ts';
+
+/**
+ * What else than the table a step touches. `converter` is the warehouse that also forms bytes; `warehouse` only writes
+ * the query.
+ */
+export type StepNeed = Need | 'warehouse' | 'converter' | 'events';
+
+/** What a step does with executions, and with the files that it touches. The table and secrets are the same for all. */
+export interface StepUses {
+  readonly workflow?: readonly ('look' | 'stop')[];
+  readonly spool?: readonly FileUse[];
+  readonly lake?: readonly FileUse[];
+}
+
+/** `write-parts`: also writes files of more than 5 MB, which are sent in parts and taken back when one fails. */
+export type FileUse = 'read' | 'write' | 'write-parts' | 'remove';
+
+/**
+ * One step, declared once and read by the state machines, the service of one machine and the stack on AWS. Its name is
+ * the file below `functions/steps/`, without its ending, and what a definition calls `${name}`.
+ */
+export interface StepRow {
+  /** How long it may take, in seconds. Lambda's own limit is 900. */
+  readonly timeout: number;
+  /** In MB; processor time is in proportion, a whole core at 1,769. */
+  readonly memory: number;
+  readonly needs: readonly StepNeed[];
+  readonly uses?: StepUses;
+}
+
+/** What settling a run touches: it may have to finish a commit, or to remove what was prepared. */
+const SETTLES = {
+  timeout: 300,
+  memory: 512,
+  needs: ['warehouse', 'spool', 'vault', 'outbound'],
+  uses: { spool: ['read', 'remove'] },
+} as const satisfies StepRow;
+
+/** Every step. All but `execution-ended` are called by a state machine; that one is called when an execution failed. */
+export const STEPS = {
+  // It also finishes a batch of the lake whose importer died: its files are copied to their places and removed.
+  'begin-run': {
+    timeout: 300,
+    memory: 512,
+    needs: [...SETTLES.needs, 'workflow', 'lake', 'parser'],
+    uses: {
+      workflow: ['look', 'stop'],
+      spool: ['read', 'write', 'write-parts'],
+      lake: ['read', 'write', 'remove'],
+    },
+  },
+  // DuckDB's 400 MB of rows and Node's share, at more than two cores, for as long as Lambda gives.
+  'send-slot': {
+    timeout: 900,
+    memory: 4096,
+    needs: ['converter', 'spool', 'vault', 'outbound'],
+    uses: { spool: ['read', 'write', 'remove'] },
+  },
+  'finish-run': SETTLES,
+  'prepare-backfill': { timeout: 300, memory: 512, needs: [] },
+  'close-backfill': { timeout: 300, memory: 512, needs: [] },
+  // It walks for 10 minutes, then ends by itself; 2 more are for its last call.
+  purge: {
+    timeout: 720,
+    memory: 512,
+    needs: ['workflow', 'spool', 'lake'],
+    uses: { workflow: ['stop'], spool: ['read', 'remove'], lake: ['read', 'remove'] },
+  },
+  // It waits at most 50 s for a webhook.
+  'send-notice': { timeout: 60, memory: 512, needs: ['vault', 'outbound', 'events'] },
+  'execution-ended': SETTLES,
+} as const satisfies Readonly<Record<string, StepRow>>;
+
+export type StepName = keyof typeof STEPS;
+
+/**
+ * A machine waits this much longer for a step than the step's own limit, in seconds: an old attempt is dead before the
+ * next one begins.
+ */
+export const GRACE_SECONDS = 30;
