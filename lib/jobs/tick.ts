@@ -35,7 +35,7 @@ export async function tick(context: Context): Promise<{ started: number; oldest:
   let after: string | undefined;
   do {
     const page = await table.list(ranges.dueJobs(clock()), { limit: PAGE, ...(after === undefined ? {} : { after }) });
-    const due = (await table.many(page.items)) as (JobItem | undefined)[];
+    const due = await table.many(page.items);
     const jobs = due.filter((job) => job !== undefined);
     const results = await Promise.all(jobs.map((job) => starts.run(() => startJob(context, job))));
     started += results.filter(Boolean).length;
