@@ -1,5 +1,5 @@
 import type { APIGatewayAuthorizerResult, APIGatewayRequestAuthorizerEvent } from 'aws-lambda';
-import { authorize } from '../lib/api/authorize.ts';
+import { authorize, type ScopeLookup } from '../lib/api/authorize.ts';
 import { toContext } from '../lib/http/credentials.ts';
 import { headerOf } from '../lib/http/header.ts';
 import type { Context } from '../lib/ports/context.ts';
@@ -10,9 +10,9 @@ import type { Context } from '../lib/ports/context.ts';
  * a refusal carries `detail`, which the gateway response writes into its body.
  */
 export const handler =
-  (context: Pick<Context, 'table' | 'clock' | 'log' | 'metrics'>) =>
+  (context: Pick<Context, 'table' | 'clock' | 'log' | 'metrics'>, scopeFor: ScopeLookup) =>
   async (event: APIGatewayRequestAuthorizerEvent): Promise<APIGatewayAuthorizerResult> => {
-    const decision = await authorize(context, {
+    const decision = await authorize(context, scopeFor, {
       authorization: headerOf(event.headers, 'authorization'),
       method: event.httpMethod,
       template: event.resource,

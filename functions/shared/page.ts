@@ -1,9 +1,9 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
-import { sharedObject } from '../../lib/dashboards/sharing/model.ts';
-import { failurePage, PUBLIC_HEADERS, sharedPage } from '../../lib/dashboards/sharing/page.ts';
-import { retrieveShared } from '../../lib/dashboards/sharing/routes.ts';
-import { isDataAddress, readAddress } from '../../lib/dashboards/sharing/rules.ts';
-import { findShared } from '../../lib/dashboards/sharing/store.ts';
+import { sharedObject } from '../../lib/dashboards/public-page/model.ts';
+import { failurePage, PUBLIC_HEADERS, sharedPage } from '../../lib/dashboards/public-page/page.ts';
+import { retrieveShared } from '../../lib/dashboards/public-page/routes.ts';
+import { isDataAddress, readAddress } from '../../lib/dashboards/public-page/rules.ts';
+import { findShared } from '../../lib/dashboards/public-page/store.ts';
 import { Answer } from '../../lib/http/answer.ts';
 import { fail } from '../../lib/ports/errors.ts';
 

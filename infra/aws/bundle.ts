@@ -97,7 +97,10 @@ export async function bundle(outdir: string): Promise<Bundles> {
   return { folder, metafile };
 }
 
-/** An entry makes the function's handler with the context of just what it needs, and hands it the event alone. */
+/**
+ * An entry makes the function's handler with the context of just what it needs, and hands it the event alone. The
+ * authorizer gets the scopes of all rows beside it.
+ */
 function entryOf({ name, needs }: LambdaSpec): string {
   const ports = needs.map((need) => (need === 'converter' ? 'converter as warehouse' : need));
   const given = needs.map((need) => (need === 'converter' ? 'warehouse' : need)).join(', ');
@@ -109,7 +112,8 @@ function entryOf({ name, needs }: LambdaSpec): string {
     ...(ofRuntime.length === ports.length
       ? []
       : [`import { converter as warehouse } from './infra/aws/converter.ts';`]),
-    `const run = made(contextOf({ ${given} }));`,
+    ...(name === 'authorizer' ? [`import { scopeFor } from './lib/api/methods.ts';`] : []),
+    `const run = made(contextOf({ ${given} })${name === 'authorizer' ? ', scopeFor' : ''});`,
     `export const handler = async (event) => run(${event});`,
   ].join('\n');
 }

@@ -1,7 +1,10 @@
 import type { Context } from '../../lib/ports/context.ts';
 import type { StepRunner } from '../../lib/workflow/step.ts';
 
-/** Functions by name (the file below `functions/`), each loaded when it is first asked for and bound to the context once. */
+/**
+ * Functions by name (the file below `functions/`), each loaded when it is first asked for and bound to the context
+ * once.
+ */
 export function functionsOf<Bound>(context: Context): (name: string) => Promise<Bound> {
   const known = new Map<string, Promise<Bound>>();
   return (name) => {
@@ -17,7 +20,7 @@ export function functionsOf<Bound>(context: Context): (name: string) => Promise<
 }
 
 /** Steps by name. */
-export function stepsOf(context: Context): (name: string) => StepRunner {
+export function stepRunners(context: Context): (name: string) => StepRunner {
   const functionNamed = functionsOf<StepRunner>(context);
   return (name) => async (input, signal) => (await functionNamed(`steps/${name}`))(input, signal);
 }

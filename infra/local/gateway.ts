@@ -1,5 +1,6 @@
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
 import { handler as authorizer } from '../../functions/authorizer.ts';
+import { scopeFor } from '../../lib/api/methods.ts';
 import { rowFor, templates } from '../../lib/api/routes.ts';
 import { GATEWAY_RESPONSES } from '../../lib/http/gateway-responses.ts';
 import type { Context } from '../../lib/ports/context.ts';
@@ -44,7 +45,7 @@ export function startGateway({
         const call = async (event: APIGatewayProxyEvent) => (await functionNamed(name))(event);
         return { isPublic: row?.scope === 'public', function: name, call };
       },
-      authorizer: authorizer(context),
+      authorizer: authorizer(context, scopeFor),
       responses: GATEWAY_RESPONSES,
     },
     { clock: context.clock, log: context.log, rateLimit, ...options },

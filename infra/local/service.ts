@@ -6,7 +6,7 @@ import type { Log } from '../../lib/ports/log.ts';
 import { MACHINES } from '../../lib/workflow/definitions/index.ts';
 import { startEngine } from '../../lib/workflow/engine.ts';
 import { claimDataDirectory, openDataDirectory, temporaryIn } from './data-directory.ts';
-import { stepsOf } from './functions.ts';
+import { stepRunners } from './functions.ts';
 import { startGateway } from './gateway.ts';
 import type { RateLimit } from './token-bucket.ts';
 
@@ -50,7 +50,7 @@ export async function startService({ folder, log, ...listen }: ServiceOptions): 
       onEnded: (input, signal) => stepNamed('execution-ended')(input, signal),
     });
     const context: Context = { ...directory, workflow: engine };
-    const stepNamed = stepsOf(context);
+    const stepNamed = stepRunners(context);
     const gateway = await startGateway({ context, ...listen }).catch((error) => {
       directory.close();
       throw error;

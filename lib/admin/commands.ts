@@ -3,6 +3,7 @@ import * as invites from '../accounts/organizations/invites/store.ts';
 import { organizationObject, type ProjectBrief } from '../accounts/organizations/model.ts';
 import { findProject } from '../accounts/organizations/projects/store.ts';
 import * as organizations from '../accounts/organizations/store.ts';
+import { findKey } from '../accounts/personal-api-keys/lookup.ts';
 import { type PersonalApiKeyItem, personalApiKeyObject } from '../accounts/personal-api-keys/model.ts';
 import * as personalApiKeys from '../accounts/personal-api-keys/store.ts';
 import { type UserItem, userCard } from '../accounts/users/model.ts';
@@ -17,8 +18,13 @@ import { fail } from '../ports/errors.ts';
 import { idsIn, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import { importObject, importText } from './import-report.ts';
-import type { Outcome } from './program.ts';
 import type { Progress } from './progress.ts';
+
+/** What a command gave: the public object for `--json`, and words for a person. */
+export interface Outcome {
+  readonly object: unknown;
+  readonly text: string;
+}
 
 export { IMPORT_FORMATS };
 
@@ -125,7 +131,7 @@ export async function listKeys(context: AdminContext, options: { email?: string 
 export async function revokeKey(context: AdminContext, _options: object, words: string[]): Promise<Outcome> {
   const [name = ''] = words;
   const item =
-    (await personalApiKeys.findKey(context.table, name)) ??
+    (await findKey(context.table, name)) ??
     (await allKeys(context)).find(({ id }) => id === name) ??
     fail('not_found', 'There is no such key.');
   await personalApiKeys.revokeKey(context, item);

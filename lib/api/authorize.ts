@@ -1,12 +1,19 @@
-import { findKey, noteUse } from '../accounts/personal-api-keys/store.ts';
+import { findKey, noteUse } from '../accounts/personal-api-keys/lookup.ts';
 import type { Credentials } from '../http/credentials.ts';
+import type { Route } from '../http/route.ts';
 import { isPermitted } from '../http/scopes.ts';
 import type { Context } from '../ports/context.ts';
 import { messageOf } from '../ports/errors.ts';
-import { scopeFor } from './methods.ts';
 
-/** What is asked: the header as sent, and what the gateway matched. Nothing of the path's parameters. */
-export interface Question {
+/**
+ * Returns the scope that a method of a path template needs; undefined: the path does not have the method. Whoever
+ * starts the authorizer hands it in, so that authorizing reaches no resource but keys.
+ */
+export type ScopeLookup = (method: string, template: string) => Route['scope'] | undefined;
+
+/** A request as the gateway matched it, without the path's parameters. */
+export interface AuthorizationRequest {
+  /** The header as sent. */
   readonly authorization: string | undefined;
   readonly method: string;
   /** The path template. */
@@ -15,9 +22,9 @@ export interface Question {
 
 export type Decision =
   | { readonly kind: 'allow'; readonly credentials: Credentials }
-  /** No key, or one that is malformed, unknown, expired or revoked: nobody can tell which. */
+  /** There is no key, or it is malformed, unknown, expired or revoked: nobody can tell which. */
   | { readonly kind: 'unauthorized' }
-  /** A good key that lacks the scope of the operation. */
+  /** The key is good and lacks the scope of the operation. */
   | { readonly kind: 'deny'; readonly keyId: string; readonly detail: string };
 
 /** `Bearer`, blanks, then the value: at least two characters. The word is case-sensitive. */
@@ -29,7 +36,8 @@ const BEARER = /^Bearer\s+(\S.+)$/;
  */
 export async function authorize(
   { table, clock, log }: Pick<Context, 'table' | 'clock' | 'log'>,
-  { authorization, method, template }: Question,
+  scopeFor: ScopeLookup,
+  { authorization, method, template }: AuthorizationRequest,
 ): Promise<Decision> {
   const value = BEARER.exec(authorization?.trim() ?? '')?.[1];
   if (value === undefined) return { kind: 'unauthorized' };

@@ -7,6 +7,7 @@ import * as organizations from '../accounts/organizations/routes.ts';
 import * as personalApiKeys from '../accounts/personal-api-keys/routes.ts';
 import * as accessControls from '../dashboards/access-controls/routes.ts';
 import * as collaborators from '../dashboards/collaborators/routes.ts';
+import * as publicPage from '../dashboards/public-page/routes.ts';
 import * as dashboards from '../dashboards/routes.ts';
 import * as sharing from '../dashboards/sharing/routes.ts';
 import * as batchExports from '../exports/resource/routes.ts';
@@ -35,6 +36,7 @@ export const routes: readonly Route[] = [
   dashboards,
   collaborators,
   sharing,
+  publicPage,
   accessControls,
   insights,
   batchExports,

@@ -2,14 +2,7 @@
 import type { Change, Tell } from '../accounts/activity/model.ts';
 import { changesOf, patchActivity, type ToldFields } from '../accounts/activity/rules.ts';
 import type { InsightItem } from '../insights/model.ts';
-import {
-  dashboardsWith,
-  deletedInsight,
-  deletionOp,
-  readInsights,
-  restoredInsight,
-  tilesShowing,
-} from '../insights/stored.ts';
+import { deletedInsight, deletionOp, readInsights, restoredInsight } from '../insights/store.ts';
 import type { Context } from '../ports/context.ts';
 import { fail } from '../ports/errors.ts';
 import { groupsOf, type Weighed, weighed } from '../ports/table/groups.ts';
@@ -17,8 +10,9 @@ import { keys } from '../ports/table/keys.ts';
 import { nextNumber } from '../ports/table/sequence.ts';
 import { type Op, Refused, type Table, type Value } from '../ports/table/table.ts';
 import { untilWritten } from '../ports/table/until-written.ts';
-import { insightsOf, namedInsights, placeOf, tileItem } from './create.ts';
+import { namedInsights, placeOf, tileItem } from './create.ts';
 import { aboutDashboard } from './head.ts';
+import { dashboardsWith, tilesShowing } from './insights/tiles.ts';
 import {
   type DashboardChanges,
   type DashboardDetailItem,
@@ -29,7 +23,7 @@ import {
 } from './model.ts';
 import { checkCanEdit, checkCanRestrict, type Member } from './rules.ts';
 import { checkDashboardSize, readDashboard, readHeads } from './stored.ts';
-import { checkTileCount, type NewTile, tileChanges } from './tiles.ts';
+import { checkTileCount, insightsOf, type NewTile, tileChanges } from './tiles.ts';
 import { objectText, tagTexts } from './values.ts';
 
 type Changing = Pick<Context, 'table' | 'clock'>;

@@ -4,7 +4,7 @@ import type { Tell } from '../accounts/activity/model.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
 import type { InsightItem } from '../insights/model.ts';
 import { checkInsightSize } from '../insights/rules.ts';
-import { insightItem, readInsights } from '../insights/stored.ts';
+import { insightItem, readInsights } from '../insights/store.ts';
 import type { Context } from '../ports/context.ts';
 import { invalid } from '../ports/errors.ts';
 import { groupsOf, type Weighed, weighed } from '../ports/table/groups.ts';
@@ -19,16 +19,16 @@ import {
   type DashboardItem,
   RESTRICTION,
   type RestrictionLevel,
-  type SharingItem,
-  type SharingTokenItem,
   type StoredDashboard,
   type TileItem,
 } from './model.ts';
 import { maySee } from './rules.ts';
+import type { SharingItem, SharingTokenItem } from './sharing/model.ts';
+import { newSharing } from './sharing/store.ts';
 import { checkDashboardSize, readDashboard } from './stored.ts';
 import { checkedTemplate, templateNamed, tilesOfTemplate } from './templates/index.ts';
 import type { Template } from './templates/template.ts';
-import { checkTileCount, type NewTile, noSuch, tilesToMake } from './tiles.ts';
+import { checkTileCount, insightsOf, type NewTile, noSuch, tilesToMake } from './tiles.ts';
 import { objectText, tagTexts } from './values.ts';
 
 /** A dashboard to be made. */
@@ -146,10 +146,6 @@ async function copiedTiles(
   });
 }
 
-/** The numbers of the insights that these tiles show. */
-export const insightsOf = (tiles: readonly Pick<NewTile | TileItem, 'insight'>[]): number[] =>
-  tiles.map(({ insight }) => insight).filter((insight) => typeof insight === 'number');
-
 /** The insights that new tiles name; one that is not there, or deleted, is a 400. */
 export async function namedInsights(
   table: Table,
@@ -217,21 +213,7 @@ async function make(
     variables,
   };
   checkDashboardSize(head, detail);
-  const access_token = newToken(random);
-  const sharing: SharingItem = {
-    ...keys.sharing(project, id),
-    enabled: false,
-    access_token,
-    was_open: false,
-    created_at: now,
-    ver: 1,
-  };
-  const token: SharingTokenItem = {
-    ...keys.sharingToken(access_token),
-    organization_id: tenant.organization.id,
-    project_id: project,
-    dashboard_id: id,
-  };
+  const { sharing, token } = newSharing(random, head, tenant);
   const content = [...insights, ...tiles].map((item) => weighed({ put: item, if: 'absent' }, item));
   const also = [...once(String(id)), ...tell({ ...aboutDashboard(head), activity: 'created' })];
   await writeWhole(table, { head, others: [detail, sharing, token], content, also });
@@ -239,14 +221,6 @@ async function make(
     stored: { head, detail, sharing, tiles, collaborators: [], rules: [] },
     insights: new Map([...named, ...insights.map((insight) => [insight.id, insight] as const)]),
   };
-}
-
-/** Bytes of a token: 30 characters in URL-safe base 64, as the public product's. */
-const TOKEN_BYTES = 22;
-
-/** A new token of a shared dashboard. */
-export function newToken(random: Context['random']): string {
-  return random(TOKEN_BYTES).toString('base64url');
 }
 
 /** Where a head stands: among the project's dashboards, or among what was deleted. */

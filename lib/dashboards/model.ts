@@ -5,33 +5,21 @@ import { wireInstant } from '../http/instant.ts';
 import { parseJson } from '../http/json.ts';
 import { type InsightItem, insightObject, TileInsight } from '../insights/model.ts';
 import type { Item } from '../ports/table/table.ts';
+import { ACCESS_LEVELS, type AccessRuleItem } from './access-controls/model.ts';
+import { type CollaboratorItem, PRIVILEGE } from './collaborators/model.ts';
+import type { SharingItem } from './sharing/model.ts';
 
 declare module '../ports/table/keys.ts' {
   interface Items {
     dashboard: DashboardItem;
     dashboardDetail: DashboardDetailItem;
     tile: TileItem;
-    collaborator: CollaboratorItem;
-    accessRule: AccessRuleItem;
-    sharing: SharingItem;
-    sharingToken: SharingTokenItem;
   }
 }
 
 /** Who may edit: 21 everyone in the project, 37 only collaborators. */
 export const RESTRICTION = { everyone: 21, collaborators: 37 } as const;
 export type RestrictionLevel = (typeof RESTRICTION)[keyof typeof RESTRICTION];
-
-/** What somebody may do with one dashboard, as far as its restriction goes: 21 view, 37 edit. */
-export const PRIVILEGE = { view: 21, edit: 37 } as const;
-export type PrivilegeLevel = (typeof PRIVILEGE)[keyof typeof PRIVILEGE];
-
-/** What access rules give, from the least to the most. */
-export const ACCESS_LEVELS = ['none', 'viewer', 'editor', 'manager'] as const;
-export type AccessLevel = (typeof ACCESS_LEVELS)[number];
-
-/** What a member has whom no rule names. */
-export const DEFAULT_ACCESS: AccessLevel = 'editor';
 
 export const CREATION_MODES = ['default', 'template', 'duplicate'] as const;
 export type CreationMode = (typeof CREATION_MODES)[number];
@@ -67,16 +55,6 @@ export interface DashboardItem extends Item {
   readonly ver: number;
 }
 
-/** The head's field for a collaborator: his level (21 or 37). Written with his `CollaboratorItem`. */
-export const collaboratorField = (uid: string): `with:${string}` => `with:${uid}`;
-
-/** Whom an access rule is for: one member, or everyone whom no rule names. */
-export type RuleTarget = string;
-export const EVERYONE: RuleTarget = 'everyone';
-
-/** The head's field for an access rule: its level (`AccessLevel`). Written with the `AccessRuleItem`. */
-export const ruleField = (target: RuleTarget): `rule:${string}` => `rule:${target}`;
-
 /** What only the detail form shows. */
 export interface DashboardDetailItem extends Item {
   /** What it was made with: a template's name, else "". */
@@ -106,45 +84,6 @@ export interface TileItem extends Item {
   readonly last_modified_by: string | null;
   /** Counts changes, so that a move takes the tile as it is. */
   readonly ver: number;
-}
-
-/** Somebody whom a restricted dashboard's owner named. */
-export interface CollaboratorItem extends Item {
-  readonly id: string;
-  readonly dashboard_id: number;
-  readonly user_uuid: string;
-  readonly level: PrivilegeLevel;
-  readonly added_at: number;
-  readonly updated_at: number;
-}
-
-/** What one member, or everyone else, may do with a dashboard. */
-export interface AccessRuleItem extends Item {
-  readonly dashboard_id: number;
-  readonly target: RuleTarget;
-  readonly access_level: AccessLevel;
-  readonly created_by: string;
-  readonly created_at: number;
-  readonly updated_at: number;
-}
-
-/** A dashboard's public link; there from the dashboard's creation. */
-export interface SharingItem extends Item {
-  readonly enabled: boolean;
-  readonly access_token: string;
-  /** Was this token's page ever open? Then opening it again needs a new one, so that no old link revives. */
-  readonly was_open: boolean;
-  /** The dashboard's own creation. */
-  readonly created_at: number;
-  /** Counts its changes (ETag). */
-  readonly ver: number;
-}
-
-/** Which dashboard a token opens, if its sharing is enabled and has this token. */
-export interface SharingTokenItem extends Item {
-  readonly organization_id: string;
-  readonly project_id: number;
-  readonly dashboard_id: number;
 }
 
 /** A dashboard as stored, with all that belongs to it. */

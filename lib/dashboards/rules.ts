@@ -2,19 +2,9 @@
 import type { MembershipItem } from '../accounts/organizations/model.ts';
 import { LEVELS } from '../http/levels.ts';
 import { fail } from '../ports/errors.ts';
-import {
-  ACCESS_LEVELS,
-  type AccessLevel,
-  collaboratorField,
-  type DashboardItem,
-  DEFAULT_ACCESS,
-  EVERYONE,
-  PRIVILEGE,
-  type PrivilegeLevel,
-  RESTRICTION,
-  type RestrictionLevel,
-  ruleField,
-} from './model.ts';
+import { ACCESS_LEVELS, type AccessLevel, DEFAULT_ACCESS, EVERYONE, ruleField } from './access-controls/model.ts';
+import { collaboratorField, PRIVILEGE, type PrivilegeLevel } from './collaborators/model.ts';
+import { type DashboardItem, RESTRICTION, type RestrictionLevel } from './model.ts';
 
 /** Somebody who asks, as a member of the dashboard's organization. */
 export type Member = Pick<MembershipItem, 'user_uuid' | 'level'>;

@@ -5,13 +5,14 @@ import { userCards } from '../accounts/users/cards.ts';
 import type { UserItem } from '../accounts/users/model.ts';
 import { Answer } from '../http/answer.ts';
 import type { InsightItem } from '../insights/model.ts';
-import { readInsights } from '../insights/stored.ts';
+import { readInsights } from '../insights/store.ts';
 import type { Context } from '../ports/context.ts';
 import { fail } from '../ports/errors.ts';
-import { insightsOf, type Made } from './create.ts';
+import type { Made } from './create.ts';
 import { type DashboardDetail, dashboardDetailObject, type Levels, type StoredDashboard } from './model.ts';
 import { checkCanSee, standingOf } from './rules.ts';
 import { readDashboard } from './stored.ts';
+import { insightsOf } from './tiles.ts';
 
 /**
  * The detail form. Insights that are not handed over are read with one `many`, users that were not seen within the

@@ -1,7 +1,7 @@
 /** What a request asks of a dashboard's tiles: the pure part. */
 import type * as z from 'zod';
 import { integer } from '../http/fields.ts';
-import type { InsightItem } from '../insights/model.ts';
+import type { NewInsight } from '../insights/store.ts';
 import { invalid } from '../ports/errors.ts';
 import { MAX_TILES, type SentTile, type TileItem, type TileMove } from './model.ts';
 
@@ -9,9 +9,6 @@ import { MAX_TILES, type SentTile, type TileItem, type TileMove } from './model.
 const MAX_BODY = 4000;
 /** Bytes that a tile may hold (decisions: 100 KB). */
 const MAX_TILE_BYTES = 100 * 1024;
-
-/** An insight that is made with its tile. */
-export type NewInsight = Pick<InsightItem, 'name' | 'description' | 'query' | 'filters' | 'created_by'>;
 
 /** A tile to be made; its insight is known by its number, or is made with it. */
 export interface NewTile extends Pick<TileItem, 'text' | 'layouts' | 'color' | 'created_by'> {
@@ -26,6 +23,10 @@ export interface TileChanges {
   readonly changed: ReadonlyMap<number, TileSet>;
   readonly removed: ReadonlySet<number>;
 }
+
+/** The numbers of the insights that these tiles show. */
+export const insightsOf = (tiles: readonly Pick<NewTile | TileItem, 'insight'>[]): number[] =>
+  tiles.map(({ insight }) => insight).filter((insight) => typeof insight === 'number');
 
 /** 400 beyond 500 tiles. */
 export function checkTileCount(count: number): void {

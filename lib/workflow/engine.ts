@@ -1,17 +1,20 @@
 /**
- * The engine of one machine: runs the state machines inside this process and keeps every execution in the table, so that
- * a kill at any moment costs at most a task run again. The language is states-language.ts's; interpreter.ts says what its
- * states mean.
+ * The engine of one machine: it runs the state machines inside this process and keeps every execution in the table, so
+ * that a kill at any moment costs at most a task run again. states-language.ts has the language, interpreter.ts the
+ * meaning of its states.
  *
  * Durability. An execution is one item: before a state does anything (Task, Wait, Map), the state, its input, its
- * retries and its `wake_at` are written, in one write, on the condition that the execution is still running. States that
- * only compute (Choice, Pass, Succeed, Fail) are computed again from the state before. An item of a Map has an item of
- * its own from its second state on, and when it has ended. `resume` goes on from there; a task that was under way runs
- * again. Definitions are kept by hash: an execution ends on the definition that it began with.
+ * retries and its `wake_at` are written, in one write, on the condition that the execution is still running. States
+ * that only compute (Choice, Pass, Succeed, Fail) are computed again from the state before. An item of a Map has an
+ * item of its own from its second state on, and when it has ended. `resume` goes on from there; a task that was under
+ * way runs again. To begin again at the start would not do, though every step may be repeated: begin-run finds a
+ * finished run and has nothing to do, so what finish-run was removing would lie there for good, and retries would be
+ * counted anew. Definitions are kept by hash: an execution ends on the definition that it began with.
  *
- * Ends. SUCCEEDED and FAILED by the machine, TIMED_OUT by its TimeoutSeconds (counted from when this process took it up:
- * while a machine is switched off nothing runs too long), ABORTED by `stop`. A child whose parent ends is stopped. Whatever did not succeed is told to `onEnded` until it has been taken (12 times at most), also after
- * a crash. An ended execution is known by name for 7 days more.
+ * Ends. SUCCEEDED and FAILED by the machine, TIMED_OUT by its TimeoutSeconds (counted from when this process took it
+ * up: while a machine is switched off nothing runs too long), ABORTED by `stop`. A child whose parent ends is stopped.
+ * `onEnded` is notified of whatever did not succeed until it resolves (12 times at most), also after a crash. An ended
+ * execution is known by name for 7 days more.
  */
 import { createHash } from 'node:crypto';
 import { messageOf } from '../ports/errors.ts';
@@ -20,13 +23,14 @@ import { Semaphore } from '../ports/semaphore.ts';
 import { idsIn, keys, places, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import { type Item, MAX_TRANSACTION, Refused, type Table, TooLarge } from '../ports/table/table.ts';
-import { type BranchHome, type Position, startOf, walk } from './interpreter.ts';
+import { IdleTracker } from './idle-tracker.ts';
+import { type BranchHost, type BranchPosition, startOf, walk } from './interpreter.ts';
 import type { EndedInput, ErrorOutput } from './messages.ts';
 import { StateError } from './state-error.ts';
 import { type Definition, type Flow, readDefinition, type Task } from './states-language.ts';
 import type { StepRunner } from './step.ts';
 import { GRACE_SECONDS } from './steps.ts';
-import { Activity, alarm, systemTimer, type Timer } from './waiting.ts';
+import { alarm, systemTimer, type Timer } from './timer.ts';
 import type { ExecutionStatus, Json, Workflow } from './workflow.ts';
 
 declare module '../ports/table/keys.ts' {
@@ -44,9 +48,9 @@ export interface EngineOptions {
   readonly log: Log;
   /** The state machines by name; one outside the subset is refused here. */
   readonly machines: Readonly<Record<string, Definition>>;
-  /** The task that a definition calls `${name}`. Its signal is aborted when it is to stop. */
+  /** Returns the task that a definition calls `${name}`. Its signal is aborted when it is to stop. */
   readonly tasks: (name: string) => StepRunner;
-  /** Told of every execution that did not succeed; its input is an EndedInput. Must be idempotent. */
+  /** Notified of every execution that did not succeed; its input is an EndedInput. Must be idempotent. */
   readonly onEnded?: StepRunner;
   readonly timer?: Timer;
   /** At least 0, below 1: the random part of a retry's pause. */
@@ -60,34 +64,39 @@ export interface Engine extends Workflow {
   start(machine: string, name: string, input: Json): Promise<void>;
   stop(machine: string, name: string, cause: string): Promise<void>;
   status(machine: string, name: string): Promise<ExecutionStatus | undefined>;
-  /** Goes on with every execution that has not ended. To be called once, when the process starts. */
+  /** Goes on with every execution that has not ended. It is called once, when the process starts. */
   resume(): Promise<void>;
   /** Aborts the tasks under way and lets go; every execution stays where it is, for the next process. */
   close(): Promise<void>;
-  /** Resolves when nothing is being done: what is left waits for a time to come. */
+  /** Resolves when nothing is being done: everything left waits for a time to come. */
   idle(): Promise<void>;
 }
 
-/** The embedded engine; it begins with what `start` brings and, once called, what `resume` finds. */
+/**
+ * Returns an engine, which runs the executions that `start` brings and, once that was called, those that `resume`
+ * finds.
+ */
 export function startEngine(options: EngineOptions): Engine {
   return new EmbeddedEngine(options);
 }
 
-/** 1 to 80 of these: what every home takes as the name of an execution. */
+/** The name of an execution has 1 to 80 of these characters, as on AWS. */
 const NAME = /^[A-Za-z0-9_-]{1,80}$/;
-/** An item holds 400 KB (409,600 bytes): 256 KiB of the state's input, and half of that of the execution's leave 16 KB. */
+/**
+ * An item holds 400 KB (409,600 bytes): 256 KiB of the state's input, and half of that of the execution's leave 16 KB.
+ */
 const MAX_EXECUTION_INPUT = 131_072;
-/** As on AWS, in characters. */
+/** The longest cause of an error in characters, as on AWS. */
 const MAX_CAUSE = 32_768;
-/** How long an ended execution is known, in seconds: 7 days. */
-const KEPT = 7 * 24 * 3600;
-/** Executions that are forgotten at a time. */
-const AT_ONCE = 1_000;
-/** How often `onEnded` is tried, and the pauses between in milliseconds: 5 s doubling to 5 minutes. */
-const TELLINGS = 12;
-const TELLING_PAUSE = { first: 5_000, longest: 300_000 };
-/** Pauses before a write that failed is tried again, in milliseconds: until the disk or the table is well again. */
-const WRITING_PAUSE = { first: 1_000, longest: 60_000 };
+/** An ended execution is known for 7 days. */
+const ENDED_TTL_SECONDS = 7 * 24 * 3600;
+/** `forget` removes so many executions at a time. */
+const MAX_FORGOTTEN = 1_000;
+/** `onEnded` is tried so often, with pauses of 5 s doubling to 5 minutes. */
+const MAX_NOTIFICATIONS = 12;
+const NOTIFICATION_PAUSE_MS = { first: 5_000, longest: 300_000 };
+/** A write that failed is tried again after these pauses, without end: until the disk or the table is well again. */
+const WRITE_PAUSE_MS = { first: 1_000, longest: 60_000 };
 
 /** An execution as stored. */
 interface ExecutionItem extends Item {
@@ -100,9 +109,9 @@ interface ExecutionItem extends Item {
   /** The position, until it has ended: the state, its input (JSON), its retries (JSON), until when it waits first. */
   readonly state: string;
   readonly data: string;
-  readonly attempt: string;
+  readonly retries: string;
   readonly wake_at: number | null;
-  /** How many positions were kept; tells the items of one visit to a Map from those of an earlier one. */
+  /** The number of positions that were kept. It parts the items of one visit to a Map from those of an earlier one. */
   readonly visit: number;
   /** It has been in a Map: there may be items to remove. */
   readonly mapped: boolean;
@@ -141,12 +150,12 @@ interface Running {
   settled: Promise<void>;
 }
 
-/** How a machine came to its end by itself. */
+/** The end to which a machine came by itself. */
 type Outcome =
   | { readonly status: 'SUCCEEDED'; readonly output: Json }
   | { readonly status: 'FAILED'; readonly error: ErrorOutput };
 
-/** How an execution is ended from outside; `only`: fields that it must have. */
+/** An end that comes from outside. `only`: fields that the execution must have. */
 type Ending = [
   name: string,
   status: 'ABORTED' | 'TIMED_OUT' | 'FAILED',
@@ -154,7 +163,10 @@ type Ending = [
   only?: Readonly<Record<string, string>>,
 ];
 
-/** Why a branch does not go on. `closing`: the process ends. `ended`: the execution has. `sibling`: another item failed. */
+/**
+ * A branch does not go on. `closing`: the process ends. `ended`: the execution has ended. `sibling`: another item
+ * failed.
+ */
 class Halt extends Error {
   override readonly name = 'Halt';
   readonly why: 'closing' | 'ended' | 'sibling';
@@ -177,8 +189,8 @@ class EmbeddedEngine implements Engine {
   /** Names of ended executions whose end is being completed. */
   readonly #completing = new Set<string>();
   readonly #watchers = new Map<string, Set<(ended: ExecutionItem) => void>>();
-  readonly #activity = new Activity();
-  readonly #places: Semaphore;
+  readonly #idleTracker = new IdleTracker();
+  readonly #semaphore: Semaphore;
   readonly #closing = new AbortController();
   readonly #background = new Set<Promise<void>>();
   #stored: Promise<void> | undefined;
@@ -190,7 +202,7 @@ class EmbeddedEngine implements Engine {
     this.#log = options.log;
     this.#timer = options.timer ?? systemTimer;
     // Tasks wait for disks and networks more than they compute; 8 keep a small machine busy.
-    this.#places = new Semaphore(options.concurrency ?? 8);
+    this.#semaphore = new Semaphore(options.concurrency ?? 8);
     this.#machines = new Map(
       Object.entries(options.machines).map(([name, definition]) => {
         const text = JSON.stringify(definition);
@@ -214,7 +226,7 @@ class EmbeddedEngine implements Engine {
   }
 
   async forget(beginning: string): Promise<boolean> {
-    const { items } = await this.#table.list(ranges.executionsNamed(beginning), { limit: AT_ONCE });
+    const { items } = await this.#table.list(ranges.executionsNamed(beginning), { limit: MAX_FORGOTTEN });
     // Only what has ended, and whose end has been completed, has a time to live.
     const removals = items.filter(({ ttl }) => ttl !== undefined).map((remove) => ({ remove }));
     if (removals.length > 0) await this.#table.write(removals, { apart: true });
@@ -253,7 +265,7 @@ class EmbeddedEngine implements Engine {
   }
 
   idle(): Promise<void> {
-    return this.#activity.idle();
+    return this.#idleTracker.idle();
   }
 
   /** Stores and runs a new execution; a name that is known gives the execution of that name instead. */
@@ -308,8 +320,8 @@ class EmbeddedEngine implements Engine {
     running.settled = this.#inBackground(() => this.#drive(running, positionOf(item)));
   }
 
-  /** From the position to the end, unless somebody else ends it. */
-  async #drive(running: Running, position: Position): Promise<void> {
+  /** Runs an execution from the position to its end, unless somebody else ends it. */
+  async #drive(running: Running, position: BranchPosition): Promise<void> {
     const { name, flow, controller } = running;
     const limit = flow.TimeoutSeconds;
     const cause = `The execution ran longer than ${limit} s.`;
@@ -324,7 +336,7 @@ class EmbeddedEngine implements Engine {
     try {
       let outcome: Outcome;
       try {
-        outcome = { status: 'SUCCEEDED', output: await walk(flow, position, this.#homeOf(running)) };
+        outcome = { status: 'SUCCEEDED', output: await walk(flow, position, this.#hostOf(running)) };
       } catch (error) {
         if (controller.signal.aborted || error instanceof Halt) return;
         if (!(error instanceof StateError)) {
@@ -339,7 +351,7 @@ class EmbeddedEngine implements Engine {
     }
   }
 
-  #homeOf(running: Running): BranchHome {
+  #hostOf(running: Running): BranchHost {
     const { name, controller } = running;
     const { signal } = controller;
     return {
@@ -359,7 +371,7 @@ class EmbeddedEngine implements Engine {
     };
   }
 
-  /** A Map: its items from where they are, `concurrency` at a time; one that fails stops the others. */
+  /** Runs the items of a Map from where they are, `concurrency` at a time. One that fails stops the others. */
   async #each(
     running: Running,
     state: string,
@@ -380,7 +392,7 @@ class EmbeddedEngine implements Engine {
           this.#table.write([{ put: { ...keys.executionItem(name, state, index), visit, ...fields } }]),
         );
       const output = await walk(flow, found.get(index)?.position ?? startOf(flow, input), {
-        ...this.#homeOf(running),
+        ...this.#hostOf(running),
         signal,
         keep: async (position) => void (await put(stored(position))),
         sleepUntil: (instant) => this.#sleepUntil(instant, signal),
@@ -406,9 +418,9 @@ class EmbeddedEngine implements Engine {
       }
       // The Map is active through its lanes; the last one hands that back.
       open -= 1;
-      if (open > 0) this.#activity.leave();
+      if (open > 0) this.#idleTracker.leave();
     };
-    for (let more = 1; more < lanes; more += 1) this.#activity.enter();
+    for (let more = 1; more < lanes; more += 1) this.#idleTracker.enter();
     await Promise.all(Array.from({ length: lanes }, lane));
     running.controller.signal.throwIfAborted();
     if (failure !== undefined) throw failure.error;
@@ -434,7 +446,10 @@ class EmbeddedEngine implements Engine {
     if (task.Resource === 'arn:aws:states:::lambda:invoke') {
       const { Payload } = args as { Payload: Json };
       const call = this.#options.tasks(referenced(task.Arguments.FunctionName));
-      return this.#places.run(() => this.#within(limit, signal, (until) => this.#call(call, Payload, until)), signal);
+      return this.#semaphore.run(
+        () => this.#within(limit, signal, (until) => this.#call(call, Payload, until)),
+        signal,
+      );
     }
     if (task.Resource === 'arn:aws:states:::states:startExecution.sync:2') {
       const { Name, Input } = args as { Name: string; Input: Json };
@@ -445,7 +460,7 @@ class EmbeddedEngine implements Engine {
     return { QueryExecution: { Status: { State: 'SUCCEEDED' } } };
   }
 
-  /** Runs `work` under the time limit: past it, its signal is aborted and the end is States.Timeout. */
+  /** Runs `work` under the time limit, past which its signal is aborted with States.Timeout. */
   async #within<T>(
     seconds: number | undefined,
     signal: AbortSignal,
@@ -470,11 +485,11 @@ class EmbeddedEngine implements Engine {
     signal.throwIfAborted();
     const over = Promise.withResolvers<never>();
     let callOff: (() => void) | undefined;
-    const patience = (): void => {
+    const armGrace = (): void => {
       const instant = this.#clock() + GRACE_SECONDS * 1000;
       callOff = alarm(instant, this.#clock, this.#timer, () => over.reject(signal.reason));
     };
-    signal.addEventListener('abort', patience);
+    signal.addEventListener('abort', armGrace);
     try {
       const payload = await Promise.race([(async () => call(input, signal))(), over.promise]);
       if (signal.aborted && !isClosing(signal.reason)) throw signal.reason;
@@ -483,7 +498,7 @@ class EmbeddedEngine implements Engine {
       if (signal.aborted) throw signal.reason;
       throw new StateError(error instanceof Error ? error.name : 'Error', lambdaCause(error));
     } finally {
-      signal.removeEventListener('abort', patience);
+      signal.removeEventListener('abort', armGrace);
       callOff?.();
     }
   }
@@ -498,7 +513,7 @@ class EmbeddedEngine implements Engine {
     try {
       const found = await this.#durably(signal, () => this.#begin(machine, name, input, running.name));
       if (found !== undefined && found.status !== 'RUNNING') ended = found;
-      ended ??= await this.#activity.suspend<ExecutionItem>(signal, (resolve) => {
+      ended ??= await this.#idleTracker.suspend<ExecutionItem>(signal, (resolve) => {
         wake = resolve;
         return () => {};
       });
@@ -518,7 +533,7 @@ class EmbeddedEngine implements Engine {
     throw new StateError('States.TaskFailed', JSON.stringify({ ...described, ...error }).slice(0, MAX_CAUSE));
   }
 
-  /** The end that the machine itself came to. */
+  /** Ends an execution in the way to which its machine came. */
   async #end(running: Running, outcome: Outcome): Promise<void> {
     const succeeded = outcome.status === 'SUCCEEDED';
     const result = succeeded ? { output: JSON.stringify(outcome.output) } : { error: JSON.stringify(outcome.error) };
@@ -531,13 +546,13 @@ class EmbeddedEngine implements Engine {
       [...POSITION, ...(complete ? INDEX : [])],
       this.#closing.signal,
     );
-    if (complete) this.#tell(item);
+    if (complete) this.#wakeWatchers(item);
     else this.#complete(item);
   }
 
   /** Ends a running execution from outside; fine when it has ended. */
   async #halt(...[name, status, error, only = {}]: Ending): Promise<void> {
-    this.#activity.enter();
+    this.#idleTracker.enter();
     try {
       const [item] = await this.#table.write([
         {
@@ -552,7 +567,7 @@ class EmbeddedEngine implements Engine {
     } catch (refused) {
       if (!(refused instanceof Refused)) throw refused;
     } finally {
-      this.#activity.leave();
+      this.#idleTracker.leave();
     }
   }
 
@@ -560,7 +575,7 @@ class EmbeddedEngine implements Engine {
     return this.#durably(this.#closing.signal, () => this.#halt(...end));
   }
 
-  /** What follows the end of an execution, in the background: again and again, in the next process too. */
+  /** Does what follows the end of an execution in the background, again and again, and in the next process too. */
   #complete(item: ExecutionItem): void {
     const name = nameOf(item);
     if (this.#completing.has(name) || this.#closing.signal.aborted) return;
@@ -570,9 +585,9 @@ class EmbeddedEngine implements Engine {
       try {
         await this.#running.get(name)?.settled;
         await this.#stopChildren(name);
-        const taken = item.status === 'SUCCEEDED' || (await this.#tellEnded(item));
-        this.#tell(item);
-        if (!taken) await this.#tellEndedLater(item);
+        const isDone = item.status === 'SUCCEEDED' || (await this.#notifyOfEnd(item));
+        this.#wakeWatchers(item);
+        if (!isDone) await this.#notifyLater(item);
         await this.#durably(signal, () => this.#letGo(item));
       } finally {
         this.#completing.delete(name);
@@ -585,7 +600,7 @@ class EmbeddedEngine implements Engine {
     await Promise.all(children.map((child) => this.#haltDurably(child.name, 'ABORTED', PARENT_ENDED)));
   }
 
-  /** Removes the items of its Maps, and then it is not among those that `resume` finds any more. */
+  /** Removes the items of its Maps, and then its place among those that `resume` finds. */
   async #letGo(item: ExecutionItem): Promise<void> {
     const items = item.mapped ? await listAll(this.#table, ranges.itemsOf(nameOf(item))) : [];
     const removals = items.map((remove) => ({ remove }));
@@ -599,8 +614,8 @@ class EmbeddedEngine implements Engine {
     }
   }
 
-  /** Whether `onEnded` took it. */
-  async #tellEnded(item: ExecutionItem): Promise<boolean> {
+  /** Returns whether `onEnded` took it. */
+  async #notifyOfEnd(item: ExecutionItem): Promise<boolean> {
     const { onEnded } = this.#options;
     const { machine, status } = item;
     const name = nameOf(item);
@@ -619,16 +634,16 @@ class EmbeddedEngine implements Engine {
     }
   }
 
-  async #tellEndedLater(item: ExecutionItem): Promise<void> {
-    let pause = TELLING_PAUSE.first;
-    for (let telling = 2; telling <= TELLINGS; telling += 1) {
+  async #notifyLater(item: ExecutionItem): Promise<void> {
+    let pause = NOTIFICATION_PAUSE_MS.first;
+    for (let attempt = 2; attempt <= MAX_NOTIFICATIONS; attempt += 1) {
       await this.#sleepUntil(this.#clock() + pause, this.#closing.signal);
-      if (await this.#tellEnded(item)) return;
-      pause = Math.min(pause * 2, TELLING_PAUSE.longest);
+      if (await this.#notifyOfEnd(item)) return;
+      pause = Math.min(pause * 2, NOTIFICATION_PAUSE_MS.longest);
     }
   }
 
-  #tell(item: ExecutionItem): void {
+  #wakeWatchers(item: ExecutionItem): void {
     for (const watch of this.#watchers.get(nameOf(item)) ?? []) watch(item);
   }
 
@@ -652,7 +667,7 @@ class EmbeddedEngine implements Engine {
 
   /** Writes, and when that fails for want of a disk or a turn, writes again until it is done. */
   async #durably<T>(signal: AbortSignal, write: () => Promise<T>): Promise<T> {
-    for (let pause = WRITING_PAUSE.first; ; pause = Math.min(pause * 2, WRITING_PAUSE.longest)) {
+    for (let pause = WRITE_PAUSE_MS.first; ; pause = Math.min(pause * 2, WRITE_PAUSE_MS.longest)) {
       try {
         return await write();
       } catch (error) {
@@ -666,11 +681,11 @@ class EmbeddedEngine implements Engine {
 
   async #sleepUntil(instant: number, signal: AbortSignal): Promise<void> {
     if (this.#clock() >= instant) return;
-    await this.#activity.suspend<void>(signal, (resolve) => alarm(instant, this.#clock, this.#timer, resolve));
+    await this.#idleTracker.suspend<void>(signal, (resolve) => alarm(instant, this.#clock, this.#timer, resolve));
   }
 
   async #inBackground(work: () => Promise<void>): Promise<void> {
-    this.#activity.enter();
+    this.#idleTracker.enter();
     const done = (async () => {
       try {
         await work();
@@ -683,10 +698,10 @@ class EmbeddedEngine implements Engine {
     this.#background.add(done);
     await done;
     this.#background.delete(done);
-    this.#activity.leave();
+    this.#idleTracker.leave();
   }
 
-  /** Keeps the definitions of this process by hash, once. */
+  /** Stores the definitions of this process by hash, once. */
   #storeDefinitions(): Promise<void> {
     this.#stored ??= (async () => {
       for (const { hash, text } of this.#machines.values()) {
@@ -699,7 +714,7 @@ class EmbeddedEngine implements Engine {
     return this.#stored;
   }
 
-  /** The definitions with these hashes; those that nobody uses any more are removed. */
+  /** Returns the definitions with these hashes, and removes those that nobody uses any more. */
   async #storedFlows(used: ReadonlySet<string>): Promise<Map<string, Running['flow']>> {
     const flows = new Map([...this.#machines.values()].map(({ hash, flow }) => [hash, flow]));
     for (const item of await listAll(this.#table, ranges.definitions())) {
@@ -719,33 +734,33 @@ class EmbeddedEngine implements Engine {
   }
 }
 
-/** An item of a Map as kept: where it is, or what it gave. */
+/** An item of a Map as stored: its position, or its output once it has ended. */
 interface KeptItem {
-  readonly position?: Position;
+  readonly position?: BranchPosition;
   readonly output?: Json;
 }
 
-const POSITION = ['state', 'data', 'attempt', 'wake_at'];
+const POSITION = ['state', 'data', 'retries', 'wake_at'];
 /** Its place among the running ones. */
 const INDEX = ['second_pk', 'second_sk'];
 
 const nameOf = (item: Item): string => idsIn.execution(item);
 
-const expiry = (endedAt: number): number => Math.ceil(endedAt / 1000) + KEPT;
+const expiry = (endedAt: number): number => Math.ceil(endedAt / 1000) + ENDED_TTL_SECONDS;
 
 const isMap = (flow: Flow, state: string): boolean => flow.States[state]?.Type === 'Map';
 
-const stored = ({ state, data, retries, wakeAt }: Position) => ({
+const stored = ({ state, data, retries, wakeAt }: BranchPosition) => ({
   state,
   data: JSON.stringify(data),
-  attempt: JSON.stringify(retries),
+  retries: JSON.stringify(retries),
   wake_at: wakeAt,
 });
 
-const positionOf = ({ state, data, attempt, wake_at }: ExecutionItem): Position => ({
+const positionOf = ({ state, data, retries, wake_at }: ExecutionItem): BranchPosition => ({
   state,
   data: JSON.parse(data) as Json,
-  retries: JSON.parse(attempt) as number[],
+  retries: JSON.parse(retries) as number[],
   wakeAt: wake_at,
 });
 
@@ -761,7 +776,7 @@ const outputOf = (error: unknown): ErrorOutput =>
     ? { Error: error.output.Error, Cause: error.output.Cause.slice(0, MAX_CAUSE) }
     : { Error: 'States.Runtime', Cause: messageOf(error) };
 
-/** What Step Functions gets as the cause when a function throws. */
+/** Returns the cause that Step Functions gets when a function throws. */
 function lambdaCause(error: unknown): string {
   const trace = (stackOf(error) ?? '').split('\n');
   const errorType = error instanceof Error ? error.name : typeof error;

@@ -2,8 +2,10 @@ import type { APIGatewayRequestAuthorizerEvent } from 'aws-lambda';
 import * as fc from 'fast-check';
 import { handler } from '../../functions/authorizer.ts';
 import { createOrganization } from '../../lib/accounts/organizations/store.ts';
-import { createKey, findKey, type NewKey, revokeKey } from '../../lib/accounts/personal-api-keys/store.ts';
+import { findKey } from '../../lib/accounts/personal-api-keys/lookup.ts';
+import { createKey, type NewKey, revokeKey } from '../../lib/accounts/personal-api-keys/store.ts';
 import { createUser } from '../../lib/accounts/users/store.ts';
+import { scopeFor } from '../../lib/api/methods.ts';
 import { routes } from '../../lib/api/routes.ts';
 import { fromContext } from '../../lib/http/credentials.ts';
 import type { Context } from '../../lib/ports/context.ts';
@@ -23,7 +25,10 @@ function ask(
     headers = {},
   }: { method?: string; template?: string; headers?: Record<string, string> } = {},
 ) {
-  return handler(context)({
+  return handler(
+    context,
+    scopeFor,
+  )({
     type: 'REQUEST',
     methodArn: `${ARN}/${method}${template}/`,
     resource: template,

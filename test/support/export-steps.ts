@@ -8,8 +8,8 @@ import type { BatchExportItem, RunItem } from '../../lib/exports/records/model.t
 import { createBatchExport } from '../../lib/exports/resource/store.ts';
 import { beginRun } from '../../lib/exports/runs/begin.ts';
 import type { Plan } from '../../lib/exports/runs/plan.ts';
-import { exportWithPlan } from '../../lib/exports/runs/run-state.ts';
 import { sendSlot } from '../../lib/exports/runs/send.ts';
+import { exportWithPlan } from '../../lib/exports/runs/store.ts';
 import { LOCAL_SETTINGS } from '../../lib/ports/settings.ts';
 import { keys, ranges } from '../../lib/ports/table/keys.ts';
 import { listAll } from '../../lib/ports/table/list-all.ts';

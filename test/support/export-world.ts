@@ -5,7 +5,7 @@
  */
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { stepsOf } from '../../infra/local/functions.ts';
+import { stepRunners } from '../../infra/local/functions.ts';
 import { createOrganization } from '../../lib/accounts/organizations/store.ts';
 import { createUser } from '../../lib/accounts/users/store.ts';
 import type { Destination } from '../../lib/exports/destinations/destination.ts';
@@ -15,8 +15,8 @@ import { changeBatchExport, createBatchExport } from '../../lib/exports/resource
 import type { DestinationOf } from '../../lib/exports/runs/delivery.ts';
 import { finishRun } from '../../lib/exports/runs/finish.ts';
 import { type Plan, planOf } from '../../lib/exports/runs/plan.ts';
-import { exportWithPlan } from '../../lib/exports/runs/run-state.ts';
 import { sendSlot } from '../../lib/exports/runs/send.ts';
+import { exportWithPlan } from '../../lib/exports/runs/store.ts';
 import { tick } from '../../lib/jobs/tick.ts';
 import { importEvents } from '../../lib/lake/import/import.ts';
 import type { Context } from '../../lib/ports/context.ts';
@@ -169,7 +169,7 @@ export async function exportWorld({
       )(context),
       'finish-run': step('finish-run', (input: FinishInput) => finishRun(context, input, findDestination))(context),
     };
-    const stepNamed = stepsOf(context);
+    const stepNamed = stepRunners(context);
     const engine = startEngine({
       // The engine of one machine lives on its own disk, whatever the table of the steps is like.
       table: mortalTable(table),

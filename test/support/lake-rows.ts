@@ -82,14 +82,18 @@ async function write(
     await connection.run(
       `CREATE OR REPLACE TABLE rows (${columns.map(({ name, type }) => `${name} ${type}`).join(', ')})`,
     );
-    for (const row of rows)
-      await connection.run(
-        `INSERT INTO rows VALUES (${columns.map((_, at) => `$${at + 1}`).join(', ')})`,
-        columns.map(({ name, type }) => {
-          const value = row[name] ?? null;
-          return type === 'BIGINT' && value !== null ? BigInt(value) : value;
-        }),
-      );
+    const appender = await connection.createAppender('rows');
+    for (const row of rows) {
+      for (const { name, type } of columns) {
+        const value = row[name] ?? null;
+        if (value === null) appender.appendNull();
+        else if (type === 'BIGINT') appender.appendBigInt(BigInt(value));
+        else if (type === 'BOOLEAN') appender.appendBoolean(value === true);
+        else appender.appendVarchar(String(value));
+      }
+      appender.endRow();
+    }
+    appender.closeSync();
     await connection.run(`COPY (SELECT * FROM rows ORDER BY ${order.join(', ')})
       TO ${literal(lake.address(path))} (FORMAT parquet)`);
     const arrivals = rows.map((row) => Math.floor(Number(row['inserted_us']) / 1000));

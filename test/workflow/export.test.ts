@@ -2,9 +2,9 @@
 
 import { readLines } from '../../lib/exports/records/logs.ts';
 import type { BackfillItem, RunItem } from '../../lib/exports/records/model.ts';
-import { cancelBackfill, startBackfill } from '../../lib/exports/resource/backfills.ts';
-import { cancelRun } from '../../lib/exports/resource/runs.ts';
+import { startBackfill } from '../../lib/exports/resource/backfills.ts';
 import { destroyBatchExport } from '../../lib/exports/resource/store.ts';
+import { cancelBackfill, cancelRun } from '../../lib/exports/runs/cancel.ts';
 import { Permanent, Transient } from '../../lib/ports/errors.ts';
 import { keys } from '../../lib/ports/table/keys.ts';
 import { type ExportWorld, type ExportWorldOptions, exportWorld, HOUR, MINUTE } from '../support/export-world.ts';

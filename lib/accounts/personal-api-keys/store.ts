@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type * as z from 'zod';
 import { parsed } from '../../http/parsed.ts';
 import { base62 } from '../../http/tokens.ts';
@@ -12,15 +11,12 @@ import { tellAsSystem } from '../activity/tell.ts';
 import type { MembershipItem } from '../organizations/model.ts';
 import { membershipsOf } from '../organizations/store.ts';
 import type { KeyRef, UserItem } from '../users/model.ts';
+import { sha256 } from './lookup.ts';
 import { type Grant, grantOf, NewPersonalApiKey, type PersonalApiKeyItem, type PersonalApiKeyPatch } from './model.ts';
 import { organizationsOpen, refuseExcess, refusePast, refuseTooMany } from './rules.ts';
 
 /** Random bytes of a key, as the public product has them: 280 bits, about 47 digits. */
 const KEY_BYTES = 35;
-/** `last_used_at` moves when it is older than this: 1 h. */
-const USE_RESOLUTION = 3_600_000;
-
-const sha256 = (value: string): string => createHash('sha256').update(value).digest('hex');
 
 export interface NewKey {
   readonly label: string;
@@ -197,19 +193,6 @@ async function refuseForeignLimits(
     invalid('scoped_teams', 'You must be a member of all teams that you are scoping the key to.');
   }
   return distinct;
-}
-
-/** The stored key with this value, expired or not. One read. */
-export async function findKey(table: Table, value: string): Promise<PersonalApiKeyItem | undefined> {
-  return (await table.get(keys.personalApiKey(sha256(value)))) as PersonalApiKeyItem | undefined;
-}
-
-/** Moves `last_used_at`, when it is more than an hour old; a key that is gone stays gone. */
-export async function noteUse(table: Table, item: PersonalApiKeyItem, now: number): Promise<void> {
-  if (item.last_used_at !== null && item.last_used_at > now - USE_RESOLUTION) return;
-  await table.write([
-    { change: { pk: item.pk, sk: item.sk }, set: { last_used_at: now }, if: { is: { id: item.id } } },
-  ]);
 }
 
 /** The keys of these users, newest first. One read. */

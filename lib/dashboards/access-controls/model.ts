@@ -2,7 +2,37 @@ import * as z from 'zod';
 import { User } from '../../accounts/users/model.ts';
 import { reference, text } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
-import { ACCESS_LEVELS, type AccessRuleItem, DEFAULT_ACCESS, EVERYONE } from '../model.ts';
+import type { Item } from '../../ports/table/table.ts';
+
+declare module '../../ports/table/keys.ts' {
+  interface Items {
+    accessRule: AccessRuleItem;
+  }
+}
+
+/** What access rules give, from the least to the most. */
+export const ACCESS_LEVELS = ['none', 'viewer', 'editor', 'manager'] as const;
+export type AccessLevel = (typeof ACCESS_LEVELS)[number];
+
+/** What a member has whom no rule names. */
+export const DEFAULT_ACCESS: AccessLevel = 'editor';
+
+/** Whom an access rule is for: one member, or everyone whom no rule names. */
+export type RuleTarget = string;
+export const EVERYONE: RuleTarget = 'everyone';
+
+/** The head's field for an access rule: its level (`AccessLevel`). Written with the `AccessRuleItem`. */
+export const ruleField = (target: RuleTarget): `rule:${string}` => `rule:${target}`;
+
+/** What one member, or everyone else, may do with a dashboard. */
+export interface AccessRuleItem extends Item {
+  readonly dashboard_id: number;
+  readonly target: RuleTarget;
+  readonly access_level: AccessLevel;
+  readonly created_by: string;
+  readonly created_at: number;
+  readonly updated_at: number;
+}
 
 /** What a caller writes to give somebody a level, or to take the rule away. Without a member: for everybody else. */
 export const AccessControlInput = z.object({

@@ -7,17 +7,17 @@ import { keys, places, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { type Item, type Op, Refused, type Table } from '../../ports/table/table.ts';
 import { aboutDashboard, type DashboardPath, foundHead, headOp, readHead } from '../head.ts';
+import type { DashboardItem } from '../model.ts';
+import { checkCanManage } from '../rules.ts';
 import {
   ACCESS_LEVELS,
+  type AccessControlInput,
   type AccessLevel,
   type AccessRuleItem,
-  type DashboardItem,
   EVERYONE,
   type RuleTarget,
   ruleField,
-} from '../model.ts';
-import { checkCanManage } from '../rules.ts';
-import type { AccessControlInput } from './model.ts';
+} from './model.ts';
 
 /** A dashboard with its rules. */
 export interface Ruled {

@@ -3,7 +3,8 @@ import type { OrganizationItem, ProjectBrief } from '../../accounts/organization
 import { idsIn, keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import type { Key, Op, Table } from '../../ports/table/table.ts';
-import { collaboratorField, ruleField } from '../model.ts';
+import { ruleField } from '../access-controls/model.ts';
+import { collaboratorField } from './model.ts';
 
 /** Where a user is named, in whatever organization, as a collaborator or in an access rule: keys of these namings. */
 export async function namingsOf(table: Table, uid: string): Promise<Key[]> {

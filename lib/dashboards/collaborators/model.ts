@@ -2,7 +2,30 @@ import * as z from 'zod';
 import { User } from '../../accounts/users/model.ts';
 import { choice, uuid } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
-import { type CollaboratorItem, PRIVILEGE } from '../model.ts';
+import type { Item } from '../../ports/table/table.ts';
+
+declare module '../../ports/table/keys.ts' {
+  interface Items {
+    collaborator: CollaboratorItem;
+  }
+}
+
+/** What somebody may do with one dashboard, as far as its restriction goes: 21 view, 37 edit. */
+export const PRIVILEGE = { view: 21, edit: 37 } as const;
+export type PrivilegeLevel = (typeof PRIVILEGE)[keyof typeof PRIVILEGE];
+
+/** Somebody whom a restricted dashboard's owner named. */
+export interface CollaboratorItem extends Item {
+  readonly id: string;
+  readonly dashboard_id: number;
+  readonly user_uuid: string;
+  readonly level: PrivilegeLevel;
+  readonly added_at: number;
+  readonly updated_at: number;
+}
+
+/** The head's field for a collaborator: his level (21 or 37). Written with his `CollaboratorItem`. */
+export const collaboratorField = (uid: string): `with:${string}` => `with:${uid}`;
 
 const LEVELS = Object.values(PRIVILEGE);
 

@@ -8,8 +8,8 @@ import { keys, places, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { type Op, Refused, type Table } from '../../ports/table/table.ts';
 import { aboutDashboard, type DashboardPath, headOp } from '../head.ts';
-import { type CollaboratorItem, collaboratorField, type DashboardItem } from '../model.ts';
-import type { CollaboratorInput } from './model.ts';
+import type { DashboardItem } from '../model.ts';
+import { type CollaboratorInput, type CollaboratorItem, collaboratorField } from './model.ts';
 
 /** The collaborators of a dashboard, in the order in which they were added. */
 export async function readCollaborators(table: Table, { project_id, id }: DashboardPath): Promise<CollaboratorItem[]> {

@@ -1,7 +1,7 @@
 /** How insights are read, made and changed over HTTP: with the tiles that show them. */
 import type * as z from 'zod';
 import type { Change, Tell } from '../../accounts/activity/model.ts';
-import { changesOf, patchActivity, type ToldFields } from '../../accounts/activity/rules.ts';
+import { patchActivity } from '../../accounts/activity/rules.ts';
 import type { Caller, Tenant } from '../../accounts/organizations/tenant.ts';
 import { userCards } from '../../accounts/users/cards.ts';
 import type { UserItem } from '../../accounts/users/model.ts';
@@ -15,26 +15,19 @@ import {
   insightObject,
   MAX_DASHBOARDS,
 } from '../../insights/model.ts';
-import { checkInsightSize } from '../../insights/rules.ts';
-import {
-  dashboardsWith,
-  deletedInsight,
-  deletionSet,
-  insightItem,
-  restoredInsight,
-  tilesShowing,
-} from '../../insights/stored.ts';
+import { aboutInsight, insightChange, newInsight } from '../../insights/store.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
 import { nextNumber } from '../../ports/table/sequence.ts';
-import type { Key, Op, Table, Value } from '../../ports/table/table.ts';
+import type { Key, Op, Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import { tileItem } from '../create.ts';
 import { type DashboardItem, MAX_TILES } from '../model.ts';
 import { checkCanEdit, checkCanEditInsight, type Member, maySee } from '../rules.ts';
 import { readDashboard, readHeads } from '../stored.ts';
 import { checkTileCount, noSuch } from '../tiles.ts';
+import { dashboardsWith, tilesShowing } from './tiles.ts';
 
 /** An insight, and the tiles that show it. */
 export interface StoredInsight {
@@ -100,17 +93,7 @@ export async function createInsight(
 ): Promise<StoredInsight> {
   const now = clock();
   const id = await nextNumber(table, 'insight');
-  const { name = null, description = '', query = null, filters = {}, deleted = false } = input;
-  const fields = {
-    name,
-    description,
-    query: query === null ? null : JSON.stringify(query),
-    filters: JSON.stringify(filters),
-    created_by: author.member.user_uuid,
-  };
-  const made = insightItem({ project: author.project, id, now }, fields);
-  const item: InsightItem = deleted ? { ...deletedInsight(made, now, null), ver: made.ver } : made;
-  checkInsightSize(item);
+  const item = newInsight({ project: author.project, id, now }, input, author.member.user_uuid);
   const told = author.tell({ ...aboutInsight(item), activity: 'created' });
   return untilWritten(async () => {
     const added = await tilesToAdd(table, author, item, input.dashboards ?? [], now);
@@ -118,13 +101,6 @@ export async function createInsight(
     return { item, tiles: added.tiles };
   });
 }
-
-/** How an entry of the activity log names an insight. */
-const aboutInsight = ({ id, name, project_id: project }: InsightItem) =>
-  ({ scope: 'Insight', id, name, project }) as const;
-
-/** What is told of an insight that changes. */
-const TOLD: ToldFields = { name: 'plain', description: 'plain', query: 'json', filters: 'json' };
 
 /** What is told of the dashboards on which it comes or goes. */
 function shownOn(action: 'created' | 'deleted', tiles: readonly Key[]): Change[] {
@@ -151,8 +127,7 @@ export async function changeInsight(
     const heads = await readHeads(table, project, dashboardsWith(tiles));
     checkCanEditInsight([...heads.values()], member);
     const now = clock();
-    const set = changedFields(item, patch, { by: member.user_uuid, now });
-    checkInsightSize({ ...item, ...set });
+    const { set, changes } = insightChange(item, patch, { by: member.user_uuid, now });
     const wanted = patch.dashboards;
     const removed = wanted === undefined ? NOTHING : tilesToRemove({ item, tiles, heads }, member, wanted);
     const added = wanted === undefined ? NOTHING : await tilesToAdd(table, { project, member }, item, wanted, now);
@@ -168,11 +143,7 @@ export async function changeInsight(
       ...tell({
         ...aboutInsight({ ...item, ...set }),
         activity: patchActivity(patch),
-        changes: [
-          ...changesOf(item, set, TOLD),
-          ...shownOn('deleted', removed.tiles),
-          ...shownOn('created', added.tiles),
-        ],
+        changes: [...changes, ...shownOn('deleted', removed.tiles), ...shownOn('created', added.tiles)],
       }),
     ]);
     return {
@@ -180,25 +151,6 @@ export async function changeInsight(
       tiles: [...tiles.filter((tile) => !removed.tiles.includes(tile)), ...added.tiles],
     };
   });
-}
-
-/** What a PATCH sets of an insight; where it stands, when that changes. */
-function changedFields(
-  item: InsightItem,
-  { name, description, query, filters, deleted }: z.output<typeof InsightPatch>,
-  { by, now }: { by: string; now: number },
-): Readonly<Record<string, Value>> {
-  const moved =
-    deleted === undefined ? {} : deletionSet(deleted ? deletedInsight(item, now, null) : restoredInsight(item));
-  return {
-    ...(name === undefined ? {} : { name }),
-    ...(description === undefined ? {} : { description }),
-    ...(query === undefined ? {} : { query: query === null ? null : JSON.stringify(query) }),
-    ...(filters === undefined ? {} : { filters: JSON.stringify(filters) }),
-    ...moved,
-    last_modified_at: now,
-    last_modified_by: by,
-  };
 }
 
 /** Ops on tiles, and the tiles that they put or remove. */

@@ -1,15 +1,33 @@
 import * as z from 'zod';
 import { boolean } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
-import type { InsightItem } from '../../insights/model.ts';
-import {
-  DashboardDetail,
-  dashboardDetailObject,
-  PRIVILEGE,
-  RESTRICTION,
-  type SharingItem,
-  type StoredDashboard,
-} from '../model.ts';
+import type { Item } from '../../ports/table/table.ts';
+
+declare module '../../ports/table/keys.ts' {
+  interface Items {
+    sharing: SharingItem;
+    sharingToken: SharingTokenItem;
+  }
+}
+
+/** A dashboard's public link; there from the dashboard's creation. */
+export interface SharingItem extends Item {
+  readonly enabled: boolean;
+  readonly access_token: string;
+  /** Was this token's page ever open? Then opening it again needs a new one, so that no old link revives. */
+  readonly was_open: boolean;
+  /** The dashboard's own creation. */
+  readonly created_at: number;
+  /** Counts its changes (ETag). */
+  readonly ver: number;
+}
+
+/** Which dashboard a token opens, if its sharing is enabled and has this token. */
+export interface SharingTokenItem extends Item {
+  readonly organization_id: string;
+  readonly project_id: number;
+  readonly dashboard_id: number;
+}
 
 /** What a caller writes to open or close a dashboard's public page. */
 export const SharingPatch = z.object({ enabled: boolean().optional() });
@@ -26,58 +44,4 @@ export const Sharing = z
 /** The public object of a dashboard's sharing. */
 export function sharingObject({ created_at, enabled, access_token }: SharingItem): z.input<typeof Sharing> {
   return { created_at: wireInstant(created_at), enabled, access_token };
-}
-
-const flag = z.string().optional();
-
-/** How a page is asked to look; it counts that a name is there, not what it holds. */
-export const SharedQuery = z.object({
-  noHeader: flag.describe('Without name and description.'),
-  whitelabel: flag,
-  legend: flag,
-  detailed: flag,
-});
-
-const present = z.literal(true).optional();
-
-/** What a public page is made from: the dashboard as somebody sees it whom nobody knows. */
-export const SharedDashboard = z
-  .object({
-    type: z.enum(['scene', 'embed']).describe('`embed` below `/embedded/`.'),
-    accessToken: z.string(),
-    dashboard: DashboardDetail.extend({ user_access_level: z.null() }),
-    noHeader: present,
-    whitelabel: present,
-    legend: present,
-    detailed: present,
-  })
-  .meta({ id: 'SharedDashboard' });
-
-/** Upstream's levels of somebody who may only look. */
-const LOOKING = {
-  effective_restriction_level: RESTRICTION.collaborators,
-  effective_privilege_level: PRIVILEGE.view,
-  user_access_level: 'viewer',
-} as const;
-
-/** A dashboard that a token opens, and the insights that its tiles show. */
-export interface OpenDashboard {
-  readonly stored: StoredDashboard;
-  readonly insights: ReadonlyMap<number, InsightItem>;
-}
-
-/** The public object of an open dashboard. It names no user and no other dashboard. */
-export function sharedObject(
-  { stored, insights }: OpenDashboard,
-  { type, query }: { type: 'scene' | 'embed'; query: z.output<typeof SharedQuery> },
-): z.input<typeof SharedDashboard> {
-  const levels = { ...LOOKING, restriction_level: stored.head.restriction_level };
-  const dashboard = dashboardDetailObject(stored, levels, { cards: () => null, insights });
-  const flags = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, true] as const]));
-  return {
-    type,
-    accessToken: stored.sharing.access_token,
-    dashboard: { ...dashboard, use_dashboard: null, user_access_level: null },
-    ...Object.fromEntries(flags),
-  };
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { integer } from '../../http/fields.ts';
 import { route } from '../../http/route.ts';
-import { SharedDashboard, SharedQuery, Sharing, SharingPatch } from './model.ts';
+import { Sharing, SharingPatch } from './model.ts';
 
 const tag = 'Dashboard sharing';
 const sharing = ['/api/projects/{project_id}/dashboards/{id}/sharing'] as const;
@@ -46,22 +46,5 @@ export const refreshSharing = route({
   tag,
   params: ofDashboard,
   response: Sharing,
-  status: 200,
-});
-
-export const retrieveShared = route({
-  handler: 'shared/page',
-  method: 'GET',
-  paths: ['/shared/{token}', '/shared_dashboard/{token}', '/embedded/{token}'],
-  scope: 'public',
-  summary: 'Show a shared dashboard to anybody',
-  description:
-    'A page; with `.json` after the token, what it is made from. Other sites may show `/embedded/` in a frame. ' +
-    'Nothing tells who made the dashboard, or what else there is.',
-  tag,
-  params: z.object({ token: z.string().regex(/^[\w-]{30}(\.json)?$/) }),
-  query: SharedQuery,
-  response: SharedDashboard,
-  content: ['text/html'],
   status: 200,
 });

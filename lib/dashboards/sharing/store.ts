@@ -1,19 +1,44 @@
 import type * as z from 'zod';
 import type { Activity, Tell } from '../../accounts/activity/model.ts';
-import { findProject } from '../../accounts/organizations/projects/store.ts';
-import { findOrganization } from '../../accounts/organizations/store.ts';
 import type { Tenant } from '../../accounts/organizations/tenant.ts';
-import { readInsights } from '../../insights/stored.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Item, Op, Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
-import { insightsOf, newToken } from '../create.ts';
 import { aboutDashboard, type DashboardPath, foundHead, foundHeadToEdit, headOp } from '../head.ts';
-import type { DashboardItem, SharingItem, SharingTokenItem } from '../model.ts';
-import { readDashboard } from '../stored.ts';
-import type { OpenDashboard, SharingPatch } from './model.ts';
+import type { DashboardItem } from '../model.ts';
+import type { SharingItem, SharingPatch, SharingTokenItem } from './model.ts';
+
+/** Bytes of a token: 30 characters in URL-safe base 64, as PostHog's. */
+const TOKEN_BYTES = 22;
+
+const newToken = (random: Context['random']): string => random(TOKEN_BYTES).toString('base64url');
+
+/** Returns the sharing of a new dashboard, which is closed, and its token; neither is written yet. */
+export function newSharing(
+  random: Context['random'],
+  { project_id, id, created_at }: Pick<DashboardItem, 'project_id' | 'id' | 'created_at'>,
+  { organization }: Tenant,
+): { readonly sharing: SharingItem; readonly token: SharingTokenItem } {
+  const sharing: SharingItem = {
+    ...keys.sharing(project_id, id),
+    enabled: false,
+    access_token: newToken(random),
+    was_open: false,
+    created_at,
+    ver: 1,
+  };
+  return { sharing, token: tokenItem(sharing, { project_id, id }, organization.id) };
+}
+
+function tokenItem(
+  { access_token }: SharingItem,
+  { project_id, id }: DashboardPath,
+  organization_id: string,
+): SharingTokenItem {
+  return { ...keys.sharingToken(access_token), organization_id, project_id, dashboard_id: id };
+}
 
 /** A dashboard's head and sharing, whoever asks: to be given to `foundSharing`. */
 export type SharingRead = readonly [head: Item | undefined, sharing: Item | undefined];
@@ -93,43 +118,15 @@ export async function changeSharing(
     };
     await table.write([
       { put: after, if: { is: { ver: sharing.ver } } },
-      ...(hasNewToken ? tokenOps(sharing, after, { tenant, path }) : []),
+      ...(hasNewToken
+        ? ([
+            { remove: keys.sharingToken(sharing.access_token) },
+            { put: tokenItem(after, path, tenant.organization.id), if: 'absent' },
+          ] satisfies Op[])
+        : []),
       headOp(head, { is_shared: enabled }),
       ...tell({ ...aboutDashboard(head), activity }),
     ]);
     return after;
   });
-}
-
-function tokenOps(
-  before: SharingItem,
-  after: SharingItem,
-  { tenant, path }: { tenant: Tenant; path: DashboardPath },
-): Op[] {
-  const token: SharingTokenItem = {
-    ...keys.sharingToken(after.access_token),
-    organization_id: tenant.organization.id,
-    project_id: path.project_id,
-    dashboard_id: path.id,
-  };
-  return [{ remove: keys.sharingToken(before.access_token) }, { put: token, if: 'absent' }];
-}
-
-/**
- * The dashboard that the token opens to anybody; undefined when it opens none: unknown, replaced, not enabled, or the
- * dashboard, its project or its organization deleted. Two round trips, three with insights.
- */
-export async function findShared(table: Table, access_token: string): Promise<OpenDashboard | undefined> {
-  const token = (await table.get(keys.sharingToken(access_token))) as SharingTokenItem | undefined;
-  if (token === undefined) return undefined;
-  const [stored, project, organization] = await Promise.all([
-    readDashboard(table, token.project_id, token.dashboard_id),
-    findProject(table, token.project_id),
-    findOrganization(table, token.organization_id),
-  ]);
-  if (stored === undefined || project === undefined || organization === undefined) return undefined;
-  const { head, sharing, tiles } = stored;
-  const isOpen = head.deleted_at === null && sharing.enabled && sharing.access_token === access_token;
-  if (!isOpen) return undefined;
-  return { stored, insights: await readInsights(table, head.project_id, insightsOf(tiles)) };
 }

@@ -9,51 +9,19 @@ import { type Op, Refused } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import type { BeginInput, BeginOutput, Trigger } from '../../workflow/messages.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
-import type { BackfillItem, BatchExportItem, RunItem } from '../records/model.ts';
-import { backfillSlots, chunkField, closedDead, progressFields } from '../resource/backfills.ts';
-import { amountIn } from '../resource/estimate.ts';
-import { forgetRuns, stopExport } from '../resource/runs.ts';
-import { failedRunOps, measure, noRowsText } from './delivery.ts';
-import { settleHolder } from './finish.ts';
-import { type FrozenChunk, freeze, frozen, hasRows, isFiltered, queryOf } from './frozen.ts';
-import { type Active, acquire, chunkOf, dueSlots, nextDue, type Plan, settle, WATCH } from './plan.ts';
-import {
-  exportWithPlan,
-  isOpen,
-  latestRuns,
-  newRun,
-  OPEN,
-  planOp,
-  rangeText,
-  runId,
-  runsOf,
-  scheduleOf,
-  slotOf,
-  slotsOfHolder,
-  tokenOf,
-} from './run-state.ts';
-
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-/** A holder that is older is asked about: it may have ended without telling anybody. */
-const SUSPICIOUS = MINUTE;
-
-/** What a trigger wants to run. */
-interface Work {
-  readonly by: string;
-  /** In order, without a gap, at most a chunk. */
-  readonly slots: readonly Slot[];
-  readonly chunk: { readonly backfill: BackfillItem; readonly number: number } | null;
-  /** Which backfill the runs belong to, a retry of them too. */
-  readonly backfill: string | null;
-  readonly firstTriedAt: number | null;
-}
-
-interface Read {
-  readonly item: BatchExportItem;
-  readonly plan: Plan;
-}
+import type { BatchExportItem, RunItem } from '../records/model.ts';
+import { progressFields } from './backfill.ts';
+import { stopExport } from './cancel.ts';
+import { amountIn } from './estimate.ts';
+import { measure, noRowsText } from './outcome.ts';
+import { type Active, acquire, nextDue, type Plan, settle, WATCH } from './plan.ts';
+import { settleDead, settledDead } from './reap.ts';
+import { forgetRuns } from './retention.ts';
+import { isOpen, latestRuns, newRun, OPEN, rangeText, slotOf, slotsOfHolder, tokenOf } from './run.ts';
+import { frozen } from './run-files.ts';
+import { freezeNow, hasRows, isFiltered } from './run-input.ts';
+import { type ExportAndPlan, exportWithPlan, planOp, runsOf, scheduleOf } from './store.ts';
+import { jobGone, type Work, wanted } from './trigger.ts';
 
 const NOTHING: BeginOutput = { do: 'nothing' };
 
@@ -105,14 +73,9 @@ async function attempt(context: Context, input: BeginInput): Promise<BeginOutput
 }
 
 /** Ends the step with nothing to do but to set or remove the job. */
-async function leave({ table }: Context, ops: readonly Op[]): Promise<BeginOutput> {
+export async function leave({ table }: Context, ops: readonly Op[]): Promise<BeginOutput> {
   if (ops.length > 0) await table.write(ops);
   return NOTHING;
-}
-
-function jobGone({ export: exportId, trigger }: BeginInput): Op[] {
-  if (trigger === 'schedule') return jobOps('export', exportId, null);
-  return 'retry' in trigger ? jobOps('retry', trigger.retry, null) : [];
 }
 
 const hold = (milliseconds: number): BeginOutput => ({
@@ -120,72 +83,17 @@ const hold = (milliseconds: number): BeginOutput => ({
   seconds: Math.min(60, Math.max(5, Math.ceil(milliseconds / 1000))),
 });
 
-/** The slots that a trigger is about; or, when there are none now, what becomes of its job. */
-async function wanted(context: Context, { item, plan }: Read, trigger: Trigger): Promise<Work | { leave: Op[] }> {
-  const { table, clock, settings } = context;
-  if (trigger === 'schedule') {
-    const slots = dueSlots(item, plan, clock(), settings);
-    if (slots.length > 0) return { by: 'schedule', slots, chunk: null, backfill: null, firstTriedAt: null };
-    return { leave: jobOps('export', item.id, nextDue(item, plan, clock(), settings)) };
-  }
-  if ('retry' in trigger) return wantedAgain(context, item, trigger.retry);
-  const backfill = (await table.get(keys.backfill(item.id, trigger.backfill))) as BackfillItem | undefined;
-  if (backfill === undefined || !isOpen(backfill) || backfill[chunkField(trigger.chunk)] !== undefined) {
-    return { leave: [] };
-  }
-  const slots = chunkOf(backfillSlots(plan, backfill), trigger.chunk);
-  if (slots.length === 0) return { leave: [] };
-  const chunk = { backfill, number: trigger.chunk };
-  return { by: backfill.id, slots, chunk, backfill: backfill.id, firstTriedAt: null };
-}
-
-/**
- * The slot of a run that is to be run again, unless that has been done, or its backfill was cancelled. A paused export
- * waits, hour by hour.
- */
-async function wantedAgain(context: Context, item: BatchExportItem, retry: string): Promise<Work | { leave: Op[] }> {
-  const run = (await context.table.get(keys.run(item.id, retry))) as RunItem | undefined;
-  const done = { leave: jobOps('retry', retry, null) };
-  if (run?.status !== 'FailedRetryable') return done;
-  const slot = { start: run.data_interval_start, end: run.data_interval_end };
-  if ((await context.table.get(keys.run(item.id, runId(item.id, slot, retry)))) !== undefined) return done;
-  const now = context.clock();
-  const end = (status: 'Cancelled' | 'Failed'): Op => ({
-    change: keys.run(item.id, retry),
-    set: { status, last_updated_at: now },
-    if: { is: { status: 'FailedRetryable' } },
-  });
-  const { backfill, first_tried_at: firstTriedAt } = run;
-  const origin = backfill === null ? undefined : await context.table.get(keys.backfill(item.id, backfill));
-  if ((origin as BackfillItem | undefined)?.status === 'Cancelled') return { leave: [end('Cancelled'), ...done.leave] };
-  if (!item.paused) return { by: retry, slots: [slot], chunk: null, backfill, firstTriedAt };
-  if (now < firstTriedAt + DAY) return { leave: jobOps('retry', retry, now + HOUR, { export: item.id }) };
-  return { leave: [end('Failed'), ...failedRunOps(run, run.latest_error ?? '', now), ...done.leave] };
-}
-
 /** Somebody else runs some of the slots: wait, unless he has ended without telling. The schedule never waits for itself. */
-async function whenTaken(context: Context, { item }: Read, trigger: Trigger, taken: Active): Promise<BeginOutput> {
+async function whenTaken(
+  context: Context,
+  { item }: ExportAndPlan,
+  trigger: Trigger,
+  taken: Active,
+): Promise<BeginOutput> {
   const now = context.clock();
   if (await settledDead(context, item, taken)) throw new Refused(0, undefined);
   if (trigger === 'schedule') await context.table.write(jobOps('export', item.id, now + WATCH));
   return trigger === 'schedule' && taken.by === 'schedule' ? NOTHING : hold((now - taken.since) / 10);
-}
-
-/** Settles a holder whose execution has ended without telling anybody. True: it had. */
-async function settledDead(context: Context, { id }: BatchExportItem, { holder, since }: Active): Promise<boolean> {
-  if (context.clock() - since <= SUSPICIOUS) return false;
-  if ((await context.workflow.status('export-run', holder)) === 'RUNNING') return false;
-  const reason = 'Its execution ended without a word.';
-  await settleHolder(context, id, holder, () => ({ status: 'Failed', reason }));
-  return true;
-}
-
-/** The same for all that is under way, and for backfills: nobody else may ever meet them. True: the plan has changed. */
-async function settleDead(context: Context, { item, plan }: Read): Promise<boolean> {
-  let isChanged = false;
-  for (const mine of plan.active) isChanged = (await settledDead(context, item, mine)) || isChanged;
-  for (const claim of plan.claimed) isChanged = (await closedDead(context, item, claim)) || isChanged;
-  return isChanged;
 }
 
 /**
@@ -194,7 +102,7 @@ async function settleDead(context: Context, { item, plan }: Read): Promise<boole
  */
 async function write(
   context: Context,
-  { item, plan }: Read,
+  { item, plan }: ExportAndPlan,
   work: Work,
   acquired: { readonly plan: Plan; readonly mine: Active },
   files: readonly LakeFile[],
@@ -302,28 +210,4 @@ async function deliverable(
   const answer = { token, slots: open, concurrency };
   const unload = await context.warehouse.unload(chunk, open);
   return unload === null ? { do: 'deliver', ...answer } : { do: 'unload', ...answer, unload };
-}
-
-async function freezeNow(
-  context: Context,
-  item: BatchExportItem,
-  mine: Active,
-  runs: readonly RunItem[],
-  known?: readonly LakeFile[],
-): Promise<FrozenChunk> {
-  const files = known ?? (await filesBetween(context.table, item.team_id, item.model, mine.from, mine.to));
-  const chunk: FrozenChunk = {
-    token: tokenOf(item.id, mine),
-    exportId: item.id,
-    organizationId: item.organization_id,
-    teamId: item.team_id,
-    model: item.model,
-    query: await queryOf(context, item),
-    files: files.map(({ path, min_arrival, max_arrival }) => ({ path, from: min_arrival, to: max_arrival })),
-    slots: runs.map(slotOf),
-    by: mine.by,
-    runs: runs.map(({ id }) => id),
-  };
-  await freeze(context, chunk);
-  return chunk;
 }

@@ -6,19 +6,10 @@ import type { Op, Value } from '../../ports/table/table.ts';
 import type { SendInput, SendOutput } from '../../workflow/messages.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
 import type { BatchExportItem, RunItem } from '../records/model.ts';
-import {
-  builtDestinations,
-  completeRun,
-  type DestinationOf,
-  discard,
-  errorText,
-  failRun,
-  isWritten,
-  openSending,
-  type Sending,
-} from './delivery.ts';
-import { type FrozenChunk, frozen, keepReceipt, receiptOf } from './frozen.ts';
-import { cancelOpenRun, isOpen, OPEN, rangeText, slotOf } from './run-state.ts';
+import { builtDestinations, type DestinationOf, discard, openSending, type Sending } from './delivery.ts';
+import { cancelOpenRun, completeRun, errorText, failRun, isWritten } from './outcome.ts';
+import { isOpen, OPEN, rangeText, slotOf } from './run.ts';
+import { type FrozenChunk, frozen, keepReceipt, receiptOf } from './run-files.ts';
 
 /** The run is not this worker's any more: it was cancelled, or somebody else ended it. */
 class Lost extends Error {

@@ -1,5 +1,5 @@
 import type { RunItem } from '../../../lib/exports/records/model.ts';
-import { prepareBackfill } from '../../../lib/exports/resource/backfills.ts';
+import { prepareBackfill } from '../../../lib/exports/runs/backfill.ts';
 import { beginRun } from '../../../lib/exports/runs/begin.ts';
 import { finishRun } from '../../../lib/exports/runs/finish.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';

@@ -1,11 +1,6 @@
 import { type BackfillItem, backfillObject } from '../../../lib/exports/records/model.ts';
-import {
-  chunkField,
-  closeBackfill,
-  prepareBackfill,
-  runsUnderWay,
-  startBackfill,
-} from '../../../lib/exports/resource/backfills.ts';
+import { runsUnderWay, startBackfill } from '../../../lib/exports/resource/backfills.ts';
+import { chunkField, closeBackfill, prepareBackfill } from '../../../lib/exports/runs/backfill.ts';
 import { finishRun } from '../../../lib/exports/runs/finish.ts';
 import { wireInstant } from '../../../lib/http/instant.ts';
 import { keys, places } from '../../../lib/ports/table/keys.ts';

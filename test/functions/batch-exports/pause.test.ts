@@ -1,6 +1,6 @@
 import type { BatchExportItem } from '../../../lib/exports/records/model.ts';
 import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
-import { exportWithPlan } from '../../../lib/exports/runs/run-state.ts';
+import { exportWithPlan } from '../../../lib/exports/runs/store.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
 import { testContext } from '../../support/context.ts';

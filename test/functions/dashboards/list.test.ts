@@ -1,4 +1,4 @@
-import { ruleField } from '../../../lib/dashboards/model.ts';
+import { ruleField } from '../../../lib/dashboards/access-controls/model.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { bad, type DashboardJson, type Dashboards, dashboards, told } from '../../support/dashboards.ts';

@@ -1,4 +1,5 @@
-import { collaboratorField, EVERYONE, ruleField } from '../../../lib/dashboards/model.ts';
+import { EVERYONE, ruleField } from '../../../lib/dashboards/access-controls/model.ts';
+import { collaboratorField } from '../../../lib/dashboards/collaborators/model.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { bad, dashboards, denied, NOT_FOUND, told } from '../../support/dashboards.ts';

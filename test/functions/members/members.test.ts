@@ -1,6 +1,6 @@
 import { addMember, createOrganization, findOrganization } from '../../../lib/accounts/organizations/store.ts';
 import type { UserItem } from '../../../lib/accounts/users/model.ts';
-import { collaboratorField } from '../../../lib/dashboards/model.ts';
+import { collaboratorField } from '../../../lib/dashboards/collaborators/model.ts';
 import { LEVELS, type Level } from '../../../lib/http/levels.ts';
 import { keys, places } from '../../../lib/ports/table/keys.ts';
 import { testContext } from '../../support/context.ts';

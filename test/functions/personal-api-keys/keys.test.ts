@@ -1,5 +1,6 @@
 import { createOrganization } from '../../../lib/accounts/organizations/store.ts';
-import { findKey, keysOf } from '../../../lib/accounts/personal-api-keys/store.ts';
+import { findKey } from '../../../lib/accounts/personal-api-keys/lookup.ts';
+import { keysOf } from '../../../lib/accounts/personal-api-keys/store.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';

@@ -2,7 +2,8 @@
 
 import type { RunItem } from '../../../lib/exports/records/model.ts';
 import { acquire } from '../../../lib/exports/runs/plan.ts';
-import { exportWithPlan, planOp, runId } from '../../../lib/exports/runs/run-state.ts';
+import { runId } from '../../../lib/exports/runs/run.ts';
+import { exportWithPlan, planOp } from '../../../lib/exports/runs/store.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
 import { testContext } from '../../support/context.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { handler as page } from '../../../functions/shared/page.ts';
-import { retrieveShared } from '../../../lib/dashboards/sharing/routes.ts';
+import { retrieveShared } from '../../../lib/dashboards/public-page/routes.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { describeInBrowser } from '../../support/browser.ts';
 import { type TestContext, testContext } from '../../support/context.ts';

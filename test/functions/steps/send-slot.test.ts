@@ -1,7 +1,8 @@
 import type { RunItem } from '../../../lib/exports/records/model.ts';
-import { cancelBackfill, startBackfill } from '../../../lib/exports/resource/backfills.ts';
+import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
+import { cancelBackfill } from '../../../lib/exports/runs/cancel.ts';
 import { finishRun } from '../../../lib/exports/runs/finish.ts';
-import { cancelOpenRun } from '../../../lib/exports/runs/run-state.ts';
+import { cancelOpenRun } from '../../../lib/exports/runs/outcome.ts';
 import { Permanent, Transient } from '../../../lib/ports/errors.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import type { Deliverable } from '../../../lib/workflow/messages.ts';

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { tellAsSystem } from '../../../lib/accounts/activity/tell.ts';
 import { createInvite } from '../../../lib/accounts/organizations/invites/store.ts';
 import { findMembership, findOrganization } from '../../../lib/accounts/organizations/store.ts';
-import { findKey } from '../../../lib/accounts/personal-api-keys/store.ts';
+import { findKey } from '../../../lib/accounts/personal-api-keys/lookup.ts';
 import { findUserByEmail } from '../../../lib/accounts/users/store.ts';
 import { EXIT, runAdmin } from '../../../lib/admin/program.ts';
 import { silentProgress } from '../../../lib/admin/progress.ts';

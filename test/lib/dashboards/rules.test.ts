@@ -1,11 +1,6 @@
-import {
-  ACCESS_LEVELS,
-  type AccessLevel,
-  collaboratorField,
-  type DashboardItem,
-  EVERYONE,
-  ruleField,
-} from '../../../lib/dashboards/model.ts';
+import { ACCESS_LEVELS, type AccessLevel, EVERYONE, ruleField } from '../../../lib/dashboards/access-controls/model.ts';
+import { collaboratorField } from '../../../lib/dashboards/collaborators/model.ts';
+import type { DashboardItem } from '../../../lib/dashboards/model.ts';
 import {
   checkCanEdit,
   checkCanManage,

@@ -131,7 +131,7 @@ test.each([
 });
 
 describe('docs/hogql.md', () => {
-  const page = readFileSync(join(import.meta.dirname, '../../../../docs/hogql.md'), 'utf8');
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/hogql.md'), 'utf8');
   /** What the first column of a table, or all of it, names below a heading. */
   const named = (heading: string, row: RegExp): string[] => {
     const section = page.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';

@@ -22,6 +22,7 @@ import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { sqliteTable } from '../../../lib/ports/table/sqlite.ts';
 import { type Op, Refused, type Table } from '../../../lib/ports/table/table.ts';
 import { START, settableClock, testContext } from '../../support/context.ts';
+import { seeded } from '../../support/random.ts';
 import { tableWith } from '../../support/table-with.ts';
 
 const MINUTE = 60_000;
@@ -85,22 +86,11 @@ function memorySpool(): Spool & { readonly files: Map<string, Buffer> } {
   };
 }
 
-/** The same numbers for the same seed, in [0, 1). */
-function randomFrom(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
 let projects = 0;
 
 /** Plays one history; throws when a promise is broken. */
 async function play(table: Table, seed: number, mutation?: Mutation): Promise<void> {
-  const random = randomFrom(seed);
+  const random = seeded(seed);
   const below = (n: number): number => Math.floor(random() * n);
   projects += 1;
   const projectId = projects;

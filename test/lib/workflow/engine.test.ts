@@ -742,6 +742,23 @@ describe('closing', () => {
     expect((await it.items('one'))[0]).toMatchObject({ status: 'SUCCEEDED', output: '"made"' });
     expect(await after.engine.status('m', 'two')).toBe('SUCCEEDED');
   });
+
+  test('neither begins a pause anew nor gives more tries: the next process counts on', async () => {
+    const it = world({
+      machines: { m: machine({ A: task('fail', { Retry: retry(), End: true }) }) },
+      tasks: { fail: () => Promise.reject(named('Transient')) },
+    });
+    const begin = it.time.clock();
+    for (const seconds of [6, 16, 20, 46]) {
+      const { engine, run } = it.boot();
+      await engine.resume();
+      await engine.start('m', 'one', {});
+      await run(begin + seconds * 1000);
+      await engine.close();
+    }
+    expect(it.calls.map((call) => (call.at - begin) / 1000)).toEqual([0, 5, 15, 30, 45]);
+    expect(it.ended).toMatchObject([{ name: 'one', status: 'FAILED' }]);
+  });
 });
 
 describe('an upgrade', () => {

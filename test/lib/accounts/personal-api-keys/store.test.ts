@@ -1,13 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createOrganization, deleteOrganization } from '../../../../lib/accounts/organizations/store.ts';
-import {
-  createKey,
-  findKey,
-  keysOf,
-  noteUse,
-  revokeKey,
-  rollKey,
-} from '../../../../lib/accounts/personal-api-keys/store.ts';
+import { findKey, noteUse } from '../../../../lib/accounts/personal-api-keys/lookup.ts';
+import { createKey, keysOf, revokeKey, rollKey } from '../../../../lib/accounts/personal-api-keys/store.ts';
 import type { UserItem } from '../../../../lib/accounts/users/model.ts';
 import { createUser } from '../../../../lib/accounts/users/store.ts';
 import type { Context } from '../../../../lib/ports/context.ts';

@@ -1,8 +1,9 @@
 /** Redshift, as far as PostgreSQL speaks its language: with a type and two functions more, and COPY done on the wire. */
 import { join } from 'node:path';
+import { checkedConfig } from '../../../../lib/exports/destinations/config.ts';
 import type { Delivery } from '../../../../lib/exports/destinations/destination.ts';
 import { redshift, redshiftVia } from '../../../../lib/exports/destinations/redshift.ts';
-import { checkedConfig, splitSecrets } from '../../../../lib/exports/resource/rules.ts';
+import { splitSecrets } from '../../../../lib/exports/destinations/secrets.ts';
 import { Failure, Permanent, Transient } from '../../../../lib/ports/errors.ts';
 import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';

@@ -1,15 +1,6 @@
-/**
- * What a chunk keeps in the spool until it is settled: its frozen plan, a receipt for each slot that has been prepared
- * but not yet committed, and the note that a destination left for its next attempt at a slot.
- */
-
-import { isTouched, type LakeFile } from '../../lake/catalog.ts';
-import type { Slot } from '../../lake/intervals.ts';
 import type { Context } from '../../ports/context.ts';
-import type { FrozenPlan, RowQuery } from '../../warehouse/warehouse.ts';
-import type { Config, Receipt } from '../destinations/destination.ts';
-import { selectionOf } from '../query/compile.ts';
-import type { BatchExportItem } from '../records/model.ts';
+import type { FrozenPlan } from '../../warehouse/warehouse.ts';
+import type { Receipt } from '../destinations/destination.ts';
 
 /** A frozen plan, and the runs of its slots, in their order. */
 export interface FrozenChunk extends FrozenPlan {
@@ -19,7 +10,9 @@ export interface FrozenChunk extends FrozenPlan {
 }
 
 const planPath = (token: string): string => `${token}/plan.json`;
+
 const receiptPath = (token: string, slot: number): string => `${token}/receipt-${slot}.json`;
+
 const notePath = (token: string, slot: number): string => `${token}/note-${slot}.json`;
 
 /** Freezes a chunk. Written once: whoever comes later reads what is there. */
@@ -67,29 +60,3 @@ export const noteOf = ({ spool }: Pick<Context, 'spool'>, token: string, slot: n
 
 /** Removes all that the chunk kept. */
 export const unfreeze = ({ spool }: Pick<Context, 'spool'>, token: string): Promise<void> => spool.remove(`${token}/`);
-
-/** Can a row of the lake be in the slot? */
-export const hasRows = (files: readonly LakeFile[], { start, end }: Slot): boolean =>
-  files.some((file) => isTouched(file, start, end));
-
-/** Which rows an export lets through, and as which columns. `Permanent`: its own query cannot be run. */
-export async function queryOf({ parser }: Pick<Context, 'parser'>, item: BatchExportItem): Promise<RowQuery> {
-  return { ...eventsOf(item), ...(await selectionOf(parser, item)) };
-}
-
-/** May the export leave out rows of its slots, or much of them? Of persons only the newest are delivered. */
-export function isFiltered(item: BatchExportItem): boolean {
-  const { includeEvents, excludeEvents } = eventsOf(item);
-  const choices = [includeEvents, excludeEvents, item.hogql_query, item.filters ?? null];
-  return item.model === 'persons' || choices.some((one) => one !== null);
-}
-
-/** Lists of events say nothing of persons. */
-function eventsOf({ model, destination_config }: BatchExportItem): Pick<RowQuery, 'includeEvents' | 'excludeEvents'> {
-  if (model === 'persons') return { includeEvents: null, excludeEvents: null };
-  const { include_events, exclude_events }: Config = JSON.parse(destination_config);
-  return { includeEvents: listed(include_events), excludeEvents: listed(exclude_events) };
-}
-
-/** An empty list restricts nothing. */
-const listed = (names: unknown): string[] | null => (Array.isArray(names) && names.length > 0 ? names : null);

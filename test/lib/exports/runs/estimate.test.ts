@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { amountIn, laterArrivals, scanOf } from '../../../../lib/exports/resource/estimate.ts';
+import { amountIn, laterArrivals, scanOf } from '../../../../lib/exports/runs/estimate.ts';
 import { CHUNK } from '../../../../lib/exports/runs/plan.ts';
 import { isTouched, type LakeFile } from '../../../../lib/lake/catalog.ts';
 import { INTERVALS, LENGTH, slotsBetween } from '../../../../lib/lake/intervals.ts';

@@ -1,5 +1,5 @@
 import type { RunItem } from '../../../../lib/exports/records/model.ts';
-import { forgetRuns } from '../../../../lib/exports/resource/runs.ts';
+import { forgetRuns } from '../../../../lib/exports/runs/retention.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
 import { ranges } from '../../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../../lib/ports/table/list-all.ts';

@@ -3,7 +3,7 @@
 import { isTouched, type LakeFile } from '../../lake/catalog.ts';
 import { type ArrivalRange, alignDown, type Slots } from '../../lake/intervals.ts';
 import type { Settings } from '../../ports/settings.ts';
-import { CHUNK, chunksOf } from '../runs/plan.ts';
+import { CHUNK, chunksOf } from './plan.ts';
 
 const HOUR = 3_600_000;
 

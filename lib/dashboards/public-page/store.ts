@@ -1,0 +1,28 @@
+import { findProject } from '../../accounts/organizations/projects/store.ts';
+import { findOrganization } from '../../accounts/organizations/store.ts';
+import { readInsights } from '../../insights/store.ts';
+import { keys } from '../../ports/table/keys.ts';
+import type { Table } from '../../ports/table/table.ts';
+import type { SharingTokenItem } from '../sharing/model.ts';
+import { readDashboard } from '../stored.ts';
+import { insightsOf } from '../tiles.ts';
+import type { OpenDashboard } from './model.ts';
+
+/**
+ * The dashboard that the token opens to anybody; undefined when it opens none: unknown, replaced, not enabled, or the
+ * dashboard, its project or its organization deleted. Two round trips, three with insights.
+ */
+export async function findShared(table: Table, access_token: string): Promise<OpenDashboard | undefined> {
+  const token = (await table.get(keys.sharingToken(access_token))) as SharingTokenItem | undefined;
+  if (token === undefined) return undefined;
+  const [stored, project, organization] = await Promise.all([
+    readDashboard(table, token.project_id, token.dashboard_id),
+    findProject(table, token.project_id),
+    findOrganization(table, token.organization_id),
+  ]);
+  if (stored === undefined || project === undefined || organization === undefined) return undefined;
+  const { head, sharing, tiles } = stored;
+  const isOpen = head.deleted_at === null && sharing.enabled && sharing.access_token === access_token;
+  if (!isOpen) return undefined;
+  return { stored, insights: await readInsights(table, head.project_id, insightsOf(tiles)) };
+}
