@@ -39,13 +39,6 @@ export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
 }
 
-/** Who imports into the project, since when, and until when they need not renew it. */
-interface LeaseItem extends Item {
-  readonly holder: string;
-  readonly since: number;
-  readonly until: number;
-}
-
 /** A holder renews this often ... */
 const RENEWAL_MS = 20_000;
 /** ... and is taken for dead after three renewals that did not come, in milliseconds. */
