@@ -117,7 +117,7 @@ export async function createKey(
 }
 
 async function allUsers(context: AdminContext): Promise<UserItem[]> {
-  return (await listAll(context.table, ranges.allUsers())) as UserItem[];
+  return listAll(context.table, ranges.allUsers());
 }
 
 async function allKeys(context: AdminContext): Promise<PersonalApiKeyItem[]> {

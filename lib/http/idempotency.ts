@@ -55,7 +55,7 @@ export function idempotencyKeyOf(
   const body = sha256(bytesOf(event));
   return {
     async find() {
-      const record = (await table.get(key)) as IdempotencyItem | undefined;
+      const record = await table.get(key);
       if (record !== undefined && record.body !== body) {
         throw new Failure('conflict', { detail: 'The Idempotency-Key was used before with another request body.' });
       }

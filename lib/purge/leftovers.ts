@@ -10,7 +10,6 @@ import { dirname } from 'node:path/posix';
 import type { ProjectItem } from '../accounts/organizations/model.ts';
 import { type DeletedPlaces, keysOfUsers, removeLimits } from '../accounts/personal-api-keys/store.ts';
 import type { UserItem } from '../accounts/users/model.ts';
-import type { SharingItem } from '../dashboards/sharing/model.ts';
 import type { BackfillItem, BatchExportItem, RunItem } from '../exports/records/model.ts';
 import { destroyBatchExport } from '../exports/resource/store.ts';
 import { stopExport } from '../exports/runs/cancel.ts';
@@ -213,7 +212,7 @@ async function firstOf(files: Spool, folder: string): Promise<string | undefined
 
 async function* dashboardLeft(table: Table, head: Item): Pieces {
   const { project, id } = idsIn.ofProject(head);
-  const sharing = (await table.get(keys.sharing(project, id))) as SharingItem | undefined;
+  const sharing = await table.get(keys.sharing(project, id));
   if (sharing !== undefined) await remove(table, [keys.sharingToken(sharing.access_token)]);
   yield* itemsLeft(table, ranges.ofDashboard(project, id), head);
   yield* headLeft(table, head);

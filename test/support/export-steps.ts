@@ -102,7 +102,7 @@ export async function hourlyExport() {
     },
     read: async () => (await exportWithPlan(table, id)) as { item: BatchExportItem; plan: Plan },
     runs: async (): Promise<RunItem[]> => {
-      const found = (await listAll(table, ranges.runsByCreation(id))) as RunItem[];
+      const found = await listAll(table, ranges.runsByCreation(id));
       return found.toSorted((a, b) => a.data_interval_start - b.data_interval_start || a.created_at - b.created_at);
     },
     job: (kind: string, of: string = id) => table.get(keys.job(kind, of)),

@@ -277,7 +277,7 @@ export async function exportWorld({
     },
     /** All runs by their slots, oldest first. */
     async runs(exportId: string): Promise<RunItem[]> {
-      const found = (await listAll(table, ranges.runsByCreation(exportId))) as RunItem[];
+      const found = await listAll(table, ranges.runsByCreation(exportId));
       return found.toSorted((a, b) => a.data_interval_start - b.data_interval_start || a.created_at - b.created_at);
     },
     async plan(exportId: string): Promise<Plan> {
@@ -294,7 +294,7 @@ export async function exportWorld({
       await table.write([{ change: keys.batchExport(exportId), set }]);
     },
     async backfills(exportId: string): Promise<BackfillItem[]> {
-      return (await listAll(table, ranges.backfillsByCreation(exportId))) as BackfillItem[];
+      return listAll(table, ranges.backfillsByCreation(exportId));
     },
     async item(exportId: string): Promise<BatchExportItem> {
       return (await table.get(keys.batchExport(exportId))) as BatchExportItem;

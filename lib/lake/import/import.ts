@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseLimits } from '../../duckdb/database.ts';
 import { fail } from '../../ports/errors.ts';
+import { fromJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { allFiles, type LakeFile } from '../catalog.ts';
 import type { ArrivalRange } from '../intervals.ts';
@@ -235,7 +236,7 @@ function arrivalOf(files: readonly LakeFile[]): ArrivalRange | null {
 function hoursOf(files: readonly LakeFile[]): ArrivalRange[] {
   const starts = files.flatMap((file) => {
     const midnight = Math.floor(file.min_arrival / (24 * HOUR)) * 24 * HOUR;
-    return (JSON.parse(file.hours) as number[]).flatMap((rows, hour) => (rows > 0 ? [midnight + hour * HOUR] : []));
+    return fromJsonText(file.hours).flatMap((rows, hour) => (rows > 0 ? [midnight + hour * HOUR] : []));
   });
   const found: { from: number; to: number }[] = [];
   for (const from of [...new Set(starts)].toSorted((a, b) => a - b)) {

@@ -8,6 +8,7 @@ import { underLease } from '../../../lib/lake/lease.ts';
 import { publish } from '../../../lib/lake/publish.ts';
 import { EVENT_COLUMNS, ROW_GROUP } from '../../../lib/lake/schema.ts';
 import { logTo } from '../../../lib/ports/log.ts';
+import { toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { input } from '../program.ts';
 
 interface Input {
@@ -83,7 +84,7 @@ await underLease(context, projectId, async (lease) => {
           max_arrival: max,
           min_timestamp: min,
           max_timestamp: max,
-          hours: JSON.stringify(hours(from, to)),
+          hours: toJsonText(hours(from, to)),
         },
       ];
     });

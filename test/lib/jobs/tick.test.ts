@@ -8,8 +8,7 @@ import { tableWith } from '../../support/table-with.ts';
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
-const jobOf = async ({ table }: Context, kind: string, id: string) =>
-  (await table.get(keys.job(kind, id))) as JobItem | undefined;
+const jobOf = async ({ table }: Context, kind: string, id: string) => table.get(keys.job(kind, id));
 
 const NOTICE = { export: 'e1', type: 'paused', subject: 'e1', range: null, reason: 'x', at: START } as const;
 

@@ -3,6 +3,7 @@ import { amountIn, laterArrivals, scanOf } from '../../../../lib/exports/runs/es
 import { CHUNK } from '../../../../lib/exports/runs/plan.ts';
 import { isTouched, type LakeFile } from '../../../../lib/lake/catalog.ts';
 import { INTERVALS, LENGTH, slotsBetween } from '../../../../lib/lake/intervals.ts';
+import { toJsonText } from '../../../../lib/ports/table/json-text.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -31,7 +32,7 @@ const files = fc
       max_arrival,
       min_timestamp: min_arrival - ago,
       max_timestamp: max_arrival - ago,
-      hours: JSON.stringify(hours),
+      hours: toJsonText(hours),
     };
   });
 const lake = fc.array(files, { maxLength: 8 });
