@@ -15,6 +15,7 @@ import type { Delivery, Reach } from '../../../../lib/exports/destinations/desti
 import { folder } from '../../../../lib/exports/destinations/folder.ts';
 import { Failure, Permanent, Transient } from '../../../../lib/ports/errors.ts';
 import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
+import { COMPILE_CACHE } from '../../../support/compile-cache.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { atOnce, delivery, digest, lines, send } from '../../../support/delivery.ts';
 import { watchFileCalls } from '../../../support/file-calls.ts';
@@ -143,7 +144,7 @@ test('a delivery killed before any call of the file system is finished by the ne
         '3000',
         receiptFile(),
       ],
-      { env: { ...process.env, KILL_AT: String(at) }, encoding: 'utf8' },
+      { env: { ...process.env, ...COMPILE_CACHE, KILL_AT: String(at) }, encoding: 'utf8' },
     );
   const file = join(path, '2023', '07', `${NAME}.gz`);
   const isWhole = () => gunzipSync(readFileSync(file)).equals(expected);

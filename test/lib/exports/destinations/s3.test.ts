@@ -11,6 +11,7 @@ import { s3 } from '../../../../lib/exports/destinations/s3.ts';
 import { Failure, Permanent, Transient } from '../../../../lib/ports/errors.ts';
 import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
 import { type Bucket, startBucket } from '../../../support/bucket.ts';
+import { COMPILE_CACHE } from '../../../support/compile-cache.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { atOnce, delivery, digest, lines, send } from '../../../support/delivery.ts';
 import { startKillingProxy, startProxy } from '../../../support/killing-proxy.ts';
@@ -208,7 +209,9 @@ test.each(['before', 'after'] as const)(
     const attempt = async (at: number) => {
       const proxy = await startKillingProxy(bucket.url, { at, when, run: () => child.kill('SIGKILL') });
       const config = JSON.stringify({ ...bucket.config, endpoint_url: proxy.url });
-      const child = spawn(process.execPath, [script, 'S3', config, String(MANY), receiptFile], { stdio: 'inherit' });
+      const words = [script, 'S3', config, String(MANY), receiptFile];
+      const env = { ...process.env, ...COMPILE_CACHE };
+      const child = spawn(process.execPath, words, { stdio: 'inherit', env });
       const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
       await proxy.close();
       return { code, signal, last: proxy.requests().at(-1) };
