@@ -1,6 +1,7 @@
 import { cpSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { DynamoDBDocumentClient, paginateScan } from '@aws-sdk/lib-dynamodb';
+import { runtimeOf } from '../../../infra/local/runtime.ts';
 import { systemActivityOps } from '../../../lib/accounts/activity/ops.ts';
 import type { OrganizationItem, ProjectItem } from '../../../lib/accounts/organizations/model.ts';
 import { deleteProject } from '../../../lib/accounts/organizations/projects/store.ts';
@@ -13,8 +14,6 @@ import { dynamodbTable } from '../../../lib/ports/table/dynamodb.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { Busy, type Item, type Table } from '../../../lib/ports/table/table.ts';
 import { purge } from '../../../lib/purge/purge.ts';
-import { MACHINES } from '../../../lib/workflow/definitions/index.ts';
-import { startEngine } from '../../../lib/workflow/engine.ts';
 import type { PurgeInput } from '../../../lib/workflow/messages.ts';
 import { type SettableClock, settableClock, testContext } from '../../support/context.ts';
 import { createTable, describeOnDynamodb, dynamodbClient } from '../../support/dynamodb-local.ts';
@@ -151,22 +150,16 @@ async function stateOf({ everything }: Pick<Home, 'everything'>, { lake, spool }
   return { items: Object.fromEntries(items.map((item) => [`${item.pk} ${item.sk}`, item])), files };
 }
 
-/** An engine whose executions all end at once, in one way or another. */
-const engineOn = (over: Pick<Context, 'table' | 'clock' | 'log'>) =>
-  startEngine({
-    ...over,
-    machines: MACHINES,
-    tasks: () => async () => ({ do: 'nothing' }),
-    timer: settableTime().timer,
-  });
+/** A runtime whose executions all end at once, in one way or another. */
+const shortRuntime = (ports: Context, table = ports.table) =>
+  runtimeOf(ports, { table, timer: settableTime().timer, steps: () => () => async () => ({ do: 'nothing' }) });
 
 /** Two organizations that hold everything, of the same people, and what there was before the second one came. */
 async function twoOrganizations() {
   const home = await sqlite(settableClock());
   const { table, clock } = home;
   const base = testContext({ table, clock });
-  const engine = engineOn({ table, clock, log: base.log });
-  const context: Context = { ...base, workflow: engine };
+  const { context, engine } = shortRuntime(base);
   const service = await testService(context);
   const joining = [];
   for (let n = 0; n < 2; n++) {
@@ -229,8 +222,7 @@ describe('to the end', () => {
     );
     const base = testContext({ table, clock });
     cpSync(world.folder, base.folder, { recursive: true });
-    const engine = engineOn({ table: home.executions ?? table, clock, log: base.log });
-    const context: Context = { ...base, workflow: engine };
+    const { context } = shortRuntime(base, home.executions);
     const { organization, project } = await placesOf(table, world.goes);
     return { home, context, clock, organization, project, state: () => stateOf(home, context) };
   }
