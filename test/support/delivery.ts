@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import type { Config, Delivery, Destination, Receipt } from '../../lib/exports/destinations/destination.ts';
+import type { Config, Delivery, Destination, Prepared, Receipt } from '../../lib/exports/destinations/destination.ts';
 import { openOutbound } from '../../lib/ports/outbound/outbound.ts';
 import { copyRows } from './copy-rows.ts';
 
@@ -83,12 +83,13 @@ export async function send<C extends Config>(
   given: Delivery<C>,
   receiptFile: string,
 ): Promise<Receipt> {
+  let prepared: Prepared | undefined;
   if (!existsSync(receiptFile)) {
-    const receipt = await destination.deliver(given);
-    writeFileSync(`${receiptFile}.new`, JSON.stringify(receipt));
+    prepared = await destination.deliver(given);
+    writeFileSync(`${receiptFile}.new`, JSON.stringify(prepared.receipt));
     renameSync(`${receiptFile}.new`, receiptFile);
   }
   const receipt = JSON.parse(readFileSync(receiptFile, 'utf8')) as Receipt;
-  await destination.commit(given, receipt);
+  await destination.commit(given, { ...prepared, receipt });
   return receipt;
 }

@@ -132,15 +132,15 @@ export async function exportWorld({
           await intrude('deliver', delivery.signal);
           return one.deliver(delivery);
         }),
-      commit: (delivery, receipt) =>
+      commit: (delivery, prepared) =>
         act('commit', async () => {
           await intrude('commit', delivery.signal);
-          return one.commit(delivery, receipt);
+          return one.commit(delivery, prepared);
         }),
-      discard: (delivery, receipt) =>
+      discard: (delivery, prepared) =>
         act('discard', async () => {
           await intrude('discard', delivery.signal);
-          return one.discard(delivery, receipt);
+          return one.discard(delivery, prepared);
         }),
     });
     const findDestination: DestinationOf = (type) => {

@@ -445,7 +445,6 @@ export async function destroyBatchExport(
     ...jobOps('export', item.id, now + STOP_LOST),
     ...activityOps({ ...aboutExport(item), activity: 'deleted' }),
   ]);
-  if (await stopExport(context, { ...item, deleted_at: now })) {
-    await context.table.write(jobOps('export', item.id, null));
-  }
+  const left = await stopExport(context, item);
+  if (left === undefined) await context.table.write(jobOps('export', item.id, null));
 }
