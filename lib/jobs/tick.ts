@@ -7,7 +7,7 @@ import { keys, places, ranges } from '../ports/table/keys.ts';
 import { Refused } from '../ports/table/table.ts';
 import { DAY_MS, MINUTE_MS } from '../ports/units.ts';
 import type { Json, MachineName } from '../workflow/workflow.ts';
-import type { JobItem, JobKind } from './job.ts';
+import { aboutOf, type JobItem, type JobKind } from './job.ts';
 
 /** Jobs of one tick that are started side by side. */
 const AT_ONCE = 20;
@@ -34,7 +34,7 @@ export async function tick(context: Context): Promise<{ started: number; oldest:
   let after: string | undefined;
   do {
     const page = await table.list(ranges.dueJobs(clock()), { limit: PAGE, ...(after === undefined ? {} : { after }) });
-    const due = (await table.many(page.items)) as (JobItem | undefined)[];
+    const due = await table.many(page.items);
     const jobs = due.filter((job) => job !== undefined);
     const results = await Promise.all(jobs.map((job) => starts.run(() => startJob(context, job))));
     started += results.filter(Boolean).length;
@@ -85,16 +85,26 @@ async function take(context: Context, job: JobItem): Promise<JobItem | undefined
   }
 }
 
-/** What a job starts. The minute in a name lets a job that came back start again, and one tick that runs twice not. */
-function executionOf(job: JobItem, now: number): { machine: MachineName; name: string; input: Json } {
-  const about = job.about === null ? {} : JSON.parse(job.about);
-  const name = `${job.id}-${Math.floor(now / MINUTE_MS)}`;
-  const executions = {
-    export: { machine: 'export-run', name, input: { export: job.id, trigger: 'schedule' } },
-    retry: { machine: 'export-run', name, input: { export: about.export, trigger: { retry: job.id } } },
-    backfill: { machine: 'backfill', name: job.id, input: { export: about.export, backfill: job.id } },
-    purge: { machine: 'purge', name, input: { kind: about.kind, id: job.id } },
-    notice: { machine: 'notice', name, input: { notice: job.id } },
-  } as const;
-  return executions[job.kind];
+type Execution = { readonly machine: MachineName; readonly name: string; readonly input: Json };
+
+/** What a job of each kind starts. */
+const EXECUTIONS: Readonly<Record<JobKind, (job: JobItem, name: string) => Execution>> = {
+  export: ({ id }, name) => ({ machine: 'export-run', name, input: { export: id, trigger: 'schedule' } }),
+  retry: (job, name) => ({
+    machine: 'export-run',
+    name,
+    input: { export: aboutOf('retry', job).export, trigger: { retry: job.id } },
+  }),
+  backfill: (job) => ({
+    machine: 'backfill',
+    name: job.id,
+    input: { export: aboutOf('backfill', job).export, backfill: job.id },
+  }),
+  purge: (job, name) => ({ machine: 'purge', name, input: { kind: aboutOf('purge', job).kind, id: job.id } }),
+  notice: ({ id }, name) => ({ machine: 'notice', name, input: { notice: id } }),
+};
+
+/** The minute in a name lets a job that came back start again, and one tick that runs twice not. */
+function executionOf(job: JobItem, now: number): Execution {
+  return EXECUTIONS[job.kind](job, `${job.id}-${Math.floor(now / MINUTE_MS)}`);
 }

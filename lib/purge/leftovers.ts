@@ -9,9 +9,8 @@
 
 import { dirname } from 'node:path/posix';
 import type { ProjectItem } from '../accounts/organizations/model.ts';
-import { forgetPlaces, type GonePlaces, keysHeldBy } from '../accounts/personal-api-keys/store.ts';
+import { type DeletedPlaces, keysOfUsers, removeLimits } from '../accounts/personal-api-keys/store.ts';
 import type { UserItem } from '../accounts/users/model.ts';
-import type { SharingItem } from '../dashboards/sharing/model.ts';
 import type { BackfillItem, BatchExportItem, RunItem } from '../exports/records/model.ts';
 import { destroyBatchExport } from '../exports/resource/store.ts';
 import { stopExport } from '../exports/runs/cancel.ts';
@@ -215,7 +214,7 @@ async function firstOf(files: Spool, folder: string): Promise<string | undefined
 
 async function* dashboardLeft(table: Table, head: Item): Pieces {
   const { project, id } = idsIn.ofProject(head);
-  const sharing = (await table.get(keys.sharing(project, id))) as SharingItem | undefined;
+  const sharing = await table.get(keys.sharing(project, id));
   if (sharing !== undefined) await remove(table, [keys.sharingToken(sharing.access_token)]);
   yield* itemsLeft(table, ranges.ofDashboard(project, id), head);
   yield* headLeft(table, head);
@@ -225,10 +224,10 @@ async function* dashboardLeft(table: Table, head: Item): Pieces {
  * Keys lose what was deleted; those that opened nothing else are revoked. Whoever has left the organization may still
  * have one that names it, so it looks at everybody's: three round trips for a hundred users.
  */
-async function* keysLeft(context: Context, gone: GonePlaces): Pieces {
+async function* keysLeft(context: Context, gone: DeletedPlaces): Pieces {
   for await (const users of pagesOf(context.table, ranges.allUsers())) {
-    for (const key of await keysHeldBy(context.table, users as UserItem[])) {
-      if (await forgetPlaces(context, key, gone)) yield;
+    for (const key of await keysOfUsers(context.table, users as UserItem[])) {
+      if (await removeLimits(context, key, gone)) yield;
     }
   }
 }

@@ -1,6 +1,5 @@
 /** What follows the deletion of an organization or project: all that it left is removed, and nothing of another. */
 
-import type { OrganizationItem, ProjectItem } from '../accounts/organizations/model.ts';
 import { jobOps } from '../jobs/job.ts';
 import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
@@ -41,7 +40,7 @@ export async function purge(context: Context, { kind, id }: PurgeInput): Promise
 /** Undefined: there is no such project, or it is not deleted. */
 async function deletedProject({ table, clock }: Context, id: string): Promise<Deleted | undefined> {
   const key = keys.project(Number(id));
-  const project = (await table.get(key)) as ProjectItem | undefined;
+  const project = await table.get(key);
   if (project === undefined || project.deleted_at === null) return undefined;
   const isSettled = clock() >= project.deleted_at + SETTLING_MS;
   return { organization: project.organization_id, project: project.id, isSettled, root: [key] };
@@ -50,7 +49,7 @@ async function deletedProject({ table, clock }: Context, id: string): Promise<De
 /** Undefined: there is no such organization, or it is not deleted. */
 async function deletedOrganization({ table, clock }: Context, id: string): Promise<Deleted | undefined> {
   const key = keys.organization(id);
-  const organization = (await table.get(key)) as OrganizationItem | undefined;
+  const organization = await table.get(key);
   if (organization === undefined || organization.deleted_at === null) return undefined;
   const isSettled = clock() >= organization.deleted_at + SETTLING_MS;
   return { organization: id, project: null, isSettled, root: [keys.slug(organization.slug), key] };

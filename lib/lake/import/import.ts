@@ -15,8 +15,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseLimits } from '../../duckdb/database.ts';
 import { fail } from '../../ports/errors.ts';
+import { fromJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
-import { DAY_MS, HOUR_MS } from '../../ports/units.ts';
+import { HOUR_MS } from '../../ports/units.ts';
 import { allFiles, type LakeFile } from '../catalog.ts';
 import type { ArrivalRange } from '../intervals.ts';
 import { type Publishing, underLease } from '../lease.ts';
@@ -234,8 +235,8 @@ function arrivalOf(files: readonly LakeFile[]): ArrivalRange | null {
 /** The hours that hold rows of these files, neighbours joined. */
 function hoursOf(files: readonly LakeFile[]): ArrivalRange[] {
   const starts = files.flatMap((file) => {
-    const midnight = Math.floor(file.min_arrival / DAY_MS) * DAY_MS;
-    return (JSON.parse(file.hours) as number[]).flatMap((rows, hour) => (rows > 0 ? [midnight + hour * HOUR_MS] : []));
+    const midnight = Math.floor(file.min_arrival / (24 * HOUR_MS)) * 24 * HOUR_MS;
+    return fromJsonText(file.hours).flatMap((rows, hour) => (rows > 0 ? [midnight + hour * HOUR_MS] : []));
   });
   const found: { from: number; to: number }[] = [];
   for (const from of [...new Set(starts)].toSorted((a, b) => a - b)) {

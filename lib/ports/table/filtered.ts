@@ -27,7 +27,7 @@ export function filtered<T extends Item>(
       let left = most;
       let size = limit;
       do {
-        const listed: Listed<Key<T>> = await table.list(range as Range<Key<T>>, {
+        const listed: Listed<Key<T>> = await table.list<Key<T>>(range, {
           limit: Math.min(left, size),
           ...(after === undefined ? {} : { after }),
         });

@@ -144,6 +144,11 @@ export class Refused extends Error {
     this.found = found;
     this.reason = reason;
   }
+
+  /** The item as stored, if it is the one at this key that refused. */
+  foundAt<T extends Item>({ pk, sk }: Key<T>): T | undefined {
+    return this.found?.pk === pk && this.found.sk === sk ? (this.found as T) : undefined;
+  }
 }
 
 /**

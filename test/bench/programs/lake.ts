@@ -9,7 +9,8 @@ import { underLease } from '../../../lib/lake/lease.ts';
 import { publish } from '../../../lib/lake/publish.ts';
 import { EVENT_COLUMNS, ROW_GROUP } from '../../../lib/lake/schema.ts';
 import { logTo } from '../../../lib/ports/log.ts';
-import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
+import { toJsonText } from '../../../lib/ports/table/json-text.ts';
+import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { input } from '../program.ts';
 
 interface Input {
@@ -47,7 +48,7 @@ const rows = (from: number, to: number): string => `
 
 /** Rows by the UTC hour of their arrival. */
 function hours(from: number, to: number): number[] {
-  const midnight = Math.floor(start / DAY_MS) * DAY_MS;
+  const midnight = Math.floor(start / (24 * HOUR_MS)) * 24 * HOUR_MS;
   const found = Array.from({ length: 24 }, () => 0);
   for (let n = from; n < to; n += 1) {
     const hour = Math.floor((arrival(n) - midnight) / HOUR_MS);
@@ -84,7 +85,7 @@ await underLease(context, projectId, async (lease) => {
           max_arrival: max,
           min_timestamp: min,
           max_timestamp: max,
-          hours: JSON.stringify(hours(from, to)),
+          hours: toJsonText(hours(from, to)),
         },
       ];
     });

@@ -1,4 +1,4 @@
-import type { BackfillItem, BatchExportItem } from '../../../lib/exports/records/model.ts';
+import type { BatchExportItem } from '../../../lib/exports/records/model.ts';
 import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
 import { exportWithPlan } from '../../../lib/exports/runs/store.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
@@ -19,7 +19,7 @@ async function world(body: object = {}) {
     if (read === undefined) throw new Error('no export');
     return { ...read, job: await context.table.get(keys.job('export', id)) };
   };
-  const backfills = async () => (await listAll(context.table, ranges.backfillsByCreation(id))) as BackfillItem[];
+  const backfills = async () => listAll(context.table, ranges.backfillsByCreation(id));
   return { context, service, id, send, stored, backfills };
 }
 

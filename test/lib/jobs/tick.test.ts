@@ -6,8 +6,7 @@ import { DAY_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { START, testContext } from '../../support/context.ts';
 import { tableWith } from '../../support/table-with.ts';
 
-const jobOf = async ({ table }: Context, kind: string, id: string) =>
-  (await table.get(keys.job(kind, id))) as JobItem | undefined;
+const jobOf = async ({ table }: Context, kind: string, id: string) => table.get(keys.job(kind, id));
 
 const NOTICE = { export: 'e1', type: 'paused', subject: 'e1', range: null, reason: 'x', at: START } as const;
 

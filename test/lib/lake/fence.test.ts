@@ -18,6 +18,7 @@ import { finishPending } from '../../../lib/lake/pending.ts';
 import { publish, type WrittenFile } from '../../../lib/lake/publish.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import type { Spool } from '../../../lib/ports/files/files.ts';
+import { toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { sqliteTable } from '../../../lib/ports/table/sqlite.ts';
 import { type Op, Refused, type Table } from '../../../lib/ports/table/table.ts';
@@ -247,7 +248,7 @@ async function importAll(
               max_arrival: row.arrival,
               min_timestamp: row.timestamp,
               max_timestamp: row.timestamp,
-              hours: JSON.stringify(hours),
+              hours: toJsonText(hours),
             };
           }),
         );

@@ -3,6 +3,7 @@ import { fence, lowerLiveOps } from '../../../lib/lake/fence.ts';
 import { ImportUnderWay, LeaseLost, underLease } from '../../../lib/lake/lease.ts';
 import { ProjectGone, publish, type Stamp, type WrittenFile } from '../../../lib/lake/publish.ts';
 import type { Context } from '../../../lib/ports/context.ts';
+import { toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { Refused } from '../../../lib/ports/table/table.ts';
 import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
@@ -29,7 +30,7 @@ async function oneRow(context: Context, folder: string, arrival: number, name = 
     max_arrival: arrival,
     min_timestamp: arrival,
     max_timestamp: arrival,
-    hours: JSON.stringify(hours),
+    hours: toJsonText(hours),
   };
 }
 
@@ -209,7 +210,7 @@ describe('isTouched', () => {
     max_arrival: midnight + 20.25 * HOUR_MS,
     min_timestamp: 0,
     max_timestamp: 0,
-    hours: JSON.stringify(hours),
+    hours: toJsonText(hours),
   };
 
   test.each([

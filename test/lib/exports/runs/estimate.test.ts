@@ -3,6 +3,7 @@ import { amountIn, laterArrivals, scanOf } from '../../../../lib/exports/runs/es
 import { CHUNK } from '../../../../lib/exports/runs/plan.ts';
 import { isTouched, type LakeFile } from '../../../../lib/lake/catalog.ts';
 import { INTERVALS, LENGTH, slotsBetween } from '../../../../lib/lake/intervals.ts';
+import { toJsonText } from '../../../../lib/ports/table/json-text.ts';
 import { DAY_MS, HOUR_MS } from '../../../../lib/ports/units.ts';
 
 const PRICE = { dollarsPerTerabyte: 5, minimumBytes: 10_000_000 };
@@ -30,7 +31,7 @@ const files = fc
       max_arrival,
       min_timestamp: min_arrival - ago,
       max_timestamp: max_arrival - ago,
-      hours: JSON.stringify(hours),
+      hours: toJsonText(hours),
     };
   });
 const lake = fc.array(files, { maxLength: 8 });
