@@ -1,7 +1,7 @@
 /** A customer's bucket, on S3 or on a server that speaks its protocol: the client, and what its failures mean. */
 import type { S3 } from '@aws-sdk/client-s3';
-import { messageOf, Permanent, Transient } from '../../ports/errors.ts';
-import type { Outbound } from '../../ports/outbound/outbound.ts';
+import { messageOf, Permanent, Transient } from '../../../ports/errors.ts';
+import type { Outbound } from '../../../ports/outbound/outbound.ts';
 
 /** Where, and with whose key. */
 export interface BucketConfig {
