@@ -3,9 +3,9 @@
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { assert, property, string } from 'fast-check';
 import { checkedConfig } from '../../../../lib/exports/destinations/config.ts';
+import { qualified, quoted } from '../../../../lib/exports/destinations/databases/sql-identifier.ts';
 import type { Delivery } from '../../../../lib/exports/destinations/destination.ts';
 import { postgres } from '../../../../lib/exports/destinations/postgres.ts';
-import { qualified, quoted } from '../../../../lib/exports/destinations/sql-identifier.ts';
 import { Failure, Permanent, Transient } from '../../../../lib/ports/errors.ts';
 import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
