@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { parse as parseQuery } from 'node:querystring';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, APIGatewayRequestAuthorizerEvent } from 'aws-lambda';
 import findMyWay from 'find-my-way';
-import { answer, type GatewayResponse, type GatewayResponseType } from '../../lib/http/gateway-responses.ts';
+import { type GatewayResponse, type GatewayResponseType, gatewayResponse } from '../../lib/http/gateway-responses.ts';
 import { headerOf } from '../../lib/http/header.ts';
 import { type FailureKind, messageOf } from '../../lib/ports/errors.ts';
 import type { Log } from '../../lib/ports/log.ts';
@@ -360,7 +360,7 @@ function answered(
 }
 
 const failure = (kind: FailureKind, detail?: string): APIGatewayProxyResult =>
-  answered(answer(kind, detail === undefined ? {} : { detail }));
+  answered(gatewayResponse(kind, detail === undefined ? {} : { detail }));
 
 function send(response: ServerResponse, result: APIGatewayProxyResult, requestId: string): void {
   response.statusCode = result.statusCode;
@@ -378,7 +378,9 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
     socket.destroy();
     return;
   }
-  const { status, template } = answer(error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'parse_error');
+  const { status, template } = gatewayResponse(
+    error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'parse_error',
+  );
   socket.end(
     [
       `HTTP/1.1 ${status} Refused`,

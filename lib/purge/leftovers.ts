@@ -8,7 +8,7 @@
  */
 import { dirname } from 'node:path/posix';
 import type { ProjectItem } from '../accounts/organizations/model.ts';
-import { forgetPlaces, type GonePlaces, keysHeldBy } from '../accounts/personal-api-keys/store.ts';
+import { type DeletedPlaces, keysOfUsers, removeLimits } from '../accounts/personal-api-keys/store.ts';
 import type { UserItem } from '../accounts/users/model.ts';
 import type { BackfillItem, BatchExportItem, RunItem } from '../exports/records/model.ts';
 import { destroyBatchExport } from '../exports/resource/store.ts';
@@ -222,10 +222,10 @@ async function* dashboardLeft(table: Table, head: Item): Pieces {
  * Keys lose what was deleted; those that opened nothing else are revoked. Whoever has left the organization may still
  * have one that names it, so it looks at everybody's: three round trips for a hundred users.
  */
-async function* keysLeft(context: Context, gone: GonePlaces): Pieces {
+async function* keysLeft(context: Context, gone: DeletedPlaces): Pieces {
   for await (const users of pagesOf(context.table, ranges.allUsers())) {
-    for (const key of await keysHeldBy(context.table, users as UserItem[])) {
-      if (await forgetPlaces(context, key, gone)) yield;
+    for (const key of await keysOfUsers(context.table, users as UserItem[])) {
+      if (await removeLimits(context, key, gone)) yield;
     }
   }
 }

@@ -64,7 +64,7 @@ async function beside(
   bench: Bench,
   events: number,
   intervals: number,
-  goalOf: (ratio: number) => Row['goal'],
+  destinationOf: (ratio: number) => Row['goal'],
 ): Promise<Row> {
   const end = SUNDAY + intervals * 5 * MINUTE;
   const service = await startService(bench, `backfill-${intervals}-of-${events}`);
@@ -83,7 +83,7 @@ async function beside(
   bench.say(`backfilling ${count(events)} events in ${count(intervals)} intervals`);
   const cut = await seconds('every 5 minutes', end);
   await service.stop();
-  const goal = goalOf(whole / cut);
+  const goal = destinationOf(whole / cut);
   return {
     what: `backfill of ${count(events)} events in ${count(intervals)} intervals`,
     measured: rate(events / cut),

@@ -55,15 +55,15 @@ export async function hourlyExport() {
       const pieces: Buffer[] = [];
       for await (const piece of delivery.rows({ format: 'JSONLines', columns: [] })) pieces.push(piece);
       const text = Buffer.concat(pieces).toString();
-      return { bytes: text.length, text, slot: slot.start };
+      return { receipt: { bytes: text.length, text, slot: slot.start } };
     },
-    async commit({ signal }, receipt) {
+    async commit({ signal }, { receipt }) {
       remembered.calls.push('commit');
       await remembered.inside('commit', signal);
       remembered.shown.set(Number(receipt['slot']), String(receipt['text']));
     },
-    async discard({ signal }, receipt) {
-      remembered.calls.push(receipt === undefined ? 'discard' : 'discard receipt');
+    async discard({ signal }, prepared) {
+      remembered.calls.push(prepared === undefined ? 'discard' : 'discard receipt');
       await remembered.inside('discard', signal);
     },
   };

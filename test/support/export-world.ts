@@ -5,7 +5,7 @@
  */
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { stepRunners } from '../../infra/local/functions.ts';
+import { runtimeOf } from '../../infra/local/runtime.ts';
 import { createOrganization } from '../../lib/accounts/organizations/store.ts';
 import { createUser } from '../../lib/accounts/users/store.ts';
 import type { Destination } from '../../lib/exports/destinations/destination.ts';
@@ -29,8 +29,6 @@ import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
 import type { Table } from '../../lib/ports/table/table.ts';
 import { keyfileVault } from '../../lib/ports/vault/keyfile.ts';
 import { duckdbWarehouse } from '../../lib/warehouse/duckdb.ts';
-import { MACHINES } from '../../lib/workflow/definitions/index.ts';
-import { type Engine, startEngine } from '../../lib/workflow/engine.ts';
 import type { FinishInput, SendInput } from '../../lib/workflow/messages.ts';
 import { type StepRunner, step } from '../../lib/workflow/step.ts';
 import { temporaryFolder, testContext } from './context.ts';
@@ -134,15 +132,15 @@ export async function exportWorld({
           await intrude('deliver', delivery.signal);
           return one.deliver(delivery);
         }),
-      commit: (delivery, receipt) =>
+      commit: (delivery, prepared) =>
         act('commit', async () => {
           await intrude('commit', delivery.signal);
-          return one.commit(delivery, receipt);
+          return one.commit(delivery, prepared);
         }),
-      discard: (delivery, receipt) =>
+      discard: (delivery, prepared) =>
         act('discard', async () => {
           await intrude('discard', delivery.signal);
-          return one.discard(delivery, receipt);
+          return one.discard(delivery, prepared);
         }),
     });
     const findDestination: DestinationOf = (type) => {
@@ -152,34 +150,20 @@ export async function exportWorld({
     const outbound = mortalOutbound(act, died.promise);
     outbounds.push(outbound);
     const ports = { ...base, table: mortalTable(wrapped), spool: mortalSpool(base.spool), outbound };
-    const engineOf = (): Engine => engine;
-    const context: Context = {
-      ...ports,
-      workflow: {
-        start: (...execution) => engineOf().start(...execution),
-        stop: (...execution) => engineOf().stop(...execution),
-        status: (...execution) => engineOf().status(...execution),
-        forget: (beginning) => engineOf().forget(beginning),
-      },
-    };
     /** The steps that reach a destination, over the mortal one. */
-    const steps: Record<string, StepRunner> = {
-      'send-slot': step('send-slot', (input: SendInput, _context, signal) =>
-        sendSlot(context, input, signal, findDestination),
-      )(context),
-      'finish-run': step('finish-run', (input: FinishInput) => finishRun(context, input, findDestination))(context),
+    const delivering: Readonly<Record<string, (context: Context) => StepRunner>> = {
+      'send-slot': step('send-slot', (input: SendInput, over, signal) =>
+        sendSlot(over, input, signal, findDestination),
+      ),
+      'finish-run': step('finish-run', (input: FinishInput, over) => finishRun(over, input, findDestination)),
     };
-    const stepNamed = stepRunners(context);
-    const engine = startEngine({
+    const { context, engine } = runtimeOf(ports, {
       // The engine of one machine lives on its own disk, whatever the table of the steps is like.
       table: mortalTable(table),
-      clock: time.clock,
       timer: (milliseconds, ring) => (dead ? () => {} : time.timer(milliseconds, ring)),
-      log: context.log,
-      machines: MACHINES,
       random: () => 0.5,
-      tasks: (name) => (input, signal) => (dead ? never() : (steps[name] ?? stepNamed(name))(input, signal)),
-      onEnded: (input, signal) => (dead ? never() : stepNamed('execution-ended')(input, signal)),
+      steps: (own, over) => (name) => (input, signal) =>
+        dead ? never() : (delivering[name]?.(over) ?? own(name))(input, signal),
     });
 
     /** Lets everything happen that is due until the instant, and leaves the clock there; false: the process died. */

@@ -17,7 +17,9 @@ export interface TableColumn extends Column {
 /** A column named like its field. */
 const column = (name: string, type: ColumnType, sqlType: string): TableColumn => ({ name, type, field: name, sqlType });
 
-/** The columns of a table by default, with what databases call texts without a limit, JSON, and the list of elements. */
+/**
+ * The columns of a table by default, with what databases call texts without a limit, JSON, and the list of elements.
+ */
 export const defaultColumns = (
   text: string,
   json: string,

@@ -17,8 +17,8 @@ export interface SlotNames {
 
 /**
  * The names of a slot's files. In the prefix `{year}` to `{second}` are those of the slot's end, and
- * `{data_interval_start}`, `{data_interval_end}` and `{table}` are known; any other word in braces stays as it is. Never
- * begin with a slash nor have two in a row.
+ * `{data_interval_start}`, `{data_interval_end}` and `{table}` are known; any other word in braces stays as it is.
+ * Never begin with a slash nor have two in a row.
  */
 export function slotNames(config: FileConfig, { slot, model }: About): SlotNames {
   const end = instant(slot.end);
@@ -74,8 +74,8 @@ export const isFileOf = ({ stem, extension }: SlotNames, name: string): boolean 
 
 /**
  * Which of the names that were found are files of earlier deliveries of the slot and count no more, in the order in
- * which they are to be removed: the manifest, then the last file first. The files of another format or compression stay,
- * for another export may write them; so does a manifest without files of ours.
+ * which they are to be removed: the manifest, then the last file first. The files of another format or compression
+ * stay, for another export may write them; so does a manifest without files of ours.
  */
 export function strayNames(names: SlotNames, found: readonly string[], counting: ReadonlySet<string>): string[] {
   const numberOf = (name: string): number => Number(/^-(\d+)/.exec(name.slice(names.stem.length))?.[1] ?? -1);

@@ -98,7 +98,7 @@ export const http: Destination<HttpConfig> = {
       if (!(error instanceof Permanent) || events === 0) throw error;
       throw new Permanent(`${error.message} ${events} events had been accepted before.`, { cause: error });
     }
-    return { bytes };
+    return { receipt: { bytes } };
   },
 
   commit: async () => {},
@@ -147,8 +147,8 @@ const gzipped = promisify<Buffer, typeof GZIP, Buffer>(gzip);
 
 /**
  * Packs lines, one batch after another, into requests' bodies: the lines become the items of a list. JSON has no line
- * ends inside its texts. All are joined in one place of memory; one of its own for each would keep the garbage collector
- * at work for a third of the time.
+ * ends inside its texts. All are joined in one place of memory; one of its own for each would keep the garbage
+ * collector at work for a third of the time.
  */
 function packer({ token }: HttpConfig): (lines: readonly Buffer[]) => Promise<Buffer> {
   const head = Buffer.from(`{"api_key":${JSON.stringify(token)},"historical_migration":true,"batch":[`);

@@ -73,8 +73,8 @@ const FILE_BYTES = 32 * 1024 * 1024;
 const gzip = promisify(gzipped);
 
 /**
- * Copies rows into the table where they wait, by files in the customer's bucket and a manifest that names them. They are
- * removed when the table has them. Gives the bytes that were sent.
+ * Copies rows into the table where they wait, by files in the customer's bucket and a manifest that names them. They
+ * are removed when the table has them. Gives the bytes that were sent.
  */
 export async function copyThroughBucket(
   session: Session,

@@ -16,9 +16,9 @@ const told = (records: number, added: number): string =>
   `This interval was delivered before: of ${records} rows ${added} were new, the others are in the table already.`;
 
 /**
- * Adds the events that wait and are not in the table yet. Which is which, the uuid tells, among rows of the same span of
- * timestamps. A query without uuid cannot be merged: then nothing is added if as many rows were delivered before, and
- * it is `Permanent` if they were not as many.
+ * Adds the events that wait and are not in the table yet. Which is which, the uuid tells, among rows of the same span
+ * of timestamps. A query without uuid cannot be merged: then nothing is added if as many rows were delivered before,
+ * and it is `Permanent` if they were not as many.
  */
 export async function mergeEvents(
   session: Session,
@@ -79,7 +79,9 @@ export async function upsertPersons(session: Session, config: TableConfig, colum
   );
 }
 
-/** The same where keys are not enforced: under a lock, older versions are removed and all that is not there is added. */
+/**
+ * The same where keys are not enforced: under a lock, older versions are removed and all that is not there is added.
+ */
 export async function mergePersons(session: Session, config: TableConfig, columns: readonly Column[]): Promise<void> {
   const table = qualified(config.schema, config.table_name);
   const names = namesOf(columns);

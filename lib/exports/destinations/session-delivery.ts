@@ -1,53 +1,41 @@
 import { Transient } from '../../ports/errors.ts';
-import type { Config, Delivery, Destination } from './destination.ts';
+import type { Config, Delivery, Destination, Receipt } from './destination.ts';
 import { type Account, openSession, type Session } from './postgres-session.ts';
 
-/** Sessions that wait for their commit, by the config that each attempt is given: no two attempts share the object. */
-const waiting = new WeakMap<Config, Session>();
-
-function take(config: Config): Session | undefined {
-  const session = waiting.get(config);
-  waiting.delete(config);
-  return session;
-}
-
 /**
- * `deliver`, `commit` and `discard` where rows wait in an open session of the database, unseen, until the commit. A
- * commit without its session (the process died meanwhile) begins anew; it is up to `prepare` and `finish` that rows
- * which an earlier commit brought in are not brought in again.
+ * Returns `deliver`, `commit` and `discard` of a destination where rows wait in an open session of the database,
+ * unseen, until the commit. A commit without its session (the process died meanwhile) begins anew; it is up to
+ * `prepare` and `finish` that rows which an earlier commit brought in are not brought in again.
  */
 export function inSession<C extends Config>(work: {
   readonly account: (config: C) => Account;
-  /** All but the visible act; gives the bytes that were sent. */
+  /** Does all but the visible act; returns the bytes that were sent. */
   readonly prepare: (session: Session, delivery: Delivery<C>) => Promise<number>;
+  /** Does the visible act. */
   readonly finish: (session: Session, delivery: Delivery<C>) => Promise<void>;
-}): Pick<Destination<C>, 'deliver' | 'commit' | 'discard'> {
-  const prepared = async (delivery: Delivery<C>): Promise<{ session: Session; bytes: number }> => {
-    const session = await openSession(work.account(delivery.config), delivery);
+}): Pick<Destination<C, Receipt, Session>, 'deliver' | 'commit' | 'discard'> {
+  const deliver = async (delivery: Delivery<C>): Promise<{ receipt: Receipt; held: Session }> => {
+    const held = await openSession(work.account(delivery.config), delivery);
     try {
-      return { session, bytes: await work.prepare(session, delivery) };
+      return { receipt: { bytes: await work.prepare(held, delivery) }, held };
     } catch (error) {
-      await session.end();
+      await held.end();
       throw error;
     }
   };
 
   return {
-    async deliver(delivery) {
-      const { session, bytes } = await prepared(delivery);
-      waiting.set(delivery.config, session);
-      return { bytes };
-    },
-    async commit(delivery) {
-      const session = take(delivery.config) ?? (await prepared(delivery)).session;
+    deliver,
+    async commit(delivery, { held }) {
+      const session = held ?? (await deliver(delivery)).held;
       try {
         await work.finish(session, delivery);
       } finally {
         await session.end();
       }
     },
-    async discard({ config }) {
-      await take(config)?.end();
+    async discard(_delivery, prepared) {
+      await prepared?.held?.end();
     },
   };
 }

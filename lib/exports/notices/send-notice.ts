@@ -20,8 +20,8 @@ const PATIENCE = 10_000;
 const DAY = 86_400_000;
 
 /**
- * Sends a notice, unless it has been sent. A webhook that does not take it is tried again, with the backoff of jobs, for
- * a day; the export's log tells of each try.
+ * Sends a notice, unless it has been sent. A webhook that does not take it is tried again, with the backoff of jobs,
+ * for a day; the export's log tells of each try.
  */
 export async function sendNotice(context: Context, { notice: id }: NoticeInput, signal: AbortSignal): Promise<void> {
   const { table, clock, events } = context;

@@ -141,7 +141,9 @@ export async function readLines(
   return { count: lines.length, lines: lines.slice(offset, offset + limit) };
 }
 
-/** Does a text hold the pattern? What lies between two % is found at its first place: there is nothing to go back for. */
+/**
+ * Does a text hold the pattern? What lies between two % is found at its first place: there is nothing to go back for.
+ */
 function pattern(search: string): (text: string) => boolean {
   const pieces = search
     .split('%')

@@ -23,7 +23,7 @@
  *   backfill                   E#eid         BACKFILL#bid              E#eid#BACKFILLS / created#… E#eid#BACKFILLS / start_at#bid
  *   log lines of one step      L#eid         time#holder#step
  *   activity entry             A#oid         time#id
- *   idempotency record         ONCE#uid#hash ONCE
+ *   idempotency record         IDEMPOTENCY#uid#hash IDEMPOTENCY
  *   job                        J#kind#id     JOB                                                   DUE / time#kind#id
  *   integer ids                SEQ#kind      SEQ
  *   lake: fence, lease         W#pid         FENCE | LEASE
@@ -130,7 +130,10 @@ export const keys = {
     pk: `A#${oid}`,
     sk: `${sortable(instant)}#${id}`,
   }),
-  once: (uid: string, hash: string): KeyTo<'once'> => ({ pk: `ONCE#${uid}#${hash}`, sk: 'ONCE' }),
+  idempotency: (uid: string, hash: string): KeyTo<'idempotency'> => ({
+    pk: `IDEMPOTENCY#${uid}#${hash}`,
+    sk: 'IDEMPOTENCY',
+  }),
   job: (kind: string, id: string): KeyTo<'job'> => ({ pk: `J#${kind}#${id}`, sk: 'JOB' }),
   sequence: (kind: string): KeyTo<'sequence'> => ({ pk: `SEQ#${kind}`, sk: 'SEQ' }),
   fence: (pid: number): KeyTo<'fence'> => ({ pk: `W#${pid}`, sk: 'FENCE' }),

@@ -1,4 +1,4 @@
-import { tellAsSystem } from '../../../lib/accounts/activity/tell.ts';
+import { systemActivityOps } from '../../../lib/accounts/activity/ops.ts';
 import { deleteProject } from '../../../lib/accounts/organizations/projects/store.ts';
 import { addMember, createOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { createKey, revokeKey } from '../../../lib/accounts/personal-api-keys/store.ts';
@@ -127,7 +127,7 @@ test('it is read by kind of object, by object and by user', async () => {
 test('of a long log a filter that finds little looks at a part, and goes on from there', async () => {
   const { context, service, list } = await world();
   const { id } = service.organization;
-  const tell = tellAsSystem(context, id);
+  const tell = systemActivityOps(context, id);
   await service.call('POST', dashboardsOf(service), { body: { name: 'Oldest' } });
   context.clock.advance(1_000);
   const many = Array.from({ length: 10_050 }, (_, n) =>
@@ -228,7 +228,7 @@ test('of a project that was deleted the log stays', async () => {
   const { context, service, entries } = await world();
   const { organization, project } = service;
   await service.call('POST', dashboardsOf(service), { body: { name: 'Weekly' } });
-  await deleteProject(context, { organization, project }, tellAsSystem(context, organization.id));
+  await deleteProject(context, { organization, project }, systemActivityOps(context, organization.id));
   expect((await entries()).slice(0, 2)).toMatchObject([
     { scope: 'Project', activity: 'deleted', team_id: project.id, detail: { name: project.name } },
     { scope: 'Dashboard', activity: 'created', team_id: project.id },

@@ -1,6 +1,6 @@
 import { createOrganization, findMembership, findOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { createUser } from '../../../lib/accounts/users/store.ts';
-import { LEVELS, type Level } from '../../../lib/http/levels.ts';
+import { LEVELS, type MembershipLevel } from '../../../lib/http/levels.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type CallOptions, type Reply, type Service, testService } from '../../support/service.ts';
@@ -19,7 +19,7 @@ async function world() {
   const service = await testService(context);
   const user = await createUser(context, { email: EMAIL });
   const key = await service.newKey(user, { scopes: ['organization_member:write'] });
-  const join = async (level: Level) => {
+  const join = async (level: MembershipLevel) => {
     const held = await service.newUser(level);
     return { user: held, key: await service.newKey(held) };
   };

@@ -33,9 +33,9 @@ async function world() {
   const context = { ...base, table };
   let created = 0;
   const handler = endpoint(createNote, {
-    async run({ body, once }) {
+    async run({ body, idempotencyOps }) {
       const id = `note-${++created}`;
-      await table.write([{ put: { ...noteKey(id), ...body }, if: 'absent' }, ...once(id)]);
+      await table.write([{ put: { ...noteKey(id), ...body }, if: 'absent' }, ...idempotencyOps(id)]);
       return new Answer({ id, name: body.name }, { headers: { Location: `/api/notes/${id}` } });
     },
     async replay(id) {

@@ -1,7 +1,8 @@
 import { cpSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { DynamoDBDocumentClient, paginateScan } from '@aws-sdk/lib-dynamodb';
-import { tellAsSystem } from '../../../lib/accounts/activity/tell.ts';
+import { runtimeOf } from '../../../infra/local/runtime.ts';
+import { systemActivityOps } from '../../../lib/accounts/activity/ops.ts';
 import type { OrganizationItem, ProjectItem } from '../../../lib/accounts/organizations/model.ts';
 import { deleteProject } from '../../../lib/accounts/organizations/projects/store.ts';
 import { createOrganization, deleteOrganization } from '../../../lib/accounts/organizations/store.ts';
@@ -13,8 +14,6 @@ import { dynamodbTable } from '../../../lib/ports/table/dynamodb.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { Busy, type Item, type Table } from '../../../lib/ports/table/table.ts';
 import { purge } from '../../../lib/purge/purge.ts';
-import { MACHINES } from '../../../lib/workflow/definitions/index.ts';
-import { startEngine } from '../../../lib/workflow/engine.ts';
 import type { PurgeInput } from '../../../lib/workflow/messages.ts';
 import { type SettableClock, settableClock, testContext } from '../../support/context.ts';
 import { createTable, describeOnDynamodb, dynamodbClient } from '../../support/dynamodb-local.ts';
@@ -57,7 +56,7 @@ describe('one walk', () => {
     await context.workflow.start('export-run', 'holder', {});
     const { item } = await read();
     await startBackfill(context, item, { start_at: AT_13 - 24 * HOUR, end_at: AT_13 });
-    await deleteOrganization(context, organization, tellAsSystem(context, organization.id));
+    await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
 
     expect(await purge(context, { kind: 'organization', id: organization.id })).toEqual({ do: 'rest' });
     expect((await read()).item.deleted_at).not.toBeNull();
@@ -81,7 +80,7 @@ describe('one walk', () => {
 
   test('ends when its time is over, and another one goes on', async () => {
     const { context, organization, labels } = await deleted();
-    await deleteOrganization(context, organization, tellAsSystem(context, organization.id));
+    await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
     const clock = context.clock();
     let looks = 0;
     const slow = { ...context, clock: () => clock + (looks++ > 6 ? 10 * 60_000 : 0) };
@@ -100,7 +99,7 @@ describe('one walk', () => {
     await context.table.write([
       { change: { pk: run?.pk ?? '', sk: run?.sk ?? '' }, set: { phase: 'committing', status: 'Running' } },
     ]);
-    await deleteOrganization(context, organization, tellAsSystem(context, organization.id));
+    await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
     const walk = () => purge(context, { kind: 'organization', id: organization.id });
     for (let rests = 0; rests < 4; rests++) {
       expect(await walk()).toEqual({ do: 'rest' });
@@ -151,22 +150,16 @@ async function stateOf({ everything }: Pick<Home, 'everything'>, { lake, spool }
   return { items: Object.fromEntries(items.map((item) => [`${item.pk} ${item.sk}`, item])), files };
 }
 
-/** An engine whose executions all end at once, in one way or another. */
-const engineOn = (over: Pick<Context, 'table' | 'clock' | 'log'>) =>
-  startEngine({
-    ...over,
-    machines: MACHINES,
-    tasks: () => async () => ({ do: 'nothing' }),
-    timer: settableTime().timer,
-  });
+/** A runtime whose executions all end at once, in one way or another. */
+const shortRuntime = (ports: Context, table = ports.table) =>
+  runtimeOf(ports, { table, timer: settableTime().timer, steps: () => () => async () => ({ do: 'nothing' }) });
 
 /** Two organizations that hold everything, of the same people, and what there was before the second one came. */
 async function twoOrganizations() {
   const home = await sqlite(settableClock());
   const { table, clock } = home;
   const base = testContext({ table, clock });
-  const engine = engineOn({ table, clock, log: base.log });
-  const context: Context = { ...base, workflow: engine };
+  const { context, engine } = shortRuntime(base);
   const service = await testService(context);
   const joining = [];
   for (let n = 0; n < 2; n++) {
@@ -229,8 +222,7 @@ describe('to the end', () => {
     );
     const base = testContext({ table, clock });
     cpSync(world.folder, base.folder, { recursive: true });
-    const engine = engineOn({ table: home.executions ?? table, clock, log: base.log });
-    const context: Context = { ...base, workflow: engine };
+    const { context } = shortRuntime(base, home.executions);
     const { organization, project } = await placesOf(table, world.goes);
     return { home, context, clock, organization, project, state: () => stateOf(home, context) };
   }
@@ -267,7 +259,7 @@ describe('to the end', () => {
   test('leaves everything as it was before the organization came', async () => {
     const { context, clock, organization, state } = await restored(sqlite);
     expect(Object.keys(world.filled.items).length).toBeGreaterThan(Object.keys(world.before.items).length + 60);
-    await deleteOrganization(context, organization, tellAsSystem(context, organization.id));
+    await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
     const input = { kind: 'organization', id: organization.id } as const;
     const walk = async () => (await purge(context, input)).do;
     expect(await walkToTheEnd(input, clock, walk)).toEqual(['rest', 'rest', 'rest', 'nothing']);
@@ -277,7 +269,7 @@ describe('to the end', () => {
   /** Deletes the organization and purges it in processes that live for so many acts. */
   async function purgedInLives(open: (clock: SettableClock) => Promise<Home>, least: number) {
     const { context, clock, organization, state } = await restored(open);
-    await deleteOrganization(context, organization, tellAsSystem(context, organization.id));
+    await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
     const input = { kind: 'organization', id: organization.id } as const;
     const answers = await walkToTheEnd(input, clock, shortLife(context, input, state, least));
     expect(await state()).toEqual(world.before);
@@ -296,7 +288,7 @@ describe('to the end', () => {
 
   test('of a project leaves its organization, and everything of that', async () => {
     const { context, clock, organization, project, state } = await restored(sqlite);
-    await deleteProject(context, { organization, project }, tellAsSystem(context, organization.id));
+    await deleteProject(context, { organization, project }, systemActivityOps(context, organization.id));
     const input = { kind: 'project', id: String(project.id) } as const;
     await walkToTheEnd(input, clock, shortLife(context, input, state, 4));
     const after = await state();
@@ -326,7 +318,7 @@ describe('to the end', () => {
         return { ...home, executions: home.table, table: unreliable(home.table, { ...vices, clock }) };
       };
       const { home, context, clock, organization, state } = await restored(open);
-      await deleteOrganization(context, organization, tellAsSystem(context, organization.id));
+      await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
       isTrusted = false;
       const input = { kind: 'organization', id: organization.id } as const;
       await walkToTheEnd(input, clock, async () => {

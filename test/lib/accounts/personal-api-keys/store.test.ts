@@ -15,7 +15,7 @@ async function seeded() {
   return { context, user, organization, project };
 }
 
-const NOBODY = { tell: () => [], memberships: [] };
+const NOBODY = { activityOps: () => [], memberships: [] };
 
 const stored = async ({ table }: Pick<Context, 'table'>, { uuid }: UserItem) =>
   (await table.get(keys.user(uuid))) as UserItem;

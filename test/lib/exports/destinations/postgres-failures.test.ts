@@ -127,8 +127,8 @@ describeOnPostgres('Postgres', () => {
   const failure = async (config: object = {}, changes: Partial<Delivery<Config>> = {}): Promise<Error> => {
     const one = given(config, changes);
     return postgres.deliver(one).then(
-      async () => {
-        await postgres.discard(one, undefined);
+      async (prepared) => {
+        await postgres.discard(one, prepared);
         throw new Error('nothing failed');
       },
       (error: unknown) => error as Error,
@@ -409,11 +409,11 @@ describeOnPostgres('Postgres', () => {
       }
       expect(await failure({}, { rows })).toBeInstanceOf(Transient);
       const one = given();
-      const receipt = await postgres.deliver(one);
+      const prepared = await postgres.deliver(one);
       await end();
-      await expect(postgres.commit(one, receipt)).rejects.toThrow(Transient);
+      await expect(postgres.commit(one, prepared)).rejects.toThrow(Transient);
       // The next attempt finds nothing of either.
-      await postgres.commit(given(), receipt);
+      await postgres.commit(given(), { receipt: prepared.receipt });
       expect(await sql('SELECT count(*) FROM events')).toEqual([{ count: '10' }]);
     });
 

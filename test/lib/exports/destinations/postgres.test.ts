@@ -51,9 +51,9 @@ describeOnPostgres('Postgres', () => {
   describe('events', () => {
     test('come into a table that is made for them, value by value, and are seen when they are committed', async () => {
       const one = given({ rows: () => eventRows(3, 1) });
-      const receipt = await postgres.deliver(one);
+      const prepared = await postgres.deliver(one);
       expect(await counts()).toEqual([0, 0]);
-      await postgres.commit(one, receipt);
+      await postgres.commit(one, prepared);
       expect(await sql(`SELECT *, properties->>'text' AS text, properties->>'path' AS path FROM events`)).toEqual([
         {
           uuid: '01890000-0000-7000-8000-000000000003',
@@ -73,7 +73,7 @@ describeOnPostgres('Postgres', () => {
           path: '/page/3\\',
         },
       ]);
-      expect(receipt.bytes).toBeGreaterThan(100);
+      expect(prepared.receipt.bytes).toBeGreaterThan(100);
       const types = await sql(
         `SELECT format_type(atttypid, atttypmod) AS type FROM pg_attribute
         WHERE attrelid = 'events'::regclass AND attnum > 0 ORDER BY attnum`,
@@ -112,7 +112,7 @@ describeOnPostgres('Postgres', () => {
 
     test('that were committed are not delivered again by the same run, with and without its receipt', async () => {
       const { bytes } = await deliver();
-      await postgres.commit(given(), { bytes });
+      await postgres.commit(given(), { receipt: { bytes } });
       await deliver();
       expect(await counts()).toEqual([1000, 1000]);
     });
@@ -177,8 +177,8 @@ describeOnPostgres('Postgres', () => {
     test('are gone without a trace when they are discarded', async () => {
       await deliver({ rows: () => eventRows(0, 10) });
       const second = given({ runId: OTHER_RUN, rows: () => eventRows(0, 20) });
-      await postgres.deliver(second);
-      await postgres.discard({ ...second, signal: AbortSignal.timeout(1000) }, undefined);
+      const prepared = await postgres.deliver(second);
+      await postgres.discard({ ...second, signal: AbortSignal.timeout(1000) }, prepared);
       await postgres.discard(second, undefined);
       expect(await counts()).toEqual([10, 10]);
       expect(await sql('SELECT run_id FROM batch_export_deliveries')).toEqual([{ run_id: RUN }]);

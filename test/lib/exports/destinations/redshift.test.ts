@@ -174,10 +174,10 @@ describeOnPostgres('Redshift', () => {
 
     test('events are seen when they are committed, once for a run, and merged when another run has them', async () => {
       const one = given(config);
-      const receipt = await here.deliver(one);
+      const prepared = await here.deliver(one);
       expect(await counts()).toEqual([0, 0]);
-      await here.commit(one, receipt);
-      expect(receipt.bytes).toBeGreaterThan(1000);
+      await here.commit(one, prepared);
+      expect(prepared.receipt.bytes).toBeGreaterThan(1000);
       await deliver(config);
       expect(await counts()).toEqual([1000, 1000]);
       await deliver(config, { runId: OTHER_RUN, rows: () => eventRows(0, 1500) });
@@ -228,8 +228,7 @@ describeOnPostgres('Redshift', () => {
 
     test('what is discarded, or cancelled on the way, leaves nothing', async () => {
       const one = given(config);
-      await here.deliver(one);
-      await here.discard(one, undefined);
+      await here.discard(one, await here.deliver(one));
       const cancel = new AbortController();
       async function* rows() {
         yield* eventRows(0, 5000);

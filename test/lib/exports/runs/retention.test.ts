@@ -1,5 +1,5 @@
 import type { RunItem } from '../../../../lib/exports/records/model.ts';
-import { forgetRuns } from '../../../../lib/exports/runs/retention.ts';
+import { removeOldRuns } from '../../../../lib/exports/runs/retention.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
 import { ranges } from '../../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../../lib/ports/table/list-all.ts';
@@ -25,23 +25,23 @@ describe('runs that are older than they are kept', () => {
     await put(31 * DAY, { status: 'Failed' });
     const open = await put(40 * DAY, { status: 'Running' });
     const young = await put(30 * DAY - 1);
-    await forgetRuns(context, EXPORT);
+    await removeOldRuns(context, EXPORT);
     expect(new Set(await left())).toEqual(new Set([open.id, young.id]));
   });
 
   test('stay where they are kept for ever', async () => {
     const { context, put, left } = await world(null);
     await put(4_000 * DAY);
-    await forgetRuns(context, EXPORT);
+    await removeOldRuns(context, EXPORT);
     expect(await left()).toHaveLength(1);
   });
 
   test('are removed a thousand at a time, the oldest first', async () => {
     const { context, put, left } = await world(30);
     for (let n = 0; n < 1_005; n += 1) await put(40 * DAY - n);
-    await forgetRuns(context, EXPORT);
+    await removeOldRuns(context, EXPORT);
     expect(await left()).toHaveLength(5);
-    await forgetRuns(context, EXPORT);
+    await removeOldRuns(context, EXPORT);
     expect(await left()).toEqual([]);
   });
 
