@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { text } from '../../http/fields.ts';
 import type { Item } from '../../ports/table/table.ts';
 
-/** A user as stored. `id` is the public integer, `uuid` the key. */
+/** A user as it is stored. `id` is the public integer, `uuid` the key. */
 export interface UserItem extends Item {
   readonly id: number;
   readonly uuid: string;
@@ -21,7 +21,7 @@ export interface KeyRef {
   readonly sha256: string;
 }
 
-/** What a user is made of. */
+/** The fields of a new user. */
 export const UserInput = z.object({
   email: text({ max: 254 }).pipe(z.email()),
   first_name: text({ max: 150, blank: true }).optional(),
@@ -43,7 +43,7 @@ export const User = z
   })
   .meta({ id: 'User' });
 
-/** The public object of a stored user. */
+/** Returns the public object of a stored user. */
 export function userObject(user: UserItem): z.output<typeof User> {
   return {
     id: user.id,
