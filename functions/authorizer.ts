@@ -35,9 +35,9 @@ export const handler =
   };
 
 /**
- * Returns the policy for every path of the API, for one method: the answer is kept for the route template, and other paths of the same
- * template must find it valid. `arn:aws:execute-api:region:account:api/stage/METHOD/path`, where the first three of
- * the slashes' parts are kept.
+ * Returns the policy for every path of the API, for one method: the answer is kept for the route template, and other
+ * paths of the same template must find it valid. `arn:aws:execute-api:region:account:api/stage/METHOD/path`, where the
+ * first three of the slashes' parts are kept.
  */
 function policy(Effect: 'Allow' | 'Deny', methodArn: string): APIGatewayAuthorizerResult['policyDocument'] {
   const [api, stage, method] = methodArn.split('/');

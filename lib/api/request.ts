@@ -31,7 +31,7 @@ export interface Request<R extends Route = Route, Read = undefined> {
   readonly caller: Caller;
   /** Throws when the path names neither an organization nor a project (a mistake of ours). */
   readonly tenant: Tenant;
-  /** What `found` (or, without it, `read`) returned. */
+  /** The result of `found` or, without it, of `read`. */
   readonly read: Read;
   /** Limit, offset and cursor of a list, and what `page.ts` needs to write links. */
   readonly paging: Paging;
@@ -40,11 +40,14 @@ export interface Request<R extends Route = Route, Read = undefined> {
    * `is: { ver: [...ifMatch] }`; when the write is refused, `endpoint` answers 412.
    */
   readonly ifMatch: readonly number[] | undefined;
-  /** Returns the ops to add to the transaction that creates `objectId`, so that a repeat with one Idempotency-Key is known. */
+  /**
+   * Returns the ops to add to the transaction that creates `objectId`, so that a repeat with one Idempotency-Key is
+   * known.
+   */
   readonly idempotencyOps: (objectId: string) => Op[];
   /**
-   * Returns the ops of an entry of the activity log, to add to the transaction of the change. Every operation that changes
-   * something adds them (`test/contract/activity.test.ts` looks).
+   * Returns the ops of an entry of the activity log, to add to the transaction of the change. Every operation that
+   * changes something adds them (`test/contract/activity.test.ts` looks).
    */
   readonly activityOps: ActivityOps;
   readonly requestId: string;

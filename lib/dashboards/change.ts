@@ -122,7 +122,10 @@ const LOGGED: LoggedFields = {
 };
 const LOGGED_OF_DETAIL: LoggedFields = { filters: 'json', variables: 'json', delete_insights: 'plain' };
 
-/** Writes what did not fit into the first transaction. Throws a 409 when a change came in between: a part is done and stays. */
+/**
+ * Writes what did not fit into the first transaction. Throws a 409 when a change came in between: a part is done and
+ * stays.
+ */
 async function writeRest(table: Table, { project_id, id, deleted_at }: DashboardItem, groups: readonly Op[][]) {
   try {
     for (const group of groups) {

@@ -61,7 +61,9 @@ export interface Creator {
 type CreateContext = Pick<Context, 'table' | 'clock' | 'random'>;
 type Once = (dashboardId: string) => readonly Op[];
 
-/** Makes a dashboard from the body of a request. Throws a 400 for a template, dashboard or insight that is not there. */
+/**
+ * Makes a dashboard from the body of a request. Throws a 400 for a template, dashboard or insight that is not there.
+ */
 export async function createDashboard(
   context: CreateContext,
   creator: Creator,
@@ -263,7 +265,7 @@ async function writeWhole(
     summary: DashboardItem;
     others: readonly (DashboardDetailItem | SharingItem | SharingTokenItem)[];
     content: readonly Weighed[];
-    /** What is written when it is there as a whole. */
+    /** Ops of the last transaction, after which the dashboard is there as a whole. */
     also: readonly Op[];
   },
 ): Promise<void> {

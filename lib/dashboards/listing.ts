@@ -11,13 +11,13 @@ import type { DashboardFilter, DashboardItem } from './model.ts';
 import { maySee } from './rules.ts';
 
 /** The dashboards of one page, and how many there are in all. */
-export interface Listing {
+export interface DashboardPage {
   readonly items: readonly DashboardItem[];
   readonly count: number;
   readonly cursor?: string | undefined;
 }
 
-const isFiltered = (filter: DashboardFilter): boolean => Object.values(filter).some((value) => value !== undefined);
+const hasFilter = (filter: DashboardFilter): boolean => Object.values(filter).some((value) => value !== undefined);
 
 /** Returns the page; or all summaries, when a filter needs them. Who asks is not yet known. */
 export async function readListing(
@@ -25,9 +25,9 @@ export async function readListing(
   project: number,
   filter: DashboardFilter,
   paging: Paging,
-): Promise<Listing | DashboardItem[]> {
-  if (isFiltered(filter)) return readAll(table, project);
-  return (await readPage(table, ranges.dashboardsOf(project), paging)) as unknown as Listing;
+): Promise<DashboardPage | DashboardItem[]> {
+  if (hasFilter(filter)) return readAll(table, project);
+  return (await readPage(table, ranges.dashboardsOf(project), paging)) as unknown as DashboardPage;
 }
 
 async function readAll(table: Table, project: number): Promise<DashboardItem[]> {
@@ -38,10 +38,10 @@ async function readAll(table: Table, project: number): Promise<DashboardItem[]> 
 export async function listingFor(
   table: Table,
   { membership, project }: Tenant,
-  read: Listing | DashboardItem[],
+  read: DashboardPage | DashboardItem[],
   filter: DashboardFilter,
   { limit, offset }: Paging,
-): Promise<Listing> {
+): Promise<DashboardPage> {
   const mayMiss = project?.hides_dashboards === true && membership.level < LEVELS.admin;
   if (!Array.isArray(read) && !mayMiss) return read;
   const summaries = Array.isArray(read) ? read : await readAll(table, project?.id ?? 0);

@@ -95,8 +95,8 @@ export function checkCanManage(summary: DashboardItem, member: MemberWithLevel):
 }
 
 /**
- * Throws a 403 for those who may not edit an insight: it is open to whoever may edit a dashboard that shows it, and to every
- * member when none does. `summaries`: those of the dashboards that show it.
+ * Throws a 403 for those who may not edit an insight: it is open to whoever may edit a dashboard that shows it, and to
+ * every member when none does. `summaries`: those of the dashboards that show it.
  */
 export function checkCanEditInsight(summaries: readonly DashboardItem[], member: MemberWithLevel): void {
   if (summaries.length === 0 || summaries.some((summary) => mayEdit(summary, member))) return;

@@ -124,6 +124,6 @@ function checkTileSize(tile: object, at: number): void {
 }
 
 /** Returns the dashboard to which a tile moves, in either spelling. Throws a 400 when neither is sent. */
-export function destinationOf({ toDashboard, to_dashboard }: z.output<typeof TileMove>): number {
+export function targetOf({ toDashboard, to_dashboard }: z.output<typeof TileMove>): number {
   return toDashboard ?? to_dashboard ?? invalid('toDashboard', 'This field is required.', 'required');
 }

@@ -12,8 +12,8 @@ export function bytesOf({ body, isBase64Encoded }: Pick<APIGatewayProxyEvent, 'b
 }
 
 /**
- * Returns the value of a request's body: JSON, or a form whose names may repeat for lists. An empty body is `{}`. Throws
- * a 413, a 415, or the 400 of a body that cannot be read. `schema` says which fields of a form are lists.
+ * Returns the value of a request's body: JSON, or a form whose names may repeat for lists. An empty body is `{}`.
+ * Throws a 413, a 415, or the 400 of a body that cannot be read. `schema` says which fields of a form are lists.
  */
 export function bodyOf(event: APIGatewayProxyEvent, schema: z.ZodType): unknown {
   const bytes = bytesOf(event);

@@ -11,8 +11,8 @@ export interface Credentials {
 }
 
 /**
- * Credentials as an authorizer's context, where API Gateway carries text and no lists: blanks stand between the items of
- * a list, for neither scopes nor ids hold one.
+ * Credentials as an authorizer's context, where API Gateway carries text and no lists: blanks stand between the items
+ * of a list, for neither scopes nor ids hold one.
  */
 export type CredentialsText = { readonly [Name in keyof Credentials]: string };
 

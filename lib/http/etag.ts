@@ -5,8 +5,8 @@ export const etagOf = (version: number): string => `"${version}"`;
 const FOREIGN = -1;
 
 /**
- * Returns the versions that If-Match or If-None-Match names; `any` for `*`. Weak tags count: a proxy that compresses answers
- * weakens ours.
+ * Returns the versions that If-Match or If-None-Match names; `any` for `*`. Weak tags count: a proxy that compresses
+ * answers weakens ours.
  */
 export function versionsIn(header: string): number[] | 'any' {
   if (header.trim() === '*') return 'any';

@@ -1,6 +1,7 @@
 /**
- * The kinds of field that request bodies and queries are made of. They coerce as PostHog does (`"yes"` is true, `5` is the text "5") and refuse with its codes and texts. A kind is required and not null unless it says
- * `.optional()` or `.nullable()`; what is absent stays absent. Lists are `z.array`, nested objects are `z.object`.
+ * The kinds of field that request bodies and queries are made of. They coerce as PostHog does (`"yes"` is true, `5` is
+ * the text "5") and refuse with its codes and texts. A kind is required and not null unless it says `.optional()` or
+ * `.nullable()`; what is absent stays absent. Lists are `z.array`, nested objects are `z.object`.
  */
 import * as z from 'zod';
 import { Failure, inQuotes } from '../ports/errors.ts';
@@ -36,8 +37,8 @@ function kind<T>(described: Readonly<Record<string, unknown>>, read: (value: unk
 }
 
 /**
- * Returns a field of text, with blanks around it trimmed; a number becomes its text. `max` counts code points. `blank`: "" is allowed.
- * Null characters and lone surrogates are refused, so that whatever is stored can be answered.
+ * Returns a field of text, with blanks around it trimmed; a number becomes its text. `max` counts code points. `blank`:
+ * "" is allowed. Null characters and lone surrogates are refused, so that whatever is stored can be answered.
  */
 export function text({ max, blank = false, trim = true }: { max?: number; blank?: boolean; trim?: boolean } = {}) {
   const described = {
@@ -147,8 +148,8 @@ const INSTANT =
   /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? ?(Z|[+-]\d\d(?::?\d\d)?)?)?$/i;
 
 /**
- * Returns a field of an instant in ISO 8601, read in milliseconds since 1970 (finer digits are cut off). Without an offset it is UTC, without a
- * time midnight.
+ * Returns a field of an instant in ISO 8601, read in milliseconds since 1970 (finer digits are cut off). Without an
+ * offset it is UTC, without a time midnight.
  */
 export function datetime() {
   return kind({ type: 'string', format: 'date-time' }, (value, fault) => {
@@ -211,8 +212,8 @@ function echo(value: unknown): string {
 }
 
 /**
- * Returns the failure that a caller reads about a body or a query that does not fit: the first fault in the order of the
- * fields. Faults of plain zod types get the texts of the kinds; parse with `reportInput`, the texts need the value.
+ * Returns the failure that a caller reads about a body or a query that does not fit: the first fault in the order of
+ * the fields. Faults of plain zod types get the texts of the kinds; parse with `reportInput`, the texts need the value.
  */
 export function failureOf(error: z.ZodError): Failure {
   const [issue] = error.issues;

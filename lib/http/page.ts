@@ -48,7 +48,9 @@ function numberOf(value: string | undefined): number | undefined {
   return Math.min(Number(value), Number.MAX_SAFE_INTEGER);
 }
 
-/** Returns the cursor of `<offset>.<cursor>`, as `next` carries it; undefined when the caller has changed the offset. */
+/**
+ * Returns the cursor of `<offset>.<cursor>`, as `next` carries it; undefined when the caller has changed the offset.
+ */
 function cursorAt(offset: number, value: string | undefined): string | undefined {
   const prefix = `${offset}.`;
   return value?.startsWith(prefix) === true ? value.slice(prefix.length) : undefined;
@@ -158,7 +160,9 @@ export interface CursorPage<T extends Item = Item> {
 
 const CURSOR = /^(after|before)\.(.+)$/;
 
-/** Returns one page of a range, forward from a cursor or back from it. Throws `BadCursor` when the cursor does not fit. */
+/**
+ * Returns one page of a range, forward from a cursor or back from it. Throws `BadCursor` when the cursor does not fit.
+ */
 export async function readCursorPage(
   table: Pick<Table, 'list'>,
   range: Range,

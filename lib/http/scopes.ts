@@ -1,6 +1,6 @@
 /**
- * The objects that a key's scope may name: PostHog's whole list, whatever rows exist here, so that keys and clients made
- * for it are accepted. `write` implies `read`; `*` is everything.
+ * The objects that a key's scope may name: PostHog's whole list, whatever rows exist here, so that keys and clients
+ * made for it are accepted. `write` implies `read`; `*` is everything.
  */
 // biome-ignore format: a list of words
 export const SCOPE_OBJECTS = [

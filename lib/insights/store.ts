@@ -1,4 +1,6 @@
-/** Insights by themselves, without the tiles that show them: how one is made, read, changed, deleted and brought back. */
+/**
+ * Insights by themselves, without the tiles that show them: how one is made, read, changed, deleted and brought back.
+ */
 import type * as z from 'zod';
 import type { Change } from '../accounts/activity/model.ts';
 import { changesOf, type LoggedFields } from '../accounts/activity/rules.ts';

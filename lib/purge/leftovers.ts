@@ -2,8 +2,8 @@
  * Finds what is left of a deleted organization or project, down a fixed tree, and removes it. Every walk finds it anew,
  * and what is below goes before the item by which it is found: so a purge can die anywhere, and holds little in memory.
  *
- * What ends by itself is left to that: idempotency records (a day), notices of failures (their next try finds no
- * export), the execution of the purge itself (7 days in the home of one machine), executions on AWS (90 days). The
+ * The following ends by itself: idempotency records (a day), notices of failures (their next try finds no
+ * export), the execution of the purge itself (7 days in a data directory), executions on AWS (90 days). The
  * activity log of an organization goes with it; its entries about a deleted project stay as long as the rest.
  */
 import { dirname } from 'node:path/posix';
@@ -173,7 +173,10 @@ async function* forgetExecutions({ workflow }: Context, id: string): Removals {
   while (await workflow.forget(id)) yield;
 }
 
-/** Removes a project that went with its organization. Its item, by which the keys limited to it are found, goes in a later walk. */
+/**
+ * Removes a project that went with its organization. Its item, by which the keys limited to it are found, goes in a
+ * later walk.
+ */
 async function* removeProject(context: Context, id: number, isSettled: boolean): Removals {
   const isFound = yield* withFinding(removeProjectContent(context, id));
   if (isFound || !isSettled) return;

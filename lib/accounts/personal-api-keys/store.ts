@@ -204,7 +204,7 @@ export async function keysOfUsers(table: Table, users: readonly UserItem[]): Pro
 }
 
 /** Returns all keys of a user, newest first; none when there is no such user. */
-export async function keysOf(table: Table, uid: string): Promise<PersonalApiKeyItem[]> {
+export async function keysOfUser(table: Table, uid: string): Promise<PersonalApiKeyItem[]> {
   const user = (await table.get(keys.user(uid))) as UserItem | undefined;
   return user === undefined ? [] : keysOfUsers(table, [user]);
 }

@@ -16,7 +16,7 @@ export const DEFAULT_ACCESS: AccessLevel = 'editor';
 export type RuleTarget = string;
 export const EVERYONE: RuleTarget = 'everyone';
 
-/** The summary's field for an access rule: its level (`AccessLevel`). Written with the `AccessRuleItem`. */
+/** The summary's field for an access rule: its level (`AccessLevel`). It is written with the `AccessRuleItem`. */
 export const ruleField = (target: RuleTarget): `rule:${string}` => `rule:${target}`;
 
 /** An access rule as it is stored: what one member, or everyone else, may do with a dashboard. */

@@ -206,8 +206,8 @@ async function tilesToAdd(
 }
 
 /**
- * Returns the insight's tiles on all other dashboards that the member may see. Throws a 403 for a dashboard that they may
- * not edit, and a 400 beyond 40 dashboards.
+ * Returns the insight's tiles on all other dashboards that the member may see. Throws a 403 for a dashboard that they
+ * may not edit, and a 400 beyond 40 dashboards.
  */
 function tilesToRemove(
   { item, tiles, summaries }: InsightWithTiles & { readonly summaries: ReadonlyMap<number, DashboardItem> },

@@ -6,7 +6,9 @@ import type { Item } from '../../../ports/table/table.ts';
 import { User } from '../../users/model.ts';
 import { levelField } from '../members/model.ts';
 
-/** An invitation as it is stored. Instants are milliseconds since 1970; from `expires_at` on it does not exist (`ttl`). */
+/**
+ * An invitation as it is stored. Instants are milliseconds since 1970; from `expires_at` on it does not exist (`ttl`).
+ */
 export interface InviteItem extends Item {
   readonly id: string;
   readonly organization_id: string;
