@@ -1,4 +1,4 @@
-import { type ActivityItem, activityObject } from '../../lib/accounts/activity/model.ts';
+import { activityObject } from '../../lib/accounts/activity/model.ts';
 import { listActivity } from '../../lib/accounts/activity/routes.ts';
 import { readActivity } from '../../lib/accounts/activity/store.ts';
 import { userLookup } from '../../lib/accounts/users/lookup.ts';
@@ -8,7 +8,7 @@ import { cursorPage } from '../../lib/http/page.ts';
 export const handler = endpoint(listActivity, {
   read: ({ params, query, paging }, { table }) => readActivity(table, params.organization_id, query, paging),
   async run({ read, paging, caller }, context) {
-    const items = read.items as ActivityItem[];
+    const { items } = read;
     const uuids = items.map(({ user_uuid }) => user_uuid);
     const userOf = await userLookup(context, uuids, caller.user);
     return cursorPage(paging, { ...read, items }, (item) => activityObject(item, userOf));

@@ -1,8 +1,8 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
 import { aboutBackfill } from '../../lib/exports/resource/activity.ts';
-import { cancelBackfill } from '../../lib/exports/resource/backfills.ts';
 import { cancelBackfill as row } from '../../lib/exports/resource/routes.ts';
 import { foundExport, readExport } from '../../lib/exports/resource/store.ts';
+import { cancelBackfill } from '../../lib/exports/runs/cancel.ts';
 
 export const handler = endpoint(row, {
   read: ({ params }, { table }) => readExport(table, params.id),

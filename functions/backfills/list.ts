@@ -4,7 +4,7 @@ import { runsUnderWay } from '../../lib/exports/resource/backfills.ts';
 import { listBackfills } from '../../lib/exports/resource/routes.ts';
 import { backfillsAsked } from '../../lib/exports/resource/rules.ts';
 import { foundWithPlan, readBackfills } from '../../lib/exports/resource/store.ts';
-import { exportWithPlan } from '../../lib/exports/runs/run-state.ts';
+import { exportWithPlan } from '../../lib/exports/runs/store.ts';
 import { cursorPage } from '../../lib/http/page.ts';
 
 export const handler = endpoint(listBackfills, {

@@ -1,6 +1,5 @@
 import { memberObject } from '../../lib/accounts/organizations/members/model.ts';
 import { listMembers } from '../../lib/accounts/organizations/members/routes.ts';
-import type { MembershipItem } from '../../lib/accounts/organizations/model.ts';
 import { userLookup } from '../../lib/accounts/users/lookup.ts';
 import { endpoint } from '../../lib/api/endpoint.ts';
 import { page, readPage } from '../../lib/http/page.ts';
@@ -9,7 +8,7 @@ import { ranges } from '../../lib/ports/table/keys.ts';
 export const handler = endpoint(listMembers, {
   read: ({ params, paging }, { table }) => readPage(table, ranges.membersOf(params.organization_id), paging),
   async run({ read, paging, caller }, context) {
-    const members = read.items as MembershipItem[];
+    const members = read.items;
     const uuids = members.map(({ user_uuid }) => user_uuid);
     const userOf = await userLookup(context, uuids, caller.user);
     const items = members.flatMap((member) => {

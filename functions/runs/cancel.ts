@@ -1,8 +1,8 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
 import { aboutRun } from '../../lib/exports/resource/activity.ts';
 import { cancelRun as row } from '../../lib/exports/resource/routes.ts';
-import { cancelRun } from '../../lib/exports/resource/runs.ts';
 import { foundExport, readExport } from '../../lib/exports/resource/store.ts';
+import { cancelRun } from '../../lib/exports/runs/cancel.ts';
 
 export const handler = endpoint(row, {
   read: ({ params }, { table }) => readExport(table, params.id),

@@ -1,4 +1,4 @@
-import { closeBackfill } from '../../lib/exports/resource/backfills.ts';
+import { closeBackfill } from '../../lib/exports/runs/backfill.ts';
 import { type CloseInput, type CloseOutput, reasonOf } from '../../lib/workflow/messages.ts';
 import { step } from '../../lib/workflow/step.ts';
 

@@ -2,7 +2,7 @@ import { executionEnded } from '../../lib/exports/runs/finish.ts';
 import type { EndedInput } from '../../lib/workflow/messages.ts';
 import { step } from '../../lib/workflow/step.ts';
 
-/** Settles what an execution left that did not succeed; told by the engine, on AWS by an EventBridge rule. */
+/** Settles what an execution left that did not succeed. The engine calls it; on AWS a rule of EventBridge does. */
 export const handler = step('execution-ended', async (input: EndedInput, context) => {
   await executionEnded(context, input);
   return null;

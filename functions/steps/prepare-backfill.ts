@@ -1,4 +1,4 @@
-import { prepareBackfill } from '../../lib/exports/resource/backfills.ts';
+import { prepareBackfill } from '../../lib/exports/runs/backfill.ts';
 import type { PrepareInput } from '../../lib/workflow/messages.ts';
 import { step } from '../../lib/workflow/step.ts';
 

@@ -1,7 +1,10 @@
 import type { Context } from '../../lib/ports/context.ts';
 import type { StepRunner } from '../../lib/workflow/step.ts';
 
-/** Functions by name (the file below `functions/`), each loaded when it is first asked for and bound to the context once. */
+/**
+ * Functions by name (the file below `functions/`), each loaded when it is first asked for and bound to the context
+ * once.
+ */
 export function functionsOf<Bound>(context: Context): (name: string) => Promise<Bound> {
   const known = new Map<string, Promise<Bound>>();
   return (name) => {
@@ -16,8 +19,11 @@ export function functionsOf<Bound>(context: Context): (name: string) => Promise<
   };
 }
 
-/** Steps by name. */
-export function stepsOf(context: Context): (name: string) => StepRunner {
+/** Returns the step of a name. */
+export type NamedSteps = (name: string) => StepRunner;
+
+/** Returns the steps below `functions/steps`, each loaded when it first runs. */
+export function stepRunners(context: Context): NamedSteps {
   const functionNamed = functionsOf<StepRunner>(context);
   return (name) => async (input, signal) => (await functionNamed(`steps/${name}`))(input, signal);
 }

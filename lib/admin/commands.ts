@@ -8,7 +8,7 @@ import { type PersonalApiKeyItem, personalApiKeyObject } from '../accounts/perso
 import * as personalApiKeys from '../accounts/personal-api-keys/store.ts';
 import { type UserItem, userObject } from '../accounts/users/model.ts';
 import * as users from '../accounts/users/store.ts';
-import { neededBackfills } from '../exports/resource/needed-backfills.ts';
+import { neededBackfills } from '../exports/resource/import-backfills.ts';
 import { wireInstant } from '../http/instant.ts';
 import { LEVELS } from '../http/levels.ts';
 import { importEvents } from '../lake/import/import.ts';
@@ -18,8 +18,13 @@ import { fail } from '../ports/errors.ts';
 import { idsIn, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import { importObject, importText } from './import-report.ts';
-import type { Outcome } from './program.ts';
 import type { Progress } from './progress.ts';
+
+/** What a command gave: the public object for `--json`, and words for a person. */
+export interface Outcome {
+  readonly object: unknown;
+  readonly text: string;
+}
 
 export { IMPORT_FORMATS };
 
@@ -112,7 +117,7 @@ export async function createKey(
 }
 
 async function allUsers(context: AdminContext): Promise<UserItem[]> {
-  return (await listAll(context.table, ranges.allUsers())) as UserItem[];
+  return listAll(context.table, ranges.allUsers());
 }
 
 async function allKeys(context: AdminContext): Promise<PersonalApiKeyItem[]> {

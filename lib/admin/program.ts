@@ -4,12 +4,6 @@ import { messageOf } from '../ports/errors.ts';
 import * as commands from './commands.ts';
 import type { Progress } from './progress.ts';
 
-/** What a command gave: the public object for `--json`, and words for a person. */
-export interface Outcome {
-  readonly object: unknown;
-  readonly text: string;
-}
-
 /** What the command line needs of its surroundings. */
 export interface Surroundings {
   /** Opens the data directory, or a stage on AWS, for one command. */
@@ -72,7 +66,7 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
     group: Command,
     spec: string,
     description: string,
-    run: (context: commands.AdminContext, options: never, words: string[]) => Promise<Outcome>,
+    run: (context: commands.AdminContext, options: never, words: string[]) => Promise<commands.Outcome>,
   ): Command => {
     const made = group.command(spec).description(description).option('--json', 'print the object as JSON');
     return made.action(async () => {

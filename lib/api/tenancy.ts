@@ -96,8 +96,7 @@ const MAX_REMEMBERED = 10_000;
 export function tenancy(table: Table) {
   const organizationIds = new Map<number, string>();
 
-  const readOrganization = async (id: string) =>
-    present((await table.get(keys.organization(id))) as OrganizationItem | undefined);
+  const readOrganization = async (id: string) => present(await table.get(keys.organization(id)));
 
   const readProject = async (id: number): Promise<Found> => {
     const known = organizationIds.get(id);
@@ -105,7 +104,7 @@ export function tenancy(table: Table) {
       table.get(keys.project(id)),
       known === undefined ? undefined : readOrganization(known),
     ]);
-    const project = present(item as ProjectItem | undefined);
+    const project = present(item);
     if (project === undefined) return {};
     const { organization_id } = project;
     if (organizationIds.size >= MAX_REMEMBERED) organizationIds.clear();

@@ -10,6 +10,14 @@ import { ACCESS_LEVELS, type AccessRuleItem } from './access-controls/model.ts';
 import { type CollaboratorItem, PRIVILEGE } from './collaborators/model.ts';
 import type { SharingItem } from './sharing/model.ts';
 
+declare module '../ports/table/keys.ts' {
+  interface Items {
+    dashboard: DashboardItem;
+    dashboardDetail: DashboardDetailItem;
+    tile: TileItem;
+  }
+}
+
 /** Who may edit: 21 everyone in the project, 37 only collaborators. */
 export const RESTRICTION = { everyone: 21, collaborators: 37 } as const;
 export type RestrictionLevel = (typeof RESTRICTION)[keyof typeof RESTRICTION];

@@ -3,28 +3,25 @@ import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { fail, invalid } from '../ports/errors.ts';
 import { idsIn, keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
-import type { Item, Op, Table, Value } from '../ports/table/table.ts';
-import type { AccessRuleItem } from './access-controls/model.ts';
-import type { CollaboratorItem } from './collaborators/model.ts';
-import type { DashboardDetailItem, DashboardItem, StoredDashboard, TileItem } from './model.ts';
+import type { Item, Key, Op, Table, Value } from '../ports/table/table.ts';
+import type { DashboardDetailItem, DashboardItem, StoredDashboard } from './model.ts';
 import { checkCanEdit, checkCanSee } from './rules.ts';
-import type { SharingItem } from './sharing/model.ts';
 
 /** Reads a dashboard of the project, whoever asks, deleted or not, for `foundDashboard`. One read. */
 export async function readDashboard(table: Table, project: number, id: number): Promise<StoredDashboard | undefined> {
   const items = Map.groupBy(await listAll(table, ranges.ofDashboard(project, id)), idsIn.word);
-  const all = <T extends Item>(key: { sk: string; pk: string }) => (items.get(idsIn.word(key)) ?? []) as T[];
-  const [summary] = all<DashboardItem>(keys.dashboard(project, id));
-  const [detail] = all<DashboardDetailItem>(keys.dashboardDetail(project, id));
-  const [sharing] = all<SharingItem>(keys.sharing(project, id));
+  const all = <T extends Item>(key: Key<T>) => (items.get(idsIn.word(key)) ?? []) as Item[] as T[];
+  const [summary] = all(keys.dashboard(project, id));
+  const [detail] = all(keys.dashboardDetail(project, id));
+  const [sharing] = all(keys.sharing(project, id));
   if (summary === undefined || detail === undefined || sharing === undefined) return undefined;
   return {
     summary,
     detail,
     sharing,
-    tiles: all<TileItem>(keys.tile(project, id, 0)),
-    collaborators: all<CollaboratorItem>(keys.collaborator(project, id, '')),
-    rules: all<AccessRuleItem>(keys.accessRule(project, id, '')),
+    tiles: all(keys.tile(project, id, 0)),
+    collaborators: all(keys.collaborator(project, id, '')),
+    rules: all(keys.accessRule(project, id, '')),
   };
 }
 

@@ -1,11 +1,10 @@
 /** How nodes of the checked tree are made: each of the right types, with the conversions that it needs. */
 import {
   type Expression,
-  LAKE_TYPES,
-  type LakeColumn,
   OPERATORS,
   type Operator,
   type Parameters,
+  type QueryTable,
   type Signature,
   type Type,
 } from './expression.ts';
@@ -32,7 +31,12 @@ export function checkSizes(expressions: readonly Expression[]): void {
   if (expressions.reduce((sum, one) => sum + sizeOf(one)[0], 0) > MAX_NODES) refuse('The query is too complex');
 }
 
-export const column = (name: LakeColumn): Expression => ({ column: name, type: LAKE_TYPES[name] });
+/** The field of a table that has it; the name of one that has not is a mistake of ours. */
+export function column(table: QueryTable, name: string): Expression {
+  const field = table.get(name);
+  if (field === undefined) throw new Error(`the table has no field ${name}`);
+  return field;
+}
 export const text = (value: string): Expression => ({ constant: value, type: 'text' });
 export const integer = (value: number): Expression => ({ constant: String(value), type: 'integer' });
 /** The index, from 0, of a place in an array, from 1; undefined: it is none. */

@@ -19,10 +19,10 @@ import {
 import {
   ALL,
   type Expression,
-  FIELDS,
   type Operator,
   type Path,
   type QueryColumn,
+  type QueryTable,
   type Selected,
   type Type,
   type Unit,
@@ -97,8 +97,8 @@ function refuseParts(node: object, read: readonly string[], texts: Readonly<Reco
   if (found.size > 0) refuse(UNSUPPORTED);
 }
 
-/** The tree of a query; refuses what is more than `SELECT expressions FROM events [WHERE ...]`. */
-export function checkedQuery(syntax: Syntax): CheckedQuery {
+/** The tree of a query over a table; refuses what is more than `SELECT expressions FROM events [WHERE ...]`. */
+export function checkedQuery(syntax: Syntax, table: QueryTable): CheckedQuery {
   if (syntax.node === 'SelectSetQuery') refuse('UNIONs are not supported');
   if (syntax.node !== 'SelectQuery') refuse(UNSUPPORTED);
   const query = syntax as SelectQuery;
@@ -107,6 +107,7 @@ export function checkedQuery(syntax: Syntax): CheckedQuery {
   checkTable(from);
   refuseParts(query, ['node', 'select', 'select_from', 'where'], CLAUSES);
   const scope: Scope = {
+    table,
     tables: ['events', ...(from.alias === null ? [] : [from.alias])],
     aliases: new Map(query.select.flatMap((one) => (isA(one, 'Alias') ? [[one.alias, one.expr] as const] : []))),
     following: [],
@@ -122,9 +123,9 @@ export function checkedQuery(syntax: Syntax): CheckedQuery {
   return { select, where };
 }
 
-/** The tree of a condition by itself, over events. */
-export function checkedCondition(syntax: Syntax): Expression {
-  const scope: Scope = { tables: ['events'], aliases: new Map(), following: [], variables: [], isSelect: false };
+/** The tree of a condition by itself, over a table. */
+export function checkedCondition(syntax: Syntax, table: QueryTable): Expression {
+  const scope: Scope = { table, tables: ['events'], aliases: new Map(), following: [], variables: [], isSelect: false };
   return condition(expression(syntax, scope), 'A filter');
 }
 
@@ -139,6 +140,7 @@ function checkTable(from: JoinExpr): void {
 
 /** What names mean where an expression stands. */
 interface Scope {
+  readonly table: QueryTable;
   /** Names of the table. */
   readonly tables: readonly string[];
   /** Expressions of the query by their aliases. */
@@ -288,29 +290,33 @@ function field(path: readonly (string | number)[], scope: Scope): Expression {
   const name = String(first);
   const variable = scope.variables.lastIndexOf(name);
   if (variable >= 0) return place({ variable, type: 'text' }, rest, path);
-  if (name === 'person') return person(rest, path);
-  const known = FIELDS.get(name);
-  if (known !== undefined) return place(column(known), rest, path);
+  if (name === 'person') return person(rest, path, scope);
+  const known = scope.table.get(name);
+  if (known !== undefined) return place(known, rest, path);
   if (name === 'set' || name === 'set_once')
-    return place(operation('json_raw', [column('properties')], { path: [`$${name}`] }), rest, path);
+    return place(operation('json_raw', [column(scope.table, 'properties')], { path: [`$${name}`] }), rest, path);
   const aliased = scope.aliases.get(name);
-  if (aliased === undefined) return unknownField(name, path);
+  if (aliased === undefined) return unknownField(name, path, scope);
   if (scope.following.includes(name)) refuse(`Alias ${name} stands for itself`);
   return place(expression(aliased, { ...scope, following: [...scope.following, name] }), rest, path);
 }
 
-function unknownField(name: string, path: readonly (string | number)[]): never {
+function unknownField(name: string, path: readonly (string | number)[], { table }: Scope): never {
   if (!NOT_EXPORTED.test(name))
     return refuse(`Invalid HogQL query: Unable to resolve field: ${path.join('.').slice(0, 200)}`);
-  const supported = [...FIELDS.keys()].toSorted().join(', ');
+  const supported = [...table.keys()].toSorted().join(', ');
   return refuse(`Batch exports cannot read these fields: ${name}. Supported fields are: ${supported}.`);
 }
 
 /** The event's own copy of its person. */
-function person([first, ...rest]: readonly (string | number)[], path: readonly (string | number)[]): Expression {
-  if (first === 'properties') return place(column('person_properties'), rest, path);
-  if (first === 'id') return place(column('person_id'), rest, path);
-  return unknownField(path.join('.'), path);
+function person(
+  [first, ...rest]: readonly (string | number)[],
+  path: readonly (string | number)[],
+  scope: Scope,
+): Expression {
+  if (first === 'properties') return place(column(scope.table, 'person_properties'), rest, path);
+  if (first === 'id') return place(column(scope.table, 'person_id'), rest, path);
+  return unknownField(path.join('.'), path, scope);
 }
 
 /** What lies at a path below a value. */

@@ -9,37 +9,14 @@
  */
 export type Type = 'text' | 'json' | 'integer' | 'float' | 'boolean' | 'instant' | 'date' | 'texts';
 
-/** A column of the lake's events, as files have it. */
-export const LAKE_TYPES = {
-  uuid: 'text',
-  event: 'text',
-  distinct_id: 'text',
-  team_id: 'integer',
-  properties: 'json',
-  timestamp_us: 'instant',
-  inserted_us: 'instant',
-  created_us: 'instant',
-  person_id: 'text',
-  person_properties: 'json',
-  elements_chain: 'text',
-} as const satisfies Readonly<Record<string, Type>>;
+/** A field that a query may name: the column that holds it, and its type. */
+export interface QueryField {
+  readonly column: string;
+  readonly type: Type;
+}
 
-export type LakeColumn = keyof typeof LAKE_TYPES;
-
-/** The same by HogQL's names, which are those of the fields that columns are made of. */
-export const FIELDS: ReadonlyMap<string, LakeColumn> = new Map<string, LakeColumn>([
-  ['uuid', 'uuid'],
-  ['event', 'event'],
-  ['distinct_id', 'distinct_id'],
-  ['team_id', 'team_id'],
-  ['properties', 'properties'],
-  ['timestamp', 'timestamp_us'],
-  ['created_at', 'created_us'],
-  ['_inserted_at', 'inserted_us'],
-  ['elements_chain', 'elements_chain'],
-  ['person_id', 'person_id'],
-  ['person_properties', 'person_properties'],
-]);
+/** The table that queries select from, by HogQL's names of its fields. Whoever has a query checked hands one. */
+export type QueryTable = ReadonlyMap<string, QueryField>;
 
 /** The way into a JSON document: names of keys, and places in arrays counted from 0. */
 export type Path = readonly (string | number)[];
@@ -210,7 +187,7 @@ export interface Signature {
 export type Operator = keyof typeof OPERATORS;
 
 export type Expression =
-  | { readonly column: LakeColumn; readonly type: Type }
+  | QueryField
   /** A value of the query's own; integers as decimal text, so that none loses a digit. */
   | { readonly constant: string | number | boolean | null; readonly type: Type }
   /** The end of the row's data interval: what `now()` is, so that every run of an interval gives the same bytes. */

@@ -2,7 +2,7 @@
 import { inQuotes } from '../ports/errors.ts';
 import { column, converted, operation, text } from './build.ts';
 import { checkedCondition } from './check.ts';
-import type { Expression } from './expression.ts';
+import type { Expression, QueryTable } from './expression.ts';
 import { equal, less, lessOrEqual, like, matches } from './functions.ts';
 import type { Parser } from './parse.ts';
 import { INSTANT, likeHolding } from './patterns.ts';
@@ -15,8 +15,8 @@ const MAX_FILTERS = 100;
 const MAX_EXPRESSIONS = 20;
 const MAX_VALUES = 1000;
 
-/** The condition that all of the filters hold; null: there is none. */
-export async function filterCondition(parser: Parser, filters: unknown): Promise<Expression | null> {
+/** The condition over a table that all of the filters hold; null: there is none. */
+export async function filterCondition(parser: Parser, table: QueryTable, filters: unknown): Promise<Expression | null> {
   if (filters === undefined || filters === null) return null;
   if (!Array.isArray(filters)) return refuse("'filters' should be an array of filters");
   if (filters.length > MAX_FILTERS) refuse(`There are more than ${MAX_FILTERS} filters`);
@@ -26,7 +26,7 @@ export async function filterCondition(parser: Parser, filters: unknown): Promise
   const parsed = keys.length === 0 ? [] : await parser.expressions(keys);
   let next = 0;
   const conditions = checked.map((filter) =>
-    filter.type === 'hogql' ? checkedCondition(parsed[next++] as Syntax) : conditionOf(filter),
+    filter.type === 'hogql' ? checkedCondition(parsed[next++] as Syntax, table) : conditionOf(table, filter),
   );
   return conditions.length > 1 ? operation('and', conditions) : (conditions[0] ?? null);
 }
@@ -50,11 +50,11 @@ function checkedFilter(filter: unknown): Filter {
   return { type: known, key, operator, value };
 }
 
-function conditionOf({ type, key, operator, value }: Filter): Expression {
+function conditionOf(table: QueryTable, { type, key, operator, value }: Filter): Expression {
   if (typeof operator !== 'string' || !Object.hasOwn(OPERATORS, operator)) {
     return refuse(`Each filter must have an 'operator' of one of: ${inQuotes(FILTER_OPERATORS)}`);
   }
-  const document = column(type === 'event' ? 'properties' : 'person_properties');
+  const document = column(table, type === 'event' ? 'properties' : 'person_properties');
   const property = operation('property', [document], { path: [key] });
   return (OPERATORS[operator] as Compare)(property, value, operator);
 }

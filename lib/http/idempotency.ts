@@ -2,16 +2,24 @@
  * Idempotency-Key: a repeat of a request that created something is answered with that object again. The record of the
  * key is written in the create's own transaction, so it exists exactly when the object does.
  */
+
 import { createHash } from 'node:crypto';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { Failure } from '../ports/errors.ts';
 import { keys } from '../ports/table/keys.ts';
 import type { Item, Op, Table } from '../ports/table/table.ts';
+import { DAY_MS } from '../ports/units.ts';
 import { bytesOf } from './body.ts';
 import { headerOf } from './header.ts';
 
+declare module '../ports/table/keys.ts' {
+  interface Items {
+    idempotency: IdempotencyItem;
+  }
+}
+
 /** A key is remembered for 24 hours. */
-const RETENTION_S = 24 * 60 * 60;
+const RETENTION_SECONDS = DAY_MS / 1000;
 
 /** The record of a key whose request succeeded. */
 interface IdempotencyItem extends Item {
@@ -45,18 +53,24 @@ export function idempotencyKeyOf(
     throw new Failure('validation', { detail: 'The Idempotency-Key must be 1 to 255 ASCII characters.' });
   }
   const path = event.path.replace(/\/$/, '');
-  const key = keys.once(userId, sha256(JSON.stringify([event.httpMethod, path, sent])));
+  const key = keys.idempotency(userId, sha256(JSON.stringify([event.httpMethod, path, sent])));
   const body = sha256(bytesOf(event));
   return {
     async find() {
-      const record = (await table.get(key)) as IdempotencyItem | undefined;
+      const record = await table.get(key);
       if (record !== undefined && record.body !== body) {
         throw new Failure('conflict', { detail: 'The Idempotency-Key was used before with another request body.' });
       }
       return record?.object;
     },
     ops(object) {
-      const record: IdempotencyItem = { ...key, body, status, object, ttl: Math.floor(clock() / 1000) + RETENTION_S };
+      const record: IdempotencyItem = {
+        ...key,
+        body,
+        status,
+        object,
+        ttl: Math.floor(clock() / 1000) + RETENTION_SECONDS,
+      };
       return [{ put: record, if: 'absent' }];
     },
   };

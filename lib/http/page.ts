@@ -4,7 +4,16 @@
  */
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { positionOf, toCursor } from '../ports/table/cursor.ts';
-import { BadCursor, type Item, type Range, type Table } from '../ports/table/table.ts';
+import type { WholeLists } from '../ports/table/filtered.ts';
+import {
+  BadCursor,
+  type Entry,
+  type Item,
+  type Listed,
+  type Page,
+  type Range,
+  type Table,
+} from '../ports/table/table.ts';
 import { headerOf } from './header.ts';
 import { PAGING, type PagingRule } from './route.ts';
 
@@ -81,11 +90,11 @@ function linkTo({ url, query }: Paging, changes: Readonly<Record<string, string 
 }
 
 /** Returns one page of a range, and how many items the range holds. A cursor that does not fit is passed over. */
-export async function readPage(
+export async function readPage<T extends Item>(
   table: Table,
-  range: Range,
+  range: Range<T>,
   { limit, offset, cursor }: Pick<Paging, 'limit' | 'offset' | 'cursor'>,
-): Promise<{ items: Item[]; count: number; cursor: string | undefined }> {
+): Promise<{ items: T[]; count: number; cursor: string | undefined }> {
   const read = async (place: { after: string } | { skip: number }) => {
     const { items, count = 0, cursor } = await table.list(range, { limit, count: true, ...place });
     return { items, count, cursor };
@@ -163,15 +172,25 @@ const CURSOR = /^(after|before)\.(.+)$/;
 /**
  * Returns one page of a range, forward from a cursor or back from it. Throws `BadCursor` when the cursor does not fit.
  */
+export async function readCursorPage<T extends Item>(
+  table: { list(range: Range<NoInfer<T>>, page: Page): Promise<Listed<NoInfer<T>>> },
+  range: Range<T>,
+  paging: Pick<Paging, 'limit' | 'cursor'>,
+): Promise<CursorPage<T>>;
+export async function readCursorPage<T extends Item>(
+  table: WholeLists<T>,
+  range: Range<NoInfer<T>> | Range<Entry<NoInfer<T>>>,
+  paging: Pick<Paging, 'limit' | 'cursor'>,
+): Promise<CursorPage<T>>;
 export async function readCursorPage(
-  table: Pick<Table, 'list'>,
-  range: Range,
+  table: { list(range: Range, page: Page): Promise<Listed> },
+  range: Range | Range<Entry>,
   { limit, cursor }: Pick<Paging, 'limit' | 'cursor'>,
 ): Promise<CursorPage> {
   const [, way = 'after', place] = cursor === undefined ? [] : (CURSOR.exec(cursor) ?? fault());
   const isBack = way === 'before';
   const listed = await table.list(
-    { ...range, newestFirst: (range.newestFirst ?? false) !== isBack },
+    { ...(range as Range), newestFirst: (range.newestFirst ?? false) !== isBack },
     { limit, ...(place === undefined ? {} : { after: place }) },
   );
   const items = isBack ? listed.items.toReversed() : listed.items;

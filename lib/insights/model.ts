@@ -6,6 +6,12 @@ import { wireInstant } from '../http/instant.ts';
 import { parseJson } from '../http/json.ts';
 import type { Item } from '../ports/table/table.ts';
 
+declare module '../ports/table/keys.ts' {
+  interface Items {
+    insight: InsightItem;
+  }
+}
+
 /** An insight as it is stored: a saved question about events. It is kept and shown in tiles, and not yet answered. */
 export interface InsightItem extends Item {
   readonly id: number;

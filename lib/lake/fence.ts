@@ -4,6 +4,20 @@ import { keys } from '../ports/table/keys.ts';
 import { type Item, type Op, Refused, type Table } from '../ports/table/table.ts';
 import { finishPending } from './pending.ts';
 
+declare module '../ports/table/keys.ts' {
+  interface Items {
+    fence: FenceItem;
+  }
+}
+
+/** What readers of a project's lake may rely on, as stored. Instants are milliseconds since 1970. */
+export interface FenceItem extends Item {
+  /** What arrives as live cannot appear before this instant any more. */
+  readonly at?: number;
+  /** Where live arrivals begin; absent while the project has no export. */
+  readonly live?: number;
+}
+
 /**
  * Closes the project's lake up to `upTo` (milliseconds): finishes what was committed, and from then on nothing that
  * arrives as live can appear before `upTo`. History may still be added. The fence never goes back.
@@ -28,4 +42,4 @@ export async function lowerLiveOps(table: Table, projectId: number, firstSlotSta
 }
 
 /** Where live arrivals begin, as the fence's item says (milliseconds); null while the project has no export. */
-export const liveOf = (item: Item | undefined): number | null => (item?.['live'] as number | null | undefined) ?? null;
+export const liveOf = (item: FenceItem | undefined): number | null => item?.live ?? null;

@@ -10,6 +10,12 @@ import { type Item, type Key, MAX_TRANSACTION, type Op } from '../ports/table/ta
 import { incomingOf, type LakeFile } from './catalog.ts';
 import type { Model } from './schema.ts';
 
+declare module '../ports/table/keys.ts' {
+  interface Items {
+    pendingBatch: PendingItem;
+  }
+}
+
 /** FILE items in one transaction, beside the check of PENDING. */
 const FILES_AT_ONCE = MAX_TRANSACTION - 1;
 
@@ -38,7 +44,7 @@ export const incoming = (projectId: number, batch: string): string => `${incomin
 /** Steps 3 and 4 for every committed batch of the project. Anybody may do it, at any time, beside anybody. */
 export async function finishPending(context: Pick<Context, 'table' | 'lake'>, projectId: number): Promise<void> {
   for (const item of await listAll(context.table, ranges.pendingBatches(projectId)))
-    await finish(context, projectId, item as PendingItem);
+    await finish(context, projectId, item);
 }
 
 /** Steps 3 and 4 for one batch. */

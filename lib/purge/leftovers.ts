@@ -6,21 +6,22 @@
  * export), the execution of the purge itself (7 days in a data directory), executions on AWS (90 days). The
  * activity log of an organization goes with it; its entries about a deleted project stay as long as the rest.
  */
+
 import { dirname } from 'node:path/posix';
 import type { ProjectItem } from '../accounts/organizations/model.ts';
 import { type DeletedPlaces, keysOfUsers, removeLimits } from '../accounts/personal-api-keys/store.ts';
 import type { UserItem } from '../accounts/users/model.ts';
-import type { SharingItem } from '../dashboards/sharing/model.ts';
 import type { BackfillItem, BatchExportItem, RunItem } from '../exports/records/model.ts';
-import { stopExport } from '../exports/resource/runs.ts';
 import { destroyBatchExport } from '../exports/resource/store.ts';
-import { exportWithPlan } from '../exports/runs/run-state.ts';
+import { stopExport } from '../exports/runs/cancel.ts';
+import { exportWithPlan } from '../exports/runs/store.ts';
 import { jobOps } from '../jobs/job.ts';
 import { projectFolders } from '../lake/catalog.ts';
 import type { Context } from '../ports/context.ts';
 import type { Spool } from '../ports/files/files.ts';
 import { idsIn, keys, ranges } from '../ports/table/keys.ts';
 import { type Item, type Key, type Op, type Range, Refused, type Table } from '../ports/table/table.ts';
+import { HOUR_MS } from '../ports/units.ts';
 
 /** The organization or project that was deleted. */
 export interface Deleted {
@@ -116,7 +117,7 @@ async function* removeExports(context: Context, { organization, project }: Delet
 }
 
 /** A deleted export may go on committing so long: a step has 15 minutes, and its machine tries again. */
-const COMMIT_TIMEOUT_MS = 3_600_000;
+const COMMIT_TIMEOUT_MS = HOUR_MS;
 
 /**
  * Stops an export; a later walk removes it. By its item all is found that a run which was given up may still write, so
@@ -216,7 +217,7 @@ async function firstOf(files: Spool, folder: string): Promise<string | undefined
 
 async function* removeDashboard(table: Table, summary: Item): Removals {
   const { project, id } = idsIn.ofProject(summary);
-  const sharing = (await table.get(keys.sharing(project, id))) as SharingItem | undefined;
+  const sharing = await table.get(keys.sharing(project, id));
   if (sharing !== undefined) await remove(table, [keys.sharingToken(sharing.access_token)]);
   yield* removeRange(table, ranges.ofDashboard(project, id), summary);
   yield* removeRoot(table, summary);

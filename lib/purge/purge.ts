@@ -1,17 +1,17 @@
 /** Removes all that a deleted organization or project left, and nothing of another. */
-import type { OrganizationItem, ProjectItem } from '../accounts/organizations/model.ts';
 import { jobOps } from '../jobs/job.ts';
 import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
+import { HOUR_MS, MINUTE_MS } from '../ports/units.ts';
 import type { PurgeInput, WalkOutput } from '../workflow/messages.ts';
 import { type Deleted, removeLeftovers } from './leftovers.ts';
 
 /** A walk ends after 10 minutes, and says that more is left. */
-const WALK_MS = 600_000;
+const WALK_MS = 10 * MINUTE_MS;
 /** The job waits an hour while the purge walks and rests, to start it again if it dies. */
-const WATCH_MS = 3_600_000;
+const WATCH_MS = HOUR_MS;
 /** Requests and steps that were under way at the deletion have ended after 15 minutes, the longest that a step has. */
-const SETTLE_MS = 900_000;
+const SETTLE_MS = 15 * MINUTE_MS;
 
 /**
  * Walks once: removes what it finds, until its time is over. It can die anywhere and be repeated. As indexes lag, and
@@ -39,7 +39,7 @@ export async function purge(context: Context, { kind, id }: PurgeInput): Promise
 /** Returns a deleted project; undefined when there is none, or it is not deleted. */
 async function deletedProject({ table, clock }: Context, id: string): Promise<Deleted | undefined> {
   const key = keys.project(Number(id));
-  const project = (await table.get(key)) as ProjectItem | undefined;
+  const project = await table.get(key);
   if (project === undefined || project.deleted_at === null) return undefined;
   const isSettled = clock() >= project.deleted_at + SETTLE_MS;
   return { organization: project.organization_id, project: project.id, isSettled, root: [key] };
@@ -48,7 +48,7 @@ async function deletedProject({ table, clock }: Context, id: string): Promise<De
 /** Returns a deleted organization; undefined when there is none, or it is not deleted. */
 async function deletedOrganization({ table, clock }: Context, id: string): Promise<Deleted | undefined> {
   const key = keys.organization(id);
-  const organization = (await table.get(key)) as OrganizationItem | undefined;
+  const organization = await table.get(key);
   if (organization === undefined || organization.deleted_at === null) return undefined;
   const isSettled = clock() >= organization.deleted_at + SETTLE_MS;
   return { organization: id, project: null, isSettled, root: [keys.slug(organization.slug), key] };

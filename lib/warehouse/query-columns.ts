@@ -1,6 +1,6 @@
 /** The columns of a query: which fields of the rows they are, and which of these a warehouse must compute first. */
-
-import { FIELDS, type LakeColumn, type QueryColumn, type Selected } from '../hogql/expression.ts';
+import type { QueryColumn, Selected } from '../hogql/expression.ts';
+import { EVENTS_TABLE } from '../lake/events-table.ts';
 import type { Column } from './columns.ts';
 
 /** A column that is no field of the lake: the warehouse gives it this name in its rows. */
@@ -9,7 +9,7 @@ export interface Computed {
   readonly column: Selected;
 }
 
-const fieldNames: ReadonlyMap<LakeColumn, string> = new Map([...FIELDS].map(([field, column]) => [column, field]));
+const fieldNames = new Map([...EVENTS_TABLE].map(([field, { column }]) => [column, field]));
 
 /** The field of the rows that a column of a query, the n-th of its list, is made of. */
 const fieldOf = ({ expression }: Selected, n: number): string =>
@@ -24,8 +24,8 @@ export const computedColumns = (select: readonly QueryColumn[] | null): Computed
   );
 
 /** The lake's columns that are delivered as they are; null: all may be. */
-export function plainColumns(select: readonly QueryColumn[] | null): ReadonlySet<LakeColumn> | null {
-  const plain = new Set<LakeColumn>();
+export function plainColumns(select: readonly QueryColumn[] | null): ReadonlySet<string> | null {
+  const plain = new Set<string>();
   for (const one of select ?? []) {
     if ('all' in one) return null;
     if ('column' in one.expression) plain.add(one.expression.column);

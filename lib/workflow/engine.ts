@@ -1,33 +1,46 @@
 /**
- * The engine of one machine: runs the state machines inside this process and keeps every execution in the table, so that
- * a kill at any moment costs at most a task run again. The language is states-language.ts's; interpreter.ts says what its
- * states mean.
+ * The engine of one machine: it runs the state machines inside this process and keeps every execution in the table, so
+ * that a kill at any moment costs at most a task run again. states-language.ts has the language, interpreter.ts the
+ * meaning of its states.
  *
  * Durability. An execution is one item: before a state does anything (Task, Wait, Map), the state, its input, its
- * retries and its `wake_at` are written, in one write, on the condition that the execution is still running. States that
- * only compute (Choice, Pass, Succeed, Fail) are computed again from the state before. An item of a Map has an item of
- * its own from its second state on, and when it has ended. `resume` goes on from there; a task that was under way runs
- * again. Definitions are kept by hash: an execution ends on the definition that it began with.
+ * retries and its `wake_at` are written, in one write, on the condition that the execution is still running. States
+ * that only compute (Choice, Pass, Succeed, Fail) are computed again from the state before. An item of a Map has an
+ * item of its own from its second state on, and when it has ended. `resume` goes on from there; a task that was under
+ * way runs again. To begin again at the start would not do, though every step may be repeated: begin-run finds a
+ * finished run and has nothing to do, so what finish-run was removing would lie there for good, and retries would be
+ * counted anew. Definitions are kept by hash: an execution ends on the definition that it began with.
  *
- * Ends. SUCCEEDED and FAILED by the machine, TIMED_OUT by its TimeoutSeconds (counted from when this process took it up:
- * while a machine is switched off nothing runs too long), ABORTED by `stop`. A child whose parent ends is stopped. Whatever did not succeed is told to `onEnded` until it has been taken (12 times at most), also after
- * a crash. An ended execution is known by name for 7 days more.
+ * Ends. SUCCEEDED and FAILED by the machine, TIMED_OUT by its TimeoutSeconds (counted from when this process took it
+ * up: while a machine is switched off nothing runs too long), ABORTED by `stop`. A child whose parent ends is stopped.
+ * `onEnded` is notified of whatever did not succeed until it resolves (12 times at most), also after a crash. An ended
+ * execution is known by name for 7 days more.
  */
 import { createHash } from 'node:crypto';
 import { messageOf } from '../ports/errors.ts';
 import type { Log } from '../ports/log.ts';
 import { Semaphore } from '../ports/semaphore.ts';
+import { fromJsonText, type JsonText, toJsonText } from '../ports/table/json-text.ts';
 import { idsIn, keys, places, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import { type Item, MAX_TRANSACTION, Refused, type Table, TooLarge } from '../ports/table/table.ts';
-import { type BranchHome, type Position, startOf, walk } from './interpreter.ts';
+import { IdleTracker } from './idle-tracker.ts';
+import { type BranchHost, type BranchPosition, startOf, walk } from './interpreter.ts';
 import type { EndedInput, ErrorOutput } from './messages.ts';
 import { StateError } from './state-error.ts';
 import { type Definition, type Flow, readDefinition, type Task } from './states-language.ts';
 import type { StepRunner } from './step.ts';
 import { GRACE_SECONDS } from './steps.ts';
-import { Activity, alarm, systemTimer, type Timer } from './waiting.ts';
+import { alarm, systemTimer, type Timer } from './timer.ts';
 import type { ExecutionStatus, Json, Workflow } from './workflow.ts';
+
+declare module '../ports/table/keys.ts' {
+  interface Items {
+    execution: ExecutionItem;
+    executionItem: MapItem;
+    definition: DefinitionItem;
+  }
+}
 
 export interface EngineOptions {
   readonly table: Table;
@@ -36,9 +49,9 @@ export interface EngineOptions {
   readonly log: Log;
   /** The state machines by name; one outside the subset is refused here. */
   readonly machines: Readonly<Record<string, Definition>>;
-  /** The task that a definition calls `${name}`. Its signal is aborted when it is to stop. */
+  /** Returns the task that a definition calls `${name}`. Its signal is aborted when it is to stop. */
   readonly tasks: (name: string) => StepRunner;
-  /** Told of every execution that did not succeed; its input is an EndedInput. Must be idempotent. */
+  /** Notified of every execution that did not succeed; its input is an EndedInput. Must be idempotent. */
   readonly onEnded?: StepRunner;
   readonly timer?: Timer;
   /** At least 0, below 1: the random part of a retry's pause. */
@@ -52,59 +65,74 @@ export interface Engine extends Workflow {
   start(machine: string, name: string, input: Json): Promise<void>;
   stop(machine: string, name: string, cause: string): Promise<void>;
   status(machine: string, name: string): Promise<ExecutionStatus | undefined>;
-  /** Goes on with every execution that has not ended. To be called once, when the process starts. */
+  /** Goes on with every execution that has not ended. It is called once, when the process starts. */
   resume(): Promise<void>;
   /** Aborts the tasks under way and lets go; every execution stays where it is, for the next process. */
   close(): Promise<void>;
-  /** Resolves when nothing is being done: what is left waits for a time to come. */
+  /** Resolves when nothing is being done: everything left waits for a time to come. */
   idle(): Promise<void>;
 }
 
-/** The embedded engine; it begins with what `start` brings and, once called, what `resume` finds. */
+/**
+ * Returns an engine, which runs the executions that `start` brings and, once that was called, those that `resume`
+ * finds.
+ */
 export function startEngine(options: EngineOptions): Engine {
   return new EmbeddedEngine(options);
 }
 
-/** 1 to 80 of these: what every home takes as the name of an execution. */
+/** The name of an execution has 1 to 80 of these characters, as on AWS. */
 const NAME = /^[A-Za-z0-9_-]{1,80}$/;
-/** An item holds 400 KB (409,600 bytes): 256 KiB of the state's input, and half of that of the execution's leave 16 KB. */
+/**
+ * An item holds 400 KB (409,600 bytes): 256 KiB of the state's input, and half of that of the execution's leave 16 KB.
+ */
 const MAX_EXECUTION_INPUT = 131_072;
-/** As on AWS, in characters. */
+/** The longest cause of an error in characters, as on AWS. */
 const MAX_CAUSE = 32_768;
-/** How long an ended execution is known, in seconds: 7 days. */
-const KEPT = 7 * 24 * 3600;
-/** Executions that are forgotten at a time. */
-const AT_ONCE = 1_000;
-/** How often `onEnded` is tried, and the pauses between in milliseconds: 5 s doubling to 5 minutes. */
-const TELLINGS = 12;
-const TELLING_PAUSE = { first: 5_000, longest: 300_000 };
-/** Pauses before a write that failed is tried again, in milliseconds: until the disk or the table is well again. */
-const WRITING_PAUSE = { first: 1_000, longest: 60_000 };
+/** An ended execution is known for 7 days. */
+const ENDED_TTL_SECONDS = 7 * 24 * 3600;
+/** `forget` removes so many executions at a time. */
+const MAX_FORGOTTEN = 1_000;
+/** `onEnded` is tried so often, with pauses of 5 s doubling to 5 minutes. */
+const MAX_NOTIFICATIONS = 12;
+const NOTIFICATION_PAUSE_MS = { first: 5_000, longest: 300_000 };
+/** A write that failed is tried again after these pauses, without end: until the disk or the table is well again. */
+const WRITE_PAUSE_MS = { first: 1_000, longest: 60_000 };
 
 /** An execution as stored. */
 interface ExecutionItem extends Item {
   readonly machine: string;
   /** Hash of its definition. */
   readonly definition: string;
-  /** JSON. */
-  readonly input: string;
+  readonly input: JsonText<Json>;
   readonly status: ExecutionStatus;
-  /** The position, until it has ended: the state, its input (JSON), its retries (JSON), until when it waits first. */
+  /** The position, until it has ended: the state, its input, its retries, until when it waits first. */
   readonly state: string;
-  readonly data: string;
-  readonly attempt: string;
+  readonly data: JsonText<Json>;
+  readonly retries: JsonText<readonly number[]>;
   readonly wake_at: number | null;
-  /** How many positions were kept; tells the items of one visit to a Map from those of an earlier one. */
+  /** The number of positions that were kept. It parts the items of one visit to a Map from those of an earlier one. */
   readonly visit: number;
   /** It has been in a Map: there may be items to remove. */
   readonly mapped: boolean;
   readonly parent: string | null;
   readonly started_at: number;
   readonly ended_at: number | null;
-  /** JSON of the output, of a SUCCEEDED one. */
-  readonly output: string | null;
-  /** JSON of an ErrorOutput, of any other that has ended. */
-  readonly error: string | null;
+  /** Of a SUCCEEDED one. */
+  readonly output: JsonText<Json> | null;
+  /** Of any other that has ended. */
+  readonly error: JsonText<ErrorOutput> | null;
+}
+
+/** One visit of a Map's item: its position, and its output once it has ended. */
+interface MapItem extends Item, Pick<ExecutionItem, 'state' | 'data' | 'retries' | 'wake_at'> {
+  readonly visit: number;
+  readonly output?: JsonText<Json>;
+}
+
+/** A definition of a machine, by its hash. */
+interface DefinitionItem extends Item {
+  readonly definition: JsonText<unknown>;
 }
 
 /** An execution that this process runs. */
@@ -122,12 +150,12 @@ interface Running {
   settled: Promise<void>;
 }
 
-/** How a machine came to its end by itself. */
+/** The end to which a machine came by itself. */
 type Outcome =
   | { readonly status: 'SUCCEEDED'; readonly output: Json }
   | { readonly status: 'FAILED'; readonly error: ErrorOutput };
 
-/** How an execution is ended from outside; `only`: fields that it must have. */
+/** An end that comes from outside. `only`: fields that the execution must have. */
 type Ending = [
   name: string,
   status: 'ABORTED' | 'TIMED_OUT' | 'FAILED',
@@ -135,7 +163,10 @@ type Ending = [
   only?: Readonly<Record<string, string>>,
 ];
 
-/** Why a branch does not go on. `closing`: the process ends. `ended`: the execution has. `sibling`: another item failed. */
+/**
+ * A branch does not go on. `closing`: the process ends. `ended`: the execution has ended. `sibling`: another item
+ * failed.
+ */
 class Halt extends Error {
   override readonly name = 'Halt';
   readonly why: 'closing' | 'ended' | 'sibling';
@@ -153,13 +184,13 @@ class EmbeddedEngine implements Engine {
   readonly #clock: () => number;
   readonly #log: Log;
   readonly #timer: Timer;
-  readonly #machines: ReadonlyMap<string, { hash: string; text: string; flow: Running['flow'] }>;
+  readonly #machines: ReadonlyMap<string, { hash: string; text: JsonText<unknown>; flow: Running['flow'] }>;
   readonly #running = new Map<string, Running>();
   /** Names of ended executions whose end is being completed. */
   readonly #completing = new Set<string>();
   readonly #watchers = new Map<string, Set<(ended: ExecutionItem) => void>>();
-  readonly #activity = new Activity();
-  readonly #places: Semaphore;
+  readonly #idleTracker = new IdleTracker();
+  readonly #semaphore: Semaphore;
   readonly #closing = new AbortController();
   readonly #background = new Set<Promise<void>>();
   #stored: Promise<void> | undefined;
@@ -171,10 +202,10 @@ class EmbeddedEngine implements Engine {
     this.#log = options.log;
     this.#timer = options.timer ?? systemTimer;
     // Tasks wait for disks and networks more than they compute; 8 keep a small machine busy.
-    this.#places = new Semaphore(options.concurrency ?? 8);
+    this.#semaphore = new Semaphore(options.concurrency ?? 8);
     this.#machines = new Map(
       Object.entries(options.machines).map(([name, definition]) => {
-        const text = JSON.stringify(definition);
+        const text = toJsonText<unknown>(definition);
         const hash = createHash('sha256').update(text).digest('hex');
         return [name, { hash, text, flow: readDefinition(name, definition) }];
       }),
@@ -190,12 +221,12 @@ class EmbeddedEngine implements Engine {
   }
 
   async status(machine: string, name: string): Promise<ExecutionStatus | undefined> {
-    const found = (await this.#table.get(keys.execution(name))) as ExecutionItem | undefined;
+    const found = await this.#table.get(keys.execution(name));
     return found?.machine === machine ? found.status : undefined;
   }
 
   async forget(beginning: string): Promise<boolean> {
-    const { items } = await this.#table.list(ranges.executionsNamed(beginning), { limit: AT_ONCE });
+    const { items } = await this.#table.list(ranges.executionsNamed(beginning), { limit: MAX_FORGOTTEN });
     // Only what has ended, and whose end has been completed, has a time to live.
     const removals = items.filter(({ ttl }) => ttl !== undefined).map((remove) => ({ remove }));
     if (removals.length > 0) await this.#table.write(removals, { apart: true });
@@ -205,7 +236,7 @@ class EmbeddedEngine implements Engine {
   async resume(): Promise<void> {
     await this.#storeDefinitions();
     const listed = await listAll(this.#table, ranges.runningExecutions());
-    const found = (await this.#table.many(listed)).filter((item) => item !== undefined) as ExecutionItem[];
+    const found = (await this.#table.many(listed)).filter((item) => item !== undefined);
     const flows = await this.#storedFlows(new Set(found.map(({ definition }) => definition)));
     const ended = found.filter(({ status }) => status !== 'RUNNING');
     const endedNames = new Set(ended.map(nameOf));
@@ -234,7 +265,7 @@ class EmbeddedEngine implements Engine {
   }
 
   idle(): Promise<void> {
-    return this.#activity.idle();
+    return this.#idleTracker.idle();
   }
 
   /** Stores and runs a new execution; a name that is known gives the execution of that name instead. */
@@ -246,7 +277,7 @@ class EmbeddedEngine implements Engine {
     if (!NAME.test(name)) {
       throw new StateError('StepFunctions.InvalidNameException', `An execution cannot be named ${name}.`);
     }
-    const text = JSON.stringify(input);
+    const text = toJsonText(input);
     if (Buffer.byteLength(text) > MAX_EXECUTION_INPUT) {
       throw new StateError('StepFunctions.InvalidExecutionInputException', `The input of ${name} is too large.`);
     }
@@ -271,7 +302,7 @@ class EmbeddedEngine implements Engine {
     try {
       await this.#table.write([{ put: item, if: 'absent' }]);
     } catch (error) {
-      if (error instanceof Refused) return error.found as ExecutionItem;
+      if (error instanceof Refused) return error.foundAt(keys.execution(name));
       throw error;
     }
     this.#run(item, known.flow);
@@ -289,8 +320,8 @@ class EmbeddedEngine implements Engine {
     running.settled = this.#inBackground(() => this.#drive(running, positionOf(item)));
   }
 
-  /** From the position to the end, unless somebody else ends it. */
-  async #drive(running: Running, position: Position): Promise<void> {
+  /** Runs an execution from the position to its end, unless somebody else ends it. */
+  async #drive(running: Running, position: BranchPosition): Promise<void> {
     const { name, flow, controller } = running;
     const limit = flow.TimeoutSeconds;
     const cause = `The execution ran longer than ${limit} s.`;
@@ -305,7 +336,7 @@ class EmbeddedEngine implements Engine {
     try {
       let outcome: Outcome;
       try {
-        outcome = { status: 'SUCCEEDED', output: await walk(flow, position, this.#homeOf(running)) };
+        outcome = { status: 'SUCCEEDED', output: await walk(flow, position, this.#hostOf(running)) };
       } catch (error) {
         if (controller.signal.aborted || error instanceof Halt) return;
         if (!(error instanceof StateError)) {
@@ -320,7 +351,7 @@ class EmbeddedEngine implements Engine {
     }
   }
 
-  #homeOf(running: Running): BranchHome {
+  #hostOf(running: Running): BranchHost {
     const { name, controller } = running;
     const { signal } = controller;
     return {
@@ -340,7 +371,7 @@ class EmbeddedEngine implements Engine {
     };
   }
 
-  /** A Map: its items from where they are, `concurrency` at a time; one that fails stops the others. */
+  /** Runs the items of a Map from where they are, `concurrency` at a time. One that fails stops the others. */
   async #each(
     running: Running,
     state: string,
@@ -361,14 +392,14 @@ class EmbeddedEngine implements Engine {
           this.#table.write([{ put: { ...keys.executionItem(name, state, index), visit, ...fields } }]),
         );
       const output = await walk(flow, found.get(index)?.position ?? startOf(flow, input), {
-        ...this.#homeOf(running),
+        ...this.#hostOf(running),
         signal,
         keep: async (position) => void (await put(stored(position))),
         sleepUntil: (instant) => this.#sleepUntil(instant, signal),
         perform: (task, args) => this.#perform(running, task, args, signal),
         each: () => Promise.reject(new StateError('States.Runtime', 'A Map cannot be in a Map.')),
       });
-      await put({ output: JSON.stringify(output) });
+      await put({ output: toJsonText(output) });
       outputs[index] = output;
     };
 
@@ -387,9 +418,9 @@ class EmbeddedEngine implements Engine {
       }
       // The Map is active through its lanes; the last one hands that back.
       open -= 1;
-      if (open > 0) this.#activity.leave();
+      if (open > 0) this.#idleTracker.leave();
     };
-    for (let more = 1; more < lanes; more += 1) this.#activity.enter();
+    for (let more = 1; more < lanes; more += 1) this.#idleTracker.enter();
     await Promise.all(Array.from({ length: lanes }, lane));
     running.controller.signal.throwIfAborted();
     if (failure !== undefined) throw failure.error;
@@ -397,15 +428,13 @@ class EmbeddedEngine implements Engine {
   }
 
   async #keptItems(name: string, state: string, visit: number): Promise<Map<number, KeptItem>> {
-    const kept = (await listAll(this.#table, ranges.itemsOf(name, state))) as (ExecutionItem & { output?: string })[];
+    const kept = await listAll(this.#table, ranges.itemsOf(name, state));
     return new Map(
       kept
         .filter((item) => item.visit === visit)
         .map((item) => [
           idsIn.executionItem(item),
-          typeof item.output === 'string'
-            ? { output: JSON.parse(item.output) as Json }
-            : { position: positionOf(item) },
+          item.output === undefined ? { position: positionOf(item) } : { output: fromJsonText(item.output) },
         ]),
     );
   }
@@ -415,7 +444,10 @@ class EmbeddedEngine implements Engine {
     if (task.Resource === 'arn:aws:states:::lambda:invoke') {
       const { Payload } = args as { Payload: Json };
       const call = this.#options.tasks(referenced(task.Arguments.FunctionName));
-      return this.#places.run(() => this.#within(limit, signal, (until) => this.#call(call, Payload, until)), signal);
+      return this.#semaphore.run(
+        () => this.#within(limit, signal, (until) => this.#call(call, Payload, until)),
+        signal,
+      );
     }
     if (task.Resource === 'arn:aws:states:::states:startExecution.sync:2') {
       const { Name, Input } = args as { Name: string; Input: Json };
@@ -426,7 +458,7 @@ class EmbeddedEngine implements Engine {
     return { QueryExecution: { Status: { State: 'SUCCEEDED' } } };
   }
 
-  /** Runs `work` under the time limit: past it, its signal is aborted and the end is States.Timeout. */
+  /** Runs `work` under the time limit, past which its signal is aborted with States.Timeout. */
   async #within<T>(
     seconds: number | undefined,
     signal: AbortSignal,
@@ -451,11 +483,11 @@ class EmbeddedEngine implements Engine {
     signal.throwIfAborted();
     const over = Promise.withResolvers<never>();
     let callOff: (() => void) | undefined;
-    const patience = (): void => {
+    const armGrace = (): void => {
       const instant = this.#clock() + GRACE_SECONDS * 1000;
       callOff = alarm(instant, this.#clock, this.#timer, () => over.reject(signal.reason));
     };
-    signal.addEventListener('abort', patience);
+    signal.addEventListener('abort', armGrace);
     try {
       const payload = await Promise.race([(async () => call(input, signal))(), over.promise]);
       if (signal.aborted && !isClosing(signal.reason)) throw signal.reason;
@@ -464,7 +496,7 @@ class EmbeddedEngine implements Engine {
       if (signal.aborted) throw signal.reason;
       throw new StateError(error instanceof Error ? error.name : 'Error', lambdaCause(error));
     } finally {
-      signal.removeEventListener('abort', patience);
+      signal.removeEventListener('abort', armGrace);
       callOff?.();
     }
   }
@@ -479,7 +511,7 @@ class EmbeddedEngine implements Engine {
     try {
       const found = await this.#durably(signal, () => this.#begin(machine, name, input, running.name));
       if (found !== undefined && found.status !== 'RUNNING') ended = found;
-      ended ??= await this.#activity.suspend<ExecutionItem>(signal, (resolve) => {
+      ended ??= await this.#idleTracker.suspend<ExecutionItem>(signal, (resolve) => {
         wake = resolve;
         return () => {};
       });
@@ -493,16 +525,16 @@ class EmbeddedEngine implements Engine {
       watchers.delete(watch);
       if (watchers.size === 0) this.#watchers.delete(name);
     }
-    const described = { Name: name, Status: ended.status, Input: JSON.parse(ended.input) as Json };
-    if (ended.status === 'SUCCEEDED') return { ...described, Output: JSON.parse(ended.output ?? 'null') as Json };
-    const error = JSON.parse(ended.error ?? '{}') as { [name: string]: Json };
+    const described = { Name: name, Status: ended.status, Input: fromJsonText(ended.input) };
+    if (ended.status === 'SUCCEEDED') return { ...described, Output: ended.output && fromJsonText(ended.output) };
+    const error = ended.error && fromJsonText(ended.error);
     throw new StateError('States.TaskFailed', JSON.stringify({ ...described, ...error }).slice(0, MAX_CAUSE));
   }
 
-  /** The end that the machine itself came to. */
+  /** Ends an execution in the way to which its machine came. */
   async #end(running: Running, outcome: Outcome): Promise<void> {
     const succeeded = outcome.status === 'SUCCEEDED';
-    const result = succeeded ? { output: JSON.stringify(outcome.output) } : { error: JSON.stringify(outcome.error) };
+    const result = succeeded ? { output: toJsonText(outcome.output) } : { error: toJsonText(outcome.error) };
     // Nothing is left to do: one write. Otherwise it stays among those that `resume` finds.
     const complete = succeeded && !running.mapped;
     const ended_at = this.#clock();
@@ -512,18 +544,18 @@ class EmbeddedEngine implements Engine {
       [...POSITION, ...(complete ? INDEX : [])],
       this.#closing.signal,
     );
-    if (complete) this.#tell(item);
+    if (complete) this.#wakeWatchers(item);
     else this.#complete(item);
   }
 
   /** Ends a running execution from outside; fine when it has ended. */
   async #halt(...[name, status, error, only = {}]: Ending): Promise<void> {
-    this.#activity.enter();
+    this.#idleTracker.enter();
     try {
       const [item] = await this.#table.write([
         {
           change: keys.execution(name),
-          set: { status, error: JSON.stringify(error), ended_at: this.#clock() },
+          set: { status, error: toJsonText(error), ended_at: this.#clock() },
           unset: POSITION,
           if: { is: { status: 'RUNNING', ...only } },
         },
@@ -533,7 +565,7 @@ class EmbeddedEngine implements Engine {
     } catch (refused) {
       if (!(refused instanceof Refused)) throw refused;
     } finally {
-      this.#activity.leave();
+      this.#idleTracker.leave();
     }
   }
 
@@ -541,7 +573,7 @@ class EmbeddedEngine implements Engine {
     return this.#durably(this.#closing.signal, () => this.#halt(...end));
   }
 
-  /** What follows the end of an execution, in the background: again and again, in the next process too. */
+  /** Does what follows the end of an execution in the background, again and again, and in the next process too. */
   #complete(item: ExecutionItem): void {
     const name = nameOf(item);
     if (this.#completing.has(name) || this.#closing.signal.aborted) return;
@@ -551,9 +583,9 @@ class EmbeddedEngine implements Engine {
       try {
         await this.#running.get(name)?.settled;
         await this.#stopChildren(name);
-        const taken = item.status === 'SUCCEEDED' || (await this.#tellEnded(item));
-        this.#tell(item);
-        if (!taken) await this.#tellEndedLater(item);
+        const isDone = item.status === 'SUCCEEDED' || (await this.#notifyOfEnd(item));
+        this.#wakeWatchers(item);
+        if (!isDone) await this.#notifyLater(item);
         await this.#durably(signal, () => this.#letGo(item));
       } finally {
         this.#completing.delete(name);
@@ -566,7 +598,7 @@ class EmbeddedEngine implements Engine {
     await Promise.all(children.map((child) => this.#haltDurably(child.name, 'ABORTED', PARENT_ENDED)));
   }
 
-  /** Removes the items of its Maps, and then it is not among those that `resume` finds any more. */
+  /** Removes the items of its Maps, and then its place among those that `resume` finds. */
   async #letGo(item: ExecutionItem): Promise<void> {
     const items = item.mapped ? await listAll(this.#table, ranges.itemsOf(nameOf(item))) : [];
     const removals = items.map((remove) => ({ remove }));
@@ -580,14 +612,14 @@ class EmbeddedEngine implements Engine {
     }
   }
 
-  /** Whether `onEnded` took it. */
-  async #tellEnded(item: ExecutionItem): Promise<boolean> {
+  /** Returns whether `onEnded` took it. */
+  async #notifyOfEnd(item: ExecutionItem): Promise<boolean> {
     const { onEnded } = this.#options;
     const { machine, status } = item;
     const name = nameOf(item);
-    const error = JSON.parse(item.error ?? 'null') as Json;
+    const error = item.error && fromJsonText(item.error);
     this.#log.warning('execution did not succeed', { machine, execution: name, status, error });
-    const ended = { machine, name, status, input: JSON.parse(item.input) as Json, error } satisfies Record<
+    const ended = { machine, name, status, input: fromJsonText(item.input), error } satisfies Record<
       keyof EndedInput,
       Json
     >;
@@ -600,16 +632,16 @@ class EmbeddedEngine implements Engine {
     }
   }
 
-  async #tellEndedLater(item: ExecutionItem): Promise<void> {
-    let pause = TELLING_PAUSE.first;
-    for (let telling = 2; telling <= TELLINGS; telling += 1) {
+  async #notifyLater(item: ExecutionItem): Promise<void> {
+    let pause = NOTIFICATION_PAUSE_MS.first;
+    for (let attempt = 2; attempt <= MAX_NOTIFICATIONS; attempt += 1) {
       await this.#sleepUntil(this.#clock() + pause, this.#closing.signal);
-      if (await this.#tellEnded(item)) return;
-      pause = Math.min(pause * 2, TELLING_PAUSE.longest);
+      if (await this.#notifyOfEnd(item)) return;
+      pause = Math.min(pause * 2, NOTIFICATION_PAUSE_MS.longest);
     }
   }
 
-  #tell(item: ExecutionItem): void {
+  #wakeWatchers(item: ExecutionItem): void {
     for (const watch of this.#watchers.get(nameOf(item)) ?? []) watch(item);
   }
 
@@ -633,7 +665,7 @@ class EmbeddedEngine implements Engine {
 
   /** Writes, and when that fails for want of a disk or a turn, writes again until it is done. */
   async #durably<T>(signal: AbortSignal, write: () => Promise<T>): Promise<T> {
-    for (let pause = WRITING_PAUSE.first; ; pause = Math.min(pause * 2, WRITING_PAUSE.longest)) {
+    for (let pause = WRITE_PAUSE_MS.first; ; pause = Math.min(pause * 2, WRITE_PAUSE_MS.longest)) {
       try {
         return await write();
       } catch (error) {
@@ -647,11 +679,11 @@ class EmbeddedEngine implements Engine {
 
   async #sleepUntil(instant: number, signal: AbortSignal): Promise<void> {
     if (this.#clock() >= instant) return;
-    await this.#activity.suspend<void>(signal, (resolve) => alarm(instant, this.#clock, this.#timer, resolve));
+    await this.#idleTracker.suspend<void>(signal, (resolve) => alarm(instant, this.#clock, this.#timer, resolve));
   }
 
   async #inBackground(work: () => Promise<void>): Promise<void> {
-    this.#activity.enter();
+    this.#idleTracker.enter();
     const done = (async () => {
       try {
         await work();
@@ -664,10 +696,10 @@ class EmbeddedEngine implements Engine {
     this.#background.add(done);
     await done;
     this.#background.delete(done);
-    this.#activity.leave();
+    this.#idleTracker.leave();
   }
 
-  /** Keeps the definitions of this process by hash, once. */
+  /** Stores the definitions of this process by hash, once. */
   #storeDefinitions(): Promise<void> {
     this.#stored ??= (async () => {
       for (const { hash, text } of this.#machines.values()) {
@@ -680,7 +712,7 @@ class EmbeddedEngine implements Engine {
     return this.#stored;
   }
 
-  /** The definitions with these hashes; those that nobody uses any more are removed. */
+  /** Returns the definitions with these hashes, and removes those that nobody uses any more. */
   async #storedFlows(used: ReadonlySet<string>): Promise<Map<string, Running['flow']>> {
     const flows = new Map([...this.#machines.values()].map(({ hash, flow }) => [hash, flow]));
     for (const item of await listAll(this.#table, ranges.definitions())) {
@@ -691,7 +723,7 @@ class EmbeddedEngine implements Engine {
         continue;
       }
       try {
-        flows.set(hash, readDefinition('of an earlier version', JSON.parse(String(item['definition']))));
+        flows.set(hash, readDefinition('of an earlier version', fromJsonText(item.definition)));
       } catch (error) {
         this.#log.error('a definition of an earlier version is refused', { reason: messageOf(error) });
       }
@@ -700,33 +732,33 @@ class EmbeddedEngine implements Engine {
   }
 }
 
-/** An item of a Map as kept: where it is, or what it gave. */
+/** An item of a Map as stored: its position, or its output once it has ended. */
 interface KeptItem {
-  readonly position?: Position;
+  readonly position?: BranchPosition;
   readonly output?: Json;
 }
 
-const POSITION = ['state', 'data', 'attempt', 'wake_at'];
+const POSITION = ['state', 'data', 'retries', 'wake_at'];
 /** Its place among the running ones. */
 const INDEX = ['second_pk', 'second_sk'];
 
 const nameOf = (item: Item): string => idsIn.execution(item);
 
-const expiry = (endedAt: number): number => Math.ceil(endedAt / 1000) + KEPT;
+const expiry = (endedAt: number): number => Math.ceil(endedAt / 1000) + ENDED_TTL_SECONDS;
 
 const isMap = (flow: Flow, state: string): boolean => flow.States[state]?.Type === 'Map';
 
-const stored = ({ state, data, retries, wakeAt }: Position) => ({
+const stored = ({ state, data, retries, wakeAt }: BranchPosition) => ({
   state,
-  data: JSON.stringify(data),
-  attempt: JSON.stringify(retries),
+  data: toJsonText(data),
+  retries: toJsonText(retries),
   wake_at: wakeAt,
 });
 
-const positionOf = ({ state, data, attempt, wake_at }: ExecutionItem): Position => ({
+const positionOf = ({ state, data, retries, wake_at }: ExecutionItem | MapItem): BranchPosition => ({
   state,
-  data: JSON.parse(data) as Json,
-  retries: JSON.parse(attempt) as number[],
+  data: fromJsonText(data),
+  retries: fromJsonText(retries),
   wakeAt: wake_at,
 });
 
@@ -742,7 +774,7 @@ const outputOf = (error: unknown): ErrorOutput =>
     ? { Error: error.output.Error, Cause: error.output.Cause.slice(0, MAX_CAUSE) }
     : { Error: 'States.Runtime', Cause: messageOf(error) };
 
-/** What Step Functions gets as the cause when a function throws. */
+/** Returns the cause that Step Functions gets when a function throws. */
 function lambdaCause(error: unknown): string {
   const trace = (stackOf(error) ?? '').split('\n');
   const errorType = error instanceof Error ? error.name : typeof error;

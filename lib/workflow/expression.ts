@@ -4,8 +4,8 @@ import { type ErrorOutput, MAX_PAYLOAD } from './messages.ts';
 import { StateError } from './state-error.ts';
 import type { Json } from './workflow.ts';
 
-/** What an expression may look at, as `$states`. */
-export interface Scope {
+/** The value of `$states`, which is all that an expression may look at. */
+export interface StatesVariable {
   readonly input: Json;
   readonly result?: Json;
   readonly errorOutput?: ErrorOutput;
@@ -18,13 +18,14 @@ export interface Scope {
 }
 
 /** The parts of `$states`; each field of a state may use those that exist where it is evaluated. */
-export type Part = 'input' | 'result' | 'errorOutput' | 'context.Map.Item.Value';
+export type StatesField = 'input' | 'result' | 'errorOutput' | 'context.Map.Item.Value';
 
 const ALWAYS = ['context.Execution.Name', 'context.State.RetryCount'];
 
 /**
- * JSONata's own functions that both homes have. Not among them: what AWS takes away (`$eval`) or adds (`$uuid` ...), and
- * what differs from call to call (`$now`, `$random` ...), because after a crash an expression is evaluated again.
+ * JSONata's own functions that AWS and this engine have. Those are not among them that AWS takes away (`$eval`) or adds
+ * (`$uuid` ...), or that differ from call to call (`$now`, `$random` ...): after a crash an expression is evaluated
+ * again.
  */
 // biome-ignore format: a list of words
 const FUNCTIONS = new Set([
@@ -35,12 +36,12 @@ const FUNCTIONS = new Set([
 
 const compiled = new Map<string, jsonata.Expression>();
 
-/** The JSONata inside `{% … %}`; undefined: a plain string. */
+/** Returns the JSONata inside `{% … %}`, or undefined for a plain string. */
 export function jsonataIn(text: string): string | undefined {
   return text.startsWith('{%') && text.endsWith('%}') ? text.slice(2, -2).trim() : undefined;
 }
 
-/** Every expression inside a template. */
+/** Yields every expression inside a template. */
 export function* expressionsIn(template: Json): Generator<string> {
   if (typeof template === 'string') {
     const text = jsonataIn(template);
@@ -50,8 +51,8 @@ export function* expressionsIn(template: Json): Generator<string> {
   }
 }
 
-/** Why an expression is outside the subset; undefined: it is not. */
-export function refusalOf(expression: string, parts: readonly Part[]): string | undefined {
+/** Returns why an expression is outside the subset, or undefined for one that is inside. */
+export function refusalOf(expression: string, parts: readonly StatesField[]): string | undefined {
   try {
     return refusalOfNode(compile(expression).ast(), [...ALWAYS, ...parts]);
   } catch (error) {
@@ -94,14 +95,14 @@ function compile(expression: string): jsonata.Expression {
 }
 
 /**
- * The template with each `{% … %}` in it replaced by what it yields. An expression that fails, or yields nothing, is
- * `States.QueryEvaluationError`; more than 256 KiB is `States.DataLimitExceeded`.
+ * Returns the template with each `{% … %}` in it replaced by what it yields. Throws `States.QueryEvaluationError` when
+ * an expression fails or yields nothing, and `States.DataLimitExceeded` when the whole has more than 256 KiB.
  */
-export async function evaluate(template: Json, scope: Scope): Promise<Json> {
-  return withinLimit(await fill(template, { states: scope }));
+export async function evaluate(template: Json, states: StatesVariable): Promise<Json> {
+  return withinLimit(await fill(template, { states }));
 }
 
-/** The value as plain JSON, or `States.DataLimitExceeded`. */
+/** Returns the value as plain JSON. Throws `States.DataLimitExceeded` when it has more than 256 KiB. */
 export function withinLimit(value: Json): Json {
   const text = JSON.stringify(value);
   const size = Buffer.byteLength(text);
@@ -111,7 +112,7 @@ export function withinLimit(value: Json): Json {
   return JSON.parse(text) as Json;
 }
 
-async function fill(template: Json, bindings: { states: Scope }): Promise<Json> {
+async function fill(template: Json, bindings: { states: StatesVariable }): Promise<Json> {
   if (typeof template === 'string') {
     const expression = jsonataIn(template);
     return expression === undefined ? template : await yieldOf(expression, bindings);
@@ -122,7 +123,7 @@ async function fill(template: Json, bindings: { states: Scope }): Promise<Json> 
   return Object.fromEntries(await Promise.all(filled));
 }
 
-async function yieldOf(expression: string, bindings: { states: Scope }): Promise<Json> {
+async function yieldOf(expression: string, bindings: { states: StatesVariable }): Promise<Json> {
   let value: unknown;
   try {
     value = await compile(expression).evaluate(undefined, bindings);

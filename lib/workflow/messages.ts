@@ -1,8 +1,8 @@
 import type { MachineName } from './workflow.ts';
 
 /**
- * What the state machines and their steps (functions/steps) say to each other: the input and the output of every
- * task. A payload is at most 256 KiB of JSON (MAX_PAYLOAD), in both homes.
+ * The messages between the state machines and their steps (functions/steps): the input and the output of every task. A
+ * payload is at most 256 KiB of JSON (MAX_PAYLOAD), on AWS and on one machine.
  *
  * A step may run twice, or beside its own ghost, with equal input: `holder`, `token` and `slot` are what it needs to
  * find that its work is done. `holder` is the name of the execution; a PLAN's active entry, the runs and log items
@@ -12,11 +12,11 @@ import type { MachineName } from './workflow.ts';
 /** The largest input or output of a state, in bytes of UTF-8: 256 KiB (AWS). */
 export const MAX_PAYLOAD = 262_144;
 
-/** What a caught error looks like in a state machine. `Cause` of a failed function is Lambda's JSON; see `reasonOf`. */
-export interface ErrorOutput {
+/** A caught error in a state machine. The `Cause` of a failed function is Lambda's JSON; see `reasonOf`. */
+export type ErrorOutput = {
   readonly Error: string;
   readonly Cause?: string;
-}
+};
 
 /**
  * Why an `export-run` looks at its export. `schedule`: whatever is due. `retry`: the id of the run that ended
@@ -135,7 +135,9 @@ export interface WalkInput extends PurgeInput {
   readonly holder: string;
 }
 
-/** `more`: its 10 minutes were over, walk on. `rest`: walked to the end and found something, so once more after a rest. */
+/**
+ * `more`: its 10 minutes were over, walk on. `rest`: walked to the end and found something, so once more after a rest.
+ */
 export interface WalkOutput {
   readonly do: 'more' | 'rest' | 'nothing';
 }
@@ -157,7 +159,7 @@ export interface EndedInput {
 }
 
 /**
- * The words for a person in a caught error. A failed function's cause is `{"errorType": …, "errorMessage": …,
+ * Returns the words for a person in a caught error. A failed function's cause is `{"errorType": …, "errorMessage": …,
  * "trace": …}`, perhaps cut off; any other cause is the words themselves.
  */
 export function reasonOf({ Error: name, Cause: cause = '' }: ErrorOutput): string {

@@ -1,12 +1,12 @@
 /**
- * The subset of the Amazon States Language that the machines are written in, and the only reader of it: what both homes
- * run alike. States: Task, Choice, Wait (Seconds), Map (inline, not nested), Pass, Succeed, Fail. Query language: JSONata,
- * without variables. Task resources: `lambda:invoke`, `athena:startQueryExecution.sync`,
- * `states:startExecution.sync:2`. Functions and machines are named `${file-name}`; a home puts its own names in.
- * Anything else is refused when a definition is read, with the state and the field.
+ * The subset of the Amazon States Language in which the machines are written, and its only reader: what is in it, Step
+ * Functions and the engine run alike. States: Task, Choice, Wait (Seconds), Map (inline, not nested), Pass, Succeed,
+ * Fail. Query language: JSONata, without variables. Task resources: `lambda:invoke`, `athena:startQueryExecution.sync`,
+ * `states:startExecution.sync:2`. Functions and machines are named `${file-name}`; AWS puts its own names in. Anything
+ * else is refused when a definition is read, with the state and the field.
  */
 import * as z from 'zod';
-import { expressionsIn, jsonataIn, type Part, refusalOf } from './expression.ts';
+import { expressionsIn, jsonataIn, refusalOf, type StatesField } from './expression.ts';
 import type { Json } from './workflow.ts';
 
 const Expression = z
@@ -134,7 +134,7 @@ export function readDefinition(name: string, value: unknown): z.output<typeof Sh
     const [issue] = read.error.issues;
     const path = (issue?.path ?? []).map(String);
     const key = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
-    const why = key.length > 0 ? 'is not in the subset that both homes run' : (issue?.message ?? 'is refused');
+    const why = key.length > 0 ? 'is not in the subset of the language' : (issue?.message ?? 'is refused');
     return refuse(placeOf([...path, ...key]), why.replace(/\.$/, ''));
   }
   const names = new Set<string>();
@@ -142,7 +142,7 @@ export function readDefinition(name: string, value: unknown): z.output<typeof Sh
   return read.data;
 }
 
-/** `States.Begin.Retry.0.Foo` as words: `state Begin, field Retry.0.Foo`. */
+/** Returns `States.Begin.Retry.0.Foo` as words: `state Begin, field Retry.0.Foo`. */
 function placeOf(path: readonly string[]): string {
   const at = path.lastIndexOf('States');
   const state = at < 0 ? undefined : path[at + 1];
@@ -186,7 +186,7 @@ function checkFlow(flow: Flow, names: Set<string>, refuse: Refuse): void {
   }
 }
 
-/** Retriers and catchers: `States.ALL` stands alone and last, as AWS wants it. */
+/** Refuses retriers or catchers in which `States.ALL` is not alone and last, as AWS wants it. */
 function checkNames(
   list: readonly { readonly ErrorEquals: readonly string[] }[],
   refuse: (why: string) => never,
@@ -198,7 +198,9 @@ function checkNames(
   }
 }
 
-/** Whether a state only computes: running it again from the state before it costs nothing and gives the same. */
+/**
+ * Returns whether a state only computes: running it again from the state before it costs nothing and gives the same.
+ */
 export function onlyComputes({ Type }: State): boolean {
   return Type === 'Choice' || Type === 'Pass' || Type === 'Succeed' || Type === 'Fail';
 }
@@ -221,10 +223,10 @@ function reachedFrom(start: string, next: (name: string) => readonly string[]): 
 interface Field {
   readonly field: string;
   readonly template: Json;
-  readonly parts: readonly Part[];
+  readonly parts: readonly StatesField[];
 }
 
-function may(field: string, template: Json | undefined, ...parts: Part[]): Field[] {
+function may(field: string, template: Json | undefined, ...parts: StatesField[]): Field[] {
   return template === undefined ? [] : [{ field, template, parts: ['input', ...parts] }];
 }
 

@@ -1,12 +1,12 @@
 import type { Need } from '../http/route.ts';
 
 /**
- * What else than the table a step touches. `converter` is the warehouse that also forms bytes; `warehouse` only writes
- * the query.
+ * A port that a step touches beside the table. `converter` is the warehouse that also forms bytes; `warehouse` only
+ * writes the query.
  */
 export type StepNeed = Need | 'warehouse' | 'converter' | 'events';
 
-/** What a step does with executions, and with the files that it touches. The table and secrets are the same for all. */
+/** The things that a step does with executions and files. With the table and with secrets all do the same. */
 export interface StepUses {
   readonly workflow?: readonly ('look' | 'stop')[];
   readonly spool?: readonly FileUse[];
@@ -21,7 +21,7 @@ export type FileUse = 'read' | 'write' | 'write-parts' | 'remove';
  * the file below `functions/steps/`, without its ending, and what a definition calls `${name}`.
  */
 export interface StepRow {
-  /** How long it may take, in seconds. Lambda's own limit is 900. */
+  /** The longest that it may take, in seconds. Lambda's own limit is 900. */
   readonly timeout: number;
   /** In MB; processor time is in proportion, a whole core at 1,769. */
   readonly memory: number;
@@ -29,7 +29,7 @@ export interface StepRow {
   readonly uses?: StepUses;
 }
 
-/** What settling a run touches: it may have to finish a commit, or to remove what was prepared. */
+/** A step that settles runs: it may have to finish a commit, or to remove what was prepared. */
 const SETTLES = {
   timeout: 300,
   memory: 512,

@@ -15,11 +15,11 @@ export interface Workflow {
   start(machine: MachineName, name: string, input: Json): Promise<void>;
   /** Aborts a running execution and its children; fine when it has ended or was never started. */
   stop(machine: MachineName, name: string, cause: string): Promise<void>;
-  /** Undefined: no execution of this name. */
+  /** Returns undefined when there is no execution of this name. */
   status(machine: MachineName, name: string): Promise<ExecutionStatus | undefined>;
   /**
-   * Forgets executions that have ended and whose names begin so, a thousand at most; whether there were any. Step
-   * Functions forgets them by itself, 90 days after they ended, and not sooner: there it does nothing.
+   * Forgets executions that have ended and whose names begin so, a thousand at most. Returns whether there were any.
+   * Step Functions forgets them by itself, 90 days after they ended, and not sooner: there it does nothing.
    */
   forget(beginning: string): Promise<boolean>;
 }

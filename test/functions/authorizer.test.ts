@@ -9,8 +9,10 @@ import { scopeFor } from '../../lib/api/methods.ts';
 import { routes } from '../../lib/api/routes.ts';
 import { fromContext } from '../../lib/http/credentials.ts';
 import type { Context } from '../../lib/ports/context.ts';
+import { HOUR_MS } from '../../lib/ports/units.ts';
 import { testContext } from '../support/context.ts';
 import { countRoundTrips } from '../support/round-trips.ts';
+import { tableWith } from '../support/table-with.ts';
 
 const ARN = 'arn:aws:execute-api:eu-central-1:123456789012:abcdef/prod';
 
@@ -203,7 +205,7 @@ describe('the table', () => {
       uses.push(((await findKey(context.table, value))?.last_used_at ?? 0) - item.created_at);
     }
     expect(trips).toEqual([2, 1, 1, 2, 1]);
-    expect(uses).toEqual([0, 0, 0, 3_600_000, 3_600_000]);
+    expect(uses).toEqual([0, 0, 0, HOUR_MS, HOUR_MS]);
   });
 
   test('is asked as often for a key that is there as for one that is not', async () => {
@@ -220,7 +222,7 @@ describe('the table', () => {
 
   test('may refuse to note the use: the key is good all the same', async () => {
     const { context, value } = await world();
-    const table = { ...context.table, write: () => Promise.reject(new Error('read only')) };
+    const table = tableWith(context.table, { write: () => Promise.reject(new Error('read only')) });
     expect(await ask({ ...context, table }, `Bearer ${value}`)).toMatchObject(allowed);
     expect(context.lines).toContainEqual(expect.objectContaining({ level: 'WARNING' }));
   });

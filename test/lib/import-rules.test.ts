@@ -17,7 +17,8 @@ const imported = (source: Source, isForbidden: (one: Import) => boolean): string
   source.imports.filter(isForbidden).map(({ from }) => from);
 
 /** What rows, models and rules are made of beside each other: words, shapes and arithmetic. */
-const VOCABULARY = /^lib\/(http\/(route|fields|instant|json|scopes|levels)|lake\/(intervals|schema)|ports\/units)\.ts$/;
+const VOCABULARY =
+  /^lib\/(http\/(route|fields|instant|json|scopes|levels)|lake\/(intervals|schema)|ports\/(units|raw-number))\.ts$/;
 
 const isModel = (path: string): boolean => path.endsWith('/model.ts');
 

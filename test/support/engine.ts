@@ -11,7 +11,7 @@ import type { Item, Op, Table } from '../../lib/ports/table/table.ts';
 import { type Engine, startEngine } from '../../lib/workflow/engine.ts';
 import type { EndedInput } from '../../lib/workflow/messages.ts';
 import type { Definition } from '../../lib/workflow/states-language.ts';
-import type { Timer } from '../../lib/workflow/waiting.ts';
+import type { Timer } from '../../lib/workflow/timer.ts';
 import type { Json } from '../../lib/workflow/workflow.ts';
 import type { LogLine } from './context.ts';
 import { settableClock } from './context.ts';
@@ -137,7 +137,7 @@ export function world({
       get: (key) => (dead ? never() : table.get(key)),
       many: (all) => (dead ? never() : table.many(all)),
       list: (range, page) => (dead ? never() : table.list(range, page)),
-      write: async (ops: readonly Op[], options) => {
+      write: async (ops, options) => {
         if (dead) return never();
         writes += 1;
         const count = writes;

@@ -1,10 +1,12 @@
 /** Imports into a project of a lake in a folder: what their tests have in common. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { neededBackfills } from '../../lib/exports/resource/needed-backfills.ts';
+import { neededBackfills } from '../../lib/exports/resource/import-backfills.ts';
 import { type ImportOptions, importEvents } from '../../lib/lake/import/import.ts';
 import { keys } from '../../lib/ports/table/keys.ts';
+import type { Item, Ops } from '../../lib/ports/table/table.ts';
 import { type TestContext, testContext } from './context.ts';
+import { tableWith } from './table-with.ts';
 
 export const PROJECT = 7;
 
@@ -55,7 +57,9 @@ export function dyingAt(context: TestContext<object>, n: number, after: boolean)
   const { table, lake } = context;
   const dying = {
     ...context,
-    table: { ...table, write: mortal((...values: Parameters<typeof table.write>) => table.write(...values)) },
+    table: tableWith(table, {
+      write: mortal(<T extends Item>(ops: Ops<T>, options?: { apart?: boolean }) => table.write(ops, options)),
+    }),
     lake: {
       ...lake,
       write: mortal((...values: Parameters<typeof lake.write>) => lake.write(...values)),

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { literal, openDatabase } from '../../lib/duckdb/database.ts';
-import { FILE_COLUMNS } from '../../lib/exports/destinations/files.ts';
+import { FILE_COLUMNS } from '../../lib/exports/destinations/files/config.ts';
 import { LAKE_MODELS, type Model } from '../../lib/lake/schema.ts';
 import type { Spool } from '../../lib/ports/files/files.ts';
 import type { Form, FrozenPlan } from '../../lib/warehouse/warehouse.ts';
@@ -82,14 +82,18 @@ async function write(
     await connection.run(
       `CREATE OR REPLACE TABLE rows (${columns.map(({ name, type }) => `${name} ${type}`).join(', ')})`,
     );
-    for (const row of rows)
-      await connection.run(
-        `INSERT INTO rows VALUES (${columns.map((_, at) => `$${at + 1}`).join(', ')})`,
-        columns.map(({ name, type }) => {
-          const value = row[name] ?? null;
-          return type === 'BIGINT' && value !== null ? BigInt(value) : value;
-        }),
-      );
+    const appender = await connection.createAppender('rows');
+    for (const row of rows) {
+      for (const { name, type } of columns) {
+        const value = row[name] ?? null;
+        if (value === null) appender.appendNull();
+        else if (type === 'BIGINT') appender.appendBigInt(BigInt(value));
+        else if (type === 'BOOLEAN') appender.appendBoolean(value === true);
+        else appender.appendVarchar(String(value));
+      }
+      appender.endRow();
+    }
+    appender.closeSync();
     await connection.run(`COPY (SELECT * FROM rows ORDER BY ${order.join(', ')})
       TO ${literal(lake.address(path))} (FORMAT parquet)`);
     const arrivals = rows.map((row) => Math.floor(Number(row['inserted_us']) / 1000));

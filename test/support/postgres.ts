@@ -117,8 +117,8 @@ export async function openPostgres(config: PostgresConfig): Promise<PostgresData
 
 /** The server of this run of jest; its address is JSON of a `PostgresConfig`. */
 export const postgresServer = sharedServer('TEST_POSTGRES_DOOR', async () => {
-  const { config, stop } = await startPostgres();
-  return { address: JSON.stringify(config), stop };
+  const server = await startPostgres();
+  return { address: JSON.stringify(server.config), stop: () => server.stop() };
 });
 
 /** A new, empty database on the server of this run of jest. */

@@ -5,6 +5,12 @@ import type { Item, Op } from '../../ports/table/table.ts';
 import type { UserLookup } from '../users/lookup.ts';
 import { User } from '../users/model.ts';
 
+declare module '../../ports/table/keys.ts' {
+  interface Items {
+    activity: ActivityItem;
+  }
+}
+
 /** The kinds of object that an entry can be about, in PostHog's words. */
 export const ACTIVITY_SCOPES = [
   'Organization',

@@ -4,6 +4,20 @@ import { wireInstant } from '../../http/instant.ts';
 import { LEVELS, type MembershipLevel } from '../../http/levels.ts';
 import type { Item } from '../../ports/table/table.ts';
 
+declare module '../../ports/table/keys.ts' {
+  interface Items {
+    organization: OrganizationItem;
+    slug: SlugItem;
+    project: ProjectItem;
+    membership: MembershipItem;
+  }
+}
+
+/** The organization that has a slug, as it is stored. */
+export interface SlugItem extends Item {
+  readonly organization_id: string;
+}
+
 /** An organization as it is stored. Instants are milliseconds since 1970. */
 export interface OrganizationItem extends Item {
   readonly id: string;

@@ -4,6 +4,12 @@ import { wireInstant } from '../../http/instant.ts';
 import { isScope } from '../../http/scopes.ts';
 import type { Item } from '../../ports/table/table.ts';
 
+declare module '../../ports/table/keys.ts' {
+  interface Items {
+    personalApiKey: PersonalApiKeyItem;
+  }
+}
+
 /** A personal API key as it is stored, under the SHA-256 of its value; the value itself is never stored. */
 export interface PersonalApiKeyItem extends Item {
   readonly id: string;

@@ -3,12 +3,13 @@ import type * as z from 'zod';
 import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Table } from '../../ports/table/table.ts';
+import { MINUTE_MS } from '../../ports/units.ts';
 import { type User, type UserItem, userObject } from './model.ts';
 
 /** Returns the public object of a user by uuid; null when there is none, or the account is gone. */
 export type UserLookup = (uuid: string | null) => z.output<typeof User> | null;
 
-const REMEMBERED_MS = 60_000;
+const REMEMBERED_MS = MINUTE_MS;
 const MAX_REMEMBERED = 10_000;
 
 type Users = Map<string, { readonly user: ReturnType<UserLookup>; readonly until: number }>;

@@ -2,6 +2,18 @@ import * as z from 'zod';
 import { text } from '../../http/fields.ts';
 import type { Item } from '../../ports/table/table.ts';
 
+declare module '../../ports/table/keys.ts' {
+  interface Items {
+    user: UserItem;
+    email: EmailItem;
+  }
+}
+
+/** The user who has an e-mail address, as it is stored. */
+export interface EmailItem extends Item {
+  readonly user_uuid: string;
+}
+
 /** A user as it is stored. `id` is the public integer, `uuid` the key. */
 export interface UserItem extends Item {
   readonly id: number;

@@ -5,6 +5,12 @@ import { reference, text } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
 import type { Item } from '../../ports/table/table.ts';
 
+declare module '../../ports/table/keys.ts' {
+  interface Items {
+    accessRule: AccessRuleItem;
+  }
+}
+
 /** The levels that access rules give, from the least to the most. */
 export const ACCESS_LEVELS = ['none', 'viewer', 'editor', 'manager'] as const;
 export type AccessLevel = (typeof ACCESS_LEVELS)[number];

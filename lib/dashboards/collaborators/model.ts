@@ -4,6 +4,12 @@ import { choice, uuid } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
 import type { Item } from '../../ports/table/table.ts';
 
+declare module '../../ports/table/keys.ts' {
+  interface Items {
+    collaborator: CollaboratorItem;
+  }
+}
+
 /** What somebody may do with one dashboard, as far as its restriction goes: 21 view, 37 edit. */
 export const PRIVILEGE = { view: 21, edit: 37 } as const;
 export type PrivilegeLevel = (typeof PRIVILEGE)[keyof typeof PRIVILEGE];

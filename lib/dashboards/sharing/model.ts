@@ -3,6 +3,13 @@ import { boolean } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
 import type { Item } from '../../ports/table/table.ts';
 
+declare module '../../ports/table/keys.ts' {
+  interface Items {
+    sharing: SharingItem;
+    sharingToken: SharingTokenItem;
+  }
+}
+
 /** The sharing of a dashboard as it is stored, from the dashboard's creation on: its public link. */
 export interface SharingItem extends Item {
   readonly enabled: boolean;

@@ -8,6 +8,7 @@ import { Refusal, refuse } from '../../hogql/refusal.ts';
 import type { SelectQuery } from '../../hogql/syntax.ts';
 import { schemaOf } from '../../hogql/text.ts';
 import { trinoColumn, trinoText } from '../../hogql/trino.ts';
+import { EVENTS_TABLE } from '../../lake/events-table.ts';
 import { invalid, Permanent } from '../../ports/errors.ts';
 import type { BatchExportItem, BatchExportPatch } from '../records/model.ts';
 
@@ -79,14 +80,14 @@ async function still<T>(field: string, work: () => Promise<T>): Promise<T> {
 }
 
 function compiled(syntax: Parameters<typeof checkedQuery>[0]): CheckedQuery {
-  const query = checkedQuery(syntax);
+  const query = checkedQuery(syntax, EVENTS_TABLE);
   const columns = query.select.filter((one): one is Selected => !('all' in one));
   checkLength([...columns.map((one) => trinoColumn(one, '0')), ...printed(query.where)], MAX_QUERY_SQL);
   return query;
 }
 
 async function compiledFilters(parser: Parser, filters: unknown): Promise<Expression | null> {
-  const condition = await filterCondition(parser, filters);
+  const condition = await filterCondition(parser, EVENTS_TABLE, filters);
   checkLength(printed(condition), MAX_FILTERS_SQL);
   return condition;
 }

@@ -5,6 +5,15 @@ import { INTERVALS, type Interval } from '../../lake/intervals.ts';
 import { MODELS, type Model } from '../../lake/schema.ts';
 import type { Item } from '../../ports/table/table.ts';
 
+declare module '../../ports/table/keys.ts' {
+  interface Items {
+    batchExport: BatchExportItem;
+    plan: PlanItem;
+    run: RunItem;
+    backfill: BackfillItem;
+  }
+}
+
 // biome-ignore format: a list of words
 export const RUN_STATUSES = [
   'Starting', 'Running', 'Completed', 'Failed', 'FailedRetryable', 'Cancelled', 'Terminated', 'TimedOut',
@@ -414,7 +423,9 @@ function progressOf(item: BackfillItem, finished: number): z.output<typeof Backf
   return { total_runs: total, finished_runs: Math.min(finished, total), progress: Math.round(share * 10) / 10 };
 }
 
-/** The public object of a log line (`at` in milliseconds since 1970), which is about a run, a backfill or the export. */
+/**
+ * The public object of a log line (`at` in milliseconds since 1970), which is about a run, a backfill or the export.
+ */
 export function logEntryObject(
   exportId: string,
   line: { at: number; level: (typeof LOG_LEVELS)[number]; message: string; instance: string },

@@ -1,59 +1,36 @@
 /** Backfills: begun over HTTP, run in chunks by their machine, cancelled over HTTP or closed by the machine. */
+
 import type * as z from 'zod';
 import { wireInstant } from '../../http/instant.ts';
 import { jobOps } from '../../jobs/job.ts';
 import { filesBetween } from '../../lake/catalog.ts';
-import type { ArrivalRange, Slots } from '../../lake/intervals.ts';
+import type { ArrivalRange } from '../../lake/intervals.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid, messageOf } from '../../ports/errors.ts';
 import { keys, places } from '../../ports/table/keys.ts';
 import { type Op, Refused, type Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
-import type { PrepareOutput } from '../../workflow/messages.ts';
-import { noticeOps } from '../notices/notice.ts';
+import { MINUTE_MS } from '../../ports/units.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
-import {
-  type BackfillEstimate,
-  type BackfillItem,
-  type BatchExportItem,
-  type ChunkProgress,
-  progressSum,
-  type RunItem,
-  type RunStatus,
-} from '../records/model.ts';
+import type { BackfillEstimate, BackfillItem, BatchExportItem, RunItem } from '../records/model.ts';
+import { chunkField } from '../runs/backfill.ts';
+import { amountIn, laterArrivals, scanOf } from '../runs/estimate.ts';
 import {
   type Active,
   backfillRange,
-  type Claim,
-  chunksOf,
   claim,
-  MAX_BACKFILL,
+  MAX_BACKFILL_SLOTS,
   nextDue,
   type Plan,
-  release,
   slotAt,
   slotsOf,
 } from '../runs/plan.ts';
-import {
-  cancelOpenRuns,
-  exportWithPlan,
-  isOpen,
-  OPEN,
-  planOp,
-  rangeText,
-  runsOf,
-  scheduleOf,
-  slotsOfHolder,
-} from '../runs/run-state.ts';
-import { amountIn, laterArrivals, scanOf } from './estimate.ts';
+import { reapBackfill } from '../runs/reap.ts';
+import { isOpen, rangeText, slotsOfHolder } from '../runs/run.ts';
+import { exportWithPlan, planOp, runsOf, scheduleOf } from '../runs/store.ts';
 
 /** The job is for a start that was lost; the start itself follows the transaction at once. */
-const START_LOST = 60_000;
-
-interface Named {
-  readonly export: string;
-  readonly backfill: string;
-}
+const START_RETRY_MS = MINUTE_MS;
 
 /** A range as asked for, in milliseconds since 1970. */
 export interface Asked {
@@ -117,7 +94,7 @@ export async function beginning(
   const backfill = newBackfill(item, id, asked, range, now);
   const ops: Op[] = [
     { put: backfill, if: 'absent' },
-    ...(isEmpty ? [] : jobOps('backfill', id, now + START_LOST, { export: item.id })),
+    ...(isEmpty ? [] : jobOps('backfill', id, now + START_RETRY_MS, { export: item.id })),
     ...lineOps(context, item.id, id, 'start', [firstLine(backfill)]),
   ];
   return { plan: claimed, backfill, ops };
@@ -139,8 +116,8 @@ export function slotsAsked(
     return { from: start, to: start };
   }
   const { count } = slotsOf(plan, interval, range);
-  if (count > MAX_BACKFILL) {
-    invalid(null, `A backfill may have at most ${MAX_BACKFILL} intervals, this range has ${count}: split it.`);
+  if (count > MAX_BACKFILL_SLOTS) {
+    invalid(null, `A backfill may have at most ${MAX_BACKFILL_SLOTS} intervals, this range has ${count}: split it.`);
   }
   return range;
 }
@@ -188,25 +165,12 @@ async function claimRange(
   if (result.refused === 'ranges') {
     invalid(null, 'What this batch export has run lies in too many separate ranges: backfill a range that joins them.');
   }
-  if (await closedDead(context, item, result.by)) throw new Refused(0, undefined);
+  if (await reapBackfill(context, item, result.by)) throw new Refused(0, undefined);
   return invalid(
     null,
     `The range overlaps the one of backfill ${result.by.backfill}, which is still running. ` +
       'Wait for it to finish, or cancel it.',
   );
-}
-
-/** Closes a backfill whose machine ended without telling anybody. True: it had, and the plan has changed. */
-export async function closedDead(
-  context: Context,
-  { id: exportId }: Pick<BatchExportItem, 'id'>,
-  { backfill }: Claim,
-): Promise<boolean> {
-  const status = await context.workflow.status('backfill', backfill);
-  if (status === undefined || status === 'RUNNING') return false;
-  const ending = { status: 'Failed', reason: 'its execution ended without a word' } as const;
-  await closeBackfill(context, { export: exportId, backfill }, ending);
-  return true;
 }
 
 function newBackfill(
@@ -257,44 +221,9 @@ export async function startMachine({ workflow, log }: Context, backfill: Backfil
   }
 }
 
-/** Counts a backfill's chunks, and says that it runs. No chunks: it has ended. One that is done is not run again. */
-export async function prepareBackfill(
-  context: Context,
-  { export: exportId, backfill: id }: Named,
-): Promise<PrepareOutput> {
-  const { table, clock, settings } = context;
-  const nothing = { chunks: [], concurrency: settings.backfillConcurrency };
-  const [read, found] = await Promise.all([exportWithPlan(table, exportId), table.get(keys.backfill(exportId, id))]);
-  const backfill = found as BackfillItem | undefined;
-  if (read === undefined || backfill === undefined || !isOpen(backfill)) return nothing;
-  const slots = backfillSlots(read.plan, backfill);
-  const set = { status: 'Running', total_runs: slots.count, last_updated_at: clock() };
-  try {
-    await table.write([
-      { change: keys.backfill(exportId, id), set, if: { is: { status: OPEN } } },
-      ...jobOps('backfill', id, null),
-      ...lineOps(context, exportId, id, 'prepare', await laterLines(context, read.item, backfill)),
-    ]);
-  } catch (error) {
-    if (error instanceof Refused) return nothing;
-    throw error;
-  }
-  const chunks = Array.from({ length: chunksOf(slots.count) }, (_, n) => n);
-  return { ...nothing, chunks: chunks.filter((n) => backfill[chunkField(n)] === undefined) };
-}
-
-/** The field of a backfill that holds what its n-th chunk has come to. */
-export const chunkField = (n: number): string => `chunk_${n}`;
-
-/** What a chunk has come to, now that all its runs have ended: put, so that it may be written twice. */
-export function progressFields(chunk: number, runs: readonly RunItem[]): Record<string, string> {
-  const completed = runs.filter(({ status }) => status === 'Completed');
-  const records = completed.reduce((sum, run) => sum + (run.records_completed ?? 0), 0);
-  const progress: ChunkProgress = { finished: completed.length, failed: runs.length - completed.length, records };
-  return { [chunkField(chunk)]: JSON.stringify(progress) };
-}
-
-/** The runs of these backfills in chunks that are under way: what the backfills themselves are told at a chunk's end. */
+/**
+ * The runs of these backfills in chunks that are under way: what the backfills themselves are told at a chunk's end.
+ */
 export async function runsUnderWay(
   table: Table,
   item: BatchExportItem,
@@ -308,121 +237,4 @@ export async function runsUnderWay(
     .filter(isUntold)
     .map((active) => runsOf(table, item.id, slotsOfHolder(item, plan, active), active.by));
   return (await Promise.all(runs)).flat();
-}
-
-/** A backfill's slots; they stay what they are while its claim stands. */
-export const backfillSlots = (plan: Plan, { interval, adjusted_start_at, adjusted_end_at }: BackfillItem): Slots =>
-  slotsOf(plan, interval, { from: adjusted_start_at, to: adjusted_end_at });
-
-/** Tells that events of the range are exported with the intervals in which they arrived, where that may be so. */
-async function laterLines(context: Context, item: BatchExportItem, backfill: BackfillItem): Promise<LogLine[]> {
-  const { adjusted_start_at: from, adjusted_end_at: to, id: instance } = backfill;
-  const now = context.clock();
-  const later = laterArrivals(await filesBetween(context.table, item.team_id, item.model, to, now + 1), { from, to });
-  if (later === null) return [];
-  const [first, last] = [wireInstant(later.first), wireInstant(later.last)];
-  const message =
-    `Up to ${later.rows} rows with timestamps in this range arrived later, between ${first} and ${last}. ` +
-    'They are exported with the intervals in which they arrived.';
-  return [{ at: now, level: 'INFO', message, instance }];
-}
-
-/**
- * Ends a backfill that has not ended: gives its range back, removes its job, and says how it went. `ending` null: by
- * what its chunks have come to, and Failed when a run of it was not delivered. Answers the status that it has now.
- */
-export async function closeBackfill(
-  context: Context,
-  { export: exportId, backfill: id }: Named,
-  ending: { readonly status: RunStatus; readonly reason: string } | null,
-): Promise<RunStatus> {
-  const { table } = context;
-  return untilWritten(async () => {
-    const [read, found] = await Promise.all([exportWithPlan(table, exportId), table.get(keys.backfill(exportId, id))]);
-    const backfill = found as BackfillItem | undefined;
-    if (read === undefined || backfill === undefined) return ending?.status ?? 'Failed';
-    if (!isOpen(backfill)) return backfill.status;
-    const { finished, records } = progressSum(backfill);
-    const total = backfill.total_runs ?? 0;
-    const status = ending?.status ?? (finished === total ? 'Completed' : 'Failed');
-    const counts = `${finished} of ${total} runs completed, ${records} records exported`;
-    const message =
-      status === 'Completed'
-        ? `Backfill finished successfully: ${counts}`
-        : `Backfill ended as ${status}: ${counts}.${ending === null ? '' : ` ${ending.reason}`}`;
-    const level = status === 'Completed' ? 'INFO' : 'ERROR';
-    await table.write([
-      ...endOps(context, read.plan, backfill, status, { level, message }),
-      ...(status === 'Failed' ? failedOps(backfill, message, context.clock()) : []),
-    ]);
-    return status;
-  });
-}
-
-/** What tells of a backfill that failed. */
-function failedOps(backfill: BackfillItem, reason: string, at: number): Op[] {
-  const { id, batch_export, adjusted_start_at: start, adjusted_end_at: end } = backfill;
-  return noticeOps(id, {
-    type: 'backfill_failed',
-    export: batch_export,
-    subject: id,
-    range: { start, end },
-    reason,
-    at,
-  });
-}
-
-/** The end of a backfill: its status, its range given back, its job gone, a line in the log. */
-function endOps(
-  context: Context,
-  plan: Plan,
-  { id, batch_export: exportId }: BackfillItem,
-  status: RunStatus,
-  line: Pick<LogLine, 'level' | 'message'>,
-): Op[] {
-  const now = context.clock();
-  const set = { status, finished_at: now, last_updated_at: now };
-  return [
-    { change: keys.backfill(exportId, id), set, if: { is: { status: OPEN } } },
-    planOp(exportId, plan, release(plan, id)),
-    ...jobOps('backfill', id, null),
-    ...lineOps(context, exportId, id, 'end', [{ at: now, instance: id, ...line }]),
-  ];
-}
-
-/**
- * Cancels a backfill with its runs, with `also` in the transaction: nothing of it starts from now on, no retry either.
- * A run that is being committed is finished. 404: there is none; 400: it has ended.
- */
-export async function cancelBackfill(
-  context: Context,
-  { id: exportId }: Pick<BatchExportItem, 'id'>,
-  id: string,
-  also: readonly Op[] = [],
-): Promise<void> {
-  const { table } = context;
-  const { item, plan } = await untilWritten(async () => {
-    const [read, found] = await Promise.all([exportWithPlan(table, exportId), table.get(keys.backfill(exportId, id))]);
-    const backfill = found as BackfillItem | undefined;
-    if (read === undefined || backfill === undefined) return fail('not_found');
-    if (!isOpen(backfill)) invalid(null, `Cannot cancel a backfill that is in '${backfill.status}' status`);
-    const line = { level: 'INFO', message: 'Backfill was cancelled' } as const;
-    await table.write([...endOps(context, read.plan, backfill, 'Cancelled', line), ...also]);
-    return read;
-  });
-  const reason = 'The backfill was cancelled.';
-  const chunks = plan.active.filter(({ by }) => by === id);
-  const stoppable = await Promise.all(chunks.map((mine) => cancelOpenRuns(context, item, plan, mine)));
-  // Otherwise it ends by itself: its next chunks find that there is nothing to do.
-  if (stoppable.every(Boolean)) await context.workflow.stop('backfill', id, reason);
-  for (const mine of await retriesOf(table, plan, exportId, id)) {
-    if (await cancelOpenRuns(context, item, plan, mine)) await context.workflow.stop('export-run', mine.holder, reason);
-  }
-}
-
-/** Who runs a run of a backfill again now. */
-async function retriesOf(table: Table, plan: Plan, exportId: string, backfill: string): Promise<Active[]> {
-  const retries = plan.active.filter(({ by, chunk }) => by !== 'schedule' && chunk === null);
-  const origins = (await table.many(retries.map(({ by }) => keys.run(exportId, by)))) as (RunItem | undefined)[];
-  return retries.filter((_, n) => origins[n]?.backfill === backfill);
 }

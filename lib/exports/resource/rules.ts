@@ -1,175 +1,13 @@
-import { isDeepStrictEqual } from 'node:util';
-import * as z from 'zod';
 import type { ProjectBrief } from '../../accounts/organizations/model.ts';
-import { datetime, integer, typeName } from '../../http/fields.ts';
+import { datetime, integer } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
-import { inQuotes, invalid } from '../../ports/errors.ts';
-import type { Settings } from '../../ports/settings.ts';
-import type { Config, Destination } from '../destinations/destination.ts';
+import { invalid } from '../../ports/errors.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../ports/units.ts';
+import type { Destination } from '../destinations/destination.ts';
 import type { BatchExportInput, BatchExportItem, BatchExportPatch, RunStatus } from '../records/model.ts';
 
 /** The texts of one export that follow from what a caller writes, as stored: name, config, sealed secrets, query ... */
 export const MAX_EXPORT_BYTES = 100 * 1024;
-
-/** Keys that the config of every type takes: names of events; an empty list or null restricts nothing. */
-const EVENT_LISTS = {
-  exclude_events: z.array(z.string()).nullable().optional(),
-  include_events: z.array(z.string()).nullable().optional(),
-};
-
-/** Keys that clients send in every config, though they say nothing there. */
-const TOLERATED: ReadonlySet<string> = new Set(['interval']);
-
-const isObject = (value: unknown): value is Config => typeName(value) === 'dict';
-
-/**
- * `over` laid upon `base`: objects are merged key by key at any depth, anything else is replaced. Nothing is ever
- * removed by omission.
- */
-export function merge(base: Config, over: Config): Config {
-  const merged = new Map(Object.entries(base));
-  for (const [key, value] of Object.entries(over)) {
-    const old = merged.get(key);
-    merged.set(key, isObject(old) && isObject(value) ? merge(old, value) : value);
-  }
-  return Object.fromEntries(merged);
-}
-
-/** A config taken apart: the keys named, at any depth, and the rest. `merge` puts it together again. */
-export function splitSecrets(config: Config, names: readonly string[]): { open: Config; secret: Config } {
-  const open: [string, unknown][] = [];
-  const secret: [string, unknown][] = [];
-  for (const [key, value] of Object.entries(config)) {
-    if (names.includes(key)) secret.push([key, value]);
-    else if (isObject(value)) {
-      const inner = splitSecrets(value, names);
-      open.push([key, inner.open]);
-      if (Object.keys(inner.secret).length > 0) secret.push([key, inner.secret]);
-    } else open.push([key, value]);
-  }
-  return { open: Object.fromEntries(open), secret: Object.fromEntries(secret) };
-}
-
-/**
- * The config that a create makes of what was sent (`stored` undefined), or that a PATCH makes of it and the stored
- * one, secrets included: known keys only, values of the right type (numbers and booleans sent as text become what
- * they say), defaults filled in, and the destination's own rules kept. Refuses with upstream's texts.
- */
-export function checkedConfig(
-  destination: Destination,
-  sent: Config,
-  stored: Config | undefined,
-  about: Pick<BatchExportItem, 'model'>,
-  settings: Settings,
-): Config {
-  const { known, fields } = schemaOf(destination);
-  const unknown = Object.keys(sent).filter((key) => !fields.has(key) && !TOLERATED.has(key));
-  if (unknown.length > 0) {
-    refuseConfig(`Configuration has unknown field/s: ${inQuotes(unknown.toSorted())}`);
-  }
-  const merged = merge(stored ?? {}, coerced(sent, fields));
-  for (const [key, field] of fields) {
-    if (!Object.hasOwn(merged, key) && !field.safeParse(undefined).success) {
-      refuseConfig(`Configuration missing required field: '${key}'`);
-    }
-  }
-  const parsed = known.safeParse(merged);
-  if (!parsed.success) refuseIssue(parsed.error.issues[0] as z.core.$ZodIssue, merged);
-  destination.check(parsed.data, about.model, settings);
-  if (stored !== undefined) checkSecretsSentAgain(destination, stored, parsed.data, sent);
-  return parsed.data;
-}
-
-interface ConfigSchema {
-  readonly known: z.ZodObject;
-  readonly fields: ReadonlyMap<string, z.ZodType>;
-}
-
-/** Made once for each destination: making a schema takes a quarter of the time of a create. */
-const schemas = new WeakMap<Destination, ConfigSchema>();
-
-function schemaOf(destination: Destination): ConfigSchema {
-  let schema = schemas.get(destination);
-  if (schema === undefined) {
-    const known = z.object({ ...destination.config.shape, ...EVENT_LISTS });
-    schema = { known, fields: new Map<string, z.ZodType>(Object.entries(known.shape)) };
-    schemas.set(destination, schema);
-  }
-  return schema;
-}
-
-/** Secrets are for the address that they were given for: when it changes, they must come with the change. */
-function checkSecretsSentAgain(destination: Destination, stored: Config, merged: Config, sent: Config): void {
-  const moved = destination.addresses.filter((key) => !isDeepStrictEqual(stored[key], merged[key]));
-  if (moved.length === 0) return;
-  const again = secretPaths(sent, destination.secrets);
-  const kept = secretPaths(stored, destination.secrets).filter((path) => !again.includes(path));
-  if (kept.length > 0) {
-    invalid('destination', `${inQuotes(kept)} must be sent again when ${inQuotes(moved)} changes.`);
-  }
-}
-
-/** Where values of these names are, at any depth, as `outer.inner`. */
-const secretPaths = (config: Config, names: readonly string[]): string[] =>
-  Object.entries(config).flatMap(([key, value]) => {
-    if (names.includes(key)) return value === null ? [] : [key];
-    return isObject(value) ? secretPaths(value, names).map((inner) => `${key}.${inner}`) : [];
-  });
-
-function refuseConfig(detail: string): never {
-  invalid('destination__non_field_errors', detail);
-}
-
-/** Numbers and booleans sent as text become what they say, where the field is a plain number or boolean. */
-function coerced(sent: Config, fields: ReadonlyMap<string, z.ZodType>): Config {
-  return Object.fromEntries(
-    Object.entries(sent)
-      .filter(([key]) => fields.has(key))
-      .map(([key, value]) => [key, typeof value === 'string' ? fromText(value, plainType(fields.get(key))) : value]),
-  );
-}
-
-/** The type below defaults and nulls. */
-function plainType(field: z.core.$ZodType | undefined): string | undefined {
-  const definition = field?._zod.def;
-  return definition !== undefined && 'innerType' in definition
-    ? plainType(definition.innerType as z.core.$ZodType)
-    : definition?.type;
-}
-
-const TRUE = /^(true|t|yes|y|on|1)$/i;
-const FALSE = /^(false|f|no|n|off|0)$/i;
-
-function fromText(text: string, type: string | undefined): unknown {
-  if (type === 'number' && /^\s*[+-]?\d{1,15}\s*$/.test(text)) return Number(text);
-  if (type === 'boolean' && (TRUE.test(text) || FALSE.test(text))) return TRUE.test(text);
-  return text;
-}
-
-/** What zod expects, by the names of typeName. */
-const EXPECTED: ReadonlyMap<string, string> = new Map([
-  ['string', 'str'],
-  ['number', 'int'],
-  ['int', 'int'],
-  ['boolean', 'bool'],
-  ['array', 'list'],
-  ['object', 'dict'],
-  ['record', 'dict'],
-]);
-
-function refuseIssue(issue: z.core.$ZodIssue, config: Config): never {
-  const value = issue.path.reduce<unknown>((inner, key) => (inner as Config)[String(key)], config);
-  const found = typeName(value);
-  const name = issue.path.join('.');
-  if (issue.code === 'invalid_type' || (issue.code === 'invalid_value' && found !== 'str')) {
-    const expected = issue.code === 'invalid_type' ? (EXPECTED.get(issue.expected) ?? issue.expected) : 'str';
-    if (found === expected) invalid('destination', `'${name}' is out of range.`);
-    refuseConfig(`Configuration has invalid type: got '${found}', expected '${expected}'`);
-  }
-  if (issue.code === 'invalid_value')
-    invalid('destination', `"${value as string}" is not a valid choice.`, 'invalid_choice');
-  invalid('destination', `'${name}' has an invalid value: ${issue.message}`);
-}
 
 /**
  * The project that an export of an organization belongs to: the one asked for, which must be the organization's, else
@@ -203,13 +41,6 @@ export function checkSelection(
   for (const [name, value] of Object.entries({ hogql_query, filters })) {
     if (value) invalid(name, `'${name}' is only supported for 'events' not '${model}' model`);
   }
-}
-
-/** The type of a destination stays. */
-export function checkSameType(stored: string, sent: string): void {
-  if (sent === stored) return;
-  const advice = 'Delete this batch export and create a new one with the new destination type.';
-  invalid('destination', `Cannot change destination type from '${stored}' to '${sent}'. ${advice}`);
 }
 
 /** The fields of an export that the schedule depends on. */
@@ -355,10 +186,10 @@ export function backfillsAsked({ ordering = '-created_at' }: { readonly ordering
 /** Lengths of the units of relative times, in milliseconds. Months and years are the calendar's. */
 const UNITS: ReadonlyMap<string, number> = new Map([
   ['s', 1_000],
-  ['M', 60_000],
-  ['h', 3_600_000],
-  ['d', 86_400_000],
-  ['w', 7 * 86_400_000],
+  ['M', MINUTE_MS],
+  ['h', HOUR_MS],
+  ['d', DAY_MS],
+  ['w', 7 * DAY_MS],
 ]);
 
 const MONTHS: ReadonlyMap<string, number> = new Map([

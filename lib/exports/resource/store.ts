@@ -13,9 +13,11 @@ import { keys, places, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { Busy, type Item, type Op, Refused, type Table, type Value } from '../../ports/table/table.ts';
 import { TRIES, untilWritten } from '../../ports/table/until-written.ts';
-import type { Belonging } from '../../ports/vault/vault.ts';
+import { MINUTE_MS } from '../../ports/units.ts';
+import { checkedConfig, checkSameType } from '../destinations/config.ts';
 import type { Config, Destination } from '../destinations/destination.ts';
 import { destinationOf } from '../destinations/index.ts';
+import { openConfig, sealed } from '../destinations/secrets.ts';
 import { checkWebhook, webhookFields } from '../notices/webhook.ts';
 import { queryFields } from '../query/compile.ts';
 import type {
@@ -26,6 +28,7 @@ import type {
   PlanItem,
   RunItem,
 } from '../records/model.ts';
+import { stopExport } from '../runs/cancel.ts';
 import {
   firstSlotStart,
   initialPlan,
@@ -36,27 +39,20 @@ import {
   planOf,
   skipMissed,
 } from '../runs/plan.ts';
-import { exportWithPlan, planOp } from '../runs/run-state.ts';
+import { type ExportAndPlan, exportWithPlan, planOp } from '../runs/store.ts';
 import { aboutBackfill, aboutExport, exportChanges } from './activity.ts';
 import { beginning, startMachine } from './backfills.ts';
 import {
   changedFields,
-  checkedConfig,
   checkedSize,
-  checkSameType,
   checkSelection,
-  merge,
   newFields,
   projectFor,
   type RunsAsked,
   SCHEDULE_FIELDS,
-  splitSecrets,
 } from './rules.ts';
-import { stopExport } from './runs.ts';
 
 type Writing = Pick<Context, 'table' | 'clock' | 'newId' | 'vault' | 'settings' | 'parser'>;
-
-type ExportAndPlan = NonNullable<Awaited<ReturnType<typeof exportWithPlan>>>;
 
 const projectsIn = (organization: OrganizationItem): ProjectBrief[] => JSON.parse(organization.projects);
 
@@ -230,29 +226,6 @@ async function liveOps(table: Table, item: BatchExportItem, plan: Plan): Promise
 function offered(type: string, settings: Settings): Destination {
   const destination = settings.destinations.includes(type) ? destinationOf(type) : undefined;
   return destination ?? invalid('destination__type', `"${type}" is not a valid choice.`, 'invalid_choice');
-}
-
-/** The fields of a config: as it is, and its secrets sealed. */
-async function sealed(
-  { vault }: Pick<Context, 'vault'>,
-  destination: Destination,
-  config: Config,
-  belonging: Belonging,
-): Promise<Pick<BatchExportItem, 'destination_config' | 'destination_secrets'>> {
-  const { open, secret } = splitSecrets(config, destination.secrets);
-  const hasSecrets = Object.keys(secret).length > 0;
-  return {
-    destination_config: JSON.stringify(open),
-    destination_secrets: hasSecrets ? await vault.seal(JSON.stringify(secret), belonging) : null,
-  };
-}
-
-/** The whole config of an export, secrets included. */
-export async function openConfig({ vault }: Pick<Context, 'vault'>, item: BatchExportItem): Promise<Config> {
-  const open: Config = JSON.parse(item.destination_config);
-  if (item.destination_secrets === null) return open;
-  const belonging = { organization: item.organization_id, batchExport: item.id };
-  return merge(open, JSON.parse(await vault.open(item.destination_secrets, belonging)));
 }
 
 /** An export and its plan, if that is the tenant's; else 404. */
@@ -451,7 +424,7 @@ async function changedDestination(
 }
 
 /** The job stays until nothing of the export runs any more; `begin` stops what the deletion could not. */
-const STOP_LOST = 60_000;
+const STOP_RETRY_MS = MINUTE_MS;
 
 /**
  * Deletes an export: it is gone for every reader at once, nothing of it starts any more, and what runs is cancelled.
@@ -470,10 +443,9 @@ export async function destroyBatchExport(
       set: { deleted_at: now, last_updated_at: now, ...places.deletedExportOf(item.organization_id, now, item.id) },
       if: { is: { id: item.id, deleted_at: null, ...(ifMatch === undefined ? {} : { ver: ifMatch }) } },
     },
-    ...jobOps('export', item.id, now + STOP_LOST),
+    ...jobOps('export', item.id, now + STOP_RETRY_MS),
     ...activityOps({ ...aboutExport(item), activity: 'deleted' }),
   ]);
-  if (await stopExport(context, { ...item, deleted_at: now })) {
-    await context.table.write(jobOps('export', item.id, null));
-  }
+  const left = await stopExport(context, item);
+  if (left === undefined) await context.table.write(jobOps('export', item.id, null));
 }

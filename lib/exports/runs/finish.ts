@@ -1,13 +1,8 @@
-/** The end of a chunk, however it came: runs that nobody ended, the plan, what the export shows, the next job. */
-
-import { wireInstant } from '../../http/instant.ts';
-import { jobOps } from '../../jobs/job.ts';
+/** The end of a chunk, as the machine tells it: by its last step, or by an execution that did not succeed. */
 import type { Context } from '../../ports/context.ts';
-import { messageOf } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
-import type { Op } from '../../ports/table/table.ts';
-import { untilWritten } from '../../ports/table/until-written.ts';
 import {
+  type BackfillInput,
   type EndedInput,
   type ErrorOutput,
   type ExportRunInput,
@@ -16,71 +11,39 @@ import {
   reasonOf,
   type Trigger,
 } from '../../workflow/messages.ts';
-import { noticeOps } from '../notices/notice.ts';
-import { lineOps } from '../records/logs.ts';
-import type { BackfillItem, BatchExportItem, ChunkProgress, RunItem, RunStatus } from '../records/model.ts';
-import { backfillSlots, chunkField, closeBackfill, progressFields } from '../resource/backfills.ts';
-import {
-  builtDestinations,
-  completeRun,
-  type DestinationOf,
-  discard,
-  endRun,
-  errorText,
-  isWritten,
-  openSending,
-} from './delivery.ts';
-import { type FrozenChunk, frozen, receiptOf, unfreeze } from './frozen.ts';
-import { type Active, chunkOf, nextDue, type Plan, settle } from './plan.ts';
-import {
-  exportWithPlan,
-  isOpen,
-  latestRuns,
-  OPEN,
-  planOp,
-  rangeText,
-  runsOf,
-  slotOf,
-  slotsOfHolder,
-  tokenOf,
-} from './run-state.ts';
+import { destinationOf } from '../destinations/index.ts';
+import type { BackfillItem, ChunkProgress, RunStatus } from '../records/model.ts';
+import { backfillSlots, chunkField, closeBackfill } from './backfill.ts';
+import type { DestinationOf } from './delivery.ts';
+import { chunkOf } from './plan.ts';
+import { isOpen, OPEN } from './run.ts';
+import { removeFiles } from './run-files.ts';
+import { type Ending, settleHolder, UNEXPECTED } from './settle.ts';
+import { exportWithPlan, isWritten } from './store.ts';
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
-/** Runs that failed for good in a row, after which an export is paused. */
-const PATIENCE = 10;
-/** A last attempt to commit may take so long, in milliseconds. */
-const LAST_COMMIT = 120_000;
-
-/** How a run ends that did not end by itself. */
-export interface Ending {
-  readonly status: Extract<RunStatus, 'Failed' | 'FailedRetryable' | 'Terminated' | 'TimedOut'>;
-  readonly reason: string;
-}
-
-const UNEXPECTED: Ending = { status: 'Failed', reason: 'An unexpected error has occurred' };
-
-/** Errors that may pass, though a machine has tried for long. What is unknown is a fault of ours, and not tried again. */
-const PASSING =
+/**
+ * Errors that may pass, though a machine has tried for long. What is unknown is a fault of ours, and not tried again.
+ */
+const PASSING_ERROR =
   /^(Transient|Held|States\.Timeout|States\.TaskFailed|Sandbox\.Timedout|Lambda\.|Runtime\.|Athena\.(TooManyRequests|Throttling))/;
 
 function endingOf(error: ErrorOutput | null | undefined): Ending {
   if (error === null || error === undefined) return UNEXPECTED;
-  if (PASSING.test(error.Error)) return { status: 'FailedRetryable', reason: reasonOf(error) };
+  if (PASSING_ERROR.test(error.Error)) return { status: 'FailedRetryable', reason: reasonOf(error) };
   return error.Error === 'Permanent' ? { status: 'Failed', reason: reasonOf(error) } : UNEXPECTED;
 }
 
-/** The last step of a chunk, also of one that was given up. Does nothing for a holder that is settled. */
+/** Ends a chunk, also one that was given up. Does nothing for a holder that is settled. Returns how its runs ended. */
 export async function finishRun(
   context: Context,
   { export: exportId, trigger, holder, token, skipped, error }: FinishInput,
-  findDestination: DestinationOf = builtDestinations,
+  findDestination: DestinationOf = destinationOf,
 ): Promise<FinishOutput> {
   const endings = new Map(skipped.map(({ slot, error: cause }) => [slot, endingOf(cause)]));
   const runs = await settleHolder(context, exportId, holder, (n) => endings.get(n) ?? endingOf(error), findDestination);
   if (runs === undefined) {
     if (error !== null) await noteLostChunk(context, exportId, trigger);
-    if (token !== null) await unfreeze(context, token);
+    if (token !== null) await removeFiles(context, token);
   }
   const count = (...statuses: RunStatus[]): number =>
     (runs ?? []).filter((run) => statuses.includes(run.status)).length;
@@ -89,13 +52,13 @@ export async function finishRun(
 }
 
 /**
- * What has to be done for an execution that ended otherwise than SUCCEEDED: the same as at its finish, for whatever it
- * had left open. A purge needs nothing: its job starts another one.
+ * Does for an execution that ended otherwise than SUCCEEDED what its last step would have done, for whatever it had
+ * left open. A purge needs nothing: its job starts another one.
  */
 export async function executionEnded(
   context: Context,
   { machine, name, status, input, error }: EndedInput,
-  findDestination: DestinationOf = builtDestinations,
+  findDestination: DestinationOf = destinationOf,
 ): Promise<void> {
   const ending: Ending = {
     FAILED: endingOf(error),
@@ -107,160 +70,13 @@ export async function executionEnded(
     const runs = await settleHolder(context, exportId, name, () => ending, findDestination);
     if (runs === undefined) await noteLostChunk(context, exportId, trigger);
   } else if (machine === 'backfill') {
-    const { export: exportId, backfill } = input as { export: string; backfill: string };
-    await closeBackfill(context, { export: exportId, backfill }, ending);
+    await closeBackfill(context, input as BackfillInput, ending);
   }
 }
 
-/**
- * Settles what a holder acquired: ends its open runs, gives the range back, and writes with it what follows. Its runs
- * as they ended; undefined: it holds nothing.
- */
-export async function settleHolder(
-  context: Context,
-  exportId: string,
-  holder: string,
-  endingOfSlot: (n: number) => Ending,
-  findDestination: DestinationOf = builtDestinations,
-): Promise<RunItem[] | undefined> {
-  const read = await exportWithPlan(context.table, exportId);
-  const mine = read?.plan.active.find((active) => active.holder === holder);
-  if (read === undefined || mine === undefined) return undefined;
-  const token = tokenOf(exportId, mine);
-  const slots = slotsOfHolder(read.item, read.plan, mine);
-  const chunk = await frozen(context, token);
-  for (const run of await runsOf(context.table, exportId, slots, mine.by)) {
-    const n = slots.findIndex(({ start }) => start === run.data_interval_start);
-    const isCommitted = chunk !== undefined && (await cleared(context, read.item, chunk, n, run, findDestination));
-    if (!isCommitted && isOpen(run)) await endOpenRun(context, read.item, run, endingOfSlot(n));
-  }
-  const runs = await runsOf(context.table, exportId, slots, mine.by);
-  await writeSettled(context, exportId, holder, runs);
-  await unfreeze(context, token);
-  return runs;
-}
-
-/**
- * Leaves nothing of a run at its destination that is not to be there: a commit that has begun is finished (true), what
- * was prepared for a run that did not complete is removed. Both are tried once.
- */
-async function cleared(
-  context: Context,
-  item: BatchExportItem,
-  chunk: FrozenChunk,
-  n: number,
-  run: RunItem,
-  findDestination: DestinationOf,
-): Promise<boolean> {
-  if (!isOpen(run) && run.status !== 'Cancelled') return false;
-  try {
-    const signal = AbortSignal.timeout(LAST_COMMIT);
-    const sending = await openSending(context, item, chunk, n, run, signal, findDestination);
-    const receipt = await receiptOf(context, chunk.token, n);
-    if (run.phase === 'committing' && receipt !== undefined) {
-      await sending.destination.commit(sending.delivery, receipt);
-      return await completeRun(context, sending, run.records_total_count ?? 0, receipt.bytes);
-    }
-    await discard(context, sending, receipt);
-  } catch (error) {
-    context.log.warning('what was prepared could not be removed', { run: run.id, reason: messageOf(error) });
-  }
-  return false;
-}
-
-/** Ends a run that did not end by itself. What may pass is tried again each hour, for a day from its first run. */
-async function endOpenRun(context: Context, item: BatchExportItem, run: RunItem, ending: Ending): Promise<void> {
-  const again = context.clock() + HOUR;
-  const isRetried =
-    ending.status === 'FailedRetryable' && again <= run.first_tried_at + DAY && item.deleted_at === null;
-  const status = ending.status === 'FailedRetryable' && !isRetried ? 'Failed' : ending.status;
-  const reason = ending.reason === '' ? UNEXPECTED.reason : ending.reason;
-  const what = `Batch export for ${rangeText(slotOf(run))}`;
-  const message = isRetried
-    ? `${what} failed and will be tried again at ${wireInstant(again)}: ${reason}`
-    : `${what} ended as ${status}: ${reason}`;
-  await endRun(context, run, {
-    status,
-    fields: { latest_error: errorText(reason) },
-    lines: [],
-    last: { level: 'ERROR', message },
-    ops: isRetried ? jobOps('retry', run.id, again, { export: item.id }) : [],
-  });
-}
-
-/** The transaction that settles: plan, export, job or backfill, log. */
-async function writeSettled(context: Context, exportId: string, holder: string, runs: RunItem[]): Promise<void> {
-  await untilWritten(async () => {
-    const read = await exportWithPlan(context.table, exportId);
-    const mine = read?.plan.active.find((active) => active.holder === holder);
-    if (read === undefined || mine === undefined) return;
-    const { item, plan } = read;
-    const after = settle(plan, holder);
-    const now = context.clock();
-    const failures = mine.by === runs[0]?.backfill ? item.failures_in_a_row : failuresAfter(item, runs);
-    const isGivenUp = failures >= PATIENCE && !item.paused && item.deleted_at === null;
-    const paused = isGivenUp
-      ? { paused: true, last_paused_at: now, last_updated_at: now, ver: item.ver + 1, failures_in_a_row: 0 }
-      : { failures_in_a_row: failures };
-    const { latest_runs, failures_in_a_row, ver, deleted_at } = item;
-    await context.table.write([
-      planOp(exportId, plan, after),
-      {
-        change: keys.batchExport(exportId),
-        set: { latest_runs: latestRuns(item, runs), ...paused },
-        if: { is: { latest_runs, failures_in_a_row, ver, deleted_at } },
-      },
-      ...followingOps(context, { ...item, ...paused }, mine, after, runs),
-      ...(isGivenUp ? givenUpOps(context, item, holder, runs) : []),
-    ]);
-  });
-}
-
-/** How many runs have failed for good since one reached the destination. */
-function failuresAfter(item: BatchExportItem, runs: readonly RunItem[]): number {
-  let failures = item.failures_in_a_row;
-  for (const run of runs) {
-    if (run.status === 'Failed') failures += 1;
-    else if (run.status === 'Completed' && run.records_completed !== 0) failures = 0;
-  }
-  return failures;
-}
-
-/** What tells that an export was paused: a line of its log, and a notice. */
-function givenUpOps(context: Context, { id }: BatchExportItem, holder: string, runs: readonly RunItem[]): Op[] {
-  const at = context.clock();
-  const last = runs.findLast((run) => run.latest_error !== null)?.latest_error ?? UNEXPECTED.reason;
-  const message =
-    `Batch export was paused, as ${PATIENCE} runs in a row failed. The last error was: ${last} ` +
-    'Mend the cause, unpause the batch export, and retry the runs that failed or backfill their range.';
-  return [
-    ...lineOps(context, id, holder, 'pause', [{ at, level: 'ERROR', message, instance: id }]),
-    ...noticeOps(context.newId(), { type: 'paused', export: id, subject: id, range: null, reason: message, at }),
-  ];
-}
-
-/** What becomes of the export's job, or of the backfill's progress. */
-function followingOps(
-  { clock, settings }: Context,
-  item: BatchExportItem,
-  mine: Active,
-  plan: Plan,
-  runs: readonly RunItem[],
-): Op[] {
-  if (mine.chunk !== null) return [progressOp(item.id, mine.by, progressFields(mine.chunk, runs), clock())];
-  return jobOps('export', item.id, nextDue(item, plan, clock(), settings));
-}
-
-const progressOp = (exportId: string, backfill: string, fields: Record<string, string>, now: number): Op => ({
-  change: keys.backfill(exportId, backfill),
-  set: { ...fields, last_updated_at: now },
-  if: 'present',
-});
-
-/** A chunk whose execution ended before it acquired anything: its backfill learns that its slots were not delivered. */
-async function noteLostChunk(context: Context, exportId: string, trigger: Trigger): Promise<void> {
+/** Tells a backfill of a chunk whose execution ended before it acquired anything: its slots were not delivered. */
+async function noteLostChunk({ table, clock }: Context, exportId: string, trigger: Trigger): Promise<void> {
   if (trigger === 'schedule' || !('backfill' in trigger)) return;
-  const { table, clock } = context;
   const key = keys.backfill(exportId, trigger.backfill);
   const [read, found] = await Promise.all([exportWithPlan(table, exportId), table.get(key)]);
   const backfill = found as BackfillItem | undefined;
@@ -268,11 +84,6 @@ async function noteLostChunk(context: Context, exportId: string, trigger: Trigge
   if (read === undefined || backfill === undefined || !isOpen(backfill) || backfill[field] !== undefined) return;
   const slots = chunkOf(backfillSlots(read.plan, backfill), trigger.chunk);
   const lost: ChunkProgress = { finished: 0, failed: slots.length, records: 0 };
-  await isWritten(table, [
-    {
-      change: key,
-      set: { [field]: JSON.stringify(lost), last_updated_at: clock() },
-      if: { is: { status: OPEN, [field]: null } },
-    },
-  ]);
+  const set = { [field]: JSON.stringify(lost), last_updated_at: clock() };
+  await isWritten(table, [{ change: key, set, if: { is: { status: OPEN, [field]: null } } }]);
 }

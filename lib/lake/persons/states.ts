@@ -7,6 +7,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBInstance } from '@duckdb/node-api';
 import { literal, parquet } from '../../duckdb/database.ts';
+import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Item } from '../../ports/table/table.ts';
 import { allFiles, type LakeFile, type PublishedFile, personStates, publishedAt } from '../catalog.ts';
@@ -14,6 +15,12 @@ import { fileForm, meanBytes } from '../day-files.ts';
 import { type Lease, type Publishing, writeUnderLease } from '../lease.ts';
 import { PERSON_COLUMNS } from '../schema.ts';
 import { BUCKET, NEWEST, type StateFiles } from './derive.ts';
+
+declare module '../../ports/table/keys.ts' {
+  interface Items {
+    personsState: PersonsStateItem;
+  }
+}
 
 export interface PersonStates {
   /** When the newest change rows were published, milliseconds; -1: there are none. */
@@ -32,6 +39,13 @@ interface Snapshot {
   readonly rows: number;
   /** Each bucket's file, by its number. */
   readonly buckets: Readonly<Record<string, Bucket>>;
+}
+
+/** The snapshot as stored. */
+interface PersonsStateItem extends Item {
+  readonly at: number;
+  readonly rows: number;
+  readonly buckets: JsonText<Snapshot['buckets']>;
 }
 
 interface Bucket {
@@ -124,7 +138,7 @@ export async function openPersonStates(context: Publishing, lease: Lease, folder
     renew: async (database) => {
       if (!isTime()) return;
       const made = await write(database);
-      const item = { ...keys.personsState(projectId), ...made, buckets: JSON.stringify(made.buckets) };
+      const item = { ...keys.personsState(projectId), ...made, buckets: toJsonText(made.buckets) };
       await writeUnderLease(context, lease, [{ put: item }]);
       snapshot = made;
       changes = [];
@@ -133,7 +147,7 @@ export async function openPersonStates(context: Publishing, lease: Lease, folder
   };
 }
 
-const snapshotOf = (item: Item | undefined): Snapshot =>
+const snapshotOf = (item: PersonsStateItem | undefined): Snapshot =>
   item === undefined
     ? { at: -1, rows: 0, buckets: {} }
-    : { at: Number(item['at']), rows: Number(item['rows']), buckets: JSON.parse(String(item['buckets'])) };
+    : { at: item.at, rows: item.rows, buckets: fromJsonText(item.buckets) };

@@ -16,18 +16,18 @@ const text = z.string().min(1);
 const shape = z.tuple([text]).or(z.tuple([text, text, text]));
 
 /** The position of an item in the range in which it was listed. */
-export function positionOf(range: Range, item: Item): Position {
+export function positionOf(range: Range<Key>, item: Key & Pick<Item, 'first_sk' | 'second_sk'>): Position {
   const sort = range.index === undefined ? item.sk : item[`${range.index}_sk`];
   return { sort: sort ?? '', pk: item.pk, sk: item.sk };
 }
 
 /** Base64url of JSON: `[sk]` in the table, `[sort part, pk, sk]` in an index. */
-export function toCursor(range: Range, { sort, pk, sk }: Position): string {
+export function toCursor(range: Range<Key>, { sort, pk, sk }: Position): string {
   return Buffer.from(JSON.stringify(range.index === undefined ? [sk] : [sort, pk, sk])).toString('base64url');
 }
 
 /** Throws `BadCursor` when the text is no cursor, or one that lies outside the range. */
-export function fromCursor(range: Range, cursor: string): Position {
+export function fromCursor(range: Range<Key>, cursor: string): Position {
   const parts = shape.safeParse(json(cursor));
   const bounds = boundsOf(range);
   if (!parts.success || (parts.data.length === 1) !== (range.index === undefined)) throw new BadCursor();

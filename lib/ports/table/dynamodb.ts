@@ -43,21 +43,25 @@ import {
   Busy,
   type Condition,
   type Item,
+  type ItemsAt,
   type Key,
   type Listed,
   type Op,
+  type Ops,
   type Page,
   type Range,
   Refused,
   type Table,
   TooLarge,
   type Value,
+  type Written,
 } from './table.ts';
 
-/** Conflicts, throttling and broken connections are retried for this long, in milliseconds. */
-const PATIENCE = 3_000;
-const FIRST_DELAY = 25;
-const LONGEST_DELAY = 500;
+/** Conflicts, throttling and broken connections are retried for this long. */
+const RETRY_LIMIT_MS = 3_000;
+/** The delay before a retry doubles from the first to the longest; the jitter shortens it. */
+const FIRST_DELAY_MS = 25;
+const LONGEST_DELAY_MS = 500;
 /** DynamoDB's limits of one request. */
 const MAX_BATCH_GET = 100;
 const MAX_BATCH_WRITE = 25;
@@ -86,11 +90,75 @@ export interface DynamodbOptions {
 
 /** The table of this name, made after `TABLE_DEFINITION`. */
 export function dynamodbTable(options: DynamodbOptions): Table {
-  const { tableName: TableName, clock, sleep = setTimeout, random = Math.random } = options;
-  const client = DynamoDBDocumentClient.from(options.client);
+  return new DynamodbTable(options);
+}
 
-  const persist = async <T>(work: () => Promise<T>): Promise<T> => {
-    if ((await client.config.maxAttempts()) !== 1) throw new TypeError('the client must be made with maxAttempts: 1');
+class DynamodbTable implements Table {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #tableName: string;
+  readonly #clock: () => number;
+  readonly #sleep: (milliseconds: number) => Promise<void>;
+  readonly #random: () => number;
+
+  constructor({ client, tableName, clock, sleep = setTimeout, random = Math.random }: DynamodbOptions) {
+    this.#client = DynamoDBDocumentClient.from(client);
+    this.#tableName = tableName;
+    this.#clock = clock;
+    this.#sleep = sleep;
+    this.#random = random;
+  }
+
+  async get<T extends Item>(key: Key<T>): Promise<T | undefined> {
+    if (!isPossibleKey(key)) return undefined;
+    return this.#persist(async () => {
+      const command = new GetCommand({ TableName: this.#tableName, Key: bare(key), ConsistentRead: true });
+      const { Item: found } = await sent(this.#client.send(command));
+      return live(found as T | undefined, this.#clock());
+    });
+  }
+
+  async many<const K extends readonly Key[]>(keys: K): Promise<ItemsAt<K>> {
+    const wanted = new Map(keys.filter(isPossibleKey).map((key) => [textOf(key), bare(key)]));
+    const found = new Map<string, Item>();
+    const read = async (names: readonly string[]): Promise<void> => {
+      let left: Record<string, unknown>[] = names.map((name) => ({ ...wanted.get(name) }));
+      await this.#persist(async () => {
+        const RequestItems = { [this.#tableName]: { Keys: left, ConsistentRead: true } };
+        const { Responses, UnprocessedKeys } = await sent(this.#client.send(new BatchGetCommand({ RequestItems })));
+        for (const item of (Responses?.[this.#tableName] ?? []) as Item[]) found.set(textOf(item), item);
+        left = UnprocessedKeys?.[this.#tableName]?.Keys ?? [];
+        if (left.length > 0) throw new Again('keys were left out');
+      });
+    };
+    await Promise.all(groups([...wanted.keys()], MAX_BATCH_GET).map(read));
+    return keys.map((key) => live(found.get(textOf(key)), this.#clock())) as ItemsAt<K>;
+  }
+
+  async list<T extends Key>(range: Range<T>, { limit, after, skip = 0, count = false }: Page): Promise<Listed<T>> {
+    const start = after === undefined ? undefined : fromCursor(range, after);
+    const query = queryOf(range, seconds(this.#clock()));
+    if (query === undefined) return { items: [], ...(count ? { count: 0 } : {}) };
+    const asked: Asked = { range, query: { TableName: this.#tableName, ...query } };
+    const [listed, counted] = await Promise.all([
+      this.#collect(asked, start, skip, limit),
+      count ? this.#walk(asked, undefined, Number.POSITIVE_INFINITY) : undefined,
+    ]);
+    return { ...(listed as Listed & Listed<T>), ...(counted === undefined ? {} : { count: counted.passed }) };
+  }
+
+  async write<T extends Item>(ops: Ops<T>, { apart = false } = {}): Promise<Written<T>> {
+    const clean = prepared(ops, apart);
+    const [only] = clean;
+    if (only === undefined) return [];
+    if (apart) return (await this.#writeApart(clean)) as Written<T>;
+    const isAlone = clean.length === 1 && !('check' in only);
+    return (isAlone ? [await this.#writeOne(only)] : await this.#writeTogether(clean)) as Written<T>;
+  }
+
+  /** Does the work again, until it does not end with `Again` or the time for it is over: then it is `Busy`. */
+  async #persist<T>(work: () => Promise<T>): Promise<T> {
+    const attempts = await this.#client.config.maxAttempts();
+    if (attempts !== 1) throw new TypeError('the client must be made with maxAttempts: 1');
     let spent = 0;
     for (let attempt = 0; ; attempt += 1) {
       const began = performance.now();
@@ -99,99 +167,64 @@ export function dynamodbTable(options: DynamodbOptions): Table {
       } catch (error) {
         if (!(error instanceof Again)) throw error;
         spent += performance.now() - began;
-        const delay = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** attempt) * random();
-        if (spent + delay > PATIENCE) throw new Busy('the table is busy', { cause: error.cause });
+        const delay = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** attempt) * this.#random();
+        if (spent + delay > RETRY_LIMIT_MS) throw new Busy('the table is busy', { cause: error.cause });
         spent += delay;
-        await sleep(delay);
+        await this.#sleep(delay);
       }
     }
-  };
+  }
 
-  const get = (key: Key): Promise<Item | undefined> =>
-    persist(async () => {
-      const { Item: found } = await sent(
-        client.send(new GetCommand({ TableName, Key: bare(key), ConsistentRead: true })),
-      );
-      return live(found as Item | undefined, clock());
-    });
+  /** One request of a list; `next` is undefined at the end of the range. */
+  async #page({ range, query }: Asked, from: Position | undefined, more: Partial<QueryCommandInput>) {
+    const ExclusiveStartKey = from && startKey(range, from);
+    const command = new QueryCommand({ ...query, ...more, ExclusiveStartKey });
+    const answer = await this.#persist(() => sent(this.#client.send(command)));
+    const last = answer.LastEvaluatedKey;
+    const items = (answer.Items ?? []) as Item[];
+    return { items, count: answer.Count ?? 0, next: last && positionOf(range, last as Item) };
+  }
 
-  const many = async (keys: readonly Key[]): Promise<(Item | undefined)[]> => {
-    const wanted = new Map(keys.filter(isPossibleKey).map((key) => [textOf(key), bare(key)]));
-    const found = new Map<string, Item>();
-    const read = async (names: readonly string[]): Promise<void> => {
-      let left: Record<string, unknown>[] = names.map((name) => ({ ...wanted.get(name) }));
-      await persist(async () => {
-        const { Responses, UnprocessedKeys } = await sent(
-          client.send(new BatchGetCommand({ RequestItems: { [TableName]: { Keys: left, ConsistentRead: true } } })),
-        );
-        for (const item of (Responses?.[TableName] ?? []) as Item[]) found.set(textOf(item), item);
-        left = UnprocessedKeys?.[TableName]?.Keys ?? [];
-        if (left.length > 0) throw new Again('keys were left out');
-      });
-    };
-    await Promise.all(groups([...wanted.keys()], MAX_BATCH_GET).map(read));
-    return keys.map((key) => live(found.get(textOf(key)), clock()));
-  };
+  /** Counts up to `most` items; `position` is where counting stopped, undefined at the end of the range. */
+  async #walk(asked: Asked, from: Position | undefined, most: number) {
+    let position = from;
+    let passed = 0;
+    do {
+      const left = most - passed;
+      const limit = Number.isFinite(left) ? { Limit: left } : {};
+      const { count, next } = await this.#page(asked, position, { Select: 'COUNT', ...limit });
+      passed += count;
+      position = next;
+    } while (position !== undefined && passed < most);
+    return { passed, position };
+  }
 
-  const list = async (range: Range, { limit, after, skip = 0, count = false }: Page): Promise<Listed> => {
-    const start = after === undefined ? undefined : fromCursor(range, after);
-    const query = queryOf(range, seconds(clock()));
-    if (query === undefined) return { items: [], ...(count ? { count: 0 } : {}) };
+  /** `limit` items after `from` and `skip` more, and the cursor behind them when the range goes on. */
+  async #collect(asked: Asked, from: Position | undefined, skip: number, limit: number): Promise<Listed> {
+    const begin = skip > 0 ? (await this.#walk(asked, from, skip)).position : from;
+    if (skip > 0 && begin === undefined) return { items: [] };
+    const items: Item[] = [];
+    let position = begin;
+    // One item more than asked for tells whether the range goes on.
+    do {
+      const { items: more, next } = await this.#page(asked, position, { Limit: limit + 1 - items.length });
+      items.push(...more);
+      position = next;
+    } while (position !== undefined && items.length <= limit);
+    const kept = items.slice(0, limit);
+    const last = kept.at(-1);
+    const end = last === undefined ? begin : positionOf(asked.range, last);
+    const hasMore = items.length > limit && end !== undefined;
+    return { items: kept, ...(hasMore ? { cursor: toCursor(asked.range, end) } : {}) };
+  }
 
-    const page = async (position: Position | undefined, more: Partial<QueryCommandInput>) => {
-      const ExclusiveStartKey = position && startKey(range, position);
-      const input = { TableName, ...query, ...more, ExclusiveStartKey };
-      const answer = await persist(() => sent(client.send(new QueryCommand(input))));
-      const last = answer.LastEvaluatedKey;
-      const items = (answer.Items ?? []) as Item[];
-      return { items, count: answer.Count ?? 0, next: last && positionOf(range, last as Item) };
-    };
-
-    /** Counts up to `most` items; `next` is where counting stopped, undefined at the end of the range. */
-    const walk = async (from: Position | undefined, most: number) => {
-      let position = from;
-      let passed = 0;
-      do {
-        const left = most - passed;
-        const { count: n, next } = await page(position, {
-          Select: 'COUNT',
-          ...(Number.isFinite(left) ? { Limit: left } : {}),
-        });
-        passed += n;
-        position = next;
-      } while (position !== undefined && passed < most);
-      return { passed, position };
-    };
-
-    const collect = async () => {
-      const begin = skip > 0 ? (await walk(start, skip)).position : start;
-      if (skip > 0 && begin === undefined) return { items: [] };
-      const items: Item[] = [];
-      let position = begin;
-      // One item more than asked for tells whether the range goes on.
-      do {
-        const { items: more, next } = await page(position, { Limit: limit + 1 - items.length });
-        items.push(...more);
-        position = next;
-      } while (position !== undefined && items.length <= limit);
-      const kept = items.slice(0, limit);
-      const last = kept.at(-1);
-      const end = last === undefined ? begin : positionOf(range, last);
-      return { items: kept, ...(items.length > limit && end !== undefined ? { cursor: toCursor(range, end) } : {}) };
-    };
-
-    const total = count ? walk(undefined, Number.POSITIVE_INFINITY) : undefined;
-    const [listed, counted] = await Promise.all([collect(), total]);
-    return { ...listed, ...(counted === undefined ? {} : { count: counted.passed }) };
-  };
-
-  const writeOne = (op: Exclude<Op, { check: Key }>): Promise<Item | undefined> => {
+  #writeOne(op: Exclude<Op, { check: Key }>): Promise<Item | undefined> {
     let maybeApplied = false;
     let fromNothing = false;
-    return persist(async () => {
-      const now = clock();
+    return this.#persist(async () => {
+      const now = this.#clock();
       try {
-        return await send(fromNothing ? anew(op) : op, now);
+        return await this.#send(fromNothing ? anew(op) : op, now);
       } catch (error) {
         if (error instanceof Again && error.lost) {
           if ('add' in op && Object.keys(op.add ?? {}).length > 0) {
@@ -205,47 +238,47 @@ export function dynamodbTable(options: DynamodbOptions): Table {
           if (isDone(op, found)) return found;
           throw new Busy('the answer was lost; the write may have been applied', { cause: error });
         }
-        if (!holds(op.if, found)) throw new Refused(0, found);
+        if (!holds(op.if, found)) throw new Refused(0, found, op.else);
         // Refused only because a change must not build upon an item that has expired, or because the item came or
         // went in between.
         fromNothing = found === undefined;
         throw new Again(error);
       }
     });
-  };
+  }
 
-  const send = async (op: Op, now: number): Promise<Item | undefined> => {
-    const write = compiled(op, TableName, now);
+  async #send(op: Op, now: number): Promise<Item | undefined> {
+    const write = compiled(op, this.#tableName, now);
     if (write.Put !== undefined) {
-      await sent(client.send(new PutCommand(write.Put)));
+      await sent(this.#client.send(new PutCommand(write.Put)));
       return (op as { put: Item }).put;
     }
     if (write.Delete !== undefined) {
-      await sent(client.send(new DeleteCommand(write.Delete)));
+      await sent(this.#client.send(new DeleteCommand(write.Delete)));
       return undefined;
     }
-    const { Attributes: stored } = await sent(
-      client.send(new UpdateCommand({ ...(write.Update as Updating), ReturnValues: 'ALL_NEW' })),
-    );
+    const command = new UpdateCommand({ ...(write.Update as Updating), ReturnValues: 'ALL_NEW' });
+    const { Attributes: stored } = await sent(this.#client.send(command));
     return stored as Item | undefined;
-  };
+  }
 
-  const writeTogether = async (ops: readonly Op[]): Promise<(Item | undefined)[]> => {
+  async #writeTogether(ops: readonly Op[]): Promise<(Item | undefined)[]> {
     // The token stands for one request, to the letter: the clock is read once, and other ops get another token.
-    const now = clock();
+    const now = this.#clock();
     let sending = ops;
     let token = randomUUID();
-    await persist(async () => {
-      const TransactItems = sending.map((op) => compiled(op, TableName, now));
+    await this.#persist(async () => {
+      const TransactItems = sending.map((op) => compiled(op, this.#tableName, now));
+      const command = new TransactWriteCommand({ TransactItems, ClientRequestToken: token });
       try {
-        await sent(client.send(new TransactWriteCommand({ TransactItems, ClientRequestToken: token })));
+        await sent(this.#client.send(command));
       } catch (error) {
         if (!(error instanceof TransactionCanceledException)) throw error;
         const reasons = error.CancellationReasons ?? [];
         const found = reasons.map((reason) => live(storedOf(reason), now));
         const failed = [...reasons.keys()].filter((at) => reasons[at]?.Code === 'ConditionalCheckFailed');
-        const refused = failed.find((at) => !holds((ops[at] as Op).if, found[at]));
-        if (refused !== undefined) throw new Refused(refused, found[refused]);
+        const refused = failed.find((at) => !holds(ops[at]?.if, found[at]));
+        if (refused !== undefined) throw new Refused(refused, found[refused], ops[refused]?.else);
         const large = reasons.find(({ Code, Message = '' }) => Code === 'ValidationError' && speaksOfSize(Message));
         if (large !== undefined) throw new TooLarge(large.Message, { cause: error });
         if (reasons.some(({ Code }) => Code === 'ValidationError')) throw error;
@@ -257,39 +290,31 @@ export function dynamodbTable(options: DynamodbOptions): Table {
       }
     });
     return ops.map((op) => ('put' in op ? op.put : undefined));
-  };
+  }
 
-  const writeApart = async (ops: readonly Op[]): Promise<(Item | undefined)[]> => {
+  async #writeApart(ops: readonly Op[]): Promise<(Item | undefined)[]> {
     const batched = ops.filter((op) => 'put' in op || 'remove' in op);
     for (const group of groups(batched, MAX_BATCH_WRITE)) {
       let left: WriteRequests = group.map((op) =>
         'put' in op ? { PutRequest: { Item: op.put } } : { DeleteRequest: { Key: keyOf(op) } },
       );
-      await persist(async () => {
-        const { UnprocessedItems } = await sent(
-          client.send(new BatchWriteCommand({ RequestItems: { [TableName]: left } })),
-        );
-        left = UnprocessedItems?.[TableName] ?? [];
+      await this.#persist(async () => {
+        const command = new BatchWriteCommand({ RequestItems: { [this.#tableName]: left } });
+        const { UnprocessedItems } = await sent(this.#client.send(command));
+        left = UnprocessedItems?.[this.#tableName] ?? [];
         if (left.length > 0) throw new Again('items were left out');
       });
     }
     const items: (Item | undefined)[] = [];
-    for (const op of ops) items.push('put' in op ? op.put : 'change' in op ? await writeOne(op) : undefined);
+    for (const op of ops) items.push('put' in op ? op.put : 'change' in op ? await this.#writeOne(op) : undefined);
     return items;
-  };
+  }
+}
 
-  return {
-    get: async (key) => (isPossibleKey(key) ? get(key) : undefined),
-    many,
-    list,
-    write: async (ops, { apart = false } = {}) => {
-      const clean = prepared(ops, apart);
-      const [only] = clean;
-      if (only === undefined) return [];
-      if (apart) return writeApart(clean);
-      return clean.length === 1 && !('check' in only) ? [await writeOne(only)] : writeTogether(clean);
-    },
-  };
+/** A range and its query. */
+interface Asked {
+  readonly range: Range<Key>;
+  readonly query: QueryCommandInput;
 }
 
 type WriteOfOne = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
@@ -448,7 +473,7 @@ function wordsOf(condition: Condition | undefined, use: Placeholders): string[][
 }
 
 /** Undefined: the range holds nothing. */
-function queryOf(range: Range, now: number): Omit<QueryCommandInput, 'TableName'> | undefined {
+function queryOf(range: Range<Key>, now: number): Omit<QueryCommandInput, 'TableName'> | undefined {
   const bounds = boundsOf(range);
   if (bounds === undefined) return undefined;
   const { low, high } = bounds;
@@ -470,6 +495,6 @@ function queryOf(range: Range, now: number): Omit<QueryCommandInput, 'TableName'
   };
 }
 
-function startKey({ index, partition }: Range, { sort, pk, sk }: Position): Record<string, string> {
+function startKey({ index, partition }: Range<Key>, { sort, pk, sk }: Position): Record<string, string> {
   return { pk, sk, ...(index !== undefined && { [`${index}_pk`]: partition, [`${index}_sk`]: sort }) };
 }

@@ -23,7 +23,7 @@
  *   backfill                   E#eid         BACKFILL#bid              E#eid#BACKFILLS / created#… E#eid#BACKFILLS / start_at#bid
  *   log lines of one step      L#eid         time#holder#step
  *   activity entry             A#oid         time#id
- *   idempotency record         ONCE#uid#hash ONCE
+ *   idempotency record         IDEMPOTENCY#uid#hash IDEMPOTENCY
  *   job                        J#kind#id     JOB                                                   DUE / time#kind#id
  *   integer ids                SEQ#kind      SEQ
  *   lake: fence, lease         W#pid         FENCE | LEASE
@@ -36,7 +36,27 @@
  * An index place is spread into the item: `{ ...keys.project(id), ...places.projectOf(oid, created, id), ... }`.
  * Instants inside keys are written by `sortable`, fixed in width, so that the order of text is the order of time.
  */
-import type { Key, Range } from './table.ts';
+import type { Entry, Key, Range } from './table.ts';
+
+/**
+ * The type of the item at each key. Whoever declares an item's type enters it here by the name of its key, so that
+ * this page knows all types and imports none:
+ *
+ *     declare module '../ports/table/keys.ts' {
+ *       interface Items {
+ *         job: JobItem;
+ *       }
+ *     }
+ */
+// oxlint-disable-next-line typescript/no-empty-interface
+export interface Items {}
+
+type Kind = keyof Items;
+type KeyTo<K extends Kind> = Key<Items[K]>;
+/** A range of whole items. */
+type Of<K extends Kind> = Range<Items[K]>;
+/** A range of the index of keys. */
+type EntriesOf<K extends Kind> = Range<Entry<Items[K]>>;
 
 /** Names of the table's attributes that make up its keys; infra builds the table from this. */
 export const TABLE_DEFINITION = {
@@ -71,52 +91,74 @@ function sortableName(name: string): string {
 }
 
 export const keys = {
-  user: (uid: string): Key => ({ pk: `U#${uid}`, sk: 'USER' }),
-  email: (email: string): Key => ({ pk: `MAIL#${email.toLowerCase()}`, sk: 'MAIL' }),
-  membership: (uid: string, oid: string): Key => ({ pk: `U#${uid}`, sk: `ORG#${oid}` }),
-  organization: (oid: string): Key => ({ pk: `O#${oid}`, sk: 'ORG' }),
-  slug: (slug: string): Key => ({ pk: `SLUG#${slug}`, sk: 'SLUG' }),
-  project: (pid: number): Key => ({ pk: `P#${pid}`, sk: 'PROJECT' }),
-  personalApiKey: (sha256: string): Key => ({ pk: `KEY#${sha256}`, sk: 'KEY' }),
-  invitation: (vid: string): Key => ({ pk: `V#${vid}`, sk: 'INVITE' }),
-  dashboard: (pid: number, did: number): Key => ({ pk: `D#${pid}#${did}`, sk: 'DASH' }),
-  dashboardDetail: (pid: number, did: number): Key => ({ pk: `D#${pid}#${did}`, sk: 'DETAIL' }),
-  tile: (pid: number, did: number, tid: number): Key => ({ pk: `D#${pid}#${did}`, sk: `TILE#${padded(tid)}` }),
-  collaborator: (pid: number, did: number, uid: string): Key => ({ pk: `D#${pid}#${did}`, sk: `WITH#${uid}` }),
+  user: (uid: string): KeyTo<'user'> => ({ pk: `U#${uid}`, sk: 'USER' }),
+  email: (email: string): KeyTo<'email'> => ({ pk: `MAIL#${email.toLowerCase()}`, sk: 'MAIL' }),
+  membership: (uid: string, oid: string): KeyTo<'membership'> => ({ pk: `U#${uid}`, sk: `ORG#${oid}` }),
+  organization: (oid: string): KeyTo<'organization'> => ({ pk: `O#${oid}`, sk: 'ORG' }),
+  slug: (slug: string): KeyTo<'slug'> => ({ pk: `SLUG#${slug}`, sk: 'SLUG' }),
+  project: (pid: number): KeyTo<'project'> => ({ pk: `P#${pid}`, sk: 'PROJECT' }),
+  personalApiKey: (sha256: string): KeyTo<'personalApiKey'> => ({ pk: `KEY#${sha256}`, sk: 'KEY' }),
+  invitation: (vid: string): KeyTo<'invitation'> => ({ pk: `V#${vid}`, sk: 'INVITE' }),
+  dashboard: (pid: number, did: number): KeyTo<'dashboard'> => ({ pk: `D#${pid}#${did}`, sk: 'DASH' }),
+  dashboardDetail: (pid: number, did: number): KeyTo<'dashboardDetail'> => ({ pk: `D#${pid}#${did}`, sk: 'DETAIL' }),
+  tile: (pid: number, did: number, tid: number): KeyTo<'tile'> => ({
+    pk: `D#${pid}#${did}`,
+    sk: `TILE#${padded(tid)}`,
+  }),
+  collaborator: (pid: number, did: number, uid: string): KeyTo<'collaborator'> => ({
+    pk: `D#${pid}#${did}`,
+    sk: `WITH#${uid}`,
+  }),
   /** `target`: whom the rule is for, a member's uid or everyone. */
-  accessRule: (pid: number, did: number, target: string): Key => ({ pk: `D#${pid}#${did}`, sk: `RULE#${target}` }),
-  sharing: (pid: number, did: number): Key => ({ pk: `D#${pid}#${did}`, sk: 'SHARE' }),
-  sharingToken: (token: string): Key => ({ pk: `T#${token}`, sk: 'TOKEN' }),
-  insight: (pid: number, iid: number): Key => ({ pk: `I#${pid}#${iid}`, sk: 'INSIGHT' }),
-  batchExport: (eid: string): Key => ({ pk: `E#${eid}`, sk: 'EXPORT' }),
-  plan: (eid: string): Key => ({ pk: `E#${eid}`, sk: 'PLAN' }),
-  run: (eid: string, rid: string): Key => ({ pk: `E#${eid}`, sk: `RUN#${rid}` }),
-  backfill: (eid: string, bid: string): Key => ({ pk: `E#${eid}`, sk: `BACKFILL#${bid}` }),
-  logLines: (eid: string, instant: number, holder: string, step: string): Key => ({
+  accessRule: (pid: number, did: number, target: string): KeyTo<'accessRule'> => ({
+    pk: `D#${pid}#${did}`,
+    sk: `RULE#${target}`,
+  }),
+  sharing: (pid: number, did: number): KeyTo<'sharing'> => ({ pk: `D#${pid}#${did}`, sk: 'SHARE' }),
+  sharingToken: (token: string): KeyTo<'sharingToken'> => ({ pk: `T#${token}`, sk: 'TOKEN' }),
+  insight: (pid: number, iid: number): KeyTo<'insight'> => ({ pk: `I#${pid}#${iid}`, sk: 'INSIGHT' }),
+  batchExport: (eid: string): KeyTo<'batchExport'> => ({ pk: `E#${eid}`, sk: 'EXPORT' }),
+  plan: (eid: string): KeyTo<'plan'> => ({ pk: `E#${eid}`, sk: 'PLAN' }),
+  run: (eid: string, rid: string): KeyTo<'run'> => ({ pk: `E#${eid}`, sk: `RUN#${rid}` }),
+  backfill: (eid: string, bid: string): KeyTo<'backfill'> => ({ pk: `E#${eid}`, sk: `BACKFILL#${bid}` }),
+  logLines: (eid: string, instant: number, holder: string, step: string): KeyTo<'logLines'> => ({
     pk: `L#${eid}`,
     sk: `${sortable(instant)}#${holder}#${step}`,
   }),
-  activity: (oid: string, instant: number, id: string): Key => ({ pk: `A#${oid}`, sk: `${sortable(instant)}#${id}` }),
-  once: (uid: string, hash: string): Key => ({ pk: `ONCE#${uid}#${hash}`, sk: 'ONCE' }),
-  job: (kind: string, id: string): Key => ({ pk: `J#${kind}#${id}`, sk: 'JOB' }),
-  sequence: (kind: string): Key => ({ pk: `SEQ#${kind}`, sk: 'SEQ' }),
-  fence: (pid: number): Key => ({ pk: `W#${pid}`, sk: 'FENCE' }),
-  lease: (pid: number): Key => ({ pk: `W#${pid}`, sk: 'LEASE' }),
-  pendingBatch: (pid: number, instant: number, batch: string): Key => ({
+  activity: (oid: string, instant: number, id: string): KeyTo<'activity'> => ({
+    pk: `A#${oid}`,
+    sk: `${sortable(instant)}#${id}`,
+  }),
+  idempotency: (uid: string, hash: string): KeyTo<'idempotency'> => ({
+    pk: `IDEMPOTENCY#${uid}#${hash}`,
+    sk: 'IDEMPOTENCY',
+  }),
+  job: (kind: string, id: string): KeyTo<'job'> => ({ pk: `J#${kind}#${id}`, sk: 'JOB' }),
+  sequence: (kind: string): KeyTo<'sequence'> => ({ pk: `SEQ#${kind}`, sk: 'SEQ' }),
+  fence: (pid: number): KeyTo<'fence'> => ({ pk: `W#${pid}`, sk: 'FENCE' }),
+  lease: (pid: number): KeyTo<'lease'> => ({ pk: `W#${pid}`, sk: 'LEASE' }),
+  pendingBatch: (pid: number, instant: number, batch: string): KeyTo<'pendingBatch'> => ({
     pk: `W#${pid}`,
     sk: `PENDING#${sortable(instant)}#${batch}`,
   }),
-  lakeFile: (pid: number, model: string, day: string, instant: number, batch: string, n: number): Key => ({
+  lakeFile: (
+    pid: number,
+    model: string,
+    day: string,
+    instant: number,
+    batch: string,
+    n: number,
+  ): KeyTo<'lakeFile'> => ({
     pk: `W#${pid}`,
     sk: `FILE#${model}#${day}#${sortable(instant)}#${batch}#${n}`,
   }),
-  personsState: (pid: number): Key => ({ pk: `W#${pid}`, sk: 'PERSONS' }),
-  execution: (name: string): Key => ({ pk: `X#${name}`, sk: 'EXECUTION' }),
-  executionItem: (name: string, state: string, index: number): Key => ({
+  personsState: (pid: number): KeyTo<'personsState'> => ({ pk: `W#${pid}`, sk: 'PERSONS' }),
+  execution: (name: string): KeyTo<'execution'> => ({ pk: `X#${name}`, sk: 'EXECUTION' }),
+  executionItem: (name: string, state: string, index: number): KeyTo<'executionItem'> => ({
     pk: `X#${name}`,
     sk: `ITEM#${state}#${padded(index)}`,
   }),
-  definition: (hash: string): Key => ({ pk: 'DEFINITIONS', sk: hash }),
+  definition: (hash: string): KeyTo<'definition'> => ({ pk: 'DEFINITIONS', sk: hash }),
 };
 
 type First = { readonly first_pk: string; readonly first_sk: string };
@@ -174,65 +216,90 @@ const between = (from?: number, to?: number): Pick<Range, 'from' | 'to'> => ({
 
 /** The ranges that are read. */
 export const ranges = {
-  allUsers: (): Range => ({ index: 'first', partition: 'USERS' }),
-  userAndMemberships: (uid: string): Range => ({ partition: `U#${uid}` }),
-  membersOf: (oid: string): Range => ({ index: 'first', partition: `O#${oid}#MEMBERS` }),
-  projectsOf: (oid: string): Range => ({ index: 'first', partition: `O#${oid}#PROJECTS` }),
-  invitationsOf: (oid: string): Range => ({ index: 'first', partition: `O#${oid}#INVITES` }),
-  dashboardsOf: (pid: number): Range => ({ index: 'first', partition: `P#${pid}#DASHBOARDS` }),
+  allUsers: (): Of<'user'> => ({ index: 'first', partition: 'USERS' }),
+  userAndMemberships: (uid: string): Of<'user' | 'membership'> => ({ partition: `U#${uid}` }),
+  membersOf: (oid: string): Of<'membership'> => ({ index: 'first', partition: `O#${oid}#MEMBERS` }),
+  projectsOf: (oid: string): Of<'project'> => ({ index: 'first', partition: `O#${oid}#PROJECTS` }),
+  invitationsOf: (oid: string): Of<'invitation'> => ({ index: 'first', partition: `O#${oid}#INVITES` }),
+  dashboardsOf: (pid: number): Of<'dashboard'> => ({ index: 'first', partition: `P#${pid}#DASHBOARDS` }),
   /** The head of a dashboard and all that belongs to it. */
-  ofDashboard: (pid: number, did: number): Range => ({ partition: `D#${pid}#${did}` }),
-  collaboratorsOf: (pid: number, did: number): Range => ({ partition: `D#${pid}#${did}`, prefix: 'WITH#' }),
-  accessRulesOf: (pid: number, did: number): Range => ({ partition: `D#${pid}#${did}`, prefix: 'RULE#' }),
-  namingsOf: (uid: string): Range => ({ index: 'second', partition: `U#${uid}#WITH` }),
-  insightsOf: (pid: number): Range => ({ index: 'first', partition: `P#${pid}#INSIGHTS`, newestFirst: true }),
+  ofDashboard: (
+    pid: number,
+    did: number,
+  ): Of<'dashboard' | 'dashboardDetail' | 'tile' | 'collaborator' | 'accessRule' | 'sharing'> => ({
+    partition: `D#${pid}#${did}`,
+  }),
+  collaboratorsOf: (pid: number, did: number): Of<'collaborator'> => ({
+    partition: `D#${pid}#${did}`,
+    prefix: 'WITH#',
+  }),
+  accessRulesOf: (pid: number, did: number): Of<'accessRule'> => ({ partition: `D#${pid}#${did}`, prefix: 'RULE#' }),
+  namingsOf: (uid: string): EntriesOf<'collaborator' | 'accessRule'> => ({
+    index: 'second',
+    partition: `U#${uid}#WITH`,
+  }),
+  insightsOf: (pid: number): Of<'insight'> => ({ index: 'first', partition: `P#${pid}#INSIGHTS`, newestFirst: true }),
   /** The tiles that show an insight, by dashboard. */
-  tilesOf: (pid: number, iid: number): Range => ({ index: 'second', partition: `I#${pid}#${iid}` }),
+  tilesOf: (pid: number, iid: number): EntriesOf<'tile'> => ({ index: 'second', partition: `I#${pid}#${iid}` }),
   /** Dashboards and insights of a project that were deleted and can be brought back. */
-  deletedOf: (pid: number): Range => ({ index: 'first', partition: `P#${pid}#DELETED` }),
-  exportsOf: (oid: string): Range => ({ index: 'first', partition: `O#${oid}#EXPORTS`, newestFirst: true }),
+  deletedOf: (pid: number): Of<'dashboard' | 'insight'> => ({ index: 'first', partition: `P#${pid}#DELETED` }),
+  exportsOf: (oid: string): Of<'batchExport'> => ({ index: 'first', partition: `O#${oid}#EXPORTS`, newestFirst: true }),
   /** What was deleted of an organization and waits for its purge. */
-  deletedExportsOf: (oid: string): Range => ({ index: 'first', partition: `O#${oid}#DELETED` }),
+  deletedExportsOf: (oid: string): Of<'batchExport'> => ({ index: 'first', partition: `O#${oid}#DELETED` }),
   /** All that the table knows of a project's lake. */
-  lakeOf: (pid: number): Range => ({ partition: `W#${pid}` }),
-  ofExport: (eid: string): Range => ({ partition: `E#${eid}` }),
+  lakeOf: (pid: number): Of<'fence' | 'lease' | 'pendingBatch' | 'lakeFile' | 'personsState'> => ({
+    partition: `W#${pid}`,
+  }),
+  ofExport: (eid: string): Of<'batchExport' | 'plan' | 'run' | 'backfill'> => ({ partition: `E#${eid}` }),
   /** Runs that were made in [from, to]. */
-  runsByCreation: (eid: string, from?: number, to?: number): Range => ({
+  runsByCreation: (eid: string, from?: number, to?: number): Of<'run'> => ({
     index: 'first',
     partition: `E#${eid}#RUNS`,
     ...between(from, to),
     newestFirst: true,
   }),
   /** Runs whose slot starts in [from, to]. */
-  runsBySlot: (eid: string, from?: number, to?: number): Range => ({
+  runsBySlot: (eid: string, from?: number, to?: number): EntriesOf<'run'> => ({
     index: 'second',
     partition: `E#${eid}#RUNS`,
     ...between(from, to),
     newestFirst: true,
   }),
-  backfillsByCreation: (eid: string): Range => ({ index: 'first', partition: `E#${eid}#BACKFILLS`, newestFirst: true }),
-  backfillsByStart: (eid: string): Range => ({ index: 'second', partition: `E#${eid}#BACKFILLS`, newestFirst: true }),
-  logLines: (eid: string, from?: number, to?: number): Range => ({
+  backfillsByCreation: (eid: string): Of<'backfill'> => ({
+    index: 'first',
+    partition: `E#${eid}#BACKFILLS`,
+    newestFirst: true,
+  }),
+  backfillsByStart: (eid: string): EntriesOf<'backfill'> => ({
+    index: 'second',
+    partition: `E#${eid}#BACKFILLS`,
+    newestFirst: true,
+  }),
+  logLines: (eid: string, from?: number, to?: number): Of<'logLines'> => ({
     partition: `L#${eid}`,
     ...between(from, to),
   }),
-  activityOf: (oid: string): Range => ({ partition: `A#${oid}`, newestFirst: true }),
-  dueJobs: (upTo: number): Range => ({ index: 'second', partition: 'DUE', to: `${sortable(upTo)}~` }),
-  pendingBatches: (pid: number): Range => ({ partition: `W#${pid}`, prefix: 'PENDING#' }),
+  activityOf: (oid: string): Of<'activity'> => ({ partition: `A#${oid}`, newestFirst: true }),
+  dueJobs: (upTo: number): EntriesOf<'job'> => ({ index: 'second', partition: 'DUE', to: `${sortable(upTo)}~` }),
+  pendingBatches: (pid: number): Of<'pendingBatch'> => ({ partition: `W#${pid}`, prefix: 'PENDING#' }),
   /** Files of one model whose arrival day is in [fromDay, toDay], both `YYYY-MM-DD`. */
-  lakeFiles: (pid: number, model: string, fromDay: string, toDay: string): Range => ({
+  lakeFiles: (pid: number, model: string, fromDay: string, toDay: string): Of<'lakeFile'> => ({
     partition: `W#${pid}`,
     from: `FILE#${model}#${fromDay}`,
     to: `FILE#${model}#${toDay}~`,
   }),
-  itemsOf: (name: string, state?: string): Range => ({
+  itemsOf: (name: string, state?: string): Of<'executionItem'> => ({
     partition: `X#${name}`,
     prefix: state === undefined ? 'ITEM#' : `ITEM#${state}#`,
   }),
-  definitions: (): Range => ({ partition: 'DEFINITIONS' }),
-  runningExecutions: (): Range => ({ index: 'second', partition: 'EXECUTIONS' }),
+  definitions: (): Of<'definition'> => ({ partition: 'DEFINITIONS' }),
+  runningExecutions: (): EntriesOf<'execution'> => ({ index: 'second', partition: 'EXECUTIONS' }),
   /** Running or not, whose names begin so. */
-  executionsNamed: (beginning: string): Range => ({ index: 'first', partition: 'EXECUTIONS', prefix: beginning }),
+  executionsNamed: (beginning: string): Of<'execution'> => ({
+    index: 'first',
+    partition: 'EXECUTIONS',
+    prefix: beginning,
+  }),
 };
 
 const lastPart = (text: string): string => text.slice(text.lastIndexOf('#') + 1);

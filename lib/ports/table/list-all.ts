@@ -1,8 +1,8 @@
-import type { Item, Range, Table } from './table.ts';
+import type { Item, Key, Range, Table } from './table.ts';
 
 /** Every item of a range. For ranges that are known to be small. */
-export async function listAll(table: Table, range: Range): Promise<Item[]> {
-  const found: Item[] = [];
+export async function listAll<T extends Key = Item>(table: Table, range: Range<T>): Promise<T[]> {
+  const found: T[] = [];
   let after: string | undefined;
   do {
     const page = await table.list(range, { limit: 1000, ...(after === undefined ? {} : { after }) });

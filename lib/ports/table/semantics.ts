@@ -154,7 +154,9 @@ function cleanOp(op: Op): Op {
   if (key.pk === '' || key.sk === '') throw new TypeError('an empty key');
   if (!isPossibleKey(key)) throw new TooLarge(`a key of more than ${MAX_PARTITION} and ${MAX_SORT} bytes`);
   refuseNumbers(op.if);
-  const condition = saysSomething(op.if) ? { if: op.if } : {};
+  const condition: Pick<Op, 'if' | 'else'> = saysSomething(op.if)
+    ? { if: op.if, ...(op.else !== undefined && { else: op.else }) }
+    : {};
   if ('put' in op) {
     const put = cleanFields(op.put) as Item;
     refuseName(Object.keys(put));
@@ -234,7 +236,7 @@ function refuseUnfilterable(fields: Readonly<Record<string, Value | undefined>>)
 }
 
 /** What a range spans: sort parts from `low` to `high`, both inclusive (undefined: open). Undefined: nothing. */
-export function boundsOf(range: Range): { low: string | undefined; high: string | undefined } | undefined {
+export function boundsOf(range: Range<Key>): { low: string | undefined; high: string | undefined } | undefined {
   const prefix = range.prefix === '' ? undefined : range.prefix;
   const from = range.from === '' ? undefined : range.from;
   const low = prefix !== undefined && (from === undefined || compareText(from, prefix) < 0) ? prefix : from;

@@ -1,5 +1,16 @@
 import { keys } from './keys.ts';
-import type { Table } from './table.ts';
+import type { Item, Table } from './table.ts';
+
+declare module './keys.ts' {
+  interface Items {
+    sequence: SequenceItem;
+  }
+}
+
+/** The last number of a kind that was given. */
+interface SequenceItem extends Item {
+  readonly last: number;
+}
 
 /**
  * The next whole number of a kind, from 1; with `count`, the first of as many in a row. Numbers may be skipped, never
@@ -11,5 +22,5 @@ export async function nextNumber(
   count = 1,
 ): Promise<number> {
   const [item] = await table.write([{ change: keys.sequence(kind), add: { last: count } }]);
-  return (item?.['last'] as number) - count + 1;
+  return (item?.last ?? count) - count + 1;
 }

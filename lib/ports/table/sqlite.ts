@@ -18,13 +18,16 @@ import {
 import {
   Busy,
   type Item,
+  type ItemsAt,
   type Key,
   type Listed,
   type Op,
+  type Ops,
   type Page,
   type Range,
   Refused,
   type Table,
+  type Written,
 } from './table.ts';
 
 /** `value` is the whole item as JSON; the columns before it are what items are found by. */
@@ -44,142 +47,189 @@ const SCHEMA = `
 
 const COLUMNS = ['pk', 'sk', 'first_pk', 'first_sk', 'second_pk', 'second_sk', 'ttl'] as const;
 
-/** Another process's write is waited for this long before `Busy`, in milliseconds. */
-const BUSY_TIMEOUT = 5_000;
+/** Another process's write is waited for this long before `Busy`. */
+const BUSY_TIMEOUT_MS = 5_000;
 /** So many items are kept at most, none longer than this (characters of JSON): 40 MB. */
 const MOST_KEPT = 5_000;
 const LONGEST_KEPT = 8_000;
 /** Expired items removed beside one commit, so that they never pile up. */
 const SWEEP = 20;
 
-/** Opens or makes the file; `:memory:` is a table that lives as long as it is open. */
+const STORE = `
+  INSERT INTO item (${COLUMNS.join(', ')}, value) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (pk, sk) DO UPDATE SET first_pk = excluded.first_pk, first_sk = excluded.first_sk,
+    second_pk = excluded.second_pk, second_sk = excluded.second_sk, ttl = excluded.ttl, value = excluded.value`;
+
+/** Opens or makes the file; `:memory:` is a table that lives as long as it is open. `timeout` is in milliseconds. */
 export function sqliteTable(
   path: string,
-  { clock, timeout = BUSY_TIMEOUT }: { clock: () => number; timeout?: number },
+  { clock, timeout = BUSY_TIMEOUT_MS }: { clock: () => number; timeout?: number },
 ): Table & { close(): void } {
   const database = new DatabaseSync(path, { timeout });
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
   database.exec(SCHEMA);
+  return new SqliteTable(database, clock);
+}
 
-  const statements = new Map<string, StatementSync>();
-  const statement = (sql: string): StatementSync => {
-    let known = statements.get(sql);
+class SqliteTable implements Table {
+  readonly #database: DatabaseSync;
+  readonly #clock: () => number;
+  readonly #statements = new Map<string, StatementSync>();
+  /** Items as they were last read, by key: a page is put together in half the time. */
+  readonly #kept = new Map<string, Item>();
+  /** The database's version when it was last looked at: another one when another process has written. */
+  #version: unknown;
+  #isUpToDate = false;
+  /** What was written in this turn of the event loop, and is not committed. */
+  #waiting: Write[] = [];
+  /** The second in which nothing that has expired was left. */
+  #sweptAt = Number.NEGATIVE_INFINITY;
+
+  constructor(database: DatabaseSync, clock: () => number) {
+    this.#database = database;
+    this.#clock = clock;
+  }
+
+  async get<T extends Item>(key: Key<T>): Promise<T | undefined> {
+    this.#catchUp();
+    return this.#read(key) as T | undefined;
+  }
+
+  async many<const K extends readonly Key[]>(keys: K): Promise<ItemsAt<K>> {
+    this.#catchUp();
+    return keys.map((key) => this.#read(key)) as ItemsAt<K>;
+  }
+
+  async list<T extends Key>(range: Range<T>, page: Page): Promise<Listed<T>> {
+    this.#catchUp();
+    return this.#list(range, page) as Listed<T> & Listed;
+  }
+
+  async write<T extends Item>(ops: Ops<T>, { apart = false } = {}): Promise<Written<T>> {
+    const clean = prepared(ops, apart);
+    if (clean.length === 0) return [];
+    const items = await new Promise<(Item | undefined)[]>((resolve, reject) => {
+      if (this.#waiting.length === 0) setImmediate(() => this.#commitWaiting());
+      this.#waiting.push({ ops: clean, apart, resolve, reject });
+    });
+    return items as Written<T>;
+  }
+
+  close(): void {
+    this.#commitWaiting();
+    this.#database.close();
+  }
+
+  #statement(sql: string): StatementSync {
+    let known = this.#statements.get(sql);
     if (known === undefined) {
-      known = database.prepare(sql);
+      known = this.#database.prepare(sql);
       // Rows as arrays, not as objects: a third of the time of a list.
       known.setReturnArrays(true);
-      statements.set(sql, known);
+      this.#statements.set(sql, known);
     }
     return known;
-  };
+  }
 
   /** The first column of the first row. */
-  const first = (sql: string, ...values: (string | number)[]): unknown =>
-    (statement(sql).get(...values) as unknown as unknown[] | undefined)?.[0];
+  #first(sql: string, ...values: (string | number)[]): unknown {
+    return (this.#statement(sql).get(...values) as unknown as unknown[] | undefined)?.[0];
+  }
 
-  const fetch = ({ pk, sk }: Key): string | undefined =>
-    first('SELECT value FROM item WHERE pk = ? AND sk = ?', pk, sk) as string | undefined;
-
-  /** Items as they were last read, by key: a page is put together in half the time. */
-  const kept = new Map<string, Item>();
-  let version: unknown;
-  let isUpToDate = false;
+  /** The text of an item, expired or not. */
+  #fetch({ pk, sk }: Key): string | undefined {
+    return this.#first('SELECT value FROM item WHERE pk = ? AND sk = ?', pk, sk) as string | undefined;
+  }
 
   /** Lets go of what is kept when another process has written. Reads that are begun together look once. */
-  const catchUp = (): void => {
-    if (isUpToDate) return;
-    isUpToDate = true;
+  #catchUp(): void {
+    if (this.#isUpToDate) return;
+    this.#isUpToDate = true;
     queueMicrotask(() => {
-      isUpToDate = false;
+      this.#isUpToDate = false;
     });
-    const now = first('PRAGMA data_version');
-    if (now !== version) kept.clear();
-    version = now;
-  };
+    const now = this.#first('PRAGMA data_version');
+    if (now !== this.#version) this.#kept.clear();
+    this.#version = now;
+  }
+
+  #read(key: Key): Item | undefined {
+    return isPossibleKey(key) ? live(this.#recall(key), this.#clock()) : undefined;
+  }
 
   /** The item, expired or not, as it is kept, or else as it lies in the file. */
-  const recall = (key: Key): Item | undefined => {
+  #recall(key: Key): Item | undefined {
     const name = nameOf(key);
-    const known = kept.get(name);
+    const known = this.#kept.get(name);
     if (known !== undefined) return known;
-    const text = fetch(key);
+    const text = this.#fetch(key);
     if (text === undefined) return undefined;
     const item = Object.freeze(JSON.parse(text) as Item);
     if (text.length > LONGEST_KEPT) return item;
-    if (kept.size >= MOST_KEPT) kept.clear();
-    kept.set(name, item);
+    if (this.#kept.size >= MOST_KEPT) this.#kept.clear();
+    this.#kept.set(name, item);
     return item;
-  };
+  }
 
-  const store = (item: Item): void => {
-    statement(
-      `INSERT INTO item (${COLUMNS.join(', ')}, value) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (pk, sk) DO UPDATE SET first_pk = excluded.first_pk, first_sk = excluded.first_sk,
-         second_pk = excluded.second_pk, second_sk = excluded.second_sk, ttl = excluded.ttl, value = excluded.value`,
-    ).run(...COLUMNS.map((column) => item[column] ?? null), JSON.stringify(item));
-  };
-
-  const apply = (op: Op, index: number): Item | undefined => {
+  #apply(op: Op, index: number): Item | undefined {
     const key = keyOf(op);
-    const text = op.if === undefined && !('change' in op) ? undefined : fetch(key);
-    const found = text === undefined ? undefined : live(JSON.parse(text) as Item, clock());
-    if (!holds(op.if, found)) throw new Refused(index, found);
+    const text = op.if === undefined && !('change' in op) ? undefined : this.#fetch(key);
+    const found = text === undefined ? undefined : live(JSON.parse(text) as Item, this.#clock());
+    if (!holds(op.if, found)) throw new Refused(index, found, op.else);
     if ('check' in op) return undefined;
-    kept.delete(nameOf(key));
+    this.#kept.delete(nameOf(key));
     if ('remove' in op) {
-      statement('DELETE FROM item WHERE pk = ? AND sk = ?').run(key.pk, key.sk);
+      this.#statement('DELETE FROM item WHERE pk = ? AND sk = ?').run(key.pk, key.sk);
       return undefined;
     }
     const item = 'put' in op ? op.put : changed(found, op);
     if ('change' in op) refuseLargeItem(item);
-    store(item);
+    this.#statement(STORE).run(...COLUMNS.map((column) => item[column] ?? null), JSON.stringify(item));
     return item;
-  };
+  }
 
-  const inTransaction = (work: () => void): void => {
+  #inTransaction(work: () => void): void {
     try {
-      statement('BEGIN IMMEDIATE').run();
+      this.#statement('BEGIN IMMEDIATE').run();
       try {
         work();
-        statement('COMMIT').run();
+        this.#statement('COMMIT').run();
       } catch (error) {
-        if (database.isTransaction) statement('ROLLBACK').run();
+        if (this.#database.isTransaction) this.#statement('ROLLBACK').run();
         throw error;
       }
     } catch (error) {
       throw isBusy(error) ? new Busy('another process is writing', { cause: error }) : error;
     }
-  };
+  }
 
   /** Does one write inside the group's transaction: whole, or not at all. */
-  const within = ({ ops, apart }: Write): Outcome => {
-    statement('SAVEPOINT one').run();
+  #within({ ops, apart }: Write): Outcome {
+    this.#statement('SAVEPOINT one').run();
     try {
-      const items = ops.map(apply);
+      const items = ops.map((op, at) => this.#apply(op, at));
       const whole = apart || ops.length === 1;
       return { items: items.map((item, at) => (whole || 'put' in (ops[at] as Op) ? item : undefined)) };
     } catch (error) {
       // Some errors, such as a full disk, end the transaction: then nobody's write is done.
-      if (!database.isTransaction) throw error;
-      statement('ROLLBACK TO one').run();
+      if (!this.#database.isTransaction) throw error;
+      this.#statement('ROLLBACK TO one').run();
       return { error };
     } finally {
-      if (database.isTransaction) statement('RELEASE one').run();
+      if (this.#database.isTransaction) this.#statement('RELEASE one').run();
     }
-  };
-
-  let waiting: Write[] = [];
+  }
 
   /** Commits, with one wait for the disk, all that was written in one turn of the event loop. */
-  const commitWaiting = (): void => {
-    const group = waiting;
+  #commitWaiting(): void {
+    const group = this.#waiting;
     if (group.length === 0) return;
-    waiting = [];
+    this.#waiting = [];
     let outcomes: Outcome[] = [];
     try {
-      inTransaction(() => {
-        outcomes = group.map(within);
-        sweep();
+      this.#inTransaction(() => {
+        outcomes = group.map((write) => this.#within(write));
+        this.#sweep();
       });
     } catch (error) {
       outcomes = group.map(() => ({ error }));
@@ -189,53 +239,41 @@ export function sqliteTable(
       if ('items' in outcome) resolve(outcome.items);
       else reject(outcome.error);
     }
-  };
-
-  let sweptAt = Number.NEGATIVE_INFINITY;
+  }
 
   /** Removes what has expired; once that is all, not again in the same second, for nothing more expires in it. */
-  const sweep = (): void => {
-    const now = seconds(clock());
-    if (now === sweptAt) return;
-    const { changes } = statement(
+  #sweep(): void {
+    const now = seconds(this.#clock());
+    if (now === this.#sweptAt) return;
+    const { changes } = this.#statement(
       'DELETE FROM item WHERE rowid IN (SELECT rowid FROM item WHERE ttl IS NOT NULL AND ttl <= ? LIMIT ?)',
     ).run(now, SWEEP);
-    if (Number(changes) < SWEEP) sweptAt = now;
-  };
+    if (Number(changes) < SWEEP) this.#sweptAt = now;
+  }
 
-  const list = (range: Range, { limit, after, skip = 0, count = false }: Page): Listed => {
+  #list(range: Range<Key>, { limit, after, skip = 0, count = false }: Page): Listed {
     const position = after === undefined ? undefined : fromCursor(range, after);
-    const bounds = boundsOf(range);
-    if (bounds === undefined) return { items: [], ...(count ? { count: 0 } : {}) };
+    const wanted = wantedOf(range, seconds(this.#clock()));
+    if (wanted === undefined) return { items: [], ...(count ? { count: 0 } : {}) };
 
-    const { index, partition, newestFirst = false } = range;
-    const [pk, sk] = index === undefined ? ['pk', 'sk'] : [`${index}_pk`, `${index}_sk`];
-    const order = index === undefined ? ['sk'] : [sk, 'pk', 'sk'];
-    const where = [`${pk} = ?`];
-    const values: (string | number)[] = [partition];
-    const narrow = (text: string, ...more: (string | number)[]): void => {
-      where.push(text);
-      values.push(...more);
-    };
-    if (index !== undefined) narrow(`${sk} IS NOT NULL`);
-    if (index !== 'second') narrow('(ttl IS NULL OR ttl > ?)', seconds(clock()));
-    if (bounds.low !== undefined) narrow(`${sk} >= ?`, bounds.low);
-    if (bounds.high !== undefined) narrow(`${sk} <= ?`, bounds.high);
-
+    const { sort, where, values } = wanted;
     const total = count
-      ? Number(first(`SELECT count(*) FROM item WHERE ${where.join(' AND ')}`, ...values))
+      ? Number(this.#first(`SELECT count(*) FROM item WHERE ${where.join(' AND ')}`, ...values))
       : undefined;
 
+    const { index, partition, newestFirst = false } = range;
+    const order = index === undefined ? ['sk'] : [sort, 'pk', 'sk'];
     if (position !== undefined) {
       const at = index === undefined ? [position.sk] : [position.sort, position.pk, position.sk];
-      narrow(`(${order.join(', ')}) ${newestFirst ? '<' : '>'} (${at.map(() => '?').join(', ')})`, ...at);
+      where.push(`(${order.join(', ')}) ${newestFirst ? '<' : '>'} (${at.map(() => '?').join(', ')})`);
+      values.push(...at);
     }
     const direction = newestFirst ? 'DESC' : 'ASC';
     // A bare `LIMIT ?` makes SQLite plan the statement anew each time that it is bound: twice the time of a short list.
     // One row more at the end tells whether the range goes on; one before the page tells where skipping ended.
     const before = skip > 0 ? 1 : 0;
-    const rows = statement(
-      `SELECT pk, sk, ${sk} FROM item WHERE ${where.join(' AND ')}
+    const rows = this.#statement(
+      `SELECT pk, sk, ${sort} FROM item WHERE ${where.join(' AND ')}
        ORDER BY ${order.map((column) => `${column} ${direction}`).join(', ')} LIMIT (? + 0) OFFSET ?`,
     ).all(...values, before + limit + 1, skip - before) as unknown as [pk: string, sk: string, sort: string][];
     const positions = rows.map((row): Position => ({ pk: row[0], sk: row[1], sort: row[2] }));
@@ -244,39 +282,41 @@ export function sqliteTable(
     return {
       items:
         index === 'second'
-          ? found.map(({ sort, ...key }): Item => ({ ...key, second_pk: partition, second_sk: sort }))
-          : found.map(recall).filter((item) => item !== undefined),
+          ? found.map(({ pk, sk, sort }): Item => ({ pk, sk, second_pk: partition, second_sk: sort }))
+          : found.map((key) => this.#recall(key)).filter((item) => item !== undefined),
       ...(last === undefined ? {} : { cursor: toCursor(range, last) }),
       ...(total === undefined ? {} : { count: total }),
     };
-  };
+  }
+}
 
-  return {
-    get: async (key) => {
-      catchUp();
-      return isPossibleKey(key) ? live(recall(key), clock()) : undefined;
-    },
-    many: async (keys) => {
-      catchUp();
-      return keys.map((key) => (isPossibleKey(key) ? live(recall(key), clock()) : undefined));
-    },
-    list: async (range, page) => {
-      catchUp();
-      return list(range, page);
-    },
-    write: async (ops, { apart = false } = {}) => {
-      const clean = prepared(ops, apart);
-      if (clean.length === 0) return [];
-      return new Promise((resolve, reject) => {
-        if (waiting.length === 0) setImmediate(commitWaiting);
-        waiting.push({ ops: clean, apart, resolve, reject });
-      });
-    },
-    close: () => {
-      commitWaiting();
-      database.close();
-    },
+/** What a query finds the rows of a range by. */
+interface Wanted {
+  /** The column of the sort part. */
+  readonly sort: string;
+  /** Conditions that all must hold, and the values that they ask for. */
+  readonly where: string[];
+  readonly values: (string | number)[];
+}
+
+/** `now` is in seconds, and decides what has expired. Undefined: the range holds nothing. */
+function wantedOf(range: Range<Key>, now: number): Wanted | undefined {
+  const bounds = boundsOf(range);
+  if (bounds === undefined) return undefined;
+  const { index, partition } = range;
+  const [pk, sort] = index === undefined ? ['pk', 'sk'] : [`${index}_pk`, `${index}_sk`];
+  const where = [`${pk} = ?`];
+  const values: (string | number)[] = [partition];
+  const narrow = (condition: string, ...asked: (string | number)[]): void => {
+    where.push(condition);
+    values.push(...asked);
   };
+  if (index !== undefined) narrow(`${sort} IS NOT NULL`);
+  // The second index holds no `ttl`.
+  if (index !== 'second') narrow('(ttl IS NULL OR ttl > ?)', now);
+  if (bounds.low !== undefined) narrow(`${sort} >= ?`, bounds.low);
+  if (bounds.high !== undefined) narrow(`${sort} <= ?`, bounds.high);
+  return { sort, where, values };
 }
 
 /** Ops that are waiting to be written, and who waits for it. */

@@ -5,10 +5,14 @@
  */
 export type Value = string | number | boolean | null;
 
-/** Where an item lives. Only `keys.ts` makes one. */
-export interface Key {
+/** The property that carries the type of an item beside its key or range: known to the compiler alone, never there. */
+declare const type: unique symbol;
+
+/** Where an item of the type `T` lives. Only `keys.ts` makes one. */
+export interface Key<T = Item> {
   readonly pk: string;
   readonly sk: string;
+  readonly [type]?: T;
 }
 
 /**
@@ -23,6 +27,13 @@ export interface Item extends Key {
   readonly second_sk?: string;
   readonly ttl?: number;
   readonly [field: string]: Value | undefined;
+  readonly [type]?: this;
+}
+
+/** What the index of keys holds of an item of the type `T`: its key, and its place in that index. */
+export interface Entry<T = Item> extends Key<T> {
+  readonly second_pk: string;
+  readonly second_sk: string;
 }
 
 /** All words must hold. A field that is absent equals null. */
@@ -40,26 +51,34 @@ export type Condition =
  * One change. `put` replaces the whole item. `change` is field-wise: concurrent changes of different fields both last;
  * it creates the item when it is absent, unless `if` forbids. `add` adds to a number (missing counts as 0).
  */
-export type Op = (
-  | { readonly put: Item }
+export type Op<T = Item> = (
+  | { readonly put: T }
   | {
-      readonly change: Key;
+      readonly change: Key<T>;
       readonly set?: Readonly<Record<string, Value>>;
       readonly unset?: readonly string[];
       readonly add?: Readonly<Record<string, number>>;
     }
-  | { readonly remove: Key }
-  | { readonly check: Key }
-) & { readonly if?: Condition };
+  | { readonly remove: Key<T> }
+  | { readonly check: Key<T> }
+) & {
+  readonly if?: Condition;
+  /** The reason that `Refused` gives when the condition does not hold: `organization_gone`. */
+  readonly else?: string;
+};
 
-/** One partition of the table, or of an index, in the order of the sort part. `from` and `to` are inclusive. */
-export interface Range {
+/**
+ * One partition of the table, or of an index, in the order of the sort part. `from` and `to` are inclusive. A list of
+ * it gives `T`s: whole items, or entries of the index of keys.
+ */
+export interface Range<T = Item> {
   readonly index?: 'first' | 'second';
   readonly partition: string;
   readonly from?: string;
   readonly to?: string;
   readonly prefix?: string;
   readonly newestFirst?: boolean;
+  readonly [type]?: T;
 }
 
 export interface Page {
@@ -73,22 +92,33 @@ export interface Page {
   readonly count?: boolean;
 }
 
-export interface Listed {
+export interface Listed<T = Item> {
   /** Whole items; of the second index only the keys (pk, sk, second_pk, second_sk). */
-  readonly items: Item[];
+  readonly items: T[];
   /** Present when the range holds more. It holds only the sort part and the base key, never the partition. */
   readonly cursor?: string;
   /** Present when asked for. */
   readonly count?: number;
 }
 
+/** The type of the item at each of these keys, in their order. */
+export type ItemsAt<K extends readonly Key[]> = {
+  -readonly [At in keyof K]: (K[At] extends Key<infer T extends Item> ? T : Item) | undefined;
+};
+
+/** Ops, the type of whose first item is known. */
+export type Ops<T> = readonly [Op<T>, ...Op[]] | readonly Op[];
+
+/** What ops made of their items. */
+export type Written<T> = [(T | undefined)?, ...(Item | undefined)[]];
+
 export interface Table {
   /** Strongly consistent. */
-  get(key: Key): Promise<Item | undefined>;
+  get<T extends Item = Item>(key: Key<T>): Promise<T | undefined>;
   /** Strongly consistent; any number; answers in the order of the keys. */
-  many(keys: readonly Key[]): Promise<(Item | undefined)[]>;
+  many<const K extends readonly Key[]>(keys: K): Promise<ItemsAt<K>>;
   /** Strongly consistent on the table, eventually on an index. */
-  list(range: Range, page: Page): Promise<Listed>;
+  list<T extends Key = Item>(range: Range<T>, page: Page): Promise<Listed<T>>;
   /**
    * One op: a plain write. 2 to 100 ops: one transaction, all or nothing, no two on one item. `apart`: any number of
    * ops without conditions, each by itself (purge). Returns the new item of each op (undefined for remove and check;
@@ -96,18 +126,28 @@ export interface Table {
    * Throws `Refused` when a condition does not hold, `Busy` when conflicts or throttling outlast 3 s, `TooLarge` when
    * an item passes 400 KB.
    */
-  write(ops: readonly Op[], options?: { apart?: boolean }): Promise<(Item | undefined)[]>;
+  write<T extends Item = Item>(ops: Ops<T>, options?: { apart?: boolean }): Promise<Written<T>>;
 }
 
-/** A condition did not hold. `op` is the index of the op, `found` the item as stored, so no second read is needed. */
+/**
+ * A condition did not hold. `op` is the index of the op, `reason` what its `else` says, `found` the item as stored, so
+ * no second read is needed.
+ */
 export class Refused extends Error {
   override readonly name = 'Refused';
   readonly op: number;
   readonly found: Item | undefined;
-  constructor(op: number, found: Item | undefined) {
+  readonly reason: string | undefined;
+  constructor(op: number, found: Item | undefined, reason?: string) {
     super(`condition of op ${op} does not hold`);
     this.op = op;
     this.found = found;
+    this.reason = reason;
+  }
+
+  /** The item as stored, if it is the one at this key that refused. */
+  foundAt<T extends Item>({ pk, sk }: Key<T>): T | undefined {
+    return this.found?.pk === pk && this.found.sk === sk ? (this.found as T) : undefined;
   }
 }
 

@@ -3,8 +3,8 @@ import { CAUGHT, calls, FAILED, otherwise } from './task.ts';
 
 /**
  * Runs a backfill as chunks of up to 96 slots, each an execution of `export-run` named `<backfill>-<chunk>`. Input:
- * BackfillInput. A chunk that fails does not stop the others: its own execution has told the backfill. 200,000 slots are
- * 2,084 chunks: about 8 history events each, 17,000 of the 25,000 that one execution may have.
+ * BackfillInput. A chunk that fails does not stop the others: its own execution has told the backfill. 200,000 slots
+ * are 2,084 chunks: about 8 history events each, 17,000 of the 25,000 that one execution may have.
  */
 export const backfillMachine = {
   Comment: 'A range of an export again, in chunks of up to 96 slots.',

@@ -4,7 +4,7 @@ import { GRACE_SECONDS, STEPS, type StepName } from '../steps.ts';
 const BACKOFF = { IntervalSeconds: 5, BackoffRate: 2, MaxDelaySeconds: 300, JitterStrategy: 'FULL' } as const;
 
 /**
- * How every step is tried again. Transient and Lambda's own trouble: 12 attempts are 11 waits, at most
+ * Every step is tried again so. Transient and Lambda's own trouble: 12 attempts are 11 waits, at most
  * 5 + 10 + 20 + 40 + 80 + 160 + 5 x 300 = 1,815 s, so 30 minutes. A step that ran out of time or memory, or whose
  * process died, is tried twice more: it may be a slow hour, but 12 x 15 minutes would be three of them. Permanent and
  * anything unknown: never.
@@ -29,7 +29,7 @@ export const RETRY = [
   },
 ] as const;
 
-/** The fields of a Task that calls a step with `payload` (text between `{%` and `%}` is JSONata). */
+/** Returns the fields of a Task that calls a step with `payload`, in which text between `{%` and `%}` is JSONata. */
 export function calls<Payload>(step: StepName, payload: Payload) {
   return {
     Type: 'Task',
@@ -40,7 +40,7 @@ export function calls<Payload>(step: StepName, payload: Payload) {
   } as const;
 }
 
-/** Everything that can be caught goes to `next`, with the error beside the state's input as `error`. */
+/** Sends everything that can be caught to `next`, with the error beside the state's input as `error`. */
 export function otherwise(next: string) {
   return [
     {
@@ -51,7 +51,7 @@ export function otherwise(next: string) {
   ] as const;
 }
 
-/** What the last state before Fail leaves: the caught error, with a cause even where AWS gives none. */
+/** The output of the last state before Fail: the caught error, with a cause even where AWS gives none. */
 export const CAUGHT = '{% $merge([{ "Cause": "" }, $states.input.error]) %}';
 
 /** The end of a machine that gave up. */

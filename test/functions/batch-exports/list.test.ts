@@ -1,4 +1,4 @@
-import { latestRuns } from '../../../lib/exports/runs/run-state.ts';
+import { latestRuns } from '../../../lib/exports/runs/run.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { settableClock, testContext } from '../../support/context.ts';
 import {

@@ -9,6 +9,7 @@ import type { Table } from '../../../lib/ports/table/table.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { testService } from '../../support/service.ts';
+import { tableWith } from '../../support/table-with.ts';
 
 const FIELDS = ['type', 'code', 'detail', 'attr'];
 const UNAUTHORIZED = {
@@ -44,13 +45,12 @@ function gate() {
 /** A table whose reads of one organization wait. */
 function heldBack(table: Table, id: string, until: Promise<void>): Table {
   const { pk } = keys.organization(id);
-  return {
-    ...table,
+  return tableWith(table, {
     get: async (key) => {
       if (key.pk === pk) await until;
       return table.get(key);
     },
-  };
+  });
 }
 
 describe('addresses', () => {
@@ -238,7 +238,7 @@ describe('keys', () => {
   test('cannot be looked up: that is a mistake of ours, and says nothing', async () => {
     const context = testContext();
     const service = await testService(context);
-    const table = { ...context.table, get: () => Promise.reject(new Error('secret: the disk is gone')) };
+    const table = tableWith(context.table, { get: () => Promise.reject(new Error('secret: the disk is gone')) });
     const broken = await startGateway({ context: { ...context, table }, host: '127.0.0.1', port: 0 });
     const reply = await fetch(`${broken.address}/api/organizations/`, {
       headers: { Authorization: `Bearer ${service.key}` },

@@ -240,11 +240,12 @@ test('a command is for this machine, or for the stage that it names, wherever in
 });
 
 describe('the documentation', () => {
+  const pages = ['README.md', 'CONTRIBUTING.md', 'docs/deploy.md', 'docs/operations.md'].map(
+    (page) => [page, readFileSync(join(ROOT, page), 'utf8')] as const,
+  );
   /** What follows `npm run -s admin --` in a page, up to a remark or the end of the code. */
-  const shown = ['README.md', 'docs/deploy.md', 'docs/operations.md'].flatMap((page) =>
-    [...readFileSync(join(ROOT, page), 'utf8').matchAll(/npm run -s admin -- ([^`#\n]+)/g)].map(
-      ([, words = '']) => [page, words.trim()] as const,
-    ),
+  const shown = pages.flatMap(([page, text]) =>
+    [...text.matchAll(/npm run -s admin -- ([^`#\n]+)/g)].map(([, words = '']) => [page, words.trim()] as const),
   );
 
   test.each(shown)('%s: `%s` is understood', async (_, text) => {
@@ -265,9 +266,7 @@ describe('the documentation', () => {
 
   test('names only scripts that there are', () => {
     const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-    const named = ['README.md', 'docs/deploy.md', 'docs/operations.md'].flatMap((page) =>
-      [...readFileSync(join(ROOT, page), 'utf8').matchAll(/npm run (?:-s )?([a-z:]+)/g)].map(([, name]) => name),
-    );
+    const named = pages.flatMap(([, text]) => [...text.matchAll(/npm run (?:-s )?([a-z:]+)/g)].map(([, name]) => name));
     expect(Object.keys(scripts)).toEqual(expect.arrayContaining(named));
   });
 });

@@ -13,6 +13,7 @@ import {
 import { FUNCTION_NAMES } from '../../../lib/hogql/functions.ts';
 import { threadParser } from '../../../lib/hogql/parse.ts';
 import { trinoColumn, trinoText } from '../../../lib/hogql/trino.ts';
+import { EVENTS_TABLE } from '../../../lib/lake/events-table.ts';
 import { folderSpool } from '../../../lib/ports/files/folder.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import { deliveredColumns } from '../../../lib/warehouse/query-columns.ts';
@@ -30,7 +31,7 @@ const parser = threadParser();
 
 const selectOf = async (constructs: readonly Construct[]): Promise<readonly QueryColumn[]> => {
   const list = constructs.map(([expression], n) => `${expression} AS c${n}`);
-  return checkedQuery(await parser.query(`SELECT ${list.join(', ')} FROM events`)).select;
+  return checkedQuery(await parser.query(`SELECT ${list.join(', ')} FROM events`), EVENTS_TABLE).select;
 };
 
 let given: (select: readonly QueryColumn[]) => Promise<unknown[]>;

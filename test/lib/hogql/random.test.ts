@@ -12,6 +12,7 @@ import { Refusal } from '../../../lib/hogql/refusal.ts';
 import type { SelectQuery, Syntax } from '../../../lib/hogql/syntax.ts';
 import { schemaOf } from '../../../lib/hogql/text.ts';
 import { trinoColumn, trinoText } from '../../../lib/hogql/trino.ts';
+import { EVENTS_TABLE } from '../../../lib/lake/events-table.ts';
 import { EVENT_COLUMNS } from '../../../lib/lake/schema.ts';
 import { onEnd } from '../../support/context.ts';
 import { EVENT } from './constructs.ts';
@@ -125,7 +126,7 @@ test('what is accepted runs on any row, and is printed for Athena', async () => 
   await fc.assert(
     fc.asyncProperty(syntax, async (expr) => {
       const query = queryOf(expr);
-      const [column] = (await unlessRefused(() => checkedQuery(query).select)) ?? [];
+      const [column] = (await unlessRefused(() => checkedQuery(query, EVENTS_TABLE).select)) ?? [];
       if (column === undefined) return;
       accepted += 1;
       await run(duckdbColumn(column as Selected, NOW));
@@ -150,7 +151,7 @@ const anything = fc.oneof(
 test('nothing but a refusal is thrown at any text', async () => {
   await fc.assert(
     fc.asyncProperty(anything, async (source) => {
-      const select = await unlessRefused(async () => checkedQuery(await parser.query(source)).select);
+      const select = await unlessRefused(async () => checkedQuery(await parser.query(source), EVENTS_TABLE).select);
       expect(select?.length).not.toBe(0);
     }),
     { numRuns: 12, endOnFailure: true },
@@ -186,7 +187,7 @@ const noParser: Parser = {
 test('filters of any form are refused, or run on any row', async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(fc.array(filter, { maxLength: 2 }), fc.jsonValue()), async (filters) => {
-      const condition = await unlessRefused(() => filterCondition(noParser, filters));
+      const condition = await unlessRefused(() => filterCondition(noParser, EVENTS_TABLE, filters));
       if (!condition) return;
       expect((await run(duckdbText(condition, NOW))).every((one) => typeof one === 'boolean')).toBe(true);
       trinoText(condition, 'slot_end');

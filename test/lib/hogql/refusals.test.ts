@@ -6,6 +6,7 @@ import { FILTER_OPERATORS, filterCondition } from '../../../lib/hogql/filters.ts
 import { FUNCTION_NAMES } from '../../../lib/hogql/functions.ts';
 import { threadParser } from '../../../lib/hogql/parse.ts';
 import { Refusal } from '../../../lib/hogql/refusal.ts';
+import { EVENTS_TABLE } from '../../../lib/lake/events-table.ts';
 
 // Parsing starts threads; a loaded machine takes its time.
 jest.setTimeout(60_000);
@@ -39,7 +40,9 @@ const QUERIES: readonly (readonly [query: string, text: string])[] = [
 ];
 
 test.each(QUERIES)('%s', async (query, text) => {
-  await expect(parser.query(query).then(checkedQuery)).rejects.toThrow(new Refusal(text));
+  await expect(parser.query(query).then((syntax) => checkedQuery(syntax, EVENTS_TABLE))).rejects.toThrow(
+    new Refusal(text),
+  );
 });
 
 const CONDITIONS: readonly (readonly [condition: string, text: string])[] = [
@@ -74,7 +77,7 @@ test('conditions that are refused say why', async () => {
   const parsed = await parser.expressions(CONDITIONS.map(([condition]) => condition));
   const texts = parsed.map((syntax) => {
     try {
-      checkedCondition(syntax);
+      checkedCondition(syntax, EVENTS_TABLE);
       return 'nothing was refused';
     } catch (error) {
       return (error as Error).message;
@@ -107,7 +110,7 @@ test('a text that takes too long is given up, and the parser goes on', async () 
 test('a query may not grow by its aliases without end', async () => {
   const doubled = Array.from({ length: 14 }, (_, n) => `concat(a${n}, a${n}) AS a${n + 1}`);
   const query = await parser.query(`SELECT event AS a0, ${doubled.join(', ')} FROM events`);
-  expect(() => checkedQuery(query)).toThrow(new Refusal('The query is too complex'));
+  expect(() => checkedQuery(query, EVENTS_TABLE)).toThrow(new Refusal('The query is too complex'));
 });
 
 test.each([
@@ -124,11 +127,11 @@ test.each([
   [Array.from({ length: 101 }, () => ({ type: 'event', key: 'a', value: 1 })), 'There are more than 100 filters'],
   [Array.from({ length: 21 }, () => ({ type: 'hogql', key: 'true' })), "more than 20 filters of type 'hogql'"],
 ] as const)('filters %j', async (filters, text) => {
-  await expect(filterCondition(parser, filters)).rejects.toThrow(text);
+  await expect(filterCondition(parser, EVENTS_TABLE, filters)).rejects.toThrow(text);
 });
 
 describe('docs/hogql.md', () => {
-  const page = readFileSync(join(import.meta.dirname, '../../../../docs/hogql.md'), 'utf8');
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/hogql.md'), 'utf8');
   /** What the first column of a table, or all of it, names below a heading. */
   const named = (heading: string, row: RegExp): string[] => {
     const section = page.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';

@@ -12,6 +12,7 @@ import type { PagingRule } from '../../../lib/http/route.ts';
 import { BadCursor, type Item, type Range, type Table } from '../../../lib/ports/table/table.ts';
 import { testContext } from '../../support/context.ts';
 import { proxyEvent, type Sent } from '../../support/event.ts';
+import { tableWith } from '../../support/table-with.ts';
 
 const row = { method: 'GET', paths: ['/api/things'] } as const;
 const ask = (query: string, rule: PagingRule = { kind: 'offset' }, sent: Sent = {}): Paging =>
@@ -160,7 +161,7 @@ describe('an offset page', () => {
     const first = await get(table, 'limit=3');
     await table.write([{ put: { pk: 'LIST', sk: 'a first one' } }]);
     const asked: unknown[] = [];
-    const watched: Table = { ...table, list: (range, page) => (asked.push(page), table.list(range, page)) };
+    const watched = tableWith(table, { list: (range, page) => (asked.push(page), table.list(range, page)) });
     const second = await get(watched, queryOf(first.next) ?? '');
     expect(second.results).toEqual([name(3), name(4), name(5)]);
     expect(asked).toEqual([expect.objectContaining({ limit: 3, after: expect.any(String) })]);

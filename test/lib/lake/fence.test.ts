@@ -8,6 +8,7 @@
  *
  * Each of the commit's conditions is taken out in turn, and then the model must find what it is there for.
  */
+
 import * as fc from 'fast-check';
 import { historyEnd } from '../../../lib/lake/arrival.ts';
 import { filesBetween } from '../../../lib/lake/catalog.ts';
@@ -17,13 +18,14 @@ import { finishPending } from '../../../lib/lake/pending.ts';
 import { publish, type WrittenFile } from '../../../lib/lake/publish.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import type { Spool } from '../../../lib/ports/files/files.ts';
+import { toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { sqliteTable } from '../../../lib/ports/table/sqlite.ts';
 import { type Op, Refused, type Table } from '../../../lib/ports/table/table.ts';
+import { DAY_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { START, settableClock, testContext } from '../../support/context.ts';
-
-const MINUTE = 60_000;
-const DAY = 1440 * MINUTE;
+import { seeded } from '../../support/random.ts';
+import { tableWith } from '../../support/table-with.ts';
 
 interface Row {
   readonly id: string;
@@ -51,7 +53,7 @@ function mutated(table: Table, projectId: number, mutation: Mutation | undefined
     const { notAbove = {}, is = {} } = op.if;
     return { check: op.check, if: mutation === 'fence' ? { is } : { notAbove } };
   };
-  return { ...table, write: (ops, options) => table.write(ops.map(loosened), options) };
+  return tableWith(table, { write: (ops, options) => table.write(ops.map(loosened), options) });
 }
 
 /** Files in memory; a file is its rows as JSON. */
@@ -83,22 +85,11 @@ function memorySpool(): Spool & { readonly files: Map<string, Buffer> } {
   };
 }
 
-/** The same numbers for the same seed, in [0, 1). */
-function randomFrom(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
 let projects = 0;
 
 /** Plays one history; throws when a promise is broken. */
 async function play(table: Table, seed: number, mutation?: Mutation): Promise<void> {
-  const random = randomFrom(seed);
+  const random = seeded(seed);
   const below = (n: number): number => Math.floor(random() * n);
   projects += 1;
   const projectId = projects;
@@ -117,7 +108,7 @@ async function play(table: Table, seed: number, mutation?: Mutation): Promise<vo
   const slowly = <P extends object>(actor: number, port: P, methods: readonly (keyof P)[]): P => {
     const slow = { ...port };
     for (const method of methods) {
-      const call = port[method] as (...values: unknown[]) => Promise<unknown>;
+      const call = (port[method] as (...values: unknown[]) => Promise<unknown>).bind(port);
       const wrapped = async (...values: unknown[]): Promise<unknown> => {
         await turn(actor);
         const answer = await call(...values);
@@ -129,7 +120,7 @@ async function play(table: Table, seed: number, mutation?: Mutation): Promise<vo
     return slow;
   };
   const portsOf = (actor: number): Context => {
-    const skew = (below(11) - 5) * MINUTE;
+    const skew = (below(11) - 5) * MINUTE_MS;
     return {
       ...base,
       clock: () => time() + skew,
@@ -140,10 +131,10 @@ async function play(table: Table, seed: number, mutation?: Mutation): Promise<vo
 
   const source = Array.from({ length: 3 }, (_, n) => ({
     id: `row ${n}`,
-    timestamp: START - below(2) * 40 * DAY - below(90) * MINUTE,
+    timestamp: START - below(2) * 40 * DAY_MS - below(90) * MINUTE_MS,
   }));
   const sights: Sight[] = [];
-  const start = START - 30 * MINUTE;
+  const start = START - 30 * MINUTE_MS;
   let created = false;
 
   const actors: (() => Promise<void>)[] = [];
@@ -156,7 +147,7 @@ async function play(table: Table, seed: number, mutation?: Mutation): Promise<vo
   for (let n = 0; n < readers; n += 1) {
     const ports = portsOf(actors.length);
     actors.push(async () => {
-      const upTo = Math.floor((ports.clock() + below(3) * MINUTE) / MINUTE) * MINUTE;
+      const upTo = Math.floor((ports.clock() + below(3) * MINUTE_MS) / MINUTE_MS) * MINUTE_MS;
       const exportStart = created ? start : null;
       await fence(ports, projectId, upTo);
       const files = await filesBetween(ports.table, projectId, 'events', 0, upTo);
@@ -196,15 +187,15 @@ async function play(table: Table, seed: number, mutation?: Mutation): Promise<vo
     if (chosen === undefined) break;
     last = chosen.actor;
     waiting = waiting.filter((one) => one !== chosen);
-    time.advance(below(20) === 0 ? below(4) * MINUTE : below(200));
+    time.advance(below(20) === 0 ? below(4) * MINUTE_MS : below(200));
     if (random() >= 0.01) chosen.go();
   }
   if (failures.length > 0) throw failures[0];
 
   // Whoever comes last, long after, and is left in peace.
-  time.advance(DAY);
+  time.advance(DAY_MS);
   await finishPending(base, projectId);
-  const settled = rowsIn(lake, await filesBetween(table, projectId, 'events', 0, time() + DAY));
+  const settled = rowsIn(lake, await filesBetween(table, projectId, 'events', 0, time() + DAY_MS));
   for (const { upTo, start: from, rows } of sights) {
     const here = new Set(settled.map(({ id }) => id));
     for (const id of rows) expect(here).toContain(id);
@@ -214,7 +205,7 @@ async function play(table: Table, seed: number, mutation?: Mutation): Promise<vo
     expect(late).toEqual([]);
   }
   await importAll(base, projectId, source);
-  const rows = rowsIn(lake, await filesBetween(table, projectId, 'events', 0, time() + DAY));
+  const rows = rowsIn(lake, await filesBetween(table, projectId, 'events', 0, time() + DAY_MS));
   expect(rows.map(({ id }) => id).toSorted()).toEqual(source.map(({ id }) => id));
   expect([...lake.files.keys()].filter((path) => path.startsWith('incoming/'))).toEqual([]);
   expect((await table.list(ranges.pendingBatches(projectId), { limit: 1 })).items).toEqual([]);
@@ -257,7 +248,7 @@ async function importAll(
               max_arrival: row.arrival,
               min_timestamp: row.timestamp,
               max_timestamp: row.timestamp,
-              hours: JSON.stringify(hours),
+              hours: toJsonText(hours),
             };
           }),
         );

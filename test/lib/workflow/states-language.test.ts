@@ -47,17 +47,13 @@ test.each([
   [
     'a field of the machine',
     machine(work, {}, { Version: '1.0' }),
-    'field Version: is not in the subset that both homes run',
+    'field Version: is not in the subset of the language',
   ],
-  [
-    'variables',
-    machine({ ...work, Assign: { x: 1 } }),
-    'state A, field Assign: is not in the subset that both homes run',
-  ],
+  ['variables', machine({ ...work, Assign: { x: 1 } }), 'state A, field Assign: is not in the subset of the language'],
   [
     'a JSONPath field',
     machine({ ...work, ResultPath: '$.x' }),
-    'state A, field ResultPath: is not in the subset that both homes run',
+    'state A, field ResultPath: is not in the subset of the language',
   ],
   ['a heartbeat', machine({ ...work, HeartbeatSeconds: 5 }), 'state A, field HeartbeatSeconds: is not'],
   [

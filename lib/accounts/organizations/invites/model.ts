@@ -6,6 +6,12 @@ import type { Item } from '../../../ports/table/table.ts';
 import { User } from '../../users/model.ts';
 import { levelField } from '../members/model.ts';
 
+declare module '../../../ports/table/keys.ts' {
+  interface Items {
+    invitation: InviteItem;
+  }
+}
+
 /**
  * An invitation as it is stored. Instants are milliseconds since 1970; from `expires_at` on it does not exist (`ttl`).
  */

@@ -4,6 +4,7 @@ import type { Context } from '../../../ports/context.ts';
 import { fail, invalid } from '../../../ports/errors.ts';
 import { keys, places } from '../../../ports/table/keys.ts';
 import type { Op, Table } from '../../../ports/table/table.ts';
+import { DAY_MS } from '../../../ports/units.ts';
 import type { ActivityOps } from '../../activity/model.ts';
 import { systemActivityOps } from '../../activity/ops.ts';
 import type { UserItem } from '../../users/model.ts';
@@ -15,7 +16,7 @@ import type { Tenant } from '../tenant.ts';
 import type { InviteInput, InviteItem } from './model.ts';
 
 /** How long an invitation is open: 3 days, as with PostHog. */
-const OPEN_MS = 3 * 24 * 60 * 60 * 1000;
+const OPEN_MS = 3 * DAY_MS;
 
 /** Stands for the uuid of a user who is not there, so that a membership is looked for all the same. */
 const NOBODY = 'nobody';

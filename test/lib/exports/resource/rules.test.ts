@@ -1,260 +1,21 @@
-import { isDeepStrictEqual } from 'node:util';
-import * as fc from 'fast-check';
-import * as z from 'zod';
-import type { Config, Destination } from '../../../../lib/exports/destinations/destination.ts';
 import type { BatchExportItem } from '../../../../lib/exports/records/model.ts';
 import {
   backfillRange,
   backfillsAsked,
   changedFields,
-  checkedConfig,
   checkedSize,
-  checkSameType,
   checkSelection,
   MAX_EXPORT_BYTES,
-  merge,
   newFields,
   projectFor,
   readTime,
   runsAsked,
-  splitSecrets,
 } from '../../../../lib/exports/resource/rules.ts';
-import { type ErrorBody, Failure, invalid } from '../../../../lib/ports/errors.ts';
-import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
+import { DAY_MS } from '../../../../lib/ports/units.ts';
+import { refusal, refused } from '../../../support/refusals.ts';
+import { warehouse } from '../../../support/warehouse-destination.ts';
 
 const NOW = Date.UTC(2026, 0, 31, 12);
-
-/** A destination with one key of every kind. */
-const warehouse: Destination = {
-  type: 'Warehouse',
-  config: z.object({
-    host: z.string(),
-    dataset_id: z.string(),
-    password: z.string(),
-    token: z.string().nullable().default(null),
-    port: z.int().default(5432),
-    has_self_signed_cert: z.boolean().default(false),
-    role: z.string().nullable().default(null),
-    mode: z.enum(['INSERT', 'COPY']).default('INSERT'),
-    copy_inputs: z
-      .object({ bucket: z.string(), credentials: z.object({ secret: z.string() }) })
-      .nullable()
-      .default(null),
-  }),
-  secrets: ['password', 'token', 'secret'],
-  addresses: ['host', 'port'],
-  check(config) {
-    if (config['role'] === '') invalid('destination', 'A role may not be empty');
-  },
-  steps: [],
-  deliver: () => Promise.reject(new Error('not in this test')),
-  commit: () => Promise.reject(new Error('not in this test')),
-  discard: () => Promise.reject(new Error('not in this test')),
-};
-
-const MINIMAL = { host: 'db.example.com', dataset_id: 'd', password: 'hunter2' };
-
-const DEFAULTS = {
-  token: null,
-  port: 5432,
-  has_self_signed_cert: false,
-  role: null,
-  mode: 'INSERT',
-  copy_inputs: null,
-};
-
-const checked = (sent: Config, stored?: Config): Config =>
-  checkedConfig(warehouse, sent, stored, { model: 'events' }, LOCAL_SETTINGS);
-
-function refusal(act: () => unknown): ErrorBody {
-  try {
-    act();
-  } catch (error) {
-    if (error instanceof Failure) return error.body;
-    throw error;
-  }
-  throw new Error('nothing was refused');
-}
-
-const refused = (attr: string | null, detail: string, code = 'invalid_input') => ({
-  type: 'validation_error',
-  code,
-  detail,
-  attr,
-});
-
-describe('a config of a new export', () => {
-  test('has its defaults filled in', () => {
-    expect(checked(MINIMAL)).toStrictEqual({ ...MINIMAL, ...DEFAULTS });
-  });
-
-  test.each([
-    [{ port: '6543' }, { port: 6543 }],
-    [{ port: ' +6543 ' }, { port: 6543 }],
-    [{ has_self_signed_cert: 'True' }, { has_self_signed_cert: true }],
-    [{ has_self_signed_cert: 'off' }, { has_self_signed_cert: false }],
-    [{ role: '5432' }, { role: '5432' }],
-    [{ exclude_events: ['$pageview', '🐍'] }, { exclude_events: ['$pageview', '🐍'] }],
-    [
-      { include_events: [], exclude_events: null },
-      { include_events: [], exclude_events: null },
-    ],
-    [{ interval: 'hour' }, {}],
-  ])('%j becomes %j', (sent, becomes) => {
-    expect(checked({ ...MINIMAL, ...sent })).toStrictEqual({ ...MINIMAL, ...DEFAULTS, ...becomes });
-  });
-
-  test.each<[Config, string]>([
-    [{ ...MINIMAL, hello2: 1, hello: 2 }, "Configuration has unknown field/s: 'hello', 'hello2'"],
-    [{ ...MINIMAL, constructor: 1 }, "Configuration has unknown field/s: 'constructor'"],
-    [JSON.parse('{"__proto__": {"port": 1}}'), "Configuration has unknown field/s: '__proto__'"],
-    [{ host: 'h', password: 'p' }, "Configuration missing required field: 'dataset_id'"],
-    [{}, "Configuration missing required field: 'host'"],
-    [{ ...MINIMAL, host: 1 }, "Configuration has invalid type: got 'int', expected 'str'"],
-    [{ ...MINIMAL, host: 1.5 }, "Configuration has invalid type: got 'float', expected 'str'"],
-    [{ ...MINIMAL, host: true }, "Configuration has invalid type: got 'bool', expected 'str'"],
-    [{ ...MINIMAL, host: null }, "Configuration has invalid type: got 'NoneType', expected 'str'"],
-    [{ ...MINIMAL, host: ['h'] }, "Configuration has invalid type: got 'list', expected 'str'"],
-    [{ ...MINIMAL, host: { a: 1 } }, "Configuration has invalid type: got 'dict', expected 'str'"],
-    [{ ...MINIMAL, port: 'many' }, "Configuration has invalid type: got 'str', expected 'int'"],
-    [{ ...MINIMAL, port: 1.5 }, "Configuration has invalid type: got 'float', expected 'int'"],
-    [{ ...MINIMAL, port: null }, "Configuration has invalid type: got 'NoneType', expected 'int'"],
-    [{ ...MINIMAL, has_self_signed_cert: 'maybe' }, "Configuration has invalid type: got 'str', expected 'bool'"],
-    [{ ...MINIMAL, has_self_signed_cert: 1 }, "Configuration has invalid type: got 'int', expected 'bool'"],
-    [{ ...MINIMAL, role: 1 }, "Configuration has invalid type: got 'int', expected 'str'"],
-    [{ ...MINIMAL, mode: 1 }, "Configuration has invalid type: got 'int', expected 'str'"],
-    [{ ...MINIMAL, copy_inputs: 'x' }, "Configuration has invalid type: got 'str', expected 'dict'"],
-    [{ ...MINIMAL, copy_inputs: {} }, "Configuration has invalid type: got 'NoneType', expected 'str'"],
-    [{ ...MINIMAL, exclude_events: '$pageview' }, "Configuration has invalid type: got 'str', expected 'list'"],
-    [{ ...MINIMAL, include_events: [1] }, "Configuration has invalid type: got 'int', expected 'str'"],
-  ])('%j is refused', (sent, detail) => {
-    expect(refusal(() => checked(sent))).toEqual(refused('destination__non_field_errors', detail));
-  });
-
-  test('is refused by the rules of its destination', () => {
-    expect(refusal(() => checked({ ...MINIMAL, role: '' }))).toEqual(refused('destination', 'A role may not be empty'));
-    expect(refusal(() => checked({ ...MINIMAL, mode: 'MERGE' }))).toEqual(
-      refused('destination', '"MERGE" is not a valid choice.', 'invalid_choice'),
-    );
-  });
-});
-
-describe('a config that is changed', () => {
-  const stored = checked({ ...MINIMAL, copy_inputs: { bucket: 'b', credentials: { secret: 's' } } });
-
-  test('keeps what is not sent, at any depth', () => {
-    expect(checked({ role: 'writer', copy_inputs: { bucket: 'c' } }, stored)).toStrictEqual({
-      ...stored,
-      role: 'writer',
-      copy_inputs: { bucket: 'c', credentials: { secret: 's' } },
-    });
-  });
-
-  test('may be sent as it was returned', () => {
-    const { open } = splitSecrets(stored, warehouse.secrets);
-    expect(checked(open, stored)).toStrictEqual(stored);
-  });
-
-  test('refuses unknown keys that are sent, and drops unknown keys that are stored', () => {
-    expect(refusal(() => checked({ hello: 1 }, stored)).detail).toBe("Configuration has unknown field/s: 'hello'");
-    expect(checked({ role: 'r' }, { ...stored, legacy: 1 })).toStrictEqual({ ...stored, role: 'r' });
-  });
-
-  test.each([
-    [
-      { host: 'other.example.com' },
-      "'password', 'copy_inputs.credentials.secret' must be sent again when 'host' changes.",
-    ],
-    [
-      { host: 'o.example.com', port: 1, password: 'x' },
-      "'copy_inputs.credentials.secret' must be sent again when 'host', 'port' changes.",
-    ],
-  ])('needs its secrets again when its address changes: %j', (sent, detail) => {
-    expect(refusal(() => checked(sent, stored))).toEqual(refused('destination', detail));
-  });
-
-  test('moves with its secrets', () => {
-    const sent = { host: 'other.example.com', password: 'x', copy_inputs: { credentials: { secret: 'y' } } };
-    expect(checked(sent, stored)).toStrictEqual(merge(stored, sent));
-  });
-
-  test('may repeat its address, and move without secrets when it has none', () => {
-    expect(checked({ host: MINIMAL.host, port: '5432' }, stored)).toStrictEqual(stored);
-    expect(
-      checkedConfig({ ...warehouse, secrets: ['token'] }, { port: 1 }, stored, { model: 'events' }, LOCAL_SETTINGS),
-    ).toStrictEqual({ ...stored, port: 1 });
-  });
-
-  test('keeps its type', () => {
-    expect(refusal(() => checkSameType('S3', 'Folder'))).toEqual(
-      refused(
-        'destination',
-        "Cannot change destination type from 'S3' to 'Folder'. Delete this batch export and create a new one with the " +
-          'new destination type.',
-      ),
-    );
-    expect(() => checkSameType('S3', 'S3')).not.toThrow();
-  });
-});
-
-const isConfig = (value: unknown): value is Config =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** Jest's own equality stumbles over keys named `constructor` and `__proto__`. */
-const isSame = isDeepStrictEqual;
-
-describe('merging', () => {
-  const leaf = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null), fc.array(fc.integer()));
-  const key = fc.oneof(fc.constantFrom('a', 'b', 'secret', '__proto__', 'constructor'), fc.string());
-  const { config } = fc.letrec<{ config: Config; value: unknown }>((tie) => ({
-    value: fc.oneof({ depthSize: 'small' }, leaf, tie('config')),
-    config: fc.array(fc.tuple(key, tie('value')), { maxLength: 5 }).map((entries) => Object.fromEntries(entries)),
-  }));
-  test('nothing changes nothing', () => {
-    fc.assert(
-      fc.property(config, (base) => {
-        expect(isSame(merge(base, {}), base)).toBe(true);
-        expect(isSame(merge({}, base), base)).toBe(true);
-        expect(isSame(merge(base, base), base)).toBe(true);
-      }),
-    );
-  });
-
-  test('every key that was sent has the value sent, every other its own', () => {
-    const own = (from: Config, name: string) => (Object.hasOwn(from, name) ? from[name] : undefined);
-    const isMerged = (base: Config, over: Config, merged: Config): boolean =>
-      isSame(new Set(Object.keys(merged)), new Set([...Object.keys(base), ...Object.keys(over)])) &&
-      Object.entries(merged).every(([name, value]) => {
-        const [before, sent] = [own(base, name), own(over, name)];
-        if (!Object.hasOwn(over, name)) return isSame(value, before);
-        return isConfig(before) && isConfig(sent) ? isMerged(before, sent, value as Config) : isSame(value, sent);
-      });
-    fc.assert(fc.property(config, config, (base, over) => expect(isMerged(base, over, merge(base, over))).toBe(true)));
-  });
-
-  test('does not touch what it was given', () => {
-    fc.assert(
-      fc.property(config, config, (base, over) => {
-        const before = JSON.stringify([base, over]);
-        merge(base, over);
-        expect(JSON.stringify([base, over])).toBe(before);
-      }),
-    );
-  });
-
-  test('puts together what splitting took apart, and the open part holds no secret', () => {
-    const names = (value: Config): string[] =>
-      Object.entries(value).flatMap(([name, inner]) => [name, ...(isConfig(inner) ? names(inner) : [])]);
-    fc.assert(
-      fc.property(config, (whole) => {
-        const { open, secret } = splitSecrets(whole, ['secret', 'constructor']);
-        expect(names(open)).not.toContain('secret');
-        expect(names(open)).not.toContain('constructor');
-        expect(isSame(merge(open, secret), whole)).toBe(true);
-      }),
-    );
-  });
-});
 
 describe('the project of a new export', () => {
   const projects = [7, 3].map((id) => ({ id, uuid: `u${id}`, name: `P${id}`, api_token: 't' }));
@@ -461,13 +222,11 @@ describe('times in queries', () => {
 });
 
 describe('lists of runs', () => {
-  const DAY = 86_400_000;
-
   test('are by creation, newest first, of the last seven days, unless asked otherwise', () => {
     expect(runsAsked({}, NOW)).toEqual({
       by: 'created_at',
       newestFirst: true,
-      from: NOW - 7 * DAY,
+      from: NOW - 7 * DAY_MS,
       to: NOW,
       statuses: undefined,
     });
@@ -478,8 +237,8 @@ describe('lists of runs', () => {
     expect(runsAsked({ ...query, status: ['Failed'] }, NOW)).toEqual({
       by: 'data_interval_start',
       newestFirst: false,
-      from: NOW - 2 * DAY,
-      to: NOW - DAY,
+      from: NOW - 2 * DAY_MS,
+      to: NOW - DAY_MS,
       statuses: new Set(['Failed']),
     });
   });

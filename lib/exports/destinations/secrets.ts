@@ -1,0 +1,78 @@
+import { isDeepStrictEqual } from 'node:util';
+import { typeName } from '../../http/fields.ts';
+import type { Context } from '../../ports/context.ts';
+import { inQuotes, invalid } from '../../ports/errors.ts';
+import type { Belonging } from '../../ports/vault/vault.ts';
+import type { BatchExportItem } from '../records/model.ts';
+import type { Config, Destination } from './destination.ts';
+
+const isObject = (value: unknown): value is Config => typeName(value) === 'dict';
+
+/**
+ * `over` laid upon `base`: objects are merged key by key at any depth, anything else is replaced. Nothing is ever
+ * removed by omission.
+ */
+export function merge(base: Config, over: Config): Config {
+  const merged = new Map(Object.entries(base));
+  for (const [key, value] of Object.entries(over)) {
+    const old = merged.get(key);
+    merged.set(key, isObject(old) && isObject(value) ? merge(old, value) : value);
+  }
+  return Object.fromEntries(merged);
+}
+
+/** A config taken apart: the keys named, at any depth, and the rest. `merge` puts it together again. */
+export function splitSecrets(config: Config, names: readonly string[]): { open: Config; secret: Config } {
+  const open: [string, unknown][] = [];
+  const secret: [string, unknown][] = [];
+  for (const [key, value] of Object.entries(config)) {
+    if (names.includes(key)) secret.push([key, value]);
+    else if (isObject(value)) {
+      const inner = splitSecrets(value, names);
+      open.push([key, inner.open]);
+      if (Object.keys(inner.secret).length > 0) secret.push([key, inner.secret]);
+    } else open.push([key, value]);
+  }
+  return { open: Object.fromEntries(open), secret: Object.fromEntries(secret) };
+}
+
+/** Secrets are for the address that they were given for: when it changes, they must come with the change. */
+export function checkSecretsSentAgain(destination: Destination, stored: Config, merged: Config, sent: Config): void {
+  const moved = destination.addresses.filter((key) => !isDeepStrictEqual(stored[key], merged[key]));
+  if (moved.length === 0) return;
+  const again = secretPaths(sent, destination.secrets);
+  const kept = secretPaths(stored, destination.secrets).filter((path) => !again.includes(path));
+  if (kept.length > 0) {
+    invalid('destination', `${inQuotes(kept)} must be sent again when ${inQuotes(moved)} changes.`);
+  }
+}
+
+/** Where values of these names are, at any depth, as `outer.inner`. */
+const secretPaths = (config: Config, names: readonly string[]): string[] =>
+  Object.entries(config).flatMap(([key, value]) => {
+    if (names.includes(key)) return value === null ? [] : [key];
+    return isObject(value) ? secretPaths(value, names).map((inner) => `${key}.${inner}`) : [];
+  });
+
+/** The fields of a config: as it is, and its secrets sealed. */
+export async function sealed(
+  { vault }: Pick<Context, 'vault'>,
+  destination: Destination,
+  config: Config,
+  belonging: Belonging,
+): Promise<Pick<BatchExportItem, 'destination_config' | 'destination_secrets'>> {
+  const { open, secret } = splitSecrets(config, destination.secrets);
+  const hasSecrets = Object.keys(secret).length > 0;
+  return {
+    destination_config: JSON.stringify(open),
+    destination_secrets: hasSecrets ? await vault.seal(JSON.stringify(secret), belonging) : null,
+  };
+}
+
+/** The whole config of an export, secrets included. */
+export async function openConfig({ vault }: Pick<Context, 'vault'>, item: BatchExportItem): Promise<Config> {
+  const open: Config = JSON.parse(item.destination_config);
+  if (item.destination_secrets === null) return open;
+  const belonging = { organization: item.organization_id, batchExport: item.id };
+  return merge(open, JSON.parse(await vault.open(item.destination_secrets, belonging)));
+}

@@ -1,0 +1,129 @@
+/** Cancels what is under way of an export: a run, a backfill with its runs, or all of it. */
+import type { Context } from '../../ports/context.ts';
+import { fail, invalid, messageOf } from '../../ports/errors.ts';
+import { keys } from '../../ports/table/keys.ts';
+import { type Item, type Op, Refused, type Table } from '../../ports/table/table.ts';
+import { untilWritten } from '../../ports/table/until-written.ts';
+import type { BackfillItem, BatchExportItem, RunItem } from '../records/model.ts';
+import { endOps } from './backfill.ts';
+import { cancelOpenRun } from './outcome.ts';
+import { type Active, isUnderWay, type Plan } from './plan.ts';
+import { isOpen, slotsOfHolder } from './run.ts';
+import { type ExportAndPlan, exportWithPlan, runsOf, showRuns } from './store.ts';
+
+/**
+ * Cancels a run at once, with `also` in the transaction; its execution is stopped when nothing else is in its chunk,
+ * else its worker sees it within `cancelSeconds`. Fails with 404 when there is none; with 400 when it has ended, or is
+ * being committed.
+ */
+export async function cancelRun(
+  context: Context,
+  { id: exportId }: Pick<BatchExportItem, 'id'>,
+  id: string,
+  also: readonly Op[] = [],
+): Promise<void> {
+  const { table, workflow } = context;
+  const run = (await table.get(keys.run(exportId, id))) as RunItem | undefined;
+  if (run === undefined) fail('not_found');
+  try {
+    await showRuns(context, exportId, [await cancelOpenRun(context, run, also)]);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    const found = error.found as RunItem | undefined;
+    if (found === undefined) fail('not_found');
+    if (isOpen(found)) invalid(null, 'Cannot cancel a run that is being committed');
+    invalid(null, `Cannot cancel a run that is in '${found.status}' status`);
+  }
+  const { item, plan } = (await exportWithPlan(table, exportId)) ?? fail('not_found');
+  const mine = plan.active.find(({ holder }) => holder === run.holder);
+  if (mine === undefined) return;
+  const chunk = await runsOf(table, exportId, slotsOfHolder(item, plan, mine), mine.by);
+  if (!chunk.some(isOpen)) await workflow.stop('export-run', run.holder, 'The run was cancelled.');
+}
+
+/**
+ * Cancels a backfill with its runs, with `also` in the transaction: nothing of it starts from now on, no retry either.
+ * A run that is being committed is finished. Fails with 404 when there is none; with 400 when it has ended.
+ */
+export async function cancelBackfill(
+  context: Context,
+  { id: exportId }: Pick<BatchExportItem, 'id'>,
+  id: string,
+  also: readonly Op[] = [],
+): Promise<void> {
+  const { table } = context;
+  const { item, plan } = await untilWritten(async () => {
+    const [read, found] = await Promise.all([exportWithPlan(table, exportId), table.get(keys.backfill(exportId, id))]);
+    const backfill = found as BackfillItem | undefined;
+    if (read === undefined || backfill === undefined) return fail('not_found');
+    if (!isOpen(backfill)) invalid(null, `Cannot cancel a backfill that is in '${backfill.status}' status`);
+    const line = { level: 'INFO', message: 'Backfill was cancelled' } as const;
+    await table.write([...endOps(context, read.plan, backfill, 'Cancelled', line), ...also]);
+    return read;
+  });
+  const reason = 'The backfill was cancelled.';
+  const chunks = plan.active.filter(({ by }) => by === id);
+  const stoppable = await Promise.all(chunks.map((mine) => cancelOpenRuns(context, item, plan, mine)));
+  // Otherwise it ends by itself: its next chunks find that there is nothing to do.
+  if (stoppable.every(Boolean)) await context.workflow.stop('backfill', id, reason);
+  for (const mine of await retriesOf(table, plan, exportId, id)) {
+    if (await cancelOpenRuns(context, item, plan, mine)) await context.workflow.stop('export-run', mine.holder, reason);
+  }
+}
+
+/** Returns what is under way to run a run of the backfill again. */
+async function retriesOf(table: Table, plan: Plan, exportId: string, backfill: string): Promise<Active[]> {
+  const retries = plan.active.filter(({ by, chunk }) => by !== 'schedule' && chunk === null);
+  const origins = (await table.many(retries.map(({ by }) => keys.run(exportId, by)))) as (RunItem | undefined)[];
+  return retries.filter((_, n) => origins[n]?.backfill === backfill);
+}
+
+/**
+ * Cancels all that a deleted export runs: backfills with their runs, then the rest. What is being committed is
+ * finished. Returns the export and its plan while anything of it is left, which must be cancelled again, for which it
+ * has its job; undefined when nothing is.
+ */
+export async function stopExport(
+  context: Context,
+  { id: exportId }: Pick<BatchExportItem, 'id'>,
+): Promise<ExportAndPlan | undefined> {
+  const { table, workflow, log } = context;
+  const read = await exportWithPlan(table, exportId);
+  if (read === undefined || !isUnderWay(read.plan)) return undefined;
+  const { item, plan } = read;
+  const failed = (what: string) => (error: unknown) =>
+    log.warning('not all of a deleted export could be stopped yet', {
+      export: exportId,
+      what,
+      reason: messageOf(error),
+    });
+  for (const { backfill } of plan.claimed) {
+    await cancelBackfill(context, item, backfill).catch(failed(backfill));
+  }
+  for (const mine of plan.active) {
+    const stop = async () => {
+      if (!(await cancelOpenRuns(context, item, plan, mine))) return;
+      await workflow.stop('export-run', mine.holder, 'The batch export was deleted.');
+    };
+    await stop().catch(failed(mine.holder));
+  }
+  const left = await exportWithPlan(table, exportId);
+  return left !== undefined && isUnderWay(left.plan) ? left : undefined;
+}
+
+/** Cancels what a holder still runs. Returns whether its execution may be stopped: nothing is being committed. */
+async function cancelOpenRuns(context: Context, item: BatchExportItem, plan: Plan, mine: Active): Promise<boolean> {
+  const runs = await runsOf(context.table, item.id, slotsOfHolder(item, plan, mine), mine.by);
+  const cancel = async (run: RunItem): Promise<RunItem | Item | undefined> => {
+    try {
+      return await cancelOpenRun(context, run);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      return error.found;
+    }
+  };
+  const now = (await Promise.all(runs.filter(isOpen).map(cancel))) as (RunItem | undefined)[];
+  const known = now.filter((run) => run !== undefined);
+  await showRuns(context, item.id, known);
+  return !known.some(isOpen);
+}

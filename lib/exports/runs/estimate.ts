@@ -1,0 +1,101 @@
+/**
+ * Estimates what a range holds and costs from the lake's list of files, without a query: exact to the hour of arrival.
+ */
+
+import { isTouched, type LakeFile } from '../../lake/catalog.ts';
+import { type ArrivalRange, alignDown, type Slots } from '../../lake/intervals.ts';
+import type { Settings } from '../../ports/settings.ts';
+import { HOUR_MS } from '../../ports/units.ts';
+import { CHUNK, chunksOf } from './plan.ts';
+
+/** Rows and stored bytes. */
+export interface Amount {
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+/** Returns what of these files arrived in a range. Of an hour that the range cuts, an even share. */
+export function amountIn(files: readonly LakeFile[], range: ArrivalRange): Amount {
+  let [rows, bytes] = [0, 0];
+  for (const file of files) {
+    const found = rowsIn(file, range);
+    rows += found;
+    bytes += (file.bytes * found) / file.rows;
+  }
+  return { rows: Math.round(rows), bytes: Math.round(bytes) };
+}
+
+function rowsIn(file: LakeFile, { from, to }: ArrivalRange): number {
+  const midnight = alignDown(file.min_arrival, 'day');
+  let found = 0;
+  for (const [hour, rows] of (JSON.parse(file.hours) as number[]).entries()) {
+    if (rows === 0) continue;
+    const start = Math.max(midnight + hour * HOUR_MS, file.min_arrival);
+    const end = Math.min(midnight + (hour + 1) * HOUR_MS, file.max_arrival + 1);
+    found += rows * Math.max(0, (Math.min(end, to) - Math.max(start, from)) / (end - start));
+  }
+  return found;
+}
+
+/** What queries read, and what they cost. */
+export interface Scan {
+  readonly queries: number;
+  readonly bytes: number;
+  readonly cost_usd: number;
+}
+
+/**
+ * Returns what the queries of a backfill read at most: one for each chunk that a file touches, which reads its files
+ * whole. The cost is rounded up to a hundredth of a cent.
+ */
+export function scanOf(files: readonly LakeFile[], slots: Slots, price: NonNullable<Settings['scanPrice']>): Scan {
+  const read = new Map<number, number>();
+  for (const file of files) {
+    const last = chunkAt(slots, file.max_arrival);
+    for (let n = chunkAt(slots, file.min_arrival); n <= last; n++) {
+      const { from, to } = chunkRange(slots, n);
+      if (isTouched(file, from, to)) read.set(n, (read.get(n) ?? 0) + file.bytes);
+    }
+  }
+  const bytes = [...read.values()].reduce((sum, one) => sum + Math.max(one, price.minimumBytes), 0);
+  const cost_usd = Math.ceil((bytes / 1e12) * price.dollarsPerTerabyte * 10_000) / 10_000;
+  return { queries: read.size, bytes, cost_usd };
+}
+
+const chunkRange = (slots: Slots, n: number): ArrivalRange => ({
+  from: slots.at(n * CHUNK).start,
+  to: slots.at(Math.min((n + 1) * CHUNK, slots.count) - 1).end,
+});
+
+/** Returns the chunk that an instant is in, or the nearest one: slots follow one another without a gap. */
+function chunkAt(slots: Slots, instant: number): number {
+  let [low, high] = [0, chunksOf(slots.count) - 1];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (chunkRange(slots, middle).to <= instant) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Returns whether everything in the file arrived when it happened: history is imported with its own times. */
+const isHistory = (file: LakeFile): boolean =>
+  file.min_arrival === file.min_timestamp && file.max_arrival === file.max_timestamp;
+
+/**
+ * Returns the rows with timestamps in a range that arrived after it, at most, and when the first and the last of them
+ * did (milliseconds since 1970); null: none. `later`: the files of what arrived after the range.
+ */
+export function laterArrivals(
+  later: readonly LakeFile[],
+  { from, to }: ArrivalRange,
+): { readonly rows: number; readonly first: number; readonly last: number } | null {
+  const ofRange = later.filter((file) => !isHistory(file) && file.min_timestamp < to && file.max_timestamp >= from);
+  if (ofRange.length === 0) return null;
+  const after = { from: to, to: Number.POSITIVE_INFINITY };
+  return {
+    rows: amountIn(ofRange, after).rows,
+    first: Math.max(to, Math.min(...ofRange.map((file) => file.min_arrival))),
+    last: Math.max(...ofRange.map((file) => file.max_arrival)),
+  };
+}

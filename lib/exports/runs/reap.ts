@@ -1,0 +1,44 @@
+/** Settles what executions hold that ended without a word: nobody was told, so whoever needs their slots looks. */
+
+import type { Context } from '../../ports/context.ts';
+import { MINUTE_MS } from '../../ports/units.ts';
+import type { BatchExportItem } from '../records/model.ts';
+import { closeBackfill } from './backfill.ts';
+import type { Active, Claim } from './plan.ts';
+import { settleHolder } from './settle.ts';
+import type { ExportAndPlan } from './store.ts';
+
+/** A holder is asked about when it is older: by then a live one has begun for sure. */
+const SUSPICIOUS_AFTER_MS = MINUTE_MS;
+
+/** Settles a holder if its execution has ended. Returns whether it had. */
+export async function reapRun(context: Context, { id }: BatchExportItem, { holder, since }: Active): Promise<boolean> {
+  if (context.clock() - since <= SUSPICIOUS_AFTER_MS) return false;
+  if ((await context.workflow.status('export-run', holder)) === 'RUNNING') return false;
+  const reason = 'Its execution ended without a word.';
+  await settleHolder(context, id, holder, () => ({ status: 'Failed', reason }));
+  return true;
+}
+
+/** Closes a backfill if its execution has ended. Returns whether it had, so that the plan has changed. */
+export async function reapBackfill(
+  context: Context,
+  { id: exportId }: Pick<BatchExportItem, 'id'>,
+  { backfill }: Claim,
+): Promise<boolean> {
+  const status = await context.workflow.status('backfill', backfill);
+  if (status === undefined || status === 'RUNNING') return false;
+  const ending = { status: 'Failed', reason: 'its execution ended without a word' } as const;
+  await closeBackfill(context, { export: exportId, backfill }, ending);
+  return true;
+}
+
+/**
+ * Does both for all that is under way of an export: nobody else may ever meet it. Returns whether the plan has changed.
+ */
+export async function reapAll(context: Context, { item, plan }: ExportAndPlan): Promise<boolean> {
+  let isChanged = false;
+  for (const mine of plan.active) isChanged = (await reapRun(context, item, mine)) || isChanged;
+  for (const claim of plan.claimed) isChanged = (await reapBackfill(context, item, claim)) || isChanged;
+  return isChanged;
+}

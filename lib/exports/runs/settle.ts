@@ -1,0 +1,180 @@
+/**
+ * Settles what a holder acquired, however its execution ended: its runs, the plan, what the export shows, the next job.
+ */
+
+import { wireInstant } from '../../http/instant.ts';
+import { jobOps } from '../../jobs/job.ts';
+import type { Context } from '../../ports/context.ts';
+import { messageOf } from '../../ports/errors.ts';
+import { keys } from '../../ports/table/keys.ts';
+import type { Op } from '../../ports/table/table.ts';
+import { untilWritten } from '../../ports/table/until-written.ts';
+import { DAY_MS, HOUR_MS } from '../../ports/units.ts';
+import { destinationOf } from '../destinations/index.ts';
+import { noticeOps } from '../notices/notice.ts';
+import { lineOps } from '../records/logs.ts';
+import type { BatchExportItem, RunItem, RunStatus } from '../records/model.ts';
+import { progressFields } from './backfill.ts';
+import { type DestinationOf, discard, openSending, resume } from './delivery.ts';
+import { completeRun, endRun, errorText } from './outcome.ts';
+import { type Active, nextDue, type Plan, settle } from './plan.ts';
+import { isOpen, latestRuns, rangeText, slotOf, slotsOfHolder, tokenOf } from './run.ts';
+import { type ChunkInput, inputOf, removeFiles } from './run-files.ts';
+import { exportWithPlan, planOp, runsOf } from './store.ts';
+
+/** The number of runs that failed for good in a row, after which an export is paused. */
+const MAX_FAILURES_IN_A_ROW = 10;
+
+/** How long a last attempt to commit may take. */
+const LAST_COMMIT_TIMEOUT_MS = 120_000;
+
+/** How a run ends that did not end by itself. */
+export interface Ending {
+  readonly status: Extract<RunStatus, 'Failed' | 'FailedRetryable' | 'Terminated' | 'TimedOut'>;
+  readonly reason: string;
+}
+
+/** The end of a run of which nobody knows why. */
+export const UNEXPECTED: Ending = { status: 'Failed', reason: 'An unexpected error has occurred' };
+
+/**
+ * Ends the open runs of what a holder acquired, gives the range back, and writes with it what follows. Returns its runs
+ * as they ended; undefined when it holds nothing.
+ */
+export async function settleHolder(
+  context: Context,
+  exportId: string,
+  holder: string,
+  endingOfSlot: (n: number) => Ending,
+  findDestination: DestinationOf = destinationOf,
+): Promise<RunItem[] | undefined> {
+  const read = await exportWithPlan(context.table, exportId);
+  const mine = read?.plan.active.find((active) => active.holder === holder);
+  if (read === undefined || mine === undefined) return undefined;
+  const token = tokenOf(exportId, mine);
+  const slots = slotsOfHolder(read.item, read.plan, mine);
+  const input = await inputOf(context, token);
+  for (const run of await runsOf(context.table, exportId, slots, mine.by)) {
+    const n = slots.findIndex(({ start }) => start === run.data_interval_start);
+    const isCommitted = input !== undefined && (await cleared(context, read.item, input, n, run, findDestination));
+    if (!isCommitted && isOpen(run)) await endOpenRun(context, read.item, run, endingOfSlot(n));
+  }
+  const runs = await runsOf(context.table, exportId, slots, mine.by);
+  await writeSettled(context, exportId, holder, runs);
+  await removeFiles(context, token);
+  return runs;
+}
+
+/**
+ * Leaves nothing of a run at its destination that is not to be there: a commit that has begun is finished, and what was
+ * prepared for a run that did not complete is removed. Both are tried once. Returns whether the run is completed now.
+ */
+async function cleared(
+  context: Context,
+  item: BatchExportItem,
+  input: ChunkInput,
+  n: number,
+  run: RunItem,
+  findDestination: DestinationOf,
+): Promise<boolean> {
+  if (!isOpen(run) && run.status !== 'Cancelled') return false;
+  try {
+    const signal = AbortSignal.timeout(LAST_COMMIT_TIMEOUT_MS);
+    const sending = await openSending(context, item, input, n, run, signal, findDestination);
+    const prepared = await resume(context, sending);
+    if (run.phase === 'committing' && prepared !== undefined) {
+      await sending.destination.commit(sending.delivery, prepared);
+      const numbers = { records: run.records_total_count ?? 0, bytes: prepared.receipt.bytes };
+      return await completeRun(context, run, numbers, sending.lines);
+    }
+    await discard(context, sending);
+  } catch (error) {
+    context.log.warning('what was prepared could not be removed', { run: run.id, reason: messageOf(error) });
+  }
+  return false;
+}
+
+/** Ends a run that did not end by itself. What may pass is tried again each hour, for a day from its first run. */
+async function endOpenRun(context: Context, item: BatchExportItem, run: RunItem, ending: Ending): Promise<void> {
+  const again = context.clock() + HOUR_MS;
+  const isRetried =
+    ending.status === 'FailedRetryable' && again <= run.first_tried_at + DAY_MS && item.deleted_at === null;
+  const status = ending.status === 'FailedRetryable' && !isRetried ? 'Failed' : ending.status;
+  const reason = ending.reason === '' ? UNEXPECTED.reason : ending.reason;
+  const what = `Batch export for ${rangeText(slotOf(run))}`;
+  const message = isRetried
+    ? `${what} failed and will be tried again at ${wireInstant(again)}: ${reason}`
+    : `${what} ended as ${status}: ${reason}`;
+  await endRun(context, run, {
+    status,
+    fields: { latest_error: errorText(reason) },
+    lines: [],
+    last: { level: 'ERROR', message },
+    ops: isRetried ? jobOps('retry', run.id, again, { export: item.id }) : [],
+  });
+}
+
+/** Writes the transaction that settles: plan, export, job or backfill, log. */
+async function writeSettled(context: Context, exportId: string, holder: string, runs: RunItem[]): Promise<void> {
+  await untilWritten(async () => {
+    const read = await exportWithPlan(context.table, exportId);
+    const mine = read?.plan.active.find((active) => active.holder === holder);
+    if (read === undefined || mine === undefined) return;
+    const { item, plan } = read;
+    const after = settle(plan, holder);
+    const now = context.clock();
+    const failures = mine.by === runs[0]?.backfill ? item.failures_in_a_row : failuresAfter(item, runs);
+    const isGivenUp = failures >= MAX_FAILURES_IN_A_ROW && !item.paused && item.deleted_at === null;
+    const paused = isGivenUp
+      ? { paused: true, last_paused_at: now, last_updated_at: now, ver: item.ver + 1, failures_in_a_row: 0 }
+      : { failures_in_a_row: failures };
+    const { latest_runs, failures_in_a_row, ver, deleted_at } = item;
+    await context.table.write([
+      planOp(exportId, plan, after),
+      {
+        change: keys.batchExport(exportId),
+        set: { latest_runs: latestRuns(item, runs), ...paused },
+        if: { is: { latest_runs, failures_in_a_row, ver, deleted_at } },
+      },
+      ...followingOps(context, { ...item, ...paused }, mine, after, runs),
+      ...(isGivenUp ? pauseOps(context, item, holder, runs) : []),
+    ]);
+  });
+}
+
+/** Returns how many runs have failed for good since one reached the destination. */
+function failuresAfter(item: BatchExportItem, runs: readonly RunItem[]): number {
+  let failures = item.failures_in_a_row;
+  for (const run of runs) {
+    if (run.status === 'Failed') failures += 1;
+    else if (run.status === 'Completed' && run.records_completed !== 0) failures = 0;
+  }
+  return failures;
+}
+
+/** Returns what tells that an export was paused: a line of its log, and a notice. */
+function pauseOps(context: Context, { id }: BatchExportItem, holder: string, runs: readonly RunItem[]): Op[] {
+  const at = context.clock();
+  const last = runs.findLast((run) => run.latest_error !== null)?.latest_error ?? UNEXPECTED.reason;
+  const message =
+    `Batch export was paused, as ${MAX_FAILURES_IN_A_ROW} runs in a row failed. The last error was: ${last} ` +
+    'Mend the cause, unpause the batch export, and retry the runs that failed or backfill their range.';
+  return [
+    ...lineOps(context, id, holder, 'pause', [{ at, level: 'ERROR', message, instance: id }]),
+    ...noticeOps(context.newId(), { type: 'paused', export: id, subject: id, range: null, reason: message, at }),
+  ];
+}
+
+/** Returns what becomes of the export's job, or of the backfill's progress. */
+function followingOps(
+  { clock, settings }: Context,
+  item: BatchExportItem,
+  { by, chunk }: Active,
+  plan: Plan,
+  runs: readonly RunItem[],
+): Op[] {
+  const now = clock();
+  if (chunk === null) return jobOps('export', item.id, nextDue(item, plan, now, settings));
+  const set = { ...progressFields(chunk, runs), last_updated_at: now };
+  return [{ change: keys.backfill(item.id, by), set, if: 'present' }];
+}
