@@ -11,7 +11,7 @@ import { fromContext } from '../../lib/http/credentials.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { testContext } from '../support/context.ts';
 import { countRoundTrips } from '../support/round-trips.ts';
-import { tableWith } from '../support/table-with.ts';
+import { tableWith } from '../support/table-override.ts';
 
 const ARN = 'arn:aws:execute-api:eu-central-1:123456789012:abcdef/prod';
 

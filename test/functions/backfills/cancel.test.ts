@@ -3,7 +3,7 @@ import { prepareBackfill } from '../../../lib/exports/runs/backfill.ts';
 import { beginRun } from '../../../lib/exports/runs/begin.ts';
 import { finishRun } from '../../../lib/exports/runs/finish.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
-import { HOUR, hourlyExport } from '../../support/export-steps.ts';
+import { HOUR, hourlyExport } from '../../support/hourly-export.ts';
 import { testService } from '../../support/service.ts';
 
 const AT_13 = Date.UTC(2026, 0, 7, 13);

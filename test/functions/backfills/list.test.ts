@@ -5,8 +5,8 @@ import { finishRun } from '../../../lib/exports/runs/finish.ts';
 import { wireInstant } from '../../../lib/http/instant.ts';
 import { keys, places } from '../../../lib/ports/table/keys.ts';
 import { settableClock, testContext } from '../../support/context.ts';
-import { hourlyExport } from '../../support/export-steps.ts';
 import { byOrganization, byProject, DAY, HOUR, newExport } from '../../support/exports.ts';
+import { hourlyExport } from '../../support/hourly-export.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { testService } from '../../support/service.ts';
 

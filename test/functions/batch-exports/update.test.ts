@@ -14,7 +14,7 @@ import {
 } from '../../support/exports.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type Service, testService } from '../../support/service.ts';
-import { watchWrites } from '../../support/watched-table.ts';
+import { watchWrites } from '../../support/table-override.ts';
 
 async function world(body: object = {}) {
   const context = testContext();

@@ -2,7 +2,7 @@ import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
 import { executionEnded } from '../../../lib/exports/runs/finish.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import type { EndedInput } from '../../../lib/workflow/messages.ts';
-import { HOUR, hourlyExport } from '../../support/export-steps.ts';
+import { HOUR, hourlyExport } from '../../support/hourly-export.ts';
 
 const AT_13 = Date.UTC(2026, 0, 7, 13);
 type How = Pick<EndedInput, 'status' | 'error'>;

@@ -6,7 +6,7 @@ import { cancelOpenRun } from '../../../lib/exports/runs/outcome.ts';
 import { Permanent, Transient } from '../../../lib/ports/errors.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import type { Deliverable } from '../../../lib/workflow/messages.ts';
-import { HOUR, hourlyExport } from '../../support/export-steps.ts';
+import { HOUR, hourlyExport } from '../../support/hourly-export.ts';
 
 const AT_13 = Date.UTC(2026, 0, 7, 13);
 

@@ -6,7 +6,7 @@ import { text } from '../../../lib/http/fields.ts';
 import { route } from '../../../lib/http/route.ts';
 import { fail } from '../../../lib/ports/errors.ts';
 import { testContext } from '../../support/context.ts';
-import { proxyEvent, type Sent } from '../../support/event.ts';
+import { proxyEvent, type Sent } from '../../support/proxy-event.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 
 const createNote = route({

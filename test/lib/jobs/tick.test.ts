@@ -3,7 +3,7 @@ import { tick } from '../../../lib/jobs/tick.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { START, testContext } from '../../support/context.ts';
-import { tableWith } from '../../support/table-with.ts';
+import { tableWith } from '../../support/table-override.ts';
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;

@@ -22,7 +22,7 @@ import { sqliteTable } from '../../../lib/ports/table/sqlite.ts';
 import { type Op, Refused, type Table } from '../../../lib/ports/table/table.ts';
 import { START, settableClock, testContext } from '../../support/context.ts';
 import { seeded } from '../../support/random.ts';
-import { tableWith } from '../../support/table-with.ts';
+import { tableWith } from '../../support/table-override.ts';
 
 const MINUTE = 60_000;
 const DAY = 1440 * MINUTE;

@@ -4,8 +4,8 @@ import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
 import { ranges } from '../../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../../lib/ports/table/list-all.ts';
 import { testContext } from '../../../support/context.ts';
-import { HOUR, hourlyExport } from '../../../support/export-steps.ts';
 import { DAY, putRun } from '../../../support/exports.ts';
+import { HOUR, hourlyExport } from '../../../support/hourly-export.ts';
 
 const EXPORT = '01890000-0000-7000-8000-000000000001';
 

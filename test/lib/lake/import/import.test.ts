@@ -10,7 +10,7 @@ import type { Context } from '../../../../lib/ports/context.ts';
 import { keys, places } from '../../../../lib/ports/table/keys.ts';
 import { duckdbWarehouse } from '../../../../lib/warehouse/duckdb.ts';
 import { START } from '../../../support/context.ts';
-import { dyingAt, fileIn, PROJECT, place, run } from '../../../support/imports.ts';
+import { fileIn, importContext, killableContext, PROJECT, run } from '../../../support/imports.ts';
 import { LINES } from '../../../support/lake-rows.ts';
 
 const HOUR = 3_600_000;
@@ -63,7 +63,7 @@ const jsonLine = (change: object = {}): string =>
 
 describe('a log of a web server', () => {
   test('becomes page views that arrive when they happened', async () => {
-    const context = await place();
+    const context = await importContext();
     const lines = requests(100);
     const file = fileIn(context, 'access.log', `${lines.join('\n')}\n${requestAt(100).slice(0, -12)}`);
     expect(await run(context, file)).toEqual({
@@ -99,7 +99,7 @@ describe('a log of a web server', () => {
   });
 
   test('lies in files of its days, each with the rows of its hours', async () => {
-    const context = await place();
+    const context = await importContext();
     const next = requestAt(3).replace('17/May', '18/May');
     await run(context, fileIn(context, 'access.log', [next, ...requests(90)].join('\n')));
     const files = await filesBetween(context.table, PROJECT, 'events', 0, START);
@@ -112,7 +112,7 @@ describe('a log of a web server', () => {
   });
 
   test('gives other uuids in another project', async () => {
-    const context = await place();
+    const context = await importContext();
     const file = fileIn(context, 'access.log', requests(3).join('\n'));
     await run(context, file);
     await run(context, file, { projectId: 8 });
@@ -123,7 +123,7 @@ describe('a log of a web server', () => {
 
 describe('repeating an import', () => {
   test('adds nothing: the same file, a copy, a packed one', async () => {
-    const context = await place();
+    const context = await importContext();
     const content = requests(50).join('\n');
     await run(context, fileIn(context, 'access.log', content));
     const before = await exported(context);
@@ -138,7 +138,7 @@ describe('repeating an import', () => {
   });
 
   test('adds the new lines of a file that has grown', async () => {
-    const context = await place();
+    const context = await importContext();
     await run(context, fileIn(context, 'access.log', requests(50).join('\n')));
     expect(await run(context, fileIn(context, 'access.log', requests(70).join('\n')))).toMatchObject({
       added: 20,
@@ -148,7 +148,7 @@ describe('repeating an import', () => {
   });
 
   test('keeps equal lines of one file apart, and takes those of two files for the same', async () => {
-    const context = await place();
+    const context = await importContext();
     const thrice = fileIn(context, 'thrice', [requestAt(1), requestAt(2), requestAt(1), requestAt(1)].join('\n'));
     const twice = fileIn(context, 'twice', [requestAt(1), requestAt(1)].join('\n'));
     expect(await run(context, [twice, thrice])).toMatchObject({ events: 6, added: 4, known: 2 });
@@ -159,7 +159,7 @@ describe('repeating an import', () => {
   });
 
   test('counts equal lines on across the batches of a long file', async () => {
-    const context = await place();
+    const context = await importContext();
     // Each piece of a file becomes a batch when a minute has passed since the last.
     const minutes = { onProgress: () => context.clock.advance(61_000) };
     const padding = 'x'.repeat(1000);
@@ -175,7 +175,7 @@ describe('repeating an import', () => {
 
 describe('JSON lines', () => {
   test('keep their own uuids, once at one time', async () => {
-    const context = await place();
+    const context = await importContext();
     const uuid = '0194F1E2-0000-7000-8000-00000000000A';
     const lines = [
       jsonLine({ uuid }),
@@ -195,7 +195,7 @@ describe('JSON lines', () => {
   });
 
   test('that an export delivered give the same export in another project', async () => {
-    const context = await place();
+    const context = await importContext();
     const lines = [
       jsonLine({ $set: { plan: 'free' }, properties: { id: 1, list: [null, 1.5, 'x'] } }),
       jsonLine({ timestamp: '2015-05-18T00:00:00.123456Z', person_properties: { a: 1 }, elements_chain: 'a:b' }),
@@ -208,7 +208,7 @@ describe('JSON lines', () => {
   });
 
   test('keep every character that text may have', async () => {
-    const context = await place();
+    const context = await importContext();
     const odd = [
       ' leading',
       'trailing ',
@@ -232,7 +232,7 @@ describe('JSON lines', () => {
   });
 
   test('may hold a megabyte', async () => {
-    const context = await place();
+    const context = await importContext();
     const big = jsonLine({ properties: { text: '漢'.repeat(300_000) } });
     expect(await run(context, fileIn(context, 'a.jsonl', [big, jsonLine()].join('\n')))).toMatchObject({
       added: 2,
@@ -241,7 +241,7 @@ describe('JSON lines', () => {
   });
 
   test('may all be long: they come in batches that memory holds', async () => {
-    const context = await place();
+    const context = await importContext();
     const text = 'long '.repeat(195_000);
     const file = fileIn(context, 'long.jsonl', '');
     for (let n = 0; n < 220; n += 1) appendFileSync(file, `${jsonLine({ properties: { n, text } })}\n`);
@@ -251,7 +251,7 @@ describe('JSON lines', () => {
 
 describe('lines that are no events', () => {
   test('are counted, reported and copied as they were, and end nothing', async () => {
-    const context = await place();
+    const context = await importContext();
     const latin = Buffer.from([0xe4, 0x20, 0x62]);
     const content = Buffer.concat([
       Buffer.from(`${requestAt(1)}\n\nhello\n`),
@@ -277,7 +277,7 @@ describe('lines that are no events', () => {
   });
 
   test('are named up to twenty, and counted beyond', async () => {
-    const context = await place();
+    const context = await importContext();
     const file = fileIn(context, 'a.jsonl', `${jsonLine()}\n${'{}\n'.repeat(500)}`);
     const report = await run(context, file);
     expect(report.bad).toBe(500);
@@ -286,7 +286,7 @@ describe('lines that are no events', () => {
   });
 
   test('of JSON must be UTF-8', async () => {
-    const context = await place();
+    const context = await importContext();
     const line = Buffer.from(jsonLine({ distinct_id: 'ä' }), 'latin1');
     const report = await run(
       context,
@@ -296,7 +296,7 @@ describe('lines that are no events', () => {
   });
 
   test('may be anything: each line is an event, bad or blank', async () => {
-    const context = await place();
+    const context = await importContext();
     const line = fc.oneof(
       fc.uint8Array({ maxLength: 60 }),
       fc.constantFrom(requestAt(1), jsonLine(), '', '{}').map((text) => Buffer.from(text)),
@@ -318,7 +318,7 @@ describe('lines that are no events', () => {
 
 describe('the format', () => {
   test('is told for each file, and may be given', async () => {
-    const context = await place();
+    const context = await importContext();
     const log = fileIn(context, 'a', ['hello', ...requests(3)].join('\n'));
     const json = fileIn(context, 'b', ['hello', jsonLine(), jsonLine()].join('\n'));
     const found = await run(context, [log, json]);
@@ -334,7 +334,7 @@ describe('the format', () => {
   });
 
   test('that cannot be told keeps one file out, and not the others', async () => {
-    const context = await place();
+    const context = await importContext();
     const files = [fileIn(context, 'notes.txt', 'hello\nworld\n'), fileIn(context, 'b', jsonLine())];
     const report = await run(context, files);
     expect(report).toMatchObject({ events: 1, added: 1, bad: 0 });
@@ -345,7 +345,7 @@ describe('the format', () => {
   });
 
   test('of an empty file does not matter', async () => {
-    const context = await place();
+    const context = await importContext();
     expect(await run(context, [fileIn(context, 'a', ''), fileIn(context, 'b', '\n\n')])).toMatchObject({
       events: 0,
       files: [
@@ -357,7 +357,7 @@ describe('the format', () => {
 });
 
 test('a packed file whose end is missing gives what is there, and the whole one the rest', async () => {
-  const context = await place();
+  const context = await importContext();
   const packed = gzipSync(requests(800).join('\n'));
   const cut = await run(context, fileIn(context, 'a.gz', packed.subarray(0, packed.length / 2)));
   expect(cut.files[0]).toMatchObject({ bad: 1, problem: 'the gzip data is cut off: its end is missing' });
@@ -370,7 +370,7 @@ describe('a project with exports', () => {
   const NOW = Date.UTC(2026, 0, 1, 12, 30);
 
   async function live() {
-    const context = await place();
+    const context = await importContext();
     context.clock.set(NOW);
     await context.table.write(await lowerLiveOps(context.table, PROJECT, NOW - 10 * DAY));
     const plan = initialPlan({ interval: 'hour' }, NOW);
@@ -419,7 +419,7 @@ describe('a project with exports', () => {
 
 describe('is refused', () => {
   test('for a project that is not there, or was deleted', async () => {
-    const context = await place();
+    const context = await importContext();
     const file = fileIn(context, 'a', requestAt(1));
     await expect(run(context, file, { projectId: 99 })).rejects.toThrow('There is no project 99.');
     await context.table.write([{ change: keys.project(PROJECT), set: { deleted_at: 1 } }]);
@@ -427,7 +427,7 @@ describe('is refused', () => {
   });
 
   test('for a file that is not there, or is a folder, before anything is read', async () => {
-    const context = await place();
+    const context = await importContext();
     mkdirSync(join(context.folder, 'sub'));
     const there = fileIn(context, 'a', requestAt(1));
     await expect(run(context, [there, '/nowhere/x.log'])).rejects.toThrow('There is no file /nowhere/x.log.');
@@ -436,7 +436,7 @@ describe('is refused', () => {
   });
 
   test('while another import into the project runs', async () => {
-    const context = await place();
+    const context = await importContext();
     const file = fileIn(context, 'a', requests(20).join('\n'));
     const both = await Promise.allSettled([run(context, file), run(context, file)]);
     const [refused] = both.filter(({ status }) => status === 'rejected');
@@ -446,7 +446,7 @@ describe('is refused', () => {
 });
 
 test('progress is told, up to all bytes', async () => {
-  const context = await place();
+  const context = await importContext();
   const files = ['a', 'b'].map((name) => fileIn(context, name, gzipSync(requests(100).join('\n'))));
   const told: { bytes: number; totalBytes: number; events: number }[] = [];
   await run(context, files, { onProgress: (progress) => told.push(progress) });
@@ -456,9 +456,9 @@ test('progress is told, up to all bytes', async () => {
 test.each(['before', 'after'])('a death right %s any change loses nothing, and doubles nothing', async (when) => {
   let deaths = 0;
   for (let alive = false; !alive; deaths += 1) {
-    const context = await place();
+    const context = await importContext();
     const file = fileIn(context, 'access.log', [requestAt(3).replace('17/May', '18/May'), ...requests(5)].join('\n'));
-    const { dying, hasDied } = dyingAt(context, deaths + 1, when === 'after');
+    const { dying, hasDied } = killableContext(context, deaths + 1, when === 'after');
     const outcome = await run(dying, file).then(
       () => 'lived',
       (error: Error) => error.message,
