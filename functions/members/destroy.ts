@@ -11,10 +11,10 @@ export const handler = endpoint(destroyMember, {
     const [target, namings, user] = await Promise.all(found);
     return { target, namings, user };
   },
-  async run({ read, tenant, ifMatch, activity }, context) {
+  async run({ read, tenant, ifMatch, activityOps }, context) {
     const { namings, ...target } = read;
     const forget = () => forgetMember(context.table, tenant.organization, target.user.uuid, namings);
-    await removeMember(context, tenant, { ...target, forget }, activity, ifMatch);
+    await removeMember(context, tenant, { ...target, forget }, activityOps, ifMatch);
     return undefined;
   },
 });

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { Tell } from '../accounts/activity/model.ts';
+import type { ActivityOps } from '../accounts/activity/model.ts';
 import type { Caller, Tenant } from '../accounts/organizations/tenant.ts';
 import type { Credentials } from '../http/credentials.ts';
 import type { Paging } from '../http/page.ts';
@@ -16,7 +16,7 @@ export type Body<R extends Route> =
  * What is known of a request before its caller is proved: enough to start the operation's own reads. `@current` in
  * the path has been replaced by the id that it stands for.
  */
-export interface Early<R extends Route = Route> {
+export interface EarlyRequest<R extends Route = Route> {
   readonly params: Parsed<R['params']>;
   readonly query: Parsed<R['query']>;
   readonly caller: Credentials;
@@ -41,11 +41,11 @@ export interface Request<R extends Route = Route, Read = undefined> {
    */
   readonly ifMatch: readonly number[] | undefined;
   /** Ops to add to the transaction that creates `objectId`, so that a repeat with the same Idempotency-Key is known. */
-  readonly once: (objectId: string) => Op[];
+  readonly idempotencyOps: (objectId: string) => Op[];
   /**
    * Ops to add to the transaction of what this request changes: the entry of the activity log. Every operation that
    * changes something adds them (`test/contract/activity.test.ts` looks).
    */
-  readonly activity: Tell;
+  readonly activityOps: ActivityOps;
   readonly requestId: string;
 }

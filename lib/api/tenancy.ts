@@ -18,12 +18,12 @@ import type { Table } from '../ports/table/table.ts';
 const CURRENT = '@current';
 
 /** What a path names, and the answer when it is not there, or is no business of the caller's. */
-export type Place = { readonly missing: () => Failure } & (
+export type TenantPath = { readonly missing: () => Failure } & (
   | { readonly project: number }
   | { readonly organization: string; readonly project?: undefined }
 );
 
-export interface Admitted {
+export interface Admission {
   readonly caller: Caller;
   readonly tenant: Tenant | undefined;
 }
@@ -56,7 +56,10 @@ export async function resolveCurrent(
 }
 
 /** Which place the path names, if any; fails with the 404 of an id that cannot be one. */
-export function placeOf(template: string, params: Readonly<Record<string, string | undefined>>): Place | undefined {
+export function tenantPathOf(
+  template: string,
+  params: Readonly<Record<string, string | undefined>>,
+): TenantPath | undefined {
   const { project_id: project, organization_id: organization } = params;
   if (project !== undefined) {
     if (!/^\d{1,15}$/.test(project)) throw noProject();
@@ -93,8 +96,7 @@ const REMEMBERED = 10_000;
 export function tenancy(table: Table) {
   const organizationIds = new Map<number, string>();
 
-  const readOrganization = async (id: string) =>
-    present((await table.get(keys.organization(id))) as OrganizationItem | undefined);
+  const readOrganization = async (id: string) => present(await table.get(keys.organization(id)));
 
   const readProject = async (id: number): Promise<Found> => {
     const known = organizationIds.get(id);
@@ -102,7 +104,7 @@ export function tenancy(table: Table) {
       table.get(keys.project(id)),
       known === undefined ? undefined : readOrganization(known),
     ]);
-    const project = present(item as ProjectItem | undefined);
+    const project = present(item);
     if (project === undefined) return {};
     const { organization_id } = project;
     if (organizationIds.size >= REMEMBERED) organizationIds.clear();
@@ -110,7 +112,7 @@ export function tenancy(table: Table) {
     return { project, organization: known === organization_id ? beside : await readOrganization(organization_id) };
   };
 
-  const readPlace = async (place: Place): Promise<Found> =>
+  const readPlace = async (place: TenantPath): Promise<Found> =>
     place.project === undefined
       ? { organization: await readOrganization(place.organization) }
       : readProject(place.project);
@@ -120,8 +122,8 @@ export function tenancy(table: Table) {
   return async (
     row: Pick<Route, 'scope' | 'level'>,
     credentials: Credentials,
-    place: Place | undefined,
-  ): Promise<Admitted> => {
+    place: TenantPath | undefined,
+  ): Promise<Admission> => {
     const [{ user, memberships }, { organization, project }] = await Promise.all([
       readUser(table, credentials.userId),
       place === undefined ? nothing : readPlace(place),

@@ -1,6 +1,6 @@
 /** How a dashboard is made: empty, from what was sent, from a template, or from another dashboard's tiles. */
 import type * as z from 'zod';
-import type { Tell } from '../accounts/activity/model.ts';
+import type { ActivityOps } from '../accounts/activity/model.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
 import type { InsightItem } from '../insights/model.ts';
 import { checkInsightSize } from '../insights/rules.ts';
@@ -11,7 +11,7 @@ import { groupsOf, type Weighed, weighed } from '../ports/table/groups.ts';
 import { keys, places } from '../ports/table/keys.ts';
 import { nextNumber } from '../ports/table/sequence.ts';
 import type { Op, Table } from '../ports/table/table.ts';
-import { aboutDashboard } from './head.ts';
+import { objectText, tagTexts } from './fields.ts';
 import {
   type CreationMode,
   type DashboardDetailItem,
@@ -25,11 +25,10 @@ import {
 import { maySee } from './rules.ts';
 import type { SharingItem, SharingTokenItem } from './sharing/model.ts';
 import { newSharing } from './sharing/store.ts';
-import { checkDashboardSize, readDashboard } from './stored.ts';
+import { aboutDashboard, checkDashboardSize, readDashboard } from './store.ts';
 import { checkedTemplate, templateNamed, tilesOfTemplate } from './templates/index.ts';
 import type { Template } from './templates/template.ts';
-import { checkTileCount, insightsOf, type NewTile, noSuch, tilesToMake } from './tiles.ts';
-import { objectText, tagTexts } from './values.ts';
+import { checkTileCount, insightsOf, invalidReference, type NewTile, newTiles } from './tiles.ts';
 
 /** A dashboard to be made. */
 interface NewDashboard {
@@ -57,12 +56,12 @@ export interface Made {
 }
 
 /** Who makes it, and where. */
-export interface Maker {
+export interface Creator {
   readonly tenant: Tenant;
   readonly project: number;
   /** The caller's uuid. */
   readonly uid: string;
-  readonly tell: Tell;
+  readonly activityOps: ActivityOps;
 }
 
 type Making = Pick<Context, 'table' | 'clock' | 'random'>;
@@ -71,9 +70,9 @@ type Once = (dashboardId: string) => readonly Op[];
 /** Makes a dashboard from what a caller sent. */
 export async function createDashboard(
   context: Making,
-  maker: Maker,
+  creator: Creator,
   input: z.output<typeof DashboardInput>,
-  once: Once,
+  idempotencyOps: Once,
 ): Promise<Made> {
   const use_template = input.use_template ?? '';
   const use_dashboard = input.use_dashboard ?? null;
@@ -81,9 +80,9 @@ export async function createDashboard(
     invalid(null, '`use_dashboard` and `use_template` cannot be used together');
   }
   const template = use_template === '' ? undefined : templateNamed(use_template);
-  const sent = tilesToMake(input.tiles ?? [], maker.uid);
-  const copied = use_dashboard === null ? [] : await copiedTiles(context.table, maker, use_dashboard, input);
-  const tiles = [...(template === undefined ? copied : tilesOfTemplate(template, maker.uid)), ...sent];
+  const sent = newTiles(input.tiles ?? [], creator.uid);
+  const copied = use_dashboard === null ? [] : await copyTiles(context.table, creator, use_dashboard, input);
+  const tiles = [...(template === undefined ? copied : tilesOfTemplate(template, creator.uid)), ...sent];
   checkTileCount(tiles.length);
   const made: NewDashboard = {
     name: input.name ?? template?.template_name ?? '',
@@ -100,11 +99,16 @@ export async function createDashboard(
     variables: objectText(input.variables) ?? '{}',
     tiles,
   };
-  return make(context, maker, made, once);
+  return make(context, creator, made, idempotencyOps);
 }
 
 /** Makes a dashboard from a template that the caller sent; its tiles have no author. */
-export async function createFromTemplate(context: Making, maker: Maker, sent: unknown, once: Once): Promise<Made> {
+export async function createFromTemplate(
+  context: Making,
+  creator: Creator,
+  sent: unknown,
+  idempotencyOps: Once,
+): Promise<Made> {
   const template: Template = checkedTemplate(sent);
   const made: NewDashboard = {
     name: template.template_name,
@@ -121,18 +125,18 @@ export async function createFromTemplate(context: Making, maker: Maker, sent: un
     variables: '{}',
     tiles: tilesOfTemplate(template, null),
   };
-  return make(context, maker, made, once);
+  return make(context, creator, made, idempotencyOps);
 }
 
 /** The source's tiles to be made again: of the same insights, or of copies of them. */
-async function copiedTiles(
+async function copyTiles(
   table: Table,
-  { tenant, project, uid }: Maker,
+  { tenant, project, uid }: Creator,
   sourceId: number,
   { duplicate_tiles = false }: z.output<typeof DashboardInput>,
 ): Promise<NewTile[]> {
   const source = await readDashboard(table, project, sourceId);
-  if (source?.head.deleted_at !== null || !maySee(source.head, tenant.membership)) {
+  if (source?.summary.deleted_at !== null || !maySee(source.summary, tenant.membership)) {
     invalid('use_dashboard', 'Invalid value provided');
   }
   const insights = await readInsights(table, project, insightsOf(source.tiles));
@@ -147,7 +151,7 @@ async function copiedTiles(
 }
 
 /** The insights that new tiles name; one that is not there, or deleted, is a 400. */
-export async function namedInsights(
+export async function readNamedInsights(
   table: Table,
   project: number,
   tiles: readonly NewTile[],
@@ -155,16 +159,16 @@ export async function namedInsights(
   const named = insightsOf(tiles);
   const found = await readInsights(table, project, named);
   const missing = named.find((id) => found.get(id)?.deleted_at !== null);
-  if (missing !== undefined) noSuch('tiles', missing);
+  if (missing !== undefined) invalidReference('tiles', missing);
   return found;
 }
 
 /** Writes a dashboard with its tiles and their insights, all at once for every reader. */
 async function make(
   context: Making,
-  { tenant, project, uid, tell }: Maker,
+  { tenant, project, uid, activityOps }: Creator,
   made: NewDashboard,
-  once: Once,
+  idempotencyOps: Once,
 ): Promise<Made> {
   const { table, clock, random } = context;
   const now = clock();
@@ -173,7 +177,7 @@ async function make(
     nextNumber(table, 'dashboard'),
     made.tiles.length === 0 ? 0 : nextNumber(table, 'tile', made.tiles.length),
     inner === 0 ? 0 : nextNumber(table, 'insight', inner),
-    namedInsights(table, project, made.tiles),
+    readNamedInsights(table, project, made.tiles),
   ]);
   const insights: InsightItem[] = [];
   const tiles = made.tiles.map((tile, at) => {
@@ -185,7 +189,7 @@ async function make(
     insights.push(insight);
     return tileItem({ project, dashboard: id, id: firstTile + at, now }, { ...tile, insight: insight.id });
   });
-  const head: DashboardItem = {
+  const summary: DashboardItem = {
     ...keys.dashboard(project, id),
     ...placeOf(project, id, { name: made.name, pinned: made.pinned, deleted_at: made.isDeleted ? now : null }),
     id,
@@ -212,18 +216,18 @@ async function make(
     filters,
     variables,
   };
-  checkDashboardSize(head, detail);
-  const { sharing, token } = newSharing(random, head, tenant);
+  checkDashboardSize(summary, detail);
+  const { sharing, token } = newSharing(random, summary, tenant);
   const content = [...insights, ...tiles].map((item) => weighed({ put: item, if: 'absent' }, item));
-  const also = [...once(String(id)), ...tell({ ...aboutDashboard(head), activity: 'created' })];
-  await writeWhole(table, { head, others: [detail, sharing, token], content, also });
+  const also = [...idempotencyOps(String(id)), ...activityOps({ ...aboutDashboard(summary), activity: 'created' })];
+  await writeWhole(table, { summary, others: [detail, sharing, token], content, also });
   return {
-    stored: { head, detail, sharing, tiles, collaborators: [], rules: [] },
+    stored: { summary, detail, sharing, tiles, collaborators: [], rules: [] },
     insights: new Map([...named, ...insights.map((insight) => [insight.id, insight] as const)]),
   };
 }
 
-/** Where a head stands: among the project's dashboards, or among what was deleted. */
+/** Where a summary stands: among the project's dashboards, or among what was deleted. */
 export function placeOf(
   project: number,
   id: number,
@@ -256,20 +260,20 @@ export function tileItem(
 }
 
 /**
- * Writes what may be too much for one transaction so that it is there as a whole or not: then the head stands among
+ * Writes what may be too much for one transaction so that it is there as a whole or not: then the summary stands among
  * what was deleted until the last one, where a purge finds it should the rest never come.
  */
 async function writeWhole(
   table: Table,
   whole: {
-    head: DashboardItem;
+    summary: DashboardItem;
     others: readonly (DashboardDetailItem | SharingItem | SharingTokenItem)[];
     content: readonly Weighed[];
     /** What is written when it is there as a whole. */
     also: readonly Op[];
   },
 ): Promise<void> {
-  const { head, others, content, also } = whole;
+  const { summary, others, content, also } = whole;
   const [first = [], ...rest] = groupsOf(content);
   const begin = (item: DashboardItem): Op[] => [
     { put: item, if: 'absent' },
@@ -277,13 +281,13 @@ async function writeWhole(
     ...first,
   ];
   if (rest.length === 0) {
-    await table.write([...begin(head), ...also]);
+    await table.write([...begin(summary), ...also]);
     return;
   }
-  const { project_id, id, name, pinned, created_at } = head;
+  const { project_id, id, name, pinned, created_at } = summary;
   await table.write(
-    begin({ ...head, ...placeOf(project_id, id, { name, pinned, deleted_at: created_at }), deleted_at: created_at }),
+    begin({ ...summary, ...placeOf(project_id, id, { name, pinned, deleted_at: created_at }), deleted_at: created_at }),
   );
   for (const group of rest) await table.write(group);
-  await table.write([{ put: head, if: { is: { id, ver: head.ver } } }, ...also]);
+  await table.write([{ put: summary, if: { is: { id, ver: summary.ver } } }, ...also]);
 }

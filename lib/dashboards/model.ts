@@ -28,7 +28,7 @@ export type CreationMode = (typeof CREATION_MODES)[number];
 export const MAX_TILES = 500;
 
 /**
- * The head of a dashboard: what a list shows, and all that decides who may see and change it. So beside the fields
+ * The summary of a dashboard: what a list shows, and all that decides who may see and change it. So beside the fields
  * named here it holds one field for each collaborator (`collaboratorField`) and for each access rule (`ruleField`):
  * a list needs no other item, and changes of two of them at once both last.
  */
@@ -88,7 +88,7 @@ export interface TileItem extends Item {
 
 /** A dashboard as stored, with all that belongs to it. */
 export interface StoredDashboard {
-  readonly head: DashboardItem;
+  readonly summary: DashboardItem;
   readonly detail: DashboardDetailItem;
   /** In the order of their numbers. */
   readonly tiles: readonly TileItem[];
@@ -234,7 +234,7 @@ export const DashboardDetail = z
   })
   .meta({ id: 'DashboardDetail' });
 
-type Cards = (uuid: string | null) => z.output<typeof User> | null;
+type UserLookup = (uuid: string | null) => z.output<typeof User> | null;
 
 /** What the caller's standing adds to an answer. */
 export type Levels = Pick<
@@ -242,19 +242,19 @@ export type Levels = Pick<
   'restriction_level' | 'effective_restriction_level' | 'effective_privilege_level' | 'user_access_level'
 >;
 
-/** The public object of a head, as it stands in lists. */
-export function dashboardObject(head: DashboardItem, levels: Levels, cards: Cards): z.input<typeof Dashboard> {
+/** The public object of a summary, as it stands in lists. */
+export function dashboardObject(summary: DashboardItem, levels: Levels, userOf: UserLookup): z.input<typeof Dashboard> {
   return {
-    id: head.id,
-    name: head.name,
-    description: head.description,
-    pinned: head.pinned,
-    created_at: wireInstant(head.created_at),
-    created_by: cards(head.created_by),
-    is_shared: head.is_shared,
-    deleted: head.deleted_at !== null,
-    creation_mode: head.creation_mode,
-    tags: JSON.parse(head.tags) as string[],
+    id: summary.id,
+    name: summary.name,
+    description: summary.description,
+    pinned: summary.pinned,
+    created_at: wireInstant(summary.created_at),
+    created_by: userOf(summary.created_by),
+    is_shared: summary.is_shared,
+    deleted: summary.deleted_at !== null,
+    creation_mode: summary.creation_mode,
+    tags: JSON.parse(summary.tags) as string[],
     restriction_level: levels.restriction_level,
     effective_restriction_level: levels.effective_restriction_level,
     effective_privilege_level: levels.effective_privilege_level,
@@ -264,13 +264,13 @@ export function dashboardObject(head: DashboardItem, levels: Levels, cards: Card
 
 /** The public object of a dashboard with its tiles. A deleted one shows none, nor do tiles of deleted insights. */
 export function dashboardDetailObject(
-  { head, detail, tiles }: Pick<StoredDashboard, 'head' | 'detail' | 'tiles'>,
+  { summary, detail, tiles }: Pick<StoredDashboard, 'summary' | 'detail' | 'tiles'>,
   levels: Levels,
-  { cards, insights }: { cards: Cards; insights: ReadonlyMap<number, InsightItem> },
+  { userOf, insights }: { userOf: UserLookup; insights: ReadonlyMap<number, InsightItem> },
 ): z.input<typeof DashboardDetail> {
-  const shown = head.deleted_at === null ? tiles : [];
+  const shown = summary.deleted_at === null ? tiles : [];
   return {
-    ...dashboardObject(head, levels, cards),
+    ...dashboardObject(summary, levels, userOf),
     use_template: detail.use_template,
     use_dashboard: detail.use_dashboard,
     delete_insights: detail.delete_insights,
@@ -284,8 +284,8 @@ export function dashboardDetailObject(
           id: tile.id,
           layouts,
           color: tile.color,
-          insight: insight === undefined ? null : insightObject(insight, cards),
-          text: tile.text === null ? null : tileText(tile, tile.text, head.project_id, cards),
+          insight: insight === undefined ? null : insightObject(insight, userOf),
+          text: tile.text === null ? null : tileText(tile, tile.text, summary.project_id, userOf),
           last_refresh: null,
           is_cached: false,
         },
@@ -294,13 +294,13 @@ export function dashboardDetailObject(
   };
 }
 
-function tileText(tile: TileItem, body: string, team: number, cards: Cards): z.input<typeof TileText> {
+function tileText(tile: TileItem, body: string, team: number, userOf: UserLookup): z.input<typeof TileText> {
   return {
     id: tile.id,
     body,
-    created_by: cards(tile.created_by),
+    created_by: userOf(tile.created_by),
     last_modified_at: wireInstant(tile.last_modified_at),
-    last_modified_by: cards(tile.last_modified_by),
+    last_modified_by: userOf(tile.last_modified_by),
     team,
   };
 }

@@ -34,7 +34,7 @@ export function checkTileCount(count: number): void {
 }
 
 /** Tiles of a new dashboard. Ids name tiles of another one and are passed over. */
-export function tilesToMake(sent: readonly SentTile[], by: string): NewTile[] {
+export function newTiles(sent: readonly SentTile[], by: string): NewTile[] {
   return sent.map((tile, at) => newTile(tile, at, by));
 }
 
@@ -54,7 +54,7 @@ export function tileChanges(
       continue;
     }
     const tile = present.get(one.id);
-    if (tile === undefined || removed.has(tile.id)) noSuch(`tiles__${at}__id`, one.id);
+    if (tile === undefined || removed.has(tile.id)) invalidReference(`tiles__${at}__id`, one.id);
     if (one.deleted === true) {
       removed.add(tile.id);
       changed.delete(tile.id);
@@ -69,7 +69,7 @@ export function tileChanges(
 }
 
 /** A reference to what is not there: 400. */
-export function noSuch(attr: string, id: number): never {
+export function invalidReference(attr: string, id: number): never {
   return invalid(attr, `Invalid pk "${id}" - object does not exist.`, 'does_not_exist');
 }
 
@@ -124,6 +124,6 @@ function checkTileSize(tile: object, at: number): void {
 }
 
 /** The dashboard to which a tile is to be moved, in either spelling; 400 when neither is sent. */
-export function goalOf({ toDashboard, to_dashboard }: z.output<typeof TileMove>): number {
+export function destinationOf({ toDashboard, to_dashboard }: z.output<typeof TileMove>): number {
   return toDashboard ?? to_dashboard ?? invalid('toDashboard', 'This field is required.', 'required');
 }

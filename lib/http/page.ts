@@ -107,7 +107,7 @@ export async function readPage<T extends Item>(
 }
 
 /** What stands beside the items of a page: how many the whole list has, and where the table stood after them. */
-interface Place {
+interface PagePosition {
   readonly count: number;
   readonly cursor?: string | undefined;
 }
@@ -115,7 +115,7 @@ interface Place {
 /** The body of an offset list: `items` are those of the asked limit and offset, of `count` in all. */
 export function page<T, R>(
   paging: Paging,
-  { items, count, cursor }: Place & { readonly items: readonly T[] },
+  { items, count, cursor }: PagePosition & { readonly items: readonly T[] },
   render: (item: T) => R,
 ): OffsetPage<R> {
   return new OffsetPage(paging, items.map(render), { count, cursor });
@@ -129,7 +129,7 @@ export class OffsetPage<R> {
   readonly results: R[];
   readonly #paging: Paging;
 
-  constructor(paging: Paging, results: R[], { count, cursor }: Place, isCut = false) {
+  constructor(paging: Paging, results: R[], { count, cursor }: PagePosition, isCut = false) {
     const { limit, offset } = paging;
     const end = offset + (isCut ? results.length : limit);
     const start = offset - limit;

@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import type { Level } from './levels.ts';
+import type { MembershipLevel } from './levels.ts';
 import type { Scope } from './scopes.ts';
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** What else than the table a handler touches; infra grants exactly this. */
 export type Need = 'workflow' | 'vault' | 'lake' | 'spool' | 'outbound' | 'parser';
@@ -36,12 +36,12 @@ export interface Route<
 > {
   /** The file below `functions/`, without its ending; the operation's name everywhere. */
   readonly handler: string;
-  readonly method: Method;
+  readonly method: HttpMethod;
   readonly paths: readonly [string, ...string[]];
   /** `public`: no key; `any`: any valid key. There is no default. */
   readonly scope: Scope | 'public' | 'any';
   /** The least membership that a caller needs in the organization of the path. Absent: any. */
-  readonly level?: Level;
+  readonly level?: MembershipLevel;
   readonly summary: string;
   /** More than the summary, for the reference page. */
   readonly description?: string;

@@ -72,7 +72,7 @@ export const Insight = TileInsight.extend({ dashboards: z.array(z.int()) }).meta
 /** The public object of a stored insight. */
 export function insightObject(
   item: InsightItem,
-  cards: (uuid: string | null) => z.output<typeof User> | null,
+  userOf: (uuid: string | null) => z.output<typeof User> | null,
 ): z.input<typeof TileInsight> {
   return {
     id: item.id,
@@ -82,8 +82,8 @@ export function insightObject(
     filters: parseJson(item.filters),
     deleted: item.deleted_at !== null,
     created_at: wireInstant(item.created_at),
-    created_by: cards(item.created_by),
+    created_by: userOf(item.created_by),
     last_modified_at: wireInstant(item.last_modified_at),
-    last_modified_by: cards(item.last_modified_by),
+    last_modified_by: userOf(item.last_modified_by),
   };
 }

@@ -1,7 +1,7 @@
 /** Insights by themselves, without the tiles that show them: how one is made, read, changed, deleted and brought back. */
 import type * as z from 'zod';
 import type { Change } from '../accounts/activity/model.ts';
-import { changesOf, type ToldFields } from '../accounts/activity/rules.ts';
+import { changesOf, type LoggedFields } from '../accounts/activity/rules.ts';
 import { keys, places } from '../ports/table/keys.ts';
 import type { Op, Table, Value } from '../ports/table/table.ts';
 import type { InsightInput, InsightItem, InsightPatch } from './model.ts';
@@ -109,7 +109,7 @@ export const aboutInsight = ({ id, name, project_id: project }: InsightItem) =>
   ({ scope: 'Insight', id, name, project }) as const;
 
 /** The fields whose changes the activity log shows. */
-const TOLD: ToldFields = { name: 'plain', description: 'plain', query: 'json', filters: 'json' };
+const LOGGED: LoggedFields = { name: 'plain', description: 'plain', query: 'json', filters: 'json' };
 
 /**
  * Returns what a PATCH sets of an insight (its place in the indexes too, when that changes), and its changes for the
@@ -132,5 +132,5 @@ export function insightChange(
     last_modified_by: by,
   };
   checkInsightSize({ ...item, ...set });
-  return { set, changes: changesOf(item, set, TOLD) };
+  return { set, changes: changesOf(item, set, LOGGED) };
 }

@@ -6,11 +6,11 @@
  * export), the execution of the purge itself (7 days in the home of one machine), executions on AWS (90 days). The
  * activity log of an organization goes with it; what it tells of a project that was deleted stays, as long as the rest.
  */
+
 import { dirname } from 'node:path/posix';
 import type { ProjectItem } from '../accounts/organizations/model.ts';
-import { forgetPlaces, type GonePlaces, keysHeldBy } from '../accounts/personal-api-keys/store.ts';
+import { type DeletedPlaces, keysOfUsers, removeLimits } from '../accounts/personal-api-keys/store.ts';
 import type { UserItem } from '../accounts/users/model.ts';
-import type { SharingItem } from '../dashboards/sharing/model.ts';
 import type { BackfillItem, BatchExportItem, RunItem } from '../exports/records/model.ts';
 import { destroyBatchExport } from '../exports/resource/store.ts';
 import { stopExport } from '../exports/runs/cancel.ts';
@@ -21,6 +21,7 @@ import type { Context } from '../ports/context.ts';
 import type { Spool } from '../ports/files/files.ts';
 import { idsIn, keys, ranges } from '../ports/table/keys.ts';
 import { type Item, type Key, type Op, type Range, Refused, type Table } from '../ports/table/table.ts';
+import { HOUR_MS } from '../ports/units.ts';
 
 /** What was deleted. */
 export interface Deleted {
@@ -115,8 +116,8 @@ async function* exportsLeft(context: Context, { organization, project }: Deleted
   }
 }
 
-/** How long a deleted export may go on committing, in milliseconds: a step has 15 minutes, and its machine tries again. */
-const PATIENCE = 3_600_000;
+/** How long a deleted export may go on committing: a step has 15 minutes, and its machine tries again. */
+const LAST_COMMIT_WAIT_MS = HOUR_MS;
 
 /**
  * An export is stopped first, and removed by a later walk: it is the item by which what a ghost of its runs may still
@@ -131,7 +132,7 @@ async function* exportLeft(context: Context, item: BatchExportItem): Pieces {
   }
   if (await isStillRunning(context, item)) {
     yield;
-    if (clock() < item.deleted_at + PATIENCE) return;
+    if (clock() < item.deleted_at + LAST_COMMIT_WAIT_MS) return;
   }
   if (yield* counted(belowExport(context, item))) return;
   await remove(table, [item], jobOps('export', item.id, null));
@@ -213,7 +214,7 @@ async function firstOf(files: Spool, folder: string): Promise<string | undefined
 
 async function* dashboardLeft(table: Table, head: Item): Pieces {
   const { project, id } = idsIn.ofProject(head);
-  const sharing = (await table.get(keys.sharing(project, id))) as SharingItem | undefined;
+  const sharing = await table.get(keys.sharing(project, id));
   if (sharing !== undefined) await remove(table, [keys.sharingToken(sharing.access_token)]);
   yield* itemsLeft(table, ranges.ofDashboard(project, id), head);
   yield* headLeft(table, head);
@@ -223,10 +224,10 @@ async function* dashboardLeft(table: Table, head: Item): Pieces {
  * Keys lose what was deleted; those that opened nothing else are revoked. Whoever has left the organization may still
  * have one that names it, so it looks at everybody's: three round trips for a hundred users.
  */
-async function* keysLeft(context: Context, gone: GonePlaces): Pieces {
+async function* keysLeft(context: Context, gone: DeletedPlaces): Pieces {
   for await (const users of pagesOf(context.table, ranges.allUsers())) {
-    for (const key of await keysHeldBy(context.table, users as UserItem[])) {
-      if (await forgetPlaces(context, key, gone)) yield;
+    for (const key of await keysOfUsers(context.table, users as UserItem[])) {
+      if (await removeLimits(context, key, gone)) yield;
     }
   }
 }

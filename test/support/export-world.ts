@@ -3,6 +3,7 @@
  * a folder or a server of the test's as destination, time that moves only when told, and a process that can be killed
  * before or after any durable act, after which another one goes on over the same files.
  */
+
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runtimeOf } from '../../infra/local/runtime.ts';
@@ -34,9 +35,6 @@ import { type StepRunner, step } from '../../lib/workflow/step.ts';
 import { temporaryFolder, testContext } from './context.ts';
 import { type Death, never, settableTime } from './engine-world.ts';
 import { type Act, killableOutbound } from './killable-outbound.ts';
-
-export const MINUTE = 60_000;
-export const HOUR = 60 * MINUTE;
 
 /** What a test puts between the steps and the destination: called before each of its calls. */
 export type Intrude = (call: 'deliver' | 'commit' | 'discard', signal: AbortSignal) => Promise<void>;
@@ -126,15 +124,15 @@ export async function exportWorld({
           await intrude('deliver', delivery.signal);
           return one.deliver(delivery);
         }),
-      commit: (delivery, receipt) =>
+      commit: (delivery, prepared) =>
         act('commit', async () => {
           await intrude('commit', delivery.signal);
-          return one.commit(delivery, receipt);
+          return one.commit(delivery, prepared);
         }),
-      discard: (delivery, receipt) =>
+      discard: (delivery, prepared) =>
         act('discard', async () => {
           await intrude('discard', delivery.signal);
-          return one.discard(delivery, receipt);
+          return one.discard(delivery, prepared);
         }),
     });
     const findDestination: DestinationOf = (type) => {
@@ -255,7 +253,7 @@ export async function exportWorld({
     },
     /** All runs by their slots, oldest first. */
     async runs(exportId: string): Promise<RunItem[]> {
-      const found = (await listAll(table, ranges.runsByCreation(exportId))) as RunItem[];
+      const found = await listAll(table, ranges.runsByCreation(exportId));
       return found.toSorted((a, b) => a.data_interval_start - b.data_interval_start || a.created_at - b.created_at);
     },
     async plan(exportId: string): Promise<Plan> {
@@ -272,7 +270,7 @@ export async function exportWorld({
       await table.write([{ change: keys.batchExport(exportId), set }]);
     },
     async backfills(exportId: string): Promise<BackfillItem[]> {
-      return (await listAll(table, ranges.backfillsByCreation(exportId))) as BackfillItem[];
+      return listAll(table, ranges.backfillsByCreation(exportId));
     },
     async item(exportId: string): Promise<BatchExportItem> {
       return (await table.get(keys.batchExport(exportId))) as BatchExportItem;

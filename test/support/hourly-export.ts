@@ -1,4 +1,5 @@
 /** An hourly export whose lake holds what a test says, and a destination in memory: for tests of single steps. */
+
 import { Readable } from 'node:stream';
 import { createOrganization } from '../../lib/accounts/organizations/store.ts';
 import { createUser } from '../../lib/accounts/users/store.ts';
@@ -16,8 +17,6 @@ import { listAll } from '../../lib/ports/table/list-all.ts';
 import type { Warehouse } from '../../lib/warehouse/warehouse.ts';
 import type { BeginInput, BeginOutput, Deliverable } from '../../lib/workflow/messages.ts';
 import { testContext } from './context.ts';
-
-export const HOUR = 3_600_000;
 
 /** What a destination was asked to do, and what it shows to readers. */
 export interface Remembered {
@@ -55,15 +54,15 @@ export async function hourlyExport() {
       const pieces: Buffer[] = [];
       for await (const piece of delivery.rows({ format: 'JSONLines', columns: [] })) pieces.push(piece);
       const text = Buffer.concat(pieces).toString();
-      return { bytes: text.length, text, slot: slot.start };
+      return { receipt: { bytes: text.length, text, slot: slot.start } };
     },
-    async commit({ signal }, receipt) {
+    async commit({ signal }, { receipt }) {
       remembered.calls.push('commit');
       await remembered.inside('commit', signal);
       remembered.shown.set(Number(receipt['slot']), String(receipt['text']));
     },
-    async discard({ signal }, receipt) {
-      remembered.calls.push(receipt === undefined ? 'discard' : 'discard receipt');
+    async discard({ signal }, prepared) {
+      remembered.calls.push(prepared === undefined ? 'discard' : 'discard receipt');
       await remembered.inside('discard', signal);
     },
   };
@@ -102,7 +101,7 @@ export async function hourlyExport() {
     },
     read: async () => (await exportWithPlan(table, id)) as { item: BatchExportItem; plan: Plan },
     runs: async (): Promise<RunItem[]> => {
-      const found = (await listAll(table, ranges.runsByCreation(id))) as RunItem[];
+      const found = await listAll(table, ranges.runsByCreation(id));
       return found.toSorted((a, b) => a.data_interval_start - b.data_interval_start || a.created_at - b.created_at);
     },
     job: (kind: string, of: string = id) => table.get(keys.job(kind, of)),

@@ -26,7 +26,7 @@ export const ACTIVITY_SCOPES = [
 export type ActivityScope = (typeof ACTIVITY_SCOPES)[number];
 
 /** What was done to it. */
-export type Activity =
+export type ActivityVerb =
   | 'created'
   | 'updated'
   | 'deleted'
@@ -46,10 +46,10 @@ export interface Change {
 }
 
 /** What a change tells of itself. */
-export interface Told {
+export interface NewActivity {
   readonly scope: ActivityScope;
   readonly id: string | number;
-  readonly activity: Activity;
+  readonly activity: ActivityVerb;
   /** What people call the object. */
   readonly name: string | null;
   /** What an `updated` consists of: without any there is nothing to tell, and no entry. */
@@ -64,7 +64,7 @@ export interface Told {
  * The ops that write an entry: to be put into the transaction of the change that it tells of, in every attempt of it,
  * so that there is one entry when the change is made and none when it is not.
  */
-export type Tell = (told: Told) => Op[];
+export type ActivityOps = (entry: NewActivity) => Op[];
 
 /** An entry as stored. Instants are milliseconds since 1970; `ttl` ends it. */
 export interface ActivityItem extends Item {
@@ -116,14 +116,14 @@ export const ActivityEntry = z
 /** The public object of a stored entry. */
 export function activityObject(
   item: ActivityItem,
-  cards: (uuid: string | null) => z.output<typeof User> | null,
+  userOf: (uuid: string | null) => z.output<typeof User> | null,
 ): z.input<typeof ActivityEntry> {
   const changes = parseJson(item.changes) as Change[];
   return {
     id: item.id,
     organization_id: item.organization_id,
     team_id: item.team_id,
-    user: cards(item.user_uuid),
+    user: userOf(item.user_uuid),
     is_system: item.user_uuid === null,
     activity: item.activity,
     scope: item.scope as ActivityScope,

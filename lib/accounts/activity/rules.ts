@@ -2,7 +2,7 @@
 import { wireInstant } from '../../http/instant.ts';
 import { parseJson } from '../../http/json.ts';
 import type { Value } from '../../ports/table/table.ts';
-import type { Activity, Change } from './model.ts';
+import type { ActivityVerb, Change } from './model.ts';
 
 /** Characters of a value's JSON that are kept; of a longer one the beginning, as text. */
 const MAX_VALUE = 300;
@@ -10,15 +10,15 @@ const MAX_VALUE = 300;
 const MAX_CHANGES = 40;
 
 /** How a stored field is told: as it is, as the JSON that its text holds, or as the instant that its number is. */
-export type ToldAs = 'plain' | 'json' | 'instant';
+export type LoggedAs = 'plain' | 'json' | 'instant';
 
-export type ToldFields = Readonly<Record<string, ToldAs>>;
+export type LoggedFields = Readonly<Record<string, LoggedAs>>;
 
 /** What differs between an object as it was and fields that were set: of the named ones, in their order. */
 export function changesOf(
   before: Readonly<Record<string, Value | undefined>>,
   set: Readonly<Record<string, Value | undefined>>,
-  fields: ToldFields,
+  fields: LoggedFields,
 ): Change[] {
   return Object.entries(fields).flatMap(([name, how]): Change[] => {
     if (!Object.hasOwn(set, name) || (before[name] ?? null) === (set[name] ?? null)) return [];
@@ -27,11 +27,11 @@ export function changesOf(
 }
 
 /** What a PATCH does to an object that is deleted softly. */
-export const patchActivity = ({ deleted }: { readonly deleted?: boolean | undefined }): Activity =>
+export const patchActivity = ({ deleted }: { readonly deleted?: boolean | undefined }): ActivityVerb =>
   deleted === undefined ? 'updated' : deleted ? 'deleted' : 'restored';
 
 /** The fields of an object that was made, as changes. */
-export function createdWith(item: Readonly<Record<string, Value | undefined>>, fields: ToldFields): Change[] {
+export function creationChanges(item: Readonly<Record<string, Value | undefined>>, fields: LoggedFields): Change[] {
   return Object.entries(fields).map(([field, how]) => ({
     action: 'created',
     field,
@@ -40,7 +40,7 @@ export function createdWith(item: Readonly<Record<string, Value | undefined>>, f
   }));
 }
 
-function shown(value: Value | undefined, how: ToldAs): unknown {
+function shown(value: Value | undefined, how: LoggedAs): unknown {
   if (how === 'instant' && typeof value === 'number') return wireInstant(value);
   if (how !== 'json' || typeof value !== 'string') return value ?? null;
   return value.length > MAX_VALUE ? `${cut(value)}…` : parseJson(value);

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { wireInstant } from '../../http/instant.ts';
 import { Organization, organizationObject, Team, teamObject } from '../organizations/model.ts';
-import type { currentPlace, Joined } from '../organizations/rules.ts';
-import { User, type UserItem, userCard } from '../users/model.ts';
+import type { currentPlace, OrganizationMembership } from '../organizations/rules.ts';
+import { User, type UserItem, userObject } from '../users/model.ts';
 
 const OrganizationBrief = Organization.pick({
   id: true,
@@ -22,13 +22,13 @@ export const Me = User.extend({
 /** The public object of the caller, with his organizations and what is current of them. */
 export function meObject(
   user: UserItem,
-  joined: readonly Joined[],
+  joined: readonly OrganizationMembership[],
   { organization, membership, project }: ReturnType<typeof currentPlace>,
 ): z.output<typeof Me> {
   const isSomewhere = organization !== undefined && membership !== undefined;
   const isInProject = isSomewhere && project !== undefined;
   return {
-    ...userCard(user),
+    ...userObject(user),
     date_joined: wireInstant(user.created_at),
     organization: isSomewhere ? organizationObject(organization, membership.level) : null,
     organizations: joined.map((one) => organizationObject(one.organization, one.membership.level)),

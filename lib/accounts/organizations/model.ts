@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { boolean, nullableBoolean, reference, text } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
-import { LEVELS, type Level } from '../../http/levels.ts';
+import { LEVELS, type MembershipLevel } from '../../http/levels.ts';
 import type { Item } from '../../ports/table/table.ts';
 
 declare module '../../ports/table/keys.ts' {
@@ -65,7 +65,7 @@ export interface ProjectItem extends Item {
 export interface MembershipItem extends Item {
   readonly user_uuid: string;
   readonly organization_id: string;
-  readonly level: Level;
+  readonly level: MembershipLevel;
   readonly joined_at: number;
   readonly updated_at: number;
   /** Counts changes of the level (ETag). */
@@ -158,7 +158,7 @@ export function teamObject(organizationId: string, { id, uuid, api_token, name }
 }
 
 /** The public object of a stored organization, for a caller with this level in it. */
-export function organizationObject(stored: OrganizationItem, level: Level): z.output<typeof Organization> {
+export function organizationObject(stored: OrganizationItem, level: MembershipLevel): z.output<typeof Organization> {
   const projects = JSON.parse(stored.projects) as ProjectBrief[];
   return {
     id: stored.id,

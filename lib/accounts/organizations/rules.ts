@@ -26,13 +26,15 @@ export function visibleMemberships(
 }
 
 /** An organization that is there, with somebody's membership in it. */
-export interface Joined {
+export interface OrganizationMembership {
   readonly organization: OrganizationItem;
   readonly membership: MembershipItem;
 }
 
 /** What `@current` stands for: the organization that the user joined first, and the project with its lowest number. */
-export function currentPlace(joined: readonly Joined[]): Partial<Joined> & { readonly project?: ProjectBrief } {
+export function currentPlace(
+  joined: readonly OrganizationMembership[],
+): Partial<OrganizationMembership> & { readonly project?: ProjectBrief } {
   const [first] = joined.toSorted((a, b) => a.membership.joined_at - b.membership.joined_at);
   if (first === undefined) return {};
   const projects = JSON.parse(first.organization.projects) as ProjectBrief[];

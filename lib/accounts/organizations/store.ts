@@ -1,6 +1,6 @@
 import type * as z from 'zod';
-import { LEVELS, type Level } from '../../http/levels.ts';
-import { parsed } from '../../http/parsed.ts';
+import { LEVELS, type MembershipLevel } from '../../http/levels.ts';
+import { parse } from '../../http/parse.ts';
 import { letters } from '../../http/tokens.ts';
 import { jobOps } from '../../jobs/job.ts';
 import type { Context } from '../../ports/context.ts';
@@ -8,9 +8,9 @@ import { fail, invalid } from '../../ports/errors.ts';
 import { keys, places, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { type Op, Refused, type Table, type Value } from '../../ports/table/table.ts';
-import type { Tell } from '../activity/model.ts';
-import { changesOf, type ToldFields } from '../activity/rules.ts';
-import { tellAsSystem } from '../activity/tell.ts';
+import type { ActivityOps } from '../activity/model.ts';
+import { systemActivityOps } from '../activity/ops.ts';
+import { changesOf, type LoggedFields } from '../activity/rules.ts';
 import type { UserItem } from '../users/model.ts';
 import {
   type MembershipItem,
@@ -20,7 +20,7 @@ import {
   type ProjectItem,
 } from './model.ts';
 import { newProject, projectBrief } from './projects/store.ts';
-import { type Joined, slugOf } from './rules.ts';
+import { type OrganizationMembership, slugOf } from './rules.ts';
 
 /** Slugs tried before giving up; 26^4 tails a name, so the second try nearly always holds. */
 const SLUG_TRIES = 10;
@@ -37,8 +37,8 @@ export type OrganizationChanges = z.output<typeof OrganizationPatch>;
 export async function createOrganization(
   context: Pick<Context, 'table' | 'newId' | 'random' | 'clock'>,
   { owner, ...fields }: NewOrganization,
-  once: (organizationId: string) => readonly Op[] = () => [],
-  tell?: Tell,
+  idempotencyOps: (organizationId: string) => readonly Op[] = () => [],
+  activityOps?: ActivityOps,
 ): Promise<{ organization: OrganizationItem; project: ProjectItem }> {
   const { table, newId, random, clock } = context;
   const {
@@ -46,10 +46,10 @@ export async function createOrganization(
     logo_media_id = null,
     is_member_join_email_enabled = true,
     enforce_2fa = false,
-  } = parsed(OrganizationInput, fields);
+  } = parse(OrganizationInput, fields);
   const id = newId();
   const now = clock();
-  const told = tell ?? tellAsSystem(context, id);
+  const told = activityOps ?? systemActivityOps(context, id);
   const project = await newProject(context, { organizationId: id, name: 'Default project', now });
   const base = slugOf(name);
   for (let left = SLUG_TRIES, slug = base; ; left--, slug = slugOf(base, letters(random(4)))) {
@@ -74,7 +74,7 @@ export async function createOrganization(
       { put: organization, if: 'absent' },
       { put: newMembership(organization, owner, LEVELS.owner, now), if: 'absent' },
       { put: project, if: 'absent' },
-      ...once(id),
+      ...idempotencyOps(id),
       ...told({ organization: id, scope: 'Organization', id, activity: 'created', name }),
     ];
     try {
@@ -86,7 +86,12 @@ export async function createOrganization(
   }
 }
 
-function newMembership(organization: OrganizationItem, user: UserItem, level: Level, now: number): MembershipItem {
+function newMembership(
+  organization: OrganizationItem,
+  user: UserItem,
+  level: MembershipLevel,
+  now: number,
+): MembershipItem {
   return {
     ...keys.membership(user.uuid, organization.id),
     ...places.memberOf(organization.id, now, user.uuid),
@@ -106,9 +111,9 @@ export const isAlive = (id: string) => ({ id, deleted_at: null });
 /** Makes the user a member, in the transaction of what else belongs to it. 400 when he is one already, 404 when the organization is gone. */
 export async function addMember(
   context: Pick<Context, 'table' | 'clock' | 'newId'>,
-  { organization, user, level }: { organization: OrganizationItem; user: UserItem; level: Level },
+  { organization, user, level }: { organization: OrganizationItem; user: UserItem; level: MembershipLevel },
   also: readonly Op[] = [],
-  tell: Tell = tellAsSystem(context, organization.id),
+  activityOps: ActivityOps = systemActivityOps(context, organization.id),
 ): Promise<MembershipItem> {
   const { table, clock } = context;
   const { uuid: id, email: name } = user;
@@ -119,7 +124,7 @@ export async function addMember(
       { change: keys.organization(organization.id), add: { members: 1 }, if: { is: isAlive(organization.id) } },
       { put: item, if: 'absent' },
       ...also,
-      ...tell({
+      ...activityOps({
         organization: organization.id,
         scope: 'OrganizationMembership',
         id,
@@ -143,7 +148,10 @@ export async function findOrganization(table: Table, id: string): Promise<Organi
 }
 
 /** The organizations of these memberships that are not deleted, oldest first, each with its membership. One read. */
-export async function organizationsIn(table: Table, memberships: readonly MembershipItem[]): Promise<Joined[]> {
+export async function organizationsIn(
+  table: Table,
+  memberships: readonly MembershipItem[],
+): Promise<OrganizationMembership[]> {
   const found = (await table.many(memberships.map((member) => keys.organization(member.organization_id)))) as (
     | OrganizationItem
     | undefined
@@ -174,7 +182,7 @@ export async function organizationsOf(table: Table, uid: string): Promise<Organi
 }
 
 /** What is told of an organization that changes. */
-const TOLD: ToldFields = {
+const LOGGED: LoggedFields = {
   name: 'plain',
   logo_media_id: 'plain',
   is_member_join_email_enabled: 'plain',
@@ -190,7 +198,7 @@ export async function changeOrganization(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
   read: OrganizationItem,
   changes: OrganizationChanges,
-  tell: Tell,
+  activityOps: ActivityOps,
   ifMatch?: readonly number[],
 ): Promise<OrganizationItem> {
   const { id } = read;
@@ -199,7 +207,13 @@ export async function changeOrganization(
   const after: OrganizationItem = { ...read, ...set, ver: read.ver + 1 };
   const [changed] = await table.write([
     { change: keys.organization(id), set, add: { ver: 1 }, if: { is: { ...isAlive(id), ...versions } } },
-    ...tell({ scope: 'Organization', id, activity: 'updated', name: after.name, changes: changesOf(read, set, TOLD) }),
+    ...activityOps({
+      scope: 'Organization',
+      id,
+      activity: 'updated',
+      name: after.name,
+      changes: changesOf(read, set, LOGGED),
+    }),
   ]);
   return (changed ?? after) as OrganizationItem;
 }
@@ -211,7 +225,7 @@ export async function changeOrganization(
 export async function deleteOrganization(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
   { id, name }: OrganizationItem,
-  tell: Tell,
+  activityOps: ActivityOps,
   ifMatch?: readonly number[],
 ): Promise<void> {
   const now = clock();
@@ -224,6 +238,6 @@ export async function deleteOrganization(
       if: { is: { ...isAlive(id), ...versions } },
     },
     ...jobOps('purge', id, now, { kind: 'organization' }),
-    ...tell({ scope: 'Organization', id, activity: 'deleted', name }),
+    ...activityOps({ scope: 'Organization', id, activity: 'deleted', name }),
   ]);
 }

@@ -39,7 +39,7 @@ export interface PersonalApiKeyItem extends Item {
 }
 
 /** More scopes than there are, and more places than a person limits a key to. */
-const MOST = { scopes: 200, places: 100 } as const;
+const MAX = { scopes: 200, places: 100 } as const;
 
 const distinct = <T>(values: readonly T[]): T[] => [...new Set(values)];
 
@@ -48,19 +48,19 @@ export const NewPersonalApiKey = z.object({
   label: text({ max: 40 }),
   scopes: z
     .array(text())
-    .max(MOST.scopes)
+    .max(MAX.scopes)
     .check(({ value, issues }) => {
       const wrong = value.find((scope) => !isScope(scope));
       if (wrong !== undefined) issues.push({ code: 'custom', input: value, message: `Invalid scope: ${wrong}` });
     }),
   scoped_teams: z
     .array(integer({ min: 1 }))
-    .max(MOST.places)
+    .max(MAX.places)
     .transform(distinct)
     .optional(),
   scoped_organizations: z
     .array(text())
-    .max(MOST.places)
+    .max(MAX.places)
     .check(({ value, issues }) => {
       if (value.some((id) => uuidOf(id) !== id)) {
         issues.push({ code: 'custom', input: value, message: 'Invalid organization UUID' });

@@ -5,16 +5,16 @@ import type { MembershipItem } from '../organizations/model.ts';
 import type { Grant, PersonalApiKeyItem } from './model.ts';
 
 /** Keys that one user may have at a time (the public product's number). */
-export const MOST_KEYS = 10;
+export const MAX_KEYS = 10;
 
 /** Refuses one key more for a user who has this many. */
 export function refuseTooMany(held: number): void {
-  if (held < MOST_KEYS) return;
-  invalid(null, `You can only have ${MOST_KEYS} personal API keys. Remove an existing key before creating a new one.`);
+  if (held < MAX_KEYS) return;
+  invalid(null, `You can only have ${MAX_KEYS} personal API keys. Remove an existing key before creating a new one.`);
 }
 
 /** Organizations that are told of one change: their entries are in its transaction, which has 100 ops. */
-const MOST_TOLD = 90;
+const MAX_LOGS = 90;
 
 /**
  * The organizations, of its user's memberships, that a key opens: those that it is limited to, by itself or through
@@ -31,7 +31,7 @@ export function organizationsOpen(
     .toSorted((a, b) => a.joined_at - b.joined_at)
     .map(({ organization_id }) => organization_id)
     .filter((id) => limits.length === 0 || limits.includes(id))
-    .slice(0, MOST_TOLD);
+    .slice(0, MAX_LOGS);
 }
 
 /** Refuses an expiry that is not ahead of `now`. */

@@ -56,7 +56,7 @@ export const User = z
   .meta({ id: 'User' });
 
 /** The public object of a stored user. */
-export function userCard(user: UserItem): z.output<typeof User> {
+export function userObject(user: UserItem): z.output<typeof User> {
   return {
     id: user.id,
     uuid: user.uuid,

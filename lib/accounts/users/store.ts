@@ -1,4 +1,4 @@
-import { parsed } from '../../http/parsed.ts';
+import { parse } from '../../http/parse.ts';
 import { base62 } from '../../http/tokens.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
@@ -12,7 +12,7 @@ export async function createUser(
   { table, newId, random, clock }: Pick<Context, 'table' | 'newId' | 'random' | 'clock'>,
   input: { email: string; first_name?: string; last_name?: string },
 ): Promise<UserItem> {
-  const { email, first_name = '', last_name = '' } = parsed(UserInput, input);
+  const { email, first_name = '', last_name = '' } = parse(UserInput, input);
   const uuid = newId();
   const now = clock();
   const user: UserItem = {

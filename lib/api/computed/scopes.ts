@@ -1,7 +1,7 @@
-import type { Method, Route } from '../../http/route.ts';
+import type { HttpMethod, Route } from '../../http/route.ts';
 import { routes } from '../routes.ts';
 
-type Scopes = Partial<Record<Method, Route['scope']>>;
+type Scopes = Partial<Record<HttpMethod, Route['scope']>>;
 
 function scopesOfRows(): Record<string, Scopes> {
   const all: Record<string, Scopes> = {};

@@ -21,7 +21,7 @@ export const DEFAULT_ACCESS: AccessLevel = 'editor';
 export type RuleTarget = string;
 export const EVERYONE: RuleTarget = 'everyone';
 
-/** The head's field for an access rule: its level (`AccessLevel`). Written with the `AccessRuleItem`. */
+/** The summary's field for an access rule: its level (`AccessLevel`). Written with the `AccessRuleItem`. */
 export const ruleField = (target: RuleTarget): `rule:${string}` => `rule:${target}`;
 
 /** What one member, or everyone else, may do with a dashboard. */
@@ -72,7 +72,7 @@ export const AccessControls = z
 /** The public object of a stored rule. */
 export function accessControlObject(
   rule: AccessRuleItem,
-  cards: (uuid: string | null) => z.output<typeof User> | null,
+  userOf: (uuid: string | null) => z.output<typeof User> | null,
 ): z.input<typeof AccessControl> {
   return {
     access_level: rule.access_level,
@@ -80,7 +80,7 @@ export function accessControlObject(
     resource_id: String(rule.dashboard_id),
     organization_member: rule.target === EVERYONE ? null : rule.target,
     role: null,
-    created_by: cards(rule.created_by),
+    created_by: userOf(rule.created_by),
     created_at: wireInstant(rule.created_at),
     updated_at: wireInstant(rule.updated_at),
   };

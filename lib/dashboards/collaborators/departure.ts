@@ -13,7 +13,7 @@ export async function namingsOf(table: Table, uid: string): Promise<Key[]> {
 
 /**
  * What removes a user from each dashboard of the organization: for every dashboard the removal of the namings, at most
- * two, and of what the head says of them.
+ * two, and of what the summary says of them.
  */
 export async function forgetMember(
   table: Table,
@@ -25,14 +25,14 @@ export async function forgetMember(
   const own = namings.filter((key) => projects.has(idsIn.ofProject(key).project));
   const found = [...Map.groupBy(own, ({ pk }) => pk).values()];
   if (found.length === 0) return [];
-  const heads = found.map((names) => {
+  const summaries = found.map((names) => {
     const { project, id } = idsIn.ofProject(names[0] as Key);
     return keys.dashboard(project, id);
   });
-  const items = await table.many(heads);
+  const items = await table.many(summaries);
   const unset = [collaboratorField(uid), ruleField(uid)];
   return found.map((names, at) => [
     ...names.map(({ pk, sk }): Op => ({ remove: { pk, sk } })),
-    ...(items[at] === undefined ? [] : [{ change: heads[at] as Key, unset, if: 'present' } satisfies Op]),
+    ...(items[at] === undefined ? [] : [{ change: summaries[at] as Key, unset, if: 'present' } satisfies Op]),
   ]);
 }

@@ -24,14 +24,14 @@ export interface CollaboratorItem extends Item {
   readonly updated_at: number;
 }
 
-/** The head's field for a collaborator: his level (21 or 37). Written with his `CollaboratorItem`. */
+/** The summary's field for a collaborator: his level (21 or 37). Written with his `CollaboratorItem`. */
 export const collaboratorField = (uid: string): `with:${string}` => `with:${uid}`;
 
-const LEVELS = Object.values(PRIVILEGE);
+const PRIVILEGES = Object.values(PRIVILEGE);
 
 /** What a caller writes to name a collaborator. */
 export const CollaboratorInput = z.object({
-  level: choice(LEVELS).describe('What he may do while the dashboard is restricted: 21 view, 37 edit.'),
+  level: choice(PRIVILEGES).describe('What he may do while the dashboard is restricted: 21 view, 37 edit.'),
   user_uuid: uuid().describe('A member of the organization.'),
 });
 
@@ -41,7 +41,7 @@ export const Collaborator = z
     id: z.uuid(),
     dashboard_id: z.int(),
     user: User,
-    level: z.literal(LEVELS),
+    level: z.literal(PRIVILEGES),
     added_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),
     user_uuid: z.uuid(),

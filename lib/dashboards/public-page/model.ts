@@ -46,8 +46,8 @@ export function sharedObject(
   { stored, insights }: OpenDashboard,
   { type, query }: { type: 'scene' | 'embed'; query: z.output<typeof SharedQuery> },
 ): z.input<typeof SharedDashboard> {
-  const levels = { ...LOOKING, restriction_level: stored.head.restriction_level };
-  const dashboard = dashboardDetailObject(stored, levels, { cards: () => null, insights });
+  const levels = { ...LOOKING, restriction_level: stored.summary.restriction_level };
+  const dashboard = dashboardDetailObject(stored, levels, { userOf: () => null, insights });
   const flags = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, true] as const]));
   return {
     type,

@@ -4,7 +4,7 @@ import { readInsights } from '../../insights/store.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Table } from '../../ports/table/table.ts';
 import type { SharingTokenItem } from '../sharing/model.ts';
-import { readDashboard } from '../stored.ts';
+import { readDashboard } from '../store.ts';
 import { insightsOf } from '../tiles.ts';
 import type { OpenDashboard } from './model.ts';
 
@@ -21,8 +21,8 @@ export async function findShared(table: Table, access_token: string): Promise<Op
     findOrganization(table, token.organization_id),
   ]);
   if (stored === undefined || project === undefined || organization === undefined) return undefined;
-  const { head, sharing, tiles } = stored;
-  const isOpen = head.deleted_at === null && sharing.enabled && sharing.access_token === access_token;
+  const { summary, sharing, tiles } = stored;
+  const isOpen = summary.deleted_at === null && sharing.enabled && sharing.access_token === access_token;
   if (!isOpen) return undefined;
-  return { stored, insights: await readInsights(table, head.project_id, insightsOf(tiles)) };
+  return { stored, insights: await readInsights(table, summary.project_id, insightsOf(tiles)) };
 }

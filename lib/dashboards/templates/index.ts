@@ -1,5 +1,5 @@
 /** Templates: JSON files beside this one, and those that callers send; both are checked by one schema. */
-import { parsed } from '../../http/parsed.ts';
+import { parse } from '../../http/parse.ts';
 import { InsightInput } from '../../insights/model.ts';
 import { invalid } from '../../ports/errors.ts';
 import { DashboardInput, TileInput } from '../model.ts';
@@ -35,21 +35,21 @@ export function checkedTemplate(value: unknown): Template {
   if (fault !== undefined) invalid(null, fault);
   const template = value as Template;
   const { template_name: name, dashboard_description: description, tags } = template;
-  parsed(DashboardInput, { name, description, tags: tags ?? [] });
+  parse(DashboardInput, { name, description, tags: tags ?? [] });
   return template;
 }
 
 /** The tiles that a template stands for; those of unknown types are passed over. */
 export function tilesOfTemplate({ tiles }: Template, createdBy: string | null): NewTile[] {
   return tiles.flatMap(({ type, name, description, color = null, layouts, query, filters, body }): NewTile[] => {
-    parsed(TileInput, { color });
+    parse(TileInput, { color });
     const place = { layouts: JSON.stringify(layouts ?? {}), color, created_by: createdBy };
     if (type === 'TEXT') {
-      const { text } = parsed(TileInput, { text: { body } });
+      const { text } = parse(TileInput, { text: { body } });
       return [{ ...place, insight: null, text: text?.body ?? '' }];
     }
     if (type !== 'INSIGHT') return [];
-    const texts = parsed(InsightInput, { name: name ?? null, description: description ?? '' });
+    const texts = parse(InsightInput, { name: name ?? null, description: description ?? '' });
     const insight = {
       name: texts.name ?? null,
       description: texts.description ?? '',

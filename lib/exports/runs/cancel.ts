@@ -1,3 +1,4 @@
+/** Cancels what is under way of an export: a run, a backfill with its runs, or all of it. */
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid, messageOf } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
@@ -8,48 +9,12 @@ import { endOps } from './backfill.ts';
 import { cancelOpenRun } from './outcome.ts';
 import { type Active, isUnderWay, type Plan } from './plan.ts';
 import { isOpen, slotsOfHolder } from './run.ts';
-import { exportWithPlan, runsOf, showRuns } from './store.ts';
+import { type ExportAndPlan, exportWithPlan, runsOf, showRuns } from './store.ts';
 
 /**
- * Cancels a backfill with its runs, with `also` in the transaction: nothing of it starts from now on, no retry either.
- * A run that is being committed is finished. 404: there is none; 400: it has ended.
- */
-export async function cancelBackfill(
-  context: Context,
-  { id: exportId }: Pick<BatchExportItem, 'id'>,
-  id: string,
-  also: readonly Op[] = [],
-): Promise<void> {
-  const { table } = context;
-  const { item, plan } = await untilWritten(async () => {
-    const [read, found] = await Promise.all([exportWithPlan(table, exportId), table.get(keys.backfill(exportId, id))]);
-    const backfill = found as BackfillItem | undefined;
-    if (read === undefined || backfill === undefined) return fail('not_found');
-    if (!isOpen(backfill)) invalid(null, `Cannot cancel a backfill that is in '${backfill.status}' status`);
-    const line = { level: 'INFO', message: 'Backfill was cancelled' } as const;
-    await table.write([...endOps(context, read.plan, backfill, 'Cancelled', line), ...also]);
-    return read;
-  });
-  const reason = 'The backfill was cancelled.';
-  const chunks = plan.active.filter(({ by }) => by === id);
-  const stoppable = await Promise.all(chunks.map((mine) => cancelOpenRuns(context, item, plan, mine)));
-  // Otherwise it ends by itself: its next chunks find that there is nothing to do.
-  if (stoppable.every(Boolean)) await context.workflow.stop('backfill', id, reason);
-  for (const mine of await retriesOf(table, plan, exportId, id)) {
-    if (await cancelOpenRuns(context, item, plan, mine)) await context.workflow.stop('export-run', mine.holder, reason);
-  }
-}
-
-/** Who runs a run of a backfill again now. */
-async function retriesOf(table: Table, plan: Plan, exportId: string, backfill: string): Promise<Active[]> {
-  const retries = plan.active.filter(({ by, chunk }) => by !== 'schedule' && chunk === null);
-  const origins = (await table.many(retries.map(({ by }) => keys.run(exportId, by)))) as (RunItem | undefined)[];
-  return retries.filter((_, n) => origins[n]?.backfill === backfill);
-}
-
-/**
- * Cancels a run at once, with `also` in the transaction; its execution is stopped when nothing else is in its chunk, else
- * its worker sees it within `cancelSeconds`. 404: there is none; 400: it has ended, or is being committed.
+ * Cancels a run at once, with `also` in the transaction; its execution is stopped when nothing else is in its chunk,
+ * else its worker sees it within `cancelSeconds`. Fails with 404 when there is none; with 400 when it has ended, or is
+ * being committed.
  */
 export async function cancelRun(
   context: Context,
@@ -77,13 +42,54 @@ export async function cancelRun(
 }
 
 /**
- * Cancels all that a deleted export runs: backfills with their runs, then the rest. What is being committed is
- * finished. Answers whether nothing of it is left; else it must be asked again, for which it has its job.
+ * Cancels a backfill with its runs, with `also` in the transaction: nothing of it starts from now on, no retry either.
+ * A run that is being committed is finished. Fails with 404 when there is none; with 400 when it has ended.
  */
-export async function stopExport(context: Context, { id: exportId }: BatchExportItem): Promise<boolean> {
+export async function cancelBackfill(
+  context: Context,
+  { id: exportId }: Pick<BatchExportItem, 'id'>,
+  id: string,
+  also: readonly Op[] = [],
+): Promise<void> {
+  const { table } = context;
+  const { item, plan } = await untilWritten(async () => {
+    const [read, found] = await Promise.all([exportWithPlan(table, exportId), table.get(keys.backfill(exportId, id))]);
+    const backfill = found as BackfillItem | undefined;
+    if (read === undefined || backfill === undefined) return fail('not_found');
+    if (!isOpen(backfill)) invalid(null, `Cannot cancel a backfill that is in '${backfill.status}' status`);
+    const line = { level: 'INFO', message: 'Backfill was cancelled' } as const;
+    await table.write([...endOps(context, read.plan, backfill, 'Cancelled', line), ...also]);
+    return read;
+  });
+  const reason = 'The backfill was cancelled.';
+  const chunks = plan.active.filter(({ by }) => by === id);
+  const stoppable = await Promise.all(chunks.map((mine) => cancelOpenRuns(context, item, plan, mine)));
+  // Otherwise it ends by itself: its next chunks find that there is nothing to do.
+  if (stoppable.every(Boolean)) await context.workflow.stop('backfill', id, reason);
+  for (const mine of await retriesOf(table, plan, exportId, id)) {
+    if (await cancelOpenRuns(context, item, plan, mine)) await context.workflow.stop('export-run', mine.holder, reason);
+  }
+}
+
+/** Returns what is under way to run a run of the backfill again. */
+async function retriesOf(table: Table, plan: Plan, exportId: string, backfill: string): Promise<Active[]> {
+  const retries = plan.active.filter(({ by, chunk }) => by !== 'schedule' && chunk === null);
+  const origins = (await table.many(retries.map(({ by }) => keys.run(exportId, by)))) as (RunItem | undefined)[];
+  return retries.filter((_, n) => origins[n]?.backfill === backfill);
+}
+
+/**
+ * Cancels all that a deleted export runs: backfills with their runs, then the rest. What is being committed is
+ * finished. Returns the export and its plan while anything of it is left, which must be cancelled again, for which it
+ * has its job; undefined when nothing is.
+ */
+export async function stopExport(
+  context: Context,
+  { id: exportId }: Pick<BatchExportItem, 'id'>,
+): Promise<ExportAndPlan | undefined> {
   const { table, workflow, log } = context;
   const read = await exportWithPlan(table, exportId);
-  if (read === undefined) return true;
+  if (read === undefined || !isUnderWay(read.plan)) return undefined;
   const { item, plan } = read;
   const failed = (what: string) => (error: unknown) =>
     log.warning('not all of a deleted export could be stopped yet', {
@@ -101,18 +107,12 @@ export async function stopExport(context: Context, { id: exportId }: BatchExport
     };
     await stop().catch(failed(mine.holder));
   }
-  if (!isUnderWay(plan)) return true;
-  const after = await exportWithPlan(table, exportId);
-  return after === undefined || !isUnderWay(after.plan);
+  const left = await exportWithPlan(table, exportId);
+  return left !== undefined && isUnderWay(left.plan) ? left : undefined;
 }
 
-/** Cancels what a holder still runs. True: nothing is being committed, so that its execution may be stopped. */
-export async function cancelOpenRuns(
-  context: Context,
-  item: BatchExportItem,
-  plan: Plan,
-  mine: Active,
-): Promise<boolean> {
+/** Cancels what a holder still runs. Returns whether its execution may be stopped: nothing is being committed. */
+async function cancelOpenRuns(context: Context, item: BatchExportItem, plan: Plan, mine: Active): Promise<boolean> {
   const runs = await runsOf(context.table, item.id, slotsOfHolder(item, plan, mine), mine.by);
   const cancel = async (run: RunItem): Promise<RunItem | Item | undefined> => {
     try {

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { tellAsSystem } from '../../../lib/accounts/activity/tell.ts';
+import { systemActivityOps } from '../../../lib/accounts/activity/ops.ts';
 import { createInvite } from '../../../lib/accounts/organizations/invites/store.ts';
 import { findMembership, findOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { findKey } from '../../../lib/accounts/personal-api-keys/lookup.ts';
@@ -101,7 +101,7 @@ test('an invitation is accepted for its user, once they are there', async () => 
     { organization: stored, membership },
     body,
     () => [],
-    tellAsSystem(context, organization.id),
+    systemActivityOps(context, organization.id),
   );
   expect(await run('invite', 'accept', id)).toMatchObject({
     code: EXIT.failed,

@@ -489,7 +489,7 @@ describe('an answer that is no JSON', () => {
     const { call } = await world();
     const operation = {
       run: () => fail('throttled', { headers: { 'Retry-After': '1' } }),
-      failed: ({ message }: Error) => new TextAnswer(message, 'text/plain', { 'X-Own': '1' }),
+      failurePage: ({ message }: Error) => new TextAnswer(message, 'text/plain', { 'X-Own': '1' }),
     };
     expect(await call(showWidget, operation, { params })).toMatchObject({
       status: 429,
@@ -500,7 +500,7 @@ describe('an answer that is no JSON', () => {
       status: 404,
       text: 'Not found.',
     });
-    expect(await call(showWidget, { ...operation, failed: () => undefined }, { params })).toMatchObject({
+    expect(await call(showWidget, { ...operation, failurePage: () => undefined }, { params })).toMatchObject({
       status: 429,
       body: { code: 'throttled' },
     });

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { text } from '../../../http/fields.ts';
 import { wireInstant } from '../../../http/instant.ts';
-import { LEVELS, type Level } from '../../../http/levels.ts';
+import { LEVELS, type MembershipLevel } from '../../../http/levels.ts';
 import type { Item } from '../../../ports/table/table.ts';
 import { User } from '../../users/model.ts';
 import { levelField } from '../members/model.ts';
@@ -18,7 +18,7 @@ export interface InviteItem extends Item {
   readonly organization_id: string;
   /** Lower case. */
   readonly target_email: string;
-  readonly level: Level;
+  readonly level: MembershipLevel;
   /** The uuid of the member who invites. */
   readonly created_by: string;
   readonly created_at: number;

@@ -4,8 +4,9 @@ import type { Context } from '../../../ports/context.ts';
 import { fail, invalid } from '../../../ports/errors.ts';
 import { keys, places } from '../../../ports/table/keys.ts';
 import type { Op, Table } from '../../../ports/table/table.ts';
-import type { Tell } from '../../activity/model.ts';
-import { tellAsSystem } from '../../activity/tell.ts';
+import { DAY_MS } from '../../../ports/units.ts';
+import type { ActivityOps } from '../../activity/model.ts';
+import { systemActivityOps } from '../../activity/ops.ts';
 import type { UserItem } from '../../users/model.ts';
 import { refuseLevel } from '../members/rules.ts';
 import { stillIs } from '../members/store.ts';
@@ -15,7 +16,7 @@ import type { Tenant } from '../tenant.ts';
 import type { InviteInput, InviteItem } from './model.ts';
 
 /** How long an invitation is open, in milliseconds: 3 days, the public product's number. */
-const OPEN = 3 * 24 * 60 * 60 * 1000;
+const OPEN_MS = 3 * DAY_MS;
 
 /** Stands for the uuid of a user who is not there: his membership is looked for all the same. */
 const NOBODY = 'nobody';
@@ -28,8 +29,8 @@ export async function createInvite(
   { table, newId, clock }: Pick<Context, 'table' | 'newId' | 'clock'>,
   { organization, membership }: Tenant,
   { target_email, level }: z.output<typeof InviteInput>,
-  once: (inviteId: string) => readonly Op[],
-  tell: Tell,
+  idempotencyOps: (inviteId: string) => readonly Op[],
+  activityOps: ActivityOps,
 ): Promise<InviteItem> {
   refuseLevel(membership, level);
   const account = await table.get(keys.email(target_email));
@@ -48,15 +49,15 @@ export async function createInvite(
     level,
     created_by: membership.user_uuid,
     created_at: now,
-    expires_at: now + OPEN,
-    ttl: Math.floor((now + OPEN) / 1000),
+    expires_at: now + OPEN_MS,
+    ttl: Math.floor((now + OPEN_MS) / 1000),
   };
   await table.write([
     { put: item, if: 'absent' },
     { check: keys.organization(organization.id), if: { is: isAlive(organization.id) } },
     stillIs(membership, organization),
-    ...once(id),
-    ...tell({ ...aboutInvite(item), activity: 'created' }),
+    ...idempotencyOps(id),
+    ...activityOps({ ...aboutInvite(item), activity: 'created' }),
   ]);
   return item;
 }
@@ -70,11 +71,11 @@ export async function readInvite(table: Table, id: string): Promise<InviteItem> 
 }
 
 /** Takes an invitation back. Refused when it is gone. */
-export async function removeInvite(table: Table, item: InviteItem, tell: Tell): Promise<void> {
+export async function removeInvite(table: Table, item: InviteItem, activityOps: ActivityOps): Promise<void> {
   const { id } = item;
   await table.write([
     { remove: keys.invitation(id), if: { is: { id } } },
-    ...tell({ ...aboutInvite(item), activity: 'deleted' }),
+    ...activityOps({ ...aboutInvite(item), activity: 'deleted' }),
   ]);
 }
 
@@ -86,15 +87,15 @@ export async function acceptInvite(
   context: Pick<Context, 'table' | 'clock' | 'newId'>,
   { id, organization_id, level, created_by }: InviteItem,
   user: UserItem,
-  once: readonly Op[] = [],
-  tell: Tell = tellAsSystem(context, organization_id),
+  idempotencyOps: readonly Op[] = [],
+  activityOps: ActivityOps = systemActivityOps(context, organization_id),
 ): Promise<MembershipItem> {
   const organization = (await findOrganization(context.table, organization_id)) ?? fail('not_found');
   const enough = Object.values(LEVELS).filter((held) => held >= level);
   const also: Op[] = [
     { remove: keys.invitation(id), if: { is: { id } } },
     { check: keys.membership(created_by, organization_id), if: { is: { level: enough } } },
-    ...once,
+    ...idempotencyOps,
   ];
-  return addMember(context, { organization, user, level }, also, tell);
+  return addMember(context, { organization, user, level }, also, activityOps);
 }

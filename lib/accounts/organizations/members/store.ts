@@ -1,10 +1,10 @@
-import type { Level } from '../../../http/levels.ts';
+import type { MembershipLevel } from '../../../http/levels.ts';
 import type { Context } from '../../../ports/context.ts';
 import { fail } from '../../../ports/errors.ts';
 import { keys, ranges } from '../../../ports/table/keys.ts';
 import { listAll } from '../../../ports/table/list-all.ts';
 import type { Op, Table } from '../../../ports/table/table.ts';
-import type { Tell } from '../../activity/model.ts';
+import type { ActivityOps } from '../../activity/model.ts';
 import { changesOf } from '../../activity/rules.ts';
 import type { UserItem } from '../../users/model.ts';
 import type { MembershipItem, OrganizationItem } from '../model.ts';
@@ -25,7 +25,7 @@ export async function readMember(table: Table, { organization_id, user__uuid }: 
 }
 
 /** A member whom somebody changes or removes, and their user. */
-export interface Target {
+export interface MemberWithUser {
   readonly target: MembershipItem;
   readonly user: UserItem;
 }
@@ -33,10 +33,10 @@ export interface Target {
 /** How an entry of the activity log names a membership. */
 const aboutMember = ({ uuid: id, email: name }: UserItem) => ({ scope: 'OrganizationMembership', id, name }) as const;
 
-type Named = Pick<MembershipItem, 'user_uuid' | 'level'>;
+type MemberWithLevel = Pick<MembershipItem, 'user_uuid' | 'level'>;
 
 /** The transaction holds only if somebody is still what he was seen to be. */
-export function stillIs({ user_uuid, level }: Named, { id }: OrganizationItem): Op {
+export function stillIs({ user_uuid, level }: MemberWithLevel, { id }: OrganizationItem): Op {
   return { check: keys.membership(user_uuid, id), if: { is: { user_uuid, level } } };
 }
 
@@ -47,9 +47,9 @@ export function stillIs({ user_uuid, level }: Named, { id }: OrganizationItem): 
 export async function changeLevel(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
   { organization, membership: actor }: Tenant,
-  { target, user }: Target,
-  tell: Tell,
-  level: Level = target.level,
+  { target, user }: MemberWithUser,
+  activityOps: ActivityOps,
+  level: MembershipLevel = target.level,
   ifMatch: readonly number[] = [target.ver],
 ): Promise<MembershipItem> {
   refuseChange(actor, target, level);
@@ -59,7 +59,7 @@ export async function changeLevel(
   await table.write([
     { change: key, set, add: { ver: 1 }, if: { is: { level: target.level, ver: target.ver } } },
     stillIs(actor, organization),
-    ...tell({ ...aboutMember(user), activity: 'updated', changes: changesOf(target, set, { level: 'plain' }) }),
+    ...activityOps({ ...aboutMember(user), activity: 'updated', changes: changesOf(target, set, { level: 'plain' }) }),
   ]);
   return { ...target, ...set, ver: target.ver + 1 };
 }
@@ -68,7 +68,7 @@ export async function changeLevel(
 const TOGETHER = 30;
 
 /** A member who is removed, and what removes them from wherever they are named: at most three ops for each place. */
-export interface Departure extends Target {
+export interface MemberRemoval extends MemberWithUser {
   readonly forget: () => Promise<Op[][]>;
 }
 
@@ -79,8 +79,8 @@ export interface Departure extends Target {
 export async function removeMember(
   { table }: Pick<Context, 'table'>,
   { organization, membership: actor }: Tenant,
-  { target, user, forget }: Departure,
-  tell: Tell,
+  { target, user, forget }: MemberRemoval,
+  activityOps: ActivityOps,
   ifMatch: readonly number[] = [target.ver],
 ): Promise<void> {
   refuseRemoval(actor, target);
@@ -97,7 +97,7 @@ export async function removeMember(
     },
     { change: keys.organization(organization.id), add: { members: -1 }, if: { is: isAlive(organization.id) } },
     ...(witness === undefined ? [] : [stillIs(witness, organization)]),
-    ...tell({ ...aboutMember(user), activity: 'deleted' }),
+    ...activityOps({ ...aboutMember(user), activity: 'deleted' }),
     ...ends.flat(),
   ]);
 }

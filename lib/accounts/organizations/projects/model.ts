@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { text } from '../../../http/fields.ts';
 import { wireInstant } from '../../../http/instant.ts';
-import { LEVELS, type Level } from '../../../http/levels.ts';
+import { LEVELS, type MembershipLevel } from '../../../http/levels.ts';
 import { type ProjectItem, Team, teamObject } from '../model.ts';
 
 /** What a caller writes to make a project. */
@@ -17,7 +17,7 @@ export const Project = Team.extend({
 }).meta({ id: 'Project' });
 
 /** The public object of a stored project, for a caller with this level in its organization. */
-export function projectObject(item: ProjectItem, level: Level): z.output<typeof Project> {
+export function projectObject(item: ProjectItem, level: MembershipLevel): z.output<typeof Project> {
   return {
     ...teamObject(item.organization_id, item),
     created_at: wireInstant(item.created_at),

@@ -5,7 +5,7 @@ import { fail } from '../../../ports/errors.ts';
 import { keys, places } from '../../../ports/table/keys.ts';
 import { nextNumber } from '../../../ports/table/sequence.ts';
 import { type Op, Refused, type Table } from '../../../ports/table/table.ts';
-import type { Tell } from '../../activity/model.ts';
+import type { ActivityOps } from '../../activity/model.ts';
 import { changesOf } from '../../activity/rules.ts';
 import type { OrganizationItem, ProjectBrief, ProjectItem } from '../model.ts';
 import type { Tenant } from '../tenant.ts';
@@ -55,8 +55,8 @@ export async function findProjects(table: Table, briefs: readonly ProjectBrief[]
 export async function createProject(
   context: Pick<Context, 'table' | 'newId' | 'random' | 'clock'>,
   { organization, name }: { organization: OrganizationItem; name: string },
-  once: (projectId: string) => readonly Op[],
-  tell: Tell,
+  idempotencyOps: (projectId: string) => readonly Op[],
+  activityOps: ActivityOps,
 ): Promise<ProjectItem> {
   refuseTooManyProjects(briefsOf(organization).length);
   const project = await newProject(context, { organizationId: organization.id, name, now: context.clock() });
@@ -66,8 +66,8 @@ export async function createProject(
       briefs: [...briefs, projectBrief(project)],
       ops: [
         { put: project, if: 'absent' },
-        ...once(String(project.id)),
-        ...tell({ ...aboutProject(project), activity: 'created' }),
+        ...idempotencyOps(String(project.id)),
+        ...activityOps({ ...aboutProject(project), activity: 'created' }),
       ],
     };
   });
@@ -123,7 +123,7 @@ export async function renameProject(
   table: Table,
   { organization, project }: ProjectPlace,
   name: string | undefined,
-  tell: Tell,
+  activityOps: ActivityOps,
   ifMatch?: readonly number[],
 ): Promise<ProjectItem> {
   const key = keys.project(project.id);
@@ -133,7 +133,7 @@ export async function renameProject(
     briefs: briefs.map((brief) => (brief.id === project.id ? { ...brief, ...changes } : brief)),
     ops: [
       { change: key, set: changes, add: { ver: 1 }, if: isThere(ifMatch) },
-      ...tell({ ...about, activity: 'updated', changes: changesOf(project, changes, { name: 'plain' }) }),
+      ...activityOps({ ...about, activity: 'updated', changes: changesOf(project, changes, { name: 'plain' }) }),
     ],
   }));
   return (await table.get(key)) as ProjectItem;
@@ -146,7 +146,7 @@ export async function renameProject(
 export async function deleteProject(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
   { organization, project }: ProjectPlace,
-  tell: Tell,
+  activityOps: ActivityOps,
   ifMatch?: readonly number[],
 ): Promise<void> {
   const now = clock();
@@ -155,7 +155,7 @@ export async function deleteProject(
     ops: [
       { change: keys.project(project.id), set: { deleted_at: now }, add: { ver: 1 }, if: isThere(ifMatch) },
       ...jobOps('purge', String(project.id), now, { kind: 'project' }),
-      ...tell({ ...aboutProject(project), activity: 'deleted' }),
+      ...activityOps({ ...aboutProject(project), activity: 'deleted' }),
     ],
   }));
 }

@@ -7,6 +7,7 @@ import { splitSecrets } from '../../../../lib/exports/destinations/secrets.ts';
 import { Failure, Permanent, Transient } from '../../../../lib/ports/errors.ts';
 import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
+import { HOUR_MS } from '../../../../lib/ports/units.ts';
 import { type Bucket, startBucket } from '../../../support/bucket.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { eventRows, type PersonRow, personRows } from '../../../support/copy-rows.ts';
@@ -96,8 +97,6 @@ describeOnPostgres('Redshift', () => {
   type Config = Parameters<typeof redshift.deliver>[0]['config'];
   type Changes = Partial<Delivery<Config>>;
 
-  const HOUR = 3_600_000;
-
   let database: PostgresDatabase;
   let bucket: Bucket;
   let proxy: RedshiftProxy;
@@ -174,10 +173,10 @@ describeOnPostgres('Redshift', () => {
 
     test('events are seen when they are committed, once for a run, and merged when another run has them', async () => {
       const one = given(config);
-      const receipt = await here.deliver(one);
+      const prepared = await here.deliver(one);
       expect(await counts()).toEqual([0, 0]);
-      await here.commit(one, receipt);
-      expect(receipt.bytes).toBeGreaterThan(1000);
+      await here.commit(one, prepared);
+      expect(prepared.receipt.bytes).toBeGreaterThan(1000);
       await deliver(config);
       expect(await counts()).toEqual([1000, 1000]);
       await deliver(config, { runId: OTHER_RUN, rows: () => eventRows(0, 1500) });
@@ -228,8 +227,7 @@ describeOnPostgres('Redshift', () => {
 
     test('what is discarded, or cancelled on the way, leaves nothing', async () => {
       const one = given(config);
-      await here.deliver(one);
-      await here.discard(one, undefined);
+      await here.discard(one, await here.deliver(one));
       const cancel = new AbortController();
       async function* rows() {
         yield* eventRows(0, 5000);
@@ -317,7 +315,7 @@ describeOnPostgres('Redshift', () => {
   test('a value that does not fit is told of as Redshift notes it', async () => {
     await deliver(COPY, { rows: () => eventRows(0, 1) });
     await sql('ALTER TABLE events ALTER COLUMN event TYPE varchar(2) USING left(event, 2)');
-    const slot = { start: SLOT.end, end: SLOT.end + HOUR };
+    const slot = { start: SLOT.end, end: SLOT.end + HOUR_MS };
     const failed = deliver(COPY, { slot, rows: () => eventRows(0, 2) });
     await expect(failed).rejects.toThrow(Permanent);
     await expect(failed).rejects.toThrow(
@@ -337,7 +335,7 @@ describeOnPostgres('Redshift', () => {
     await sql(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN RAISE EXCEPTION '${message}' USING ERRCODE = 'XX000'; END $$;
       CREATE TRIGGER refuse BEFORE INSERT ON events EXECUTE FUNCTION refuse()`);
-    const slot = { start: SLOT.end, end: SLOT.end + HOUR };
+    const slot = { start: SLOT.end, end: SLOT.end + HOUR_MS };
     await expect(deliver({}, { slot })).rejects.toThrow(kind);
   });
 

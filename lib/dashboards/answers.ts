@@ -1,7 +1,7 @@
 /** Dashboards as answers show them: with their insights, and with the users who made what is there. */
 import type * as z from 'zod';
 import type { Caller, Tenant } from '../accounts/organizations/tenant.ts';
-import { userCards } from '../accounts/users/cards.ts';
+import { userLookup } from '../accounts/users/lookup.ts';
 import type { UserItem } from '../accounts/users/model.ts';
 import { Answer } from '../http/answer.ts';
 import type { InsightItem } from '../insights/model.ts';
@@ -10,26 +10,26 @@ import type { Context } from '../ports/context.ts';
 import { fail } from '../ports/errors.ts';
 import type { Made } from './create.ts';
 import { type DashboardDetail, dashboardDetailObject, type Levels, type StoredDashboard } from './model.ts';
-import { checkCanSee, standingOf } from './rules.ts';
-import { readDashboard } from './stored.ts';
+import { checkCanSee, rightsOf } from './rules.ts';
+import { readDashboard } from './store.ts';
 import { insightsOf } from './tiles.ts';
 
 /**
  * The detail form. Insights that are not handed over are read with one `many`, users that were not seen within the
  * last minute with another.
  */
-export async function shownDashboard(
+export async function dashboardDetail(
   context: Pick<Context, 'table' | 'clock'>,
   stored: StoredDashboard,
   levels: Levels,
   known: { user?: UserItem; insights?: ReadonlyMap<number, InsightItem> } = {},
 ): Promise<z.input<typeof DashboardDetail>> {
-  const { head } = stored;
-  const tiles = head.deleted_at === null ? stored.tiles : [];
-  const insights = known.insights ?? (await readInsights(context.table, head.project_id, insightsOf(tiles)));
+  const { summary } = stored;
+  const tiles = summary.deleted_at === null ? stored.tiles : [];
+  const insights = known.insights ?? (await readInsights(context.table, summary.project_id, insightsOf(tiles)));
   const authors = [...tiles, ...insights.values()].flatMap((one) => [one.created_by, one.last_modified_by]);
-  const cards = await userCards(context, [head.created_by, ...authors], known.user);
-  return dashboardDetailObject(stored, levels, { cards, insights });
+  const userOf = await userLookup(context, [summary.created_by, ...authors], known.user);
+  return dashboardDetailObject(stored, levels, { userOf, insights });
 }
 
 /** The answer that shows a dashboard to the caller, with its version. */
@@ -41,12 +41,12 @@ export async function dashboardAnswer(
   insights?: ReadonlyMap<number, InsightItem>,
 ): Promise<Answer<z.input<typeof DashboardDetail>>> {
   const known = { user, ...(insights === undefined ? {} : { insights }) };
-  const shown = await shownDashboard(context, stored, standingOf(stored.head, membership), known);
-  return new Answer(shown, { version: stored.head.ver });
+  const shown = await dashboardDetail(context, stored, rightsOf(stored.summary, membership), known);
+  return new Answer(shown, { version: stored.summary.ver });
 }
 
 /** The answer to a create. */
-export async function madeAnswer(
+export async function creationAnswer(
   context: Pick<Context, 'table' | 'clock'>,
   { stored, insights }: Made,
   tenant: Tenant,
@@ -56,7 +56,7 @@ export async function madeAnswer(
 }
 
 /** The answer to a create that is repeated: the dashboard as it is now. */
-export async function madeAgain(
+export async function replayAnswer(
   context: Pick<Context, 'table' | 'clock'>,
   { project, id }: { project: number; id: number },
   tenant: Tenant,
@@ -64,6 +64,6 @@ export async function madeAgain(
 ): Promise<Answer<z.input<typeof DashboardDetail>>> {
   const stored = await readDashboard(context.table, project, id);
   if (stored === undefined) fail('not_found');
-  checkCanSee(stored.head, tenant.membership);
+  checkCanSee(stored.summary, tenant.membership);
   return dashboardAnswer(context, stored, tenant, caller);
 }

@@ -1,12 +1,13 @@
 /** How rows that wait in a temporary table come into a customer's table, when some may be there already. */
 
-import { Permanent } from '../../ports/errors.ts';
-import type { Column } from '../../warehouse/columns.ts';
-import { namesOf, type TableConfig } from './database-table.ts';
-import { LEDGER, type Standing } from './delivery-ledger.ts';
-import type { Delivery } from './destination.ts';
-import type { Session } from './postgres-session.ts';
+import { Permanent } from '../../../ports/errors.ts';
+import type { Column } from '../../../warehouse/columns.ts';
+import type { Delivery } from '../destination.ts';
+import { LEDGER } from './config.ts';
+import type { Standing } from './ledger.ts';
+import type { Session } from './session.ts';
 import { qualified, quoted, quotedList } from './sql-identifier.ts';
+import { namesOf, type TableConfig } from './table.ts';
 
 /** The temporary table of a session: it may have one delivery at a time. */
 export const WAITING = 'batch_export_rows';
@@ -16,9 +17,9 @@ const told = (records: number, added: number): string =>
   `This interval was delivered before: of ${records} rows ${added} were new, the others are in the table already.`;
 
 /**
- * Adds the events that wait and are not in the table yet. Which is which, the uuid tells, among rows of the same span of
- * timestamps. A query without uuid cannot be merged: then nothing is added if as many rows were delivered before, and
- * it is `Permanent` if they were not as many.
+ * Adds the events that wait and are not in the table yet. Which is which, the uuid tells, among rows of the same span
+ * of timestamps. A query without uuid cannot be merged: then nothing is added if as many rows were delivered before,
+ * and it is `Permanent` if they were not as many.
  */
 export async function mergeEvents(
   session: Session,
@@ -79,7 +80,9 @@ export async function upsertPersons(session: Session, config: TableConfig, colum
   );
 }
 
-/** The same where keys are not enforced: under a lock, older versions are removed and all that is not there is added. */
+/**
+ * The same where keys are not enforced: under a lock, older versions are removed and all that is not there is added.
+ */
 export async function mergePersons(session: Session, config: TableConfig, columns: readonly Column[]): Promise<void> {
   const table = qualified(config.schema, config.table_name);
   const names = namesOf(columns);

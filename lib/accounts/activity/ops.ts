@@ -1,17 +1,19 @@
 /** Who tells of a change, and how an entry is made of what is told. */
+
 import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';
-import type { ActivityItem, Tell, Told } from './model.ts';
+import { DAY_MS } from '../../ports/units.ts';
+import type { ActivityItem, ActivityOps, NewActivity } from './model.ts';
 import { changesText, nameText } from './rules.ts';
 
 /** How long entries are kept, in seconds: 400 days (a year, and time to look back at it). */
-const KEPT = 400 * 24 * 60 * 60;
+const RETENTION_SECONDS = (400 * DAY_MS) / 1000;
 
 type Telling = Pick<Context, 'clock' | 'newId'>;
 
 /** On whose behalf something is done, and where. */
-export interface Teller {
+export interface Actor {
   readonly user_uuid: string | null;
   readonly key_mask: string | null;
   readonly request_id: string | null;
@@ -21,17 +23,17 @@ export interface Teller {
 }
 
 /** Tells on somebody's behalf. */
-export function tellAs({ clock, newId }: Telling, { organization, project, ...by }: Teller): Tell {
-  return (told) => {
-    const owner = told.organization ?? organization;
-    if (owner === undefined) throw new Error(`no organization to tell of ${told.scope} ${told.activity}`);
-    return entryOps({ ...by, id: newId(), organization_id: owner, created_at: clock() }, told, project);
+export function activityOpsOf({ clock, newId }: Telling, { organization, project, ...by }: Actor): ActivityOps {
+  return (entry) => {
+    const owner = entry.organization ?? organization;
+    if (owner === undefined) throw new Error(`no organization to tell of ${entry.scope} ${entry.activity}`);
+    return entryOps({ ...by, id: newId(), organization_id: owner, created_at: clock() }, entry, project);
   };
 }
 
 /** Tells what the service does by itself, or an operator on the command line. */
-export function tellAsSystem(context: Telling, organization?: string): Tell {
-  return tellAs(context, {
+export function systemActivityOps(context: Telling, organization?: string): ActivityOps {
+  return activityOpsOf(context, {
     user_uuid: null,
     key_mask: null,
     request_id: null,
@@ -42,19 +44,19 @@ export function tellAsSystem(context: Telling, organization?: string): Tell {
 
 type Base = Pick<ActivityItem, 'id' | 'organization_id' | 'user_uuid' | 'key_mask' | 'request_id' | 'created_at'>;
 
-function entryOps(base: Base, told: Told, project: number | undefined): Op[] {
-  const { scope, activity, id, name, changes = [] } = told;
+function entryOps(base: Base, entry: NewActivity, project: number | undefined): Op[] {
+  const { scope, activity, id, name, changes = [] } = entry;
   if (activity === 'updated' && changes.length === 0) return [];
   const item: ActivityItem = {
     ...keys.activity(base.organization_id, base.created_at, base.id),
     ...base,
-    team_id: told.project ?? project ?? null,
+    team_id: entry.project ?? project ?? null,
     activity,
     scope,
     item_id: String(id),
     name: nameText(name),
     changes: changesText(changes),
-    ttl: Math.floor(base.created_at / 1000) + KEPT,
+    ttl: Math.floor(base.created_at / 1000) + RETENTION_SECONDS,
   };
   return [{ put: item, if: 'absent' }];
 }

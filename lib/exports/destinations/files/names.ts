@@ -1,6 +1,7 @@
 /** What the files of a slot are called, and which of those that lie there do not count. */
-import type { Delivery } from './destination.ts';
-import type { FileConfig } from './files.ts';
+import { HOUR_MS } from '../../../ports/units.ts';
+import type { Delivery } from '../destination.ts';
+import type { FileConfig } from './config.ts';
 
 /** An instant as upstream's file names have it: `2023-07-28T00:00:00+00:00`. */
 const instant = (at: number): string => `${new Date(at).toISOString().slice(0, 19)}+00:00`;
@@ -17,8 +18,8 @@ export interface SlotNames {
 
 /**
  * The names of a slot's files. In the prefix `{year}` to `{second}` are those of the slot's end, and
- * `{data_interval_start}`, `{data_interval_end}` and `{table}` are known; any other word in braces stays as it is. Never
- * begin with a slash nor have two in a row.
+ * `{data_interval_start}`, `{data_interval_end}` and `{table}` are known; any other word in braces stays as it is.
+ * Never begin with a slash nor have two in a row.
  */
 export function slotNames(config: FileConfig, { slot, model }: About): SlotNames {
   const end = instant(slot.end);
@@ -64,7 +65,7 @@ export const manifestText = (names: readonly string[]): string => JSON.stringify
 
 /** The longest names that files of a slot may have; but for the number, names of all slots are of one length. */
 export function longestNames(config: FileConfig): string[] {
-  const names = slotNames(config, { slot: { start: 0, end: 3_600_000 }, model: 'persons' });
+  const names = slotNames(config, { slot: { start: 0, end: HOUR_MS }, model: 'persons' });
   return [fileName(names, 99_999), manifestName(names)];
 }
 
@@ -74,8 +75,8 @@ export const isFileOf = ({ stem, extension }: SlotNames, name: string): boolean 
 
 /**
  * Which of the names that were found are files of earlier deliveries of the slot and count no more, in the order in
- * which they are to be removed: the manifest, then the last file first. The files of another format or compression stay,
- * for another export may write them; so does a manifest without files of ours.
+ * which they are to be removed: the manifest, then the last file first. The files of another format or compression
+ * stay, for another export may write them; so does a manifest without files of ours.
  */
 export function strayNames(names: SlotNames, found: readonly string[], counting: ReadonlySet<string>): string[] {
   const numberOf = (name: string): number => Number(/^-(\d+)/.exec(name.slice(names.stem.length))?.[1] ?? -1);
