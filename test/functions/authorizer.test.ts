@@ -13,7 +13,7 @@ import { HOUR_MS } from '../../lib/ports/units.ts';
 import { anyText } from '../support/any-text.ts';
 import { testContext } from '../support/context.ts';
 import { countRoundTrips } from '../support/round-trips.ts';
-import { tableWith } from '../support/table-with.ts';
+import { tableWith } from '../support/table-override.ts';
 
 const ARN = 'arn:aws:execute-api:eu-central-1:123456789012:abcdef/prod';
 

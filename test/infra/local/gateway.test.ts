@@ -9,7 +9,7 @@ import type { Table } from '../../../lib/ports/table/table.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { testService } from '../../support/service.ts';
-import { tableWith } from '../../support/table-with.ts';
+import { tableWith } from '../../support/table-override.ts';
 
 const FIELDS = ['type', 'code', 'detail', 'attr'];
 const UNAUTHORIZED = {

@@ -18,13 +18,13 @@ import { purge } from '../../../lib/purge/purge.ts';
 import type { PurgeInput } from '../../../lib/workflow/messages.ts';
 import { type SettableClock, settableClock, testContext } from '../../support/context.ts';
 import { createTable, describeOnDynamodb, dynamodbClient } from '../../support/dynamodb-local.ts';
-import { settableTime } from '../../support/engine.ts';
-import { hourlyExport } from '../../support/export-steps.ts';
+import { settableTime } from '../../support/engine-world.ts';
 import { type FullOrganization, fullOrganization } from '../../support/full-organization.ts';
+import { HOUR, hourlyExport, hourlyExport } from '../../support/hourly-export.ts';
 import { seeded } from '../../support/random.ts';
 import { testService } from '../../support/service.ts';
+import { tableWithContents } from '../../support/table-contents.ts';
 import { unreliable } from '../../support/unreliable-table.ts';
-import { wholeTable } from '../../support/whole-table.ts';
 
 jest.setTimeout(60_000);
 
@@ -123,7 +123,7 @@ interface Home {
   everything(): Item[] | Promise<Item[]>;
 }
 
-const sqlite = async (clock: SettableClock): Promise<Home> => wholeTable(clock);
+const sqlite = async (clock: SettableClock): Promise<Home> => tableWithContents(clock);
 
 async function dynamodb(clock: SettableClock): Promise<Home> {
   const client = await dynamodbClient();
