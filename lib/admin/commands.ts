@@ -8,7 +8,7 @@ import { type PersonalApiKeyItem, personalApiKeyObject } from '../accounts/perso
 import * as personalApiKeys from '../accounts/personal-api-keys/store.ts';
 import { type UserItem, userObject } from '../accounts/users/model.ts';
 import * as users from '../accounts/users/store.ts';
-import { neededBackfills } from '../exports/resource/needed-backfills.ts';
+import { neededBackfills } from '../exports/resource/import-backfills.ts';
 import { wireInstant } from '../http/instant.ts';
 import { LEVELS } from '../http/levels.ts';
 import { importEvents } from '../lake/import/import.ts';

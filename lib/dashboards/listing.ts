@@ -26,11 +26,11 @@ export async function readListing(
   paging: Paging,
 ): Promise<Listing | DashboardItem[]> {
   if (isFiltered(filter)) return readAll(table, project);
-  return (await readPage(table, ranges.dashboardsOf(project), paging)) as unknown as Listing;
+  return (await readPage(table, ranges.dashboardsOf(project), paging)) as Listing;
 }
 
 async function readAll(table: Table, project: number): Promise<DashboardItem[]> {
-  return (await listAll(table, ranges.dashboardsOf(project))) as DashboardItem[];
+  return listAll(table, ranges.dashboardsOf(project));
 }
 
 /** The page for this member: what a rule hides from him is neither listed nor counted. */

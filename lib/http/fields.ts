@@ -3,9 +3,11 @@
  * true, `5` is the text "5") and refuse with its codes and texts. A kind is required and not null unless it says
  * `.optional()` or `.nullable()`; what is absent stays absent. Lists are `z.array`, nested objects are `z.object`.
  */
+
 import * as z from 'zod';
 import { Failure, inQuotes } from '../ports/errors.ts';
 import { isObject, isRawNumber, numberText } from '../ports/raw-number.ts';
+import { MINUTE_MS } from '../ports/units.ts';
 
 /** Reports a fault of the value; what it returns is never seen. */
 type Fault = (detail: string, code?: string) => never;
@@ -174,7 +176,7 @@ function instantOf(value: string): number | undefined {
   if (zone.toUpperCase() === 'Z') return instant;
   const [hours, minutes] = [Number(zone.slice(1, 3)), Number(zone.slice(3).replace(':', ''))];
   if (hours > 23 || minutes > 59) return undefined;
-  return instant - (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes) * 60_000;
+  return instant - (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes) * MINUTE_MS;
 }
 
 /** An object with any keys, handed on as it was sent; `__proto__` is a key like any other. */

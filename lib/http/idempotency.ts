@@ -2,11 +2,13 @@
  * Idempotency-Key: a repeat of a request that created something renders that object again. What is remembered is
  * written in the create's own transaction, so it exists exactly when the object does.
  */
+
 import { createHash } from 'node:crypto';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { Failure } from '../ports/errors.ts';
 import { keys } from '../ports/table/keys.ts';
 import type { Item, Op, Table } from '../ports/table/table.ts';
+import { DAY_MS } from '../ports/units.ts';
 import { bytesOf } from './body.ts';
 import { headerOf } from './header.ts';
 
@@ -16,8 +18,8 @@ declare module '../ports/table/keys.ts' {
   }
 }
 
-/** How long a key is remembered, in seconds: 24 hours. */
-const RETENTION_S = 24 * 60 * 60;
+/** How long a key is remembered: 24 hours. */
+const RETENTION_SECONDS = DAY_MS / 1000;
 
 /** What is remembered of a request that succeeded. */
 interface IdempotencyItem extends Item {
@@ -62,7 +64,13 @@ export function idempotencyKeyOf(
       return record?.object;
     },
     ops(object) {
-      const record: IdempotencyItem = { ...key, body, status, object, ttl: Math.floor(clock() / 1000) + RETENTION_S };
+      const record: IdempotencyItem = {
+        ...key,
+        body,
+        status,
+        object,
+        ttl: Math.floor(clock() / 1000) + RETENTION_SECONDS,
+      };
       return [{ put: record, if: 'absent' }];
     },
   };

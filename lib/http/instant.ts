@@ -1,4 +1,5 @@
-const DAY = 86_400_000;
+import { DAY_MS } from '../ports/units.ts';
+
 const TWO_DIGITS = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'));
 /** Days as text, by their number since 1970; a page shows the same few again and again. */
 const days = new Map<number, string>();
@@ -10,8 +11,8 @@ const MOST_DAYS = 10_000;
  * seventh of the time of `toISOString`.
  */
 export function wireInstant(instant: number): string {
-  const day = Math.floor(instant / DAY);
-  const milliseconds = instant - day * DAY;
+  const day = Math.floor(instant / DAY_MS);
+  const milliseconds = instant - day * DAY_MS;
   const seconds = Math.floor(milliseconds / 1000);
   const fraction = milliseconds % 1000;
   const minutes = Math.floor(seconds / 60);
@@ -24,7 +25,7 @@ function dayText(day: number): string {
   const known = days.get(day);
   if (known !== undefined) return known;
   if (days.size >= MOST_DAYS) days.clear();
-  const [text = ''] = new Date(day * DAY).toISOString().split('T');
+  const [text = ''] = new Date(day * DAY_MS).toISOString().split('T');
   days.set(day, text);
   return text;
 }

@@ -6,6 +6,7 @@
  * export), the execution of the purge itself (7 days in the home of one machine), executions on AWS (90 days). The
  * activity log of an organization goes with it; what it tells of a project that was deleted stays, as long as the rest.
  */
+
 import { dirname } from 'node:path/posix';
 import type { ProjectItem } from '../accounts/organizations/model.ts';
 import { type DeletedPlaces, keysOfUsers, removeLimits } from '../accounts/personal-api-keys/store.ts';
@@ -20,6 +21,7 @@ import type { Context } from '../ports/context.ts';
 import type { Spool } from '../ports/files/files.ts';
 import { idsIn, keys, ranges } from '../ports/table/keys.ts';
 import { type Item, type Key, type Op, type Range, Refused, type Table } from '../ports/table/table.ts';
+import { HOUR_MS } from '../ports/units.ts';
 
 /** What was deleted. */
 export interface Deleted {
@@ -114,8 +116,8 @@ async function* exportsLeft(context: Context, { organization, project }: Deleted
   }
 }
 
-/** How long a deleted export may go on committing, in milliseconds: a step has 15 minutes, and its machine tries again. */
-const PATIENCE = 3_600_000;
+/** How long a deleted export may go on committing: a step has 15 minutes, and its machine tries again. */
+const LAST_COMMIT_WAIT_MS = HOUR_MS;
 
 /**
  * An export is stopped first, and removed by a later walk: it is the item by which what a ghost of its runs may still
@@ -130,7 +132,7 @@ async function* exportLeft(context: Context, item: BatchExportItem): Pieces {
   }
   if (await isStillRunning(context, item)) {
     yield;
-    if (clock() < item.deleted_at + PATIENCE) return;
+    if (clock() < item.deleted_at + LAST_COMMIT_WAIT_MS) return;
   }
   if (yield* counted(belowExport(context, item))) return;
   await remove(table, [item], jobOps('export', item.id, null));

@@ -3,15 +3,16 @@
 import { jobOps } from '../jobs/job.ts';
 import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
+import { HOUR_MS, MINUTE_MS } from '../ports/units.ts';
 import type { PurgeInput, WalkOutput } from '../workflow/messages.ts';
 import { type Deleted, remains } from './leftovers.ts';
 
-/** One walk may take so long, in milliseconds (10 minutes); then it says that more is left. */
-const WALK = 600_000;
-/** While it walks and rests its job waits, in milliseconds, to start it again if it dies. */
-const WATCH = 3_600_000;
-/** Requests and steps that were under way at the deletion have ended after so long, in milliseconds: a step has 15 minutes. */
-const SETTLED = 900_000;
+/** One walk may take so long; then it says that more is left. */
+const WALK_LIMIT_MS = 10 * MINUTE_MS;
+/** While it walks and rests its job waits, to start it again if it dies. */
+const WATCH_INTERVAL_MS = HOUR_MS;
+/** Requests and steps that were under way at the deletion have ended after so long: a step has 15 minutes. */
+const SETTLING_MS = 15 * MINUTE_MS;
 
 /**
  * One walk: removes what it finds, until its time is over. It can die anywhere and be repeated. As indexes lag, and
@@ -20,8 +21,8 @@ const SETTLED = 900_000;
  */
 export async function purge(context: Context, { kind, id }: PurgeInput): Promise<WalkOutput> {
   const { table, clock } = context;
-  const until = clock() + WALK;
-  await table.write(jobOps('purge', id, clock() + WATCH, { kind }));
+  const until = clock() + WALK_LIMIT_MS;
+  await table.write(jobOps('purge', id, clock() + WATCH_INTERVAL_MS, { kind }));
   const deleted = await (kind === 'project' ? deletedProject(context, id) : deletedOrganization(context, id));
   let isFound = false;
   if (deleted !== undefined) {
@@ -41,7 +42,7 @@ async function deletedProject({ table, clock }: Context, id: string): Promise<De
   const key = keys.project(Number(id));
   const project = await table.get(key);
   if (project === undefined || project.deleted_at === null) return undefined;
-  const isSettled = clock() >= project.deleted_at + SETTLED;
+  const isSettled = clock() >= project.deleted_at + SETTLING_MS;
   return { organization: project.organization_id, project: project.id, isSettled, root: [key] };
 }
 
@@ -50,6 +51,6 @@ async function deletedOrganization({ table, clock }: Context, id: string): Promi
   const key = keys.organization(id);
   const organization = await table.get(key);
   if (organization === undefined || organization.deleted_at === null) return undefined;
-  const isSettled = clock() >= organization.deleted_at + SETTLED;
+  const isSettled = clock() >= organization.deleted_at + SETTLING_MS;
   return { organization: id, project: null, isSettled, root: [keys.slug(organization.slug), key] };
 }

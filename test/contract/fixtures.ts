@@ -6,6 +6,7 @@ import type { RunItem } from '../../lib/exports/records/model.ts';
 import { startBackfill } from '../../lib/exports/resource/backfills.ts';
 import { LEVELS } from '../../lib/http/levels.ts';
 import { keys, places } from '../../lib/ports/table/keys.ts';
+import { HOUR_MS } from '../../lib/ports/units.ts';
 import type { TestContext } from '../support/context.ts';
 import type { Service } from '../support/service.ts';
 
@@ -65,7 +66,7 @@ async function ofRun(world: World, fields: Partial<RunItem> = {}): Promise<Examp
   const { table, newId, clock } = world.context;
   const { id: eid = '' } = params;
   const id = newId();
-  const slotStart = clock() - 3_600_000;
+  const slotStart = clock() - HOUR_MS;
   const run: RunItem = {
     ...keys.run(eid, id),
     ...places.runOf(eid, clock(), slotStart, id),

@@ -9,6 +9,7 @@ import { scopeFor } from '../../lib/api/methods.ts';
 import { routes } from '../../lib/api/routes.ts';
 import { fromContext } from '../../lib/http/credentials.ts';
 import type { Context } from '../../lib/ports/context.ts';
+import { HOUR_MS } from '../../lib/ports/units.ts';
 import { testContext } from '../support/context.ts';
 import { countRoundTrips } from '../support/round-trips.ts';
 import { tableWith } from '../support/table-with.ts';
@@ -204,7 +205,7 @@ describe('the table', () => {
       uses.push(((await findKey(context.table, value))?.last_used_at ?? 0) - item.created_at);
     }
     expect(trips).toEqual([2, 1, 1, 2, 1]);
-    expect(uses).toEqual([0, 0, 0, 3_600_000, 3_600_000]);
+    expect(uses).toEqual([0, 0, 0, HOUR_MS, HOUR_MS]);
   });
 
   test('is asked as often for a key that is there as for one that is not', async () => {

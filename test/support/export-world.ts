@@ -3,6 +3,7 @@
  * a folder or a server of the test's as destination, time that moves only when told, and a process that can be killed
  * before or after any durable act, after which another one goes on over the same files.
  */
+
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runtimeOf } from '../../infra/local/runtime.ts';
@@ -34,9 +35,6 @@ import { type StepRunner, step } from '../../lib/workflow/step.ts';
 import { temporaryFolder, testContext } from './context.ts';
 import { never, settableTime } from './engine.ts';
 import { type Act, mortalOutbound } from './mortal-outbound.ts';
-
-export const MINUTE = 60_000;
-export const HOUR = 60 * MINUTE;
 
 /** At which durable act (from 1) a process dies, and whether the act is done. */
 export interface Death {
@@ -178,7 +176,7 @@ export async function exportWorld({
         await Promise.race([tick(context).catch(() => {}), died.promise]);
         if (!(await calm())) return false;
         const [due] = (await table.list(ranges.dueJobs(Date.UTC(9000, 0)), { limit: 1 })).items;
-        const next = due === undefined ? Number.POSITIVE_INFINITY : Date.parse(String(due.second_sk).slice(0, 24));
+        const next = due === undefined ? Number.POSITIVE_INFINITY : Date.parse(due.second_sk.slice(0, 24));
         if (next <= time.clock() || time.ring(Math.min(next, until))) continue;
         time.clock.set(Math.max(time.clock(), Math.min(next, until)));
         if (next > until) return true;

@@ -1,7 +1,7 @@
 /** Imports into a project of a lake in a folder: what their tests have in common. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { neededBackfills } from '../../lib/exports/resource/needed-backfills.ts';
+import { neededBackfills } from '../../lib/exports/resource/import-backfills.ts';
 import { type ImportOptions, importEvents } from '../../lib/lake/import/import.ts';
 import { keys } from '../../lib/ports/table/keys.ts';
 import type { Item, Ops } from '../../lib/ports/table/table.ts';

@@ -1,12 +1,14 @@
 /** Who tells of a change, and how an entry is made of what is told. */
+
 import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';
+import { DAY_MS } from '../../ports/units.ts';
 import type { ActivityItem, ActivityOps, NewActivity } from './model.ts';
 import { changesText, nameText } from './rules.ts';
 
 /** How long entries are kept, in seconds: 400 days (a year, and time to look back at it). */
-const KEPT = 400 * 24 * 60 * 60;
+const RETENTION_SECONDS = (400 * DAY_MS) / 1000;
 
 type Telling = Pick<Context, 'clock' | 'newId'>;
 
@@ -54,7 +56,7 @@ function entryOps(base: Base, entry: NewActivity, project: number | undefined): 
     item_id: String(id),
     name: nameText(name),
     changes: changesText(changes),
-    ttl: Math.floor(base.created_at / 1000) + KEPT,
+    ttl: Math.floor(base.created_at / 1000) + RETENTION_SECONDS,
   };
   return [{ put: item, if: 'absent' }];
 }

@@ -143,7 +143,7 @@ export async function addMember(
 
 /** An organization that is there; undefined when it never was, or is deleted. */
 export async function findOrganization(table: Table, id: string): Promise<OrganizationItem | undefined> {
-  const organization = (await table.get(keys.organization(id))) as OrganizationItem | undefined;
+  const organization = await table.get(keys.organization(id));
   return organization?.deleted_at === null ? organization : undefined;
 }
 
@@ -152,10 +152,7 @@ export async function organizationsIn(
   table: Table,
   memberships: readonly MembershipItem[],
 ): Promise<OrganizationMembership[]> {
-  const found = (await table.many(memberships.map((member) => keys.organization(member.organization_id)))) as (
-    | OrganizationItem
-    | undefined
-  )[];
+  const found = await table.many(memberships.map((member) => keys.organization(member.organization_id)));
   return memberships
     .flatMap((membership, at) => {
       const organization = found[at];
@@ -172,7 +169,7 @@ export async function membershipsOf(table: Table, uid: string): Promise<Membersh
 
 /** A user's membership in one organization; undefined when he is no member. */
 export async function findMembership(table: Table, uid: string, oid: string): Promise<MembershipItem | undefined> {
-  return (await table.get(keys.membership(uid, oid))) as MembershipItem | undefined;
+  return table.get(keys.membership(uid, oid));
 }
 
 /** The organizations of a user that are not deleted, oldest first. */
@@ -215,7 +212,7 @@ export async function changeOrganization(
       changes: changesOf(read, set, LOGGED),
     }),
   ]);
-  return (changed ?? after) as OrganizationItem;
+  return changed ?? after;
 }
 
 /**

@@ -1,8 +1,10 @@
 /** Users inside answers, remembered for a minute: who made what changes seldom, and is shown again and again. */
+
 import type * as z from 'zod';
 import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Table } from '../../ports/table/table.ts';
+import { MINUTE_MS } from '../../ports/units.ts';
 import { type User, type UserItem, userObject } from './model.ts';
 
 export type UserObject = z.output<typeof User>;
@@ -10,7 +12,7 @@ export type UserObject = z.output<typeof User>;
 /** The card of a user by his uuid; null when there is none, or his account is gone. */
 export type Cards = (uuid: string | null) => UserObject | null;
 
-const REMEMBERED_MS = 60_000;
+const REMEMBERED_MS = MINUTE_MS;
 const REMEMBERED_USERS = 10_000;
 
 interface Remembered {
@@ -41,7 +43,7 @@ export async function userLookup(
   if (unseen.size > 0) {
     if (memory.size + unseen.size > REMEMBERED_USERS) memory.clear();
     const asked = [...unseen];
-    const found = (await table.many(asked.map(keys.user))) as (UserItem | undefined)[];
+    const found = await table.many(asked.map(keys.user));
     for (const [at, uuid] of asked.entries()) {
       const user = found[at];
       const card = user === undefined ? null : userObject(user);

@@ -3,7 +3,6 @@ import { findOrganization } from '../../accounts/organizations/store.ts';
 import { readInsights } from '../../insights/store.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Table } from '../../ports/table/table.ts';
-import type { SharingTokenItem } from '../sharing/model.ts';
 import { readDashboard } from '../store.ts';
 import { insightsOf } from '../tiles.ts';
 import type { OpenDashboard } from './model.ts';
@@ -13,7 +12,7 @@ import type { OpenDashboard } from './model.ts';
  * dashboard, its project or its organization deleted. Two round trips, three with insights.
  */
 export async function findShared(table: Table, access_token: string): Promise<OpenDashboard | undefined> {
-  const token = (await table.get(keys.sharingToken(access_token))) as SharingTokenItem | undefined;
+  const token = await table.get(keys.sharingToken(access_token));
   if (token === undefined) return undefined;
   const [stored, project, organization] = await Promise.all([
     readDashboard(table, token.project_id, token.dashboard_id),

@@ -1,4 +1,5 @@
 /** Backfills: begun over HTTP, run in chunks by their machine, cancelled over HTTP or closed by the machine. */
+
 import type * as z from 'zod';
 import { wireInstant } from '../../http/instant.ts';
 import { jobOps } from '../../jobs/job.ts';
@@ -9,6 +10,7 @@ import { fail, invalid, messageOf } from '../../ports/errors.ts';
 import { keys, places } from '../../ports/table/keys.ts';
 import { type Op, Refused, type Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
+import { MINUTE_MS } from '../../ports/units.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
 import type { BackfillEstimate, BackfillItem, BatchExportItem, RunItem } from '../records/model.ts';
 import { chunkField } from '../runs/backfill.ts';
@@ -28,7 +30,7 @@ import { isOpen, rangeText, slotsOfHolder } from '../runs/run.ts';
 import { exportWithPlan, planOp, runsOf, scheduleOf } from '../runs/store.ts';
 
 /** The job is for a start that was lost; the start itself follows the transaction at once. */
-const START_LOST = 60_000;
+const START_RETRY_MS = MINUTE_MS;
 
 /** A range as asked for, in milliseconds since 1970. */
 export interface Asked {
@@ -92,7 +94,7 @@ export async function beginning(
   const backfill = newBackfill(item, id, asked, range, now);
   const ops: Op[] = [
     { put: backfill, if: 'absent' },
-    ...(isEmpty ? [] : jobOps('backfill', id, now + START_LOST, { export: item.id })),
+    ...(isEmpty ? [] : jobOps('backfill', id, now + START_RETRY_MS, { export: item.id })),
     ...lineOps(context, item.id, id, 'start', [firstLine(backfill)]),
   ];
   return { plan: claimed, backfill, ops };

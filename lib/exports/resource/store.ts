@@ -13,6 +13,7 @@ import { keys, places, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { Busy, type Item, type Op, Refused, type Table, type Value } from '../../ports/table/table.ts';
 import { MAX_ATTEMPTS, untilWritten } from '../../ports/table/until-written.ts';
+import { MINUTE_MS } from '../../ports/units.ts';
 import { checkedConfig, checkSameType } from '../destinations/config.ts';
 import type { Config, Destination } from '../destinations/destination.ts';
 import { destinationOf } from '../destinations/index.ts';
@@ -95,7 +96,7 @@ export async function readExport(table: Table, id: string): Promise<Item | undef
 /** An export and one of its runs, whoever's they are: to be given to `foundBeside`. */
 export async function readRun(table: Table, id: string, runId: string): Promise<Beside<RunItem>> {
   const [item, run] = await table.many([keys.batchExport(id), keys.run(id, runId)]);
-  return [item, run as RunItem | undefined];
+  return [item, run];
 }
 
 /** An export, and one of its backfills with the plan, whoever's they are: to be given to `foundBoth`. */
@@ -423,7 +424,7 @@ async function changedDestination(
 }
 
 /** The job stays until nothing of the export runs any more; `begin` stops what the deletion could not. */
-const STOP_LOST = 60_000;
+const STOP_RETRY_MS = MINUTE_MS;
 
 /**
  * Deletes an export: it is gone for every reader at once, nothing of it starts any more, and what runs is cancelled.
@@ -442,7 +443,7 @@ export async function destroyBatchExport(
       set: { deleted_at: now, last_updated_at: now, ...places.deletedExportOf(item.organization_id, now, item.id) },
       if: { is: { id: item.id, deleted_at: null, ...(ifMatch === undefined ? {} : { ver: ifMatch }) } },
     },
-    ...jobOps('export', item.id, now + STOP_LOST),
+    ...jobOps('export', item.id, now + STOP_RETRY_MS),
     ...activityOps({ ...aboutExport(item), activity: 'deleted' }),
   ]);
   const left = await stopExport(context, item);

@@ -8,11 +8,12 @@ import { constants, createReadStream, type Dirent } from 'node:fs';
 import { access, copyFile, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { compareText } from '../table/semantics.ts';
+import { DAY_MS } from '../units.ts';
 import type { Spool } from './files.ts';
 import { partsOf, UNFINISHED } from './path.ts';
 
-/** What is left there by a process that died is removed after a day, in milliseconds. */
-const LEFTOVER_AGE = 24 * 3_600_000;
+/** What is left there by a process that died is removed after a day. */
+const LEFTOVER_AGE_MS = DAY_MS;
 
 /** Returns a spool below `root`, which is made when the first file is written. */
 export function folderSpool(root: string): Spool {
@@ -116,7 +117,7 @@ async function sweep(folder: string): Promise<void> {
   for (const entry of (await entriesOf(folder)) ?? []) {
     const file = join(folder, entry.name);
     const found = await orIfAbsent(stat(file), undefined);
-    if (found !== undefined && found.mtimeMs < Date.now() - LEFTOVER_AGE) await rm(file, { force: true });
+    if (found !== undefined && found.mtimeMs < Date.now() - LEFTOVER_AGE_MS) await rm(file, { force: true });
   }
 }
 

@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream';
 import ipaddr from 'ipaddr.js';
 import { invalid, messageOf, Permanent, Transient } from '../errors.ts';
 import type { Settings } from '../settings.ts';
+import { SECOND_MS } from '../units.ts';
 
 /** The one way to customers' addresses. The answer of DNS is checked when a connection is made. */
 export interface Outbound {
@@ -114,8 +115,8 @@ export function openOutbound({ privateAddresses }: Allowance, resolve: typeof re
   };
 }
 
-/** How long a server may take to accept a connection, in milliseconds. */
-const CONNECT_PATIENCE = 10_000;
+/** How long a server may take to accept a connection. */
+const CONNECT_TIMEOUT_MS = 10 * SECOND_MS;
 
 async function socketTo(
   options: { readonly lookup: LookupFunction },
@@ -125,7 +126,7 @@ async function socketTo(
 ): Promise<Socket> {
   const place = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
   const socket = connect({ ...options, host: host.replace(/^\[|\]$/g, ''), port });
-  const late = AbortSignal.timeout(CONNECT_PATIENCE);
+  const late = AbortSignal.timeout(CONNECT_TIMEOUT_MS);
   try {
     await once(socket, 'connect', { signal: AbortSignal.any([signal, late]) });
     return socket;
@@ -182,8 +183,8 @@ export interface Post {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
   readonly signal: AbortSignal;
-  /** How long to wait while no byte moves, in milliseconds. */
-  readonly patience: number;
+  /** How long to wait while no byte moves. */
+  readonly idleTimeoutMs: number;
 }
 
 /** A server's answer. */
@@ -197,18 +198,18 @@ export interface Answer {
 /** Bytes of an answer that are read; a server that sends more is cut off. */
 const ANSWER_BYTES = 16 * 1024;
 
-/** A request that takes longer than so many patiences is given up, though bytes still move. */
-const PATIENCES = 5;
+/** A request that takes longer than so many idle timeouts is given up, though bytes still move. */
+const MAX_IDLE_TIMEOUTS = 5;
 
 /**
  * Posts to an address. A redirect is an answer like any other: nothing follows it. Throws
  * `Permanent` or `Transient` when there is no answer, and the signal's reason when it is aborted.
  */
 export async function post({ httpAgent, httpsAgent }: Outbound, url: string, given: Post): Promise<Answer> {
-  const { headers, body, signal, patience } = given;
+  const { headers, body, signal, idleTimeoutMs } = given;
   const { protocol, host } = new URL(url);
   const isSecure = protocol === 'https:';
-  const late = AbortSignal.timeout(patience * PATIENCES);
+  const late = AbortSignal.timeout(idleTimeoutMs * MAX_IDLE_TIMEOUTS);
   try {
     return await new Promise((answered, failed) => {
       const request = (isSecure ? overHttps : overHttp)(
@@ -218,7 +219,7 @@ export async function post({ httpAgent, httpsAgent }: Outbound, url: string, giv
           agent: isSecure ? httpsAgent : httpAgent,
           headers: { ...headers, 'content-length': body.length },
           signal: AbortSignal.any([signal, late]),
-          timeout: patience,
+          timeout: idleTimeoutMs,
         },
         (answer) => void read(answer).then(answered, failed),
       );

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
 import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
-import { FILE_COLUMNS } from '../../../lib/exports/destinations/files.ts';
+import { FILE_COLUMNS } from '../../../lib/exports/destinations/files/config.ts';
 import { allFiles } from '../../../lib/lake/catalog.ts';
 import type { Model } from '../../../lib/lake/schema.ts';
 import type { Context } from '../../../lib/ports/context.ts';

@@ -4,6 +4,7 @@ import type { Context } from '../../../ports/context.ts';
 import { fail, invalid } from '../../../ports/errors.ts';
 import { keys, places } from '../../../ports/table/keys.ts';
 import type { Op, Table } from '../../../ports/table/table.ts';
+import { DAY_MS } from '../../../ports/units.ts';
 import type { ActivityOps } from '../../activity/model.ts';
 import { systemActivityOps } from '../../activity/ops.ts';
 import type { UserItem } from '../../users/model.ts';
@@ -15,7 +16,7 @@ import type { Tenant } from '../tenant.ts';
 import type { InviteInput, InviteItem } from './model.ts';
 
 /** How long an invitation is open, in milliseconds: 3 days, the public product's number. */
-const OPEN_MS = 3 * 24 * 60 * 60 * 1000;
+const OPEN_MS = 3 * DAY_MS;
 
 /** Stands for the uuid of a user who is not there: his membership is looked for all the same. */
 const NOBODY = 'nobody';
@@ -33,7 +34,7 @@ export async function createInvite(
 ): Promise<InviteItem> {
   refuseLevel(membership, level);
   const account = await table.get(keys.email(target_email));
-  const uid = String(account?.['user_uuid'] ?? NOBODY);
+  const uid = account?.user_uuid ?? NOBODY;
   if ((await table.get(keys.membership(uid, organization.id))) !== undefined) {
     invalid('target_email', 'A user with this email address already belongs to the organization.');
   }
@@ -66,7 +67,7 @@ const aboutInvite = ({ id, target_email: name }: InviteItem) => ({ scope: 'Organ
 
 /** An invitation that is open; 404 when there is none. */
 export async function readInvite(table: Table, id: string): Promise<InviteItem> {
-  return ((await table.get(keys.invitation(id))) as InviteItem | undefined) ?? fail('not_found');
+  return (await table.get(keys.invitation(id))) ?? fail('not_found');
 }
 
 /** Takes an invitation back. Refused when it is gone. */

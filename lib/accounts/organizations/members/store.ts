@@ -20,7 +20,7 @@ export interface MemberPath {
 
 /** The membership that a path names; 404 when there is none. */
 export async function readMember(table: Table, { organization_id, user__uuid }: MemberPath): Promise<MembershipItem> {
-  const found = (await table.get(keys.membership(user__uuid, organization_id))) as MembershipItem | undefined;
+  const found = await table.get(keys.membership(user__uuid, organization_id));
   return found ?? fail('not_found');
 }
 
@@ -86,7 +86,7 @@ export async function removeMember(
   refuseRemoval(actor, target);
   if (!ifMatch.includes(target.ver)) fail('precondition_failed');
   const isLeaving = actor.user_uuid === target.user_uuid;
-  const members = isLeaving ? ((await listAll(table, ranges.membersOf(organization.id))) as MembershipItem[]) : [];
+  const members = isLeaving ? await listAll(table, ranges.membersOf(organization.id)) : [];
   const witness = witnessOf(actor, target, members);
   const ends = await forget();
   while (ends.length > TOGETHER) await table.write(ends.splice(-TOGETHER).flat());

@@ -6,6 +6,7 @@ import type { UserItem } from '../../../../lib/accounts/users/model.ts';
 import { createUser } from '../../../../lib/accounts/users/store.ts';
 import type { Context } from '../../../../lib/ports/context.ts';
 import { keys, ranges } from '../../../../lib/ports/table/keys.ts';
+import { HOUR_MS } from '../../../../lib/ports/units.ts';
 import { testContext } from '../../../support/context.ts';
 
 async function seeded() {
@@ -64,7 +65,7 @@ test('the use of a key is noted once an hour, and a revoked key does not come ba
   context.clock.advance(3_599_999);
   expect(await used()).toBe(start);
   context.clock.advance(1);
-  expect(await used()).toBe(start + 3_600_000);
+  expect(await used()).toBe(start + HOUR_MS);
 
   const item = await findKey(context.table, value);
   if (item === undefined) throw new Error('no key');

@@ -1,4 +1,5 @@
 /** Every bit of a float arrives: from a line of a source, through the lake, at each destination, in each format. */
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { array, assert, asyncProperty, bigInt, constantFrom, double, integer, oneof, tuple } from 'fast-check';
@@ -16,6 +17,7 @@ import type { SelectQuery } from '../../../../lib/hogql/syntax.ts';
 import { EVENTS_TABLE } from '../../../../lib/lake/events-table.ts';
 import { readJsonLine } from '../../../../lib/lake/sources/json-lines.ts';
 import { folderSpool } from '../../../../lib/ports/files/folder.ts';
+import { HOUR_MS } from '../../../../lib/ports/units.ts';
 import { duckdbWarehouse } from '../../../../lib/warehouse/duckdb.ts';
 import { deliveredColumns } from '../../../../lib/warehouse/query-columns.ts';
 import type { FrozenPlan } from '../../../../lib/warehouse/warehouse.ts';
@@ -74,7 +76,7 @@ const textOf = (value: number, write: (positive: number) => string): string =>
 const written = tuple(float, constantFrom(...WRITTEN)).map(([value, write]) => ({ value, text: textOf(value, write) }));
 
 const START = Date.UTC(2026, 0, 1);
-const SLOT = { start: START, end: START + 3_600_000 };
+const SLOT = { start: START, end: START + HOUR_MS };
 
 /** `SELECT *, toFloat(properties.x) AS x FROM events` */
 const QUERY: SelectQuery = {

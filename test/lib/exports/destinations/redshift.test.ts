@@ -1,4 +1,5 @@
 /** Redshift, as far as PostgreSQL speaks its language: with a type and two functions more, and COPY done on the wire. */
+
 import { join } from 'node:path';
 import { checkedConfig } from '../../../../lib/exports/destinations/config.ts';
 import type { Delivery } from '../../../../lib/exports/destinations/destination.ts';
@@ -7,6 +8,7 @@ import { splitSecrets } from '../../../../lib/exports/destinations/secrets.ts';
 import { Failure, Permanent, Transient } from '../../../../lib/ports/errors.ts';
 import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
+import { HOUR_MS } from '../../../../lib/ports/units.ts';
 import { type Bucket, startBucket } from '../../../support/bucket.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { eventRows, type PersonRow, personRows } from '../../../support/copy-rows.ts';
@@ -95,8 +97,6 @@ describe('a config', () => {
 describeOnPostgres('Redshift', () => {
   type Config = Parameters<typeof redshift.deliver>[0]['config'];
   type Changes = Partial<Delivery<Config>>;
-
-  const HOUR = 3_600_000;
 
   let database: PostgresDatabase;
   let bucket: Bucket;
@@ -316,7 +316,7 @@ describeOnPostgres('Redshift', () => {
   test('a value that does not fit is told of as Redshift notes it', async () => {
     await deliver(COPY, { rows: () => eventRows(0, 1) });
     await sql('ALTER TABLE events ALTER COLUMN event TYPE varchar(2) USING left(event, 2)');
-    const slot = { start: SLOT.end, end: SLOT.end + HOUR };
+    const slot = { start: SLOT.end, end: SLOT.end + HOUR_MS };
     const failed = deliver(COPY, { slot, rows: () => eventRows(0, 2) });
     await expect(failed).rejects.toThrow(Permanent);
     await expect(failed).rejects.toThrow(
@@ -336,7 +336,7 @@ describeOnPostgres('Redshift', () => {
     await sql(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN RAISE EXCEPTION '${message}' USING ERRCODE = 'XX000'; END $$;
       CREATE TRIGGER refuse BEFORE INSERT ON events EXECUTE FUNCTION refuse()`);
-    const slot = { start: SLOT.end, end: SLOT.end + HOUR };
+    const slot = { start: SLOT.end, end: SLOT.end + HOUR_MS };
     await expect(deliver({}, { slot })).rejects.toThrow(kind);
   });
 

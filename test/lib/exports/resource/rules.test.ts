@@ -11,6 +11,7 @@ import {
   readTime,
   runsAsked,
 } from '../../../../lib/exports/resource/rules.ts';
+import { DAY_MS } from '../../../../lib/ports/units.ts';
 import { refusal, refused } from '../../../support/refusals.ts';
 import { warehouse } from '../../../support/warehouse-destination.ts';
 
@@ -221,13 +222,11 @@ describe('times in queries', () => {
 });
 
 describe('lists of runs', () => {
-  const DAY = 86_400_000;
-
   test('are by creation, newest first, of the last seven days, unless asked otherwise', () => {
     expect(runsAsked({}, NOW)).toEqual({
       by: 'created_at',
       newestFirst: true,
-      from: NOW - 7 * DAY,
+      from: NOW - 7 * DAY_MS,
       to: NOW,
       statuses: undefined,
     });
@@ -238,8 +237,8 @@ describe('lists of runs', () => {
     expect(runsAsked({ ...query, status: ['Failed'] }, NOW)).toEqual({
       by: 'data_interval_start',
       newestFirst: false,
-      from: NOW - 2 * DAY,
-      to: NOW - DAY,
+      from: NOW - 2 * DAY_MS,
+      to: NOW - DAY_MS,
       statuses: new Set(['Failed']),
     });
   });

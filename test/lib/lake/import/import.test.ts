@@ -8,19 +8,18 @@ import { lowerLiveOps } from '../../../../lib/lake/fence.ts';
 import { ImportUnderWay } from '../../../../lib/lake/lease.ts';
 import type { Context } from '../../../../lib/ports/context.ts';
 import { keys, places } from '../../../../lib/ports/table/keys.ts';
+import { DAY_MS, HOUR_MS } from '../../../../lib/ports/units.ts';
 import { duckdbWarehouse } from '../../../../lib/warehouse/duckdb.ts';
 import { START } from '../../../support/context.ts';
 import { dyingAt, fileIn, PROJECT, place, run } from '../../../support/imports.ts';
 import { LINES } from '../../../support/lake-rows.ts';
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
 const MAY_17 = Date.UTC(2015, 4, 17);
 
 /** What an export of all time would deliver. */
 async function exported(context: Context, projectId = PROJECT): Promise<string> {
   const warehouse = duckdbWarehouse({ lake: context.lake });
-  const slot = { start: 0, end: START + 400 * DAY };
+  const slot = { start: 0, end: START + 400 * DAY_MS };
   const files = await filesBetween(context.table, projectId, 'events', slot.start, slot.end);
   const plan = {
     token: 't',
@@ -86,7 +85,7 @@ describe('a log of a web server', () => {
       persons: { read: 0, rows: 0, refused: 0 },
       bad: 0,
       rejected: [],
-      arrival: { from: MAY_17 + 10 * HOUR, to: MAY_17 + 11 * HOUR + 40 * 60_000 },
+      arrival: { from: MAY_17 + 10 * HOUR_MS, to: MAY_17 + 11 * HOUR_MS + 40 * 60_000 },
       backfills: [],
     });
     const events = await eventsIn(context);
@@ -108,7 +107,10 @@ describe('a log of a web server', () => {
       ['day=2015-05-18', 1],
     ]);
     expect((JSON.parse(files[0]?.hours ?? '') as number[]).slice(9, 13)).toEqual([0, 60, 30, 0]);
-    expect(files[0]).toMatchObject({ min_arrival: MAY_17 + 10 * HOUR, max_arrival: MAY_17 + 11 * HOUR + 29 * 60_000 });
+    expect(files[0]).toMatchObject({
+      min_arrival: MAY_17 + 10 * HOUR_MS,
+      max_arrival: MAY_17 + 11 * HOUR_MS + 29 * 60_000,
+    });
   });
 
   test('gives other uuids in another project', async () => {
@@ -127,7 +129,7 @@ describe('repeating an import', () => {
     const content = requests(50).join('\n');
     await run(context, fileIn(context, 'access.log', content));
     const before = await exported(context);
-    context.clock.advance(DAY);
+    context.clock.advance(DAY_MS);
     for (const file of [
       fileIn(context, 'access.log', content),
       fileIn(context, 'copy', content.replaceAll('\n', '\r\n')),
@@ -372,9 +374,9 @@ describe('a project with exports', () => {
   async function live() {
     const context = await place();
     context.clock.set(NOW);
-    await context.table.write(await lowerLiveOps(context.table, PROJECT, NOW - 10 * DAY));
+    await context.table.write(await lowerLiveOps(context.table, PROJECT, NOW - 10 * DAY_MS));
     const plan = initialPlan({ interval: 'hour' }, NOW);
-    const ran = [{ from: NOW - 10 * DAY, to: Date.UTC(2026, 0, 1, 12), interval: 'hour' as const }];
+    const ran = [{ from: NOW - 10 * DAY_MS, to: Date.UTC(2026, 0, 1, 12), interval: 'hour' as const }];
     await context.table.write([
       {
         put: {
@@ -389,12 +391,12 @@ describe('a project with exports', () => {
       },
       { put: { ...keys.plan('e'), ...planFields({ ...plan, ran }) } },
     ]);
-    const lines = [400, 12, 1].map((days) => jsonLine({ timestamp: NOW - days * DAY }));
+    const lines = [400, 12, 1].map((days) => jsonLine({ timestamp: NOW - days * DAY_MS }));
     return { context, file: fileIn(context, 'a.jsonl', lines.join('\n')) };
   }
 
   const daysAgo = async (context: Context): Promise<number[]> =>
-    (await eventsIn(context)).map((event) => (NOW - Date.parse(event._inserted_at)) / DAY);
+    (await eventsIn(context)).map((event) => (NOW - Date.parse(event._inserted_at)) / DAY_MS);
 
   test('gets history then, and all else now', async () => {
     const { context, file } = await live();
@@ -413,7 +415,7 @@ describe('a project with exports', () => {
     const report = await run(context, file, { arrived: 'then' });
     expect(await daysAgo(context)).toEqual([400, 12, 1]);
     const from = Date.UTC(2025, 11, 31, 12);
-    expect(report.backfills).toEqual([{ export: 'e', name: 'To S3', from, to: from + HOUR }]);
+    expect(report.backfills).toEqual([{ export: 'e', name: 'To S3', from, to: from + HOUR_MS }]);
   });
 });
 

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import type { FileConfig } from '../../../../../lib/exports/destinations/files/config.ts';
 import {
   fileName,
   isFileOf,
@@ -6,9 +7,9 @@ import {
   manifestName,
   slotNames,
   strayNames,
-} from '../../../../lib/exports/destinations/file-names.ts';
-import type { FileConfig } from '../../../../lib/exports/destinations/files.ts';
-import { SLOT } from '../../../support/delivery.ts';
+} from '../../../../../lib/exports/destinations/files/names.ts';
+import { HOUR_MS } from '../../../../../lib/ports/units.ts';
+import { SLOT } from '../../../../support/delivery.ts';
 
 const plain = { prefix: '', file_format: 'JSONLines', compression: null, max_file_size_mb: null };
 const about = { slot: SLOT, model: 'events' } as const;
@@ -61,7 +62,7 @@ describe('the name of a file', () => {
     fc.assert(
       fc.property(fc.string(), hour, hour, (prefix, a, b) => {
         const name = (at: number) =>
-          nameOf({ ...plain, prefix }, { slot: { start: at * 3_600_000, end: (at + 1) * 3_600_000 }, model: 'events' });
+          nameOf({ ...plain, prefix }, { slot: { start: at * HOUR_MS, end: (at + 1) * HOUR_MS }, model: 'events' });
         expect(name(a) === name(b)).toBe(a === b);
       }),
     );

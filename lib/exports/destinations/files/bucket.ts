@@ -1,7 +1,9 @@
 /** A customer's bucket, on S3 or on a server that speaks its protocol: the client, and what its failures mean. */
+
 import type { S3 } from '@aws-sdk/client-s3';
-import { messageOf, Permanent, Transient } from '../../ports/errors.ts';
-import type { Outbound } from '../../ports/outbound/outbound.ts';
+import { messageOf, Permanent, Transient } from '../../../ports/errors.ts';
+import type { Outbound } from '../../../ports/outbound/outbound.ts';
+import { MINUTE_MS, SECOND_MS } from '../../../ports/units.ts';
 
 /** Where, and with whose key. */
 export interface BucketConfig {
@@ -26,7 +28,7 @@ export async function connect(config: BucketConfig, { httpAgent, httpsAgent }: O
     ...(config.endpoint_url ? compatible(config.endpoint_url, config) : { ignoreConfiguredEndpointUrls: true }),
     maxAttempts: 3,
     // A part of 8 MiB has 60 s without a byte moving, not 60 s in all.
-    requestHandler: { httpAgent, httpsAgent, connectionTimeout: 10_000, socketTimeout: 60_000 },
+    requestHandler: { httpAgent, httpsAgent, connectionTimeout: 10 * SECOND_MS, socketTimeout: MINUTE_MS },
     expectContinueHeader: false,
   });
 }

@@ -1,6 +1,7 @@
 /** What the files of a slot are called, and which of those that lie there do not count. */
-import type { Delivery } from './destination.ts';
-import type { FileConfig } from './files.ts';
+import { HOUR_MS } from '../../../ports/units.ts';
+import type { Delivery } from '../destination.ts';
+import type { FileConfig } from './config.ts';
 
 /** An instant as upstream's file names have it: `2023-07-28T00:00:00+00:00`. */
 const instant = (at: number): string => `${new Date(at).toISOString().slice(0, 19)}+00:00`;
@@ -64,7 +65,7 @@ export const manifestText = (names: readonly string[]): string => JSON.stringify
 
 /** The longest names that files of a slot may have; but for the number, names of all slots are of one length. */
 export function longestNames(config: FileConfig): string[] {
-  const names = slotNames(config, { slot: { start: 0, end: 3_600_000 }, model: 'persons' });
+  const names = slotNames(config, { slot: { start: 0, end: HOUR_MS }, model: 'persons' });
   return [fileName(names, 99_999), manifestName(names)];
 }
 
