@@ -49,7 +49,7 @@ export async function readInsights(
 ): Promise<Map<number, InsightItem>> {
   const asked = [...new Set(ids)];
   if (asked.length === 0) return new Map();
-  const found = (await table.many(asked.map((id) => keys.insight(project, id)))) as (InsightItem | undefined)[];
+  const found = await table.many(asked.map((id) => keys.insight(project, id)));
   return new Map(found.filter((item) => item !== undefined).map((item) => [item.id, item]));
 }
 

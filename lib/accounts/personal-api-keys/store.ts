@@ -198,14 +198,14 @@ async function refuseForeignLimits(
 /** Returns the keys of these users, newest first. One read. */
 export async function keysOfUsers(table: Table, users: readonly UserItem[]): Promise<PersonalApiKeyItem[]> {
   const found = await table.many(users.flatMap(refsOf).map((ref) => keys.personalApiKey(ref.sha256)));
-  return (found as (PersonalApiKeyItem | undefined)[])
+  return found
     .filter((item) => item !== undefined)
     .toSorted((a, b) => b.created_at - a.created_at || (a.id < b.id ? 1 : -1));
 }
 
 /** Returns all keys of a user, newest first; none when there is no such user. */
 export async function keysOfUser(table: Table, uid: string): Promise<PersonalApiKeyItem[]> {
-  const user = (await table.get(keys.user(uid))) as UserItem | undefined;
+  const user = await table.get(keys.user(uid));
   return user === undefined ? [] : keysOfUsers(table, [user]);
 }
 
@@ -225,7 +225,7 @@ export async function readUserKeys(
   { userId, keyId }: { userId: string; keyId: string },
   id = keyId,
 ): Promise<UserKeys> {
-  const user = (await table.get(keys.user(userId))) as UserItem | undefined;
+  const user = await table.get(keys.user(userId));
   if (user === undefined) fail('not_authenticated');
   const held = await keysOfUsers(table, [user]);
   const maker = held.find((key) => key.id === keyId);

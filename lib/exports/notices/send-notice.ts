@@ -5,7 +5,7 @@
  */
 
 import { wireInstant } from '../../http/instant.ts';
-import { type JobItem, jobOps } from '../../jobs/job.ts';
+import { jobOps } from '../../jobs/job.ts';
 import type { Context } from '../../ports/context.ts';
 import { Permanent, Transient } from '../../ports/errors.ts';
 import { post } from '../../ports/outbound/outbound.ts';
@@ -26,10 +26,10 @@ const IDLE_TIMEOUT_MS = 10 * SECOND_MS;
  */
 export async function sendNotice(context: Context, { notice: id }: NoticeInput, signal: AbortSignal): Promise<void> {
   const { table, clock, events } = context;
-  const job = (await table.get(keys.job('notice', id))) as JobItem | undefined;
+  const job = await table.get(keys.job('notice', id));
   if (job === undefined) return;
   const notice: Notice & { readonly announced?: true } = JSON.parse(job.about ?? '');
-  const item = (await table.get(keys.batchExport(notice.export))) as BatchExportItem | undefined;
+  const item = await table.get(keys.batchExport(notice.export));
   const isWanted = item !== undefined && item.deleted_at === null;
   if (isWanted && events !== null && notice.announced === undefined) {
     const { type, data } = message(item, id, notice);

@@ -171,7 +171,7 @@ function segments(from: number, to: number): { from: number; to: number }[] {
 }
 
 async function readItems(table: Table, exportId: string, { from, to }: { from: number; to: number }) {
-  return (await listAll(table, ranges.logLines(exportId, from, to))) as LogItem[];
+  return listAll(table, ranges.logLines(exportId, from, to));
 }
 
 const linesOf = (item: LogItem): LogLine[] =>

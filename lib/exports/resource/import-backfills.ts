@@ -3,7 +3,6 @@ import type { Model } from '../../lake/schema.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import type { Table } from '../../ports/table/table.ts';
-import type { BatchExportItem, PlanItem } from '../records/model.ts';
 import { planOf } from '../runs/plan.ts';
 
 /** Arrivals, rounded outward to hours; a backfill rounds them to its export's interval. */
@@ -23,9 +22,9 @@ export async function neededBackfills(
   hours: Readonly<Record<Model, readonly ArrivalRange[]>>,
 ): Promise<NeededBackfill[]> {
   if (Object.values(hours).every((some) => some.length === 0)) return [];
-  const all = (await listAll(table, ranges.exportsOf(project.organization_id))) as BatchExportItem[];
+  const all = await listAll(table, ranges.exportsOf(project.organization_id));
   const exports = all.filter(({ team_id, deleted_at }) => team_id === project.id && deleted_at === null);
-  const plans = (await table.many(exports.map(({ id }) => keys.plan(id)))) as (PlanItem | undefined)[];
+  const plans = await table.many(exports.map(({ id }) => keys.plan(id)));
   return exports.flatMap(({ id, name, model }, n) => {
     const item = plans[n];
     if (item === undefined) return [];

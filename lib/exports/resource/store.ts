@@ -96,7 +96,7 @@ export async function readExport(table: Table, id: string): Promise<Item | undef
 /** An export and one of its runs, whoever's they are: to be given to `foundBeside`. */
 export async function readRun(table: Table, id: string, runId: string): Promise<Beside<RunItem>> {
   const [item, run] = await table.many([keys.batchExport(id), keys.run(id, runId)]);
-  return [item, run as RunItem | undefined];
+  return [item, run];
 }
 
 /** An export, and one of its backfills with the plan, whoever's they are: to be given to `foundBoth`. */

@@ -30,8 +30,7 @@ export async function prepareBackfill(
 ): Promise<PrepareOutput> {
   const { table, clock, settings } = context;
   const nothing = { chunks: [], concurrency: settings.backfillConcurrency };
-  const [read, found] = await Promise.all([exportWithPlan(table, exportId), table.get(keys.backfill(exportId, id))]);
-  const backfill = found as BackfillItem | undefined;
+  const [read, backfill] = await Promise.all([exportWithPlan(table, exportId), table.get(keys.backfill(exportId, id))]);
   if (read === undefined || backfill === undefined || !isOpen(backfill)) return nothing;
   const slots = backfillSlots(read.plan, backfill);
   const set = { status: 'Running', total_runs: slots.count, last_updated_at: clock() };
@@ -91,8 +90,10 @@ export async function closeBackfill(
 ): Promise<RunStatus> {
   const { table } = context;
   return untilWritten(async () => {
-    const [read, found] = await Promise.all([exportWithPlan(table, exportId), table.get(keys.backfill(exportId, id))]);
-    const backfill = found as BackfillItem | undefined;
+    const [read, backfill] = await Promise.all([
+      exportWithPlan(table, exportId),
+      table.get(keys.backfill(exportId, id)),
+    ]);
     if (read === undefined || backfill === undefined) return ending?.status ?? 'Failed';
     if (!isOpen(backfill)) return backfill.status;
     const { finished, records } = progressSum(backfill);

@@ -12,7 +12,7 @@ import {
   type Trigger,
 } from '../../workflow/messages.ts';
 import { destinationOf } from '../destinations/index.ts';
-import type { BackfillItem, ChunkProgress, RunStatus } from '../records/model.ts';
+import type { ChunkProgress, RunStatus } from '../records/model.ts';
 import { backfillSlots, chunkField, closeBackfill } from './backfill.ts';
 import type { DestinationOf } from './delivery.ts';
 import { chunkOf } from './plan.ts';
@@ -78,8 +78,7 @@ export async function executionEnded(
 async function noteLostChunk({ table, clock }: Context, exportId: string, trigger: Trigger): Promise<void> {
   if (trigger === 'schedule' || !('backfill' in trigger)) return;
   const key = keys.backfill(exportId, trigger.backfill);
-  const [read, found] = await Promise.all([exportWithPlan(table, exportId), table.get(key)]);
-  const backfill = found as BackfillItem | undefined;
+  const [read, backfill] = await Promise.all([exportWithPlan(table, exportId), table.get(key)]);
   const field = chunkField(trigger.chunk);
   if (read === undefined || backfill === undefined || !isOpen(backfill) || backfill[field] !== undefined) return;
   const slots = chunkOf(backfillSlots(read.plan, backfill), trigger.chunk);
