@@ -6,7 +6,7 @@ import { systemActivityOps } from '../../../lib/accounts/activity/ops.ts';
 import type { OrganizationItem, ProjectItem } from '../../../lib/accounts/organizations/model.ts';
 import { deleteProject } from '../../../lib/accounts/organizations/projects/store.ts';
 import { createOrganization, deleteOrganization } from '../../../lib/accounts/organizations/store.ts';
-import { createKey, keysOf } from '../../../lib/accounts/personal-api-keys/store.ts';
+import { createKey, keysOfUser } from '../../../lib/accounts/personal-api-keys/store.ts';
 import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import type { Spool } from '../../../lib/ports/files/files.ts';
@@ -44,7 +44,7 @@ describe('one walk', () => {
     await make('its project', { scoped_teams: [project.id] });
     await make('both', { scoped_organizations: [organization.id, other.id] });
     await make('another', { scoped_organizations: [other.id] });
-    const held = () => keysOf(context.table, owner.uuid);
+    const held = () => keysOfUser(context.table, owner.uuid);
     const labels = async () => (await held()).map(({ label }) => label).toSorted();
     return { ...world, other, held, labels };
   }
