@@ -84,7 +84,7 @@ export function startExecutions(options: ExecutionsOptions): Executions {
   const tasks = new Map<string, StepRunner>();
 
   /**
-   * The engine's language calls tasks and machines `${name}` where a home has put its own names: what was put in is
+   * The engine's language calls tasks and machines `${name}` where a host has put its own names: what was put in is
    * taken for such a name. A query of Athena is a task like another.
    */
   const nameOf = new Map<string, string>();
