@@ -618,10 +618,10 @@ class EmbeddedEngine implements Engine {
   async #notifyOfEnd(item: ExecutionItem): Promise<boolean> {
     const { onEnded } = this.#options;
     const { machine, status } = item;
-    const name = nameOf(item);
+    const execution = nameOf(item);
     const error = JSON.parse(item.error ?? 'null') as Json;
-    this.#log.warning('execution did not succeed', { machine, execution: name, status, error });
-    const ended = { machine, name, status, input: JSON.parse(item.input) as Json, error } satisfies Record<
+    this.#log.warning('execution did not succeed', { machine, execution, status, error });
+    const ended = { machine, execution, status, input: JSON.parse(item.input) as Json, error } satisfies Record<
       keyof EndedInput,
       Json
     >;
@@ -629,7 +629,7 @@ class EmbeddedEngine implements Engine {
       await onEnded?.(ended, this.#closing.signal);
       return true;
     } catch (failure) {
-      this.#log.error('the end of an execution could not be told', { execution: name, reason: messageOf(failure) });
+      this.#log.error('the end of an execution could not be told', { execution, reason: messageOf(failure) });
       return false;
     }
   }

@@ -17,7 +17,7 @@ import { measure, noRowsText } from './outcome.ts';
 import { type Active, acquire, nextDue, type Plan, settle, WATCH } from './plan.ts';
 import { settleDead, settledDead } from './reap.ts';
 import { forgetRuns } from './retention.ts';
-import { isOpen, latestRuns, newRun, OPEN, rangeText, slotOf, slotsOfHolder, tokenOf } from './run.ts';
+import { isOpen, latestRuns, newRun, OPEN, rangeText, slotOf, slotsOfExecution, tokenOf } from './run.ts';
 import { frozen } from './run-files.ts';
 import { freezeNow, hasRows, isFiltered } from './run-input.ts';
 import { type ExportAndPlan, exportWithPlan, planOp, runsOf, scheduleOf } from './store.ts';
@@ -27,7 +27,7 @@ const NOTHING: BeginOutput = { do: 'nothing' };
 
 /**
  * Begins a chunk: closes the lake behind its slots, acquires them with their runs in one transaction, freezes the
- * query and the list of files. Slots that no file touches are completed here. A holder that has begun already is
+ * query and the list of files. Slots that no file touches are completed here. An execution that has begun already is
  * given the same answer.
  */
 export async function beginRun(context: Context, input: BeginInput): Promise<BeginOutput> {
@@ -47,9 +47,9 @@ async function attempt(context: Context, input: BeginInput): Promise<BeginOutput
     return NOTHING;
   }
   const { item, plan } = read;
-  const mine = plan.active.find(({ holder }) => holder === input.holder);
+  const mine = plan.active.find(({ execution }) => execution === input.execution);
   if (mine !== undefined) {
-    const runs = await runsOf(context.table, item.id, slotsOfHolder(item, plan, mine), mine.by);
+    const runs = await runsOf(context.table, item.id, slotsOfExecution(item, plan, mine), mine.by);
     return deliverable(context, item, mine, runs);
   }
 
@@ -61,7 +61,7 @@ async function attempt(context: Context, input: BeginInput): Promise<BeginOutput
   const settled = range.to + context.settings.settleSeconds * 1000;
   if (settled > now) return hold(settled - now);
 
-  const asked = { holder: input.holder, by: work.by, chunk: work.chunk?.number ?? null, ...range, since: now };
+  const asked = { execution: input.execution, by: work.by, chunk: work.chunk?.number ?? null, ...range, since: now };
   const result = acquire(plan, item.interval, asked);
   if ('taken' in result) return whenTaken(context, read, input.trigger, result.taken);
   await fence(context, item.team_id, range.to);
@@ -115,7 +115,7 @@ async function write(
   );
   // What failed is counted at the chunk's end.
   const isDone = runs.every(({ status }) => status === 'Completed');
-  const after = isDone ? settle(acquired.plan, mine.holder) : acquired.plan;
+  const after = isDone ? settle(acquired.plan, mine.execution) : acquired.plan;
   const { latest_runs } = item;
   const ended = runs.filter((run) => !isOpen(run));
   const ops: Op[] = [
@@ -126,7 +126,7 @@ async function write(
       if: { is: { latest_runs, ...(chunk === null ? scheduleOf(item) : { deleted_at: null }) } },
     },
     ...followingOps(context, item, work, after, isDone ? runs : null),
-    ...lineOps(context, item.id, mine.holder, 'begin', ended.map(endLine)),
+    ...lineOps(context, item.id, mine.execution, 'begin', ended.map(endLine)),
     ...runs.map((run): Op => ({ put: run, if: 'absent' })),
   ];
   try {

@@ -2,7 +2,7 @@ import type { Context } from '../../ports/context.ts';
 import type { BatchExportItem } from '../records/model.ts';
 import { closeBackfill } from './backfill.ts';
 import type { Active, Claim } from './plan.ts';
-import { settleHolder } from './settle.ts';
+import { settleExecution } from './settle.ts';
 import type { ExportAndPlan } from './store.ts';
 
 /** Closes a backfill whose machine ended without telling anybody. True: it had, and the plan has changed. */
@@ -20,19 +20,19 @@ export async function closedDead(
 
 const MINUTE = 60_000;
 
-/** A holder that is older is asked about: it may have ended without telling anybody. */
+/** An execution that is older is asked about: it may have ended without telling anybody. */
 const SUSPICIOUS = MINUTE;
 
-/** Settles a holder whose execution has ended without telling anybody. True: it had. */
+/** Settles an execution that has ended without telling anybody. True: it had. */
 export async function settledDead(
   context: Context,
   { id }: BatchExportItem,
-  { holder, since }: Active,
+  { execution, since }: Active,
 ): Promise<boolean> {
   if (context.clock() - since <= SUSPICIOUS) return false;
-  if ((await context.workflow.status('export-run', holder)) === 'RUNNING') return false;
+  if ((await context.workflow.status('export-run', execution)) === 'RUNNING') return false;
   const reason = 'Its execution ended without a word.';
-  await settleHolder(context, id, holder, () => ({ status: 'Failed', reason }));
+  await settleExecution(context, id, execution, () => ({ status: 'Failed', reason }));
   return true;
 }
 

@@ -43,7 +43,7 @@ export function newRun(
     status: ended === null ? 'Starting' : failed === null ? 'Completed' : 'Failed',
     phase: null,
     token: tokenOf(item.id, mine),
-    holder: mine.holder,
+    execution: mine.execution,
     by: mine.by,
     backfill,
     data_interval_start: slot.start,
@@ -59,11 +59,11 @@ export function newRun(
   };
 }
 
-/** Names the files and uploads of what a holder acquired. */
+/** Names the files and uploads of what an execution acquired. */
 export const tokenOf = (exportId: string, { version }: Pick<Active, 'version'>): string => `${exportId}-${version}`;
 
-/** The slots of what a holder acquired, in order. */
-export const slotsOfHolder = (item: BatchExportItem, plan: Plan, mine: Active): Slot[] =>
+/** The slots of what an execution acquired, in order. */
+export const slotsOfExecution = (item: BatchExportItem, plan: Plan, mine: Active): Slot[] =>
   slice(slotsOf(plan, item.interval, mine), 0, CHUNK);
 
 /** `latest_runs` with these runs as they are now: the newest ten, newest first. */
