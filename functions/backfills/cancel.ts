@@ -7,8 +7,8 @@ import { cancelBackfill } from '../../lib/exports/runs/cancel.ts';
 export const handler = endpoint(row, {
   read: ({ params }, { table }) => readExport(table, params.id),
   found: foundExport,
-  async run({ read, params: { backfill_id: id }, activity }, context) {
-    await cancelBackfill(context, read, id, activity({ ...aboutBackfill(read, id), activity: 'cancelled' }));
+  async run({ read, params: { backfill_id: id }, activityOps }, context) {
+    await cancelBackfill(context, read, id, activityOps({ ...aboutBackfill(read, id), activity: 'cancelled' }));
     return { cancelled: true as const };
   },
 });

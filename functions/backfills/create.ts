@@ -8,8 +8,11 @@ import { foundExport, readExport } from '../../lib/exports/resource/store.ts';
 export const handler = endpoint(createBackfill, {
   read: ({ params }, { table }) => readExport(table, params.id),
   found: foundExport,
-  async run({ read, body, once, activity }, context) {
-    const also = (id: string) => [...once(id), ...activity({ ...aboutBackfill(read, id), activity: 'created' })];
+  async run({ read, body, idempotencyOps, activityOps }, context) {
+    const also = (id: string) => [
+      ...idempotencyOps(id),
+      ...activityOps({ ...aboutBackfill(read, id), activity: 'created' }),
+    ];
     const { id } = await startBackfill(context, read, backfillRange(body, context.clock()), also);
     return { backfill_id: id };
   },

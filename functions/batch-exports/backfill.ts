@@ -15,8 +15,11 @@ function located(id: string, { url }: Paging): Answer<undefined> {
 export const handler = endpoint(backfillBatchExport, {
   read: ({ params }, { table }) => readExport(table, params.id),
   found: foundExport,
-  async run({ read, body, once, activity, paging }, context) {
-    const also = (id: string) => [...once(id), ...activity({ ...aboutBackfill(read, id), activity: 'created' })];
+  async run({ read, body, idempotencyOps, activityOps, paging }, context) {
+    const also = (id: string) => [
+      ...idempotencyOps(id),
+      ...activityOps({ ...aboutBackfill(read, id), activity: 'created' }),
+    ];
     const { id } = await startBackfill(context, read, backfillRange(body, context.clock()), also);
     return located(id, paging);
   },

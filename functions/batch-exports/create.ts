@@ -5,8 +5,8 @@ import { createBatchExport, foundExport, readExport } from '../../lib/exports/re
 import { Answer } from '../../lib/http/answer.ts';
 
 export const handler = endpoint(row, {
-  async run({ body, tenant, once, activity }, context) {
-    const created = await createBatchExport(context, tenant, body, once, activity);
+  async run({ body, tenant, idempotencyOps, activityOps }, context) {
+    const created = await createBatchExport(context, tenant, body, idempotencyOps, activityOps);
     return new Answer(batchExportObject(created), { version: created.ver });
   },
   async replay(id, { tenant }, { table }) {

@@ -5,8 +5,8 @@ import { destroyBatchExport, foundExport, readExport } from '../../lib/exports/r
 export const handler = endpoint(row, {
   read: ({ params }, { table }) => readExport(table, params.id),
   found: foundExport,
-  async run({ read, ifMatch, activity }, context) {
-    await destroyBatchExport(context, read, ifMatch, activity);
+  async run({ read, ifMatch, activityOps }, context) {
+    await destroyBatchExport(context, read, ifMatch, activityOps);
     return undefined;
   },
 });

@@ -6,8 +6,8 @@ import { exportWithPlan } from '../../lib/exports/runs/store.ts';
 export const handler = endpoint(row, {
   read: ({ params }, { table }) => exportWithPlan(table, params.id),
   found: foundWithPlan,
-  async run({ read, ifMatch, activity }, context) {
-    await pauseBatchExport(context, read, ifMatch, activity);
+  async run({ read, ifMatch, activityOps }, context) {
+    await pauseBatchExport(context, read, ifMatch, activityOps);
     return { paused: true as const };
   },
 });

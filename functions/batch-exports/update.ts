@@ -8,8 +8,8 @@ import { Answer } from '../../lib/http/answer.ts';
 export const handler = endpoint(updateBatchExport, {
   read: ({ params }, { table }) => exportWithPlan(table, params.id),
   found: foundWithPlan,
-  async run({ read, body, ifMatch, activity }, context) {
-    const changed = await changeBatchExport(context, read, body, ifMatch, activity);
+  async run({ read, body, ifMatch, activityOps }, context) {
+    const changed = await changeBatchExport(context, read, body, ifMatch, activityOps);
     return new Answer(batchExportObject(changed), { version: changed.ver });
   },
 });

@@ -1,13 +1,13 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
 import { destroyCollaborator } from '../../lib/dashboards/collaborators/routes.ts';
 import { removeCollaborator } from '../../lib/dashboards/collaborators/store.ts';
-import { foundHeadToEdit, readHead } from '../../lib/dashboards/head.ts';
+import { foundSummaryToEdit, readSummary } from '../../lib/dashboards/store.ts';
 
 export const handler = endpoint(destroyCollaborator, {
-  read: ({ params }, { table }) => readHead(table, params),
-  found: foundHeadToEdit,
-  async run({ read: head, params, activity }, { table }) {
-    await removeCollaborator(table, head, params.user__uuid, activity);
+  read: ({ params }, { table }) => readSummary(table, params),
+  found: foundSummaryToEdit,
+  async run({ read: summary, params, activityOps }, { table }) {
+    await removeCollaborator(table, summary, params.user__uuid, activityOps);
     return undefined;
   },
 });

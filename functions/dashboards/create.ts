@@ -1,13 +1,13 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
+import { dashboardAnswer, replayAnswer } from '../../lib/dashboards/answers.ts';
 import { createDashboard } from '../../lib/dashboards/create.ts';
 import { createDashboard as row } from '../../lib/dashboards/routes.ts';
-import { madeAgain, madeAnswer } from '../../lib/dashboards/shown.ts';
 
 export const handler = endpoint(row, {
-  async run({ params, body, tenant, caller, once, activity: tell }, context) {
-    const maker = { tenant, project: Number(params.project_id), uid: caller.userId, tell };
-    return madeAnswer(context, await createDashboard(context, maker, body, once), tenant, caller);
+  async run({ params, body, tenant, caller, idempotencyOps, activityOps }, context) {
+    const creator = { tenant, project: Number(params.project_id), uid: caller.userId, activityOps };
+    return dashboardAnswer(context, await createDashboard(context, creator, body, idempotencyOps), tenant, caller);
   },
   replay: (id, { params, tenant, caller }, context) =>
-    madeAgain(context, { project: Number(params.project_id), id: Number(id) }, tenant, caller),
+    replayAnswer(context, { project: Number(params.project_id), id: Number(id) }, tenant, caller),
 });

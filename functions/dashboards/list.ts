@@ -1,20 +1,20 @@
-import { userCards } from '../../lib/accounts/users/cards.ts';
+import { userLookup } from '../../lib/accounts/users/lookup.ts';
 import { endpoint } from '../../lib/api/endpoint.ts';
-import { listedFor, readListing } from '../../lib/dashboards/listing.ts';
+import { listingFor, readListing } from '../../lib/dashboards/listing.ts';
 import { dashboardObject } from '../../lib/dashboards/model.ts';
 import { listDashboards } from '../../lib/dashboards/routes.ts';
-import { standingOf } from '../../lib/dashboards/rules.ts';
+import { rightsOf } from '../../lib/dashboards/rules.ts';
 import { page } from '../../lib/http/page.ts';
 
 export const handler = endpoint(listDashboards, {
   read: ({ params, query, paging }, { table }) => readListing(table, Number(params.project_id), query, paging),
   async run({ read, tenant, query, paging, caller }, context) {
-    const listed = await listedFor(context.table, tenant, read, query, paging);
-    const cards = await userCards(
+    const listed = await listingFor(context.table, tenant, read, query, paging);
+    const userOf = await userLookup(
       context,
-      listed.items.map((head) => head.created_by),
+      listed.items.map((summary) => summary.created_by),
       caller.user,
     );
-    return page(paging, listed, (head) => dashboardObject(head, standingOf(head, tenant.membership), cards));
+    return page(paging, listed, (summary) => dashboardObject(summary, rightsOf(summary, tenant.membership), userOf));
   },
 });

@@ -4,9 +4,9 @@ import { createInsight as row } from '../../lib/insights/routes.ts';
 import { fail } from '../../lib/ports/errors.ts';
 
 export const handler = endpoint(row, {
-  async run({ params, body, tenant, caller, once, activity: tell }, context) {
-    const author = { project: Number(params.project_id), member: tenant.membership, tell };
-    return insightAnswer(context, await createInsight(context, author, body, once), tenant, caller);
+  async run({ params, body, tenant, caller, idempotencyOps, activityOps }, context) {
+    const author = { project: Number(params.project_id), member: tenant.membership, activityOps };
+    return insightAnswer(context, await createInsight(context, author, body, idempotencyOps), tenant, caller);
   },
   async replay(id, { params, tenant, caller }, context) {
     const made = await readInsight(context.table, Number(params.project_id), Number(id));

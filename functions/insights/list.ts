@@ -1,5 +1,5 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
-import { readInsightPage, shownInsights } from '../../lib/dashboards/insights/store.ts';
+import { insightObjects, readInsightPage } from '../../lib/dashboards/insights/store.ts';
 import { page } from '../../lib/http/page.ts';
 import { listInsights } from '../../lib/insights/routes.ts';
 
@@ -7,7 +7,7 @@ export const handler = endpoint(listInsights, {
   read: ({ params, paging }, { table }) => readInsightPage(table, Number(params.project_id), paging),
   async run({ read, tenant, paging, caller }, context) {
     const who = { member: tenant.membership, user: caller.user };
-    const items = await shownInsights(context, read.found, who);
+    const items = await insightObjects(context, read.found, who);
     return page(paging, { ...read, items }, (insight) => insight);
   },
 });

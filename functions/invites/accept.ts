@@ -3,19 +3,25 @@ import { refuseOthers } from '../../lib/accounts/organizations/invites/rules.ts'
 import { acceptInvite, readInvite } from '../../lib/accounts/organizations/invites/store.ts';
 import { memberObject } from '../../lib/accounts/organizations/members/model.ts';
 import { findMembership } from '../../lib/accounts/organizations/store.ts';
-import { userCard } from '../../lib/accounts/users/model.ts';
+import { userObject } from '../../lib/accounts/users/model.ts';
 import { endpoint } from '../../lib/api/endpoint.ts';
 import { fail } from '../../lib/ports/errors.ts';
 
 export const handler = endpoint(row, {
-  async run({ params, caller, once, activity }, context) {
+  async run({ params, caller, idempotencyOps, activityOps }, context) {
     const invite = await readInvite(context.table, params.id);
     refuseOthers(invite, caller);
-    const joined = await acceptInvite(context, invite, caller.user, once(invite.organization_id), activity);
-    return memberObject(joined, userCard(caller.user));
+    const joined = await acceptInvite(
+      context,
+      invite,
+      caller.user,
+      idempotencyOps(invite.organization_id),
+      activityOps,
+    );
+    return memberObject(joined, userObject(caller.user));
   },
   async replay(organizationId, { caller }, { table }) {
     const joined = (await findMembership(table, caller.userId, organizationId)) ?? fail('not_found');
-    return memberObject(joined, userCard(caller.user));
+    return memberObject(joined, userObject(caller.user));
   },
 });

@@ -1,6 +1,6 @@
-import { type InviteItem, inviteObject } from '../../lib/accounts/organizations/invites/model.ts';
+import { inviteObject } from '../../lib/accounts/organizations/invites/model.ts';
 import { listInvites } from '../../lib/accounts/organizations/invites/routes.ts';
-import { userCards } from '../../lib/accounts/users/cards.ts';
+import { userLookup } from '../../lib/accounts/users/lookup.ts';
 import { endpoint } from '../../lib/api/endpoint.ts';
 import { baseOf, page, readPage } from '../../lib/http/page.ts';
 import { ranges } from '../../lib/ports/table/keys.ts';
@@ -8,9 +8,9 @@ import { ranges } from '../../lib/ports/table/keys.ts';
 export const handler = endpoint(listInvites, {
   read: ({ params, paging }, { table }) => readPage(table, ranges.invitationsOf(params.organization_id), paging),
   async run({ read, paging, caller }, context) {
-    const items = read.items as InviteItem[];
+    const items = read.items;
     const uuids = items.map(({ created_by }) => created_by);
-    const cards = await userCards(context, uuids, caller.user);
-    return page(paging, { ...read, items }, (item) => inviteObject(item, cards(item.created_by), baseOf(paging)));
+    const userOf = await userLookup(context, uuids, caller.user);
+    return page(paging, { ...read, items }, (item) => inviteObject(item, userOf(item.created_by), baseOf(paging)));
   },
 });

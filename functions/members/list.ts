@@ -1,7 +1,6 @@
 import { memberObject } from '../../lib/accounts/organizations/members/model.ts';
 import { listMembers } from '../../lib/accounts/organizations/members/routes.ts';
-import type { MembershipItem } from '../../lib/accounts/organizations/model.ts';
-import { userCards } from '../../lib/accounts/users/cards.ts';
+import { userLookup } from '../../lib/accounts/users/lookup.ts';
 import { endpoint } from '../../lib/api/endpoint.ts';
 import { page, readPage } from '../../lib/http/page.ts';
 import { ranges } from '../../lib/ports/table/keys.ts';
@@ -9,12 +8,12 @@ import { ranges } from '../../lib/ports/table/keys.ts';
 export const handler = endpoint(listMembers, {
   read: ({ params, paging }, { table }) => readPage(table, ranges.membersOf(params.organization_id), paging),
   async run({ read, paging, caller }, context) {
-    const members = read.items as MembershipItem[];
+    const members = read.items;
     const uuids = members.map(({ user_uuid }) => user_uuid);
-    const cards = await userCards(context, uuids, caller.user);
+    const userOf = await userLookup(context, uuids, caller.user);
     const items = members.flatMap((member) => {
-      const card = cards(member.user_uuid);
-      return card === null ? [] : [memberObject(member, card)];
+      const user = userOf(member.user_uuid);
+      return user === null ? [] : [memberObject(member, user)];
     });
     return page(paging, { ...read, items }, (item) => item);
   },

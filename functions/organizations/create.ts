@@ -12,8 +12,9 @@ export const handler = endpoint(row, {
       fail('permission_denied', 'API keys with scoped organizations cannot create organizations.');
     }
   },
-  async run({ body, caller, once, activity }, context) {
-    const { organization } = await createOrganization(context, { ...body, owner: caller.user }, once, activity);
+  async run({ body, caller, idempotencyOps, activityOps }, context) {
+    const input = { ...body, owner: caller.user };
+    const { organization } = await createOrganization(context, input, idempotencyOps, activityOps);
     return new Answer(organizationObject(organization, LEVELS.owner), { version: organization.ver });
   },
   async replay(id, { caller }, { table }) {

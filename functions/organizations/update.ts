@@ -4,7 +4,7 @@ import { changeOrganization } from '../../lib/accounts/organizations/store.ts';
 import { endpoint } from '../../lib/api/endpoint.ts';
 import { Answer } from '../../lib/http/answer.ts';
 
-export const handler = endpoint(updateOrganization, async ({ body, tenant, ifMatch, activity }, context) => {
-  const changed = await changeOrganization(context, tenant.organization, body, activity, ifMatch);
+export const handler = endpoint(updateOrganization, async ({ body, tenant, ifMatch, activityOps }, context) => {
+  const changed = await changeOrganization(context, tenant.organization, body, activityOps, ifMatch);
   return new Answer(organizationObject(changed, tenant.membership.level), { version: changed.ver });
 });

@@ -6,9 +6,9 @@ import { Answer } from '../../lib/http/answer.ts';
 import { fail } from '../../lib/ports/errors.ts';
 
 export const handler = endpoint(row, {
-  async run({ body: { name = 'Default project' }, tenant, once, activity }, context) {
+  async run({ body: { name = 'Default project' }, tenant, idempotencyOps, activityOps }, context) {
     const { organization, membership } = tenant;
-    const project = await createProject(context, { organization, name }, once, activity);
+    const project = await createProject(context, { organization, name }, idempotencyOps, activityOps);
     return new Answer(projectObject(project, membership.level), { version: project.ver });
   },
   async replay(id, { tenant }, { table }) {

@@ -4,7 +4,7 @@ import { placeIn, renameProject } from '../../lib/accounts/organizations/project
 import { endpoint } from '../../lib/api/endpoint.ts';
 import { Answer } from '../../lib/http/answer.ts';
 
-export const handler = endpoint(updateProject, async ({ tenant, body, ifMatch, activity }, { table }) => {
-  const changed = await renameProject(table, placeIn(tenant), body.name, activity, ifMatch);
+export const handler = endpoint(updateProject, async ({ tenant, body, ifMatch, activityOps }, { table }) => {
+  const changed = await renameProject(table, placeIn(tenant), body.name, activityOps, ifMatch);
   return new Answer(projectObject(changed, tenant.membership.level), { version: changed.ver });
 });

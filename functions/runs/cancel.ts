@@ -7,8 +7,8 @@ import { cancelRun } from '../../lib/exports/runs/cancel.ts';
 export const handler = endpoint(row, {
   read: ({ params }, { table }) => readExport(table, params.id),
   found: foundExport,
-  async run({ read, params: { run_id }, activity }, context) {
-    await cancelRun(context, read, run_id, activity({ ...aboutRun(read, run_id), activity: 'cancelled' }));
+  async run({ read, params: { run_id }, activityOps }, context) {
+    await cancelRun(context, read, run_id, activityOps({ ...aboutRun(read, run_id), activity: 'cancelled' }));
     return { cancelled: true as const };
   },
 });

@@ -7,9 +7,12 @@ import { foundBoth, readRun } from '../../lib/exports/resource/store.ts';
 export const handler = endpoint(retryRun, {
   read: ({ params: { id, run_id } }, { table }) => readRun(table, id, run_id),
   found: (read, tenant) => foundBoth(read, tenant),
-  async run({ read: [item, run], once, activity }, context) {
+  async run({ read: [item, run], idempotencyOps, activityOps }, context) {
     const range = { start_at: run.data_interval_start, end_at: run.data_interval_end };
-    const also = (id: string) => [...once(id), ...activity({ ...aboutRun(item, run.id), activity: 'retried' })];
+    const also = (id: string) => [
+      ...idempotencyOps(id),
+      ...activityOps({ ...aboutRun(item, run.id), activity: 'retried' }),
+    ];
     const { id } = await startBackfill(context, item, range, also);
     return { backfill_id: id };
   },

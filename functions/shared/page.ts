@@ -14,5 +14,5 @@ export const handler = endpoint(retrieveShared, {
     const shared = sharedObject(found, { type, query });
     return isData ? new Answer(shared, { headers: PUBLIC_HEADERS }) : sharedPage(shared, path);
   },
-  failed: (failure, { path }) => (isDataAddress(path) ? undefined : failurePage(failure)),
+  failurePage: (failure, { path }) => (isDataAddress(path) ? undefined : failurePage(failure)),
 });

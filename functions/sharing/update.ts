@@ -1,14 +1,14 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
 import { sharingObject } from '../../lib/dashboards/sharing/model.ts';
 import { updateSharing } from '../../lib/dashboards/sharing/routes.ts';
-import { changeSharing, foundSharingToEdit, readSharing, toggled } from '../../lib/dashboards/sharing/store.ts';
+import { changeSharing, foundSharingToEdit, readSharing, toggle } from '../../lib/dashboards/sharing/store.ts';
 import { Answer } from '../../lib/http/answer.ts';
 
 export const handler = endpoint(updateSharing, {
   read: ({ params }, { table }) => readSharing(table, params),
   found: foundSharingToEdit,
-  async run({ read, body, tenant, ifMatch, activity: tell }, context) {
-    const sharing = await changeSharing(context, read, { tenant, change: toggled(body), ifMatch, tell });
+  async run({ read, body, tenant, ifMatch, activityOps }, context) {
+    const sharing = await changeSharing(context, read, { tenant, change: toggle(body), ifMatch, activityOps });
     return new Answer(sharingObject(sharing), { version: sharing.ver });
   },
 });

@@ -19,8 +19,11 @@ export function functionsOf<Bound>(context: Context): (name: string) => Promise<
   };
 }
 
-/** Steps by name. */
-export function stepRunners(context: Context): (name: string) => StepRunner {
+/** Returns the step of a name. */
+export type NamedSteps = (name: string) => StepRunner;
+
+/** Returns the steps below `functions/steps`, each loaded when it first runs. */
+export function stepRunners(context: Context): NamedSteps {
   const functionNamed = functionsOf<StepRunner>(context);
   return (name) => async (input, signal) => (await functionNamed(`steps/${name}`))(input, signal);
 }

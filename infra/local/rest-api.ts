@@ -5,10 +5,11 @@ import type { AddressInfo, Socket } from 'node:net';
 import { parse as parseQuery } from 'node:querystring';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, APIGatewayRequestAuthorizerEvent } from 'aws-lambda';
 import findMyWay from 'find-my-way';
-import { answer, type GatewayResponse, type GatewayResponseType } from '../../lib/http/gateway-responses.ts';
+import { type GatewayResponse, type GatewayResponseType, gatewayResponse } from '../../lib/http/gateway-responses.ts';
 import { headerOf } from '../../lib/http/header.ts';
 import { type FailureKind, messageOf } from '../../lib/ports/errors.ts';
 import type { Log } from '../../lib/ports/log.ts';
+import { MINUTE_MS, SECOND_MS } from '../../lib/ports/units.ts';
 import { type Authorizer, authorizerCache } from './authorizer-cache.ts';
 import { type RateLimit, tokenBucket } from './token-bucket.ts';
 
@@ -25,7 +26,7 @@ export interface GatewayLimits {
 }
 
 const LIMITS: GatewayLimits = {
-  timeoutMs: 29_000,
+  timeoutMs: 29 * SECOND_MS,
   payloadBytes: 10 * 1024 * 1024,
   headerBytes: 10_240,
   arnBytes: 1_600,
@@ -162,8 +163,8 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
   const server = createServer({
     maxHeaderSize: limits.headerBytes,
     requireHostHeader: false,
-    headersTimeout: 10_000,
-    requestTimeout: 60_000,
+    headersTimeout: 10 * SECOND_MS,
+    requestTimeout: MINUTE_MS,
   });
   const listener = (request: IncomingMessage, response: ServerResponse): void => void serve(request, response);
   server.on('request', listener).on('checkExpectation', listener).on('clientError', refuseUnreadable);
@@ -360,7 +361,7 @@ function answered(
 }
 
 const failure = (kind: FailureKind, detail?: string): APIGatewayProxyResult =>
-  answered(answer(kind, detail === undefined ? {} : { detail }));
+  answered(gatewayResponse(kind, detail === undefined ? {} : { detail }));
 
 function send(response: ServerResponse, result: APIGatewayProxyResult, requestId: string): void {
   response.statusCode = result.statusCode;
@@ -378,7 +379,9 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
     socket.destroy();
     return;
   }
-  const { status, template } = answer(error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'parse_error');
+  const { status, template } = gatewayResponse(
+    error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'parse_error',
+  );
   socket.end(
     [
       `HTTP/1.1 ${status} Refused`,

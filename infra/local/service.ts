@@ -3,11 +3,9 @@ import { handler as tick } from '../../functions/tick.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
 import type { Log } from '../../lib/ports/log.ts';
-import { MACHINES } from '../../lib/workflow/definitions/index.ts';
-import { startEngine } from '../../lib/workflow/engine.ts';
 import { claimDataDirectory, openDataDirectory, temporaryIn } from './data-directory.ts';
-import { stepRunners } from './functions.ts';
 import { startGateway } from './gateway.ts';
+import { runtimeOf } from './runtime.ts';
 import type { RateLimit } from './token-bucket.ts';
 
 /** How often what is due is looked for. */
@@ -41,16 +39,7 @@ export async function startService({ folder, log, ...listen }: ServiceOptions): 
     // A process that was killed left it.
     rmSync(temporaryIn(folder), { recursive: true, force: true });
     const directory = openDataDirectory(folder, log);
-    const engine = startEngine({
-      table: directory.table,
-      clock: directory.clock,
-      log,
-      machines: MACHINES,
-      tasks: (name) => stepNamed(name),
-      onEnded: (input, signal) => stepNamed('execution-ended')(input, signal),
-    });
-    const context: Context = { ...directory, workflow: engine };
-    const stepNamed = stepRunners(context);
+    const { context, engine } = runtimeOf(directory);
     const gateway = await startGateway({ context, ...listen }).catch((error) => {
       directory.close();
       throw error;

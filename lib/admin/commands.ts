@@ -6,9 +6,9 @@ import * as organizations from '../accounts/organizations/store.ts';
 import { findKey } from '../accounts/personal-api-keys/lookup.ts';
 import { type PersonalApiKeyItem, personalApiKeyObject } from '../accounts/personal-api-keys/model.ts';
 import * as personalApiKeys from '../accounts/personal-api-keys/store.ts';
-import { type UserItem, userCard } from '../accounts/users/model.ts';
+import { type UserItem, userObject } from '../accounts/users/model.ts';
 import * as users from '../accounts/users/store.ts';
-import { neededBackfills } from '../exports/resource/needed-backfills.ts';
+import { neededBackfills } from '../exports/resource/import-backfills.ts';
 import { wireInstant } from '../http/instant.ts';
 import { LEVELS } from '../http/levels.ts';
 import { importEvents } from '../lake/import/import.ts';
@@ -47,11 +47,11 @@ export async function createUser(
     first_name: options.firstName,
     last_name: options.lastName,
   });
-  return { object: userCard(user), text: `Made user ${user.email}: uuid ${user.uuid}` };
+  return { object: userObject(user), text: `Made user ${user.email}: uuid ${user.uuid}` };
 }
 
 export async function listUsers(context: AdminContext): Promise<Outcome> {
-  const cards = (await allUsers(context)).map(userCard);
+  const cards = (await allUsers(context)).map(userObject);
   return { object: cards, text: cards.map(({ uuid, email }) => `${uuid}  ${email}`).join('\n') || 'No users.' };
 }
 
@@ -81,7 +81,7 @@ export async function addMember(
     level: LEVELS[options.level],
   });
   return {
-    object: { user: userCard(user), organization_id: organization.id, level, joined_at: wireInstant(joined_at) },
+    object: { user: userObject(user), organization_id: organization.id, level, joined_at: wireInstant(joined_at) },
     text: `${user.email} is now ${options.level} of "${organization.name}"`,
   };
 }
@@ -92,7 +92,12 @@ export async function acceptInvite(context: AdminContext, _options: object, word
   const user = await userOf(context, invite.target_email);
   const { level, joined_at } = await invites.acceptInvite(context, invite, user);
   return {
-    object: { user: userCard(user), organization_id: invite.organization_id, level, joined_at: wireInstant(joined_at) },
+    object: {
+      user: userObject(user),
+      organization_id: invite.organization_id,
+      level,
+      joined_at: wireInstant(joined_at),
+    },
     text: `${user.email} is now a member of organization ${invite.organization_id}, at level ${level}`,
   };
 }
@@ -112,18 +117,18 @@ export async function createKey(
 }
 
 async function allUsers(context: AdminContext): Promise<UserItem[]> {
-  return (await listAll(context.table, ranges.allUsers())) as UserItem[];
+  return listAll(context.table, ranges.allUsers());
 }
 
 async function allKeys(context: AdminContext): Promise<PersonalApiKeyItem[]> {
-  return personalApiKeys.keysHeldBy(context.table, await allUsers(context));
+  return personalApiKeys.keysOfUsers(context.table, await allUsers(context));
 }
 
 export async function listKeys(context: AdminContext, options: { email?: string }): Promise<Outcome> {
   const found =
     options.email === undefined
       ? await allKeys(context)
-      : await personalApiKeys.keysOf(context.table, (await userOf(context, options.email)).uuid);
+      : await personalApiKeys.keysOfUser(context.table, (await userOf(context, options.email)).uuid);
   const lines = found.map((item) => `${item.id}  ${item.mask}  ${item.label}  ${JSON.parse(item.scopes).join(',')}`);
   return { object: found.map((item) => personalApiKeyObject(item)), text: lines.join('\n') || 'No keys.' };
 }

@@ -1,7 +1,7 @@
-/** From a row and what is particular to it to a handler: the only file that knows middy. */
+/** Makes the handler of an endpoint from its row and its operation. No other file knows middy. */
 import middy from '@middy/core';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context as LambdaContext } from 'aws-lambda';
-import { tellAs } from '../accounts/activity/tell.ts';
+import { activityOpsOf } from '../accounts/activity/ops.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { Answer, declaredBody, EmptyAnswer, reply, TextAnswer } from '../http/answer.ts';
 import { bodyOf, fields } from '../http/body.ts';
@@ -9,74 +9,72 @@ import { type Credentials, type CredentialsText, fromContext } from '../http/cre
 import { etagOf, namesVersion, versionsIn } from '../http/etag.ts';
 import { failureFrom } from '../http/failures.ts';
 import { headerOf } from '../http/header.ts';
-import { type Once, onceOf } from '../http/idempotency.ts';
+import { type IdempotencyKey, idempotencyKeyOf } from '../http/idempotency.ts';
 import { OffsetPage, pagingOf } from '../http/page.ts';
-import { parsed } from '../http/parsed.ts';
+import { parse } from '../http/parse.ts';
 import type { Route } from '../http/route.ts';
 import type { Context } from '../ports/context.ts';
 import { type Failure, fail, messageOf } from '../ports/errors.ts';
-import type { Body, Early, Request } from './request.ts';
-import { type Admitted, placeOf, resolveCurrent, tenancy } from './tenancy.ts';
+import type { Body, EarlyRequest, Request } from './request.ts';
+import { type Admission, resolveCurrent, tenancy, tenantPathOf } from './tenancy.ts';
 
 type Awaitable<T> = T | Promise<T>;
 
-/** What is particular to an operation. */
+/** What an endpoint does, beside what its row declares. */
 export interface Operation<R extends Route, Read, Found = Read> {
-  /** Reads that need nothing but the request; started beside the tenancy's own, seen only when that has passed. */
-  readonly read?: (request: Early<R>, context: Context) => Promise<Read>;
+  /** Reads what needs nothing but the request, beside tenancy's reads. The result is seen only when tenancy passes. */
+  readonly read?: (request: EarlyRequest<R>, context: Context) => Promise<Read>;
   /**
-   * What `run` gets for what was read, once tenancy has passed and before the body is looked at: the place to answer
-   * that the object is not there.
+   * Turns what was read into what `run` gets, after tenancy and before the body is looked at. This is the place to
+   * throw that the object is not there.
    */
   readonly found?: (read: Read, tenant: Tenant) => Found;
   readonly run: Run<R, Found>;
-  /** The answer of a create again, for a repeated Idempotency-Key. Rows that are `idempotent` must have it. */
+  /** Answers a create again, for a repeated Idempotency-Key. Rows that are `idempotent` must have it. */
   readonly replay?: (objectId: string, request: Request<R, Found>, context: Context) => Result<R>;
-  /** A failure as a page for people; undefined: the four fields. */
-  readonly failed?: (failure: Failure, event: APIGatewayProxyEvent) => TextAnswer | undefined;
+  /** Returns a failure as a page for people; undefined: the answer has the four fields. */
+  readonly failurePage?: (failure: Failure, event: APIGatewayProxyEvent) => TextAnswer | undefined;
 }
 
-/** What an operation does once its request is checked. */
+/** Runs an operation whose request is checked. */
 export type Run<R extends Route, Read> = (request: Request<R, Read>, context: Context) => Result<R>;
 
 type Result<R extends Route> = Awaitable<Body<R> | Answer<Body<R>>>;
 
 export type Handler = (event: APIGatewayProxyEvent, lambda?: LambdaContext) => Promise<APIGatewayProxyResult>;
 
-/** The form of operations inside this file: whatever the row says, `endpoint` has checked it. */
+/** An operation as this file sees it: its types were checked where `endpoint` was called. */
 type AnyOperation = Operation<Route, unknown>;
 type AnyRequest = Request<Route, unknown>;
 
-/** What the chain finds out about one request, stage by stage. */
+/** One request on its way through the chain; each middleware adds what it finds out. */
 interface Exchange {
   readonly event: APIGatewayProxyEvent;
   readonly context: Context;
   readonly startedAt: number;
   credentials?: Credentials;
-  early?: Early;
-  admitted?: Admitted;
+  early?: EarlyRequest;
+  admitted?: Admission;
   read?: unknown;
-  once?: Once | undefined;
-  /** What an earlier request with the same Idempotency-Key created. */
+  idempotencyKey?: IdempotencyKey | undefined;
+  /** The id of what an earlier request with the same Idempotency-Key created. */
   created?: string | undefined;
 }
 
-type Stage = middy.MiddlewareObj<unknown, unknown, Error, LambdaContext, { exchange: Exchange }>;
+type Middleware = middy.MiddlewareObj<unknown, unknown, Error, LambdaContext, { exchange: Exchange }>;
 
 /**
- * The handler of a row, as a function of its context. Each request passes one chain: log and request id, caller,
- * tenancy, parse, run, check of the answer; failures are mapped on the way out.
+ * Returns the handler of a row, as a function of its context. Each request passes one chain: log and request id,
+ * caller, tenancy, parsing, run, answer; what is thrown becomes a failure on the way out. Throws when the row is
+ * `idempotent` and the operation has no `replay`.
  */
 export function endpoint<R extends Route, Read = undefined, Found = Read>(
   row: R,
   operation: Operation<R, Read, Found> | Run<R, Found>,
 ): (context: Context) => Handler {
-  const {
-    run,
-    replay,
-    failed: page,
-    ...reads
-  } = (typeof operation === 'function' ? { run: operation } : operation) as unknown as AnyOperation;
+  const { run, replay, failurePage, ...reads } = (typeof operation === 'function'
+    ? { run: operation }
+    : operation) as unknown as AnyOperation;
   if (row.idempotent === true && replay === undefined) throw new Error(`${row.handler} cannot replay`);
 
   const perform = async ({
@@ -86,7 +84,7 @@ export function endpoint<R extends Route, Read = undefined, Found = Read>(
     request: AnyRequest;
     exchange: Exchange;
   }): Promise<Answer<unknown>> => {
-    const { context, created, once } = exchange;
+    const { context, created, idempotencyKey } = exchange;
     const again = async (objectId: string) => replayed(await replay?.(objectId, request, context));
     if (created !== undefined) return again(created);
     try {
@@ -94,20 +92,20 @@ export function endpoint<R extends Route, Read = undefined, Found = Read>(
       return result instanceof Answer ? result : new Answer(result);
     } catch (error) {
       // Two with one key at once: the slower one fails, in whatever way, and finds what the faster one wrote.
-      const twin = await once?.find();
-      if (twin === undefined) throw error;
-      return again(twin);
+      const earlier = await idempotencyKey?.find();
+      if (earlier === undefined) throw error;
+      return again(earlier);
     }
   };
 
   return (context) => {
     const chain = middy(perform as (input: unknown) => Promise<unknown>)
-      .use(logged(row, context))
-      .use(failed(page))
-      .use(called(row))
-      .use(admitted(row, reads, tenancy(context.table)))
-      .use(checked(row))
-      .use(answered(row));
+      .use(requestLog(row, context))
+      .use(failureAnswers(failurePage))
+      .use(callerCredentials(row))
+      .use(admission(row, reads, tenancy(context.table)))
+      .use(requestParsing(row))
+      .use(answerText(row));
     return (event, lambda) => chain(event, lambda as LambdaContext) as Promise<APIGatewayProxyResult>;
   };
 }
@@ -120,9 +118,9 @@ function replayed(result: unknown): Answer<unknown> {
   });
 }
 
-/** Every line of the request's log carries its id, and every answer: `X-Request-Id`. */
-function logged(row: Route, context: Context): Stage {
-  const close: Stage['after'] = ({ response, internal: { exchange } }) => {
+/** Gives every line of the request's log its id, and every answer `X-Request-Id`; logs that the request is answered. */
+function requestLog(row: Route, context: Context): Middleware {
+  const close: Middleware['after'] = ({ response, internal: { exchange } }) => {
     const { event, startedAt, credentials } = exchange;
     const { statusCode, headers } = response as APIGatewayProxyResult;
     Object.assign(headers ?? {}, { 'X-Request-Id': event.requestContext.requestId });
@@ -145,8 +143,10 @@ function logged(row: Route, context: Context): Stage {
   };
 }
 
-/** Whatever is thrown becomes one of the public failures; what is our mistake is logged, and says nothing. */
-function failed(page: AnyOperation['failed']): Stage {
+/**
+ * Answers whatever is thrown with one of the public failures. A mistake of ours is logged, and its answer says nothing.
+ */
+function failureAnswers(pageOf: AnyOperation['failurePage']): Middleware {
   return {
     onError: (request) => {
       const { context, event } = request.internal.exchange;
@@ -155,17 +155,17 @@ function failed(page: AnyOperation['failed']): Stage {
         const { error } = request;
         context.log.error(messageOf(error), { stack: error instanceof Error ? error.stack : undefined });
       }
-      const shown = page?.(failure, event);
+      const page = pageOf?.(failure, event);
       request.response =
-        shown === undefined
+        page === undefined
           ? reply(event, failure.status, failure.headers, JSON.stringify(failure.body))
-          : reply(event, failure.status, { ...failure.headers, ...shown.headers }, shown.text, shown.mediaType);
+          : reply(event, failure.status, { ...failure.headers, ...page.headers }, page.text, page.mediaType);
     },
   };
 }
 
-/** The authorizer has checked the key and its scope; what it found is in the event. */
-function called(row: Route): Stage {
+/** Takes the credentials from the event: the authorizer has checked the key and its scope. */
+function callerCredentials(row: Route): Middleware {
   return {
     before: ({ internal: { exchange } }) => {
       if (row.scope === 'public') return;
@@ -177,14 +177,14 @@ function called(row: Route): Stage {
 }
 
 /**
- * Tenancy, with the operation's own reads and the look for an earlier request beside it. Their failures are seen only
- * by callers who passed.
+ * Admits the caller to what the path names, with the operation's own reads and the look for an earlier request beside
+ * tenancy's reads. Failures of these are seen only by callers who are admitted.
  */
-function admitted(
+function admission(
   row: Route,
   { read, found }: Pick<AnyOperation, 'read' | 'found'>,
   admit: ReturnType<typeof tenancy>,
-): Stage {
+): Middleware {
   return {
     before: async ({ internal: { exchange } }) => {
       const { event, context, credentials } = exchange;
@@ -192,17 +192,17 @@ function admitted(
       const { userId } = credentials;
       const sent = event.pathParameters ?? {};
       const params = await resolveCurrent(context.table, userId, event.resource, sent);
-      const place = placeOf(event.resource, params);
+      const path = tenantPathOf(event.resource, params);
       const [proof, own, earlier] = await Promise.allSettled([
-        admit(row, credentials, place),
+        admit(row, credentials, path),
         (async () => {
-          exchange.early = earlyOf(row, event, params, credentials);
+          exchange.early = earlyRequestOf(row, event, params, credentials);
           return read?.(exchange.early, context);
         })(),
         (async () => {
           if (row.idempotent !== true) return undefined;
-          exchange.once = onceOf(event, row.status, userId, context);
-          return exchange.once?.find();
+          exchange.idempotencyKey = idempotencyKeyOf(event, row.status, userId, context);
+          return exchange.idempotencyKey?.find();
         })(),
       ]);
       exchange.admitted = valueOf(proof);
@@ -218,32 +218,32 @@ function valueOf<T>(settled: PromiseSettledResult<T>): T {
   return settled.value;
 }
 
-/** Path parameters that do not fit name nothing: 404. */
-function earlyOf(
+/** Returns the request without its body. Throws a 404 when path parameters do not fit: they name nothing. */
+function earlyRequestOf(
   row: Route,
   event: APIGatewayProxyEvent,
   sent: Readonly<Record<string, string | undefined>>,
   caller: Credentials,
-): Early {
+): EarlyRequest {
   const params = row.params.safeParse(sent);
   if (!params.success) fail('not_found');
   const paging = pagingOf(event, row.paging);
-  const query = row.query === undefined ? undefined : parsed(row.query, fields(paging.query, row.query));
+  const query = row.query === undefined ? undefined : parse(row.query, fields(paging.query, row.query));
   return { params: params.data, query, caller, paging };
 }
 
-/** The last stage before the operation: the body, and the request as the operation sees it. */
-function checked(row: Route): Stage {
+/** Parses the body and hands the operation its request. */
+function requestParsing(row: Route): Middleware {
   return {
     before: (request) => {
       const { exchange } = request.internal;
-      const { event, admitted, once } = exchange;
+      const { event, admitted, idempotencyKey } = exchange;
       const tags = headerOf(event.headers, 'if-match');
       const versions = tags === undefined ? 'any' : versionsIn(tags);
-      const early = exchange.early ?? earlyOf(row, event, event.pathParameters ?? {}, NOBODY);
+      const early = exchange.early ?? earlyRequestOf(row, event, event.pathParameters ?? {}, NOBODY);
       const complete: AnyRequest = {
         ...early,
-        body: row.body === undefined ? undefined : parsed(row.body, bodyOf(event, row.body)),
+        body: row.body === undefined ? undefined : parse(row.body, bodyOf(event, row.body)),
         get caller() {
           return admitted?.caller ?? mistake(`${row.handler} is public and has no caller`);
         },
@@ -252,8 +252,8 @@ function checked(row: Route): Stage {
         },
         read: exchange.read,
         ifMatch: versions === 'any' ? undefined : versions,
-        once: (objectId) => once?.ops(objectId) ?? [],
-        activity: tellAs(exchange.context, {
+        idempotencyOps: (objectId) => idempotencyKey?.ops(objectId) ?? [],
+        activityOps: activityOpsOf(exchange.context, {
           user_uuid: early.caller.userId,
           key_mask: early.caller.keyMask,
           request_id: event.requestContext.requestId,
@@ -267,7 +267,7 @@ function checked(row: Route): Stage {
   };
 }
 
-/** Who calls a public operation. */
+/** The credentials of whoever calls a public operation. */
 const NOBODY: Credentials = {
   userId: '',
   keyId: '',
@@ -277,15 +277,15 @@ const NOBODY: Credentials = {
   scopedOrganizations: [],
 };
 
-const tenantOf = (admitted: Admitted | undefined, { handler }: Route): Tenant =>
+const tenantOf = (admitted: Admission | undefined, { handler }: Route): Tenant =>
   admitted?.tenant ?? mistake(`${handler} names no tenant`);
 
 function mistake(message: string): never {
   throw new Error(message);
 }
 
-/** The answer, with exactly the fields that the row declares; text as it is. */
-function answered(row: Route): Stage {
+/** Writes the answer: JSON with exactly the fields that the row declares, or text as it is; 304 for a known version. */
+function answerText(row: Route): Middleware {
   return {
     after: (request) => {
       const { event, context } = request.internal.exchange;

@@ -1,32 +1,32 @@
-/** The reference of the API, made from the rows: an OpenAPI 3.1 document. */
+/** Makes the reference of the API from the rows: an OpenAPI 3.1 document. */
 import * as z from 'zod';
 import { PAGING, type PagingRule, type Route } from '../http/route.ts';
 import { FAILURES, type FailureKind } from '../ports/errors.ts';
 import { TAGS } from './tags.ts';
 
 /** A JSON Schema or a part of an OpenAPI document. */
-export type Json = { readonly [name: string]: unknown };
+export type JsonObject = { readonly [name: string]: unknown };
 
 export interface OpenApi {
   readonly openapi: '3.1.0';
-  readonly info: Json;
-  readonly servers: readonly Json[];
-  readonly tags: readonly Json[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Json>>>>;
+  readonly info: JsonObject;
+  readonly servers: readonly JsonObject[];
+  readonly tags: readonly JsonObject[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, JsonObject>>>>;
   readonly components: {
-    readonly schemas: Readonly<Record<string, Json>>;
-    readonly responses: Readonly<Record<string, Json>>;
-    readonly headers: Json;
-    readonly securitySchemes: Json;
+    readonly schemas: Readonly<Record<string, JsonObject>>;
+    readonly responses: Readonly<Record<string, JsonObject>>;
+    readonly headers: JsonObject;
+    readonly securitySchemes: JsonObject;
   };
 }
 
 const SECURITY_SCHEME = 'personalApiKey';
 
-/** Describes every row, on every path of it. Throws when two rows describe one name differently. */
+/** Returns the description of every row, on every path of it. Throws when two rows describe one name differently. */
 export function openApi(rows: readonly Route[]): OpenApi {
-  const schemas = new Map<string, Json>([['Error', ERROR]]);
-  const paths: Record<string, Record<string, Json>> = {};
+  const schemas = new Map<string, JsonObject>([['Error', ERROR]]);
+  const paths: Record<string, Record<string, JsonObject>> = {};
   const versioned = versionedPaths(rows);
   for (const row of rows) {
     for (const path of row.paths) {
@@ -63,7 +63,7 @@ const DESCRIPTION = [
   'with `__`). A scope that ends in `:write` includes the one that ends in `:read`.',
 ].join(' ');
 
-const ERROR: Json = {
+const ERROR: JsonObject = {
   type: 'object',
   description: 'The first thing that is wrong.',
   properties: {
@@ -75,7 +75,7 @@ const ERROR: Json = {
   required: ['type', 'code', 'detail', 'attr'],
 };
 
-const HEADERS: Readonly<Record<string, Json>> = {
+const HEADERS: Readonly<Record<string, JsonObject>> = {
   'X-Request-Id': { description: 'Names this request in the log of the service.', schema: { type: 'string' } },
   ETag: { description: 'The version of the object: for If-Match and If-None-Match.', schema: { type: 'string' } },
   'Idempotent-Replayed': {
@@ -108,26 +108,26 @@ const IF_NONE_MATCH = {
   schema: { type: 'string' },
 };
 
-/** A method that the path has in name only. */
+/** Returns whether the path has the method in name only. */
 const isRefused = ({ status }: Route): boolean => status === 405;
 
-/** Paths of objects with a version: those that can be changed. */
+/** Returns the paths of objects with a version: those that can be changed. */
 function versionedPaths(rows: readonly Route[]): ReadonlySet<string> {
   return new Set(rows.filter(({ method }) => method === 'PATCH').flatMap(({ paths }) => paths));
 }
 
-/** Does the operation answer one object with a version? */
+/** Returns whether the operation answers one object with a version. */
 function answersVersion({ method, status }: Route, path: string, versioned: ReadonlySet<string>): boolean {
   if (status === 201) return [...versioned].some((other) => other.slice(0, other.lastIndexOf('/')) === path);
   return versioned.has(path) && method !== 'DELETE';
 }
 
 interface Shared {
-  readonly schemas: Map<string, Json>;
+  readonly schemas: Map<string, JsonObject>;
   readonly versioned: ReadonlySet<string>;
 }
 
-function operation(row: Route, path: string, { schemas, versioned }: Shared): Json {
+function operation(row: Route, path: string, { schemas, versioned }: Shared): JsonObject {
   const hasVersion = answersVersion(row, path, versioned);
   return {
     operationId: operationId(row, path),
@@ -151,12 +151,12 @@ function operation(row: Route, path: string, { schemas, versioned }: Shared): Js
   };
 }
 
-/** The handler's name; a second path adds where it begins, since names of operations are unique. */
+/** Returns the handler's name; a second path adds where it begins, since names of operations are unique. */
 function operationId({ handler, paths }: Route, path: string): string {
   return path === paths[0] ? handler : `${handler}-in-${path.replace('/api/', '/').split('/')[1]}`;
 }
 
-function security({ scope }: Route): readonly Json[] {
+function security({ scope }: Route): readonly JsonObject[] {
   if (scope === 'public') return [];
   return [{ [SECURITY_SCHEME]: scope === 'any' ? [] : [scope] }];
 }
@@ -166,7 +166,7 @@ const TENANTS: Readonly<Record<string, string>> = {
   project_id: "A number, or `@current`: the first project of the caller's first organization.",
 };
 
-function pathParameters(row: Route, path: string, schemas: Map<string, Json>): Json[] {
+function pathParameters(row: Route, path: string, schemas: Map<string, JsonObject>): JsonObject[] {
   const known = propertiesOf(row.params, schemas);
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
@@ -177,7 +177,7 @@ function pathParameters(row: Route, path: string, schemas: Map<string, Json>): J
   }));
 }
 
-function queryParameters(row: Route, schemas: Map<string, Json>): Json[] {
+function queryParameters(row: Route, schemas: Map<string, JsonObject>): JsonObject[] {
   const own = row.query === undefined ? new Map<string, Property>() : propertiesOf(row.query, schemas);
   const all = new Map([...(row.paging === undefined ? [] : pagingParameters(row.paging)), ...own]);
   return [...all].map(([name, { schema, required }]) => {
@@ -192,7 +192,7 @@ function queryParameters(row: Route, schemas: Map<string, Json>): Json[] {
   });
 }
 
-const optional = (schema: Json): Property => ({ schema, required: false });
+const optional = (schema: JsonObject): Property => ({ schema, required: false });
 
 function pagingParameters(rule: PagingRule): [string, Property][] {
   const { kind, limit, max } = { ...PAGING, ...rule };
@@ -210,7 +210,7 @@ function pagingParameters(rule: PagingRule): [string, Property][] {
   ];
 }
 
-function requestBody(row: Route, body: z.ZodType, schemas: Map<string, Json>): Json {
+function requestBody(row: Route, body: z.ZodType, schemas: Map<string, JsonObject>): JsonObject {
   const schema = component(body, 'input', `${pascal(row.handler)}Request`, schemas);
   const required = (schemas.get(String(schema['$ref']).slice(REF.length))?.['required'] ?? []) as string[];
   return {
@@ -219,7 +219,7 @@ function requestBody(row: Route, body: z.ZodType, schemas: Map<string, Json>): J
   };
 }
 
-function success(row: Route, hasVersion: boolean, schemas: Map<string, Json>): Json {
+function success(row: Route, hasVersion: boolean, schemas: Map<string, JsonObject>): JsonObject {
   const headers = [
     'X-Request-Id',
     ...(hasVersion ? ['ETag'] : []),
@@ -230,9 +230,9 @@ function success(row: Route, hasVersion: boolean, schemas: Map<string, Json>): J
     row.response === undefined
       ? undefined
       : component(row.response, 'output', `${pascal(row.handler)}Response`, schemas);
-  const content: [string, Json][] = [
-    ...(schema === undefined ? [] : [['application/json', { schema }] satisfies [string, Json]]),
-    ...(row.content ?? []).map((type): [string, Json] => [type, { schema: { type: 'string' } }]),
+  const content: [string, JsonObject][] = [
+    ...(schema === undefined ? [] : [['application/json', { schema }] satisfies [string, JsonObject]]),
+    ...(row.content ?? []).map((type): [string, JsonObject] => [type, { schema: { type: 'string' } }]),
   ];
   return {
     description: isRefused(row) ? 'Always.' : content.length === 0 ? 'Done; the answer has no body.' : 'Done.',
@@ -241,11 +241,11 @@ function success(row: Route, hasVersion: boolean, schemas: Map<string, Json>): J
   };
 }
 
-const headersNamed = (names: readonly string[]): Json =>
+const headersNamed = (names: readonly string[]): JsonObject =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-/** The failures that an operation can have, by status. */
-function failures(row: Route, path: string, versioned: ReadonlySet<string>): Json {
+/** Returns the failures that an operation can have, by status. */
+function failures(row: Route, path: string, versioned: ReadonlySet<string>): JsonObject {
   const kinds: FailureKind[] = ['throttled', 'server_error'];
   if (row.scope !== 'public') kinds.push('not_authenticated');
   if (row.scope !== 'public' && row.scope !== 'any') kinds.push('permission_denied');
@@ -258,7 +258,7 @@ function failures(row: Route, path: string, versioned: ReadonlySet<string>): Jso
   return Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/${status}` }]));
 }
 
-function failureResponses(): Readonly<Record<string, Json>> {
+function failureResponses(): Readonly<Record<string, JsonObject>> {
   const byStatus = Map.groupBy(Object.entries(FAILURES), ([, { status }]) => status);
   return Object.fromEntries(
     [...byStatus].map(([status, kinds]) => [
@@ -287,15 +287,20 @@ const REF = '#/components/schemas/';
 const pascal = (handler: string): string =>
   handler.replace(/(?:^|[/-])(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** A reference to the schema's component, which is added under its own name, or else the given one. */
-function component(schema: z.ZodType, io: 'input' | 'output', name: string, schemas: Map<string, Json>): Json {
+/** Returns a reference to the schema's component, which is added under its own name, or else the given one. */
+function component(
+  schema: z.ZodType,
+  io: 'input' | 'output',
+  name: string,
+  schemas: Map<string, JsonObject>,
+): JsonObject {
   const found = jsonSchema(schema, io, schemas);
   if ('$ref' in found) return found;
-  keep(schemas, name, found);
+  addComponent(schemas, name, found);
   return { $ref: `${REF}${name}` };
 }
 
-function keep(schemas: Map<string, Json>, name: string, schema: Json): void {
+function addComponent(schemas: Map<string, JsonObject>, name: string, schema: JsonObject): void {
   const known = schemas.get(name);
   if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema)) {
     throw new Error(`two different schemas are named ${name}`);
@@ -304,14 +309,14 @@ function keep(schemas: Map<string, Json>, name: string, schema: Json): void {
 }
 
 interface Property {
-  readonly schema: Json;
+  readonly schema: JsonObject;
   readonly required: boolean;
 }
 
-/** The fields of an object's schema, as a caller sends them. */
-function propertiesOf(schema: z.ZodType, schemas: Map<string, Json>): Map<string, Property> {
+/** Returns the fields of an object's schema, as a caller sends them. */
+function propertiesOf(schema: z.ZodType, schemas: Map<string, JsonObject>): Map<string, Property> {
   const { properties = {}, required = [] } = jsonSchema(schema, 'input', schemas) as {
-    properties?: Record<string, Json>;
+    properties?: Record<string, JsonObject>;
     required?: string[];
   };
   return new Map(
@@ -322,26 +327,27 @@ function propertiesOf(schema: z.ZodType, schemas: Map<string, Json>): Map<string
   );
 }
 
-/** The JSON Schema of a zod schema; named ones inside it become components. */
-function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Map<string, Json>): Json {
+/** Returns the JSON Schema of a zod schema; named ones inside it become components. */
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Map<string, JsonObject>): JsonObject {
   const { properties, $defs = {} } = z.toJSONSchema(z.object({ it: schema }), {
     io,
     unrepresentable: 'any',
-    override: ({ jsonSchema }) => plain(jsonSchema),
-  }) as unknown as { properties: { it: Json }; $defs?: Record<string, Json> };
-  for (const [name, { id: _, ...defined }] of Object.entries($defs)) keep(schemas, name, hoisted(defined));
-  return hoisted(properties.it);
+    override: ({ jsonSchema }) => simplify(jsonSchema),
+  }) as unknown as { properties: { it: JsonObject }; $defs?: Record<string, JsonObject> };
+  for (const [name, { id: _, ...defined }] of Object.entries($defs))
+    addComponent(schemas, name, withComponents(defined));
+  return withComponents(properties.it);
 }
 
-/** What zod adds and no reader needs: patterns that a format says already, the bounds of safe integers, closed objects. */
-function plain(schema: z.core.JSONSchema.BaseSchema): void {
+/** Removes what no reader needs: patterns that a format implies, the bounds of safe integers, closed objects. */
+function simplify(schema: z.core.JSONSchema.BaseSchema): void {
   if (schema.format !== undefined) delete schema.pattern;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.additionalProperties === false) delete schema.additionalProperties;
 }
 
-/** The schema with references to components in place of its own definitions. */
-function hoisted<T>(schema: T): T {
+/** Returns the schema with references to components in the place of its own definitions. */
+function withComponents<T>(schema: T): T {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', `"${REF}`)) as T;
 }

@@ -1,6 +1,7 @@
-/** How a dashboard changes: its fields, its tiles, its deletion and its return. */
-import type { Change, Tell } from '../accounts/activity/model.ts';
-import { changesOf, patchActivity, type ToldFields } from '../accounts/activity/rules.ts';
+/** Changes dashboards: their fields, their tiles, their deletion and their return. */
+import type { ActivityOps, Change } from '../accounts/activity/model.ts';
+import { changesOf, type LoggedFields, patchActivity } from '../accounts/activity/rules.ts';
+import type { MemberWithLevel } from '../accounts/organizations/model.ts';
 import type { InsightItem } from '../insights/model.ts';
 import { deletedInsight, deletionOp, readInsights, restoredInsight } from '../insights/store.ts';
 import type { Context } from '../ports/context.ts';
@@ -10,9 +11,9 @@ import { keys } from '../ports/table/keys.ts';
 import { nextNumber } from '../ports/table/sequence.ts';
 import { type Op, Refused, type Table, type Value } from '../ports/table/table.ts';
 import { untilWritten } from '../ports/table/until-written.ts';
-import { namedInsights, placeOf, tileItem } from './create.ts';
-import { aboutDashboard } from './head.ts';
-import { dashboardsWith, tilesShowing } from './insights/tiles.ts';
+import { indexPlace, readNamedInsights, tileItem } from './create.ts';
+import { objectText, tagTexts } from './fields.ts';
+import { dashboardsOf, tilesOfInsight } from './insights/tiles.ts';
 import {
   type DashboardChanges,
   type DashboardDetailItem,
@@ -21,34 +22,33 @@ import {
   type StoredDashboard,
   type TileItem,
 } from './model.ts';
-import { checkCanEdit, checkCanRestrict, type Member } from './rules.ts';
-import { checkDashboardSize, readDashboard, readHeads } from './stored.ts';
+import { checkCanEdit, checkCanRestrict } from './rules.ts';
+import { aboutDashboard, checkDashboardSize, readDashboard, readSummaries } from './store.ts';
 import { checkTileCount, insightsOf, type NewTile, tileChanges } from './tiles.ts';
-import { objectText, tagTexts } from './values.ts';
 
-type Changing = Pick<Context, 'table' | 'clock'>;
+type ChangeContext = Pick<Context, 'table' | 'clock'>;
 
-/** Who changes it. */
+/** Who changes a dashboard, and from which version. */
 export interface Changer {
-  readonly member: Member;
+  readonly member: MemberWithLevel;
   readonly ifMatch: readonly number[] | undefined;
-  readonly tell: Tell;
+  readonly activityOps: ActivityOps;
 }
 
 /**
- * Changes what was sent, and only that: changes of other fields and other tiles at the same time last. Over 90 tiles
- * are written in more than one transaction. The answer is the dashboard as read, with these changes; its version is
- * never above the stored one.
+ * Changes the fields that were sent, and only those: concurrent changes of other fields and other tiles last. Over 90
+ * tiles are written in more than one transaction. Returns the dashboard as it was read, with these changes; its version
+ * is never above the stored one. Throws a 404, a 403 or a 412 as `checkChange`.
  */
 export async function changeDashboard(
-  context: Changing,
+  context: ChangeContext,
   read: StoredDashboard,
   patch: DashboardChanges,
   changer: Changer,
 ): Promise<StoredDashboard> {
   let known: StoredDashboard | undefined = read;
   return untilWritten(async () => {
-    const { project_id, id } = read.head;
+    const { project_id, id } = read.summary;
     const stored = known ?? (await readDashboard(context.table, project_id, id)) ?? fail('not_found');
     known = undefined;
     checkChange(stored, patch, changer);
@@ -56,68 +56,76 @@ export async function changeDashboard(
   });
 }
 
-function checkChange({ head }: StoredDashboard, patch: DashboardChanges, { member, ifMatch }: Changer): void {
-  if (head.deleted_at !== null && patch.deleted !== false) fail('not_found');
-  checkCanEdit(head, member);
-  if (patch.restriction_level !== undefined) checkCanRestrict(head, member);
-  if (ifMatch !== undefined && !ifMatch.includes(head.ver)) fail('precondition_failed');
+/** Throws a 404 for a deleted dashboard, a 403 when the member may not change it so, a 412 for another version. */
+function checkChange({ summary }: StoredDashboard, patch: DashboardChanges, { member, ifMatch }: Changer): void {
+  if (summary.deleted_at !== null && patch.deleted !== false) fail('not_found');
+  checkCanEdit(summary, member);
+  if (patch.restriction_level !== undefined) checkCanRestrict(summary, member);
+  if (ifMatch !== undefined && !ifMatch.includes(summary.ver)) fail('precondition_failed');
 }
 
 async function writeChange(
-  context: Changing,
+  context: ChangeContext,
   stored: StoredDashboard,
   patch: DashboardChanges,
-  { member, ifMatch, tell }: Changer,
+  { member, ifMatch, activityOps }: Changer,
 ): Promise<StoredDashboard> {
   const { table, clock } = context;
-  const { head, detail } = stored;
+  const { summary, detail } = stored;
   const now = clock();
-  const headSet = changedHead(head, patch, now);
-  const detailSet = changedDetail(patch);
+  const summarySet = summaryChange(summary, patch, now);
+  const detailSet = detailChange(patch);
   const newDetail: DashboardDetailItem = { ...detail, ...detailSet };
-  checkDashboardSize({ ...head, ...headSet }, newDetail);
-  const tiles = await changedTiles(context, stored, patch, { by: member.user_uuid, now });
-  const insights = await deletions(table, stored, patch, now);
+  checkDashboardSize({ ...summary, ...summarySet }, newDetail);
+  const tiles = await tileOps(context, stored, patch, { by: member.user_uuid, now });
+  const insights = await insightOps(table, stored, patch, now);
 
-  const isPlaced = 'first_pk' in headSet;
+  const isPlaced = 'first_pk' in summarySet;
   const unchanged = {
-    id: head.id,
-    deleted_at: head.deleted_at,
-    ...(isPlaced ? { name: head.name, pinned: head.pinned } : {}),
+    id: summary.id,
+    deleted_at: summary.deleted_at,
+    ...(isPlaced ? { name: summary.name, pinned: summary.pinned } : {}),
     ...(ifMatch === undefined ? {} : { ver: ifMatch }),
   };
-  const key = keys.dashboard(head.project_id, head.id);
+  const key = keys.dashboard(summary.project_id, summary.id);
   const [first = [], ...rest] = groupsOf([...tiles.ops, ...insights]);
   const ops: Op[] = [
-    { change: key, set: headSet, add: addTo(first), if: { is: unchanged, ...roomFor(first) } },
+    { change: key, set: summarySet, add: addTo(first), if: { is: unchanged, ...roomFor(first) } },
     ...(Object.keys(detailSet).length === 0
       ? []
-      : [{ change: keys.dashboardDetail(head.project_id, head.id), set: detailSet } satisfies Op]),
-    ...tell({
-      ...aboutDashboard({ ...head, ...headSet }),
+      : [{ change: keys.dashboardDetail(summary.project_id, summary.id), set: detailSet } satisfies Op]),
+    ...activityOps({
+      ...aboutDashboard({ ...summary, ...summarySet }),
       activity: patchActivity(patch),
-      changes: [...changesOf(head, headSet, TOLD), ...changesOf(detail, detailSet, TOLD_DETAIL), ...tiles.changes],
+      changes: [
+        ...changesOf(summary, summarySet, LOGGED),
+        ...changesOf(detail, detailSet, LOGGED_OF_DETAIL),
+        ...tiles.changes,
+      ],
     }),
     ...first,
   ];
   const [written] = await table.write(ops);
-  await writeRest(table, { ...head, ...headSet }, rest);
-  const ver = head.ver + 1 + rest.length;
-  const newHead = (written ?? { ...head, ...headSet, tiles: tiles.after.length, ver }) as DashboardItem;
-  return { ...stored, head: newHead, detail: newDetail, tiles: tiles.after };
+  await writeRest(table, { ...summary, ...summarySet }, rest);
+  const ver = summary.ver + 1 + rest.length;
+  const newSummary = (written ?? { ...summary, ...summarySet, tiles: tiles.after.length, ver }) as DashboardItem;
+  return { ...stored, summary: newSummary, detail: newDetail, tiles: tiles.after };
 }
 
-/** What is told of a head and a detail that change. */
-const TOLD: ToldFields = {
+/** The fields whose changes the activity log shows. */
+const LOGGED: LoggedFields = {
   name: 'plain',
   description: 'plain',
   pinned: 'plain',
   tags: 'json',
   restriction_level: 'plain',
 };
-const TOLD_DETAIL: ToldFields = { filters: 'json', variables: 'json', delete_insights: 'plain' };
+const LOGGED_OF_DETAIL: LoggedFields = { filters: 'json', variables: 'json', delete_insights: 'plain' };
 
-/** What did not fit into the first transaction. What came in between is a conflict: a part is done and stays. */
+/**
+ * Writes what did not fit into the first transaction. Throws a 409 when a change came in between: a part is done and
+ * stays.
+ */
 async function writeRest(table: Table, { project_id, id, deleted_at }: DashboardItem, groups: readonly Op[][]) {
   try {
     for (const group of groups) {
@@ -130,21 +138,21 @@ async function writeRest(table: Table, { project_id, id, deleted_at }: Dashboard
   }
 }
 
-/** How many tiles a group of ops puts, less those it removes. */
+/** Returns how many tiles a group of ops puts, less those that it removes. */
 function tilesIn(group: readonly Op[]): number {
   return group.reduce((sum, op) => sum + ('put' in op ? 1 : 'remove' in op ? -1 : 0), 0);
 }
 
 const addTo = (group: readonly Op[]): Record<string, number> => ({ ver: 1, tiles: tilesIn(group) });
 
-/** The condition that the head has room for a group's tiles. */
+/** Returns the condition that the dashboard has room for a group's tiles. */
 function roomFor(group: readonly Op[]): { notAbove?: Record<string, number> } {
   const more = tilesIn(group);
   return more > 0 ? { notAbove: { tiles: MAX_TILES - more } } : {};
 }
 
-/** What a PATCH sets of the head; where the head stands, when that changes. */
-function changedHead(head: DashboardItem, patch: DashboardChanges, now: number): Readonly<Record<string, Value>> {
+/** Returns what a PATCH sets of the summary, with its place in the indexes when that changes. */
+function summaryChange(summary: DashboardItem, patch: DashboardChanges, now: number): Readonly<Record<string, Value>> {
   const { name, description, pinned, tags, restriction_level, deleted } = patch;
   const set = {
     ...(name === undefined ? {} : { name: name ?? '' }),
@@ -155,11 +163,11 @@ function changedHead(head: DashboardItem, patch: DashboardChanges, now: number):
     ...(deleted === undefined ? {} : { deleted_at: deleted ? now : null }),
   };
   const isPlaced = 'name' in set || 'pinned' in set || 'deleted_at' in set;
-  return isPlaced ? { ...set, ...placeOf(head.project_id, head.id, { ...head, ...set }) } : set;
+  return isPlaced ? { ...set, ...indexPlace(summary.project_id, summary.id, { ...summary, ...set }) } : set;
 }
 
-/** What a PATCH sets of the detail. */
-function changedDetail({ filters, variables, delete_insights }: DashboardChanges): Readonly<Record<string, Value>> {
+/** Returns what a PATCH sets of the detail. */
+function detailChange({ filters, variables, delete_insights }: DashboardChanges): Readonly<Record<string, Value>> {
   const [filterText, variableText] = [objectText(filters), objectText(variables)];
   return {
     ...(filterText === undefined ? {} : { filters: filterText }),
@@ -168,15 +176,15 @@ function changedDetail({ filters, variables, delete_insights }: DashboardChanges
   };
 }
 
-/** The ops of a PATCH of `tiles`, and the tiles that are there then. */
-async function changedTiles(
-  { table }: Changing,
-  { head, tiles }: StoredDashboard,
+/** Returns the ops of a PATCH of `tiles`, the tiles that are there then, and the changes for the activity log. */
+async function tileOps(
+  { table }: ChangeContext,
+  { summary, tiles }: StoredDashboard,
   { tiles: sent = [] }: DashboardChanges,
   by: { by: string; now: number },
 ): Promise<{ ops: Weighed[]; after: readonly TileItem[]; changes: Change[] }> {
   const { added, changed, removed } = tileChanges(tiles, sent, by);
-  const keyOf = (id: number) => keys.tile(head.project_id, head.id, id);
+  const keyOf = (id: number) => keys.tile(summary.project_id, summary.id, id);
   const ops: Weighed[] = [];
   const after: TileItem[] = [];
   for (const tile of tiles) {
@@ -187,15 +195,15 @@ async function changedTiles(
     else after.push({ ...tile, ...set });
     if (isSet) ops.push(weighed({ change: keyOf(tile.id), set, add: { ver: 1 }, if: isHere }, { ...tile, ...set }));
   }
-  const made = await madeTiles(table, head, added, by.now);
+  const made = await addedTiles(table, summary, added, by.now);
   ops.push(...made.map((tile) => weighed({ put: tile, if: 'absent' }, tile)));
   const changes = [
-    ...tilesTold('created', made),
-    ...tilesTold(
+    ...tileNumbers('created', made),
+    ...tileNumbers(
       'changed',
       tiles.filter((tile) => changed.has(tile.id)),
     ),
-    ...tilesTold(
+    ...tileNumbers(
       'deleted',
       tiles.filter((tile) => removed.has(tile.id)),
     ),
@@ -203,21 +211,24 @@ async function changedTiles(
   return { ops, after: [...after, ...made], changes };
 }
 
-/** What is told of tiles: their numbers. */
-function tilesTold(action: Change['action'], tiles: readonly TileItem[]): Change[] {
+/** Returns how the activity log shows tiles that come, change or go: by their numbers. */
+function tileNumbers(action: Change['action'], tiles: readonly TileItem[]): Change[] {
   const ids = tiles.map(({ id }) => id);
   const [before, after] = [action === 'created' ? null : ids, action === 'deleted' ? null : ids];
   return ids.length === 0 ? [] : [{ action, field: 'tiles', before, after }];
 }
 
-async function madeTiles(
+async function addedTiles(
   table: Table,
   { project_id, id }: DashboardItem,
   added: readonly NewTile[],
   now: number,
 ): Promise<TileItem[]> {
   if (added.length === 0) return [];
-  const [first] = await Promise.all([nextNumber(table, 'tile', added.length), namedInsights(table, project_id, added)]);
+  const [first] = await Promise.all([
+    nextNumber(table, 'tile', added.length),
+    readNamedInsights(table, project_id, added),
+  ]);
   return added.map((tile, at) =>
     tileItem(
       { project: project_id, dashboard: id, id: first + at, now },
@@ -226,62 +237,67 @@ async function madeTiles(
   );
 }
 
-/** What follows for insights from a deletion with `delete_insights`, and from a return. */
-async function deletions(
+/** Returns the ops on insights of a deletion with `delete_insights`, and of a return. */
+async function insightOps(
   table: Table,
-  { head, tiles }: StoredDashboard,
+  { summary, tiles }: StoredDashboard,
   { deleted, delete_insights }: DashboardChanges,
   now: number,
 ): Promise<Weighed[]> {
   const isDeletion = deleted === true && delete_insights === true;
   if (!isDeletion && deleted !== false) return [];
-  const insights = [...(await readInsights(table, head.project_id, insightsOf(tiles))).values()];
+  const insights = [...(await readInsights(table, summary.project_id, insightsOf(tiles))).values()];
   const changed = isDeletion
-    ? (await shownOnlyOn(table, head, insights)).map((item) => [item, deletedInsight(item, now, head.id)] as const)
+    ? (await insightsOnlyOn(table, summary, insights)).map(
+        (item) => [item, deletedInsight(item, now, summary.id)] as const,
+      )
     : insights
-        .filter(({ deleted_with }) => deleted_with === head.id)
+        .filter(({ deleted_with }) => deleted_with === summary.id)
         .map((item) => [item, restoredInsight(item)] as const);
   return changed.map(([before, after]) => weighed(deletionOp(before, after), after));
 }
 
-/** Those of the insights, not yet deleted, that no other dashboard shows. */
-async function shownOnlyOn(
+/** Returns the insights, of these, that are not deleted and that no other dashboard shows. */
+async function insightsOnlyOn(
   table: Table,
   { project_id, id }: DashboardItem,
   insights: readonly InsightItem[],
 ): Promise<InsightItem[]> {
   const live = insights.filter(({ deleted_at }) => deleted_at === null);
   const others = await Promise.all(
-    live.map(async ({ id: insight }) => dashboardsWith(await tilesShowing(table, project_id, insight))),
+    live.map(async ({ id: insight }) => dashboardsOf(await tilesOfInsight(table, project_id, insight))),
   );
-  const heads = await readHeads(table, project_id, others.flat());
-  return live.filter((_, at) => others[at]?.every((other) => other === id || !heads.has(other)));
+  const summaries = await readSummaries(table, project_id, others.flat());
+  return live.filter((_, at) => others[at]?.every((other) => other === id || !summaries.has(other)));
 }
 
-/** Moves a tile, as it is then, to another dashboard of the project. 404 when either is not there. */
+/**
+ * Moves a tile, as it is then, to another dashboard of the project. Throws a 404 when either is not there, and a 403
+ * when the member may not edit both.
+ */
 export async function moveTile(
-  { table }: Changing,
+  { table }: ChangeContext,
   read: StoredDashboard,
   { tile: tileId, to }: { tile: number; to: number },
-  { member, ifMatch, tell }: Changer,
+  { member, ifMatch, activityOps }: Changer,
 ): Promise<void> {
-  const { project_id, id: from } = read.head;
+  const { project_id, id: from } = read.summary;
   let known: StoredDashboard | undefined = read;
   await untilWritten(async () => {
-    const [source = fail('not_found'), heads] = await Promise.all([
+    const [source = fail('not_found'), summaries] = await Promise.all([
       known ?? readDashboard(table, project_id, from),
-      readHeads(table, project_id, [to]),
+      readSummaries(table, project_id, [to]),
     ]);
     known = undefined;
-    const { head } = source;
+    const { summary } = source;
     const tile = source.tiles.find(({ id }) => id === tileId);
-    const goal = heads.get(to);
-    if (head.deleted_at !== null || tile === undefined || goal === undefined) fail('not_found');
-    checkCanEdit(head, member);
-    checkDestination(goal, member);
-    if (ifMatch !== undefined && !ifMatch.includes(head.ver)) fail('precondition_failed');
+    const destination = summaries.get(to);
+    if (summary.deleted_at !== null || tile === undefined || destination === undefined) fail('not_found');
+    checkCanEdit(summary, member);
+    checkDestination(destination, member);
+    if (ifMatch !== undefined && !ifMatch.includes(summary.ver)) fail('precondition_failed');
     if (to === from) return;
-    checkTileCount(goal.tiles + 1);
+    checkTileCount(destination.tiles + 1);
     const { insight, text, layouts, color, created_by } = tile;
     const place = { project: project_id, dashboard: to, id: tile.id, now: tile.created_at };
     const moved: TileItem = {
@@ -303,21 +319,21 @@ export async function moveTile(
         add: { ver: 1, tiles: 1 },
         if: { is: { id: to, deleted_at: null }, notAbove: { tiles: MAX_TILES - 1 } },
       },
-      ...tell({ ...aboutDashboard(head), activity: 'updated', changes: [moveTold(tile, from, to)] }),
+      ...activityOps({ ...aboutDashboard(summary), activity: 'updated', changes: [moveChange(tile, from, to)] }),
     ]);
   });
 }
 
-const moveTold = ({ id: tile }: TileItem, from: number, to: number): Change => ({
+const moveChange = ({ id: tile }: TileItem, from: number, to: number): Change => ({
   action: 'changed',
   field: 'tiles',
   before: { tile, dashboard: from },
   after: { tile, dashboard: to },
 });
 
-function checkDestination(goal: DashboardItem, member: Member): void {
+function checkDestination(destination: DashboardItem, member: MemberWithLevel): void {
   try {
-    checkCanEdit(goal, member);
+    checkCanEdit(destination, member);
   } catch {
     fail('permission_denied', "You don't have edit permissions for the destination dashboard.");
   }

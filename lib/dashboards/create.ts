@@ -1,6 +1,6 @@
-/** How a dashboard is made: empty, from what was sent, from a template, or from another dashboard's tiles. */
+/** Makes dashboards: empty, from a body, from a template, or from another dashboard's tiles. */
 import type * as z from 'zod';
-import type { Tell } from '../accounts/activity/model.ts';
+import type { ActivityOps } from '../accounts/activity/model.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
 import type { InsightItem } from '../insights/model.ts';
 import { checkInsightSize } from '../insights/rules.ts';
@@ -11,27 +11,26 @@ import { groupsOf, type Weighed, weighed } from '../ports/table/groups.ts';
 import { keys, places } from '../ports/table/keys.ts';
 import { nextNumber } from '../ports/table/sequence.ts';
 import type { Op, Table } from '../ports/table/table.ts';
-import { aboutDashboard } from './head.ts';
+import { objectText, tagTexts } from './fields.ts';
 import {
   type CreationMode,
   type DashboardDetailItem,
   type DashboardInput,
   type DashboardItem,
+  type DashboardWithInsights,
   RESTRICTION,
   type RestrictionLevel,
-  type StoredDashboard,
   type TileItem,
 } from './model.ts';
 import { maySee } from './rules.ts';
 import type { SharingItem, SharingTokenItem } from './sharing/model.ts';
 import { newSharing } from './sharing/store.ts';
-import { checkDashboardSize, readDashboard } from './stored.ts';
+import { aboutDashboard, checkDashboardSize, readDashboard } from './store.ts';
 import { checkedTemplate, templateNamed, tilesOfTemplate } from './templates/index.ts';
 import type { Template } from './templates/template.ts';
-import { checkTileCount, insightsOf, type NewTile, noSuch, tilesToMake } from './tiles.ts';
-import { objectText, tagTexts } from './values.ts';
+import { checkTileCount, insightsOf, invalidReference, type NewTile, newTiles } from './tiles.ts';
 
-/** A dashboard to be made. */
+/** The fields of a new dashboard. */
 interface NewDashboard {
   readonly name: string;
   readonly description: string;
@@ -50,40 +49,36 @@ interface NewDashboard {
   readonly tiles: readonly NewTile[];
 }
 
-/** What was made, and the insights that its tiles show. */
-export interface Made {
-  readonly stored: StoredDashboard;
-  readonly insights: ReadonlyMap<number, InsightItem>;
-}
-
-/** Who makes it, and where. */
-export interface Maker {
+/** Who makes a dashboard, and where. */
+export interface Creator {
   readonly tenant: Tenant;
   readonly project: number;
   /** The caller's uuid. */
   readonly uid: string;
-  readonly tell: Tell;
+  readonly activityOps: ActivityOps;
 }
 
-type Making = Pick<Context, 'table' | 'clock' | 'random'>;
+type CreateContext = Pick<Context, 'table' | 'clock' | 'random'>;
 type Once = (dashboardId: string) => readonly Op[];
 
-/** Makes a dashboard from what a caller sent. */
+/**
+ * Makes a dashboard from the body of a request. Throws a 400 for a template, dashboard or insight that is not there.
+ */
 export async function createDashboard(
-  context: Making,
-  maker: Maker,
+  context: CreateContext,
+  creator: Creator,
   input: z.output<typeof DashboardInput>,
-  once: Once,
-): Promise<Made> {
+  idempotencyOps: Once,
+): Promise<DashboardWithInsights> {
   const use_template = input.use_template ?? '';
   const use_dashboard = input.use_dashboard ?? null;
   if (use_template !== '' && use_dashboard !== null) {
     invalid(null, '`use_dashboard` and `use_template` cannot be used together');
   }
   const template = use_template === '' ? undefined : templateNamed(use_template);
-  const sent = tilesToMake(input.tiles ?? [], maker.uid);
-  const copied = use_dashboard === null ? [] : await copiedTiles(context.table, maker, use_dashboard, input);
-  const tiles = [...(template === undefined ? copied : tilesOfTemplate(template, maker.uid)), ...sent];
+  const sent = newTiles(input.tiles ?? [], creator.uid);
+  const copied = use_dashboard === null ? [] : await copyTiles(context.table, creator, use_dashboard, input);
+  const tiles = [...(template === undefined ? copied : tilesOfTemplate(template, creator.uid)), ...sent];
   checkTileCount(tiles.length);
   const made: NewDashboard = {
     name: input.name ?? template?.template_name ?? '',
@@ -100,11 +95,16 @@ export async function createDashboard(
     variables: objectText(input.variables) ?? '{}',
     tiles,
   };
-  return make(context, maker, made, once);
+  return writeDashboard(context, creator, made, idempotencyOps);
 }
 
-/** Makes a dashboard from a template that the caller sent; its tiles have no author. */
-export async function createFromTemplate(context: Making, maker: Maker, sent: unknown, once: Once): Promise<Made> {
+/** Makes a dashboard from a template that the caller sent; its tiles have no author. Throws a 400 when it is none. */
+export async function createFromTemplate(
+  context: CreateContext,
+  creator: Creator,
+  sent: unknown,
+  idempotencyOps: Once,
+): Promise<DashboardWithInsights> {
   const template: Template = checkedTemplate(sent);
   const made: NewDashboard = {
     name: template.template_name,
@@ -121,18 +121,18 @@ export async function createFromTemplate(context: Making, maker: Maker, sent: un
     variables: '{}',
     tiles: tilesOfTemplate(template, null),
   };
-  return make(context, maker, made, once);
+  return writeDashboard(context, creator, made, idempotencyOps);
 }
 
-/** The source's tiles to be made again: of the same insights, or of copies of them. */
-async function copiedTiles(
+/** Returns new tiles for those of another dashboard: of the same insights, or of copies of them. */
+async function copyTiles(
   table: Table,
-  { tenant, project, uid }: Maker,
+  { tenant, project, uid }: Creator,
   sourceId: number,
   { duplicate_tiles = false }: z.output<typeof DashboardInput>,
 ): Promise<NewTile[]> {
   const source = await readDashboard(table, project, sourceId);
-  if (source?.head.deleted_at !== null || !maySee(source.head, tenant.membership)) {
+  if (source?.summary.deleted_at !== null || !maySee(source.summary, tenant.membership)) {
     invalid('use_dashboard', 'Invalid value provided');
   }
   const insights = await readInsights(table, project, insightsOf(source.tiles));
@@ -146,8 +146,8 @@ async function copiedTiles(
   });
 }
 
-/** The insights that new tiles name; one that is not there, or deleted, is a 400. */
-export async function namedInsights(
+/** Returns the insights that new tiles name, by their numbers. Throws a 400 for one that is not there, or deleted. */
+export async function readNamedInsights(
   table: Table,
   project: number,
   tiles: readonly NewTile[],
@@ -155,17 +155,17 @@ export async function namedInsights(
   const named = insightsOf(tiles);
   const found = await readInsights(table, project, named);
   const missing = named.find((id) => found.get(id)?.deleted_at !== null);
-  if (missing !== undefined) noSuch('tiles', missing);
+  if (missing !== undefined) invalidReference('tiles', missing);
   return found;
 }
 
 /** Writes a dashboard with its tiles and their insights, all at once for every reader. */
-async function make(
-  context: Making,
-  { tenant, project, uid, tell }: Maker,
+async function writeDashboard(
+  context: CreateContext,
+  { tenant, project, uid, activityOps }: Creator,
   made: NewDashboard,
-  once: Once,
-): Promise<Made> {
+  idempotencyOps: Once,
+): Promise<DashboardWithInsights> {
   const { table, clock, random } = context;
   const now = clock();
   const inner = made.tiles.filter(({ insight }) => typeof insight === 'object' && insight !== null).length;
@@ -173,7 +173,7 @@ async function make(
     nextNumber(table, 'dashboard'),
     made.tiles.length === 0 ? 0 : nextNumber(table, 'tile', made.tiles.length),
     inner === 0 ? 0 : nextNumber(table, 'insight', inner),
-    namedInsights(table, project, made.tiles),
+    readNamedInsights(table, project, made.tiles),
   ]);
   const insights: InsightItem[] = [];
   const tiles = made.tiles.map((tile, at) => {
@@ -185,9 +185,9 @@ async function make(
     insights.push(insight);
     return tileItem({ project, dashboard: id, id: firstTile + at, now }, { ...tile, insight: insight.id });
   });
-  const head: DashboardItem = {
+  const summary: DashboardItem = {
     ...keys.dashboard(project, id),
-    ...placeOf(project, id, { name: made.name, pinned: made.pinned, deleted_at: made.isDeleted ? now : null }),
+    ...indexPlace(project, id, { name: made.name, pinned: made.pinned, deleted_at: made.isDeleted ? now : null }),
     id,
     project_id: project,
     name: made.name,
@@ -212,19 +212,19 @@ async function make(
     filters,
     variables,
   };
-  checkDashboardSize(head, detail);
-  const { sharing, token } = newSharing(random, head, tenant);
+  checkDashboardSize(summary, detail);
+  const { sharing, token } = newSharing(random, summary, tenant);
   const content = [...insights, ...tiles].map((item) => weighed({ put: item, if: 'absent' }, item));
-  const also = [...once(String(id)), ...tell({ ...aboutDashboard(head), activity: 'created' })];
-  await writeWhole(table, { head, others: [detail, sharing, token], content, also });
+  const also = [...idempotencyOps(String(id)), ...activityOps({ ...aboutDashboard(summary), activity: 'created' })];
+  await writeWhole(table, { summary, others: [detail, sharing, token], content, also });
   return {
-    stored: { head, detail, sharing, tiles, collaborators: [], rules: [] },
+    stored: { summary, detail, sharing, tiles, collaborators: [], rules: [] },
     insights: new Map([...named, ...insights.map((insight) => [insight.id, insight] as const)]),
   };
 }
 
-/** Where a head stands: among the project's dashboards, or among what was deleted. */
-export function placeOf(
+/** Returns the place of a summary in the indexes: among the project's dashboards, or among what was deleted. */
+export function indexPlace(
   project: number,
   id: number,
   { name, pinned, deleted_at }: Pick<DashboardItem, 'name' | 'pinned' | 'deleted_at'>,
@@ -234,7 +234,7 @@ export function placeOf(
     : places.deletedDashboardOf(project, deleted_at, id);
 }
 
-/** A new tile, not yet written. */
+/** Returns a new tile, which is not yet written. */
 export function tileItem(
   { project, dashboard, id, now }: { project: number; dashboard: number; id: number; now: number },
   { insight, text, layouts, color, created_by }: Omit<NewTile, 'insight'> & { insight: number | null },
@@ -256,20 +256,20 @@ export function tileItem(
 }
 
 /**
- * Writes what may be too much for one transaction so that it is there as a whole or not: then the head stands among
+ * Writes what may be too much for one transaction so that it is there as a whole or not: then the summary stands among
  * what was deleted until the last one, where a purge finds it should the rest never come.
  */
 async function writeWhole(
   table: Table,
   whole: {
-    head: DashboardItem;
+    summary: DashboardItem;
     others: readonly (DashboardDetailItem | SharingItem | SharingTokenItem)[];
     content: readonly Weighed[];
-    /** What is written when it is there as a whole. */
+    /** Ops of the last transaction, after which the dashboard is there as a whole. */
     also: readonly Op[];
   },
 ): Promise<void> {
-  const { head, others, content, also } = whole;
+  const { summary, others, content, also } = whole;
   const [first = [], ...rest] = groupsOf(content);
   const begin = (item: DashboardItem): Op[] => [
     { put: item, if: 'absent' },
@@ -277,13 +277,17 @@ async function writeWhole(
     ...first,
   ];
   if (rest.length === 0) {
-    await table.write([...begin(head), ...also]);
+    await table.write([...begin(summary), ...also]);
     return;
   }
-  const { project_id, id, name, pinned, created_at } = head;
+  const { project_id, id, name, pinned, created_at } = summary;
   await table.write(
-    begin({ ...head, ...placeOf(project_id, id, { name, pinned, deleted_at: created_at }), deleted_at: created_at }),
+    begin({
+      ...summary,
+      ...indexPlace(project_id, id, { name, pinned, deleted_at: created_at }),
+      deleted_at: created_at,
+    }),
   );
   for (const group of rest) await table.write(group);
-  await table.write([{ put: head, if: { is: { id, ver: head.ver } } }, ...also]);
+  await table.write([{ put: summary, if: { is: { id, ver: summary.ver } } }, ...also]);
 }

@@ -1,5 +1,6 @@
-/** Lists of dashboards: a page of the index, or, where something is asked for or hidden, of all heads. */
+/** Lists of dashboards: a page of the index, or, for a filter or hidden dashboards, a page of all summaries. */
 
+import type { MemberWithLevel } from '../accounts/organizations/model.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { LEVELS } from '../http/levels.ts';
 import { type Paging, readPage } from '../http/page.ts';
@@ -7,87 +8,90 @@ import { ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import type { Table } from '../ports/table/table.ts';
 import type { DashboardFilter, DashboardItem } from './model.ts';
-import { type Member, maySee } from './rules.ts';
+import { maySee } from './rules.ts';
 
-/** Dashboards of one page, and how many there are in all. */
-export interface Listed {
+/** The dashboards of one page, and how many there are in all. */
+export interface DashboardPage {
   readonly items: readonly DashboardItem[];
   readonly count: number;
   readonly cursor?: string | undefined;
 }
 
-const isAnythingAsked = (filter: DashboardFilter): boolean =>
-  Object.values(filter).some((value) => value !== undefined);
+const hasFilter = (filter: DashboardFilter): boolean => Object.values(filter).some((value) => value !== undefined);
 
-/** The page, as far as it can be read without knowing who asks; undefined: all heads are needed. */
+/** Returns the page; or all summaries, when a filter needs them. Who asks is not yet known. */
 export async function readListing(
   table: Table,
   project: number,
   filter: DashboardFilter,
   paging: Paging,
-): Promise<Listed | DashboardItem[]> {
-  if (isAnythingAsked(filter)) return readAll(table, project);
-  return (await readPage(table, ranges.dashboardsOf(project), paging)) as unknown as Listed;
+): Promise<DashboardPage | DashboardItem[]> {
+  if (hasFilter(filter)) return readAll(table, project);
+  return (await readPage(table, ranges.dashboardsOf(project), paging)) as unknown as DashboardPage;
 }
 
 async function readAll(table: Table, project: number): Promise<DashboardItem[]> {
   return (await listAll(table, ranges.dashboardsOf(project))) as DashboardItem[];
 }
 
-/** The page for this member: what a rule hides from him is neither listed nor counted. */
-export async function listedFor(
+/** Returns the page for a member: what a rule hides from them is neither listed nor counted. */
+export async function listingFor(
   table: Table,
   { membership, project }: Tenant,
-  read: Listed | DashboardItem[],
+  read: DashboardPage | DashboardItem[],
   filter: DashboardFilter,
   { limit, offset }: Paging,
-): Promise<Listed> {
+): Promise<DashboardPage> {
   const mayMiss = project?.hides_dashboards === true && membership.level < LEVELS.admin;
   if (!Array.isArray(read) && !mayMiss) return read;
-  const heads = Array.isArray(read) ? read : await readAll(table, project?.id ?? 0);
-  const found = arranged(heads, membership, filter);
+  const summaries = Array.isArray(read) ? read : await readAll(table, project?.id ?? 0);
+  const found = filterAndSort(summaries, membership, filter);
   return { items: found.slice(offset, offset + limit), count: found.length };
 }
 
-/** The heads that are asked for and not hidden, in the order that is asked for. They come pinned first, then by name. */
-export function arranged(heads: readonly DashboardItem[], member: Member, filter: DashboardFilter): DashboardItem[] {
-  return ordered(
-    heads.filter((head) => maySee(head, member) && isAsked(head, filter)),
+/** Returns the summaries that fit the filter and are not hidden, in its order. They come pinned first, then by name. */
+export function filterAndSort(
+  summaries: readonly DashboardItem[],
+  member: MemberWithLevel,
+  filter: DashboardFilter,
+): DashboardItem[] {
+  return sort(
+    summaries.filter((summary) => maySee(summary, member) && fits(summary, filter)),
     filter.ordering,
   );
 }
 
-function isAsked(head: DashboardItem, filter: DashboardFilter): boolean {
+function fits(summary: DashboardItem, filter: DashboardFilter): boolean {
   const { search = '', tags = [], creation_mode, pinned, created_by } = filter;
   const sought = search.toLowerCase();
-  const isFound = head.name.toLowerCase().includes(sought) || head.description.toLowerCase().includes(sought);
+  const isFound = summary.name.toLowerCase().includes(sought) || summary.description.toLowerCase().includes(sought);
   return (
     isFound &&
-    (tags.length === 0 || hasAny(head, tags)) &&
-    (creation_mode === undefined || head.creation_mode === creation_mode) &&
-    (pinned === undefined || head.pinned === pinned) &&
-    (created_by === undefined || head.created_by === created_by)
+    (tags.length === 0 || hasAny(summary, tags)) &&
+    (creation_mode === undefined || summary.creation_mode === creation_mode) &&
+    (pinned === undefined || summary.pinned === pinned) &&
+    (created_by === undefined || summary.created_by === created_by)
   );
 }
 
-function hasAny(head: DashboardItem, tags: readonly string[]): boolean {
-  const held = new Set(JSON.parse(head.tags) as string[]);
+function hasAny(summary: DashboardItem, tags: readonly string[]): boolean {
+  const held = new Set(JSON.parse(summary.tags) as string[]);
   return tags.some((tag) => held.has(tag.toLowerCase()));
 }
 
-/** Names by the code points of their lower case; sorts are stable: what is equal stays pinned first, then by name. */
-function ordered(heads: readonly DashboardItem[], ordering: DashboardFilter['ordering']): DashboardItem[] {
-  if (ordering === undefined) return [...heads];
+/** Sorts names by the code points of their lower case. What is equal stays pinned first, then by name. */
+function sort(summaries: readonly DashboardItem[], ordering: DashboardFilter['ordering']): DashboardItem[] {
+  if (ordering === undefined) return [...summaries];
   const sign = ordering.startsWith('-') ? -1 : 1;
   switch (ordering.replace('-', '')) {
     case 'created_at':
-      return heads.toSorted((a, b) => sign * (a.created_at - b.created_at || a.id - b.id));
+      return summaries.toSorted((a, b) => sign * (a.created_at - b.created_at || a.id - b.id));
     case 'pinned':
-      return heads.toSorted((a, b) => sign * (Number(a.pinned) - Number(b.pinned)));
+      return summaries.toSorted((a, b) => sign * (Number(a.pinned) - Number(b.pinned)));
     default: {
-      const named = heads.map((head) => ({ head, name: Buffer.from(head.name.toLowerCase()) }));
-      const byName = named.toSorted((a, b) => Buffer.compare(a.name, b.name) || a.head.id - b.head.id);
-      const sorted = byName.map(({ head }) => head);
+      const named = summaries.map((summary) => ({ summary, name: Buffer.from(summary.name.toLowerCase()) }));
+      const byName = named.toSorted((a, b) => Buffer.compare(a.name, b.name) || a.summary.id - b.summary.id);
+      const sorted = byName.map(({ summary }) => summary);
       return sign < 0 ? sorted.toReversed() : sorted;
     }
   }

@@ -1,85 +1,82 @@
-/** Who may see, edit, restrict and open a dashboard to others: the one place that decides it. */
-import type { MembershipItem } from '../accounts/organizations/model.ts';
+/** The one place that decides who may see, edit and restrict a dashboard, and open it to others. */
+import type { MemberWithLevel } from '../accounts/organizations/model.ts';
 import { LEVELS } from '../http/levels.ts';
 import { fail } from '../ports/errors.ts';
 import { ACCESS_LEVELS, type AccessLevel, DEFAULT_ACCESS, EVERYONE, ruleField } from './access-controls/model.ts';
 import { collaboratorField, PRIVILEGE, type PrivilegeLevel } from './collaborators/model.ts';
 import { type DashboardItem, RESTRICTION, type RestrictionLevel } from './model.ts';
 
-/** Somebody who asks, as a member of the dashboard's organization. */
-export type Member = Pick<MembershipItem, 'user_uuid' | 'level'>;
-
-/** Where a member stands with one dashboard. */
-export interface Standing {
+/** What a member may do with one dashboard. */
+export interface Rights {
   readonly restriction_level: RestrictionLevel;
   readonly effective_restriction_level: RestrictionLevel;
   readonly effective_privilege_level: PrivilegeLevel;
   readonly user_access_level: AccessLevel;
-  /** He made it, or is an admin or the owner of the organization: nothing is closed to him. */
+  /** Whether they made it, or are an admin or owner of the organization: nothing is closed to them. */
   readonly isInherent: boolean;
 }
 
-/** Has the user rights that nobody can take from him: the dashboard's creator, admins, owners? */
-export function hasInherentRights(head: DashboardItem, { user_uuid, level }: Member): boolean {
-  return head.created_by === user_uuid || level >= LEVELS.admin;
+/** Returns whether nobody can take rights from the member: the dashboard's creator, an admin, an owner. */
+export function hasInherentRights(summary: DashboardItem, { user_uuid, level }: MemberWithLevel): boolean {
+  return summary.created_by === user_uuid || level >= LEVELS.admin;
 }
 
 /**
- * Where the member stands. A rule for him beats the one for everyone, which beats the default. There are no plans, so
- * the restriction is always in effect.
+ * Returns the rights of a member. A rule for them beats the one for everyone, which beats the default. There are no
+ * plans, so the restriction is always in effect.
  */
-export function standingOf(head: DashboardItem, member: Member): Standing {
-  const { restriction_level } = head;
-  const isInherent = hasInherentRights(head, member);
-  const named = head[collaboratorField(member.user_uuid)] as PrivilegeLevel | null | undefined;
+export function rightsOf(summary: DashboardItem, member: MemberWithLevel): Rights {
+  const { restriction_level } = summary;
+  const isInherent = hasInherentRights(summary, member);
+  const named = summary[collaboratorField(member.user_uuid)] as PrivilegeLevel | null | undefined;
   const isOpen = restriction_level < RESTRICTION.collaborators;
   return {
     restriction_level,
     effective_restriction_level: restriction_level,
     effective_privilege_level: isOpen || isInherent ? PRIVILEGE.edit : (named ?? PRIVILEGE.view),
-    user_access_level: isInherent ? 'manager' : ruledAccess(head, member.user_uuid),
+    user_access_level: isInherent ? 'manager' : accessByRules(summary, member.user_uuid),
     isInherent,
   };
 }
 
-function ruledAccess(head: DashboardItem, uid: string): AccessLevel {
-  return (head[ruleField(uid)] ?? head[ruleField(EVERYONE)] ?? DEFAULT_ACCESS) as AccessLevel;
+function accessByRules(summary: DashboardItem, uid: string): AccessLevel {
+  return (summary[ruleField(uid)] ?? summary[ruleField(EVERYONE)] ?? DEFAULT_ACCESS) as AccessLevel;
 }
 
-const reaches = ({ user_access_level }: Standing, needed: AccessLevel): boolean =>
+const reaches = ({ user_access_level }: Rights, needed: AccessLevel): boolean =>
   ACCESS_LEVELS.indexOf(user_access_level) >= ACCESS_LEVELS.indexOf(needed);
 
-/** Is the dashboard there for the member? What is not is neither listed nor counted for him. */
-export function maySee(head: DashboardItem, member: Member): boolean {
-  return reaches(standingOf(head, member), 'viewer');
+/** Returns whether the dashboard is there for the member. What is not is neither listed nor counted for them. */
+export function maySee(summary: DashboardItem, member: MemberWithLevel): boolean {
+  return reaches(rightsOf(summary, member), 'viewer');
 }
 
-/** Both the access rules and the restriction must let him. */
-export function mayEdit(head: DashboardItem, member: Member): boolean {
-  const standing = standingOf(head, member);
-  return reaches(standing, 'editor') && standing.effective_privilege_level >= PRIVILEGE.edit;
+/** Returns whether both the access rules and the restriction let the member edit. */
+export function mayEdit(summary: DashboardItem, member: MemberWithLevel): boolean {
+  const rights = rightsOf(summary, member);
+  return reaches(rights, 'editor') && rights.effective_privilege_level >= PRIVILEGE.edit;
 }
 
-/** 403 for those to whom a rule gives nothing. */
-export function checkCanSee(head: DashboardItem, member: Member): void {
-  if (!maySee(head, member)) fail('permission_denied', 'You do not have viewer access to this resource.');
+/** Throws a 403 for those to whom a rule gives nothing. */
+export function checkCanSee(summary: DashboardItem, member: MemberWithLevel): void {
+  if (!maySee(summary, member)) fail('permission_denied', 'You do not have viewer access to this resource.');
 }
 
-/** 403 for those who may not edit, with the text of what they lack. */
-export function checkCanEdit(head: DashboardItem, member: Member): void {
-  checkCanSee(head, member);
-  const standing = standingOf(head, member);
-  if (!reaches(standing, 'editor')) {
+/** Throws a 403 for those who may not edit, with the text of what they lack. */
+export function checkCanEdit(summary: DashboardItem, member: MemberWithLevel): void {
+  checkCanSee(summary, member);
+  const rights = rightsOf(summary, member);
+  if (!reaches(rights, 'editor')) {
     fail('permission_denied', 'You do not have editor access to this resource.');
   }
-  if (standing.effective_privilege_level < PRIVILEGE.edit) {
+  if (rights.effective_privilege_level < PRIVILEGE.edit) {
     fail('permission_denied', "You don't have edit permissions for this dashboard.");
   }
 }
 
-/** 403 for those who may not change the restriction level, even to what it is. */
-export function checkCanRestrict(head: DashboardItem, member: Member): void {
-  if (hasInherentRights(head, member)) return;
+/** Throws a 403 for those who may not change the restriction level, even to what it is. */
+export function checkCanRestrict(summary: DashboardItem, member: MemberWithLevel): void {
+  if (hasInherentRights(summary, member)) return;
   fail(
     'permission_denied',
     "Only the dashboard owner and project admins have the restriction rights required to change the dashboard's " +
@@ -87,21 +84,21 @@ export function checkCanRestrict(head: DashboardItem, member: Member): void {
   );
 }
 
-/** May he write access rules: the creator, admins, owners, and whom a rule made a manager? */
-export function mayManage(head: DashboardItem, member: Member): boolean {
-  return reaches(standingOf(head, member), 'manager');
+/** Returns whether the member may write access rules: the creator, admins, owners, and whom a rule made a manager. */
+export function mayManage(summary: DashboardItem, member: MemberWithLevel): boolean {
+  return reaches(rightsOf(summary, member), 'manager');
 }
 
-/** 403 for those who may not write access rules. */
-export function checkCanManage(head: DashboardItem, member: Member): void {
-  if (!mayManage(head, member)) fail('permission_denied', 'Must be manager to modify dashboard permissions.');
+/** Throws a 403 for those who may not write access rules. */
+export function checkCanManage(summary: DashboardItem, member: MemberWithLevel): void {
+  if (!mayManage(summary, member)) fail('permission_denied', 'Must be manager to modify dashboard permissions.');
 }
 
 /**
- * 403 for those who may not edit an insight: it is open to whoever may edit a dashboard that shows it, and to every
- * member when none does. `heads`: those of the dashboards that show it.
+ * Throws a 403 for those who may not edit an insight: it is open to whoever may edit a dashboard that shows it, and to
+ * every member when none does. `summaries`: those of the dashboards that show it.
  */
-export function checkCanEditInsight(heads: readonly DashboardItem[], member: Member): void {
-  if (heads.length === 0 || heads.some((head) => mayEdit(head, member))) return;
+export function checkCanEditInsight(summaries: readonly DashboardItem[], member: MemberWithLevel): void {
+  if (summaries.length === 0 || summaries.some((summary) => mayEdit(summary, member))) return;
   fail('permission_denied', "You don't have edit permissions for this insight.");
 }

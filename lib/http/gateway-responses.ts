@@ -1,8 +1,8 @@
 import { FAILURES, type FailureKind } from '../ports/errors.ts';
 
-/** What the gateway itself answers, before or instead of a function. */
+/** An answer of the gateway itself, before or instead of a function. */
 export interface GatewayResponse {
-  /** Null: what the gateway would answer anyway. */
+  /** Null: the status that the gateway would answer anyway. */
   readonly status: number | null;
   readonly headers: Readonly<Record<string, string>>;
   /** JSON text; `$context.…` in it is replaced by the gateway, as it is, without escaping. */
@@ -12,8 +12,8 @@ export interface GatewayResponse {
 /** The longest time that a stage's token bucket needs for one token: its rate is at least one a second. */
 const RETRY_AFTER = { 'Retry-After': '1' };
 
-/** The answer that a failure of the table gives, when a gateway gives it. */
-export function answer(
+/** Returns the gateway's answer for a failure. */
+export function gatewayResponse(
   kind: FailureKind,
   more: { detail?: string; headers?: Record<string, string> } = {},
 ): GatewayResponse & { status: number } {
@@ -31,25 +31,25 @@ export function answer(
  */
 export const GATEWAY_RESPONSES = {
   /** No key, or none that is good. */
-  UNAUTHORIZED: answer('not_authenticated'),
+  UNAUTHORIZED: gatewayResponse('not_authenticated'),
   /** A policy of the authorizer says Deny; its context says why. */
-  ACCESS_DENIED: answer('permission_denied', { detail: '$context.authorizer.detail' }),
+  ACCESS_DENIED: gatewayResponse('permission_denied', { detail: '$context.authorizer.detail' }),
   /** API Gateway's name for a path that is not there. */
-  MISSING_AUTHENTICATION_TOKEN: answer('not_found', { detail: 'Endpoint not found.' }),
-  RESOURCE_NOT_FOUND: answer('not_found', { detail: 'Endpoint not found.' }),
-  BAD_REQUEST_PARAMETERS: answer('parse_error'),
-  BAD_REQUEST_BODY: answer('parse_error'),
-  UNSUPPORTED_MEDIA_TYPE: answer('unsupported_media_type'),
-  REQUEST_TOO_LARGE: answer('request_too_large'),
-  THROTTLED: answer('throttled', { headers: RETRY_AFTER }),
-  QUOTA_EXCEEDED: answer('throttled', { headers: RETRY_AFTER }),
-  INTEGRATION_TIMEOUT: answer('timeout'),
-  INTEGRATION_FAILURE: answer('server_error'),
-  AUTHORIZER_FAILURE: answer('server_error'),
-  AUTHORIZER_CONFIGURATION_ERROR: answer('server_error'),
-  API_CONFIGURATION_ERROR: answer('server_error'),
-  DEFAULT_4XX: { ...answer('parse_error'), status: null },
-  DEFAULT_5XX: { ...answer('server_error'), status: null },
+  MISSING_AUTHENTICATION_TOKEN: gatewayResponse('not_found', { detail: 'Endpoint not found.' }),
+  RESOURCE_NOT_FOUND: gatewayResponse('not_found', { detail: 'Endpoint not found.' }),
+  BAD_REQUEST_PARAMETERS: gatewayResponse('parse_error'),
+  BAD_REQUEST_BODY: gatewayResponse('parse_error'),
+  UNSUPPORTED_MEDIA_TYPE: gatewayResponse('unsupported_media_type'),
+  REQUEST_TOO_LARGE: gatewayResponse('request_too_large'),
+  THROTTLED: gatewayResponse('throttled', { headers: RETRY_AFTER }),
+  QUOTA_EXCEEDED: gatewayResponse('throttled', { headers: RETRY_AFTER }),
+  INTEGRATION_TIMEOUT: gatewayResponse('timeout'),
+  INTEGRATION_FAILURE: gatewayResponse('server_error'),
+  AUTHORIZER_FAILURE: gatewayResponse('server_error'),
+  AUTHORIZER_CONFIGURATION_ERROR: gatewayResponse('server_error'),
+  API_CONFIGURATION_ERROR: gatewayResponse('server_error'),
+  DEFAULT_4XX: { ...gatewayResponse('parse_error'), status: null },
+  DEFAULT_5XX: { ...gatewayResponse('server_error'), status: null },
 } as const satisfies Record<string, GatewayResponse>;
 
 export type GatewayResponseType = keyof typeof GATEWAY_RESPONSES;

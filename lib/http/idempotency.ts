@@ -1,26 +1,28 @@
 /**
- * Idempotency-Key: a repeat of a request that created something renders that object again. What is remembered is
- * written in the create's own transaction, so it exists exactly when the object does.
+ * Idempotency-Key: a repeat of a request that created something is answered with that object again. The record of the
+ * key is written in the create's own transaction, so it exists exactly when the object does.
  */
+
 import { createHash } from 'node:crypto';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { Failure } from '../ports/errors.ts';
 import { keys } from '../ports/table/keys.ts';
 import type { Item, Op, Table } from '../ports/table/table.ts';
+import { DAY_MS } from '../ports/units.ts';
 import { bytesOf } from './body.ts';
 import { headerOf } from './header.ts';
 
 declare module '../ports/table/keys.ts' {
   interface Items {
-    once: OnceItem;
+    idempotency: IdempotencyItem;
   }
 }
 
-/** How long a key is remembered, in seconds: 24 hours. */
-const KEPT = 24 * 60 * 60;
+/** A key is remembered for 24 hours. */
+const RETENTION_SECONDS = DAY_MS / 1000;
 
-/** What is remembered of a request that succeeded. */
-interface OnceItem extends Item {
+/** The record of a key whose request succeeded. */
+interface IdempotencyItem extends Item {
   /** SHA-256 of the body as sent. */
   readonly body: string;
   readonly status: number;
@@ -28,41 +30,47 @@ interface OnceItem extends Item {
   readonly object: string;
 }
 
-/** One request's key. */
-export interface Once {
-  /** The object that an earlier request with this key created; fails with 409 when that had another body. */
+/** The Idempotency-Key of one request. */
+export interface IdempotencyKey {
+  /** Returns the id of what an earlier request with this key created. Throws a 409 when that had another body. */
   find(): Promise<string | undefined>;
-  /** What the create adds to its transaction. */
+  /** Returns the ops that the create adds to its transaction. */
   ops(objectId: string): Op[];
 }
 
 const sha256 = (data: string | Buffer): string => createHash('sha256').update(data).digest('hex');
 
-/** The request's Idempotency-Key; undefined when it has none. Fails with 400 when it cannot be one. */
-export function onceOf(
+/** Returns the request's Idempotency-Key; undefined when it has none. Throws a 400 when it cannot be one. */
+export function idempotencyKeyOf(
   event: APIGatewayProxyEvent,
   status: number,
   userId: string,
   { table, clock }: { readonly table: Table; readonly clock: () => number },
-): Once | undefined {
+): IdempotencyKey | undefined {
   const sent = headerOf(event.headers, 'idempotency-key');
   if (sent === undefined) return undefined;
   if (!/^[\x20-\x7e]{1,255}$/.test(sent)) {
     throw new Failure('validation', { detail: 'The Idempotency-Key must be 1 to 255 ASCII characters.' });
   }
   const path = event.path.replace(/\/$/, '');
-  const key = keys.once(userId, sha256(JSON.stringify([event.httpMethod, path, sent])));
+  const key = keys.idempotency(userId, sha256(JSON.stringify([event.httpMethod, path, sent])));
   const body = sha256(bytesOf(event));
   return {
     async find() {
-      const record = (await table.get(key)) as OnceItem | undefined;
+      const record = await table.get(key);
       if (record !== undefined && record.body !== body) {
         throw new Failure('conflict', { detail: 'The Idempotency-Key was used before with another request body.' });
       }
       return record?.object;
     },
     ops(object) {
-      const record: OnceItem = { ...key, body, status, object, ttl: Math.floor(clock() / 1000) + KEPT };
+      const record: IdempotencyItem = {
+        ...key,
+        body,
+        status,
+        object,
+        ttl: Math.floor(clock() / 1000) + RETENTION_SECONDS,
+      };
       return [{ put: record, if: 'absent' }];
     },
   };

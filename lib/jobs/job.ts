@@ -3,6 +3,7 @@
  * forgotten; the tick finds what is due and starts the machine that does it. Starting twice is harmless: machines look
  * at what there is to do.
  */
+import { fromJsonText, type JsonText, toJsonText } from '../ports/table/json-text.ts';
 import { keys, places } from '../ports/table/keys.ts';
 import type { Item, Op } from '../ports/table/table.ts';
 
@@ -18,8 +19,8 @@ export interface JobItem extends Item {
   readonly id: string;
   readonly due: number;
   readonly attempts: number;
-  /** JSON of what the job needs beyond its id, or null. */
-  readonly about: string | null;
+  /** What the job needs beyond its id, if anything. */
+  readonly about: JsonText<About[JobKind]> | null;
 }
 
 export type JobKind = JobItem['kind'];
@@ -46,7 +47,13 @@ export function jobOps<K extends JobKind>(kind: K, id: string, due: number | nul
     id,
     due,
     attempts: 0,
-    about: about === undefined ? null : JSON.stringify(about),
+    about: about === undefined ? null : toJsonText<About[JobKind]>(about),
   };
   return [{ put: job }];
+}
+
+/** Returns what a job of this kind needs beyond its id. Throws when the job was put without it. */
+export function aboutOf<K extends JobKind>(_kind: K, { id, about }: JobItem): About[K] {
+  if (about === null) throw new TypeError(`nothing is known about job ${id}`);
+  return fromJsonText(about) as About[K];
 }

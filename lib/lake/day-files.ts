@@ -1,10 +1,13 @@
 /** Rows of a DuckDB as files of the lake: one for each day of arrival, sorted, with what its FILE item tells. */
+
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { literal } from '../duckdb/database.ts';
 import { rowsPerGroup } from '../duckdb/parquet.ts';
 import type { Spool } from '../ports/files/files.ts';
+import { toJsonText } from '../ports/table/json-text.ts';
+import { DAY_MS } from '../ports/units.ts';
 import { dayOf, type LakeFile } from './catalog.ts';
 import type { WrittenFile } from './publish.ts';
 import { LAKE_MODELS, type Model, ROW_GROUP } from './schema.ts';
@@ -47,7 +50,7 @@ export async function writeDayFiles(
     const from = Date.parse(day) * 1000;
     await connection.run(`COPY (
         SELECT ${columns.map((column) => column.name).join(', ')} FROM ${rows}
-        WHERE inserted_us >= ${from} AND inserted_us < ${from + 86_400_000_000}
+        WHERE inserted_us >= ${from} AND inserted_us < ${from + DAY_MS * 1000}
         ORDER BY ${order.join(', ')}
       ) TO ${literal(path)} (${form})`);
     const { size } = await stat(path);
@@ -65,7 +68,7 @@ async function contentByDay(connection: DuckDBConnection, rows: string, timestam
   const answer = await connection.runAndReadAll(`
     SELECT inserted_us // 3600000000 AS hour, count(*), min(inserted_us), max(inserted_us), min(${timestamp}), max(${timestamp})
     FROM ${rows} GROUP BY hour ORDER BY hour`);
-  const days = new Map<number, { -readonly [Key in keyof Content]: Content[Key] } & { counts: number[] }>();
+  const days = new Map<number, Omit<Content, 'hours'> & { readonly counts: number[] }>();
   for (const [hour = 0, count = 0, ...instants] of answer.getRows().map((values) => values.map(Number))) {
     const [minArrival = 0, maxArrival = 0, minTimestamp = 0, maxTimestamp = 0] = instants.map((us) =>
       Math.floor(us / 1000),
@@ -80,9 +83,8 @@ async function contentByDay(connection: DuckDBConnection, rows: string, timestam
       max_arrival: maxArrival,
       min_timestamp: Math.min(found?.min_timestamp ?? minTimestamp, minTimestamp),
       max_timestamp: Math.max(found?.max_timestamp ?? maxTimestamp, maxTimestamp),
-      hours: '',
       counts,
     });
   }
-  return [...days.values()].map(({ counts, ...about }) => ({ ...about, hours: JSON.stringify(counts) }));
+  return [...days.values()].map(({ counts, ...about }) => ({ ...about, hours: toJsonText(counts) }));
 }

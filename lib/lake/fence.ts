@@ -10,10 +10,12 @@ declare module '../ports/table/keys.ts' {
   }
 }
 
-/** Where the project's lake is closed (`at`), and from when on its rows matter to an export (`live`). */
+/** What readers of a project's lake may rely on, as stored. Instants are milliseconds since 1970. */
 export interface FenceItem extends Item {
+  /** What arrives as live cannot appear before this instant any more. */
   readonly at?: number;
-  readonly live?: number | null;
+  /** Where live arrivals begin; absent while the project has no export. */
+  readonly live?: number;
 }
 
 /**

@@ -1,7 +1,9 @@
 /** The lease that makes its holder the one importer of a project. */
+
 import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
 import { type Item, type Op, Refused } from '../ports/table/table.ts';
+import { MINUTE_MS, SECOND_MS } from '../ports/units.ts';
 import { incomingOf } from './catalog.ts';
 import { finishPending } from './pending.ts';
 
@@ -9,6 +11,14 @@ declare module '../ports/table/keys.ts' {
   interface Items {
     lease: LeaseItem;
   }
+}
+
+/** A lease as stored. Instants are milliseconds since 1970. */
+interface LeaseItem extends Item {
+  readonly holder: string;
+  readonly since: number;
+  /** Its holder is taken for dead from then on, unless it renews. */
+  readonly until: number;
 }
 
 /** What whoever adds to the lake needs: a running service, or a command beside one. */
@@ -31,17 +41,10 @@ export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
 }
 
-/** Who imports into the project, since when, and until when they need not renew it. */
-interface LeaseItem extends Item {
-  readonly holder: string;
-  readonly since: number;
-  readonly until: number;
-}
-
 /** A holder renews this often ... */
-const RENEWAL_MS = 20_000;
+const RENEWAL_MS = 20 * SECOND_MS;
 /** ... and is taken for dead after three renewals that did not come, in milliseconds. */
-const LEASE_MS = 60_000;
+const LEASE_MS = MINUTE_MS;
 
 /**
  * Does `work` as the one importer of the project. First it finishes what a dead importer committed, and removes what
@@ -78,7 +81,7 @@ export async function underLease<T>(
 async function recover({ table, lake }: Publishing, { projectId, holder }: Lease): Promise<void> {
   const folders = new Set<string>();
   for await (const { path } of lake.list(incomingOf(projectId))) folders.add(path.slice(0, path.lastIndexOf('/') + 1));
-  if ((await table.get(keys.lease(projectId)))?.['holder'] !== holder) throw leaseLost();
+  if ((await table.get(keys.lease(projectId)))?.holder !== holder) throw leaseLost();
   await finishPending({ table, lake }, projectId);
   for (const folder of folders) await lake.remove(folder);
 }
@@ -86,12 +89,22 @@ async function recover({ table, lake }: Publishing, { projectId, holder }: Lease
 /** The error of an importer whose lease was taken. */
 export const leaseLost = (): LeaseLost => new LeaseLost('The import was stalled, and another one has taken its place.');
 
+/** Why what stands beside `leaseHeld` is refused. */
+export const LEASE_LOST = 'lease_lost';
+
+/** The proof that a lease is held, for the transaction of what its holder writes. */
+export const leaseHeld = ({ projectId, holder }: Pick<Lease, 'projectId' | 'holder'>): Op => ({
+  check: keys.lease(projectId),
+  if: { is: { holder } },
+  else: LEASE_LOST,
+});
+
 /** Writes while the lease is held, in one transaction with the proof of it. Throws `LeaseLost`. */
 export async function writeUnderLease({ table }: Publishing, { projectId, holder }: Lease, ops: readonly Op[]) {
   try {
-    await table.write([{ check: keys.lease(projectId), if: { is: { holder } } }, ...ops]);
+    await table.write([leaseHeld({ projectId, holder }), ...ops]);
   } catch (error) {
-    throw error instanceof Refused && error.op === 0 ? leaseLost() : error;
+    throw error instanceof Refused && error.reason === LEASE_LOST ? leaseLost() : error;
   }
 }
 
@@ -100,24 +113,21 @@ async function takeLease({ table, clock }: Publishing, { projectId, holder }: Le
   const now = clock();
   const hold = { ...key, holder, since: now, until: now + LEASE_MS };
   const held = await table.get(key);
-  if (held !== undefined && Number(held['until']) > now) throw new ImportUnderWay(underWay(projectId, held));
+  if (held !== undefined && held.until > now) throw new ImportUnderWay(underWay(projectId, held));
   try {
-    const unchanged =
-      held === undefined ? 'absent' : { is: { holder: held['holder'] ?? null, until: held['until'] ?? null } };
+    const unchanged = held === undefined ? 'absent' : { is: { holder: held.holder, until: held.until } };
     await table.write([{ put: hold, if: unchanged }]);
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    throw new ImportUnderWay(underWay(projectId, error.found));
+    throw new ImportUnderWay(underWay(projectId, error.foundAt(key)));
   }
 }
 
-const underWay = (projectId: number, held: Item | undefined): string => {
-  const at = (field: string): string => new Date(Number(held?.[field] ?? 0)).toISOString();
-  return held === undefined
+const underWay = (projectId: number, held: LeaseItem | undefined): string =>
+  held === undefined
     ? `Another import into project ${projectId} has just ended; try again.`
-    : `Another import into project ${projectId} is under way since ${at('since')}. ` +
-        `If it has died, the next one may start at ${at('until')}.`;
-};
+    : `Another import into project ${projectId} is under way since ${new Date(held.since).toISOString()}. ` +
+      `If it has died, the next one may start at ${new Date(held.until).toISOString()}.`;
 
 async function renewLease({ table, clock }: Publishing, { projectId, holder }: Lease): Promise<void> {
   await table.write([{ change: keys.lease(projectId), set: { until: clock() + LEASE_MS }, if: { is: { holder } } }]);

@@ -44,7 +44,7 @@ export const incoming = (projectId: number, batch: string): string => `${incomin
 /** Steps 3 and 4 for every committed batch of the project. Anybody may do it, at any time, beside anybody. */
 export async function finishPending(context: Pick<Context, 'table' | 'lake'>, projectId: number): Promise<void> {
   for (const item of await listAll(context.table, ranges.pendingBatches(projectId)))
-    await finish(context, projectId, item as PendingItem);
+    await finish(context, projectId, item);
 }
 
 /** Steps 3 and 4 for one batch. */

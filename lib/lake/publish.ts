@@ -14,7 +14,7 @@ import { keys } from '../ports/table/keys.ts';
 import { Refused } from '../ports/table/table.ts';
 import { dayOf, type LakeFile, type PublishedFile, rowsOf } from './catalog.ts';
 import { liveOf } from './fence.ts';
-import { type Lease, leaseLost, type Publishing } from './lease.ts';
+import { LEASE_LOST, type Lease, leaseHeld, leaseLost, type Publishing } from './lease.ts';
 import { finish, incoming, MANIFEST, type Manifest } from './pending.ts';
 import type { Model } from './schema.ts';
 
@@ -55,7 +55,7 @@ export async function publish(
   for (;;) {
     lease.signal.throwIfAborted();
     // A clock that is behind the fence would be refused until it has caught up.
-    const at = Math.max(context.clock(), Number(found?.['at'] ?? 0), after + 1);
+    const at = Math.max(context.clock(), found?.at ?? 0, after + 1);
     const stamp: Stamp = { at, live: liveOf(found) };
     const batch = context.newId();
     const folder = incoming(projectId, batch);
@@ -67,17 +67,17 @@ export async function publish(
     try {
       await table.write([
         { check: keys.fence(projectId), if: { notAbove: { at: stamp.at }, is: { live: stamp.live } } },
-        { check: keys.lease(projectId), if: { is: { holder: lease.holder } } },
-        { check: keys.project(projectId), if: { is: { id: projectId, deleted_at: null } } },
+        leaseHeld(lease),
+        { check: keys.project(projectId), if: { is: { id: projectId, deleted_at: null } }, else: 'project_gone' },
         { put: pending, if: 'absent' },
       ]);
     } catch (error) {
       // Any other failure may have committed: the files stay, for whoever comes next.
       if (!(error instanceof Refused)) throw error;
       await lake.remove(folder);
-      if (error.op === 1) throw leaseLost();
-      if (error.op === 2) throw new ProjectGone(`There is no project ${projectId}.`);
-      found = error.found;
+      if (error.reason === LEASE_LOST) throw leaseLost();
+      if (error.reason === 'project_gone') throw new ProjectGone(`There is no project ${projectId}.`);
+      found = error.foundAt(keys.fence(projectId));
       continue;
     }
     await finish(context, projectId, pending);

@@ -20,6 +20,7 @@ import { createHash } from 'node:crypto';
 import { messageOf } from '../ports/errors.ts';
 import type { Log } from '../ports/log.ts';
 import { Semaphore } from '../ports/semaphore.ts';
+import { fromJsonText, type JsonText, toJsonText } from '../ports/table/json-text.ts';
 import { idsIn, keys, places, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import { type Item, MAX_TRANSACTION, Refused, type Table, TooLarge } from '../ports/table/table.ts';
@@ -103,13 +104,12 @@ interface ExecutionItem extends Item {
   readonly machine: string;
   /** Hash of its definition. */
   readonly definition: string;
-  /** JSON. */
-  readonly input: string;
+  readonly input: JsonText<Json>;
   readonly status: ExecutionStatus;
-  /** The position, until it has ended: the state, its input (JSON), its retries (JSON), until when it waits first. */
+  /** The position, until it has ended: the state, its input, its retries, until when it waits first. */
   readonly state: string;
-  readonly data: string;
-  readonly retries: string;
+  readonly data: JsonText<Json>;
+  readonly retries: JsonText<readonly number[]>;
   readonly wake_at: number | null;
   /** The number of positions that were kept. It parts the items of one visit to a Map from those of an earlier one. */
   readonly visit: number;
@@ -118,21 +118,21 @@ interface ExecutionItem extends Item {
   readonly parent: string | null;
   readonly started_at: number;
   readonly ended_at: number | null;
-  /** JSON of the output, of a SUCCEEDED one. */
-  readonly output: string | null;
-  /** JSON of an ErrorOutput, of any other that has ended. */
-  readonly error: string | null;
+  /** Of a SUCCEEDED one. */
+  readonly output: JsonText<Json> | null;
+  /** Of any other that has ended. */
+  readonly error: JsonText<ErrorOutput> | null;
 }
 
-/** One visit of a Map's item: where it stands, or how it ended. */
-interface MapItem extends Item {
+/** One visit of a Map's item: its position, and its output once it has ended. */
+interface MapItem extends Item, Pick<ExecutionItem, 'state' | 'data' | 'retries' | 'wake_at'> {
   readonly visit: number;
+  readonly output?: JsonText<Json>;
 }
 
 /** A definition of a machine, by its hash. */
 interface DefinitionItem extends Item {
-  /** JSON. */
-  readonly definition: string;
+  readonly definition: JsonText<unknown>;
 }
 
 /** An execution that this process runs. */
@@ -184,7 +184,7 @@ class EmbeddedEngine implements Engine {
   readonly #clock: () => number;
   readonly #log: Log;
   readonly #timer: Timer;
-  readonly #machines: ReadonlyMap<string, { hash: string; text: string; flow: Running['flow'] }>;
+  readonly #machines: ReadonlyMap<string, { hash: string; text: JsonText<unknown>; flow: Running['flow'] }>;
   readonly #running = new Map<string, Running>();
   /** Names of ended executions whose end is being completed. */
   readonly #completing = new Set<string>();
@@ -205,7 +205,7 @@ class EmbeddedEngine implements Engine {
     this.#semaphore = new Semaphore(options.concurrency ?? 8);
     this.#machines = new Map(
       Object.entries(options.machines).map(([name, definition]) => {
-        const text = JSON.stringify(definition);
+        const text = toJsonText<unknown>(definition);
         const hash = createHash('sha256').update(text).digest('hex');
         return [name, { hash, text, flow: readDefinition(name, definition) }];
       }),
@@ -221,7 +221,7 @@ class EmbeddedEngine implements Engine {
   }
 
   async status(machine: string, name: string): Promise<ExecutionStatus | undefined> {
-    const found = (await this.#table.get(keys.execution(name))) as ExecutionItem | undefined;
+    const found = await this.#table.get(keys.execution(name));
     return found?.machine === machine ? found.status : undefined;
   }
 
@@ -236,7 +236,7 @@ class EmbeddedEngine implements Engine {
   async resume(): Promise<void> {
     await this.#storeDefinitions();
     const listed = await listAll(this.#table, ranges.runningExecutions());
-    const found = (await this.#table.many(listed)).filter((item) => item !== undefined) as ExecutionItem[];
+    const found = (await this.#table.many(listed)).filter((item) => item !== undefined);
     const flows = await this.#storedFlows(new Set(found.map(({ definition }) => definition)));
     const ended = found.filter(({ status }) => status !== 'RUNNING');
     const endedNames = new Set(ended.map(nameOf));
@@ -277,7 +277,7 @@ class EmbeddedEngine implements Engine {
     if (!NAME.test(name)) {
       throw new StateError('StepFunctions.InvalidNameException', `An execution cannot be named ${name}.`);
     }
-    const text = JSON.stringify(input);
+    const text = toJsonText(input);
     if (Buffer.byteLength(text) > MAX_EXECUTION_INPUT) {
       throw new StateError('StepFunctions.InvalidExecutionInputException', `The input of ${name} is too large.`);
     }
@@ -302,7 +302,7 @@ class EmbeddedEngine implements Engine {
     try {
       await this.#table.write([{ put: item, if: 'absent' }]);
     } catch (error) {
-      if (error instanceof Refused) return error.found as ExecutionItem;
+      if (error instanceof Refused) return error.foundAt(keys.execution(name));
       throw error;
     }
     this.#run(item, known.flow);
@@ -399,7 +399,7 @@ class EmbeddedEngine implements Engine {
         perform: (task, args) => this.#perform(running, task, args, signal),
         each: () => Promise.reject(new StateError('States.Runtime', 'A Map cannot be in a Map.')),
       });
-      await put({ output: JSON.stringify(output) });
+      await put({ output: toJsonText(output) });
       outputs[index] = output;
     };
 
@@ -428,15 +428,13 @@ class EmbeddedEngine implements Engine {
   }
 
   async #keptItems(name: string, state: string, visit: number): Promise<Map<number, KeptItem>> {
-    const kept = (await listAll(this.#table, ranges.itemsOf(name, state))) as (ExecutionItem & { output?: string })[];
+    const kept = await listAll(this.#table, ranges.itemsOf(name, state));
     return new Map(
       kept
         .filter((item) => item.visit === visit)
         .map((item) => [
           idsIn.executionItem(item),
-          typeof item.output === 'string'
-            ? { output: JSON.parse(item.output) as Json }
-            : { position: positionOf(item) },
+          item.output === undefined ? { position: positionOf(item) } : { output: fromJsonText(item.output) },
         ]),
     );
   }
@@ -527,16 +525,16 @@ class EmbeddedEngine implements Engine {
       watchers.delete(watch);
       if (watchers.size === 0) this.#watchers.delete(name);
     }
-    const described = { Name: name, Status: ended.status, Input: JSON.parse(ended.input) as Json };
-    if (ended.status === 'SUCCEEDED') return { ...described, Output: JSON.parse(ended.output ?? 'null') as Json };
-    const error = JSON.parse(ended.error ?? '{}') as { [name: string]: Json };
+    const described = { Name: name, Status: ended.status, Input: fromJsonText(ended.input) };
+    if (ended.status === 'SUCCEEDED') return { ...described, Output: ended.output && fromJsonText(ended.output) };
+    const error = ended.error && fromJsonText(ended.error);
     throw new StateError('States.TaskFailed', JSON.stringify({ ...described, ...error }).slice(0, MAX_CAUSE));
   }
 
   /** Ends an execution in the way to which its machine came. */
   async #end(running: Running, outcome: Outcome): Promise<void> {
     const succeeded = outcome.status === 'SUCCEEDED';
-    const result = succeeded ? { output: JSON.stringify(outcome.output) } : { error: JSON.stringify(outcome.error) };
+    const result = succeeded ? { output: toJsonText(outcome.output) } : { error: toJsonText(outcome.error) };
     // Nothing is left to do: one write. Otherwise it stays among those that `resume` finds.
     const complete = succeeded && !running.mapped;
     const ended_at = this.#clock();
@@ -557,7 +555,7 @@ class EmbeddedEngine implements Engine {
       const [item] = await this.#table.write([
         {
           change: keys.execution(name),
-          set: { status, error: JSON.stringify(error), ended_at: this.#clock() },
+          set: { status, error: toJsonText(error), ended_at: this.#clock() },
           unset: POSITION,
           if: { is: { status: 'RUNNING', ...only } },
         },
@@ -619,9 +617,9 @@ class EmbeddedEngine implements Engine {
     const { onEnded } = this.#options;
     const { machine, status } = item;
     const execution = nameOf(item);
-    const error = JSON.parse(item.error ?? 'null') as Json;
+    const error = item.error && fromJsonText(item.error);
     this.#log.warning('execution did not succeed', { machine, execution, status, error });
-    const ended = { machine, execution, status, input: JSON.parse(item.input) as Json, error } satisfies Record<
+    const ended = { machine, execution, status, input: fromJsonText(item.input), error } satisfies Record<
       keyof EndedInput,
       Json
     >;
@@ -725,7 +723,7 @@ class EmbeddedEngine implements Engine {
         continue;
       }
       try {
-        flows.set(hash, readDefinition('of an earlier version', JSON.parse(String(item['definition']))));
+        flows.set(hash, readDefinition('of an earlier version', fromJsonText(item.definition)));
       } catch (error) {
         this.#log.error('a definition of an earlier version is refused', { reason: messageOf(error) });
       }
@@ -752,15 +750,15 @@ const isMap = (flow: Flow, state: string): boolean => flow.States[state]?.Type =
 
 const stored = ({ state, data, retries, wakeAt }: BranchPosition) => ({
   state,
-  data: JSON.stringify(data),
-  retries: JSON.stringify(retries),
+  data: toJsonText(data),
+  retries: toJsonText(retries),
   wake_at: wakeAt,
 });
 
-const positionOf = ({ state, data, retries, wake_at }: ExecutionItem): BranchPosition => ({
+const positionOf = ({ state, data, retries, wake_at }: ExecutionItem | MapItem): BranchPosition => ({
   state,
-  data: JSON.parse(data) as Json,
-  retries: JSON.parse(retries) as number[],
+  data: fromJsonText(data),
+  retries: fromJsonText(retries),
   wakeAt: wake_at,
 });
 

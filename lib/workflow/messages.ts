@@ -13,10 +13,10 @@ import type { MachineName } from './workflow.ts';
 export const MAX_PAYLOAD = 262_144;
 
 /** A caught error in a state machine. The `Cause` of a failed function is Lambda's JSON; see `reasonOf`. */
-export interface ErrorOutput {
+export type ErrorOutput = {
   readonly Error: string;
   readonly Cause?: string;
-}
+};
 
 /**
  * Why an `export-run` looks at its export. `schedule`: whatever is due. `retry`: the id of the run that ended

@@ -3,9 +3,10 @@
  * a folder or a server of the test's as destination, time that moves only when told, and a process that can be killed
  * before or after any durable act, after which another one goes on over the same files.
  */
+
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { stepRunners } from '../../infra/local/functions.ts';
+import { runtimeOf } from '../../infra/local/runtime.ts';
 import { createOrganization } from '../../lib/accounts/organizations/store.ts';
 import { createUser } from '../../lib/accounts/users/store.ts';
 import type { Destination } from '../../lib/exports/destinations/destination.ts';
@@ -29,22 +30,11 @@ import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
 import type { Table } from '../../lib/ports/table/table.ts';
 import { keyfileVault } from '../../lib/ports/vault/keyfile.ts';
 import { duckdbWarehouse } from '../../lib/warehouse/duckdb.ts';
-import { MACHINES } from '../../lib/workflow/definitions/index.ts';
-import { type Engine, startEngine } from '../../lib/workflow/engine.ts';
 import type { FinishInput, SendInput } from '../../lib/workflow/messages.ts';
 import { type StepRunner, step } from '../../lib/workflow/step.ts';
 import { temporaryFolder, testContext } from './context.ts';
-import { never, settableTime } from './engine.ts';
-import { type Act, mortalOutbound } from './mortal-outbound.ts';
-
-export const MINUTE = 60_000;
-export const HOUR = 60 * MINUTE;
-
-/** At which durable act (from 1) a process dies, and whether the act is done. */
-export interface Death {
-  readonly at: number;
-  readonly when: 'before' | 'after';
-}
+import { type Death, never, settableTime } from './engine-world.ts';
+import { type Act, killableOutbound } from './killable-outbound.ts';
 
 /** What a test puts between the steps and the destination: called before each of its calls. */
 export type Intrude = (call: 'deliver' | 'commit' | 'discard', signal: AbortSignal) => Promise<void>;
@@ -115,71 +105,57 @@ export async function exportWorld({
       if (dead) return never();
       return death?.at === mine ? die() : done;
     };
-    const mortalTable = (one: Table): Table => ({
+    const killableTable = (one: Table): Table => ({
       get: (key) => alive(() => one.get(key)),
       many: (all) => alive(() => one.many(all)),
       list: (range, page) => alive(() => one.list(range, page)),
       write: (ops, options) => act(`write ${ops.length}`, () => one.write(ops, options)),
     });
-    const mortalSpool = (spool: Spool): Spool => ({
+    const killableSpool = (spool: Spool): Spool => ({
       ...spool,
       read: (path) => alive(() => spool.read(path)),
       write: (path, content) => act(`spool ${path}`, () => spool.write(path, content)),
       remove: (path) => act(`spool remove ${path}`, () => spool.remove(path)),
     });
-    const mortal = (one: Destination): Destination => ({
+    const killable = (one: Destination): Destination => ({
       ...one,
       deliver: (delivery) =>
         act('deliver', async () => {
           await intrude('deliver', delivery.signal);
           return one.deliver(delivery);
         }),
-      commit: (delivery, receipt) =>
+      commit: (delivery, prepared) =>
         act('commit', async () => {
           await intrude('commit', delivery.signal);
-          return one.commit(delivery, receipt);
+          return one.commit(delivery, prepared);
         }),
-      discard: (delivery, receipt) =>
+      discard: (delivery, prepared) =>
         act('discard', async () => {
           await intrude('discard', delivery.signal);
-          return one.discard(delivery, receipt);
+          return one.discard(delivery, prepared);
         }),
     });
     const findDestination: DestinationOf = (type) => {
       const found = destinationOf(type);
-      return found && mortal(found);
+      return found && killable(found);
     };
-    const outbound = mortalOutbound(act, died.promise);
+    const outbound = killableOutbound(act, died.promise);
     outbounds.push(outbound);
-    const ports = { ...base, table: mortalTable(wrapped), spool: mortalSpool(base.spool), outbound };
-    const engineOf = (): Engine => engine;
-    const context: Context = {
-      ...ports,
-      workflow: {
-        start: (...execution) => engineOf().start(...execution),
-        stop: (...execution) => engineOf().stop(...execution),
-        status: (...execution) => engineOf().status(...execution),
-        forget: (beginning) => engineOf().forget(beginning),
-      },
+    const ports = { ...base, table: killableTable(wrapped), spool: killableSpool(base.spool), outbound };
+    /** The steps that reach a destination, over the one that may die. */
+    const delivering: Readonly<Record<string, (context: Context) => StepRunner>> = {
+      'send-slot': step('send-slot', (input: SendInput, over, signal) =>
+        sendSlot(over, input, signal, findDestination),
+      ),
+      'finish-run': step('finish-run', (input: FinishInput, over) => finishRun(over, input, findDestination)),
     };
-    /** The steps that reach a destination, over the mortal one. */
-    const steps: Record<string, StepRunner> = {
-      'send-slot': step('send-slot', (input: SendInput, _context, signal) =>
-        sendSlot(context, input, signal, findDestination),
-      )(context),
-      'finish-run': step('finish-run', (input: FinishInput) => finishRun(context, input, findDestination))(context),
-    };
-    const stepNamed = stepRunners(context);
-    const engine = startEngine({
+    const { context, engine } = runtimeOf(ports, {
       // The engine of one machine lives on its own disk, whatever the table of the steps is like.
-      table: mortalTable(table),
-      clock: time.clock,
+      table: killableTable(table),
       timer: (milliseconds, ring) => (dead ? () => {} : time.timer(milliseconds, ring)),
-      log: context.log,
-      machines: MACHINES,
       random: () => 0.5,
-      tasks: (name) => (input, signal) => (dead ? never() : (steps[name] ?? stepNamed(name))(input, signal)),
-      onEnded: (input, signal) => (dead ? never() : stepNamed('execution-ended')(input, signal)),
+      steps: (own, over) => (name) => (input, signal) =>
+        dead ? never() : (delivering[name]?.(over) ?? own(name))(input, signal),
     });
 
     /** Lets everything happen that is due until the instant, and leaves the clock there; false: the process died. */
@@ -277,7 +253,7 @@ export async function exportWorld({
     },
     /** All runs by their slots, oldest first. */
     async runs(exportId: string): Promise<RunItem[]> {
-      const found = (await listAll(table, ranges.runsByCreation(exportId))) as RunItem[];
+      const found = await listAll(table, ranges.runsByCreation(exportId));
       return found.toSorted((a, b) => a.data_interval_start - b.data_interval_start || a.created_at - b.created_at);
     },
     async plan(exportId: string): Promise<Plan> {
@@ -294,7 +270,7 @@ export async function exportWorld({
       await table.write([{ change: keys.batchExport(exportId), set }]);
     },
     async backfills(exportId: string): Promise<BackfillItem[]> {
-      return (await listAll(table, ranges.backfillsByCreation(exportId))) as BackfillItem[];
+      return listAll(table, ranges.backfillsByCreation(exportId));
     },
     async item(exportId: string): Promise<BatchExportItem> {
       return (await table.get(keys.batchExport(exportId))) as BatchExportItem;

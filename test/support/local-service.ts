@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { COMPILE_CACHE } from './compile-cache.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -23,7 +24,7 @@ export interface LocalService {
 export async function startLocally(home: string): Promise<LocalService> {
   const child = spawn(process.execPath, ['infra/local/main.ts'], {
     cwd: root,
-    env: { ...process.env, WORKSPACE_HOME: home, PORT: '0', HOST: '127.0.0.1', RATE_LIMIT: 'off' },
+    env: { ...process.env, ...COMPILE_CACHE, WORKSPACE_HOME: home, PORT: '0', HOST: '127.0.0.1', RATE_LIMIT: 'off' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const lines: Line[] = [];
@@ -74,7 +75,7 @@ export async function run(
 ): Promise<{ code: number | null; out: string; errors: string }> {
   const child = spawn(process.execPath, [program, ...words], {
     cwd: root,
-    env: { ...process.env, ...environment },
+    env: { ...process.env, ...COMPILE_CACHE, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let out = '';

@@ -6,7 +6,7 @@ import { addMember, createOrganization } from '../../lib/accounts/organizations/
 import { createKey, type NewKey } from '../../lib/accounts/personal-api-keys/store.ts';
 import type { UserItem } from '../../lib/accounts/users/model.ts';
 import { createUser } from '../../lib/accounts/users/store.ts';
-import type { Level } from '../../lib/http/levels.ts';
+import type { MembershipLevel } from '../../lib/http/levels.ts';
 import type { Context } from '../../lib/ports/context.ts';
 
 export interface Reply {
@@ -34,7 +34,7 @@ export interface Service extends Gateway {
   readonly key: string;
   call(method: string, path: string, options?: CallOptions): Promise<Reply>;
   /** Another user; with `level`, a member of the seeded organization. */
-  newUser(level?: Level): Promise<UserItem>;
+  newUser(level?: MembershipLevel): Promise<UserItem>;
   /** A key's value. */
   newKey(user: UserItem, key?: Partial<NewKey>): Promise<string>;
 }

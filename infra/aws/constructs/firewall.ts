@@ -2,7 +2,7 @@ import { Aws } from 'aws-cdk-lib';
 import type { IRestApi } from 'aws-cdk-lib/aws-apigateway';
 import { CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2';
 import { Construct } from 'constructs';
-import { answer } from '../../../lib/http/gateway-responses.ts';
+import { gatewayResponse } from '../../../lib/http/gateway-responses.ts';
 import type { Stage } from '../stages.ts';
 
 export interface FirewallProps {
@@ -18,8 +18,8 @@ const REQUESTS_OF_A_KEY = 5 * 480;
 /** A key that was held back is let through again within about this time, in seconds: the rule looks every half minute. */
 const RETRY_AFTER = '30';
 
-const THROTTLED = answer('throttled').template;
-const REFUSED = answer('permission_denied', { detail: 'Requests from this address are refused.' }).template;
+const THROTTLED = gatewayResponse('throttled').template;
+const REFUSED = gatewayResponse('permission_denied', { detail: 'Requests from this address are refused.' }).template;
 
 const visible = (metricName: string): CfnWebACL.VisibilityConfigProperty => ({
   metricName,

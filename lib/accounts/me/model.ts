@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { wireInstant } from '../../http/instant.ts';
 import { Organization, organizationObject, Team, teamObject } from '../organizations/model.ts';
-import type { currentPlace, Joined } from '../organizations/rules.ts';
-import { User, type UserItem, userCard } from '../users/model.ts';
+import type { currentPlace, OrganizationMembership } from '../organizations/rules.ts';
+import { User, type UserItem, userObject } from '../users/model.ts';
 
 const OrganizationBrief = Organization.pick({
   id: true,
@@ -11,24 +11,26 @@ const OrganizationBrief = Organization.pick({
   logo_media_id: true,
   membership_level: true,
 });
+
 /** The caller, and where they are. */
 export const Me = User.extend({
   date_joined: z.iso.datetime(),
   organization: Organization.nullable().describe('The current one: that the caller joined first.'),
-  organizations: z.array(OrganizationBrief).describe('All of his, oldest first.'),
+  organizations: z.array(OrganizationBrief).describe('All that the caller is in, oldest first.'),
   team: Team.nullable().describe('The current project: that of the current organization with the lowest number.'),
   project: Organization.shape.projects.element.nullable().describe('The same, in short.'),
 }).meta({ id: 'Me' });
-/** The public object of the caller, with his organizations and what is current of them. */
+
+/** Returns the public object of the caller, with their organizations and which of them is current. */
 export function meObject(
   user: UserItem,
-  joined: readonly Joined[],
+  joined: readonly OrganizationMembership[],
   { organization, membership, project }: ReturnType<typeof currentPlace>,
 ): z.output<typeof Me> {
   const isSomewhere = organization !== undefined && membership !== undefined;
   const isInProject = isSomewhere && project !== undefined;
   return {
-    ...userCard(user),
+    ...userObject(user),
     date_joined: wireInstant(user.created_at),
     organization: isSomewhere ? organizationObject(organization, membership.level) : null,
     organizations: joined.map((one) => organizationObject(one.organization, one.membership.level)),

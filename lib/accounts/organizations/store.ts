@@ -1,6 +1,6 @@
 import type * as z from 'zod';
-import { LEVELS, type Level } from '../../http/levels.ts';
-import { parsed } from '../../http/parsed.ts';
+import { LEVELS, type MembershipLevel } from '../../http/levels.ts';
+import { parse } from '../../http/parse.ts';
 import { letters } from '../../http/tokens.ts';
 import { jobOps } from '../../jobs/job.ts';
 import type { Context } from '../../ports/context.ts';
@@ -8,9 +8,9 @@ import { fail, invalid } from '../../ports/errors.ts';
 import { keys, places, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { type Op, Refused, type Table, type Value } from '../../ports/table/table.ts';
-import type { Tell } from '../activity/model.ts';
-import { changesOf, type ToldFields } from '../activity/rules.ts';
-import { tellAsSystem } from '../activity/tell.ts';
+import type { ActivityOps } from '../activity/model.ts';
+import { systemActivityOps } from '../activity/ops.ts';
+import { changesOf, type LoggedFields } from '../activity/rules.ts';
 import type { UserItem } from '../users/model.ts';
 import {
   type MembershipItem,
@@ -20,25 +20,25 @@ import {
   type ProjectItem,
 } from './model.ts';
 import { newProject, projectBrief } from './projects/store.ts';
-import { type Joined, slugOf } from './rules.ts';
+import { type OrganizationMembership, slugOf } from './rules.ts';
 
-/** Slugs tried before giving up; 26^4 tails a name, so the second try nearly always holds. */
-const SLUG_TRIES = 10;
+/** Slugs are tried so often; a name has 26^4 tails, so the second try nearly always holds. */
+const MAX_SLUG_ATTEMPTS = 10;
 
 export type NewOrganization = z.output<typeof OrganizationInput> & { readonly owner: UserItem };
 
-/** What a caller may change of an organization. */
+/** The changes that a caller may make to an organization. */
 export type OrganizationChanges = z.output<typeof OrganizationPatch>;
 
 /**
- * Makes an organization with its owner's membership and a "Default project", in one transaction, together with what
- * `once` adds. A name that is blank or longer than 64 characters is a 400.
+ * Makes an organization with its owner's membership and a "Default project" in one transaction, to which
+ * `idempotencyOps` adds. Throws a 400 when the name is blank or longer than 64 characters.
  */
 export async function createOrganization(
   context: Pick<Context, 'table' | 'newId' | 'random' | 'clock'>,
   { owner, ...fields }: NewOrganization,
-  once: (organizationId: string) => readonly Op[] = () => [],
-  tell?: Tell,
+  idempotencyOps: (organizationId: string) => readonly Op[] = () => [],
+  activityOps?: ActivityOps,
 ): Promise<{ organization: OrganizationItem; project: ProjectItem }> {
   const { table, newId, random, clock } = context;
   const {
@@ -46,13 +46,13 @@ export async function createOrganization(
     logo_media_id = null,
     is_member_join_email_enabled = true,
     enforce_2fa = false,
-  } = parsed(OrganizationInput, fields);
+  } = parse(OrganizationInput, fields);
   const id = newId();
   const now = clock();
-  const told = tell ?? tellAsSystem(context, id);
+  const logOps = activityOps ?? systemActivityOps(context, id);
   const project = await newProject(context, { organizationId: id, name: 'Default project', now });
   const base = slugOf(name);
-  for (let left = SLUG_TRIES, slug = base; ; left--, slug = slugOf(base, letters(random(4)))) {
+  for (let left = MAX_SLUG_ATTEMPTS, slug = base; ; left--, slug = slugOf(base, letters(random(4)))) {
     const organization: OrganizationItem = {
       ...keys.organization(id),
       id,
@@ -74,8 +74,8 @@ export async function createOrganization(
       { put: organization, if: 'absent' },
       { put: newMembership(organization, owner, LEVELS.owner, now), if: 'absent' },
       { put: project, if: 'absent' },
-      ...once(id),
-      ...told({ organization: id, scope: 'Organization', id, activity: 'created', name }),
+      ...idempotencyOps(id),
+      ...logOps({ organization: id, scope: 'Organization', id, activity: 'created', name }),
     ];
     try {
       await table.write(ops);
@@ -86,7 +86,12 @@ export async function createOrganization(
   }
 }
 
-function newMembership(organization: OrganizationItem, user: UserItem, level: Level, now: number): MembershipItem {
+function newMembership(
+  organization: OrganizationItem,
+  user: UserItem,
+  level: MembershipLevel,
+  now: number,
+): MembershipItem {
   return {
     ...keys.membership(user.uuid, organization.id),
     ...places.memberOf(organization.id, now, user.uuid),
@@ -100,15 +105,18 @@ function newMembership(organization: OrganizationItem, user: UserItem, level: Le
   };
 }
 
-/** The organization is there and not deleted. */
+/** The condition that an organization is there and not deleted. */
 export const isAlive = (id: string) => ({ id, deleted_at: null });
 
-/** Makes the user a member, in the transaction of what else belongs to it. 400 when he is one already, 404 when the organization is gone. */
+/**
+ * Makes the user a member, in one transaction with `also`. Throws a 400 when they are one already, and a 404 when the
+ * organization is gone.
+ */
 export async function addMember(
   context: Pick<Context, 'table' | 'clock' | 'newId'>,
-  { organization, user, level }: { organization: OrganizationItem; user: UserItem; level: Level },
+  { organization, user, level }: { organization: OrganizationItem; user: UserItem; level: MembershipLevel },
   also: readonly Op[] = [],
-  tell: Tell = tellAsSystem(context, organization.id),
+  activityOps: ActivityOps = systemActivityOps(context, organization.id),
 ): Promise<MembershipItem> {
   const { table, clock } = context;
   const { uuid: id, email: name } = user;
@@ -119,7 +127,7 @@ export async function addMember(
       { change: keys.organization(organization.id), add: { members: 1 }, if: { is: isAlive(organization.id) } },
       { put: item, if: 'absent' },
       ...also,
-      ...tell({
+      ...activityOps({
         organization: organization.id,
         scope: 'OrganizationMembership',
         id,
@@ -136,14 +144,19 @@ export async function addMember(
   return item;
 }
 
-/** An organization that is there; undefined when it never was, or is deleted. */
+/** Returns an organization; undefined when there is none, or it is deleted. */
 export async function findOrganization(table: Table, id: string): Promise<OrganizationItem | undefined> {
   const organization = (await table.get(keys.organization(id))) as OrganizationItem | undefined;
   return organization?.deleted_at === null ? organization : undefined;
 }
 
-/** The organizations of these memberships that are not deleted, oldest first, each with its membership. One read. */
-export async function organizationsIn(table: Table, memberships: readonly MembershipItem[]): Promise<Joined[]> {
+/**
+ * Returns the organizations of these memberships that are not deleted, oldest first, with the memberships. One read.
+ */
+export async function organizationsIn(
+  table: Table,
+  memberships: readonly MembershipItem[],
+): Promise<OrganizationMembership[]> {
   const found = (await table.many(memberships.map((member) => keys.organization(member.organization_id)))) as (
     | OrganizationItem
     | undefined
@@ -156,25 +169,25 @@ export async function organizationsIn(table: Table, memberships: readonly Member
     .toSorted(({ organization: a }, { organization: b }) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1));
 }
 
-/** The memberships of a user. */
+/** Returns the memberships of a user. */
 export async function membershipsOf(table: Table, uid: string): Promise<MembershipItem[]> {
   const items = await listAll(table, ranges.userAndMemberships(uid));
   return items.filter((item): item is MembershipItem => 'organization_id' in item);
 }
 
-/** A user's membership in one organization; undefined when he is no member. */
+/** Returns a user's membership in one organization; undefined when they are no member. */
 export async function findMembership(table: Table, uid: string, oid: string): Promise<MembershipItem | undefined> {
   return (await table.get(keys.membership(uid, oid))) as MembershipItem | undefined;
 }
 
-/** The organizations of a user that are not deleted, oldest first. */
+/** Returns the organizations of a user that are not deleted, oldest first. */
 export async function organizationsOf(table: Table, uid: string): Promise<OrganizationItem[]> {
   const found = await organizationsIn(table, await membershipsOf(table, uid));
   return found.map(({ organization }) => organization);
 }
 
-/** What is told of an organization that changes. */
-const TOLD: ToldFields = {
+/** The fields whose changes the activity log shows. */
+const LOGGED: LoggedFields = {
   name: 'plain',
   logo_media_id: 'plain',
   is_member_join_email_enabled: 'plain',
@@ -182,15 +195,15 @@ const TOLD: ToldFields = {
 };
 
 /**
- * Changes fields of an organization, and only those: concurrent changes of other fields last. Answers it as it was
- * read, with these changes; its version is never above the stored one. Refused when it is gone, or its version is none
- * of `ifMatch`.
+ * Changes fields of an organization, and only those: concurrent changes of other fields last. Returns it as it was
+ * read, with these changes; its version is never above the stored one. Throws `Refused` when it is gone, or its version
+ * is none of `ifMatch`.
  */
 export async function changeOrganization(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
   read: OrganizationItem,
   changes: OrganizationChanges,
-  tell: Tell,
+  activityOps: ActivityOps,
   ifMatch?: readonly number[],
 ): Promise<OrganizationItem> {
   const { id } = read;
@@ -199,19 +212,25 @@ export async function changeOrganization(
   const after: OrganizationItem = { ...read, ...set, ver: read.ver + 1 };
   const [changed] = await table.write([
     { change: keys.organization(id), set, add: { ver: 1 }, if: { is: { ...isAlive(id), ...versions } } },
-    ...tell({ scope: 'Organization', id, activity: 'updated', name: after.name, changes: changesOf(read, set, TOLD) }),
+    ...activityOps({
+      scope: 'Organization',
+      id,
+      activity: 'updated',
+      name: after.name,
+      changes: changesOf(read, set, LOGGED),
+    }),
   ]);
   return (changed ?? after) as OrganizationItem;
 }
 
 /**
  * Hides the organization from everybody at once, and leaves a job that stops its exports and purges its records.
- * Refused as `changeOrganization`.
+ * Throws as `changeOrganization`.
  */
 export async function deleteOrganization(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
   { id, name }: OrganizationItem,
-  tell: Tell,
+  activityOps: ActivityOps,
   ifMatch?: readonly number[],
 ): Promise<void> {
   const now = clock();
@@ -224,6 +243,6 @@ export async function deleteOrganization(
       if: { is: { ...isAlive(id), ...versions } },
     },
     ...jobOps('purge', id, now, { kind: 'organization' }),
-    ...tell({ scope: 'Organization', id, activity: 'deleted', name }),
+    ...activityOps({ scope: 'Organization', id, activity: 'deleted', name }),
   ]);
 }

@@ -1,7 +1,7 @@
-import type { Method, Route } from '../../http/route.ts';
+import type { HttpMethod, Route } from '../../http/route.ts';
 import { routes } from '../routes.ts';
 
-type Scopes = Partial<Record<Method, Route['scope']>>;
+type Scopes = Partial<Record<HttpMethod, Route['scope']>>;
 
 function scopesOfRows(): Record<string, Scopes> {
   const all: Record<string, Scopes> = {};
@@ -11,5 +11,5 @@ function scopesOfRows(): Record<string, Scopes> {
   return all;
 }
 
-/** What a key needs, by path template and method. */
+/** The scope that a key needs, by path template and method. */
 export const scopes: Readonly<Record<string, Readonly<Scopes>>> = scopesOfRows();

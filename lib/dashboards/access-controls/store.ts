@@ -1,14 +1,15 @@
 import type * as z from 'zod';
-import type { Change, Tell } from '../../accounts/activity/model.ts';
+import type { ActivityOps, Change } from '../../accounts/activity/model.ts';
 import type { Tenant } from '../../accounts/organizations/tenant.ts';
 import type { Context } from '../../ports/context.ts';
 import { invalid } from '../../ports/errors.ts';
 import { keys, places, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { type Item, type Op, Refused, type Table } from '../../ports/table/table.ts';
-import { aboutDashboard, type DashboardPath, foundHead, headOp, readHead } from '../head.ts';
 import type { DashboardItem } from '../model.ts';
 import { checkCanManage } from '../rules.ts';
+import { aboutDashboard, type DashboardPath, foundSummary, readSummary, summaryOp } from '../store.ts';
+import { invalidReference } from '../tiles.ts';
 import {
   ACCESS_LEVELS,
   type AccessControlInput,
@@ -19,38 +20,41 @@ import {
   ruleField,
 } from './model.ts';
 
-/** A dashboard with its rules. */
-export interface Ruled {
-  readonly head: DashboardItem;
+/** The summary of a dashboard, and its rules. */
+export interface DashboardRules {
+  readonly summary: DashboardItem;
   /** The one for everybody last. */
   readonly rules: readonly AccessRuleItem[];
 }
 
-/** A head and its rules, whoever asks: to be given to `foundRuled`. One round trip. */
-export async function readRuled(table: Table, path: DashboardPath): Promise<readonly [Item | undefined, Item[]]> {
-  return Promise.all([readHead(table, path), listAll(table, ranges.accessRulesOf(path.project_id, path.id))]);
+/** Reads a summary and its rules, whoever asks, for `foundRules`. One round trip. */
+export async function readRules(table: Table, path: DashboardPath): Promise<readonly [Item | undefined, Item[]]> {
+  return Promise.all([readSummary(table, path), listAll(table, ranges.accessRulesOf(path.project_id, path.id))]);
 }
 
-/** The rules, if the dashboard is there for the member; else 404 or 403. */
-export function foundRuled([head, rules]: readonly [Item | undefined, Item[]], tenant: Tenant): Ruled {
-  return { head: foundHead(head, tenant), rules: rules as AccessRuleItem[] };
+/** Returns the rules. Throws a 404 or a 403 when the dashboard is not there for the member. */
+export function foundRules([summary, rules]: readonly [Item | undefined, Item[]], tenant: Tenant): DashboardRules {
+  return { summary: foundSummary(summary, tenant), rules: rules as AccessRuleItem[] };
 }
 
-/** The rules, if the member may write them; else 404 or 403. */
-export function foundRuledToManage(read: readonly [Item | undefined, Item[]], tenant: Tenant): Ruled {
-  const found = foundRuled(read, tenant);
-  checkCanManage(found.head, tenant.membership);
+/** Returns the rules. Throws as `foundRules`, and a 403 when the member may not write them. */
+export function foundRulesToManage(read: readonly [Item | undefined, Item[]], tenant: Tenant): DashboardRules {
+  const found = foundRules(read, tenant);
+  checkCanManage(found.summary, tenant.membership);
   return found;
 }
 
-/** A rule that is asked for. */
-interface Asked {
+/** The rule that a body asks for. */
+interface RuleRequest {
   readonly target: RuleTarget;
   readonly level: AccessLevel | null;
 }
 
-/** What the body asks for. 400 for a level that there is not, and for a target that cannot be one. */
-function askedRule({ access_level, organization_member, role }: z.output<typeof AccessControlInput>): Asked {
+/**
+ * Returns the rule that the body asks for. Throws a 400 for a level that does not exist, or a target that cannot be
+ * one.
+ */
+function requestedRule({ access_level, organization_member, role }: z.output<typeof AccessControlInput>): RuleRequest {
   const level = ACCESS_LEVELS.find((one) => one === access_level) ?? null;
   if (access_level !== null && level === null) {
     invalid('access_level', `Invalid access level. Must be one of: ${ACCESS_LEVELS.join(', ')}`);
@@ -59,27 +63,23 @@ function askedRule({ access_level, organization_member, role }: z.output<typeof 
   if (member !== null && ofRole !== null) {
     invalid(null, 'You can not scope an access control to both a member and a role.');
   }
-  if (ofRole !== null) noSuch('role', ofRole);
+  if (ofRole !== null) invalidReference('role', ofRole);
   return { target: member ?? EVERYONE, level };
 }
 
-function noSuch(attr: string, id: string): never {
-  return invalid(attr, `Invalid pk "${id}" - object does not exist.`, 'does_not_exist');
-}
-
 /**
- * Writes the rule that the body asks for, or takes it away (undefined). The head, which lists are made from, says the
- * same in the same transaction; and the project knows from then on that its dashboards may be hidden.
+ * Writes the rule that the body asks for and returns it; undefined: it took the rule away. The summary, which lists are
+ * made from, says the same in the same transaction; and the project knows from then on that dashboards may be hidden.
  */
 export async function putAccessRule(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
-  { head, rules }: Ruled,
+  { summary, rules }: DashboardRules,
   body: z.output<typeof AccessControlInput>,
   tenant: Tenant,
-  tell: Tell,
+  activityOps: ActivityOps,
 ): Promise<AccessRuleItem | undefined> {
-  const { target, level } = askedRule(body);
-  const { project_id, id } = head;
+  const { target, level } = requestedRule(body);
+  const { project_id, id } = summary;
   const membership = keys.membership(target, tenant.organization.id);
   const isMember: Op[] = target === EVERYONE ? [] : [{ check: membership, if: 'present' }];
   const key = keys.accessRule(project_id, id, target);
@@ -101,22 +101,22 @@ export async function putAccessRule(
   try {
     await table.write([
       ...(level === null ? [] : isMember),
-      headOp(head, { [ruleField(target)]: level }),
+      summaryOp(summary, { [ruleField(target)]: level }),
       rule === undefined ? { remove: key } : { put: rule },
       ...hidingOps(level, tenant),
-      ...tell({ ...aboutDashboard(head), activity: 'updated', changes: ruleTold(target, before, level) }),
+      ...activityOps({ ...aboutDashboard(summary), activity: 'updated', changes: ruleChanges(target, before, level) }),
     ]);
   } catch (error) {
     if (error instanceof Refused && error.op === 0 && isMember.length > 0 && level !== null) {
-      noSuch('organization_member', target);
+      invalidReference('organization_member', target);
     }
     throw error;
   }
   return rule;
 }
 
-/** What is told of a rule that is written, changed or taken away; nothing when it stays what it was. */
-function ruleTold(target: RuleTarget, before: AccessRuleItem | undefined, level: AccessLevel | null): Change[] {
+/** Returns how the activity log shows a rule that is written, changed or taken away; nothing when it stays the same. */
+function ruleChanges(target: RuleTarget, before: AccessRuleItem | undefined, level: AccessLevel | null): Change[] {
   const was = before?.access_level ?? null;
   if (was === level) return [];
   const action = was === null ? 'created' : level === null ? 'deleted' : 'changed';
@@ -124,7 +124,7 @@ function ruleTold(target: RuleTarget, before: AccessRuleItem | undefined, level:
   return [{ action, field: 'access_controls', before: rule(was), after: rule(level) }];
 }
 
-/** With the first rule that hides a dashboard, lists of the project begin to look at every head. */
+/** Returns the op of the first rule that hides a dashboard: lists of the project then look at every summary. */
 function hidingOps(level: AccessLevel | null, { project }: Tenant): Op[] {
   if (level !== 'none' || project === undefined || project.hides_dashboards === true) return [];
   return [

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { Change, Tell } from '../../accounts/activity/model.ts';
+import type { ActivityOps, Change } from '../../accounts/activity/model.ts';
 import type { Tenant } from '../../accounts/organizations/tenant.ts';
 import type { UserItem } from '../../accounts/users/model.ts';
 import type { Context } from '../../ports/context.ts';
@@ -7,43 +7,47 @@ import { fail, invalid } from '../../ports/errors.ts';
 import { keys, places, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { type Op, Refused, type Table } from '../../ports/table/table.ts';
-import { aboutDashboard, type DashboardPath, headOp } from '../head.ts';
 import type { DashboardItem } from '../model.ts';
+import { aboutDashboard, type DashboardPath, summaryOp } from '../store.ts';
 import { type CollaboratorInput, type CollaboratorItem, collaboratorField } from './model.ts';
 
-/** The collaborators of a dashboard, in the order in which they were added. */
+/** Returns the collaborators of a dashboard, in the order in which they were added. */
 export async function readCollaborators(table: Table, { project_id, id }: DashboardPath): Promise<CollaboratorItem[]> {
   const items = (await listAll(table, ranges.collaboratorsOf(project_id, id))) as CollaboratorItem[];
   return items.toSorted((a, b) => a.added_at - b.added_at || (a.id < b.id ? -1 : 1));
 }
 
-/** A collaborator and his user. */
-export interface Named {
+/** A collaborator and their user. */
+export interface CollaboratorWithUser {
   readonly item: CollaboratorItem;
   readonly user: UserItem;
 }
 
-/** One collaborator; 404 when he is none, or his account is gone. */
-export async function findCollaborator(table: Table, { project_id, id }: DashboardPath, uid: string): Promise<Named> {
+/** Returns one collaborator. Throws a 404 when there is none, or the account is gone. */
+export async function findCollaborator(
+  table: Table,
+  { project_id, id }: DashboardPath,
+  uid: string,
+): Promise<CollaboratorWithUser> {
   const [item, user] = await table.many([keys.collaborator(project_id, id, uid), keys.user(uid)]);
   if (item === undefined || user === undefined) fail('not_found');
   return { item: item as CollaboratorItem, user: user as UserItem };
 }
 
-/** Names a collaborator. 400 when there is no such user, when he is no member, and when he is one already. */
+/** Names a collaborator. Throws a 400 when there is no such user, or they are no member, or a collaborator already. */
 export async function addCollaborator(
   { table, clock, newId }: Pick<Context, 'table' | 'clock' | 'newId'>,
   { organization }: Tenant,
-  head: DashboardItem,
+  summary: DashboardItem,
   { level, user_uuid }: z.output<typeof CollaboratorInput>,
-  once: (userUuid: string) => readonly Op[],
-  tell: Tell,
-): Promise<Named> {
-  const { project_id, id } = head;
+  idempotencyOps: (userUuid: string) => readonly Op[],
+  activityOps: ActivityOps,
+): Promise<CollaboratorWithUser> {
+  const { project_id, id } = summary;
   const membership = keys.membership(user_uuid, organization.id);
   const [user, member] = await table.many([keys.user(user_uuid), membership]);
   if (user === undefined) invalid(null, 'User does not exist.');
-  if (member === undefined) noMember();
+  if (member === undefined) refuseStranger();
   const now = clock();
   const item: CollaboratorItem = {
     ...keys.collaborator(project_id, id, user_uuid),
@@ -60,36 +64,49 @@ export async function addCollaborator(
   const ops = [
     isNew,
     isMember,
-    headOp(head, { [collaboratorField(user_uuid)]: level }),
-    ...once(user_uuid),
-    ...tell({ ...aboutDashboard(head), activity: 'updated', changes: [told('created', { user_uuid, level })] }),
+    summaryOp(summary, { [collaboratorField(user_uuid)]: level }),
+    ...idempotencyOps(user_uuid),
+    ...activityOps({
+      ...aboutDashboard(summary),
+      activity: 'updated',
+      changes: [collaboratorChange('created', { user_uuid, level })],
+    }),
   ];
   try {
     await table.write(ops);
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     if (ops[error.op] === isNew) invalid(null, 'User already is a collaborator.');
-    if (ops[error.op] === isMember) noMember();
+    if (ops[error.op] === isMember) refuseStranger();
     throw error;
   }
   return { item, user: user as UserItem };
 }
 
-function told(action: 'created' | 'deleted', who: { user_uuid: string; level?: number }): Change {
+function collaboratorChange(action: 'created' | 'deleted', who: { user_uuid: string; level?: number }): Change {
   const [before, after] = action === 'created' ? [null, who] : [who, null];
   return { action, field: 'collaborators', before, after };
 }
 
-function noMember(): never {
+function refuseStranger(): never {
   return invalid(null, 'Cannot add collaborators that have no access to the project.');
 }
 
-/** Takes a collaborator away; 404 when he is none. */
-export async function removeCollaborator(table: Table, head: DashboardItem, uid: string, tell: Tell): Promise<void> {
+/** Takes a collaborator away. Throws a 404 when there is none. */
+export async function removeCollaborator(
+  table: Table,
+  summary: DashboardItem,
+  uid: string,
+  activityOps: ActivityOps,
+): Promise<void> {
   const ops: Op[] = [
-    { remove: keys.collaborator(head.project_id, head.id, uid), if: 'present' },
-    headOp(head, { [collaboratorField(uid)]: null }),
-    ...tell({ ...aboutDashboard(head), activity: 'updated', changes: [told('deleted', { user_uuid: uid })] }),
+    { remove: keys.collaborator(summary.project_id, summary.id, uid), if: 'present' },
+    summaryOp(summary, { [collaboratorField(uid)]: null }),
+    ...activityOps({
+      ...aboutDashboard(summary),
+      activity: 'updated',
+      changes: [collaboratorChange('deleted', { user_uuid: uid })],
+    }),
   ];
   try {
     await table.write(ops);

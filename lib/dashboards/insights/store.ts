@@ -1,9 +1,10 @@
-/** How insights are read, made and changed over HTTP: with the tiles that show them. */
+/** Reads, makes and changes insights together with the tiles that show them. */
 import type * as z from 'zod';
-import type { Change, Tell } from '../../accounts/activity/model.ts';
+import type { ActivityOps, Change } from '../../accounts/activity/model.ts';
 import { patchActivity } from '../../accounts/activity/rules.ts';
+import type { MemberWithLevel } from '../../accounts/organizations/model.ts';
 import type { Caller, Tenant } from '../../accounts/organizations/tenant.ts';
-import { userCards } from '../../accounts/users/cards.ts';
+import { userLookup } from '../../accounts/users/lookup.ts';
 import type { UserItem } from '../../accounts/users/model.ts';
 import { Answer } from '../../http/answer.ts';
 import { type Paging, readPage } from '../../http/page.ts';
@@ -24,112 +25,115 @@ import type { Key, Op, Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import { tileItem } from '../create.ts';
 import { type DashboardItem, MAX_TILES } from '../model.ts';
-import { checkCanEdit, checkCanEditInsight, type Member, maySee } from '../rules.ts';
-import { readDashboard, readHeads } from '../stored.ts';
-import { checkTileCount, noSuch } from '../tiles.ts';
-import { dashboardsWith, tilesShowing } from './tiles.ts';
+import { checkCanEdit, checkCanEditInsight, maySee } from '../rules.ts';
+import { readDashboard, readSummaries } from '../store.ts';
+import { checkTileCount, invalidReference } from '../tiles.ts';
+import { dashboardsOf, tilesOfInsight } from './tiles.ts';
 
 /** An insight, and the tiles that show it. */
-export interface StoredInsight {
+export interface InsightWithTiles {
   readonly item: InsightItem;
   /** Keys of tiles, those of deleted dashboards too. */
   readonly tiles: readonly Key[];
 }
 
-/** An insight of the project, whoever asks: to be given to `foundInsight`. One round trip. */
-export async function readInsight(table: Table, project: number, id: number): Promise<StoredInsight | undefined> {
-  const [item, tiles] = await Promise.all([table.get(keys.insight(project, id)), tilesShowing(table, project, id)]);
+/** Reads an insight of the project, whoever asks, for `foundInsight`. One round trip. */
+export async function readInsight(table: Table, project: number, id: number): Promise<InsightWithTiles | undefined> {
+  const [item, tiles] = await Promise.all([table.get(keys.insight(project, id)), tilesOfInsight(table, project, id)]);
   return item === undefined ? undefined : { item: item as InsightItem, tiles };
 }
 
-/** The insight, if it is there and not deleted; else 404. */
-export function foundInsight(read: StoredInsight | undefined): StoredInsight {
+/** Returns the insight. Throws a 404 when it is not there, or deleted. */
+export function foundInsight(read: InsightWithTiles | undefined): InsightWithTiles {
   return read?.item.deleted_at === null ? read : fail('not_found');
 }
 
-/** The insight, if it is there; else 404. A PATCH may bring back a deleted one. */
-export function foundToChange(read: StoredInsight | undefined): StoredInsight {
+/** Returns the insight, also a deleted one, which a PATCH may bring back. Throws a 404 when it is not there. */
+export function foundInsightToChange(read: InsightWithTiles | undefined): InsightWithTiles {
   return read ?? fail('not_found');
 }
 
-/** Insights as answers show them, each with the dashboards that the member may see. */
-export async function shownInsights(
+/** Returns the public objects of insights, each with those of its dashboards that the member may see. */
+export async function insightObjects(
   context: Pick<Context, 'table' | 'clock'>,
-  found: readonly StoredInsight[],
-  { member, user }: { member: Member; user: UserItem },
+  found: readonly InsightWithTiles[],
+  { member, user }: { member: MemberWithLevel; user: UserItem },
 ): Promise<z.input<typeof Insight>[]> {
   const project = found[0]?.item.project_id ?? 0;
   const authors = found.flatMap(({ item }) => [item.created_by, item.last_modified_by]);
-  const shownOn = found.map(({ tiles }) => dashboardsWith(tiles));
-  const [heads, cards] = await Promise.all([
-    readHeads(context.table, project, shownOn.flat()),
-    userCards(context, authors, user),
+  const dashboards = found.map(({ tiles }) => dashboardsOf(tiles));
+  const [summaries, userOf] = await Promise.all([
+    readSummaries(context.table, project, dashboards.flat()),
+    userLookup(context, authors, user),
   ]);
   const isSeen = (id: number): boolean => {
-    const head = heads.get(id);
-    return head !== undefined && maySee(head, member);
+    const summary = summaries.get(id);
+    return summary !== undefined && maySee(summary, member);
   };
   return found.map(({ item }, at) => ({
-    ...insightObject(item, cards),
-    dashboards: (shownOn[at] ?? []).filter(isSeen),
+    ...insightObject(item, userOf),
+    dashboards: (dashboards[at] ?? []).filter(isSeen),
   }));
 }
 
 /** Who writes an insight, and where. */
 export interface Author {
   readonly project: number;
-  readonly member: Member;
-  readonly tell: Tell;
+  readonly member: MemberWithLevel;
+  readonly activityOps: ActivityOps;
 }
 
-type Writing = Pick<Context, 'table' | 'clock'>;
+type WriteContext = Pick<Context, 'table' | 'clock'>;
 
 /** Makes an insight with a tile on each of the dashboards that it names, in one transaction. */
 export async function createInsight(
-  { table, clock }: Writing,
+  { table, clock }: WriteContext,
   author: Author,
   input: z.output<typeof InsightInput>,
-  once: (insightId: string) => readonly Op[],
-): Promise<StoredInsight> {
+  idempotencyOps: (insightId: string) => readonly Op[],
+): Promise<InsightWithTiles> {
   const now = clock();
   const id = await nextNumber(table, 'insight');
   const item = newInsight({ project: author.project, id, now }, input, author.member.user_uuid);
-  const told = author.tell({ ...aboutInsight(item), activity: 'created' });
+  const logOps = author.activityOps({ ...aboutInsight(item), activity: 'created' });
   return untilWritten(async () => {
     const added = await tilesToAdd(table, author, item, input.dashboards ?? [], now);
-    await table.write([{ put: item, if: 'absent' }, ...added.ops, ...once(String(id)), ...told]);
+    await table.write([{ put: item, if: 'absent' }, ...added.ops, ...idempotencyOps(String(id)), ...logOps]);
     return { item, tiles: added.tiles };
   });
 }
 
-/** What is told of the dashboards on which it comes or goes. */
-function shownOn(action: 'created' | 'deleted', tiles: readonly Key[]): Change[] {
-  const ids = dashboardsWith(tiles);
+/** Returns how the activity log shows the dashboards on which an insight comes or goes. */
+function dashboardChanges(action: 'created' | 'deleted', tiles: readonly Key[]): Change[] {
+  const ids = dashboardsOf(tiles);
   const [before, after] = action === 'created' ? [null, ids] : [ids, null];
   return ids.length === 0 ? [] : [{ action, field: 'dashboards', before, after }];
 }
 
-/** Changes what was sent, and only that; tiles that come and go change with it, in one transaction. */
+/**
+ * Changes the fields that were sent, and only those; tiles that come and go change with it, in one transaction. Throws
+ * a 404, a 403 or a 412 when it is deleted, closed to the member, or in none of the versions of `ifMatch`.
+ */
 export async function changeInsight(
-  { table, clock }: Writing,
-  { member, project, tell }: Author,
-  read: StoredInsight,
+  { table, clock }: WriteContext,
+  { member, project, activityOps }: Author,
+  read: InsightWithTiles,
   patch: z.output<typeof InsightPatch>,
   ifMatch: readonly number[] | undefined,
-): Promise<StoredInsight> {
-  let known: StoredInsight | undefined = read;
+): Promise<InsightWithTiles> {
+  let known: InsightWithTiles | undefined = read;
   return untilWritten(async () => {
-    const stored = known ?? foundToChange(await readInsight(table, project, read.item.id));
+    const stored = known ?? foundInsightToChange(await readInsight(table, project, read.item.id));
     known = undefined;
     const { item, tiles } = stored;
     if (item.deleted_at !== null && patch.deleted !== false) fail('not_found');
     if (ifMatch !== undefined && !ifMatch.includes(item.ver)) fail('precondition_failed');
-    const heads = await readHeads(table, project, dashboardsWith(tiles));
-    checkCanEditInsight([...heads.values()], member);
+    const summaries = await readSummaries(table, project, dashboardsOf(tiles));
+    checkCanEditInsight([...summaries.values()], member);
     const now = clock();
     const { set, changes } = insightChange(item, patch, { by: member.user_uuid, now });
     const wanted = patch.dashboards;
-    const removed = wanted === undefined ? NOTHING : tilesToRemove({ item, tiles, heads }, member, wanted);
+    const removed = wanted === undefined ? NOTHING : tilesToRemove({ item, tiles, summaries }, member, wanted);
     const added = wanted === undefined ? NOTHING : await tilesToAdd(table, { project, member }, item, wanted, now);
     const unchanged = {
       id: item.id,
@@ -140,10 +144,14 @@ export async function changeInsight(
       { change: keys.insight(project, item.id), set, add: { ver: 1 }, if: { is: unchanged } },
       ...removed.ops,
       ...added.ops,
-      ...tell({
+      ...activityOps({
         ...aboutInsight({ ...item, ...set }),
         activity: patchActivity(patch),
-        changes: [...changes, ...shownOn('deleted', removed.tiles), ...shownOn('created', added.tiles)],
+        changes: [
+          ...changes,
+          ...dashboardChanges('deleted', removed.tiles),
+          ...dashboardChanges('created', added.tiles),
+        ],
       }),
     ]);
     return {
@@ -153,7 +161,7 @@ export async function changeInsight(
   });
 }
 
-/** Ops on tiles, and the tiles that they put or remove. */
+/** Ops on tiles, and the keys of the tiles that they put or remove. */
 interface TileOps {
   readonly ops: readonly Op[];
   readonly tiles: readonly Key[];
@@ -161,10 +169,13 @@ interface TileOps {
 
 const NOTHING: TileOps = { ops: [], tiles: [] };
 
-/** A tile on each of the dashboards that shows none; 400 for one that is not there, 403 for one he may not edit. */
+/**
+ * Returns a tile for each of the dashboards that shows none. Throws a 400 for a dashboard that is not there, and a 403
+ * for one that the member may not edit.
+ */
 async function tilesToAdd(
   table: Table,
-  { project, member }: Omit<Author, 'tell'>,
+  { project, member }: Omit<Author, 'activityOps'>,
   item: InsightItem,
   wanted: readonly number[],
   now: number,
@@ -172,15 +183,16 @@ async function tilesToAdd(
   const ids = [...new Set(wanted)];
   const found = await Promise.all(ids.map((id) => readDashboard(table, project, id)));
   const missing = found.flatMap((stored, at): DashboardItem[] => {
-    if (stored?.head.deleted_at !== null || !maySee(stored.head, member)) return noSuch('dashboards', ids[at] ?? 0);
-    return stored.tiles.some(({ insight }) => insight === item.id) ? [] : [stored.head];
+    if (stored?.summary.deleted_at !== null || !maySee(stored.summary, member))
+      return invalidReference('dashboards', ids[at] ?? 0);
+    return stored.tiles.some(({ insight }) => insight === item.id) ? [] : [stored.summary];
   });
   if (missing.length === 0) return NOTHING;
   const first = await nextNumber(table, 'tile', missing.length);
-  const made = missing.map((head, at) => {
-    checkCanEdit(head, member);
-    checkTileCount(head.tiles + 1);
-    const place = { project, dashboard: head.id, id: first + at, now };
+  const made = missing.map((summary, at) => {
+    checkCanEdit(summary, member);
+    checkTileCount(summary.tiles + 1);
+    const place = { project, dashboard: summary.id, id: first + at, now };
     return tileItem(place, { insight: item.id, text: null, layouts: '{}', color: null, created_by: member.user_uuid });
   });
   const ops = missing.map(
@@ -193,26 +205,29 @@ async function tilesToAdd(
   return { ops: [...ops, ...made.map((tile): Op => ({ put: tile, if: 'absent' }))], tiles: made };
 }
 
-/** The insight's tiles on all other dashboards that the member can see; 403 for one he may not edit. */
+/**
+ * Returns the insight's tiles on all other dashboards that the member may see. Throws a 403 for a dashboard that they
+ * may not edit, and a 400 beyond 40 dashboards.
+ */
 function tilesToRemove(
-  { item, tiles, heads }: StoredInsight & { readonly heads: ReadonlyMap<number, DashboardItem> },
-  member: Member,
+  { item, tiles, summaries }: InsightWithTiles & { readonly summaries: ReadonlyMap<number, DashboardItem> },
+  member: MemberWithLevel,
   wanted: readonly number[],
 ): TileOps {
-  const lost = [...heads.values()].filter((head) => maySee(head, member) && !wanted.includes(head.id));
-  const gone = lost.map((head) => {
-    checkCanEdit(head, member);
-    return { head, keys: tiles.filter((tile) => dashboardsWith([tile])[0] === head.id) };
+  const lost = [...summaries.values()].filter((summary) => maySee(summary, member) && !wanted.includes(summary.id));
+  const gone = lost.map((summary) => {
+    checkCanEdit(summary, member);
+    return { summary, keys: tiles.filter((tile) => dashboardsOf([tile])[0] === summary.id) };
   });
   const removed = gone.flatMap((one) => one.keys);
   if (removed.length + gone.length > MAX_DASHBOARDS * 2) {
     invalid('dashboards', `An insight can be taken from at most ${MAX_DASHBOARDS} dashboards at once.`);
   }
   const ops = gone.map(
-    ({ head, keys: { length } }): Op => ({
-      change: keys.dashboard(head.project_id, head.id),
+    ({ summary, keys: { length } }): Op => ({
+      change: keys.dashboard(summary.project_id, summary.id),
       add: { ver: 1, tiles: -length },
-      if: { is: { id: head.id, deleted_at: null } },
+      if: { is: { id: summary.id, deleted_at: null } },
     }),
   );
   return {
@@ -221,27 +236,27 @@ function tilesToRemove(
   };
 }
 
-/** A page of a project's insights, newest first, and how many there are. */
+/** Returns a page of a project's insights, newest first, and how many there are. */
 export async function readInsightPage(
   table: Table,
   project: number,
   paging: Paging,
-): Promise<{ found: StoredInsight[]; count: number; cursor: string | undefined }> {
+): Promise<{ found: InsightWithTiles[]; count: number; cursor: string | undefined }> {
   const { items, count, cursor } = await readPage(table, ranges.insightsOf(project), paging);
   const found = (items as InsightItem[]).map(async (item) => ({
     item,
-    tiles: await tilesShowing(table, project, item.id),
+    tiles: await tilesOfInsight(table, project, item.id),
   }));
   return { found: await Promise.all(found), count, cursor };
 }
 
-/** The answer that shows one insight, with its version. */
+/** Returns the answer that shows one insight, with its version. */
 export async function insightAnswer(
   context: Pick<Context, 'table' | 'clock'>,
-  found: StoredInsight,
+  found: InsightWithTiles,
   { membership }: Tenant,
   { user }: Caller,
 ): Promise<Answer<z.input<typeof Insight>>> {
-  const [shown] = await shownInsights(context, [found], { member: membership, user });
-  return new Answer(shown as z.input<typeof Insight>, { version: found.item.ver });
+  const [body] = await insightObjects(context, [found], { member: membership, user });
+  return new Answer(body as z.input<typeof Insight>, { version: found.item.ver });
 }

@@ -1,16 +1,16 @@
 import type * as z from 'zod';
-import type { Activity, Tell } from '../../accounts/activity/model.ts';
+import type { ActivityOps, ActivityVerb } from '../../accounts/activity/model.ts';
 import type { Tenant } from '../../accounts/organizations/tenant.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Item, Op, Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
-import { aboutDashboard, type DashboardPath, foundHead, foundHeadToEdit, headOp } from '../head.ts';
 import type { DashboardItem } from '../model.ts';
+import { aboutDashboard, type DashboardPath, foundSummary, foundSummaryToEdit, summaryOp } from '../store.ts';
 import type { SharingItem, SharingPatch, SharingTokenItem } from './model.ts';
 
-/** Bytes of a token: 30 characters in URL-safe base 64, as PostHog's. */
+/** Bytes of a token, which are 30 characters in URL-safe base 64, as PostHog's. */
 const TOKEN_BYTES = 22;
 
 const newToken = (random: Context['random']): string => random(TOKEN_BYTES).toString('base64url');
@@ -40,34 +40,36 @@ function tokenItem(
   return { ...keys.sharingToken(access_token), organization_id, project_id, dashboard_id: id };
 }
 
-/** A dashboard's head and sharing, whoever asks: to be given to `foundSharing`. */
-export type SharingRead = readonly [head: Item | undefined, sharing: Item | undefined];
+/** A dashboard's summary and sharing, whoever asks, for `foundSharing`. */
+export type SharingRead = readonly [summary: Item | undefined, sharing: Item | undefined];
 
-/** One read. */
+/** Reads a dashboard's summary and sharing. One read. */
 export async function readSharing(table: Table, { project_id, id }: DashboardPath): Promise<SharingRead> {
-  const [head, sharing] = await table.many([keys.dashboard(project_id, id), keys.sharing(project_id, id)]);
-  return [head, sharing];
+  const [summary, sharing] = await table.many([keys.dashboard(project_id, id), keys.sharing(project_id, id)]);
+  return [summary, sharing];
 }
 
-/** The sharing, if the dashboard is there for the member; else 404 or 403. */
-export function foundSharing([head, sharing]: SharingRead, tenant: Tenant): SharingItem {
-  foundHead(head, tenant);
+/** Returns the sharing. Throws a 404 or a 403 when the dashboard is not there for the member. */
+export function foundSharing([summary, sharing]: SharingRead, tenant: Tenant): SharingItem {
+  foundSummary(summary, tenant);
   return sharing as SharingItem;
 }
 
-/** What a change starts from, if the member may edit the dashboard; else 404 or 403. */
+/**
+ * Returns what a change starts from. Throws as `foundSharing`, and a 403 when the member may not edit the dashboard.
+ */
 export function foundSharingToEdit(read: SharingRead, tenant: Tenant): SharingRead {
-  foundHeadToEdit(read[0], tenant);
+  foundSummaryToEdit(read[0], tenant);
   return read;
 }
 
-/** What a change makes of the sharing; undefined: nothing. */
-type Change = (
+/** Returns what a change makes of the sharing; undefined: nothing. */
+type SharingChange = (
   sharing: SharingItem,
-) => { readonly enabled: boolean; readonly hasNewToken: boolean; readonly activity: Activity } | undefined;
+) => { readonly enabled: boolean; readonly hasNewToken: boolean; readonly activity: ActivityVerb } | undefined;
 
-/** As a PATCH says. A token that was open before is not opened again. */
-export function toggled({ enabled }: z.output<typeof SharingPatch>): Change {
+/** Returns the change of a PATCH. A token that was open before is not opened again. */
+export function toggle({ enabled }: z.output<typeof SharingPatch>): SharingChange {
   return (sharing) =>
     enabled === undefined || enabled === sharing.enabled
       ? undefined
@@ -78,8 +80,8 @@ export function toggled({ enabled }: z.output<typeof SharingPatch>): Change {
         };
 }
 
-/** With another token, and else as it was. */
-export const refreshed: Change = ({ enabled }) => ({
+/** Gives the sharing another token, and leaves the rest as it is. */
+export const refresh: SharingChange = ({ enabled }) => ({
   enabled,
   hasNewToken: true,
   activity: 'access token refreshed',
@@ -87,7 +89,8 @@ export const refreshed: Change = ({ enabled }) => ({
 
 /**
  * Changes the sharing with all that follows from it in one transaction: the token that opens the page, and what the
- * head says. Two changes at once both happen, one after the other.
+ * summary says. Two concurrent changes both happen, one after the other. Throws a 412 when the version is none of
+ * `ifMatch`.
  */
 export async function changeSharing(
   { table, random }: Pick<Context, 'table' | 'random'>,
@@ -96,15 +99,15 @@ export async function changeSharing(
     tenant,
     change,
     ifMatch,
-    tell,
-  }: { tenant: Tenant; change: Change; ifMatch: readonly number[] | undefined; tell: Tell },
+    activityOps,
+  }: { tenant: Tenant; change: SharingChange; ifMatch: readonly number[] | undefined; activityOps: ActivityOps },
 ): Promise<SharingItem> {
   let known: SharingRead | undefined = read;
-  const path = foundHead(read[0], tenant);
+  const path = foundSummary(read[0], tenant);
   return untilWritten(async () => {
     const now = foundSharingToEdit(known ?? (await readSharing(table, path)), tenant);
     known = undefined;
-    const [head, sharing] = now as [DashboardItem, SharingItem];
+    const [summary, sharing] = now as [DashboardItem, SharingItem];
     if (ifMatch !== undefined && !ifMatch.includes(sharing.ver)) fail('precondition_failed');
     const changed = change(sharing);
     if (changed === undefined) return sharing;
@@ -124,8 +127,8 @@ export async function changeSharing(
             { put: tokenItem(after, path, tenant.organization.id), if: 'absent' },
           ] satisfies Op[])
         : []),
-      headOp(head, { is_shared: enabled }),
-      ...tell({ ...aboutDashboard(head), activity }),
+      summaryOp(summary, { is_shared: enabled }),
+      ...activityOps({ ...aboutDashboard(summary), activity }),
     ]);
     return after;
   });

@@ -1,5 +1,5 @@
 /** Templates: JSON files beside this one, and those that callers send; both are checked by one schema. */
-import { parsed } from '../../http/parsed.ts';
+import { parse } from '../../http/parse.ts';
 import { InsightInput } from '../../insights/model.ts';
 import { invalid } from '../../ports/errors.ts';
 import { DashboardInput, TileInput } from '../model.ts';
@@ -21,35 +21,35 @@ const TEMPLATES: ReadonlyMap<string, unknown> = new Map(
 /** Every name that `use_template` may have. */
 export const templateNames: readonly string[] = [...TEMPLATES.keys()];
 
-/** The template of this name; 400 when there is none. */
+/** Returns the template of this name. Throws a 400 when there is none. */
 export function templateNamed(name: string): Template {
   const template = TEMPLATES.get(name);
   if (template === undefined) invalid('use_template', `Invalid template provided: ${name}`);
   return checkedTemplate(template);
 }
 
-/** The value, if it is a template; else 400 with the first fault and where it is. */
+/** Returns the value, if it is a template. Throws a 400 with the first fault, and where it is. */
 export function checkedTemplate(value: unknown): Template {
   // Numbers that JavaScript cannot hold are objects here; what is checked has plain ones.
   const fault = templateFault(JSON.parse(JSON.stringify(value)));
   if (fault !== undefined) invalid(null, fault);
   const template = value as Template;
   const { template_name: name, dashboard_description: description, tags } = template;
-  parsed(DashboardInput, { name, description, tags: tags ?? [] });
+  parse(DashboardInput, { name, description, tags: tags ?? [] });
   return template;
 }
 
-/** The tiles that a template stands for; those of unknown types are passed over. */
+/** Returns the tiles that a template stands for; those of unknown types are passed over. */
 export function tilesOfTemplate({ tiles }: Template, createdBy: string | null): NewTile[] {
   return tiles.flatMap(({ type, name, description, color = null, layouts, query, filters, body }): NewTile[] => {
-    parsed(TileInput, { color });
+    parse(TileInput, { color });
     const place = { layouts: JSON.stringify(layouts ?? {}), color, created_by: createdBy };
     if (type === 'TEXT') {
-      const { text } = parsed(TileInput, { text: { body } });
+      const { text } = parse(TileInput, { text: { body } });
       return [{ ...place, insight: null, text: text?.body ?? '' }];
     }
     if (type !== 'INSIGHT') return [];
-    const texts = parsed(InsightInput, { name: name ?? null, description: description ?? '' });
+    const texts = parse(InsightInput, { name: name ?? null, description: description ?? '' });
     const insight = {
       name: texts.name ?? null,
       description: texts.description ?? '',

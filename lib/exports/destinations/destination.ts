@@ -12,7 +12,7 @@ export type Config = Readonly<Record<string, unknown>>;
 /** What a deployment lets destinations reach. */
 export type Reach = Pick<Settings, 'privateAddresses' | 'folderRoots'>;
 
-/** One slot on its way to one destination. */
+/** One slot on its way to one destination: what `deliver`, `commit` and `discard` are given. */
 export interface Delivery<C extends Config = Config> {
   readonly exportId: string;
   readonly runId: string;
@@ -22,9 +22,9 @@ export interface Delivery<C extends Config = Config> {
   readonly teamId: number;
   readonly slot: Slot;
   readonly config: C;
-  /** The columns to deliver: those of the export's own query if it has one, else the destination's. */
+  /** Returns the columns to deliver: those of the export's own query if it has one, else the destination's. */
   columns(defaults: readonly Column[]): readonly Column[];
-  /** The rows in the form asked for, from the first one, each time it is called. */
+  /** Returns the rows in the form asked for, from the first one, each time it is called. */
   rows(form: Form): AsyncIterable<Buffer>;
   readonly outbound: Outbound;
   readonly reach: Reach;
@@ -32,29 +32,38 @@ export interface Delivery<C extends Config = Config> {
   readonly signal: AbortSignal;
   /** Tells the customer something, in the export's log. */
   say(level: 'INFO' | 'WARNING', message: string): void;
-  /** Lets him read what was said so far, then waits, in milliseconds. Ends with the signal's reason on abort. */
+  /** Lets them read what was said so far, then waits, in milliseconds. Throws the signal's reason on abort. */
   pause(milliseconds: number): Promise<void>;
   /** Keeps a note (plain JSON) for another attempt at this run, in place of the one before. */
   keep(note: unknown): Promise<void>;
-  /** The note that was kept last, by this attempt or an earlier one; undefined: none. */
+  /** Returns the note that was kept last, by this attempt or an earlier one; undefined when there is none. */
   kept(): Promise<unknown>;
 }
 
-/** What `deliver` prepared: plain JSON, kept in the spool before `commit`, so that a commit can be finished after a crash. */
+/** Names what `deliver` prepared: plain JSON, kept before `commit`, so that a commit can be finished after a crash. */
 export interface Receipt {
   /** Bytes delivered, after compression. */
   readonly bytes: number;
   readonly [field: string]: unknown;
 }
 
+/** What `deliver` prepared, to be committed or discarded. */
+export interface Prepared<R extends Receipt = Receipt, H = unknown> {
+  readonly receipt: R;
+  /**
+   * What only the process that prepared it has, such as an open session or bytes that are not sent yet. It serves one
+   * `commit`. Absent after a crash: then `commit` has the receipt alone, and the rows, which are still there.
+   */
+  readonly held?: H;
+}
+
+/** One of the connection checks of a destination. */
 export interface CheckStep<C extends Config = Config> {
   readonly name: string;
   readonly description: string;
-  /**
-   * Why the step says nothing about this config, for the user: it is `Skipped` then. Undefined, or absent: it is run.
-   */
+  /** Returns why the step says nothing about this config, for the user: it is `Skipped` then. Undefined: it is run. */
   skipped?(config: C): string | undefined;
-  /** Resolves when passed; throws `Permanent` or `Transient` with the message for the user. Aborted: its time is up. */
+  /** Resolves when passed. Throws `Permanent` or `Transient` with the message for the user. Aborted: its time is up. */
   run(config: C, outbound: Outbound, reach: Reach, signal: AbortSignal): Promise<void>;
 }
 
@@ -64,22 +73,51 @@ export interface CheckStep<C extends Config = Config> {
  * `deliver` is invisible to readers (where nothing can be sent unseen, the destination says what it does instead);
  * `commit` is the one visible act, and harmless when done twice with one receipt.
  * Both throw `Transient` (tried again with backoff) or `Permanent` (the user's to fix: what, where, what to do).
+ *
+ * @example
+ * // A spool of paper: pages are printed face down, and turned over together.
+ * export const printer: Destination<PrinterConfig, PrinterReceipt> = {
+ *   type: 'Printer',
+ *   config: z.object({ host: z.string(), pin: z.string(), tray: z.int().default(1) }),
+ *   secrets: ['pin'],
+ *   addresses: ['host'],
+ *   check({ tray }) {
+ *     if (tray < 1) invalid('destination', 'tray must be a number from 1.');
+ *   },
+ *   steps: [{ name: 'Reach the printer', description: 'Ensure that it answers.', run: async (config) => ping(config) }],
+ *
+ *   async deliver({ config, model, columns, rows, token, signal }) {
+ *     const form = { format: 'JSONLines', columns: columns(FILE_COLUMNS[model]) } as const;
+ *     let bytes = 0;
+ *     for await (const lines of rows(form)) bytes += await printFaceDown(config, token, lines, signal);
+ *     return { receipt: { bytes, job: token } };
+ *   },
+ *   // After a crash this may be the second time: what lies face up stays so.
+ *   commit: ({ config }, { receipt }) => turnOver(config, receipt.job),
+ *   // Without a receipt the printer was killed in the middle: the token names its pages all the same.
+ *   discard: ({ config, token }, prepared) => shred(config, prepared?.receipt.job ?? token),
+ * };
  */
-export interface Destination<C extends Config = Config> {
+export interface Destination<C extends Config = Config, R extends Receipt = Receipt, H = unknown> {
   readonly type: string;
-  /** Known keys, types and defaults. Unknown keys are refused by the caller, with upstream's text. */
+  /** Known keys, types and defaults. Unknown keys are refused by the caller, with PostHog's text. */
   readonly config: z.ZodObject;
   /** Keys that are sealed at rest and never returned. */
   readonly secrets: readonly string[];
   /** Keys that say where the secrets go; when one changes, the secrets must be sent again. */
   readonly addresses: readonly string[];
-  /** True: the receiver takes one form of rows, so that an export may not choose its columns. */
+  /** The receiver takes one form of rows, so that an export may not choose its columns. */
   readonly hasFixedColumns?: boolean;
-  /** Rules across keys, and what is not built: throws a `Failure` with upstream's text. */
+  /** Checks rules across keys, and what is not built. Throws a `Failure`, with PostHog's text where there is one. */
   check(config: C, model: Model, reach: Reach): void;
   readonly steps: readonly CheckStep<C>[];
-  deliver(delivery: Delivery<C>): Promise<Receipt>;
-  commit(delivery: Delivery<C>, receipt: Receipt): Promise<void>;
-  /** Removes what `deliver` prepared, after a cancel or a failure; fine when nothing is there. */
-  discard(delivery: Delivery<C>, receipt: Receipt | undefined): Promise<void>;
+  /** Prepares all rows of the delivery, unseen. */
+  deliver(delivery: Delivery<C>): Promise<Prepared<R, H>>;
+  /** Makes visible what was prepared. */
+  commit(delivery: Delivery<C>, prepared: Prepared<R, H>): Promise<void>;
+  /**
+   * Removes what was prepared, after a cancel or a failure; fine when nothing is there. Undefined: no receipt was kept,
+   * and `deliver` may have come to any point.
+   */
+  discard(delivery: Delivery<C>, prepared: Prepared<R, H> | undefined): Promise<void>;
 }

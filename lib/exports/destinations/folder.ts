@@ -5,6 +5,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
 import * as z from 'zod';
 import { invalid, messageOf, Permanent, Transient } from '../../ports/errors.ts';
 import type { Delivery, Destination, Reach, Receipt } from './destination.ts';
+import { checkFileConfig, FILE_KEYS } from './files/config.ts';
 import {
   fileName,
   longestNames,
@@ -13,8 +14,8 @@ import {
   type SlotNames,
   slotNames,
   strayNames,
-} from './file-names.ts';
-import { checkFileConfig, FILE_KEYS, slotFiles } from './files.ts';
+} from './files/names.ts';
+import { slotFiles } from './files/slot-files.ts';
 
 const FolderConfig = z.object({ path: z.string(), prefix: z.string().default(''), ...FILE_KEYS });
 
@@ -48,7 +49,7 @@ interface WaitingFile {
  * (`.<name>.partial/`); `commit` renames them into place, the manifest last if there is one, and then removes what does
  * not count any more.
  */
-export const folder: Destination<FolderConfig> = {
+export const folder: Destination<FolderConfig, FolderReceipt> = {
   type: 'Folder',
   config: FolderConfig,
   secrets: [],
@@ -93,14 +94,13 @@ export const folder: Destination<FolderConfig> = {
     },
   ],
 
-  async deliver(delivery): Promise<FolderReceipt> {
-    return explained(wholePlace(whereabouts(delivery)), () => write(delivery));
+  async deliver(delivery) {
+    return { receipt: await explained(wholePlace(whereabouts(delivery)), () => write(delivery)) };
   },
 
-  async commit(delivery, receipt) {
-    const prepared = receipt as FolderReceipt;
-    await explained(wholePlace(prepared), async () => {
-      let ready = prepared;
+  async commit(delivery, { receipt }) {
+    await explained(wholePlace(receipt), async () => {
+      let ready = receipt;
       if (!(await putInPlace(ready))) {
         // Somebody removed what was prepared. The rows are still there.
         ready = await write(delivery);
@@ -113,9 +113,9 @@ export const folder: Destination<FolderConfig> = {
     });
   },
 
-  async discard(delivery, receipt) {
-    const prepared = (receipt as FolderReceipt | undefined) ?? whereabouts(delivery);
-    await explained(wholePlace(prepared), () => removePartials(prepared));
+  async discard(delivery, prepared) {
+    const slot = prepared?.receipt ?? whereabouts(delivery);
+    await explained(wholePlace(slot), () => removePartials(slot));
   },
 };
 
@@ -225,7 +225,9 @@ async function putInPlace({ path, names, files }: FolderReceipt): Promise<boolea
   return true;
 }
 
-/** Removes files of earlier deliveries of the slot that count no more. They are found without a listing of the folder. */
+/**
+ * Removes files of earlier deliveries of the slot that count no more. They are found without a listing of the folder.
+ */
 async function removeStrays({ path, names, files }: FolderReceipt): Promise<void> {
   const isThere = async (name: string): Promise<boolean> => (await markOf(placeOf(path, name))) !== undefined;
   const found: string[] = [];

@@ -3,10 +3,11 @@ import { gzip } from 'node:zlib';
 import * as z from 'zod';
 import { invalid, Permanent, Transient } from '../../ports/errors.ts';
 import { type Answer, checkUrl, type Outbound, post } from '../../ports/outbound/outbound.ts';
+import { MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
 import type { Column } from '../../warehouse/columns.ts';
-import { ahead } from './ahead.ts';
 import type { Delivery, Destination } from './destination.ts';
-import { listed } from './files.ts';
+import { listed } from './files/config.ts';
+import { ahead } from './prefetch.ts';
 
 const HttpConfig = z.object({ url: z.string(), token: z.string() });
 
@@ -37,16 +38,16 @@ const BATCH_BYTES = 50_000_000;
 /** As for files: the lowest level is the fastest. Of a batch of 2 MB some 350 kB are left: one chunk. */
 const GZIP = { level: 1, chunkSize: 512 * 1024 };
 
-/** How long a receiver may be silent, in milliseconds. */
-const PATIENCE = 60_000;
+/** How long a receiver may be silent. */
+const IDLE_TIMEOUT_MS = MINUTE_MS;
 
 /**
- * How long one delivery waits in all for a receiver that is busy, in milliseconds: a third of a step's 15 minutes. What
+ * How long one delivery waits in all for a receiver that is busy: a third of a step's 15 minutes. What
  * waits longer is for the machine's retries.
  */
-const WAITING = 300_000;
-/** Waits when the receiver names none, in milliseconds: 1, 2, 4 ... 60 s. The first is also the shortest of all. */
-const BACKOFF = { first: 1_000, longest: 60_000 };
+const MAX_WAIT_MS = 5 * MINUTE_MS;
+/** Waits when the receiver names none: 1, 2, 4 ... 60 s. The first is also the shortest of all. */
+const BACKOFF_MS = { first: SECOND_MS, longest: MINUTE_MS };
 
 /**
  * Whatever takes PostHog's batches of events: `{api_key, historical_migration, batch}`, packed by gzip.
@@ -84,7 +85,7 @@ export const http: Destination<HttpConfig> = {
 
   async deliver(delivery) {
     let { batches, events, bytes } = ((await delivery.kept()) as Accepted | undefined) ?? NOTHING;
-    let waiting = WAITING;
+    let waiting = MAX_WAIT_MS;
     try {
       for await (const batch of ahead(unsent(delivery, batches))) {
         const headers = { 'idempotency-key': `${delivery.runId}-${batches}` };
@@ -98,7 +99,7 @@ export const http: Destination<HttpConfig> = {
       if (!(error instanceof Permanent) || events === 0) throw error;
       throw new Permanent(`${error.message} ${events} events had been accepted before.`, { cause: error });
     }
-    return { bytes };
+    return { receipt: { bytes } };
   },
 
   commit: async () => {},
@@ -147,8 +148,8 @@ const gzipped = promisify<Buffer, typeof GZIP, Buffer>(gzip);
 
 /**
  * Packs lines, one batch after another, into requests' bodies: the lines become the items of a list. JSON has no line
- * ends inside its texts. All are joined in one place of memory; one of its own for each would keep the garbage collector
- * at work for a third of the time.
+ * ends inside its texts. All are joined in one place of memory; one of its own for each would keep the garbage
+ * collector at work for a third of the time.
  */
 function packer({ token }: HttpConfig): (lines: readonly Buffer[]) => Promise<Buffer> {
   const head = Buffer.from(`{"api_key":${JSON.stringify(token)},"historical_migration":true,"batch":[`);
@@ -181,14 +182,14 @@ const send = ({ url }: HttpConfig, outbound: Outbound, { body, headers, signal }
     headers: { 'content-type': 'application/json', 'content-encoding': 'gzip', ...headers },
     body,
     signal,
-    patience: PATIENCE,
+    idleTimeoutMs: IDLE_TIMEOUT_MS,
   });
 
 /** Sends until it is accepted, and waits as long as the receiver says while there is waiting left; answers what is. */
 async function sendPatiently(delivery: Delivery<HttpConfig>, sent: Sent, waiting: number): Promise<number> {
   const { config, outbound, signal } = delivery;
   let left = waiting;
-  for (let backoff = BACKOFF.first; ; backoff = Math.min(2 * backoff, BACKOFF.longest)) {
+  for (let backoff = BACKOFF_MS.first; ; backoff = Math.min(2 * backoff, BACKOFF_MS.longest)) {
     let asked: number | undefined;
     let failure: Error | undefined;
     try {
@@ -200,7 +201,7 @@ async function sendPatiently(delivery: Delivery<HttpConfig>, sent: Sent, waiting
       failure = error;
     }
     if (failure === undefined) return left;
-    const wait = Math.min(Math.max(asked ?? backoff, BACKOFF.first), left);
+    const wait = Math.min(Math.max(asked ?? backoff, BACKOFF_MS.first), left);
     if (failure instanceof Permanent || wait <= 0) throw failure;
     delivery.say('WARNING', `${failure.message} Trying again in ${Math.ceil(wait / 1000)} s.`);
     await delivery.pause(wait);

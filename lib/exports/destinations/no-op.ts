@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import type { Destination } from './destination.ts';
-import { FILE_COLUMNS } from './files.ts';
+import { FILE_COLUMNS } from './files/config.ts';
 
-/** `arg` says nothing; upstream has it. */
+/** `arg` says nothing; PostHog has it. */
 const NoOpConfig = z.object({ arg: z.string().default('') });
 
 /** Nowhere: reads the rows of an interval as lines of JSON and keeps none of them. For trying exports out. */
@@ -19,7 +19,7 @@ export const noOp: Destination<z.infer<typeof NoOpConfig>> = {
     let bytes = 0;
     for await (const piece of delivery.rows({ format: 'JSONLines', columns })) bytes += piece.length;
     delivery.say('INFO', `Read ${bytes} bytes of JSON lines, and kept none of them.`);
-    return { bytes };
+    return { receipt: { bytes } };
   },
 
   commit: async () => {},

@@ -8,8 +8,9 @@ import type {
 import * as z from 'zod';
 import { invalid, Permanent, Transient } from '../../ports/errors.ts';
 import { checkUrl } from '../../ports/outbound/outbound.ts';
-import { connect, explain, nameOf, placeOf, statusOf } from './bucket.ts';
-import type { Delivery, Destination, Receipt } from './destination.ts';
+import type { Delivery, Destination, Prepared, Receipt } from './destination.ts';
+import { connect, explain, nameOf, placeOf, statusOf } from './files/bucket.ts';
+import { checkFileConfig, FILE_KEYS, listed } from './files/config.ts';
 import {
   fileName,
   isFileOf,
@@ -19,8 +20,8 @@ import {
   type SlotNames,
   slotNames,
   strayNames,
-} from './file-names.ts';
-import { checkFileConfig, FILE_KEYS, listed, slotFiles } from './files.ts';
+} from './files/names.ts';
+import { slotFiles } from './files/slot-files.ts';
 
 const S3Config = z.object({
   bucket_name: z.string(),
@@ -64,16 +65,18 @@ const ENCRYPTIONS: readonly string[] = ['AES256', 'aws:kms'];
 /** S3's limit of a key. */
 const MAX_KEY_BYTES = 1024;
 
-/** Bytes that are not sent yet, between `deliver` and `commit`; after a crash they are read again. */
-const waiting = new WeakMap<WaitingObject, Buffer>();
+/** Bytes that are not sent yet, by the object's key; after a crash they are read again. */
+type Unsent = ReadonlyMap<string, Buffer>;
+
+type S3Prepared = Prepared<S3Receipt, Unsent>;
 
 /**
  * A bucket on S3 or on a server that speaks its protocol. `deliver` sends multipart uploads, which nobody sees;
  * `commit` completes them, puts the manifest if there is one, and then removes what does not count any more. What is
- * below one part is one PutObject in `commit`. An object's metadata names run and token: by it a commit that was cut off
- * knows its own work.
+ * below one part is one PutObject in `commit`. An object's metadata names run and token: by it a commit that was cut
+ * off knows its own work.
  */
-export const s3: Destination<S3Config> = {
+export const s3: Destination<S3Config, S3Receipt, Unsent> = {
   type: 'S3',
   config: S3Config,
   secrets: ['aws_access_key_id', 'aws_secret_access_key'],
@@ -129,15 +132,15 @@ export const s3: Destination<S3Config> = {
     },
   ],
 
-  async deliver(delivery): Promise<S3Receipt> {
+  async deliver(delivery) {
     const client = await connect(delivery.config, delivery.outbound);
     return explained(delivery, () => upload(client, delivery));
   },
 
-  async commit(delivery, receipt) {
+  async commit(delivery, prepared) {
     const client = await connect(delivery.config, delivery.outbound);
     await explained(delivery, async () => {
-      let ready = receipt as S3Receipt;
+      let ready = prepared;
       if (!(await complete(client, delivery, ready))) {
         // What deliver prepared is gone; the rows are still there.
         ready = await upload(client, delivery);
@@ -145,13 +148,13 @@ export const s3: Destination<S3Config> = {
           throw new Transient(`The upload to ${placeOf(delivery.config)} was aborted from outside, twice.`);
         }
       }
-      await removeStrays(client, delivery, ready);
+      await removeStrays(client, delivery, ready.receipt);
     });
   },
 
-  async discard(delivery, receipt) {
+  async discard(delivery, prepared) {
     const client = await connect(delivery.config, delivery.outbound);
-    const known = receipt as S3Receipt | undefined;
+    const known = prepared?.receipt;
     await explained({ config: delivery.config }, async () => {
       for (const { key, upload: one } of known?.objects ?? []) {
         if (one) await abort(client, delivery.config, key, one.id, delivery.signal);
@@ -177,13 +180,14 @@ function contentType({ file_format, compression }: S3Config): string {
   return compression ? 'application/octet-stream' : 'application/x-ndjson';
 }
 
-/** Sends all but the last acts. Memory: at most four parts, with what waits. */
-async function upload(client: S3, delivery: Delivery<S3Config>): Promise<S3Receipt> {
+/** Sends all but the last acts. Memory: at most four parts, with what is not sent yet. */
+async function upload(client: S3, delivery: Delivery<S3Config>): Promise<S3Prepared> {
   const names = slotNames(delivery.config, delivery);
   const objects: Promise<WaitingObject>[] = [];
   const begun: { readonly key: string; readonly id: string }[] = [];
   const sent: Promise<CompletedPart>[] = [];
-  let [bytes, held, isNumbered] = [0, 0, false];
+  const unsent = new Map<string, Buffer>();
+  let [bytes, unsentBytes, isNumbered] = [0, 0, false];
 
   const send = async (UploadId: string, Key: string, PartNumber: number, Body: Buffer) => {
     if (PartNumber > MAX_PARTS) throw new Permanent(TOO_LARGE);
@@ -219,16 +223,16 @@ async function upload(client: S3, delivery: Delivery<S3Config>): Promise<S3Recei
       const key = fileName(names, n);
       const bodies = inParts(content);
       const first = (await bodies.next()).value ?? Buffer.alloc(0);
-      if (held + first.length < PART_BYTES) {
-        const object = { key, upload: null };
-        waiting.set(object, first);
-        objects.push(Promise.resolve(object));
-        held += first.length;
+      if (unsentBytes + first.length < PART_BYTES) {
+        unsent.set(key, first);
+        objects.push(Promise.resolve({ key, upload: null }));
+        unsentBytes += first.length;
       } else {
         await sendAll(key, first, bodies);
       }
     }
-    return { bytes: bytes + held, names, isNumbered, objects: await Promise.all(objects) };
+    const receipt = { bytes: bytes + unsentBytes, names, isNumbered, objects: await Promise.all(objects) };
+    return { receipt, held: unsent };
   } catch (error) {
     await Promise.allSettled(sent);
     await Promise.allSettled(begun.map(({ key, id }) => abort(client, delivery.config, key, id)));
@@ -263,11 +267,11 @@ async function* inParts(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, u
 const LANES = 8;
 
 /** Makes the objects visible. False: what `deliver` prepared is gone, and an object there is not of this attempt. */
-async function complete(client: S3, delivery: Delivery<S3Config>, receipt: S3Receipt): Promise<boolean> {
+async function complete(client: S3, delivery: Delivery<S3Config>, { receipt, held }: S3Prepared): Promise<boolean> {
   const { names, objects, isNumbered } = receipt;
   for (let at = 0; at < objects.length; at += LANES) {
     const some = objects.slice(at, at + LANES);
-    const done = await Promise.all(some.map((object) => completeOne(client, delivery, object)));
+    const done = await Promise.all(some.map((object) => completeOne(client, delivery, object, held)));
     if (done.includes(false)) return false;
   }
   if (isNumbered) {
@@ -277,10 +281,14 @@ async function complete(client: S3, delivery: Delivery<S3Config>, receipt: S3Rec
   return true;
 }
 
-async function completeOne(client: S3, delivery: Delivery<S3Config>, object: WaitingObject): Promise<boolean> {
-  const { key, upload: prepared } = object;
+async function completeOne(
+  client: S3,
+  delivery: Delivery<S3Config>,
+  { key, upload: prepared }: WaitingObject,
+  unsent: Unsent | undefined,
+): Promise<boolean> {
   if (prepared === null) {
-    const body = waiting.get(object);
+    const body = unsent?.get(key);
     if (body !== undefined) {
       await client.putObject({ ...headOf(delivery, key, contentType(delivery.config)), Body: body });
     }

@@ -3,25 +3,26 @@
  * export that was paused because of it. A notice is a job, written in the transaction of the failure; it is sent to the
  * webhook of the export, and announced as an event where there is a bus, at least once and always with the same id.
  */
+
 import { wireInstant } from '../../http/instant.ts';
 import { type JobItem, jobOps } from '../../jobs/job.ts';
 import type { Context } from '../../ports/context.ts';
 import { Permanent, Transient } from '../../ports/errors.ts';
 import { post } from '../../ports/outbound/outbound.ts';
 import { keys } from '../../ports/table/keys.ts';
+import { DAY_MS, SECOND_MS } from '../../ports/units.ts';
 import type { NoticeInput } from '../../workflow/messages.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
 import type { BatchExportItem } from '../records/model.ts';
 import type { Notice } from './notice.ts';
 import { webhookHeaders } from './webhook.ts';
 
-/** How long a webhook may be silent, and for how long a notice is tried to be sent, in milliseconds. */
-const PATIENCE = 10_000;
-const DAY = 86_400_000;
+/** How long a webhook may be silent, and for how long a notice is tried to be sent. */
+const IDLE_TIMEOUT_MS = 10 * SECOND_MS;
 
 /**
- * Sends a notice, unless it has been sent. A webhook that does not take it is tried again, with the backoff of jobs, for
- * a day; the export's log tells of each try.
+ * Sends a notice, unless it has been sent. A webhook that does not take it is tried again, with the backoff of jobs,
+ * for a day; the export's log tells of each try.
  */
 export async function sendNotice(context: Context, { notice: id }: NoticeInput, signal: AbortSignal): Promise<void> {
   const { table, clock, events } = context;
@@ -42,7 +43,7 @@ export async function sendNotice(context: Context, { notice: id }: NoticeInput, 
     return;
   }
   const told = await tell(context, item, item.notify_url, id, notice, signal);
-  const isOver = !(told instanceof Transient) || clock() >= notice.at + DAY;
+  const isOver = !(told instanceof Transient) || clock() >= notice.at + DAY_MS;
   const line = lineOf(notice, told, isOver, clock());
   await table.write([...(isOver ? done : []), ...lineOps(context, item.id, id, 'notice', [line])]);
 }
@@ -61,7 +62,12 @@ async function tell(
     const secret = item.notify_secret ? await vault.open(item.notify_secret, belonging) : null;
     const body = JSON.stringify(message(item, id, notice));
     const headers = { 'content-type': 'application/json', ...webhookHeaders(id, clock(), body, secret) };
-    const { status } = await post(outbound, url, { headers, body: Buffer.from(body), signal, patience: PATIENCE });
+    const { status } = await post(outbound, url, {
+      headers,
+      body: Buffer.from(body),
+      signal,
+      idleTimeoutMs: IDLE_TIMEOUT_MS,
+    });
     return status >= 200 && status < 300 ? undefined : new Transient(`${new URL(url).host} answered ${status}.`);
   } catch (error) {
     if (error instanceof Transient || error instanceof Permanent) return error;

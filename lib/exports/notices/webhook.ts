@@ -19,8 +19,8 @@ function keyIn(secret: string): Buffer | undefined {
 }
 
 /**
- * The headers by which a receiver knows the message (`webhook-id`, the same each time it is sent), when it was sent and,
- * with a secret, from whom: `v1,` and the base64 of the HMAC-SHA256 of `<id>.<seconds since 1970>.<body>`.
+ * The headers by which a receiver knows the message (`webhook-id`, the same each time it is sent), when it was sent
+ * and, with a secret, from whom: `v1,` and the base64 of the HMAC-SHA256 of `<id>.<seconds since 1970>.<body>`.
  */
 export function webhookHeaders(id: string, now: number, body: string, secret: string | null): Record<string, string> {
   const seconds = Math.floor(now / 1000);

@@ -2,11 +2,13 @@
  * What customers read about their exports. A step writes its lines as one item when it ends or waits, in the
  * transaction of what it says where it can; a run's lines are found by time and id.
  */
+
 import type { Context } from '../../ports/context.ts';
 import type { Level } from '../../ports/log.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import type { Item, Op, Table } from '../../ports/table/table.ts';
+import { DAY_MS, MINUTE_MS } from '../../ports/units.ts';
 
 declare module '../../ports/table/keys.ts' {
   interface Items {
@@ -50,7 +52,7 @@ export function logsAsked(
   { limit, offset }: { readonly limit: number; readonly offset: number },
 ): LogQuery {
   return {
-    after: query.after ?? clock() - settings.logDays * DAY,
+    after: query.after ?? clock() - settings.logDays * DAY_MS,
     before: query.before ?? clock() + 1,
     levels: query.level ?? [],
     search: query.search ?? '',
@@ -67,12 +69,11 @@ interface LogItem extends Item {
 
 /** Lines of one item: bytes of JSON, and the time between the first and the last. */
 const ITEM_BYTES = 100_000;
-const ITEM_SPAN = 15 * 60_000;
+const ITEM_SPAN_MS = 15 * MINUTE_MS;
 /** A line that is longer is cut. */
 const MESSAGE_LENGTH = 4_000;
 /** Parts of the asked time that are read beside one another. */
 const SEGMENTS = 8;
-const DAY = 86_400_000;
 
 const cut = (text: string): string => (text.length > MESSAGE_LENGTH ? `${text.slice(0, MESSAGE_LENGTH - 1)}…` : text);
 
@@ -92,7 +93,7 @@ export function lineOps(
     const row = [at, level, cut(message), instance];
     const bytes = Buffer.byteLength(JSON.stringify(row)) + 1;
     const last = parts.at(-1);
-    if (last === undefined || last.bytes + bytes > ITEM_BYTES || at - last.at > ITEM_SPAN) {
+    if (last === undefined || last.bytes + bytes > ITEM_BYTES || at - last.at > ITEM_SPAN_MS) {
       parts.push({ at, bytes, rows: [row] });
     } else {
       last.bytes += bytes;
@@ -102,7 +103,7 @@ export function lineOps(
   return parts.map(({ at, rows }, n) => ({
     put: {
       ...keys.logLines(exportId, at, execution, n === 0 ? step : `${step}.${n}`),
-      ttl: Math.floor((at + settings.logDays * DAY) / 1000),
+      ttl: Math.floor((at + settings.logDays * DAY_MS) / 1000),
       lines: JSON.stringify(rows),
     },
   }));
@@ -134,14 +135,16 @@ export async function readLines(
     (instanceId === undefined || line.instance === instanceId) &&
     isSought(line.message);
   const items = await Promise.all(
-    segments(Math.max(0, after - ITEM_SPAN), before).map((part) => readItems(table, exportId, part)),
+    segments(Math.max(0, after - ITEM_SPAN_MS), before).map((part) => readItems(table, exportId, part)),
   );
   const lines = items.flat().flatMap(linesOf).filter(matches).toReversed();
   lines.sort((a, b) => b.at - a.at);
   return { count: lines.length, lines: lines.slice(offset, offset + limit) };
 }
 
-/** Does a text hold the pattern? What lies between two % is found at its first place: there is nothing to go back for. */
+/**
+ * Does a text hold the pattern? What lies between two % is found at its first place: there is nothing to go back for.
+ */
 function pattern(search: string): (text: string) => boolean {
   const pieces = search
     .split('%')

@@ -423,7 +423,9 @@ function progressOf(item: BackfillItem, finished: number): z.output<typeof Backf
   return { total_runs: total, finished_runs: Math.min(finished, total), progress: Math.round(share * 10) / 10 };
 }
 
-/** The public object of a log line (`at` in milliseconds since 1970), which is about a run, a backfill or the export. */
+/**
+ * The public object of a log line (`at` in milliseconds since 1970), which is about a run, a backfill or the export.
+ */
 export function logEntryObject(
   exportId: string,
   line: { at: number; level: (typeof LOG_LEVELS)[number]; message: string; instance: string },

@@ -1,6 +1,6 @@
 /** What the activity log is told of exports and backfills. Of secrets it says only that they were sent. */
 import type { Change } from '../../accounts/activity/model.ts';
-import { changesOf, type ToldFields } from '../../accounts/activity/rules.ts';
+import { changesOf, type LoggedFields } from '../../accounts/activity/rules.ts';
 import type { Value } from '../../ports/table/table.ts';
 import type { BatchExportItem } from '../records/model.ts';
 
@@ -16,7 +16,7 @@ export const aboutBackfill = ({ name, team_id: project }: BatchExportItem, id: s
 export const aboutRun = ({ name, team_id: project }: BatchExportItem, id: string) =>
   ({ scope: 'BatchExportRun', id, name, project }) as const;
 
-const TOLD: ToldFields = {
+const LOGGED: LoggedFields = {
   name: 'plain',
   model: 'plain',
   interval: 'plain',
@@ -35,7 +35,7 @@ export function exportChanges(
   secrets: readonly string[],
 ): Change[] {
   return [
-    ...changesOf(before, set, TOLD),
+    ...changesOf(before, set, LOGGED),
     ...configChanges(before.destination_config, set['destination_config']),
     ...[...secrets.map(within), ...(Object.hasOwn(set, 'notify_secret') ? ['notify_secret'] : [])].map(
       (field): Change => ({ action: 'changed', field, before: null, after: null }),

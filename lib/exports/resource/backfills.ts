@@ -1,4 +1,5 @@
 /** Backfills: begun over HTTP, run in chunks by their machine, cancelled over HTTP or closed by the machine. */
+
 import type * as z from 'zod';
 import { wireInstant } from '../../http/instant.ts';
 import { jobOps } from '../../jobs/job.ts';
@@ -9,17 +10,27 @@ import { fail, invalid, messageOf } from '../../ports/errors.ts';
 import { keys, places } from '../../ports/table/keys.ts';
 import { type Op, Refused, type Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
+import { MINUTE_MS } from '../../ports/units.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
 import type { BackfillEstimate, BackfillItem, BatchExportItem, RunItem } from '../records/model.ts';
 import { chunkField } from '../runs/backfill.ts';
 import { amountIn, laterArrivals, scanOf } from '../runs/estimate.ts';
-import { type Active, backfillRange, claim, MAX_BACKFILL, nextDue, type Plan, slotAt, slotsOf } from '../runs/plan.ts';
-import { closedDead } from '../runs/reap.ts';
+import {
+  type Active,
+  backfillRange,
+  claim,
+  MAX_BACKFILL_SLOTS,
+  nextDue,
+  type Plan,
+  slotAt,
+  slotsOf,
+} from '../runs/plan.ts';
+import { reapBackfill } from '../runs/reap.ts';
 import { isOpen, rangeText, slotsOfExecution } from '../runs/run.ts';
 import { exportWithPlan, planOp, runsOf, scheduleOf } from '../runs/store.ts';
 
 /** The job is for a start that was lost; the start itself follows the transaction at once. */
-const START_LOST = 60_000;
+const START_RETRY_MS = MINUTE_MS;
 
 /** A range as asked for, in milliseconds since 1970. */
 export interface Asked {
@@ -36,10 +47,10 @@ export async function startBackfill(
   context: Context,
   { id: exportId }: Pick<BatchExportItem, 'id'>,
   asked: Asked,
-  once: (backfillId: string) => readonly Op[] = () => [],
+  idempotencyOps: (backfillId: string) => readonly Op[] = () => [],
 ): Promise<BackfillItem> {
   const id = context.newId();
-  const backfill = await untilWritten(() => writeBackfill(context, exportId, id, asked, once));
+  const backfill = await untilWritten(() => writeBackfill(context, exportId, id, asked, idempotencyOps));
   await startMachine(context, backfill);
   return backfill;
 }
@@ -49,7 +60,7 @@ async function writeBackfill(
   exportId: string,
   id: string,
   asked: Asked,
-  once: (backfillId: string) => readonly Op[],
+  idempotencyOps: (backfillId: string) => readonly Op[],
 ): Promise<BackfillItem> {
   const { table, clock, settings } = context;
   const { item, plan } = (await exportWithPlan(table, exportId)) ?? fail('not_found');
@@ -60,7 +71,7 @@ async function writeBackfill(
     { check: keys.batchExport(exportId), if: { is: scheduleOf(item) } },
     ...jobOps('export', exportId, nextDue(item, claimed, clock(), settings)),
     ...ops,
-    ...once(id),
+    ...idempotencyOps(id),
   ]);
   return backfill;
 }
@@ -83,7 +94,7 @@ export async function beginning(
   const backfill = newBackfill(item, id, asked, range, now);
   const ops: Op[] = [
     { put: backfill, if: 'absent' },
-    ...(isEmpty ? [] : jobOps('backfill', id, now + START_LOST, { export: item.id })),
+    ...(isEmpty ? [] : jobOps('backfill', id, now + START_RETRY_MS, { export: item.id })),
     ...lineOps(context, item.id, id, 'start', [firstLine(backfill)]),
   ];
   return { plan: claimed, backfill, ops };
@@ -105,8 +116,8 @@ export function slotsAsked(
     return { from: start, to: start };
   }
   const { count } = slotsOf(plan, interval, range);
-  if (count > MAX_BACKFILL) {
-    invalid(null, `A backfill may have at most ${MAX_BACKFILL} intervals, this range has ${count}: split it.`);
+  if (count > MAX_BACKFILL_SLOTS) {
+    invalid(null, `A backfill may have at most ${MAX_BACKFILL_SLOTS} intervals, this range has ${count}: split it.`);
   }
   return range;
 }
@@ -154,7 +165,7 @@ async function claimRange(
   if (result.refused === 'ranges') {
     invalid(null, 'What this batch export has run lies in too many separate ranges: backfill a range that joins them.');
   }
-  if (await closedDead(context, item, result.by)) throw new Refused(0, undefined);
+  if (await reapBackfill(context, item, result.by)) throw new Refused(0, undefined);
   return invalid(
     null,
     `The range overlaps the one of backfill ${result.by.backfill}, which is still running. ` +
@@ -210,7 +221,9 @@ export async function startMachine({ workflow, log }: Context, backfill: Backfil
   }
 }
 
-/** The runs of these backfills in chunks that are under way: what the backfills themselves are told at a chunk's end. */
+/**
+ * The runs of these backfills in chunks that are under way: what the backfills themselves are told at a chunk's end.
+ */
 export async function runsUnderWay(
   table: Table,
   item: BatchExportItem,

@@ -2,6 +2,7 @@ import type { ProjectBrief } from '../../accounts/organizations/model.ts';
 import { datetime, integer } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { invalid } from '../../ports/errors.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../ports/units.ts';
 import type { Destination } from '../destinations/destination.ts';
 import type { BatchExportInput, BatchExportItem, BatchExportPatch, RunStatus } from '../records/model.ts';
 
@@ -185,10 +186,10 @@ export function backfillsAsked({ ordering = '-created_at' }: { readonly ordering
 /** Lengths of the units of relative times, in milliseconds. Months and years are the calendar's. */
 const UNITS: ReadonlyMap<string, number> = new Map([
   ['s', 1_000],
-  ['M', 60_000],
-  ['h', 3_600_000],
-  ['d', 86_400_000],
-  ['w', 7 * 86_400_000],
+  ['M', MINUTE_MS],
+  ['h', HOUR_MS],
+  ['d', DAY_MS],
+  ['w', 7 * DAY_MS],
 ]);
 
 const MONTHS: ReadonlyMap<string, number> = new Map([

@@ -1,5 +1,5 @@
-import type { Tell } from '../../accounts/activity/model.ts';
-import { tellAsSystem } from '../../accounts/activity/tell.ts';
+import type { ActivityOps } from '../../accounts/activity/model.ts';
+import { systemActivityOps } from '../../accounts/activity/ops.ts';
 import type { OrganizationItem, ProjectBrief } from '../../accounts/organizations/model.ts';
 import type { Tenant } from '../../accounts/organizations/tenant.ts';
 import { type CursorPage, type Paging, readCursorPage } from '../../http/page.ts';
@@ -12,7 +12,8 @@ import { filtered } from '../../ports/table/filtered.ts';
 import { keys, places, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { Busy, type Item, type Op, Refused, type Table, type Value } from '../../ports/table/table.ts';
-import { TRIES, untilWritten } from '../../ports/table/until-written.ts';
+import { MAX_ATTEMPTS, untilWritten } from '../../ports/table/until-written.ts';
+import { MINUTE_MS } from '../../ports/units.ts';
 import { checkedConfig, checkSameType } from '../destinations/config.ts';
 import type { Config, Destination } from '../destinations/destination.ts';
 import { destinationOf } from '../destinations/index.ts';
@@ -149,8 +150,8 @@ export async function createBatchExport(
   context: Writing,
   { organization, project }: Tenant,
   input: BatchExportInput,
-  once: (exportId: string) => readonly Op[],
-  tell: Tell = tellAsSystem(context, organization.id),
+  idempotencyOps: (exportId: string) => readonly Op[],
+  activityOps: ActivityOps = systemActivityOps(context, organization.id),
 ): Promise<BatchExportItem> {
   const { table, clock, newId, settings } = context;
   const { team, fields, destination, config } = await newConfig(context, { organization, project }, input);
@@ -174,7 +175,7 @@ export async function createBatchExport(
     ver: 1,
   });
   const plan = initialPlan(item, now);
-  for (let left = TRIES; left > 0; left--) {
+  for (let left = MAX_ATTEMPTS; left > 0; left--) {
     const live = await liveOps(table, item, plan);
     const ops: Op[] = [
       { check: keys.organization(organization.id), if: { is: { id: organization.id, deleted_at: null } } },
@@ -183,8 +184,8 @@ export async function createBatchExport(
       { put: { ...keys.plan(id), ...planFields(plan) }, if: 'absent' },
       ...jobOps('export', id, nextDue(item, plan, now, settings)),
       ...live,
-      ...once(id),
-      ...tell({ ...aboutExport(item), activity: 'created' }),
+      ...idempotencyOps(id),
+      ...activityOps({ ...aboutExport(item), activity: 'created' }),
     ];
     try {
       await table.write(ops);
@@ -242,10 +243,10 @@ export async function changeBatchExport(
   read: ExportAndPlan,
   patch: BatchExportPatch,
   ifMatch: readonly number[] | undefined,
-  tell: Tell = tellAsSystem(context, read.item.organization_id),
+  activityOps: ActivityOps = systemActivityOps(context, read.item.organization_id),
 ): Promise<BatchExportItem> {
   const query = await queryFields(context.parser, patch);
-  return untilChanged(context, read, ifMatch, (now) => writeChange(context, now, patch, tell, { query }));
+  return untilChanged(context, read, ifMatch, (now) => writeChange(context, now, patch, activityOps, { query }));
 }
 
 /** Lets the schedule start nothing any more. Paused already: nothing changes. */
@@ -253,10 +254,10 @@ export async function pauseBatchExport(
   context: Writing,
   read: ExportAndPlan,
   ifMatch: readonly number[] | undefined,
-  tell: Tell,
+  activityOps: ActivityOps,
 ): Promise<void> {
   await untilChanged(context, read, ifMatch, async (now) => {
-    if (!now.item.paused) await writeChange(context, now, { paused: true }, tell);
+    if (!now.item.paused) await writeChange(context, now, { paused: true }, activityOps);
   });
 }
 
@@ -269,7 +270,7 @@ export async function unpauseBatchExport(
   read: ExportAndPlan,
   { backfill = false }: { readonly backfill?: boolean | undefined },
   ifMatch: readonly number[] | undefined,
-  tell: Tell,
+  activityOps: ActivityOps,
 ): Promise<BackfillItem | undefined> {
   const id = context.newId();
   const begun = await untilChanged(context, read, ifMatch, async (now) => {
@@ -280,9 +281,12 @@ export async function unpauseBatchExport(
       if (missed === undefined) return { plan, ops: [] };
       const begins = await beginning(context, item, plan, id, { start_at: missed.from, end_at: missed.to });
       made = begins.backfill;
-      return { plan: begins.plan, ops: [...begins.ops, ...tell({ ...aboutBackfill(item, id), activity: 'created' })] };
+      return {
+        plan: begins.plan,
+        ops: [...begins.ops, ...activityOps({ ...aboutBackfill(item, id), activity: 'created' })],
+      };
     };
-    await writeChange(context, now, { paused: false }, tell, { replan });
+    await writeChange(context, now, { paused: false }, activityOps, { replan });
     return made;
   });
   if (begun !== undefined) await startMachine(context, begun);
@@ -313,7 +317,7 @@ async function writeChange(
   context: Writing,
   { item, plan }: ExportAndPlan,
   patch: BatchExportPatch,
-  tell: Tell,
+  activityOps: ActivityOps,
   {
     query = {},
     replan = async (_after, replanned) => ({ plan: replanned, ops: [] }),
@@ -330,7 +334,7 @@ async function writeChange(
   await context.table.write([
     { change: keys.batchExport(item.id), set, if: { is: { ver: item.ver, deleted_at: null } } },
     ...(isRescheduled ? await rescheduleOps(context, item, changed, plan, replan) : []),
-    ...tell({
+    ...activityOps({
       ...aboutExport(changed),
       activity: 'updated',
       changes: exportChanges(item, set, secretsSent(patch.destination)),
@@ -420,7 +424,7 @@ async function changedDestination(
 }
 
 /** The job stays until nothing of the export runs any more; `begin` stops what the deletion could not. */
-const STOP_LOST = 60_000;
+const STOP_RETRY_MS = MINUTE_MS;
 
 /**
  * Deletes an export: it is gone for every reader at once, nothing of it starts any more, and what runs is cancelled.
@@ -430,7 +434,7 @@ export async function destroyBatchExport(
   context: Context,
   item: BatchExportItem,
   ifMatch: readonly number[] | undefined,
-  tell: Tell = tellAsSystem(context, item.organization_id),
+  activityOps: ActivityOps = systemActivityOps(context, item.organization_id),
 ): Promise<void> {
   const now = context.clock();
   await context.table.write([
@@ -439,10 +443,9 @@ export async function destroyBatchExport(
       set: { deleted_at: now, last_updated_at: now, ...places.deletedExportOf(item.organization_id, now, item.id) },
       if: { is: { id: item.id, deleted_at: null, ...(ifMatch === undefined ? {} : { ver: ifMatch }) } },
     },
-    ...jobOps('export', item.id, now + STOP_LOST),
-    ...tell({ ...aboutExport(item), activity: 'deleted' }),
+    ...jobOps('export', item.id, now + STOP_RETRY_MS),
+    ...activityOps({ ...aboutExport(item), activity: 'deleted' }),
   ]);
-  if (await stopExport(context, { ...item, deleted_at: now })) {
-    await context.table.write(jobOps('export', item.id, null));
-  }
+  const left = await stopExport(context, item);
+  if (left === undefined) await context.table.write(jobOps('export', item.id, null));
 }

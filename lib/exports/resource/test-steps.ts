@@ -1,16 +1,18 @@
 /** The test of a destination: its connection checks, run one at a time before an export is made or changed. */
+
 import type * as z from 'zod';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid, messageOf, Permanent, Transient } from '../../ports/errors.ts';
 import type { Settings } from '../../ports/settings.ts';
+import { SECOND_MS } from '../../ports/units.ts';
 import type { CheckStep, Config, Destination } from '../destinations/destination.ts';
 import { destinationOf } from '../destinations/index.ts';
 import type { DestinationTestStep, TEST_STATUSES } from '../records/model.ts';
 
 type TestStep = z.input<typeof DestinationTestStep>;
 
-/** A step may take so long, in milliseconds: API Gateway waits 29 s for an answer, and an export may be read first. */
-const LIMIT = 20_000;
+/** A step may take so long: API Gateway waits 29 s for an answer, and an export may be read first. */
+const STEP_TIMEOUT_MS = 20 * SECOND_MS;
 
 /** The steps of a type, in their order. 404: this deployment cannot deliver to such a type, or it has no test. */
 export function stepsOf(type: string, settings: Settings): TestStep[] {
@@ -24,7 +26,7 @@ export async function runStep(
   context: Pick<Context, 'outbound' | 'settings' | 'log'>,
   { destination, config }: { readonly destination: Destination; readonly config: Config },
   number = 0,
-  limit = LIMIT,
+  limit = STEP_TIMEOUT_MS,
 ): Promise<TestStep> {
   const step = destination.steps[number];
   if (step === undefined) invalid('step', `There is no step ${number}: there are ${destination.steps.length}, from 0.`);

@@ -1,3 +1,4 @@
+/** A backfill's way through the pipeline: counted in chunks, each of which notes what it has come to, then closed. */
 import { wireInstant } from '../../http/instant.ts';
 import { jobOps } from '../../jobs/job.ts';
 import { filesBetween } from '../../lake/catalog.ts';
@@ -6,7 +7,7 @@ import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { type Op, Refused } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
-import type { PrepareOutput } from '../../workflow/messages.ts';
+import type { BackfillInput, PrepareOutput } from '../../workflow/messages.ts';
 import { noticeOps } from '../notices/notice.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
 import {
@@ -22,15 +23,10 @@ import { chunksOf, type Plan, release, slotsOf } from './plan.ts';
 import { isOpen, OPEN } from './run.ts';
 import { exportWithPlan, planOp } from './store.ts';
 
-interface Named {
-  readonly export: string;
-  readonly backfill: string;
-}
-
-/** Counts a backfill's chunks, and says that it runs. No chunks: it has ended. One that is done is not run again. */
+/** Counts a backfill's chunks, and says that it runs. Returns those that are not done; none when it has ended. */
 export async function prepareBackfill(
   context: Context,
-  { export: exportId, backfill: id }: Named,
+  { export: exportId, backfill: id }: BackfillInput,
 ): Promise<PrepareOutput> {
   const { table, clock, settings } = context;
   const nothing = { chunks: [], concurrency: settings.backfillConcurrency };
@@ -53,10 +49,10 @@ export async function prepareBackfill(
   return { ...nothing, chunks: chunks.filter((n) => backfill[chunkField(n)] === undefined) };
 }
 
-/** The field of a backfill that holds what its n-th chunk has come to. */
+/** Returns the field of a backfill that holds what its n-th chunk has come to. */
 export const chunkField = (n: number): string => `chunk_${n}`;
 
-/** What a chunk has come to, now that all its runs have ended: put, so that it may be written twice. */
+/** Returns what a chunk has come to, now that all its runs have ended: put, so that it may be written twice. */
 export function progressFields(chunk: number, runs: readonly RunItem[]): Record<string, string> {
   const completed = runs.filter(({ status }) => status === 'Completed');
   const records = completed.reduce((sum, run) => sum + (run.records_completed ?? 0), 0);
@@ -64,11 +60,14 @@ export function progressFields(chunk: number, runs: readonly RunItem[]): Record<
   return { [chunkField(chunk)]: JSON.stringify(progress) };
 }
 
-/** A backfill's slots; they stay what they are while its claim stands. */
+/** Returns a backfill's slots; they stay what they are while its claim stands. */
 export const backfillSlots = (plan: Plan, { interval, adjusted_start_at, adjusted_end_at }: BackfillItem): Slots =>
   slotsOf(plan, interval, { from: adjusted_start_at, to: adjusted_end_at });
 
-/** Tells that events of the range are exported with the intervals in which they arrived, where that may be so. */
+/**
+ * Returns the line that events of the range are exported with the intervals in which they arrived, where that may be
+ * so.
+ */
 async function laterLines(context: Context, item: BatchExportItem, backfill: BackfillItem): Promise<LogLine[]> {
   const { adjusted_start_at: from, adjusted_end_at: to, id: instance } = backfill;
   const now = context.clock();
@@ -82,12 +81,12 @@ async function laterLines(context: Context, item: BatchExportItem, backfill: Bac
 }
 
 /**
- * Ends a backfill that has not ended: gives its range back, removes its job, and says how it went. `ending` null: by
- * what its chunks have come to, and Failed when a run of it was not delivered. Answers the status that it has now.
+ * Ends a backfill that has not ended: gives its range back, removes its job, and says how it went. Without an `ending`
+ * it is told by what the chunks have come to: Failed when a run was not delivered. Returns the status that it has now.
  */
 export async function closeBackfill(
   context: Context,
-  { export: exportId, backfill: id }: Named,
+  { export: exportId, backfill: id }: BackfillInput,
   ending: { readonly status: RunStatus; readonly reason: string } | null,
 ): Promise<RunStatus> {
   const { table } = context;
@@ -107,14 +106,14 @@ export async function closeBackfill(
     const level = status === 'Completed' ? 'INFO' : 'ERROR';
     await table.write([
       ...endOps(context, read.plan, backfill, status, { level, message }),
-      ...(status === 'Failed' ? failedOps(backfill, message, context.clock()) : []),
+      ...(status === 'Failed' ? backfillFailureOps(backfill, message, context.clock()) : []),
     ]);
     return status;
   });
 }
 
-/** What tells of a backfill that failed. */
-function failedOps(backfill: BackfillItem, reason: string, at: number): Op[] {
+/** Returns the ops of the notice that a backfill has failed. */
+function backfillFailureOps(backfill: BackfillItem, reason: string, at: number): Op[] {
   const { id, batch_export, adjusted_start_at: start, adjusted_end_at: end } = backfill;
   return noticeOps(id, {
     type: 'backfill_failed',
@@ -126,7 +125,7 @@ function failedOps(backfill: BackfillItem, reason: string, at: number): Op[] {
   });
 }
 
-/** The end of a backfill: its status, its range given back, its job gone, a line in the log. */
+/** Returns the ops that end a backfill: its status, its range given back, its job gone, a line in the log. */
 export function endOps(
   context: Context,
   plan: Plan,

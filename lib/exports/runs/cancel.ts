@@ -1,3 +1,4 @@
+/** Cancels what is under way of an export: a run, a backfill with its runs, or all of it. */
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid, messageOf } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
@@ -8,11 +9,41 @@ import { endOps } from './backfill.ts';
 import { cancelOpenRun } from './outcome.ts';
 import { type Active, isUnderWay, type Plan } from './plan.ts';
 import { isOpen, slotsOfExecution } from './run.ts';
-import { exportWithPlan, runsOf, showRuns } from './store.ts';
+import { type ExportAndPlan, exportWithPlan, runsOf, showRuns } from './store.ts';
+
+/**
+ * Cancels a run at once, with `also` in the transaction; its execution is stopped when nothing else is in its chunk,
+ * else its worker sees it within `cancelSeconds`. Fails with 404 when there is none; with 400 when it has ended, or is
+ * being committed.
+ */
+export async function cancelRun(
+  context: Context,
+  { id: exportId }: Pick<BatchExportItem, 'id'>,
+  id: string,
+  also: readonly Op[] = [],
+): Promise<void> {
+  const { table, workflow } = context;
+  const run = (await table.get(keys.run(exportId, id))) as RunItem | undefined;
+  if (run === undefined) fail('not_found');
+  try {
+    await showRuns(context, exportId, [await cancelOpenRun(context, run, also)]);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    const found = error.found as RunItem | undefined;
+    if (found === undefined) fail('not_found');
+    if (isOpen(found)) invalid(null, 'Cannot cancel a run that is being committed');
+    invalid(null, `Cannot cancel a run that is in '${found.status}' status`);
+  }
+  const { item, plan } = (await exportWithPlan(table, exportId)) ?? fail('not_found');
+  const mine = plan.active.find(({ execution }) => execution === run.execution);
+  if (mine === undefined) return;
+  const chunk = await runsOf(table, exportId, slotsOfExecution(item, plan, mine), mine.by);
+  if (!chunk.some(isOpen)) await workflow.stop('export-run', run.execution, 'The run was cancelled.');
+}
 
 /**
  * Cancels a backfill with its runs, with `also` in the transaction: nothing of it starts from now on, no retry either.
- * A run that is being committed is finished. 404: there is none; 400: it has ended.
+ * A run that is being committed is finished. Fails with 404 when there is none; with 400 when it has ended.
  */
 export async function cancelBackfill(
   context: Context,
@@ -41,7 +72,7 @@ export async function cancelBackfill(
   }
 }
 
-/** Who runs a run of a backfill again now. */
+/** Returns what is under way to run a run of the backfill again. */
 async function retriesOf(table: Table, plan: Plan, exportId: string, backfill: string): Promise<Active[]> {
   const retries = plan.active.filter(({ by, chunk }) => by !== 'schedule' && chunk === null);
   const origins = (await table.many(retries.map(({ by }) => keys.run(exportId, by)))) as (RunItem | undefined)[];
@@ -49,42 +80,17 @@ async function retriesOf(table: Table, plan: Plan, exportId: string, backfill: s
 }
 
 /**
- * Cancels a run at once, with `also` in the transaction; its execution is stopped when nothing else is in its chunk, else
- * its worker sees it within `cancelSeconds`. 404: there is none; 400: it has ended, or is being committed.
+ * Cancels all that a deleted export runs: backfills with their runs, then the rest. What is being committed is
+ * finished. Returns the export and its plan while anything of it is left, which must be cancelled again, for which it
+ * has its job; undefined when nothing is.
  */
-export async function cancelRun(
+export async function stopExport(
   context: Context,
   { id: exportId }: Pick<BatchExportItem, 'id'>,
-  id: string,
-  also: readonly Op[] = [],
-): Promise<void> {
-  const { table, workflow } = context;
-  const run = (await table.get(keys.run(exportId, id))) as RunItem | undefined;
-  if (run === undefined) fail('not_found');
-  try {
-    await showRuns(context, exportId, [await cancelOpenRun(context, run, also)]);
-  } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    const found = error.found as RunItem | undefined;
-    if (found === undefined) fail('not_found');
-    if (isOpen(found)) invalid(null, 'Cannot cancel a run that is being committed');
-    invalid(null, `Cannot cancel a run that is in '${found.status}' status`);
-  }
-  const { item, plan } = (await exportWithPlan(table, exportId)) ?? fail('not_found');
-  const mine = plan.active.find(({ execution }) => execution === run.execution);
-  if (mine === undefined) return;
-  const chunk = await runsOf(table, exportId, slotsOfExecution(item, plan, mine), mine.by);
-  if (!chunk.some(isOpen)) await workflow.stop('export-run', run.execution, 'The run was cancelled.');
-}
-
-/**
- * Cancels all that a deleted export runs: backfills with their runs, then the rest. What is being committed is
- * finished. Answers whether nothing of it is left; else it must be asked again, for which it has its job.
- */
-export async function stopExport(context: Context, { id: exportId }: BatchExportItem): Promise<boolean> {
+): Promise<ExportAndPlan | undefined> {
   const { table, workflow, log } = context;
   const read = await exportWithPlan(table, exportId);
-  if (read === undefined) return true;
+  if (read === undefined || !isUnderWay(read.plan)) return undefined;
   const { item, plan } = read;
   const failed = (what: string) => (error: unknown) =>
     log.warning('not all of a deleted export could be stopped yet', {
@@ -102,18 +108,12 @@ export async function stopExport(context: Context, { id: exportId }: BatchExport
     };
     await stop().catch(failed(mine.execution));
   }
-  if (!isUnderWay(plan)) return true;
-  const after = await exportWithPlan(table, exportId);
-  return after === undefined || !isUnderWay(after.plan);
+  const left = await exportWithPlan(table, exportId);
+  return left !== undefined && isUnderWay(left.plan) ? left : undefined;
 }
 
-/** Cancels what an execution still runs. True: nothing is being committed, so that it may be stopped. */
-export async function cancelOpenRuns(
-  context: Context,
-  item: BatchExportItem,
-  plan: Plan,
-  mine: Active,
-): Promise<boolean> {
+/** Cancels what an execution still runs. Returns whether it may be stopped: nothing is being committed. */
+async function cancelOpenRuns(context: Context, item: BatchExportItem, plan: Plan, mine: Active): Promise<boolean> {
   const runs = await runsOf(context.table, item.id, slotsOfExecution(item, plan, mine), mine.by);
   const cancel = async (run: RunItem): Promise<RunItem | Item | undefined> => {
     try {

@@ -1,36 +1,38 @@
-/** One slot on its way: what a destination is given, and how its run comes to its end. */
+/** One slot on its way to its destination, as `send` and `settle` handle it: prepared, then committed or discarded. */
 import { setTimeout } from 'node:timers/promises';
 import type { Context } from '../../ports/context.ts';
 import { Permanent } from '../../ports/errors.ts';
 import { deliveredColumns } from '../../warehouse/query-columns.ts';
-import type { Delivery, Destination, Receipt } from '../destinations/destination.ts';
-import { destinationOf } from '../destinations/index.ts';
+import type { Delivery, Destination, Prepared } from '../destinations/destination.ts';
 import { openConfig } from '../destinations/secrets.ts';
 import { type LogLine, writeLines } from '../records/logs.ts';
 import type { BatchExportItem, RunItem } from '../records/model.ts';
 import { slotOf } from './run.ts';
-import { dropReceipt, type FrozenChunk, keepNote, noteOf } from './run-files.ts';
+import { type ChunkInput, dropReceipt, keepNote, keepReceipt, noteOf, receiptOf } from './run-files.ts';
 
 /** How a step finds a destination by its type; a test adds its own. */
 export type DestinationOf = (type: string) => Destination | undefined;
 
-export const builtDestinations: DestinationOf = destinationOf;
+/** How long removing may take, whatever stopped the delivery. */
+const DISCARD_TIMEOUT_MS = 30_000;
 
-/** A slot, its run, its destination, and what the log is told when the run ends or waits. */
+/** A run of a chunk, its destination, and what the log is told when the run ends or waits. */
 export interface Sending {
   readonly run: RunItem;
-  /** Index of the slot in its chunk. */
+  /** The index of the run's slot in its chunk. */
   readonly n: number;
   readonly destination: Destination;
   readonly delivery: Delivery;
   readonly lines: LogLine[];
+  /** What is prepared, as far as this process knows. */
+  prepared: Prepared | undefined;
 }
 
 /** Makes a slot ready to be sent. Throws `Permanent` when its destination cannot be used at all. */
 export async function openSending(
   context: Context,
   item: BatchExportItem,
-  chunk: FrozenChunk,
+  input: ChunkInput,
   n: number,
   run: RunItem,
   signal: AbortSignal,
@@ -44,13 +46,13 @@ export async function openSending(
   const delivery: Delivery = {
     exportId: item.id,
     runId: run.id,
-    token: chunk.token,
-    model: chunk.model,
-    teamId: chunk.teamId,
+    token: input.token,
+    model: input.model,
+    teamId: input.teamId,
     slot,
     config: await openConfig(context, item),
-    columns: (defaults) => deliveredColumns(chunk.query.select ?? null, defaults),
-    rows: (form) => warehouse.read(chunk, slot, form, signal),
+    columns: (defaults) => deliveredColumns(input.query.select ?? null, defaults),
+    rows: (form) => warehouse.read(input, slot, form, signal),
     outbound,
     reach: settings,
     signal,
@@ -59,17 +61,32 @@ export async function openSending(
       await writeLines(context, item.id, run.execution, `pause-${run.id}`, lines.splice(0));
       await setTimeout(milliseconds, undefined, { signal }).catch(() => signal.throwIfAborted());
     },
-    keep: (note) => keepNote(context, chunk.token, n, note),
-    kept: () => noteOf(context, chunk.token, n),
+    keep: (note) => keepNote(context, input.token, n, note),
+    kept: () => noteOf(context, input.token, n),
   };
-  return { run, n, destination, delivery, lines };
+  return { run, n, destination, delivery, lines, prepared: undefined };
 }
 
-/** Removing may take so long, in milliseconds, whatever stopped the delivery. */
-const DISCARD = 30_000;
+/** Returns what an earlier attempt prepared, as its receipt tells; undefined when there is no receipt. */
+export async function resume(context: Context, sending: Sending): Promise<Prepared | undefined> {
+  const receipt = await receiptOf(context, sending.delivery.token, sending.n);
+  sending.prepared = receipt && { receipt };
+  return sending.prepared;
+}
 
-/** Removes what was prepared for a slot. The receipt goes first, so that nobody commits what is being removed. */
-export async function discard(context: Context, { destination, delivery, n }: Sending, receipt: Receipt | undefined) {
+/** Prepares the slot and keeps the receipt: from then on its commit can be finished by whoever comes. */
+export async function prepare(context: Context, sending: Sending): Promise<Prepared> {
+  const { destination, delivery, n } = sending;
+  sending.prepared = await destination.deliver(delivery);
+  delivery.signal.throwIfAborted();
+  await keepReceipt(context, delivery.token, n, sending.prepared.receipt);
+  return sending.prepared;
+}
+
+/** Removes what is prepared for the slot. The receipt goes first, so that nobody commits what is being removed. */
+export async function discard(context: Context, sending: Sending): Promise<void> {
+  const { destination, delivery, n } = sending;
+  const prepared = sending.prepared ?? (await resume(context, sending));
   await dropReceipt(context, delivery.token, n);
-  await destination.discard({ ...delivery, signal: AbortSignal.timeout(DISCARD) }, receipt);
+  await destination.discard({ ...delivery, signal: AbortSignal.timeout(DISCARD_TIMEOUT_MS) }, prepared);
 }

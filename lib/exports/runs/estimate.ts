@@ -1,11 +1,12 @@
-/** What the lake's list of files tells of a range without a query: pure arithmetic, exact to the hour of arrival. */
+/**
+ * Estimates what a range holds and costs from the lake's list of files, without a query: exact to the hour of arrival.
+ */
 
 import { isTouched, type LakeFile } from '../../lake/catalog.ts';
 import { type ArrivalRange, alignDown, type Slots } from '../../lake/intervals.ts';
 import type { Settings } from '../../ports/settings.ts';
+import { HOUR_MS } from '../../ports/units.ts';
 import { CHUNK, chunksOf } from './plan.ts';
-
-const HOUR = 3_600_000;
 
 /** Rows and stored bytes. */
 export interface Amount {
@@ -13,7 +14,7 @@ export interface Amount {
   readonly bytes: number;
 }
 
-/** What of these files arrived in a range. Of an hour that the range cuts, an even share. */
+/** Returns what of these files arrived in a range. Of an hour that the range cuts, an even share. */
 export function amountIn(files: readonly LakeFile[], range: ArrivalRange): Amount {
   let [rows, bytes] = [0, 0];
   for (const file of files) {
@@ -29,8 +30,8 @@ function rowsIn(file: LakeFile, { from, to }: ArrivalRange): number {
   let found = 0;
   for (const [hour, rows] of (JSON.parse(file.hours) as number[]).entries()) {
     if (rows === 0) continue;
-    const start = Math.max(midnight + hour * HOUR, file.min_arrival);
-    const end = Math.min(midnight + (hour + 1) * HOUR, file.max_arrival + 1);
+    const start = Math.max(midnight + hour * HOUR_MS, file.min_arrival);
+    const end = Math.min(midnight + (hour + 1) * HOUR_MS, file.max_arrival + 1);
     found += rows * Math.max(0, (Math.min(end, to) - Math.max(start, from)) / (end - start));
   }
   return found;
@@ -44,8 +45,8 @@ export interface Scan {
 }
 
 /**
- * What the queries of a backfill read at most: one for each chunk that a file touches, which reads its files whole. The
- * cost is rounded up to a hundredth of a cent.
+ * Returns what the queries of a backfill read at most: one for each chunk that a file touches, which reads its files
+ * whole. The cost is rounded up to a hundredth of a cent.
  */
 export function scanOf(files: readonly LakeFile[], slots: Slots, price: NonNullable<Settings['scanPrice']>): Scan {
   const read = new Map<number, number>();
@@ -66,7 +67,7 @@ const chunkRange = (slots: Slots, n: number): ArrivalRange => ({
   to: slots.at(Math.min((n + 1) * CHUNK, slots.count) - 1).end,
 });
 
-/** The chunk that an instant is in, or the nearest one: slots follow one another without a gap. */
+/** Returns the chunk that an instant is in, or the nearest one: slots follow one another without a gap. */
 function chunkAt(slots: Slots, instant: number): number {
   let [low, high] = [0, chunksOf(slots.count) - 1];
   while (low < high) {
@@ -77,13 +78,13 @@ function chunkAt(slots: Slots, instant: number): number {
   return low;
 }
 
-/** Has everything in the file arrived when it happened? So it is with history, which is imported with its own times. */
+/** Returns whether everything in the file arrived when it happened: history is imported with its own times. */
 const isHistory = (file: LakeFile): boolean =>
   file.min_arrival === file.min_timestamp && file.max_arrival === file.max_timestamp;
 
 /**
- * Rows with timestamps in a range that arrived after it, at most, and when the first and the last of them did
- * (milliseconds since 1970); null: none. `later`: the files of what arrived after the range.
+ * Returns the rows with timestamps in a range that arrived after it, at most, and when the first and the last of them
+ * did (milliseconds since 1970); null: none. `later`: the files of what arrived after the range.
  */
 export function laterArrivals(
   later: readonly LakeFile[],

@@ -1,8 +1,8 @@
-/** The end of a chunk, however it came: runs that nobody ended, the plan, what the export shows, the next job. */
-
+/** The end of a chunk, as the machine tells it: by its last step, or by an execution that did not succeed. */
 import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
 import {
+  type BackfillInput,
   type EndedInput,
   type ErrorOutput,
   type ExportRunInput,
@@ -11,31 +11,33 @@ import {
   reasonOf,
   type Trigger,
 } from '../../workflow/messages.ts';
+import { destinationOf } from '../destinations/index.ts';
 import type { BackfillItem, ChunkProgress, RunStatus } from '../records/model.ts';
 import { backfillSlots, chunkField, closeBackfill } from './backfill.ts';
-import { builtDestinations, type DestinationOf } from './delivery.ts';
-import { isWritten } from './outcome.ts';
+import type { DestinationOf } from './delivery.ts';
 import { chunkOf } from './plan.ts';
 import { isOpen, OPEN } from './run.ts';
-import { unfreeze } from './run-files.ts';
+import { removeFiles } from './run-files.ts';
 import { type Ending, settleExecution, UNEXPECTED } from './settle.ts';
-import { exportWithPlan } from './store.ts';
+import { exportWithPlan, isWritten } from './store.ts';
 
-/** Errors that may pass, though a machine has tried for long. What is unknown is a fault of ours, and not tried again. */
-const PASSING =
+/**
+ * Errors that may pass, though a machine has tried for long. What is unknown is a fault of ours, and not tried again.
+ */
+const PASSING_ERROR =
   /^(Transient|Held|States\.Timeout|States\.TaskFailed|Sandbox\.Timedout|Lambda\.|Runtime\.|Athena\.(TooManyRequests|Throttling))/;
 
 function endingOf(error: ErrorOutput | null | undefined): Ending {
   if (error === null || error === undefined) return UNEXPECTED;
-  if (PASSING.test(error.Error)) return { status: 'FailedRetryable', reason: reasonOf(error) };
+  if (PASSING_ERROR.test(error.Error)) return { status: 'FailedRetryable', reason: reasonOf(error) };
   return error.Error === 'Permanent' ? { status: 'Failed', reason: reasonOf(error) } : UNEXPECTED;
 }
 
-/** The last step of a chunk, also of one that was given up. Does nothing for an execution that is settled. */
+/** Ends a chunk, also one that was given up. Does nothing for a settled execution. Returns how its runs ended. */
 export async function finishRun(
   context: Context,
   { export: exportId, trigger, execution, token, skipped, error }: FinishInput,
-  findDestination: DestinationOf = builtDestinations,
+  findDestination: DestinationOf = destinationOf,
 ): Promise<FinishOutput> {
   const endings = new Map(skipped.map(({ slot, error: cause }) => [slot, endingOf(cause)]));
   const runs = await settleExecution(
@@ -47,7 +49,7 @@ export async function finishRun(
   );
   if (runs === undefined) {
     if (error !== null) await noteLostChunk(context, exportId, trigger);
-    if (token !== null) await unfreeze(context, token);
+    if (token !== null) await removeFiles(context, token);
   }
   const count = (...statuses: RunStatus[]): number =>
     (runs ?? []).filter((run) => statuses.includes(run.status)).length;
@@ -56,13 +58,13 @@ export async function finishRun(
 }
 
 /**
- * What has to be done for an execution that ended otherwise than SUCCEEDED: the same as at its finish, for whatever it
- * had left open. A purge needs nothing: its job starts another one.
+ * Does for an execution that ended otherwise than SUCCEEDED what its last step would have done, for whatever it had
+ * left open. A purge needs nothing: its job starts another one.
  */
 export async function executionEnded(
   context: Context,
   { machine, execution, status, input, error }: EndedInput,
-  findDestination: DestinationOf = builtDestinations,
+  findDestination: DestinationOf = destinationOf,
 ): Promise<void> {
   const ending: Ending = {
     FAILED: endingOf(error),
@@ -74,15 +76,13 @@ export async function executionEnded(
     const runs = await settleExecution(context, exportId, execution, () => ending, findDestination);
     if (runs === undefined) await noteLostChunk(context, exportId, trigger);
   } else if (machine === 'backfill') {
-    const { export: exportId, backfill } = input as { export: string; backfill: string };
-    await closeBackfill(context, { export: exportId, backfill }, ending);
+    await closeBackfill(context, input as BackfillInput, ending);
   }
 }
 
-/** A chunk whose execution ended before it acquired anything: its backfill learns that its slots were not delivered. */
-async function noteLostChunk(context: Context, exportId: string, trigger: Trigger): Promise<void> {
+/** Tells a backfill of a chunk whose execution ended before it acquired anything: its slots were not delivered. */
+async function noteLostChunk({ table, clock }: Context, exportId: string, trigger: Trigger): Promise<void> {
   if (trigger === 'schedule' || !('backfill' in trigger)) return;
-  const { table, clock } = context;
   const key = keys.backfill(exportId, trigger.backfill);
   const [read, found] = await Promise.all([exportWithPlan(table, exportId), table.get(key)]);
   const backfill = found as BackfillItem | undefined;
@@ -90,11 +90,6 @@ async function noteLostChunk(context: Context, exportId: string, trigger: Trigge
   if (read === undefined || backfill === undefined || !isOpen(backfill) || backfill[field] !== undefined) return;
   const slots = chunkOf(backfillSlots(read.plan, backfill), trigger.chunk);
   const lost: ChunkProgress = { finished: 0, failed: slots.length, records: 0 };
-  await isWritten(table, [
-    {
-      change: key,
-      set: { [field]: JSON.stringify(lost), last_updated_at: clock() },
-      if: { is: { status: OPEN, [field]: null } },
-    },
-  ]);
+  const set = { [field]: JSON.stringify(lost), last_updated_at: clock() };
+  await isWritten(table, [{ change: key, set, if: { is: { status: OPEN, [field]: null } } }]);
 }

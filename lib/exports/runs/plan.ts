@@ -1,9 +1,38 @@
 /**
- * Who may run which slots of an export, and where their edges are: pure functions on an export's PLAN.
+ * An export's PLAN: who may run which slots, and where their edges are. Pure functions.
  *
- * A slot's edges never move once a run has them: `ran` keeps every range that was run with the grid that it was run
- * on, and new slots are cut at the edges of what is there. So two files of one export never hold the same row,
- * whatever happens to the interval. Edges are found by `slotAt` and nowhere else.
+ * A slot's edges never move once a run has them: `ran` keeps every range that was run with the grid that it was run on,
+ * and new slots are cut at the edges of what is there. So two files of one export never hold the same row, whatever
+ * happens to the interval. Edges are found by `slotAt` and nowhere else.
+ *
+ * What follows are the states of an instant. Claimed may hold together with any of the others: a backfill runs again
+ * what has run before.
+ *
+ * ## Free
+ *
+ * Entered when the export is made (`initialPlan`): all of time is. Slots are cut on the grid of the export's interval
+ * as it is now. Left to Active, to Skipped, or to Claimed.
+ *
+ * ## Skipped (`skipped`)
+ *
+ * Entered from Free when the time of its slots came while the export was paused, or out of its bounds (`skipMissed`).
+ * The schedule passes over it; a backfill may claim it. Left when `next`, the end of what the schedule has planned,
+ * leaps over it: then it is forgotten.
+ *
+ * ## Claimed (`claimed`)
+ *
+ * Entered when a backfill begins (`claim`), for its whole range: the grids of what in it was free stay until it ends,
+ * and its slots become Active chunk by chunk. Left when the backfill ends (`release`): what nobody has run is Free
+ * again.
+ *
+ * ## Active (`active`)
+ *
+ * Entered when an execution acquires it, if no other one has it (`acquire`). The version that the plan has from then on
+ * names the attempt. Left to Ran when the execution is settled, however its runs ended (`settle`).
+ *
+ * ## Ran (`ran`)
+ *
+ * Entered together with Active, and never left: a slot that is run again has the same edges, and is Active meanwhile.
  */
 import {
   type ArrivalRange,
@@ -19,18 +48,20 @@ import {
 } from '../../lake/intervals.ts';
 import type { BatchExportItem, PlanItem } from '../records/model.ts';
 
-/** A range that is cut on the grid of its interval. Its own ends may be off that grid: then its outer slots are short. */
+/**
+ * A range that is cut on the grid of its interval. Its own ends may be off that grid: then its outer slots are short.
+ */
 export interface GridRange extends ArrivalRange {
   readonly interval: Interval;
 }
 
-/** A range that somebody runs now. */
+/** A range that an execution runs now. */
 export interface Active extends ArrivalRange {
   /** The execution's name. */
   readonly execution: string;
   /** On whose behalf: `schedule`, a backfill's id, or the id of the run that is run again. */
   readonly by: string;
-  /** Which chunk of a backfill; null of the others. */
+  /** The number of the backfill's chunk; null of the others. */
   readonly chunk: number | null;
   /** When it was acquired. */
   readonly since: number;
@@ -68,20 +99,20 @@ export interface Timing {
   readonly spreadSeconds: number;
 }
 
-/** Slots of one chunk: 96 runs, plan, job, export and backfill fill a transaction of 100. */
+/** The slots of one chunk: 96 runs, plan, job, export and backfill fill a transaction of 100. */
 export const CHUNK = 96;
 
-/** Slots of one backfill: 2,084 chunks of 96, whose history fits into an execution's 25,000 events. */
-export const MAX_BACKFILL = 200_000;
+/** The slots of one backfill: 2,084 chunks of 96, whose history fits into an execution's 25,000 events. */
+export const MAX_BACKFILL_SLOTS = 200_000;
 
-/** Ranges that a plan keeps apart: 60 KB at 60 to 75 bytes each. */
+/** The ranges that a plan keeps apart: 60 KB at 60 to 75 bytes each. */
 export const MAX_RANGES = 800;
 
-/** While anything of an export is under way it is looked at this often, in milliseconds. */
-export const WATCH = 600_000;
+/** How often an export is looked at while anything of it is under way. */
+export const WATCH_MS = 600_000;
 
-/** The largest spread of an interval, in seconds: what the public product does. */
-const SPREAD: Readonly<Record<Interval, number>> = {
+/** The largest spread of an interval: PostHog's. */
+const SPREAD_SECONDS: Readonly<Record<Interval, number>> = {
   'every 5 minutes': 60,
   'every 15 minutes': 180,
   hour: 900,
@@ -89,12 +120,12 @@ const SPREAD: Readonly<Record<Interval, number>> = {
   week: 1_800,
 };
 
-/** The plan of an export that is created now: the schedule's first slot is the one that now is in. */
+/** Returns the plan of an export that is created now: the schedule's first slot is the one that now is in. */
 export function initialPlan(item: Pick<Scheduled, 'interval'>, now: number): Plan {
   return { version: 1, next: alignDown(now, item.interval), skipped: [], ran: [], claimed: [], active: [] };
 }
 
-/** The plan in a stored item. */
+/** Returns the plan in a stored item. */
 export function planOf(item: PlanItem): Plan {
   return {
     version: item.version,
@@ -106,7 +137,7 @@ export function planOf(item: PlanItem): Plan {
   };
 }
 
-/** The fields by which a plan is stored. */
+/** Returns the fields by which a plan is stored. */
 export function planFields(plan: Plan): Pick<PlanItem, 'version' | 'next' | 'skipped' | 'ran' | 'claimed' | 'active'> {
   return {
     version: plan.version,
@@ -122,7 +153,7 @@ const holds = (range: ArrivalRange, instant: number): boolean => range.from <= i
 const overlap = (a: ArrivalRange, b: ArrivalRange): boolean => a.from < b.to && b.from < a.to;
 
 /**
- * The range around an instant in which one grid holds: of what was run, of what a backfill claimed, else of the
+ * Returns the range around an instant in which one grid holds: of what was run, of what a backfill claimed, else of the
  * export's interval, free from the edge before the instant to the edge after it.
  */
 function gridAt(plan: Plan, interval: Interval, instant: number): GridRange & { readonly free: boolean } {
@@ -138,14 +169,14 @@ function gridAt(plan: Plan, interval: Interval, instant: number): GridRange & { 
   return { from, to, interval: claim?.interval ?? interval, free: claim === undefined };
 }
 
-/** The slot that an instant is in. */
+/** Returns the slot that an instant is in. */
 export function slotAt(plan: Plan, interval: Interval, instant: number): Slot {
   const grid = gridAt(plan, interval, instant);
   const start = alignDown(instant, grid.interval);
   return { start: Math.max(start, grid.from), end: Math.min(start + LENGTH[grid.interval], grid.to) };
 }
 
-/** The grids that hold in a range whose ends are edges of slots: one after the other, without a gap. */
+/** Returns the grids that hold in a range whose ends are edges of slots: one after the other, without a gap. */
 function gridsIn(plan: Plan, interval: Interval, range: ArrivalRange): (GridRange & { readonly free: boolean })[] {
   const grids = [];
   for (let from = range.from; from < range.to; ) {
@@ -157,21 +188,21 @@ function gridsIn(plan: Plan, interval: Interval, range: ArrivalRange): (GridRang
   return grids;
 }
 
-/** The slots of a range whose ends are edges of slots. */
+/** Returns the slots of a range whose ends are edges of slots. */
 export function slotsOf(plan: Plan, interval: Interval, range: ArrivalRange): Slots {
   return chained(gridsIn(plan, interval, range).map((grid) => slotsBetween(grid.from, grid.to, grid.interval)));
 }
 
-/** How many chunks a number of slots makes. */
+/** Returns how many chunks a number of slots makes. */
 export const chunksOf = (slots: number): number => Math.ceil(slots / CHUNK);
 
-/** The n-th chunk's slots, from 0. */
+/** Returns the n-th chunk's slots, from 0. */
 export const chunkOf = (slots: Slots, n: number): Slot[] => slice(slots, n * CHUNK, CHUNK);
 
-/** May the schedule run anything at all? */
-const isOpen = (item: Scheduled): boolean => !item.paused && item.deleted_at === null;
+/** Returns whether the schedule may run anything at all. */
+const isScheduled = (item: Scheduled): boolean => !item.paused && item.deleted_at === null;
 
-/** The schedule's first slot at or after an instant; undefined when `end_at` forbids it and all later ones. */
+/** Returns the schedule's first slot at or after an instant; undefined when `end_at` forbids it and all later ones. */
 function scheduledFrom(item: Scheduled, plan: Plan, instant: number): Slot | undefined {
   const from = Math.max(instant, plan.next, firstAllowed(item, plan));
   const skipped = plan.skipped.find((range) => holds(range, from));
@@ -180,23 +211,25 @@ function scheduledFrom(item: Scheduled, plan: Plan, instant: number): Slot | und
   return item.end_at !== null && slot.end > item.end_at ? undefined : slot;
 }
 
-/** The start of the first slot that `start_at` allows: the one that ends then, or first after it. */
+/** Returns the start of the first slot that `start_at` allows: the one that ends then, or first after it. */
 function firstAllowed(item: Scheduled, plan: Plan): number {
   return item.start_at === null ? plan.next : slotAt(plan, item.interval, item.start_at - 1).start;
 }
 
-/** The start of the first slot that the schedule will run; null when there is none. What FENCE.live is lowered to. */
+/**
+ * Returns the start of the first slot that the schedule will run, to which FENCE.live is lowered; null: there is none.
+ */
 export function firstSlotStart(item: Scheduled, plan: Plan): number | null {
   return scheduledFrom(item, plan, plan.next)?.start ?? null;
 }
 
 /**
- * The slots that the schedule is to run now: those after `next` that ended a settle time ago, in order and without a
- * gap, at most a chunk. None while the export is paused, deleted or past its end.
+ * Returns the slots that the schedule is to run now: those after `next` that ended a settle time ago, in order and
+ * without a gap, at most a chunk. None while the export is paused, deleted or past its end.
  */
 export function dueSlots(item: Scheduled, plan: Plan, now: number, timing: Timing): Slot[] {
   const due: Slot[] = [];
-  if (!isOpen(item)) return due;
+  if (!isScheduled(item)) return due;
   for (let from = plan.next; due.length < CHUNK; ) {
     const slot = scheduledFrom(item, plan, from);
     if (slot === undefined || slot.end + timing.settleSeconds * 1000 > now) break;
@@ -208,21 +241,22 @@ export function dueSlots(item: Scheduled, plan: Plan, now: number, timing: Timin
 }
 
 /**
- * When the export must be looked at, in milliseconds since 1970, never before now; null: never, as things stand. While
- * anything of it is under way, at the latest after WATCH: whoever does it may have ended without telling.
+ * Returns when the export must be looked at, in milliseconds since 1970, never before now; null: never, as things
+ * stand. While anything of it is under way, at the latest after WATCH_MS: whoever does it may have ended without
+ * telling.
  */
 export function nextDue(item: Scheduled, plan: Plan, now: number, timing: Timing): number | null {
-  const slot = isOpen(item) ? scheduledFrom(item, plan, plan.next) : undefined;
+  const slot = isScheduled(item) ? scheduledFrom(item, plan, plan.next) : undefined;
   const due = slot && Math.max(now, slot.end + timing.settleSeconds * 1000 + spreadOf(item, timing));
-  return isUnderWay(plan) ? Math.min(due ?? Number.POSITIVE_INFINITY, now + WATCH) : (due ?? null);
+  return isUnderWay(plan) ? Math.min(due ?? Number.POSITIVE_INFINITY, now + WATCH_MS) : (due ?? null);
 }
 
 /**
- * By how much this export starts after the others of its interval, in milliseconds: always the same, and at most
- * `spreadSeconds`. It only keeps exports from starting all at once; a slot's edges do not know of it.
+ * Returns by how much this export starts after the others of its interval, in milliseconds: always the same, and at
+ * most `spreadSeconds`. It only keeps exports from starting all at once; a slot's edges do not know of it.
  */
 export function spreadOf(item: Pick<Scheduled, 'id' | 'interval'>, timing: Timing): number {
-  const most = Math.min(SPREAD[item.interval], timing.spreadSeconds) * 1000;
+  const most = Math.min(SPREAD_SECONDS[item.interval], timing.spreadSeconds) * 1000;
   let hash = 0x811c9dc5;
   for (const byte of Buffer.from(item.id)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
   return Math.floor((hash / 2 ** 32) * most);
@@ -246,14 +280,14 @@ export function acquire(
   return { plan: { ...plan, version: entry.version, ran, active: [...plan.active, entry] }, mine: entry };
 }
 
-/** What of a range nobody has run yet, on the grids that hold there. */
+/** Returns what of a range nobody has run yet, on the grids that hold there. */
 function unrun(plan: Plan, interval: Interval, range: ArrivalRange): GridRange[] {
   return gridsIn(plan, interval, range)
     .filter((grid) => !plan.ran.some((ran) => overlap(ran, grid)))
     .map(({ from, to, interval }) => ({ from, to, interval }));
 }
 
-/** Neighbours of one interval become one range where they join on its grid. Elsewhere the joint is an edge to keep. */
+/** Joins neighbours of one interval where they meet on its grid. Elsewhere the joint is an edge to keep. */
 function merged(ranges: readonly GridRange[]): GridRange[] {
   const result: GridRange[] = [];
   for (const range of ranges.toSorted((a, b) => a.from - b.from)) {
@@ -269,7 +303,7 @@ function merged(ranges: readonly GridRange[]): GridRange[] {
 export function settle(plan: Plan, execution: string): Plan {
   const mine = plan.active.find((active) => active.execution === execution);
   if (mine === undefined) return plan;
-  return passed({
+  return leapt({
     ...plan,
     version: plan.version + 1,
     next: mine.by === 'schedule' ? Math.max(plan.next, mine.to) : plan.next,
@@ -277,16 +311,16 @@ export function settle(plan: Plan, execution: string): Plan {
   });
 }
 
-/** `next` leaps over what is skipped, and what lies behind it is forgotten. */
-function passed(plan: Plan): Plan {
+/** Lets `next` leap over what is skipped, and forgets what lies behind it. */
+function leapt(plan: Plan): Plan {
   let next = plan.next;
   for (const { from, to } of plan.skipped) if (from <= next) next = Math.max(next, to);
   return { ...plan, next, skipped: plan.skipped.filter(({ to }) => to > next) };
 }
 
 /**
- * The plan to write with a change of `paused`, `start_at` or `end_at`: slots whose time came while the export as it
- * was (`before`) did not allow them are passed over by the schedule for good; a backfill may run them. Slots that
+ * Returns the plan to write with a change of `paused`, `start_at` or `end_at`: slots whose time came while the export
+ * as it was (`before`) did not allow them are passed over by the schedule for good; a backfill may run them. Slots that
  * ended before a pause and had not been run yet still will be.
  */
 export function skipMissed(plan: Plan, before: Scheduled, now: number): Plan {
@@ -303,13 +337,16 @@ export function skipMissed(plan: Plan, before: Scheduled, now: number): Plan {
   ].filter(({ from, to }) => from < to && !plan.skipped.some((range) => range.from <= from && to <= range.to));
   if (missed.length === 0) return plan;
   const skipped = [...plan.skipped, ...missed].toSorted((a, b) => a.from - b.from);
-  return passed({ ...plan, version: plan.version + 1, skipped });
+  return leapt({ ...plan, version: plan.version + 1, skipped });
 }
 
-/** Is anything being run, or claimed by a backfill that has not ended? */
+/** Returns whether anything is being run, or claimed by a backfill that has not ended. */
 export const isUnderWay = ({ active, claimed }: Plan): boolean => active.length + claimed.length > 0;
 
-/** The slots that a pause has kept the schedule from running until now; undefined: none. The export is still paused. */
+/**
+ * Returns the range that a pause has kept the schedule from running until now; undefined: none. The export is still
+ * paused.
+ */
 export function pausedRange(plan: Plan, item: Scheduled, now: number): ArrivalRange | undefined {
   const since = item.last_paused_at ?? plan.next;
   const first = item.start_at === null ? since : Math.max(since, firstAllowed(item, plan));
@@ -319,7 +356,7 @@ export function pausedRange(plan: Plan, item: Scheduled, now: number): ArrivalRa
 }
 
 /**
- * What a backfill of [from, to) runs: whole slots, so aligned outward, without those that have not ended (the
+ * Returns what a backfill of [from, to) runs: whole slots, so aligned outward, without those that have not ended (the
  * schedule's to run). Undefined: none of them has.
  */
 export function backfillRange(

@@ -1,12 +1,31 @@
+/** Settles what executions hold that ended without a word: nobody was told, so whoever needs their slots looks. */
+
 import type { Context } from '../../ports/context.ts';
+import { MINUTE_MS } from '../../ports/units.ts';
 import type { BatchExportItem } from '../records/model.ts';
 import { closeBackfill } from './backfill.ts';
 import type { Active, Claim } from './plan.ts';
 import { settleExecution } from './settle.ts';
 import type { ExportAndPlan } from './store.ts';
 
-/** Closes a backfill whose machine ended without telling anybody. True: it had, and the plan has changed. */
-export async function closedDead(
+/** An execution is asked about when it is older: by then a live one has begun for sure. */
+const SUSPICIOUS_AFTER_MS = MINUTE_MS;
+
+/** Settles an execution if it has ended. Returns whether it had. */
+export async function reapRun(
+  context: Context,
+  { id }: BatchExportItem,
+  { execution, since }: Active,
+): Promise<boolean> {
+  if (context.clock() - since <= SUSPICIOUS_AFTER_MS) return false;
+  if ((await context.workflow.status('export-run', execution)) === 'RUNNING') return false;
+  const reason = 'Its execution ended without a word.';
+  await settleExecution(context, id, execution, () => ({ status: 'Failed', reason }));
+  return true;
+}
+
+/** Closes a backfill if its execution has ended. Returns whether it had, so that the plan has changed. */
+export async function reapBackfill(
   context: Context,
   { id: exportId }: Pick<BatchExportItem, 'id'>,
   { backfill }: Claim,
@@ -18,28 +37,12 @@ export async function closedDead(
   return true;
 }
 
-const MINUTE = 60_000;
-
-/** An execution that is older is asked about: it may have ended without telling anybody. */
-const SUSPICIOUS = MINUTE;
-
-/** Settles an execution that has ended without telling anybody. True: it had. */
-export async function settledDead(
-  context: Context,
-  { id }: BatchExportItem,
-  { execution, since }: Active,
-): Promise<boolean> {
-  if (context.clock() - since <= SUSPICIOUS) return false;
-  if ((await context.workflow.status('export-run', execution)) === 'RUNNING') return false;
-  const reason = 'Its execution ended without a word.';
-  await settleExecution(context, id, execution, () => ({ status: 'Failed', reason }));
-  return true;
-}
-
-/** The same for all that is under way, and for backfills: nobody else may ever meet them. True: the plan has changed. */
-export async function settleDead(context: Context, { item, plan }: ExportAndPlan): Promise<boolean> {
+/**
+ * Does both for all that is under way of an export: nobody else may ever meet it. Returns whether the plan has changed.
+ */
+export async function reapAll(context: Context, { item, plan }: ExportAndPlan): Promise<boolean> {
   let isChanged = false;
-  for (const mine of plan.active) isChanged = (await settledDead(context, item, mine)) || isChanged;
-  for (const claim of plan.claimed) isChanged = (await closedDead(context, item, claim)) || isChanged;
+  for (const mine of plan.active) isChanged = (await reapRun(context, item, mine)) || isChanged;
+  for (const claim of plan.claimed) isChanged = (await reapBackfill(context, item, claim)) || isChanged;
   return isChanged;
 }

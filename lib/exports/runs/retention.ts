@@ -1,29 +1,25 @@
 import type { Context } from '../../ports/context.ts';
 import { ranges } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';
+import { DAY_MS } from '../../ports/units.ts';
 import type { RunItem } from '../records/model.ts';
 import { isOpen } from './run.ts';
 
-const DAY = 86_400_000;
-
-/** Runs that one look of the schedule removes: a backfill's 200,000 in 200 looks. */
-const AT_ONCE = 1_000;
+/** The number of runs that one look of the schedule removes: a backfill's 200,000 in 200 looks. */
+const MAX_RUNS_REMOVED = 1_000;
 
 /**
  * Removes runs that were made `runDays` ago and have ended. No trigger can run their slots again: which slots are still
  * to be run is known from the plan, the backfill and the retry's job, never from the absence of a run.
  */
-export async function forgetRuns(
+export async function removeOldRuns(
   { table, clock, settings }: Pick<Context, 'table' | 'clock' | 'settings'>,
   exportId: string,
 ): Promise<void> {
   if (settings.runDays === null) return;
-  const range = ranges.runsByCreation(exportId, undefined, clock() - settings.runDays * DAY);
-  const { items } = await table.list({ ...range, newestFirst: false }, { limit: AT_ONCE });
+  const range = ranges.runsByCreation(exportId, undefined, clock() - settings.runDays * DAY_MS);
+  const { items } = await table.list({ ...range, newestFirst: false }, { limit: MAX_RUNS_REMOVED });
   const old = (items as RunItem[]).filter((run) => !isOpen(run));
-  if (old.length > 0)
-    await table.write(
-      old.map(({ pk, sk }): Op => ({ remove: { pk, sk } })),
-      { apart: true },
-    );
+  const ops = old.map(({ pk, sk }): Op => ({ remove: { pk, sk } }));
+  if (ops.length > 0) await table.write(ops, { apart: true });
 }

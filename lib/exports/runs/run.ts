@@ -1,3 +1,48 @@
+/**
+ * A run: one interval of an export on its way to the destination, on behalf of the schedule (`by: 'schedule'`), of a
+ * backfill (`by`: its id), or of a run that failed and is run again (`by`: that run's id).
+ *
+ * ## Starting
+ *
+ * Entered when `begin` acquires the interval. Left to Running when a worker (`send`) has counted the rows; to Failed
+ * when the destination or the export's query cannot be used; to Cancelled by a caller; or as `settle` says.
+ *
+ * ## Running
+ *
+ * Entered from Starting. Left to Completed when there are no rows; to Running, committing, when everything is prepared
+ * and its receipt is kept; to Failed when only a person can mend what is wrong; to Cancelled by a caller, or because
+ * the backfill has ended; or as `settle` says. What may pass leaves the run as it is, and the machine sends it again.
+ *
+ * ## Running, committing (`phase`)
+ *
+ * Entered from Running, unless the backfill was cancelled. It cannot be cancelled any more. Left to Completed when the
+ * destination has committed; to Failed when only a person can mend what is wrong. When its execution has ended,
+ * `settle` commits once more: it is left to Completed, or else as `settle` says.
+ *
+ * ## Completed
+ *
+ * Entered as above; or at once, when no file of the lake touches the interval. Final.
+ *
+ * ## Failed
+ *
+ * Entered as above; at once, when the interval holds more than one run can deliver; by `settle`, when the execution
+ * ended by a fault that is not known to pass; or from FailedRetryable. Final. It counts toward the pause of the export,
+ * and a notice tells of it.
+ *
+ * ## FailedRetryable
+ *
+ * Entered by `settle`, when what failed may pass and the interval was first tried less than a day ago. An hour later
+ * its job makes another run of the interval, and this one stays as it is. Left to Cancelled when its backfill was
+ * cancelled; to Failed when the export stays paused for the rest of the day.
+ *
+ * ## Cancelled
+ *
+ * Entered by a caller who cancels the run, its backfill, or deletes the export. Final: the destination is as before.
+ *
+ * ## Terminated, TimedOut
+ *
+ * Entered by `settle`, when an operator stopped the execution, or when it took longer than it may. Final.
+ */
 import { v5 } from 'uuid';
 import { wireInstant } from '../../http/instant.ts';
 import { type Slot, slice } from '../../lake/intervals.ts';
@@ -8,15 +53,18 @@ import { type Active, CHUNK, type Plan, slotsOf } from './plan.ts';
 /** Statuses of a run or backfill that has not ended. */
 export const OPEN: readonly RunStatus[] = ['Starting', 'Running'];
 
+/** Returns whether a run or backfill has not ended. */
 export const isOpen = ({ status }: { readonly status: RunStatus }): boolean => OPEN.includes(status);
 
-/** Runs that an export's `latest_runs` holds. */
-const LATEST = 10;
+/** The number of runs that an export's `latest_runs` holds. */
+const MAX_LATEST_RUNS = 10;
 
-/** The one id that a slot's run has on behalf of the schedule, of a backfill, or of the run that is run again. */
+/**
+ * Returns the one id that a slot's run has on behalf of the schedule, of a backfill, or of the run that is run again.
+ */
 export const runId = (exportId: string, slot: Slot, by: string): string => v5(`${slot.start} ${by}`, exportId);
 
-/** A run that begins at `now`. `ended`: as it begins, with no rows, or for this reason. */
+/** Returns a run that begins at `now`. `ended` says that it ends at once: without rows, or for this reason. */
 export function newRun(
   now: number,
   item: BatchExportItem,
@@ -59,14 +107,20 @@ export function newRun(
   };
 }
 
-/** Names the files and uploads of what an execution acquired. */
+/** Returns the name of the files and uploads of what an execution acquired. */
 export const tokenOf = (exportId: string, { version }: Pick<Active, 'version'>): string => `${exportId}-${version}`;
 
-/** The slots of what an execution acquired, in order. */
+/** Returns the slots of what an execution acquired, in order. */
 export const slotsOfExecution = (item: BatchExportItem, plan: Plan, mine: Active): Slot[] =>
   slice(slotsOf(plan, item.interval, mine), 0, CHUNK);
 
-/** `latest_runs` with these runs as they are now: the newest ten, newest first. */
+/** Returns the slot of a run. */
+export const slotOf = (run: RunItem): Slot => ({ start: run.data_interval_start, end: run.data_interval_end });
+
+/** Returns a slot's bounds as log lines name them. */
+export const rangeText = ({ start, end }: Slot): string => `range ${wireInstant(start)} - ${wireInstant(end)}`;
+
+/** Returns `latest_runs` with these runs as they are now: the newest ten, newest first. */
 export function latestRuns(item: Pick<BatchExportItem, 'latest_runs'>, runs: readonly RunItem[]): string {
   type Latest = ReturnType<typeof runObject>;
   const byId = new Map((JSON.parse(item.latest_runs) as Latest[]).map((run) => [run.id, run]));
@@ -74,10 +128,5 @@ export function latestRuns(item: Pick<BatchExportItem, 'latest_runs'>, runs: rea
   const age = (run: Latest): number => Date.parse(run.created_at);
   const newestFirst = (a: Latest, b: Latest): number =>
     age(b) - age(a) || Date.parse(b.data_interval_start) - Date.parse(a.data_interval_start) || (a.id < b.id ? 1 : -1);
-  return JSON.stringify([...byId.values()].toSorted(newestFirst).slice(0, LATEST));
+  return JSON.stringify([...byId.values()].toSorted(newestFirst).slice(0, MAX_LATEST_RUNS));
 }
-
-/** A slot's interval as log lines name it. */
-export const rangeText = ({ start, end }: Slot): string => `range ${wireInstant(start)} - ${wireInstant(end)}`;
-
-export const slotOf = (run: RunItem): Slot => ({ start: run.data_interval_start, end: run.data_interval_end });

@@ -1,15 +1,19 @@
-/** Sends one slot: counts, prepares, commits. One worker, one pass, one visible act. */
+/**
+ * The step that sends one slot: its rows are prepared at the destination, its receipt is kept, then it is committed.
+ */
 import type { Context } from '../../ports/context.ts';
 import { messageOf, Permanent, Transient } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op, Value } from '../../ports/table/table.ts';
 import type { SendInput, SendOutput } from '../../workflow/messages.ts';
+import { destinationOf } from '../destinations/index.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
 import type { BatchExportItem, RunItem } from '../records/model.ts';
-import { builtDestinations, type DestinationOf, discard, openSending, type Sending } from './delivery.ts';
-import { cancelOpenRun, completeRun, errorText, failRun, isWritten } from './outcome.ts';
+import { type DestinationOf, discard, openSending, prepare, resume, type Sending } from './delivery.ts';
+import { cancelOpenRun, completeRun, errorText, failRun } from './outcome.ts';
 import { isOpen, OPEN, rangeText, slotOf } from './run.ts';
-import { type FrozenChunk, frozen, keepReceipt, receiptOf } from './run-files.ts';
+import { type ChunkInput, inputOf } from './run-files.ts';
+import { isWritten } from './store.ts';
 
 /** The run is not this worker's any more: it was cancelled, or somebody else ended it. */
 class Lost extends Error {
@@ -17,29 +21,29 @@ class Lost extends Error {
 }
 
 /**
- * Sends a slot, or finishes what an earlier attempt began: may run twice, and beside its own ghost. Throws what may
- * pass and what is unknown; what only the user can mend ends the run as Failed.
+ * Sends a slot, or finishes what an earlier attempt began: it may run twice, and two at once. What only the user can
+ * mend ends the run as Failed. Throws what may pass, and what is unknown.
  */
 export async function sendSlot(
   context: Context,
   { export: exportId, token, slot: n, unloaded }: SendInput,
   stopped: AbortSignal,
-  findDestination: DestinationOf = builtDestinations,
+  findDestination: DestinationOf = destinationOf,
 ): Promise<SendOutput> {
   const { table } = context;
-  const found = await frozen(context, token);
-  const chunk = found && { ...found, unloaded };
-  const runKey = keys.run(exportId, chunk?.runs[n] ?? '');
+  const kept = await inputOf(context, token);
+  const input = kept && { ...kept, unloaded };
+  const runKey = keys.run(exportId, input?.runs[n] ?? '');
   const [item, run] = (await table.many([keys.batchExport(exportId), runKey])) as [BatchExportItem?, RunItem?];
-  if (chunk === undefined || item === undefined || run === undefined) return { slot: n, status: 'Cancelled' };
+  if (input === undefined || item === undefined || run === undefined) return { slot: n, status: 'Cancelled' };
   if (!isOpen(run) || run.token !== token) return answer(n, run);
 
   const watch = watching(context, run);
   const signal = AbortSignal.any([stopped, watch.signal]);
   let sending: Sending | undefined;
   try {
-    sending = await openSending(context, item, chunk, n, run, signal, findDestination);
-    await send(context, sending, item, chunk);
+    sending = await openSending(context, item, input, n, run, signal, findDestination);
+    await send(context, sending, item, input);
   } catch (error) {
     await recover(context, run, sending, error, { isLost: watch.signal.aborted, isStopped: stopped.aborted });
   } finally {
@@ -53,7 +57,7 @@ const answer = (slot: number, { status }: RunItem): SendOutput => ({
   status: status === 'Completed' || status === 'Cancelled' ? status : 'Failed',
 });
 
-/** A signal that is aborted when the run is not this worker's to send any more. */
+/** Returns a signal that is aborted when the run is not this worker's to send any more. */
 function watching({ table, settings }: Context, run: RunItem): { signal: AbortSignal; end(): void } {
   const lost = new AbortController();
   const look = async (): Promise<void> => {
@@ -65,32 +69,29 @@ function watching({ table, settings }: Context, run: RunItem): { signal: AbortSi
   return { signal: lost.signal, end: () => clearInterval(timer) };
 }
 
-async function send(context: Context, sending: Sending, item: BatchExportItem, chunk: FrozenChunk): Promise<void> {
-  const { run, n, destination, delivery, lines } = sending;
-  const prepared = await receiptOf(context, chunk.token, n);
-  let receipt = prepared;
+async function send(context: Context, sending: Sending, item: BatchExportItem, input: ChunkInput): Promise<void> {
+  const { run, destination, delivery, lines } = sending;
+  let prepared = await resume(context, sending);
   let records = run.records_total_count ?? 0;
-  if (receipt === undefined) {
-    lines.push({ at: context.clock(), level: 'INFO', message: startLine(item, run), instance: run.id });
-    records = await context.warehouse.count(chunk, delivery.slot, delivery.signal);
+  if (prepared === undefined) {
+    lines.push({ at: context.clock(), level: 'INFO', message: startText(item, run), instance: run.id });
+    records = await context.warehouse.count(input, delivery.slot, delivery.signal);
     await change(context, run, { status: 'Running', records_total_count: records });
     if (records === 0) {
-      await completeRun(context, { ...sending, lines: [] }, 0, 0);
+      await completeRun(context, run, { records: 0, bytes: 0 }, []);
       return;
     }
-    receipt = await destination.deliver(delivery);
-    delivery.signal.throwIfAborted();
-    await keepReceipt(context, chunk.token, n, receipt);
+    prepared = await prepare(context, sending);
   }
   await change(context, run, { phase: 'committing' }, stillBackfilling(run));
-  await destination.commit(delivery, receipt);
-  await completeRun(context, sending, records, receipt.bytes);
+  await destination.commit(delivery, prepared);
+  await completeRun(context, run, { records, bytes: prepared.receipt.bytes }, lines);
 }
 
-const startLine = (item: BatchExportItem, run: RunItem): string =>
+const startText = (item: BatchExportItem, run: RunItem): string =>
   `Batch exporting ${rangeText(slotOf(run))} to ${item.destination_type}`;
 
-/** Changes the run while it is open and ours; else it is `Lost`. */
+/** Changes the run while it is open and ours. Throws `Lost` when it is not. */
 async function change(
   { table, clock }: Context,
   run: RunItem,
@@ -103,14 +104,15 @@ async function change(
   if (!(await isWritten(table, ops))) throw new Lost('the run was ended');
 }
 
-/** A run of a backfill is committed only while the backfill is not cancelled. */
+/** Returns the check that a run's backfill, if it has one, is not cancelled. */
 const stillBackfilling = ({ batch_export, backfill, by }: RunItem): Op[] =>
   backfill === null || by !== backfill
     ? []
     : [{ check: keys.backfill(batch_export, backfill), if: { is: { status: OPEN } } }];
 
 /**
- * After a failure: leaves the destination as it was before, unless the commit has begun, and ends the run or throws.
+ * Leaves the destination as it was before the failure, unless the commit has begun; then ends the run, or throws what
+ * may pass.
  */
 async function recover(
   context: Context,
@@ -134,16 +136,16 @@ async function recover(
   }
 }
 
-/** Removes what was prepared. If that fails too, it is only a leftover: a next attempt, or the end of the run, tries again. */
+/** Removes what was prepared. If that fails, it is left to the next attempt, or to the end of the run. */
 async function undo(context: Context, sending: Sending): Promise<void> {
   try {
-    await discard(context, sending, await receiptOf(context, sending.delivery.token, sending.n));
+    await discard(context, sending);
   } catch (error) {
     context.log.warning('what was prepared could not be removed', { run: sending.run.id, reason: messageOf(error) });
   }
 }
 
-/** The customer sees what is in the way, while it is tried again. */
+/** Lets the customer see what is in the way, while it is tried again. */
 async function noteTrouble(context: Context, run: RunItem, error: Transient, lines: readonly LogLine[]): Promise<void> {
   const at = context.clock();
   const message = `Batch export for ${rangeText(slotOf(run))} failed for now and will be tried again: ${error.message}`;

@@ -1,3 +1,7 @@
+/**
+ * Settles what an execution acquired, however it ended: its runs, the plan, what the export shows, the next job.
+ */
+
 import { wireInstant } from '../../http/instant.ts';
 import { jobOps } from '../../jobs/job.ts';
 import type { Context } from '../../ports/context.ts';
@@ -5,26 +9,24 @@ import { messageOf } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
+import { DAY_MS, HOUR_MS } from '../../ports/units.ts';
+import { destinationOf } from '../destinations/index.ts';
 import { noticeOps } from '../notices/notice.ts';
 import { lineOps } from '../records/logs.ts';
 import type { BatchExportItem, RunItem, RunStatus } from '../records/model.ts';
 import { progressFields } from './backfill.ts';
-import { builtDestinations, type DestinationOf, discard, openSending } from './delivery.ts';
+import { type DestinationOf, discard, openSending, resume } from './delivery.ts';
 import { completeRun, endRun, errorText } from './outcome.ts';
 import { type Active, nextDue, type Plan, settle } from './plan.ts';
 import { isOpen, latestRuns, rangeText, slotOf, slotsOfExecution, tokenOf } from './run.ts';
-import { type FrozenChunk, frozen, receiptOf, unfreeze } from './run-files.ts';
+import { type ChunkInput, inputOf, removeFiles } from './run-files.ts';
 import { exportWithPlan, planOp, runsOf } from './store.ts';
 
-const HOUR = 3_600_000;
+/** The number of runs that failed for good in a row, after which an export is paused. */
+const MAX_FAILURES_IN_A_ROW = 10;
 
-const DAY = 24 * HOUR;
-
-/** Runs that failed for good in a row, after which an export is paused. */
-const PATIENCE = 10;
-
-/** A last attempt to commit may take so long, in milliseconds. */
-const LAST_COMMIT = 120_000;
+/** How long a last attempt to commit may take. */
+const LAST_COMMIT_TIMEOUT_MS = 120_000;
 
 /** How a run ends that did not end by itself. */
 export interface Ending {
@@ -32,58 +34,60 @@ export interface Ending {
   readonly reason: string;
 }
 
+/** The end of a run of which nobody knows why. */
 export const UNEXPECTED: Ending = { status: 'Failed', reason: 'An unexpected error has occurred' };
 
 /**
- * Settles what an execution acquired: ends its open runs, gives the range back, and writes with it what follows. Its
- * runs as they ended; undefined: it holds nothing.
+ * Ends the open runs of what an execution acquired, gives the range back, and writes with it what follows. Returns its
+ * runs as they ended; undefined when it holds nothing.
  */
 export async function settleExecution(
   context: Context,
   exportId: string,
   execution: string,
   endingOfSlot: (n: number) => Ending,
-  findDestination: DestinationOf = builtDestinations,
+  findDestination: DestinationOf = destinationOf,
 ): Promise<RunItem[] | undefined> {
   const read = await exportWithPlan(context.table, exportId);
   const mine = read?.plan.active.find((active) => active.execution === execution);
   if (read === undefined || mine === undefined) return undefined;
   const token = tokenOf(exportId, mine);
   const slots = slotsOfExecution(read.item, read.plan, mine);
-  const chunk = await frozen(context, token);
+  const input = await inputOf(context, token);
   for (const run of await runsOf(context.table, exportId, slots, mine.by)) {
     const n = slots.findIndex(({ start }) => start === run.data_interval_start);
-    const isCommitted = chunk !== undefined && (await cleared(context, read.item, chunk, n, run, findDestination));
+    const isCommitted = input !== undefined && (await cleared(context, read.item, input, n, run, findDestination));
     if (!isCommitted && isOpen(run)) await endOpenRun(context, read.item, run, endingOfSlot(n));
   }
   const runs = await runsOf(context.table, exportId, slots, mine.by);
   await writeSettled(context, exportId, execution, runs);
-  await unfreeze(context, token);
+  await removeFiles(context, token);
   return runs;
 }
 
 /**
- * Leaves nothing of a run at its destination that is not to be there: a commit that has begun is finished (true), what
- * was prepared for a run that did not complete is removed. Both are tried once.
+ * Leaves nothing of a run at its destination that is not to be there: a commit that has begun is finished, and what was
+ * prepared for a run that did not complete is removed. Both are tried once. Returns whether the run is completed now.
  */
 async function cleared(
   context: Context,
   item: BatchExportItem,
-  chunk: FrozenChunk,
+  input: ChunkInput,
   n: number,
   run: RunItem,
   findDestination: DestinationOf,
 ): Promise<boolean> {
   if (!isOpen(run) && run.status !== 'Cancelled') return false;
   try {
-    const signal = AbortSignal.timeout(LAST_COMMIT);
-    const sending = await openSending(context, item, chunk, n, run, signal, findDestination);
-    const receipt = await receiptOf(context, chunk.token, n);
-    if (run.phase === 'committing' && receipt !== undefined) {
-      await sending.destination.commit(sending.delivery, receipt);
-      return await completeRun(context, sending, run.records_total_count ?? 0, receipt.bytes);
+    const signal = AbortSignal.timeout(LAST_COMMIT_TIMEOUT_MS);
+    const sending = await openSending(context, item, input, n, run, signal, findDestination);
+    const prepared = await resume(context, sending);
+    if (run.phase === 'committing' && prepared !== undefined) {
+      await sending.destination.commit(sending.delivery, prepared);
+      const numbers = { records: run.records_total_count ?? 0, bytes: prepared.receipt.bytes };
+      return await completeRun(context, run, numbers, sending.lines);
     }
-    await discard(context, sending, receipt);
+    await discard(context, sending);
   } catch (error) {
     context.log.warning('what was prepared could not be removed', { run: run.id, reason: messageOf(error) });
   }
@@ -92,9 +96,9 @@ async function cleared(
 
 /** Ends a run that did not end by itself. What may pass is tried again each hour, for a day from its first run. */
 async function endOpenRun(context: Context, item: BatchExportItem, run: RunItem, ending: Ending): Promise<void> {
-  const again = context.clock() + HOUR;
+  const again = context.clock() + HOUR_MS;
   const isRetried =
-    ending.status === 'FailedRetryable' && again <= run.first_tried_at + DAY && item.deleted_at === null;
+    ending.status === 'FailedRetryable' && again <= run.first_tried_at + DAY_MS && item.deleted_at === null;
   const status = ending.status === 'FailedRetryable' && !isRetried ? 'Failed' : ending.status;
   const reason = ending.reason === '' ? UNEXPECTED.reason : ending.reason;
   const what = `Batch export for ${rangeText(slotOf(run))}`;
@@ -110,7 +114,7 @@ async function endOpenRun(context: Context, item: BatchExportItem, run: RunItem,
   });
 }
 
-/** The transaction that settles: plan, export, job or backfill, log. */
+/** Writes the transaction that settles: plan, export, job or backfill, log. */
 async function writeSettled(context: Context, exportId: string, execution: string, runs: RunItem[]): Promise<void> {
   await untilWritten(async () => {
     const read = await exportWithPlan(context.table, exportId);
@@ -120,7 +124,7 @@ async function writeSettled(context: Context, exportId: string, execution: strin
     const after = settle(plan, execution);
     const now = context.clock();
     const failures = mine.by === runs[0]?.backfill ? item.failures_in_a_row : failuresAfter(item, runs);
-    const isGivenUp = failures >= PATIENCE && !item.paused && item.deleted_at === null;
+    const isGivenUp = failures >= MAX_FAILURES_IN_A_ROW && !item.paused && item.deleted_at === null;
     const paused = isGivenUp
       ? { paused: true, last_paused_at: now, last_updated_at: now, ver: item.ver + 1, failures_in_a_row: 0 }
       : { failures_in_a_row: failures };
@@ -133,12 +137,12 @@ async function writeSettled(context: Context, exportId: string, execution: strin
         if: { is: { latest_runs, failures_in_a_row, ver, deleted_at } },
       },
       ...followingOps(context, { ...item, ...paused }, mine, after, runs),
-      ...(isGivenUp ? givenUpOps(context, item, execution, runs) : []),
+      ...(isGivenUp ? pauseOps(context, item, execution, runs) : []),
     ]);
   });
 }
 
-/** How many runs have failed for good since one reached the destination. */
+/** Returns how many runs have failed for good since one reached the destination. */
 function failuresAfter(item: BatchExportItem, runs: readonly RunItem[]): number {
   let failures = item.failures_in_a_row;
   for (const run of runs) {
@@ -148,12 +152,12 @@ function failuresAfter(item: BatchExportItem, runs: readonly RunItem[]): number 
   return failures;
 }
 
-/** What tells that an export was paused: a line of its log, and a notice. */
-function givenUpOps(context: Context, { id }: BatchExportItem, execution: string, runs: readonly RunItem[]): Op[] {
+/** Returns what tells that an export was paused: a line of its log, and a notice. */
+function pauseOps(context: Context, { id }: BatchExportItem, execution: string, runs: readonly RunItem[]): Op[] {
   const at = context.clock();
   const last = runs.findLast((run) => run.latest_error !== null)?.latest_error ?? UNEXPECTED.reason;
   const message =
-    `Batch export was paused, as ${PATIENCE} runs in a row failed. The last error was: ${last} ` +
+    `Batch export was paused, as ${MAX_FAILURES_IN_A_ROW} runs in a row failed. The last error was: ${last} ` +
     'Mend the cause, unpause the batch export, and retry the runs that failed or backfill their range.';
   return [
     ...lineOps(context, id, execution, 'pause', [{ at, level: 'ERROR', message, instance: id }]),
@@ -161,20 +165,16 @@ function givenUpOps(context: Context, { id }: BatchExportItem, execution: string
   ];
 }
 
-/** What becomes of the export's job, or of the backfill's progress. */
+/** Returns what becomes of the export's job, or of the backfill's progress. */
 function followingOps(
   { clock, settings }: Context,
   item: BatchExportItem,
-  mine: Active,
+  { by, chunk }: Active,
   plan: Plan,
   runs: readonly RunItem[],
 ): Op[] {
-  if (mine.chunk !== null) return [progressOp(item.id, mine.by, progressFields(mine.chunk, runs), clock())];
-  return jobOps('export', item.id, nextDue(item, plan, clock(), settings));
+  const now = clock();
+  if (chunk === null) return jobOps('export', item.id, nextDue(item, plan, now, settings));
+  const set = { ...progressFields(chunk, runs), last_updated_at: now };
+  return [{ change: keys.backfill(item.id, by), set, if: 'present' }];
 }
-
-const progressOp = (exportId: string, backfill: string, fields: Record<string, string>, now: number): Op => ({
-  change: keys.backfill(exportId, backfill),
-  set: { ...fields, last_updated_at: now },
-  if: 'present',
-});

@@ -1,19 +1,14 @@
+/** Reads and writes what the pipeline shares: an export with its plan, runs, and what an export shows of its runs. */
 import type { Slot } from '../../lake/intervals.ts';
 import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
-import type { Op, Table } from '../../ports/table/table.ts';
+import { type Op, Refused, type Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import type { BatchExportItem, PlanItem, RunItem } from '../records/model.ts';
 import { type Plan, planFields, planOf } from './plan.ts';
 import { latestRuns, runId } from './run.ts';
 
-/** The runs of these slots, in their order. */
-export async function runsOf(table: Table, exportId: string, slots: readonly Slot[], by: string): Promise<RunItem[]> {
-  const found = await table.many(slots.map((slot) => keys.run(exportId, runId(exportId, slot, by))));
-  return found.filter((run) => run !== undefined) as RunItem[];
-}
-
-/** An export and its plan, as they were read together. */
+/** An export and its plan, read together. */
 export interface ExportAndPlan {
   readonly item: BatchExportItem;
   readonly plan: Plan;
@@ -26,7 +21,13 @@ export async function exportWithPlan(table: Table, exportId: string): Promise<Ex
   return { item: item as BatchExportItem, plan: planOf(stored as PlanItem) };
 }
 
-/** The condition that nothing has changed of what decides when the export is due. */
+/** Returns the runs of these slots, in their order. */
+export async function runsOf(table: Table, exportId: string, slots: readonly Slot[], by: string): Promise<RunItem[]> {
+  const found = await table.many(slots.map((slot) => keys.run(exportId, runId(exportId, slot, by))));
+  return found.filter((run) => run !== undefined) as RunItem[];
+}
+
+/** Returns the condition that nothing has changed of what decides when the export is due. */
 export const scheduleOf = ({ interval, paused, start_at, end_at }: BatchExportItem) => ({
   interval,
   paused,
@@ -35,7 +36,7 @@ export const scheduleOf = ({ interval, paused, start_at, end_at }: BatchExportIt
   deleted_at: null,
 });
 
-/** Writes a plan that was made of `before`, unless somebody else was first. */
+/** Returns the op that writes a plan that was made of `before`. Its condition: nobody else was first. */
 export const planOp = (exportId: string, before: Plan, after: Plan): Op => ({
   change: keys.plan(exportId),
   set: { ...planFields(after) },
@@ -52,4 +53,15 @@ export async function showRuns({ table }: Pick<Context, 'table'>, exportId: stri
     const unchanged = { id: exportId, latest_runs: item.latest_runs };
     await table.write([{ change: keys.batchExport(exportId), set: { latest_runs }, if: { is: unchanged } }]);
   });
+}
+
+/** Writes the ops. Returns false when one of their conditions does not hold. */
+export async function isWritten(table: Table, ops: readonly Op[]): Promise<boolean> {
+  try {
+    await table.write(ops);
+    return true;
+  } catch (error) {
+    if (error instanceof Refused) return false;
+    throw error;
+  }
 }

@@ -148,7 +148,8 @@ test('managers write rules, nobody else does, whatever they send', async () => {
   expect(told(await put({ access_level: 'manager' }, { key: await service.newKey(other) }))).toEqual(NO_RIGHT);
 });
 
-const noSuch = (attr: string, id: string) => bad(`Invalid pk "${id}" - object does not exist.`, attr, 'does_not_exist');
+const invalidReference = (attr: string, id: string) =>
+  bad(`Invalid pk "${id}" - object does not exist.`, attr, 'does_not_exist');
 
 test.each([
   [{}, bad('This field is required.', 'access_level', 'required')],
@@ -156,9 +157,9 @@ test.each([
     { access_level: 'owner' },
     bad('Invalid access level. Must be one of: none, viewer, editor, manager', 'access_level'),
   ],
-  [{ access_level: 'viewer', role: UNKNOWN }, noSuch('role', UNKNOWN)],
-  [{ access_level: null, role: UNKNOWN }, noSuch('role', UNKNOWN)],
-  [{ access_level: 'viewer', organization_member: UNKNOWN }, noSuch('organization_member', UNKNOWN)],
+  [{ access_level: 'viewer', role: UNKNOWN }, invalidReference('role', UNKNOWN)],
+  [{ access_level: null, role: UNKNOWN }, invalidReference('role', UNKNOWN)],
+  [{ access_level: 'viewer', organization_member: UNKNOWN }, invalidReference('organization_member', UNKNOWN)],
   [{ access_level: 'viewer', organization_member: 'x' }, bad('“x” is not a valid UUID.', 'organization_member')],
   [
     { access_level: 'viewer', organization_member: UNKNOWN, role: UNKNOWN },
@@ -174,7 +175,7 @@ test('a member of another organization cannot be named, nor a rule be written fo
   const { service, put, call } = await world();
   const stranger = await service.newUser();
   expect(told(await put({ access_level: 'viewer', organization_member: stranger.uuid }))).toEqual(
-    noSuch('organization_member', stranger.uuid),
+    invalidReference('organization_member', stranger.uuid),
   );
   expect((await call('PUT', '/dashboards/999999/access_controls/', { access_level: 'viewer' })).status).toBe(404);
 });

@@ -1,10 +1,11 @@
-import { tellAsSystem } from '../../../lib/accounts/activity/tell.ts';
+import { systemActivityOps } from '../../../lib/accounts/activity/ops.ts';
 import { deleteProject } from '../../../lib/accounts/organizations/projects/store.ts';
 import { addMember, createOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { createKey, revokeKey } from '../../../lib/accounts/personal-api-keys/store.ts';
 import { createUser } from '../../../lib/accounts/users/store.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
 import { ranges } from '../../../lib/ports/table/keys.ts';
+import { DAY_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
 import { BUCKET, byProject } from '../../support/exports.ts';
 import { seeded } from '../../support/random.ts';
@@ -14,7 +15,6 @@ import { unreliable } from '../../support/unreliable-table.ts';
 
 type Entry = Record<string, unknown> & { detail: { name: unknown; changes: Record<string, unknown>[] } };
 
-const DAY = 86_400_000;
 const dashboardsOf = ({ project }: Service) => `/api/projects/${project.id}/dashboards/`;
 
 async function world(context = testContext()) {
@@ -127,7 +127,7 @@ test('it is read by kind of object, by object and by user', async () => {
 test('of a long log a filter that finds little looks at a part, and goes on from there', async () => {
   const { context, service, list } = await world();
   const { id } = service.organization;
-  const tell = tellAsSystem(context, id);
+  const tell = systemActivityOps(context, id);
   await service.call('POST', dashboardsOf(service), { body: { name: 'Oldest' } });
   context.clock.advance(1_000);
   const many = Array.from({ length: 10_050 }, (_, n) =>
@@ -145,7 +145,7 @@ test('of a long log a filter that finds little looks at a part, and goes on from
 
 test('entries end after 400 days', async () => {
   const { context, entries } = await world();
-  context.clock.advance(400 * DAY - 1_000);
+  context.clock.advance(400 * DAY_MS - 1_000);
   expect(await entries()).not.toEqual([]);
   context.clock.advance(2_000);
   expect(await entries()).toEqual([]);
@@ -228,7 +228,7 @@ test('of a project that was deleted the log stays', async () => {
   const { context, service, entries } = await world();
   const { organization, project } = service;
   await service.call('POST', dashboardsOf(service), { body: { name: 'Weekly' } });
-  await deleteProject(context, { organization, project }, tellAsSystem(context, organization.id));
+  await deleteProject(context, { organization, project }, systemActivityOps(context, organization.id));
   expect((await entries()).slice(0, 2)).toMatchObject([
     { scope: 'Project', activity: 'deleted', team_id: project.id, detail: { name: project.name } },
     { scope: 'Dashboard', activity: 'created', team_id: project.id },

@@ -13,14 +13,14 @@ test.each(['toDashboard', 'to_dashboard'])('a tile goes as it is to the dashboar
   const source = await dashboard({
     tiles: [{ text: { body: 'stays' } }, { insight: id, color: 'red', layouts: { sm: { x: 3 } } }],
   });
-  const goal = await dashboard();
+  const destination = await dashboard();
   const tile = source.tiles.find((one) => one.insight !== null);
-  expect(await move(world, source.id, { tile, [name]: goal.id })).toEqual({ status: 200, body: undefined });
+  expect(await move(world, source.id, { tile, [name]: destination.id })).toEqual({ status: 200, body: undefined });
   expect((await found(source.id)).tiles).toMatchObject([{ text: { body: 'stays' } }]);
-  expect((await found(goal.id)).tiles).toEqual([tile]);
-  expect((await call('GET', `/insights/${id}/`)).body).toMatchObject({ dashboards: [goal.id] });
-  expect(await move(world, goal.id, { tile, [name]: goal.id })).toEqual({ status: 200, body: undefined });
-  expect((await found(goal.id)).tiles).toEqual([tile]);
+  expect((await found(destination.id)).tiles).toEqual([tile]);
+  expect((await call('GET', `/insights/${id}/`)).body).toMatchObject({ dashboards: [destination.id] });
+  expect(await move(world, destination.id, { tile, [name]: destination.id })).toEqual({ status: 200, body: undefined });
+  expect((await found(destination.id)).tiles).toEqual([tile]);
 });
 
 test('what is not there is a 404, what is missing a 400', async () => {
@@ -85,9 +85,9 @@ test('a full dashboard takes no more', async () => {
 test('it is three round trips: the source, the goal, one write', async () => {
   const world = await dashboards();
   const source = await world.dashboard({ tiles: [{ text: { body: 'x' } }] });
-  const goal = await world.dashboard();
+  const destination = await world.dashboard();
   await move(world, source.id, { tile: source.tiles[0], toDashboard: source.id });
   world.table.counted();
-  await move(world, source.id, { tile: source.tiles[0], toDashboard: goal.id });
+  await move(world, source.id, { tile: source.tiles[0], toDashboard: destination.id });
   expect(world.table.counted()).toBe(3);
 });

@@ -1,7 +1,7 @@
 import { addMember, createOrganization, findOrganization } from '../../../lib/accounts/organizations/store.ts';
 import type { UserItem } from '../../../lib/accounts/users/model.ts';
 import { collaboratorField } from '../../../lib/dashboards/collaborators/model.ts';
-import { LEVELS, type Level } from '../../../lib/http/levels.ts';
+import { LEVELS, type MembershipLevel } from '../../../lib/http/levels.ts';
 import { keys, places } from '../../../lib/ports/table/keys.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
@@ -11,7 +11,7 @@ const { member, admin, owner } = LEVELS;
 
 const path = ({ organization }: Service, user?: UserItem) =>
   `/api/organizations/${organization.id}/members/${user === undefined ? '' : `${user.uuid}/`}`;
-const change = (service: Service, user: UserItem, level: Level, options: CallOptions = {}) =>
+const change = (service: Service, user: UserItem, level: MembershipLevel, options: CallOptions = {}) =>
   service.call('PATCH', path(service, user), { body: { level }, ...options });
 const remove = (service: Service, user: UserItem, options: CallOptions = {}) =>
   service.call('DELETE', path(service, user), options);
@@ -19,7 +19,7 @@ const remove = (service: Service, user: UserItem, options: CallOptions = {}) =>
 async function world() {
   const context = testContext();
   const service = await testService(context);
-  const join = async (level: Level) => {
+  const join = async (level: MembershipLevel) => {
     context.clock.advance(1_000);
     const user = await service.newUser(level);
     return { user, key: await service.newKey(user) };

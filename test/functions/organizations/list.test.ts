@@ -1,4 +1,4 @@
-import { tellAsSystem } from '../../../lib/accounts/activity/tell.ts';
+import { systemActivityOps } from '../../../lib/accounts/activity/ops.ts';
 import { addMember, createOrganization, deleteOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
 import { testContext } from '../../support/context.ts';
@@ -60,7 +60,7 @@ test('pages follow one another by limit and offset', async () => {
 
 test('deleted organizations are neither listed nor counted', async () => {
   const { context, service, key, birch } = await world();
-  await deleteOrganization(context, birch, tellAsSystem(context, birch.id));
+  await deleteOrganization(context, birch, systemActivityOps(context, birch.id));
   const reply = await service.call('GET', '/api/organizations/', { key });
   expect(namesIn(reply)).toEqual(['Acme', 'Cedar']);
   expect(reply.body).toMatchObject({ count: 2 });

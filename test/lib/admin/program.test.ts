@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { tellAsSystem } from '../../../lib/accounts/activity/tell.ts';
+import { systemActivityOps } from '../../../lib/accounts/activity/ops.ts';
 import { createInvite } from '../../../lib/accounts/organizations/invites/store.ts';
 import { findMembership, findOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { findKey } from '../../../lib/accounts/personal-api-keys/lookup.ts';
@@ -101,7 +101,7 @@ test('an invitation is accepted for its user, once they are there', async () => 
     { organization: stored, membership },
     body,
     () => [],
-    tellAsSystem(context, organization.id),
+    systemActivityOps(context, organization.id),
   );
   expect(await run('invite', 'accept', id)).toMatchObject({
     code: EXIT.failed,
@@ -240,11 +240,12 @@ test('a command is for this machine, or for the stage that it names, wherever in
 });
 
 describe('the documentation', () => {
+  const pages = ['README.md', 'CONTRIBUTING.md', 'docs/deploy.md', 'docs/operations.md'].map(
+    (page) => [page, readFileSync(join(ROOT, page), 'utf8')] as const,
+  );
   /** What follows `npm run -s admin --` in a page, up to a remark or the end of the code. */
-  const shown = ['README.md', 'docs/deploy.md', 'docs/operations.md'].flatMap((page) =>
-    [...readFileSync(join(ROOT, page), 'utf8').matchAll(/npm run -s admin -- ([^`#\n]+)/g)].map(
-      ([, words = '']) => [page, words.trim()] as const,
-    ),
+  const shown = pages.flatMap(([page, text]) =>
+    [...text.matchAll(/npm run -s admin -- ([^`#\n]+)/g)].map(([, words = '']) => [page, words.trim()] as const),
   );
 
   test.each(shown)('%s: `%s` is understood', async (_, text) => {
@@ -265,9 +266,7 @@ describe('the documentation', () => {
 
   test('names only scripts that there are', () => {
     const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-    const named = ['README.md', 'docs/deploy.md', 'docs/operations.md'].flatMap((page) =>
-      [...readFileSync(join(ROOT, page), 'utf8').matchAll(/npm run (?:-s )?([a-z:]+)/g)].map(([, name]) => name),
-    );
+    const named = pages.flatMap(([, text]) => [...text.matchAll(/npm run (?:-s )?([a-z:]+)/g)].map(([, name]) => name));
     expect(Object.keys(scripts)).toEqual(expect.arrayContaining(named));
   });
 });

@@ -9,7 +9,7 @@ import { type Route, route } from '../../../lib/http/route.ts';
 import { fail } from '../../../lib/ports/errors.ts';
 import { BadCursor, Busy, Refused, TooLarge } from '../../../lib/ports/table/table.ts';
 import { testContext } from '../../support/context.ts';
-import { proxyEvent, type Sent } from '../../support/event.ts';
+import { proxyEvent, type Sent } from '../../support/proxy-event.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 
 const Widget = z.object({
@@ -489,7 +489,7 @@ describe('an answer that is no JSON', () => {
     const { call } = await world();
     const operation = {
       run: () => fail('throttled', { headers: { 'Retry-After': '1' } }),
-      failed: ({ message }: Error) => new TextAnswer(message, 'text/plain', { 'X-Own': '1' }),
+      failurePage: ({ message }: Error) => new TextAnswer(message, 'text/plain', { 'X-Own': '1' }),
     };
     expect(await call(showWidget, operation, { params })).toMatchObject({
       status: 429,
@@ -500,7 +500,7 @@ describe('an answer that is no JSON', () => {
       status: 404,
       text: 'Not found.',
     });
-    expect(await call(showWidget, { ...operation, failed: () => undefined }, { params })).toMatchObject({
+    expect(await call(showWidget, { ...operation, failurePage: () => undefined }, { params })).toMatchObject({
       status: 429,
       body: { code: 'throttled' },
     });

@@ -9,16 +9,16 @@ import {
   mayEdit,
   mayManage,
   maySee,
-  standingOf,
+  rightsOf,
 } from '../../../lib/dashboards/rules.ts';
-import { LEVELS, type Level } from '../../../lib/http/levels.ts';
+import { LEVELS, type MembershipLevel } from '../../../lib/http/levels.ts';
 import type { Failure } from '../../../lib/ports/errors.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 
 /** One combination of all that decides. `undefined`: there is no such row or rule. */
 interface Case {
   readonly isCreator: boolean;
-  readonly level: Level;
+  readonly level: MembershipLevel;
   readonly restriction: 21 | 37;
   readonly collaborator: 21 | 37 | undefined;
   readonly own: AccessLevel | undefined;
@@ -61,11 +61,11 @@ const headOf = ({ isCreator, restriction, collaborator, own, everyone }: Case): 
   ...(everyone === undefined ? {} : { [ruleField(EVERYONE)]: everyone }),
 });
 
-type Member = { readonly user_uuid: string; readonly level: Level };
-type Check = (head: DashboardItem, member: Member) => void;
+type MemberWithLevel = { readonly user_uuid: string; readonly level: MembershipLevel };
+type Check = (head: DashboardItem, member: MemberWithLevel) => void;
 
 /** What a check throws; undefined when it lets the member. */
-function thrown(check: Check, head: DashboardItem, member: Member): unknown {
+function thrown(check: Check, head: DashboardItem, member: MemberWithLevel): unknown {
   try {
     check(head, member);
     return undefined;
@@ -77,7 +77,7 @@ function thrown(check: Check, head: DashboardItem, member: Member): unknown {
 const CHECKS = { see: checkCanSee, edit: checkCanEdit, restrict: checkCanRestrict, manage: checkCanManage };
 
 /** The texts with which the four checks refuse; undefined where one lets them. */
-const refusals = (head: DashboardItem, member: Member) =>
+const refusals = (head: DashboardItem, member: MemberWithLevel) =>
   Object.fromEntries(
     Object.entries(CHECKS).map(([name, check]) => [
       name,
@@ -113,7 +113,7 @@ describe('the creator, admins and the owner', () => {
   test('may do everything, whatever the restriction, the rules and the collaborators', () => {
     for (const one of inherent) {
       const [head, me] = [headOf(one), { user_uuid: 'me', level: one.level }];
-      expect(standingOf(head, me)).toEqual({
+      expect(rightsOf(head, me)).toEqual({
         restriction_level: one.restriction,
         effective_restriction_level: one.restriction,
         effective_privilege_level: 37,
@@ -143,7 +143,7 @@ describe('a member', () => {
 
   test.each(ACCESS)('with a rule %s of their own beside %s for everyone has %s', (own, everyone, level) => {
     const found = members.filter((one) => one.own === own && one.everyone === everyone);
-    expect(new Set(found.map((one) => standingOf(headOf(one), me).user_access_level))).toEqual(new Set([level]));
+    expect(new Set(found.map((one) => rightsOf(headOf(one), me).user_access_level))).toEqual(new Set([level]));
     expect(found).toHaveLength(6);
   });
 
@@ -159,7 +159,7 @@ describe('a member', () => {
     (restriction, collaborator, privilege) => {
       const found = members.filter((one) => one.restriction === restriction && one.collaborator === collaborator);
       for (const one of found) {
-        expect(standingOf(headOf(one), me)).toMatchObject({
+        expect(rightsOf(headOf(one), me)).toMatchObject({
           restriction_level: restriction,
           effective_restriction_level: restriction,
           effective_privilege_level: privilege,
@@ -183,8 +183,8 @@ describe('a member', () => {
     'with access %s and privilege %s is refused what they lack, and nothing else',
     (access, privilege, refused) => {
       const found = members.map(headOf).filter((head) => {
-        const standing = standingOf(head, me);
-        return standing.user_access_level === access && standing.effective_privilege_level === privilege;
+        const rights = rightsOf(head, me);
+        return rights.user_access_level === access && rights.effective_privilege_level === privilege;
       });
       expect(found.length).toBeGreaterThan(0);
       for (const head of found) {

@@ -1,36 +1,36 @@
 import { cpSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { DynamoDBDocumentClient, paginateScan } from '@aws-sdk/lib-dynamodb';
-import { tellAsSystem } from '../../../lib/accounts/activity/tell.ts';
+import { runtimeOf } from '../../../infra/local/runtime.ts';
+import { systemActivityOps } from '../../../lib/accounts/activity/ops.ts';
 import type { OrganizationItem, ProjectItem } from '../../../lib/accounts/organizations/model.ts';
 import { deleteProject } from '../../../lib/accounts/organizations/projects/store.ts';
 import { createOrganization, deleteOrganization } from '../../../lib/accounts/organizations/store.ts';
-import { createKey, keysOf } from '../../../lib/accounts/personal-api-keys/store.ts';
+import { createKey, keysOfUser } from '../../../lib/accounts/personal-api-keys/store.ts';
 import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import type { Spool } from '../../../lib/ports/files/files.ts';
 import { dynamodbTable } from '../../../lib/ports/table/dynamodb.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { Busy, type Item, type Table } from '../../../lib/ports/table/table.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { purge } from '../../../lib/purge/purge.ts';
-import { MACHINES } from '../../../lib/workflow/definitions/index.ts';
-import { startEngine } from '../../../lib/workflow/engine.ts';
 import type { PurgeInput } from '../../../lib/workflow/messages.ts';
 import { type SettableClock, settableClock, testContext } from '../../support/context.ts';
 import { createTable, describeOnDynamodb, dynamodbClient } from '../../support/dynamodb-local.ts';
-import { settableTime } from '../../support/engine.ts';
-import { HOUR, hourlyExport } from '../../support/export-steps.ts';
+import { settableTime } from '../../support/engine-world.ts';
 import { type FullOrganization, fullOrganization } from '../../support/full-organization.ts';
+import { hourlyExport } from '../../support/hourly-export.ts';
 import { seeded } from '../../support/random.ts';
 import { testService } from '../../support/service.ts';
+import { tableWithContents } from '../../support/table-contents.ts';
 import { unreliable } from '../../support/unreliable-table.ts';
-import { wholeTable } from '../../support/whole-table.ts';
 
 jest.setTimeout(60_000);
 
 const AT_13 = Date.UTC(2026, 0, 7, 13);
 /** What the machine rests between two walks. */
-const REST = 900_000;
+const REST_MS = 15 * MINUTE_MS;
 
 describe('one walk', () => {
   async function deleted() {
@@ -44,7 +44,7 @@ describe('one walk', () => {
     await make('its project', { scoped_teams: [project.id] });
     await make('both', { scoped_organizations: [organization.id, other.id] });
     await make('another', { scoped_organizations: [other.id] });
-    const held = () => keysOf(context.table, owner.uuid);
+    const held = () => keysOfUser(context.table, owner.uuid);
     const labels = async () => (await held()).map(({ label }) => label).toSorted();
     return { ...world, other, held, labels };
   }
@@ -52,12 +52,12 @@ describe('one walk', () => {
   test('stops the exports of a deleted organization, and limits no key to it any more', async () => {
     const { context, begin, arrive, read, runs, labels, held, organization, other, job } = await deleted();
     await arrive(AT_13, 'a');
-    context.clock.set(AT_13 + HOUR + 60_000);
+    context.clock.set(AT_13 + HOUR_MS + 60_000);
     await begin();
     await context.workflow.start('export-run', 'execution', {});
     const { item } = await read();
-    await startBackfill(context, item, { start_at: AT_13 - 24 * HOUR, end_at: AT_13 });
-    await deleteOrganization(context, organization, tellAsSystem(context, organization.id));
+    await startBackfill(context, item, { start_at: AT_13 - 24 * HOUR_MS, end_at: AT_13 });
+    await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
 
     expect(await purge(context, { kind: 'organization', id: organization.id })).toEqual({ do: 'rest' });
     expect((await read()).item.deleted_at).not.toBeNull();
@@ -68,7 +68,7 @@ describe('one walk', () => {
     expect(await labels()).toEqual(['another', 'both', 'unlimited']);
     const both = (await held()).find(({ label }) => label === 'both');
     expect(both).toMatchObject({ scoped_organizations: JSON.stringify([other.id]), ver: 2 });
-    expect(await job('purge', organization.id)).toMatchObject({ due: context.clock() + HOUR });
+    expect(await job('purge', organization.id)).toMatchObject({ due: context.clock() + HOUR_MS });
   });
 
   test('touches nothing of an organization that is not deleted', async () => {
@@ -81,7 +81,7 @@ describe('one walk', () => {
 
   test('ends when its time is over, and another one goes on', async () => {
     const { context, organization, labels } = await deleted();
-    await deleteOrganization(context, organization, tellAsSystem(context, organization.id));
+    await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
     const clock = context.clock();
     let looks = 0;
     const slow = { ...context, clock: () => clock + (looks++ > 6 ? 10 * 60_000 : 0) };
@@ -94,18 +94,18 @@ describe('one walk', () => {
   test('leaves a run that is being committed its time, and removes its export when that is over', async () => {
     const { context, begin, arrive, read, runs, organization } = await deleted();
     await arrive(AT_13, 'a');
-    context.clock.set(AT_13 + HOUR + 60_000);
+    context.clock.set(AT_13 + HOUR_MS + 60_000);
     await begin();
     const [run] = await runs();
     await context.table.write([
       { change: { pk: run?.pk ?? '', sk: run?.sk ?? '' }, set: { phase: 'committing', status: 'Running' } },
     ]);
-    await deleteOrganization(context, organization, tellAsSystem(context, organization.id));
+    await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
     const walk = () => purge(context, { kind: 'organization', id: organization.id });
     for (let rests = 0; rests < 4; rests++) {
       expect(await walk()).toEqual({ do: 'rest' });
       expect(await runs()).toMatchObject([{ status: 'Running' }]);
-      context.clock.advance(REST);
+      context.clock.advance(REST_MS);
     }
     expect(await walk()).toEqual({ do: 'rest' });
     expect(await runs()).toEqual([]);
@@ -123,7 +123,7 @@ interface Home {
   everything(): Item[] | Promise<Item[]>;
 }
 
-const sqlite = async (clock: SettableClock): Promise<Home> => wholeTable(clock);
+const sqlite = async (clock: SettableClock): Promise<Home> => tableWithContents(clock);
 
 async function dynamodb(clock: SettableClock): Promise<Home> {
   const client = await dynamodbClient();
@@ -151,22 +151,16 @@ async function stateOf({ everything }: Pick<Home, 'everything'>, { lake, spool }
   return { items: Object.fromEntries(items.map((item) => [`${item.pk} ${item.sk}`, item])), files };
 }
 
-/** An engine whose executions all end at once, in one way or another. */
-const engineOn = (over: Pick<Context, 'table' | 'clock' | 'log'>) =>
-  startEngine({
-    ...over,
-    machines: MACHINES,
-    tasks: () => async () => ({ do: 'nothing' }),
-    timer: settableTime().timer,
-  });
+/** A runtime whose executions all end at once, in one way or another. */
+const shortRuntime = (ports: Context, table = ports.table) =>
+  runtimeOf(ports, { table, timer: settableTime().timer, steps: () => () => async () => ({ do: 'nothing' }) });
 
 /** Two organizations that hold everything, of the same people, and what there was before the second one came. */
 async function twoOrganizations() {
   const home = await sqlite(settableClock());
   const { table, clock } = home;
   const base = testContext({ table, clock });
-  const engine = engineOn({ table, clock, log: base.log });
-  const context: Context = { ...base, workflow: engine };
+  const { context, engine } = shortRuntime(base);
   const service = await testService(context);
   const joining = [];
   for (let n = 0; n < 2; n++) {
@@ -229,8 +223,7 @@ describe('to the end', () => {
     );
     const base = testContext({ table, clock });
     cpSync(world.folder, base.folder, { recursive: true });
-    const engine = engineOn({ table: home.executions ?? table, clock, log: base.log });
-    const context: Context = { ...base, workflow: engine };
+    const { context } = shortRuntime(base, home.executions);
     const { organization, project } = await placesOf(table, world.goes);
     return { home, context, clock, organization, project, state: () => stateOf(home, context) };
   }
@@ -245,7 +238,7 @@ describe('to the end', () => {
     const answers: string[] = [];
     while (answers.at(-1) !== 'nothing') {
       answers.push(await walk());
-      if (answers.at(-1) === 'rest') clock.advance(REST);
+      if (answers.at(-1) === 'rest') clock.advance(REST_MS);
       if (answers.length > 1_000) throw new Error(`the purge of ${input.id} does not end`);
     }
     return answers;
@@ -267,7 +260,7 @@ describe('to the end', () => {
   test('leaves everything as it was before the organization came', async () => {
     const { context, clock, organization, state } = await restored(sqlite);
     expect(Object.keys(world.filled.items).length).toBeGreaterThan(Object.keys(world.before.items).length + 60);
-    await deleteOrganization(context, organization, tellAsSystem(context, organization.id));
+    await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
     const input = { kind: 'organization', id: organization.id } as const;
     const walk = async () => (await purge(context, input)).do;
     expect(await walkToTheEnd(input, clock, walk)).toEqual(['rest', 'rest', 'rest', 'nothing']);
@@ -277,7 +270,7 @@ describe('to the end', () => {
   /** Deletes the organization and purges it in processes that live for so many acts. */
   async function purgedInLives(open: (clock: SettableClock) => Promise<Home>, least: number) {
     const { context, clock, organization, state } = await restored(open);
-    await deleteOrganization(context, organization, tellAsSystem(context, organization.id));
+    await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
     const input = { kind: 'organization', id: organization.id } as const;
     const answers = await walkToTheEnd(input, clock, shortLife(context, input, state, least));
     expect(await state()).toEqual(world.before);
@@ -296,7 +289,7 @@ describe('to the end', () => {
 
   test('of a project leaves its organization, and everything of that', async () => {
     const { context, clock, organization, project, state } = await restored(sqlite);
-    await deleteProject(context, { organization, project }, tellAsSystem(context, organization.id));
+    await deleteProject(context, { organization, project }, systemActivityOps(context, organization.id));
     const input = { kind: 'project', id: String(project.id) } as const;
     await walkToTheEnd(input, clock, shortLife(context, input, state, 4));
     const after = await state();
@@ -326,7 +319,7 @@ describe('to the end', () => {
         return { ...home, executions: home.table, table: unreliable(home.table, { ...vices, clock }) };
       };
       const { home, context, clock, organization, state } = await restored(open);
-      await deleteOrganization(context, organization, tellAsSystem(context, organization.id));
+      await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
       isTrusted = false;
       const input = { kind: 'organization', id: organization.id } as const;
       await walkToTheEnd(input, clock, async () => {

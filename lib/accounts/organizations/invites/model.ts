@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { text } from '../../../http/fields.ts';
 import { wireInstant } from '../../../http/instant.ts';
-import { LEVELS, type Level } from '../../../http/levels.ts';
+import { LEVELS, type MembershipLevel } from '../../../http/levels.ts';
 import type { Item } from '../../../ports/table/table.ts';
 import { User } from '../../users/model.ts';
 import { levelField } from '../members/model.ts';
@@ -12,13 +12,15 @@ declare module '../../../ports/table/keys.ts' {
   }
 }
 
-/** An invitation as stored. Instants are milliseconds since 1970; from `expires_at` on it does not exist (`ttl`). */
+/**
+ * An invitation as it is stored. Instants are milliseconds since 1970; from `expires_at` on it does not exist (`ttl`).
+ */
 export interface InviteItem extends Item {
   readonly id: string;
   readonly organization_id: string;
   /** Lower case. */
   readonly target_email: string;
-  readonly level: Level;
+  readonly level: MembershipLevel;
   /** The uuid of the member who invites. */
   readonly created_by: string;
   readonly created_at: number;
@@ -27,7 +29,7 @@ export interface InviteItem extends Item {
 
 const address = text({ max: 254 }).pipe(z.email()).optional();
 
-/** What a caller writes to invite somebody. `email` is another name of `target_email`. */
+/** The body that invites somebody. `email` is another name of `target_email`. */
 export const InviteInput = z
   .object({ target_email: address, email: address, level: levelField().optional() })
   .transform(({ target_email, email, level = LEVELS.member }, context) => {
@@ -51,11 +53,11 @@ export const Invite = z
     created_by: User.nullable(),
     created_at: z.iso.datetime(),
     expires_at: z.iso.datetime(),
-    link: z.url().describe('Where the invited user accepts: a POST with a key of his. No mail is sent.'),
+    link: z.url().describe('Where the invited user accepts: a POST with a key of theirs. No mail is sent.'),
   })
   .meta({ id: 'Invite' });
 
-/** The public object of a stored invitation; `base` is the address of the service. */
+/** Returns the public object of a stored invitation; `base` is the address of the service. */
 export function inviteObject(
   item: InviteItem,
   created_by: z.output<typeof User> | null,

@@ -3,7 +3,7 @@ import type { Change } from '../../../../lib/accounts/activity/model.ts';
 import {
   changesOf,
   changesText,
-  createdWith,
+  creationChanges,
   nameText,
   patchActivity,
 } from '../../../../lib/accounts/activity/rules.ts';
@@ -24,7 +24,7 @@ test('what differs is told, as callers write it, and nothing else', () => {
 });
 
 test('what was made is told with its fields', () => {
-  expect(createdWith({ name: 'a', tags: '[]', secret: 'x' }, FIELDS)).toEqual([
+  expect(creationChanges({ name: 'a', tags: '[]', secret: 'x' }, FIELDS)).toEqual([
     { action: 'created', field: 'name', before: null, after: 'a' },
     { action: 'created', field: 'tags', before: null, after: [] },
     { action: 'created', field: 'expires_at', before: null, after: null },

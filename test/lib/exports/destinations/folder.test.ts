@@ -15,6 +15,7 @@ import type { Delivery, Reach } from '../../../../lib/exports/destinations/desti
 import { folder } from '../../../../lib/exports/destinations/folder.ts';
 import { Failure, Permanent, Transient } from '../../../../lib/ports/errors.ts';
 import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
+import { COMPILE_CACHE } from '../../../support/compile-cache.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { atOnce, delivery, digest, lines, send } from '../../../support/delivery.ts';
 import { watchFileCalls } from '../../../support/file-calls.ts';
@@ -37,12 +38,12 @@ const given = (count: number, config: object = {}, changes: Partial<Changes> = {
 
 describe('a delivery', () => {
   test('shows nothing until it is committed, then the whole file and nothing else', async () => {
-    const receipt = await folder.deliver(given(3000));
+    const prepared = await folder.deliver(given(3000));
     expect(tree().filter((name) => !name.startsWith('.'))).toEqual([]);
-    await folder.commit(given(3000), receipt);
+    await folder.commit(given(3000), prepared);
     expect(tree()).toEqual([NAME]);
     expect(readFileSync(join(path, NAME)).equals(await atOnce(lines(3000)))).toBe(true);
-    expect(receipt.bytes).toBe(statSync(join(path, NAME)).size);
+    expect(prepared.receipt.bytes).toBe(statSync(join(path, NAME)).size);
   });
 
   test('goes below its prefix, in gzip when asked for', async () => {
@@ -68,25 +69,25 @@ describe('a delivery', () => {
   });
 
   test('may be committed twice', async () => {
-    const receipt = await folder.deliver(given(100));
-    await folder.commit(given(100), receipt);
+    const prepared = await folder.deliver(given(100));
+    await folder.commit(given(100), prepared);
     const before = statSync(join(path, NAME), { bigint: true });
-    await folder.commit(given(100), receipt);
+    await folder.commit(given(100), prepared);
     const after = statSync(join(path, NAME), { bigint: true });
     expect([after.ino, after.mtimeNs]).toEqual([before.ino, before.mtimeNs]);
     expect(tree()).toEqual([NAME]);
   });
 
   test('whose prepared file was removed is made again by the commit', async () => {
-    const receipt = await folder.deliver(given(100));
+    const prepared = await folder.deliver(given(100));
     rmSync(path, { recursive: true });
-    await folder.commit(given(100), receipt);
+    await folder.commit(given(100), prepared);
     expect(readFileSync(join(path, NAME)).equals(await atOnce(lines(100)))).toBe(true);
   });
 
   test('is taken away by discard, with and without a receipt', async () => {
-    const receipt = await folder.deliver(given(100));
-    await folder.discard(given(100), receipt);
+    const prepared = await folder.deliver(given(100));
+    await folder.discard(given(100), prepared);
     expect(tree()).toEqual([]);
     await folder.deliver(given(100));
     await folder.discard(given(100), undefined);
@@ -136,14 +137,14 @@ test('a delivery killed before any call of the file system is finished by the ne
       process.execPath,
       [
         '--import',
-        join(support, 'kill-at-call.ts'),
-        join(support, 'send.ts'),
+        join(support, 'file-call-kill.ts'),
+        join(support, 'delivery-program.ts'),
         'Folder',
         JSON.stringify(config),
         '3000',
         receiptFile(),
       ],
-      { env: { ...process.env, KILL_AT: String(at) }, encoding: 'utf8' },
+      { env: { ...process.env, ...COMPILE_CACHE, KILL_AT: String(at) }, encoding: 'utf8' },
     );
   const file = join(path, '2023', '07', `${NAME}.gz`);
   const isWhole = () => gunzipSync(readFileSync(file)).equals(expected);
@@ -189,12 +190,12 @@ describe('several files', () => {
   const forget = () => rmSync(receiptFile(), { force: true });
 
   test('are unseen until they are committed, and may be committed twice', async () => {
-    const receipt = await folder.deliver(given(FEW, several));
+    const prepared = await folder.deliver(given(FEW, several));
     expect(tree().filter((name) => !name.startsWith('.'))).toEqual([]);
-    await folder.commit(given(FEW, several), receipt);
-    await folder.commit(given(FEW, several), receipt);
+    await folder.commit(given(FEW, several), prepared);
+    await folder.commit(given(FEW, several), prepared);
     expect(await stored()).toEqual(await whole(FEW, 2));
-    expect(receipt.bytes).toBe((await atOnce(lines(FEW))).length);
+    expect(prepared.receipt.bytes).toBe((await atOnce(lines(FEW))).length);
   });
 
   test('are removed with their manifest when only one file is delivered, and it by them', async () => {
@@ -208,10 +209,10 @@ describe('several files', () => {
   });
 
   test('one of which was removed before the commit are made again', async () => {
-    const receipt = await folder.deliver(given(FEW, several));
+    const prepared = await folder.deliver(given(FEW, several));
     const [, second = ''] = tree().filter((name) => /partial.[0-9a-f-]{36}$/.test(name));
     rmSync(join(path, second));
-    await folder.commit(given(FEW, several), receipt);
+    await folder.commit(given(FEW, several), prepared);
     expect(await stored()).toEqual(await whole(FEW, 2));
   });
 
@@ -270,8 +271,8 @@ describe('a failure of the file system', () => {
 
   test('says what to do about a folder in the place of the file', async () => {
     mkdirSync(join(path, NAME), { recursive: true });
-    const receipt = await folder.deliver(given(10));
-    const error = await folder.commit(given(10), receipt).catch((reason: unknown) => reason);
+    const prepared = await folder.deliver(given(10));
+    const error = await folder.commit(given(10), prepared).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(Permanent);
     expect((error as Error).message).toContain('A folder is in the place of the file');
   });

@@ -53,7 +53,7 @@ const answering = (replies: Readonly<Record<number, Reply>>): void => {
 describe('a delivery', () => {
   test('posts batches as capture takes them, packed by gzip', async () => {
     const one = given(3);
-    const receipt = await http.deliver(one);
+    const prepared = await http.deliver(one);
     expect(receiver.received).toMatchObject([
       {
         method: 'POST',
@@ -62,7 +62,7 @@ describe('a delivery', () => {
           'content-type': 'application/json',
           'content-encoding': 'gzip',
           'idempotency-key': `${one.runId}-0`,
-          'content-length': String(receipt.bytes),
+          'content-length': String(prepared.receipt.bytes),
         },
       },
     ]);
@@ -116,7 +116,7 @@ describe('a delivery', () => {
   });
 
   test('of no rows sends nothing', async () => {
-    expect(await http.deliver(given(0))).toEqual({ bytes: 0 });
+    expect(await http.deliver(given(0))).toEqual({ receipt: { bytes: 0 } });
     expect(receiver.received).toEqual([]);
   });
 

@@ -4,9 +4,9 @@ import { delivery } from '../../../support/delivery.ts';
 test('reads every row, counts the bytes, and says that it kept none', async () => {
   const said: string[] = [];
   const one = delivery(noOp, {}, 3000, { say: (level, message) => void said.push(`${level} ${message}`) });
-  const receipt = await noOp.deliver(one);
-  await noOp.commit(one, receipt);
-  expect(receipt).toEqual({ bytes: 3000 * 127 });
+  const prepared = await noOp.deliver(one);
+  await noOp.commit(one, prepared);
+  expect(prepared.receipt).toEqual({ bytes: 3000 * 127 });
   expect(said).toEqual(['INFO Read 381000 bytes of JSON lines, and kept none of them.']);
 });
 

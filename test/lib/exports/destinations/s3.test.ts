@@ -6,14 +6,15 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import type { Delivery, Receipt } from '../../../../lib/exports/destinations/destination.ts';
+import type { Delivery, Prepared, Receipt } from '../../../../lib/exports/destinations/destination.ts';
 import { s3 } from '../../../../lib/exports/destinations/s3.ts';
 import { Failure, Permanent, Transient } from '../../../../lib/ports/errors.ts';
 import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
 import { type Bucket, startBucket } from '../../../support/bucket.ts';
+import { COMPILE_CACHE } from '../../../support/compile-cache.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { atOnce, delivery, digest, lines, send } from '../../../support/delivery.ts';
-import { startKillingProxy, startProxy } from '../../../support/killing-proxy.ts';
+import { startHttpProxy, startKillingHttpProxy } from '../../../support/http-proxy.ts';
 
 const NAME = '2023-07-28T00:00:00+00:00-2023-07-28T01:00:00+00:00.jsonl';
 const KEY = `events/${NAME}`;
@@ -43,18 +44,20 @@ const given = (count: number, config: object = {}, changes: Partial<Changes> = {
 const isWhole = async (key = KEY): Promise<boolean> => (await bucket.read(key)).body.equals(many);
 
 /** As it is after the spool: without what only this process knows. */
-const kept = (receipt: Receipt): Receipt => JSON.parse(JSON.stringify(receipt)) as Receipt;
+const kept = <R extends Receipt>({ receipt }: Prepared<R>): { receipt: R } => ({
+  receipt: JSON.parse(JSON.stringify(receipt)) as R,
+});
 
 describe('a small object', () => {
   test('is not sent before the commit, and is then one request', async () => {
-    const receipt = await s3.deliver(given(FEW));
+    const prepared = await s3.deliver(given(FEW));
     expect(await bucket.keys()).toEqual([]);
     expect(bucket.uploads()).toEqual([]);
-    await s3.commit(given(FEW), receipt);
+    await s3.commit(given(FEW), prepared);
     expect(await bucket.keys()).toEqual([KEY]);
     const { body, metadata, type } = await bucket.read(KEY);
     expect(body.equals(await atOnce(lines(FEW)))).toBe(true);
-    expect(receipt.bytes).toBe(body.length);
+    expect(prepared.receipt.bytes).toBe(body.length);
     expect(metadata).toEqual({ run: given(0).runId, token: given(0).token });
     expect(type).toBe('application/x-ndjson');
   });
@@ -65,11 +68,11 @@ describe('a small object', () => {
       reads += 1;
       return lines(FEW);
     };
-    const receipt = await s3.deliver(given(0, {}, { rows }));
-    await s3.commit(given(0, {}, { rows }), receipt);
+    const prepared = await s3.deliver(given(0, {}, { rows }));
+    await s3.commit(given(0, {}, { rows }), prepared);
     expect(reads).toBe(1);
     await bucket.empty();
-    await s3.commit(given(0, {}, { rows }), kept(receipt));
+    await s3.commit(given(0, {}, { rows }), kept(prepared));
     expect(reads).toBe(2);
     expect((await bucket.read(KEY)).body.equals(await atOnce(lines(FEW)))).toBe(true);
   });
@@ -102,14 +105,14 @@ describe('a small object', () => {
 
 describe('a large object', () => {
   test('is uploaded before the commit, unseen, and becomes visible whole', async () => {
-    const receipt = await s3.deliver(given(MANY));
+    const prepared = await s3.deliver(given(MANY));
     expect(await bucket.keys()).toEqual([]);
     expect(bucket.uploads()).toEqual([KEY]);
-    await s3.commit(given(MANY), kept(receipt));
+    await s3.commit(given(MANY), kept(prepared));
     expect(bucket.uploads()).toEqual([]);
     expect(await isWhole()).toBe(true);
     expect((await bucket.read(KEY)).metadata).toEqual({ run: given(0).runId, token: given(0).token });
-    expect(receipt.bytes).toBe(many.length);
+    expect(prepared.receipt.bytes).toBe(many.length);
   });
 
   test.each([
@@ -126,25 +129,25 @@ describe('a large object', () => {
   });
 
   test('may be committed twice', async () => {
-    const receipt = await s3.deliver(given(MANY));
-    await s3.commit(given(MANY), kept(receipt));
-    await s3.commit(given(MANY), kept(receipt));
+    const prepared = await s3.deliver(given(MANY));
+    await s3.commit(given(MANY), kept(prepared));
+    await s3.commit(given(MANY), kept(prepared));
     expect(await isWhole()).toBe(true);
   });
 
   test('whose upload was aborted from outside is made again by the commit', async () => {
-    const receipt = await s3.deliver(given(MANY));
+    const prepared = await s3.deliver(given(MANY));
     await bucket.abortUploads();
-    await s3.commit(given(MANY), kept(receipt));
+    await s3.commit(given(MANY), kept(prepared));
     expect(await isWhole()).toBe(true);
     expect(bucket.uploads()).toEqual([]);
   });
 
   test("is made again by the commit when the object there is another attempt's", async () => {
-    const receipt = await s3.deliver(given(MANY, {}, { token: 'second' }));
+    const prepared = await s3.deliver(given(MANY, {}, { token: 'second' }));
     await bucket.abortUploads();
     await send(s3, given(10, {}, { token: 'first' }), receiptFile);
-    await s3.commit(given(MANY, {}, { token: 'second' }), kept(receipt));
+    await s3.commit(given(MANY, {}, { token: 'second' }), kept(prepared));
     expect(await isWhole()).toBe(true);
     expect((await bucket.read(KEY)).metadata['token']).toBe('second');
   });
@@ -158,8 +161,8 @@ describe('a large object', () => {
   });
 
   test('leaves nothing when it is discarded, with and without a receipt', async () => {
-    const receipt = await s3.deliver(given(MANY));
-    await s3.discard(given(MANY), kept(receipt));
+    const prepared = await s3.deliver(given(MANY));
+    await s3.discard(given(MANY), kept(prepared));
     expect(bucket.uploads()).toEqual([]);
     await s3.deliver(given(MANY));
     await s3.discard(given(MANY), undefined);
@@ -204,11 +207,13 @@ describe('a large object', () => {
 test.each(['before', 'after'] as const)(
   'a delivery killed %s the server does any of its requests is finished by the next',
   async (when) => {
-    const script = join(import.meta.dirname, '..', '..', '..', 'support', 'send.ts');
+    const script = join(import.meta.dirname, '..', '..', '..', 'support', 'delivery-program.ts');
     const attempt = async (at: number) => {
-      const proxy = await startKillingProxy(bucket.url, { at, when, run: () => child.kill('SIGKILL') });
+      const proxy = await startKillingHttpProxy(bucket.url, { at, when, run: () => child.kill('SIGKILL') });
       const config = JSON.stringify({ ...bucket.config, endpoint_url: proxy.url });
-      const child = spawn(process.execPath, [script, 'S3', config, String(MANY), receiptFile], { stdio: 'inherit' });
+      const words = [script, 'S3', config, String(MANY), receiptFile];
+      const env = { ...process.env, ...COMPILE_CACHE };
+      const child = spawn(process.execPath, words, { stdio: 'inherit', env });
       const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
       await proxy.close();
       return { code, signal, last: proxy.requests().at(-1) };
@@ -269,12 +274,12 @@ describe('several objects', () => {
   });
 
   test('are unseen until they are committed, and may be committed twice', async () => {
-    const receipt = await s3.deliver(given(SOME, several));
+    const prepared = await s3.deliver(given(SOME, several));
     expect(await bucket.keys()).toEqual([]);
-    expect(receipt.bytes).toBe(some.length);
-    await s3.commit(given(SOME, several), receipt);
+    expect(prepared.receipt.bytes).toBe(some.length);
+    await s3.commit(given(SOME, several), prepared);
     expect(await stored()).toEqual(whole(some, 2));
-    await s3.commit(given(SOME, several), kept(receipt));
+    await s3.commit(given(SOME, several), kept(prepared));
     expect(await stored()).toEqual(whole(some, 2));
     expect((await bucket.read(`${STEM}_manifest.json`)).type).toBe('application/json');
   });
@@ -318,7 +323,7 @@ describe('several objects', () => {
     rmSync(receiptFile);
     const said: string[] = [];
     const say = (_level: string, message: string) => said.push(message);
-    const refusing = await startProxy(bucket.url, ({ method }) => (method === 'DELETE' ? 'is refused' : 'passes'));
+    const refusing = await startHttpProxy(bucket.url, ({ method }) => (method === 'DELETE' ? 'is refused' : 'passes'));
     await send(s3, given(SOME, { ...several, endpoint_url: refusing.url }, { say }), receiptFile);
     await refusing.close();
     expect(said).toEqual([expect.stringContaining('Grant s3:ListBucket and s3:DeleteObject.')]);
@@ -333,7 +338,7 @@ describe('several objects', () => {
       // An earlier run of the interval delivered one object, or more than now.
       await send(s3, at % 3 === 0 ? given(FEW) : earlier(), receiptFile);
       rmSync(receiptFile);
-      const proxy = await startKillingProxy(bucket.url, { at, when: 'after', run: () => {} });
+      const proxy = await startKillingHttpProxy(bucket.url, { at, when: 'after', run: () => {} });
       const to = (endpoint_url: string) => given(0, { ...several, endpoint_url }, { rows: () => inOne(some) });
       await send(s3, to(proxy.url), receiptFile).catch(() => {});
       isDead = proxy.requests().length === at;
@@ -362,7 +367,7 @@ describe('encryption by the bucket', () => {
     [{ encryption: 'aws:kms', kms_key_id: 'alias/exports' }, 'aws:kms', 'alias/exports'],
   ])('with %j is asked for of every object', async (config, encryption, key) => {
     const asked: (readonly [string | undefined, unknown, unknown])[] = [];
-    const noting = await startProxy(bucket.url, ({ method, headers }) => {
+    const noting = await startHttpProxy(bucket.url, ({ method, headers }) => {
       const [encryption, key] = ['', '-aws-kms-key-id'].map((name) => headers[`x-amz-server-side-encryption${name}`]);
       asked.push([method, encryption, key]);
       return 'passes';

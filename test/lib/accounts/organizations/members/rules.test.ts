@@ -5,10 +5,10 @@ import {
   refuseRemoval,
   witnessOf,
 } from '../../../../../lib/accounts/organizations/members/rules.ts';
-import { LEVELS, type Level } from '../../../../../lib/http/levels.ts';
+import { LEVELS, type MembershipLevel } from '../../../../../lib/http/levels.ts';
 
 const { member, admin, owner } = LEVELS;
-const one = (user_uuid: string, level: Level) => ({ user_uuid, level });
+const one = (user_uuid: string, level: MembershipLevel) => ({ user_uuid, level });
 
 const refusal = (run: () => unknown): string | undefined => {
   try {
@@ -24,7 +24,7 @@ const OWNERS = "You can only make another member owner if you're this organizati
 const HIGHER = 'You can only edit others with level lower or equal to you.';
 const ADMINS = 'You can only edit others if you are an admin.';
 
-test.each<[Level, Level, Level, string | undefined]>([
+test.each<[MembershipLevel, MembershipLevel, MembershipLevel, string | undefined]>([
   [owner, member, owner, undefined],
   [owner, owner, member, undefined],
   [owner, admin, member, undefined],
@@ -52,7 +52,7 @@ test('nobody gives more than they have', () => {
   expect(refusal(() => refuseLevel(one('a', admin), admin))).toBeUndefined();
 });
 
-test.each<[Level, Level, string | undefined]>([
+test.each<[MembershipLevel, MembershipLevel, string | undefined]>([
   [owner, owner, undefined],
   [admin, admin, undefined],
   [admin, owner, HIGHER],

@@ -1,0 +1,37 @@
+import type { Context } from '../../lib/ports/context.ts';
+import { MACHINES } from '../../lib/workflow/definitions/index.ts';
+import { type Engine, type EngineOptions, startEngine } from '../../lib/workflow/engine.ts';
+import { type NamedSteps, stepRunners } from './functions.ts';
+
+export interface RuntimeOptions extends Partial<Pick<EngineOptions, 'table' | 'timer' | 'random'>> {
+  /** Returns what the engine runs in the place of the steps below `functions/steps`, which it is given. */
+  readonly steps?: (own: NamedSteps, context: Context) => NamedSteps;
+}
+
+export interface Runtime {
+  readonly context: Context;
+  readonly engine: Engine;
+}
+
+/**
+ * Returns the context of one machine, which is the ports and the engine, and the engine, which runs the state machines
+ * with the steps over that context. The engine keeps executions in the table of the ports unless `table` is another
+ * one; those of an earlier process wait for `engine.resume()`.
+ */
+export function runtimeOf(
+  ports: Omit<Context, 'workflow'>,
+  { steps = (own) => own, ...options }: RuntimeOptions = {},
+): Runtime {
+  const engine = startEngine({
+    table: ports.table,
+    clock: ports.clock,
+    log: ports.log,
+    machines: MACHINES,
+    tasks: (name) => stepNamed(name),
+    onEnded: (input, signal) => stepNamed('execution-ended')(input, signal),
+    ...options,
+  });
+  const context: Context = { ...ports, workflow: engine };
+  const stepNamed = steps(stepRunners(context), context);
+  return { context, engine };
+}

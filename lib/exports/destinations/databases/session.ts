@@ -1,0 +1,209 @@
+/** A session with a server that speaks PostgreSQL's protocol: PostgreSQL itself, or Redshift. */
+
+import { once } from 'node:events';
+import { isIP, type Socket } from 'node:net';
+import { connect as overTls } from 'node:tls';
+import type { ClientConfig } from 'pg';
+import { Permanent, Transient } from '../../../ports/errors.ts';
+import { connectionFailure, isPublicAddress } from '../../../ports/outbound/outbound.ts';
+import { SECOND_MS } from '../../../ports/units.ts';
+import type { Delivery } from '../destination.ts';
+import { explained, type Place, serverOf, stateOf } from './failure.ts';
+
+/** Where, and as whom. */
+export interface Account extends Place {
+  readonly password: string;
+  /** The connection is encrypted, but the server's certificate is not verified. */
+  readonly has_self_signed_cert: boolean;
+}
+
+/** A row of an answer: every value as the server writes it. */
+export type AnswerRow = Readonly<Record<string, string | null>>;
+
+/**
+ * Every call throws `Permanent` or `Transient` with a text for the user; `stateOf` tells the SQLSTATE. When the signal
+ * that it was opened with is aborted, the connection is cut, which the server takes as a rollback, and calls end with
+ * the signal's reason.
+ */
+export interface Session {
+  /** The rows that a statement answers, how many it touched, and its command's name. */
+  query(
+    text: string,
+    values?: readonly (string | null)[],
+  ): Promise<{ rows: AnswerRow[]; count: number; command: string }>;
+  /** Sends rows in the text format of COPY. */
+  copyIn(text: string, rows: AsyncIterable<Buffer>): Promise<{ bytes: number; records: number }>;
+  /** Says goodbye; what was not committed is rolled back. Never throws. */
+  end(): Promise<void>;
+}
+
+type Way = Pick<Delivery, 'outbound' | 'reach' | 'signal'>;
+
+/** A server may take so long to answer before the first statement. */
+const HANDSHAKE_TIMEOUT_MS = 20 * SECOND_MS;
+
+/** Length 8, and the number that asks for TLS. */
+const TLS_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
+
+/**
+ * Connects, over TLS. A server without TLS is taken only at an address that is not public, where the deployment allows
+ * those at all.
+ */
+export async function connectTo(account: Account, { outbound, reach, signal }: Way): Promise<Socket> {
+  const place = serverOf(account);
+  const socket = await outbound.connect(account.host, account.port, signal);
+  // Whoever uses the socket next listens for himself.
+  socket.on('error', () => {}).setKeepAlive(true, 30_000);
+  const handshake = AbortSignal.any([signal, AbortSignal.timeout(HANDSHAKE_TIMEOUT_MS)]);
+  try {
+    socket.write(TLS_REQUEST);
+    const answer = await firstAnswer(socket, handshake);
+    if (answer === 'N') {
+      if (reach.privateAddresses && !isPublicAddress(socket.remoteAddress ?? '')) return socket;
+      throw new Permanent(
+        `The server at ${place} does not offer TLS, so that the password could be read on the way. Turn TLS on there ` +
+          '(ssl = on).',
+      );
+    }
+    if (answer !== 'S') {
+      throw new Permanent(`The server at ${place} does not speak PostgreSQL's protocol. Correct host and port.`);
+    }
+    const { host, has_self_signed_cert: isSelfSigned } = account;
+    const names = isIP(host) === 0 ? { servername: host } : {};
+    const secured = overTls({ socket, host, ...names, rejectUnauthorized: !isSelfSigned });
+    secured.on('error', () => {});
+    await once(secured, 'secureConnect', { signal: handshake });
+    return secured;
+  } catch (error) {
+    socket.destroy();
+    signal.throwIfAborted();
+    if (handshake.aborted) throw new Transient(`${place} did not answer in time.`, { cause: error });
+    const failure = connectionFailure(error, place);
+    const isCertificate = failure instanceof Permanent && /certificate/.test(failure.message);
+    if (!isCertificate) throw failure;
+    const advice = 'If it is the server’s own, set has_self_signed_cert to true: the connection is encrypted then, but';
+    throw new Permanent(`${failure.message} ${advice} not proof against a server that only pretends.`, {
+      cause: error,
+    });
+  }
+}
+
+/** The one letter by which a server answers the request for TLS; what comes with it unasked is not trusted. */
+async function firstAnswer(socket: Socket, signal: AbortSignal): Promise<string> {
+  const ended = new AbortController();
+  const end = (): void => ended.abort(new Error('the server closed the connection'));
+  socket.once('close', end);
+  try {
+    const [data] = (await once(socket, 'data', { signal: AbortSignal.any([signal, ended.signal]) })) as [Buffer];
+    return data.length === 1 ? data.toString('latin1') : '';
+  } catch (error) {
+    throw ended.signal.aborted ? ended.signal.reason : error;
+  } finally {
+    socket.off('close', end);
+  }
+}
+
+/** Connects and logs in. */
+export async function openSession(account: Account, way: Way): Promise<Session> {
+  const { signal } = way;
+  const [{ Client }, { from }, socket] = await Promise.all([
+    // Loaded when first used: those who only read a config need not wait for it.
+    import('pg'),
+    import('pg-copy-streams'),
+    connectTo(account, way),
+  ]);
+  const client = new Client(settings(account, socket));
+  // A connection that breaks is seen by the statement that waits for it, or by the next one.
+  client.on('error', () => {});
+  const cut = (): void => void socket.destroy();
+  signal.addEventListener('abort', cut);
+
+  const safely = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      signal.throwIfAborted();
+      return await work();
+    } catch (error) {
+      if (stateOf(error) === undefined) close();
+      signal.throwIfAborted();
+      throw explained(error, account);
+    }
+  };
+  const close = (): void => {
+    signal.removeEventListener('abort', cut);
+    socket.destroy();
+  };
+
+  const late = setTimeout(cut, HANDSHAKE_TIMEOUT_MS);
+  try {
+    await safely(() => client.connect());
+  } finally {
+    clearTimeout(late);
+  }
+
+  return {
+    query: (text, values) =>
+      safely(async () => {
+        const answer = await client.query<Record<string, string | null>>(text, values && [...values]);
+        return { rows: answer.rows, count: answer.rowCount ?? 0, command: answer.command };
+      }),
+
+    async copyIn(text, rows) {
+      const failed = new AbortController();
+      const broken = { signal: failed.signal };
+      let bytes = 0;
+      const stream = client.query(from(text, { highWaterMark: COPY_BUFFER }));
+      stream.on('error', (error) => failed.abort(error));
+      const seen = (event: 'drain' | 'finish'): Promise<unknown> =>
+        safely(() =>
+          once(stream, event, broken).catch((error: unknown) => Promise.reject(failed.signal.reason ?? error)),
+        );
+      // A stream that has failed must not be written to, nor ended: it has lost its connection.
+      const alive = (): Promise<void> => safely(async () => failed.signal.throwIfAborted());
+      try {
+        for await (const chunk of rows) {
+          await alive();
+          bytes += chunk.length;
+          if (!stream.write(chunk)) await seen('drain');
+        }
+        await alive();
+        stream.end();
+        await seen('finish');
+        return { bytes, records: stream.rowCount };
+      } catch (error) {
+        // The rows' own failure stays as it is.
+        close();
+        throw error;
+      }
+    },
+
+    async end() {
+      signal.removeEventListener('abort', cut);
+      if (socket.destroyed) return;
+      const late = setTimeout(cut, CLOSE_TIMEOUT_MS);
+      const closed = once(socket, 'close');
+      client.end().catch(() => {});
+      await closed.catch(() => {});
+      clearTimeout(late);
+    },
+  };
+}
+
+/** After so long the connection is cut. */
+const CLOSE_TIMEOUT_MS = 2 * SECOND_MS;
+
+/** Bytes that wait for the server at most, beside what its connection holds. */
+const COPY_BUFFER = 1024 * 1024;
+
+/** Nothing is left to the environment's own settings of PostgreSQL. */
+const settings = (account: Account, socket: Socket): ClientConfig => ({
+  host: account.host,
+  port: account.port,
+  user: account.user,
+  password: account.password,
+  database: account.database,
+  application_name: 'batch export',
+  ssl: false,
+  // The connection stands already; the client is told so when it asks for one.
+  stream: () => Object.assign(socket, { connect: () => process.nextTick(() => socket.emit('connect')) }),
+  types: { getTypeParser: () => (text: string) => text },
+});

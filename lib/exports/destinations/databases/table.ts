@@ -1,0 +1,166 @@
+/** A customer's table: its columns, and how it is made when it is missing. */
+
+import type { Model } from '../../../lake/schema.ts';
+import { Permanent } from '../../../ports/errors.ts';
+import type { Column, ColumnType } from '../../../warehouse/columns.ts';
+import type { Delivery } from '../destination.ts';
+import type { DatabaseConfig } from './config.ts';
+import { stateOf } from './failure.ts';
+import type { Session } from './session.ts';
+import { qualified, quoted, quotedList } from './sql-identifier.ts';
+
+/** A column with a type of the database. */
+export interface TableColumn extends Column {
+  readonly sqlType: string;
+}
+
+/** A column named like its field. */
+const column = (name: string, type: ColumnType, sqlType: string): TableColumn => ({ name, type, field: name, sqlType });
+
+/**
+ * The columns of a table by default, with what databases call texts without a limit, JSON, and the list of elements.
+ */
+export const defaultColumns = (
+  text: string,
+  json: string,
+  elements: string,
+): Readonly<Record<Model, readonly TableColumn[]>> => ({
+  events: [
+    column('uuid', 'text', 'VARCHAR(200)'),
+    column('event', 'text', 'VARCHAR(200)'),
+    column('properties', 'json', json),
+    column('elements', 'json', elements),
+    column('set', 'json', json),
+    column('set_once', 'json', json),
+    column('distinct_id', 'text', 'VARCHAR(200)'),
+    column('team_id', 'integer', 'INTEGER'),
+    column('ip', 'text', 'VARCHAR(200)'),
+    column('site_url', 'text', 'VARCHAR(200)'),
+    column('timestamp', 'instant', 'TIMESTAMPTZ'),
+    column('person_id', 'text', 'VARCHAR(200)'),
+    column('person_properties', 'json', json),
+  ],
+  persons: [
+    column('team_id', 'integer', 'INTEGER'),
+    column('distinct_id', 'text', text),
+    column('person_id', 'text', text),
+    column('properties', 'json', json),
+    // Versions are instants in microseconds.
+    column('person_distinct_id_version', 'integer', 'BIGINT'),
+    column('person_version', 'integer', 'BIGINT'),
+    column('created_at', 'instant', 'TIMESTAMPTZ'),
+    column('is_deleted', 'boolean', 'BOOLEAN'),
+  ],
+});
+
+/** What PostgreSQL and Redshift call differently. */
+export interface Dialect {
+  /** Types of a query's own columns. */
+  readonly types: Readonly<Record<ColumnType, string>>;
+  /** A name as the catalog holds it, though it was quoted. */
+  readonly folded: (name: string) => string;
+  /** The time, as an expression. */
+  readonly now: string;
+  /** Bytes of the longest name; more are cut off, silently. */
+  readonly maxNameBytes: number;
+}
+
+/** Columns that every table of PostgreSQL and Redshift has. */
+const SYSTEM_COLUMNS: ReadonlySet<string> = new Set(['tableoid', 'ctid', 'xmin', 'cmin', 'xmax', 'cmax']);
+
+/** Refuses names that no column of a table can have. */
+function checkNames(names: readonly string[], { folded, maxNameBytes }: Dialect): void {
+  for (const name of names) {
+    const bytes = Buffer.byteLength(name);
+    if (bytes > maxNameBytes) {
+      const limit = `the name of the column has ${bytes} bytes, and the database takes ${maxNameBytes}`;
+      throw new Permanent(`${quoted(name)}: ${limit}. Give it a shorter alias in hogql_query.`);
+    }
+    if (SYSTEM_COLUMNS.has(folded(name))) {
+      throw new Permanent(`${quoted(name)} is a column of PostgreSQL's own. Give it another alias in hogql_query.`);
+    }
+  }
+}
+
+/**
+ * The columns of a delivery, each with its type: those of the model, or of the export's query. `Permanent`: one has a
+ * name that no table takes.
+ */
+export function tableColumns(
+  { columns }: Pick<Delivery, 'columns'>,
+  defaults: readonly TableColumn[],
+  dialect: Dialect,
+): TableColumn[] {
+  const typed = new Map<Column, TableColumn>(defaults.map((column) => [column, column]));
+  const chosen = columns(defaults);
+  checkNames(namesOf(chosen), dialect);
+  return chosen.map((column) => typed.get(column) ?? { ...column, sqlType: dialect.types[column.type] });
+}
+
+type SqlColumn = Pick<TableColumn, 'name' | 'sqlType'>;
+
+export const namesOf = (columns: readonly Pick<Column, 'name'>[]): string[] => columns.map(({ name }) => name);
+
+const definitionOf = ({ name, sqlType }: SqlColumn): string => `${quoted(name)} ${sqlType}`;
+
+export type TableConfig = Pick<DatabaseConfig, 'schema' | 'table_name' | 'use_automatic_schema_evolution'>;
+
+/** Somebody made the table, or the column, at the same moment. */
+const MADE_MEANWHILE: ReadonlySet<string | undefined> = new Set(['23505', '42P07', '42701', '42710']);
+
+async function make(session: Session, statement: string): Promise<void> {
+  try {
+    await session.query(statement);
+  } catch (error) {
+    if (!MADE_MEANWHILE.has(stateOf(error))) throw error;
+  }
+}
+
+/** The names of a table's columns; none: there is no such table. */
+export async function columnsOf(
+  session: Session,
+  schema: string,
+  table: string,
+  { folded }: Dialect,
+): Promise<string[]> {
+  const { rows } = await session.query(
+    `SELECT a.attname AS name
+      FROM pg_catalog.pg_attribute a
+      JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+      JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+      WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind <> 'i' AND a.attnum > 0 AND NOT a.attisdropped`,
+    [folded(schema), folded(table)],
+  );
+  return rows.map(({ name }) => name ?? '');
+}
+
+/**
+ * Makes the table with these columns (and unique key) when there is none. A table that lacks a column is given it when
+ * the config says so; else it is `Permanent`, with the statement that would add it.
+ */
+export async function prepareTable(
+  session: Session,
+  config: TableConfig,
+  columns: readonly SqlColumn[],
+  key: readonly string[],
+  dialect: Dialect,
+): Promise<void> {
+  const { schema, table_name, use_automatic_schema_evolution: isEvolving } = config;
+  const table = qualified(schema, table_name);
+  const found = await columnsOf(session, schema, table_name, dialect);
+  if (found.length === 0) {
+    const rules = key.length === 0 ? [] : [`PRIMARY KEY (${quotedList(key)})`];
+    const lines = [...columns.map(definitionOf), ...rules];
+    return make(session, `CREATE TABLE IF NOT EXISTS ${table} (${lines.join(', ')})`);
+  }
+  const missing = columns.filter(({ name }) => !found.includes(dialect.folded(name)));
+  const additions = missing.map((column) => `ALTER TABLE ${table} ADD COLUMN ${definitionOf(column)}`);
+  if (isEvolving) {
+    for (const addition of additions) await make(session, addition);
+  } else if (additions.length > 0) {
+    throw new Permanent(
+      `Table ${table} lacks ${missing.length === 1 ? 'the column' : 'the columns'} ${quotedList(namesOf(missing))}. ` +
+        `Add them (${additions.join('; ')}), or set use_automatic_schema_evolution to true.`,
+    );
+  }
+}

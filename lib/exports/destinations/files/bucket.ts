@@ -1,0 +1,139 @@
+/** A customer's bucket, on S3 or on a server that speaks its protocol: the client, and what its failures mean. */
+
+import type { S3 } from '@aws-sdk/client-s3';
+import { messageOf, Permanent, Transient } from '../../../ports/errors.ts';
+import type { Outbound } from '../../../ports/outbound/outbound.ts';
+import { MINUTE_MS, SECOND_MS } from '../../../ports/units.ts';
+
+/** Where, and with whose key. */
+export interface BucketConfig {
+  readonly bucket_name: string;
+  readonly region: string;
+  readonly aws_access_key_id: string;
+  readonly aws_secret_access_key: string;
+  /** Null: AWS. */
+  readonly endpoint_url: string | null;
+  readonly use_virtual_style_addressing: boolean;
+  /** By which objects are encrypted; null or absent: as the bucket is set. */
+  readonly kms_key_id?: string | null;
+}
+
+/** A client that reaches only what `outbound` lets through, with no other credentials than the customer's. */
+export async function connect(config: BucketConfig, { httpAgent, httpsAgent }: Outbound): Promise<S3> {
+  // Loaded when first used: those who only read a config need not wait for it.
+  const sdk = await import('@aws-sdk/client-s3');
+  return new sdk.S3({
+    region: config.region,
+    credentials: { accessKeyId: config.aws_access_key_id, secretAccessKey: config.aws_secret_access_key },
+    ...(config.endpoint_url ? compatible(config.endpoint_url, config) : { ignoreConfiguredEndpointUrls: true }),
+    maxAttempts: 3,
+    // A part of 8 MiB has 60 s without a byte moving, not 60 s in all.
+    requestHandler: { httpAgent, httpsAgent, connectionTimeout: 10 * SECOND_MS, socketTimeout: MINUTE_MS },
+    expectContinueHeader: false,
+  });
+}
+
+/** Servers that speak S3's protocol know neither its newer checksums nor, mostly, buckets as host names. */
+const compatible = (endpoint: string, { use_virtual_style_addressing }: BucketConfig) =>
+  ({
+    endpoint,
+    forcePathStyle: !use_virtual_style_addressing,
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+  }) as const;
+
+/** What the SDK, Node's network and TLS say about a failure; any of it may be missing. */
+interface Clues {
+  readonly name?: string;
+  readonly code?: string;
+  readonly Region?: string;
+  readonly $metadata?: { readonly httpStatusCode?: number };
+  readonly $response?: { readonly headers?: Readonly<Record<string, string>> };
+}
+
+const cluesOf = (error: unknown): Clues => error ?? {};
+
+export const nameOf = (error: unknown): string => cluesOf(error).name ?? '';
+
+export const statusOf = (error: unknown): number | undefined => cluesOf(error).$metadata?.httpStatusCode;
+
+export const placeOf = ({ bucket_name, endpoint_url, region }: BucketConfig): string =>
+  `bucket '${bucket_name}' ${endpoint_url ? `at ${endpoint_url}` : `in region ${region}`}`;
+
+type Advice = (config: BucketConfig, error: unknown) => string;
+
+const denied: Advice = (config, error) =>
+  `Access to ${placeOf(config)} was denied (${messageOf(error)}). Allow the key s3:PutObject and ` +
+  's3:AbortMultipartUpload there, or use another key.';
+
+const badKey: Advice = (config) =>
+  `The access key for ${placeOf(config)} is not known, or has expired. Send a valid aws_access_key_id and its secret.`;
+
+const badEncryptionKey: Advice = (config, error) =>
+  `${placeOf(config)} could not encrypt with the key '${config.kms_key_id}' (${messageOf(error)}). Correct kms_key_id, or ` +
+  'enable the key and allow its use.';
+
+const wrongRegion: Advice = (config, error) => {
+  const { Region, $response } = cluesOf(error);
+  const right = $response?.headers?.['x-amz-bucket-region'] ?? Region;
+  const advice = right === undefined ? "Correct region to the bucket's own." : `Set region to '${right}'.`;
+  return `Bucket '${config.bucket_name}' is not in region '${config.region}'. ${advice}`;
+};
+
+/** What only a person can mend, by S3's name of the error or Node's code. */
+const MENDABLE: ReadonlyMap<string, Advice> = new Map<string, Advice>([
+  ['NoSuchBucket', (config) => `There is no ${placeOf(config)}. Create it, or correct bucket_name.`],
+  ['InvalidBucketName', (config) => `'${config.bucket_name}' is no valid name of a bucket. Correct bucket_name.`],
+  ['AccessDenied', denied],
+  ['InvalidAccessKeyId', badKey],
+  ['ExpiredToken', badKey],
+  ['InvalidToken', badKey],
+  [
+    'SignatureDoesNotMatch',
+    (config) => `The secret key for ${placeOf(config)} is wrong. Send aws_access_key_id and its secret again.`,
+  ],
+  ['PermanentRedirect', wrongRegion],
+  ['AuthorizationHeaderMalformed', wrongRegion],
+  ['IllegalLocationConstraintException', wrongRegion],
+  [
+    'ENOTFOUND',
+    (config) => `There is no host for ${placeOf(config)}. Correct ${config.endpoint_url ? 'endpoint_url' : 'region'}.`,
+  ],
+  [
+    'EPROTO',
+    (config) => `The server for ${placeOf(config)} does not speak TLS. Use http:// in endpoint_url, or another port.`,
+  ],
+]);
+
+/** Errors of certificates, by Node's code. */
+const BAD_CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY)/;
+
+/** Errors of S3 that pass, though their status says that the request was wrong. */
+const PASSING = /^(RequestTimeout|RequestTimeTooSkewed|OperationAborted|BadDigest|IncompleteBody|NoSuchUpload)$/;
+
+/** What went wrong, where, what to do, and whether trying again can help. What did not come from S3 stays as it is. */
+export function explain(error: unknown, config: BucketConfig): unknown {
+  const { name = '', code = '', $metadata } = cluesOf(error);
+  if (error instanceof Permanent || error instanceof Transient || $metadata === undefined) return error;
+  const { httpStatusCode: status } = $metadata;
+  const place = placeOf(config);
+  const permanent = (text: string): Permanent => new Permanent(text, { cause: error });
+
+  if (name.startsWith('KMS.')) return permanent(badEncryptionKey(config, error));
+  const advice = MENDABLE.get(name) ?? MENDABLE.get(code);
+  if (advice !== undefined) return permanent(advice(config, error));
+  if (BAD_CERTIFICATE.test(code)) {
+    return permanent(
+      `The certificate of the server for ${place} is not accepted (${messageOf(error)}). It must be valid, for this ` +
+        'name, and signed by a public authority.',
+    );
+  }
+  if (status === undefined) return new Transient(`Could not reach ${place}: ${messageOf(error)}.`, { cause: error });
+  const answer = `The server for ${place} answered ${status} ${name}: ${messageOf(error)}.`;
+  if (PASSING.test(name) || status >= 500 || status === 408 || status === 429) {
+    return new Transient(answer, { cause: error });
+  }
+  if (status === 301) return permanent(wrongRegion(config, error));
+  if (status === 401 || status === 403) return permanent(denied(config, error));
+  return permanent(`${answer} Check bucket_name, region and endpoint_url.`);
+}

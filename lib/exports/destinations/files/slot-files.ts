@@ -1,0 +1,154 @@
+import { once } from 'node:events';
+import type { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { constants, createBrotliCompress, createGzip } from 'node:zlib';
+import type { ParquetCompression } from '../../../duckdb/parquet.ts';
+import { NEXT_FILE } from '../../../warehouse/warehouse.ts';
+import type { Delivery } from '../destination.ts';
+import { ahead } from '../prefetch.ts';
+import { FILE_COLUMNS, type FileConfig } from './config.ts';
+
+/** One of a slot's files on its way. */
+export interface SlotFile {
+  /** Its number; null: the slot has one file, without a number and a manifest. */
+  readonly n: number | null;
+  /** To be read to its end before the next file is asked for. */
+  readonly bytes: AsyncIterable<Buffer>;
+}
+
+type Rows = Pick<Delivery, 'model' | 'columns' | 'rows'>;
+
+/** Larger Parquet files are cut: they are made on the disk, beside what they are made of. */
+const PARQUET_BYTES = 4 * 1024 ** 3;
+
+/** The slot's files. The same rows give the same files, byte for byte, however they come. */
+export function slotFiles(config: FileConfig, { model, columns, rows }: Rows): AsyncIterable<SlotFile> {
+  const fields = columns(FILE_COLUMNS[model]);
+  const fileBytes = (config.max_file_size_mb ?? 0) * 1024 ** 2;
+  if (config.file_format === 'Parquet') {
+    const compression = (config.compression || null) as ParquetCompression;
+    const files = rows({ format: 'Parquet', columns: fields, compression, fileBytes: fileBytes || PARQUET_BYTES });
+    return apart(files, fileBytes > 0);
+  }
+  const lines = rows({ format: 'JSONLines', columns: fields });
+  return fileBytes > 0 ? cut(lines, config.compression, fileBytes) : whole(lines, config.compression);
+}
+
+/** Measured on lines of events: level 1 takes 117 MB/s, the default 6 takes 72 MB/s and gives a tenth fewer bytes. */
+const GZIP = { level: 1, chunkSize: 64 * 1024 };
+
+/** Quality 2 takes 146 MB/s and gives as few bytes as gzip's level 6; 4 takes 29 MB/s and gives 8 % fewer. */
+const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 2 }, chunkSize: 64 * 1024 };
+
+const packer = (compression: string): Transform =>
+  compression === 'gzip' ? createGzip(GZIP) : createBrotliCompress(BROTLI);
+
+async function* whole(lines: AsyncIterable<Buffer>, compression: string | null): AsyncGenerator<SlotFile> {
+  yield { n: null, bytes: compression ? packed(lines, packer(compression)) : lines };
+}
+
+async function* packed(source: AsyncIterable<Buffer>, packing: Transform): AsyncGenerator<Buffer> {
+  const fed = pipeline(source, packing);
+  try {
+    for await (const chunk of packing) yield chunk as Buffer;
+  } finally {
+    // A failure of the source ends the loop with its error; a reader who stops early stops the source.
+    packing.destroy();
+    await fed.catch(() => {});
+  }
+}
+
+/** The files of a stream in which a mark stands before each, unless there is only one. */
+async function* apart(source: AsyncIterable<Buffer>, isNumbered: boolean): AsyncGenerator<SlotFile> {
+  const chunks = source[Symbol.asyncIterator]();
+  let next = await chunks.next();
+  async function* file(): AsyncGenerator<Buffer> {
+    for (; !next.done && next.value !== NEXT_FILE; next = await chunks.next()) yield next.value;
+  }
+  try {
+    if (next.done || next.value !== NEXT_FILE) yield { n: isNumbered ? 0 : null, bytes: file() };
+    for (let n = 0; !next.done; n += 1) {
+      next = await chunks.next();
+      yield { n, bytes: file() };
+    }
+  } finally {
+    await chunks.return?.();
+  }
+}
+
+/** How many bytes of lines are packed before the file's size is looked at. */
+const STRIDE = 256 * 1024;
+
+/** Files of about so many bytes, of whole lines. */
+async function* cut(
+  source: AsyncIterable<Buffer>,
+  compression: string | null,
+  fileBytes: number,
+): AsyncGenerator<SlotFile> {
+  const strides = ahead(inStrides(source));
+  let next = await strides.next();
+  async function* file(): AsyncGenerator<Buffer> {
+    const press = compression ? pressOf(packer(compression)) : NO_PRESS;
+    try {
+      for (let bytes = 0; !next.done && bytes < fileBytes; next = await strides.next()) {
+        const out = await press.add(next.value);
+        bytes += out.length;
+        if (out.length > 0) yield out;
+      }
+      yield await press.end();
+    } finally {
+      press.drop();
+    }
+  }
+  try {
+    for (let n = 0; n === 0 || !next.done; n += 1) yield { n, bytes: file() };
+  } finally {
+    await strides.return(undefined);
+  }
+}
+
+/** A compressor that tells after each piece what has come out: that depends on nothing but what went in. */
+interface Press {
+  add(bytes: Buffer): Promise<Buffer>;
+  end(): Promise<Buffer>;
+  drop(): void;
+}
+
+const NO_PRESS: Press = { add: async (bytes) => bytes, end: async () => Buffer.alloc(0), drop: () => {} };
+
+function pressOf(packing: Transform): Press {
+  let out: Buffer[] = [];
+  packing.on('data', (chunk: Buffer) => out.push(chunk));
+  const taken = (): Buffer => {
+    const all = Buffer.concat(out);
+    out = [];
+    return all;
+  };
+  return {
+    add: (bytes) => new Promise((done, fail) => packing.write(bytes, (error) => (error ? fail(error) : done(taken())))),
+    end: async () => {
+      packing.end();
+      await once(packing, 'end');
+      return taken();
+    },
+    drop: () => packing.destroy(),
+  };
+}
+
+/** The same lines in pieces that do not depend on how they came: each ends with the line that fills it. */
+async function* inStrides(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, undefined> {
+  let chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of source) {
+    let rest = chunk;
+    while (bytes + rest.length >= STRIDE) {
+      const end = rest.indexOf(0x0a, Math.max(0, STRIDE - bytes - 1)) + 1;
+      if (end === 0) break;
+      yield Buffer.concat([...chunks, rest.subarray(0, end)]);
+      [chunks, bytes, rest] = [[], 0, rest.subarray(end)];
+    }
+    chunks.push(rest);
+    bytes += rest.length;
+  }
+  if (bytes > 0) yield Buffer.concat(chunks);
+}

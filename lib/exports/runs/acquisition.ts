@@ -1,0 +1,115 @@
+/** Acquires a chunk: in one transaction the plan, the runs, and what becomes of the job or of the backfill. */
+import { jobOps } from '../../jobs/job.ts';
+import { isTouched, type LakeFile } from '../../lake/catalog.ts';
+import type { Slot } from '../../lake/intervals.ts';
+import type { Context } from '../../ports/context.ts';
+import { keys } from '../../ports/table/keys.ts';
+import { type Op, Refused } from '../../ports/table/table.ts';
+import { type LogLine, lineOps } from '../records/logs.ts';
+import type { BatchExportItem, RunItem } from '../records/model.ts';
+import { progressFields } from './backfill.ts';
+import { amountIn } from './estimate.ts';
+import { measure, noRowsText } from './outcome.ts';
+import { type Active, nextDue, type Plan, settle, WATCH_MS } from './plan.ts';
+import { isOpen, latestRuns, newRun, OPEN, rangeText, slotOf } from './run.ts';
+import { isFiltered } from './run-input.ts';
+import { type ExportAndPlan, planOp, scheduleOf } from './store.ts';
+import type { Work } from './trigger.ts';
+
+/**
+ * Writes what was acquired: plan, export, job or backfill, log lines and runs, at most 4 + 96 items. `files`: the
+ * lake's, of the chunk's range. Returns the runs; those that need not be sent have ended, and when all are completed
+ * the chunk is settled too. Throws `Refused` when the plan or the schedule is not as it was read.
+ */
+export async function writeAcquired(
+  context: Context,
+  { item, plan }: ExportAndPlan,
+  work: Work,
+  acquired: { readonly plan: Plan; readonly mine: Active },
+  files: readonly LakeFile[],
+): Promise<readonly RunItem[]> {
+  const now = context.clock();
+  const { mine } = acquired;
+  const { chunk, backfill, firstTriedAt } = work;
+  const runs = work.slots.map((slot) =>
+    newRun(now, item, slot, mine, { ended: endedAtOnce(context, item, files, slot), backfill, firstTriedAt }),
+  );
+  // What failed is counted at the chunk's end.
+  const isDone = runs.every(({ status }) => status === 'Completed');
+  const after = isDone ? settle(acquired.plan, mine.execution) : acquired.plan;
+  const { latest_runs } = item;
+  const ended = runs.filter((run) => !isOpen(run));
+  const ops: Op[] = [
+    planOp(item.id, plan, after),
+    {
+      change: keys.batchExport(item.id),
+      set: { latest_runs: latestRuns(item, runs) },
+      if: { is: { latest_runs, ...(chunk === null ? scheduleOf(item) : { deleted_at: null }) } },
+    },
+    ...followingOps(context, item, work, after, isDone ? runs : null),
+    ...lineOps(context, item.id, mine.execution, 'begin', ended.map(endLine)),
+    ...runs.map((run): Op => ({ put: run, if: 'absent' })),
+  ];
+  try {
+    await context.table.write(ops);
+  } catch (error) {
+    const refused = error instanceof Refused ? ops[error.op] : undefined;
+    if (refused === undefined || !('put' in refused)) throw error;
+    throw new Error(`run ${String(refused.put['id'])} is there, but not in the plan`, { cause: error });
+  }
+  for (const run of ended) measure(context, run);
+  return runs;
+}
+
+/** Returns what becomes of the job, or of the backfill. `done`: the runs, when all of them are completed. */
+function followingOps(
+  { clock, settings }: Context,
+  item: BatchExportItem,
+  { by, chunk }: Work,
+  plan: Plan,
+  done: readonly RunItem[] | null,
+): Op[] {
+  const now = clock();
+  if (chunk !== null) {
+    const key = keys.backfill(item.id, chunk.backfill.id);
+    const open = { is: { status: OPEN } };
+    if (done === null) return [{ check: key, if: open }];
+    return [{ change: key, set: { ...progressFields(chunk.number, done), last_updated_at: now }, if: open }];
+  }
+  const due = by === 'schedule' && done === null ? now + WATCH_MS : nextDue(item, plan, now, settings);
+  return [...(by === 'schedule' ? [] : jobOps('retry', by, null)), ...jobOps('export', item.id, due)];
+}
+
+const gigabytes = (n: number): string => (n / 1e9).toFixed(1);
+
+/**
+ * Returns how a run ends that need not be sent: no file touches its slot, or the files hold more than a worker can
+ * deliver; null when it is to be sent. How much the filters of an export let through is not known yet.
+ */
+function endedAtOnce(
+  { settings: { maxIntervalBytes } }: Context,
+  item: BatchExportItem,
+  files: readonly LakeFile[],
+  { start, end }: Slot,
+): Parameters<typeof newRun>[4]['ended'] {
+  if (!files.some((file) => isTouched(file, start, end))) return 'empty';
+  const { rows, bytes } = amountIn(files, { from: start, to: end });
+  const isTooMuch = maxIntervalBytes !== null && bytes > maxIntervalBytes && !isFiltered(item);
+  if (!isTooMuch) return null;
+  return {
+    failed:
+      `The interval holds about ${rows} rows, ${gigabytes(bytes)} GB as stored: more than the ` +
+      `${gigabytes(maxIntervalBytes)} GB that one run can deliver. ` +
+      (item.interval === 'every 5 minutes'
+        ? 'Split the events among several batch exports by include_events.'
+        : `Set a shorter interval than '${item.interval}'; for this range, make another batch export with it and backfill it.`),
+  };
+}
+
+function endLine(run: RunItem): LogLine {
+  const range = rangeText(slotOf(run));
+  const about = { at: run.created_at, instance: run.id } as const;
+  if (run.latest_error === null) return { ...about, level: 'INFO', message: noRowsText(range) };
+  const message = `Batch export for ${range} failed with a non-recoverable error: ${run.latest_error}`;
+  return { ...about, level: 'ERROR', message };
+}
