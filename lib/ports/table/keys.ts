@@ -21,7 +21,7 @@
  *   batch export, deleted      E#eid         EXPORT                    O#oid#DELETED / deleted#eid
  *   run                        E#eid         RUN#rid                   E#eid#RUNS / created#rid    E#eid#RUNS / slot start#rid
  *   backfill                   E#eid         BACKFILL#bid              E#eid#BACKFILLS / created#… E#eid#BACKFILLS / start_at#bid
- *   log lines of one step      L#eid         time#holder#step
+ *   log lines of one step      L#eid         time#execution#step
  *   activity entry             A#oid         time#id
  *   idempotency record         IDEMPOTENCY#uid#hash IDEMPOTENCY
  *   job                        J#kind#id     JOB                                                   DUE / time#kind#id
@@ -122,9 +122,9 @@ export const keys = {
   plan: (eid: string): KeyTo<'plan'> => ({ pk: `E#${eid}`, sk: 'PLAN' }),
   run: (eid: string, rid: string): KeyTo<'run'> => ({ pk: `E#${eid}`, sk: `RUN#${rid}` }),
   backfill: (eid: string, bid: string): KeyTo<'backfill'> => ({ pk: `E#${eid}`, sk: `BACKFILL#${bid}` }),
-  logLines: (eid: string, instant: number, holder: string, step: string): KeyTo<'logLines'> => ({
+  logLines: (eid: string, instant: number, execution: string, step: string): KeyTo<'logLines'> => ({
     pk: `L#${eid}`,
-    sk: `${sortable(instant)}#${holder}#${step}`,
+    sk: `${sortable(instant)}#${execution}#${step}`,
   }),
   activity: (oid: string, instant: number, id: string): KeyTo<'activity'> => ({
     pk: `A#${oid}`,
