@@ -1,4 +1,4 @@
-/** Backfills: begun over HTTP, run in chunks by their machine, cancelled over HTTP or closed by the machine. */
+/** Backfills as callers begin and estimate them. Their way through the pipeline is told in `../runs/backfill.ts`. */
 import type * as z from 'zod';
 import { wireInstant } from '../../http/instant.ts';
 import { jobOps } from '../../jobs/job.ts';
@@ -27,8 +27,8 @@ import { reapBackfill } from '../runs/reap.ts';
 import { isOpen, rangeText, slotsOfHolder } from '../runs/run.ts';
 import { exportWithPlan, planOp, runsOf, scheduleOf } from '../runs/store.ts';
 
-/** The job is for a start that was lost; the start itself follows the transaction at once. */
-const START_LOST = 60_000;
+/** When the job looks whether the start was lost; the start itself follows the transaction at once. */
+const START_CHECK_MS = 60_000;
 
 /** A range as asked for, in milliseconds since 1970. */
 export interface Asked {
@@ -39,7 +39,8 @@ export interface Asked {
 /**
  * Begins a backfill: the item, the claim on its range and the job in one transaction, with what `once` adds; then
  * starts the machine. The range is aligned outward to whole intervals; those that have not ended are left to the
- * schedule. 400: it overlaps another one that is under way, or is too large. The export must not be deleted (404).
+ * schedule. Fails with 400 when it overlaps another one that is under way, or is too large; with 404 when the export is
+ * deleted.
  */
 export async function startBackfill(
   context: Context,
@@ -75,8 +76,8 @@ async function writeBackfill(
 }
 
 /**
- * A backfill that begins in a transaction of the caller's, who writes the plan and the export's job and, once that is
- * done, starts the machine. Refuses as `startBackfill` does; `Refused`: the plan must be read again.
+ * Returns a backfill that begins in a transaction of the caller's, who writes the plan and the export's job and, once
+ * that is done, starts the machine. Fails as `startBackfill` does. Throws `Refused` when the plan must be read again.
  */
 export async function beginning(
   context: Context,
@@ -92,15 +93,15 @@ export async function beginning(
   const backfill = newBackfill(item, id, asked, range, now);
   const ops: Op[] = [
     { put: backfill, if: 'absent' },
-    ...(isEmpty ? [] : jobOps('backfill', id, now + START_LOST, { export: item.id })),
+    ...(isEmpty ? [] : jobOps('backfill', id, now + START_CHECK_MS, { export: item.id })),
     ...lineOps(context, item.id, id, 'start', [firstLine(backfill)]),
   ];
   return { plan: claimed, backfill, ops };
 }
 
 /**
- * What a backfill runs of the range that was asked for: whole slots that have ended. None: an empty range at the edge
- * before it. 400: too many.
+ * Returns what a backfill runs of the range that was asked for: whole slots that have ended. When there are none, it is
+ * an empty range at the edge before it. Fails with 400 when they are too many.
  */
 export function slotsAsked(
   plan: Plan,
@@ -120,7 +121,7 @@ export function slotsAsked(
   return range;
 }
 
-/** What a backfill of a range would run and read: known from the table alone. */
+/** Returns what a backfill of a range would run and read: known from the table alone. */
 export async function estimateBackfill(
   { table, clock, settings }: Pick<Context, 'table' | 'clock' | 'settings'>,
   { item, plan }: { readonly item: BatchExportItem; readonly plan: Plan },
@@ -150,7 +151,7 @@ export async function estimateBackfill(
   };
 }
 
-/** The plan with the range claimed. */
+/** Returns the plan with the range claimed. Fails with 400 when that cannot be. */
 async function claimRange(
   context: Context,
   item: BatchExportItem,
@@ -220,7 +221,8 @@ export async function startMachine({ workflow, log }: Context, backfill: Backfil
 }
 
 /**
- * The runs of these backfills in chunks that are under way: what the backfills themselves are told at a chunk's end.
+ * Returns the runs of these backfills in chunks that are under way: the backfills themselves hear of them at the
+ * chunk's end.
  */
 export async function runsUnderWay(
   table: Table,

@@ -4,12 +4,12 @@ import { fail, invalid, messageOf } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { type Item, type Op, Refused, type Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
-import type { BackfillItem, BatchExportItem, RunItem } from '../records/model.ts';
+import type { BatchExportItem, RunItem } from '../records/model.ts';
 import { endOps } from './backfill.ts';
 import { cancelOpenRun } from './outcome.ts';
 import { type Active, isUnderWay, type Plan } from './plan.ts';
 import { isOpen, slotsOfHolder } from './run.ts';
-import { type ExportAndPlan, exportWithPlan, runsOf, showRuns } from './store.ts';
+import { backfillWithPlan, type ExportAndPlan, exportWithPlan, runsOf, showRuns } from './store.ts';
 
 /**
  * Cancels a run at once, with `also` in the transaction; its execution is stopped when nothing else is in its chunk,
@@ -23,7 +23,7 @@ export async function cancelRun(
   also: readonly Op[] = [],
 ): Promise<void> {
   const { table, workflow } = context;
-  const run = (await table.get(keys.run(exportId, id))) as RunItem | undefined;
+  const run = await table.get(keys.run(exportId, id));
   if (run === undefined) fail('not_found');
   try {
     await showRuns(context, exportId, [await cancelOpenRun(context, run, also)]);
@@ -53,13 +53,12 @@ export async function cancelBackfill(
 ): Promise<void> {
   const { table } = context;
   const { item, plan } = await untilWritten(async () => {
-    const [read, found] = await Promise.all([exportWithPlan(table, exportId), table.get(keys.backfill(exportId, id))]);
-    const backfill = found as BackfillItem | undefined;
-    if (read === undefined || backfill === undefined) return fail('not_found');
+    const found = (await backfillWithPlan(table, { export: exportId, backfill: id })) ?? fail('not_found');
+    const { plan, backfill } = found;
     if (!isOpen(backfill)) invalid(null, `Cannot cancel a backfill that is in '${backfill.status}' status`);
     const line = { level: 'INFO', message: 'Backfill was cancelled' } as const;
-    await table.write([...endOps(context, read.plan, backfill, 'Cancelled', line), ...also]);
-    return read;
+    await table.write([...endOps(context, plan, backfill, 'Cancelled', line), ...also]);
+    return found;
   });
   const reason = 'The backfill was cancelled.';
   const chunks = plan.active.filter(({ by }) => by === id);
@@ -74,7 +73,7 @@ export async function cancelBackfill(
 /** Returns what is under way to run a run of the backfill again. */
 async function retriesOf(table: Table, plan: Plan, exportId: string, backfill: string): Promise<Active[]> {
   const retries = plan.active.filter(({ by, chunk }) => by !== 'schedule' && chunk === null);
-  const origins = (await table.many(retries.map(({ by }) => keys.run(exportId, by)))) as (RunItem | undefined)[];
+  const origins = await table.many(retries.map(({ by }) => keys.run(exportId, by)));
   return retries.filter((_, n) => origins[n]?.backfill === backfill);
 }
 

@@ -6,10 +6,10 @@ import type { ClientConfig } from 'pg';
 import { Permanent, Transient } from '../../../ports/errors.ts';
 import { connectionFailure, isPublicAddress } from '../../../ports/outbound/outbound.ts';
 import type { Delivery } from '../destination.ts';
-import { explained, type Place, serverOf, stateOf } from './failure.ts';
+import { explained, serverOf, stateOf, type TableAddress } from './failure.ts';
 
-/** Where, and as whom. */
-export interface Account extends Place {
+/** The table, and the user who logs in. */
+export interface Account extends TableAddress {
   readonly password: string;
   /** The connection is encrypted, but the server's certificate is not verified. */
   readonly has_self_signed_cert: boolean;
@@ -24,7 +24,7 @@ export type AnswerRow = Readonly<Record<string, string | null>>;
  * the signal's reason.
  */
 export interface Session {
-  /** The rows that a statement answers, how many it touched, and its command's name. */
+  /** Runs a statement. Returns its rows, how many it touched, and its command's name. */
   query(
     text: string,
     values?: readonly (string | null)[],
@@ -37,22 +37,22 @@ export interface Session {
 
 type Way = Pick<Delivery, 'outbound' | 'reach' | 'signal'>;
 
-/** A server may take so long to answer before the first statement, in milliseconds. */
-const HANDSHAKE_PATIENCE = 20_000;
+/** How long a server may take to answer before the first statement. */
+const HANDSHAKE_TIMEOUT_MS = 20_000;
 
-/** Length 8, and the number that asks for TLS. */
+/** The request for TLS: length 8, and its number. */
 const TLS_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 
 /**
- * Connects, over TLS. A server without TLS is taken only at an address that is not public, where the deployment allows
- * those at all.
+ * Connects over TLS, and returns the socket. A server without TLS is taken only at an address that is not public, where
+ * the deployment allows those at all.
  */
 export async function connectTo(account: Account, { outbound, reach, signal }: Way): Promise<Socket> {
   const place = serverOf(account);
   const socket = await outbound.connect(account.host, account.port, signal);
-  // Whoever uses the socket next listens for himself.
+  // Whoever uses the socket next listens for themselves.
   socket.on('error', () => {}).setKeepAlive(true, 30_000);
-  const patience = AbortSignal.any([signal, AbortSignal.timeout(HANDSHAKE_PATIENCE)]);
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(HANDSHAKE_TIMEOUT_MS)]);
   try {
     socket.write(TLS_REQUEST);
     const answer = await firstAnswer(socket, patience);
@@ -86,7 +86,7 @@ export async function connectTo(account: Account, { outbound, reach, signal }: W
   }
 }
 
-/** The one letter by which a server answers the request for TLS; what comes with it unasked is not trusted. */
+/** Returns the one letter by which a server answers the request for TLS; what comes with it unasked is not trusted. */
 async function firstAnswer(socket: Socket, signal: AbortSignal): Promise<string> {
   const ended = new AbortController();
   const end = (): void => ended.abort(new Error('the server closed the connection'));
@@ -131,7 +131,7 @@ export async function openSession(account: Account, way: Way): Promise<Session> 
     socket.destroy();
   };
 
-  const late = setTimeout(cut, HANDSHAKE_PATIENCE);
+  const late = setTimeout(cut, HANDSHAKE_TIMEOUT_MS);
   try {
     await safely(() => client.connect());
   } finally {
@@ -149,7 +149,7 @@ export async function openSession(account: Account, way: Way): Promise<Session> 
       const failed = new AbortController();
       const broken = { signal: failed.signal };
       let bytes = 0;
-      const stream = client.query(from(text, { highWaterMark: COPY_BUFFER }));
+      const stream = client.query(from(text, { highWaterMark: COPY_BUFFER_BYTES }));
       stream.on('error', (error) => failed.abort(error));
       const seen = (event: 'drain' | 'finish'): Promise<unknown> =>
         safely(() =>
@@ -177,7 +177,7 @@ export async function openSession(account: Account, way: Way): Promise<Session> 
     async end() {
       signal.removeEventListener('abort', cut);
       if (socket.destroyed) return;
-      const late = setTimeout(cut, GOODBYE_PATIENCE);
+      const late = setTimeout(cut, GOODBYE_TIMEOUT_MS);
       const closed = once(socket, 'close');
       client.end().catch(() => {});
       await closed.catch(() => {});
@@ -186,13 +186,13 @@ export async function openSession(account: Account, way: Way): Promise<Session> 
   };
 }
 
-/** In milliseconds; then the connection is cut. */
-const GOODBYE_PATIENCE = 2_000;
+/** How long a server may take to say goodbye; then the connection is cut. */
+const GOODBYE_TIMEOUT_MS = 2_000;
 
-/** Bytes that wait for the server at most, beside what its connection holds. */
-const COPY_BUFFER = 1024 * 1024;
+/** The bytes that wait for the server at most, beside what its connection holds. */
+const COPY_BUFFER_BYTES = 1024 * 1024;
 
-/** Nothing is left to the environment's own settings of PostgreSQL. */
+/** Returns the client's settings: nothing is left to the environment's own of PostgreSQL. */
 const settings = (account: Account, socket: Socket): ClientConfig => ({
   host: account.host,
   port: account.port,

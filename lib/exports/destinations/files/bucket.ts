@@ -3,7 +3,7 @@ import type { S3 } from '@aws-sdk/client-s3';
 import { messageOf, Permanent, Transient } from '../../../ports/errors.ts';
 import type { Outbound } from '../../../ports/outbound/outbound.ts';
 
-/** Where, and with whose key. */
+/** Where the bucket is, and with whose key it is reached. */
 export interface BucketConfig {
   readonly bucket_name: string;
   readonly region: string;
@@ -16,7 +16,13 @@ export interface BucketConfig {
   readonly kms_key_id?: string | null;
 }
 
-/** A client that reaches only what `outbound` lets through, with no other credentials than the customer's. */
+/** How long a server may take to accept a connection. */
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/** How long no byte may move: a part of 8 MiB may take longer in all. */
+const IDLE_TIMEOUT_MS = 60_000;
+
+/** Returns a client that reaches only what `outbound` lets through, with no other credentials than the customer's. */
 export async function connect(config: BucketConfig, { httpAgent, httpsAgent }: Outbound): Promise<S3> {
   // Loaded when first used: those who only read a config need not wait for it.
   const sdk = await import('@aws-sdk/client-s3');
@@ -25,8 +31,7 @@ export async function connect(config: BucketConfig, { httpAgent, httpsAgent }: O
     credentials: { accessKeyId: config.aws_access_key_id, secretAccessKey: config.aws_secret_access_key },
     ...(config.endpoint_url ? compatible(config.endpoint_url, config) : { ignoreConfiguredEndpointUrls: true }),
     maxAttempts: 3,
-    // A part of 8 MiB has 60 s without a byte moving, not 60 s in all.
-    requestHandler: { httpAgent, httpsAgent, connectionTimeout: 10_000, socketTimeout: 60_000 },
+    requestHandler: { httpAgent, httpsAgent, connectionTimeout: CONNECT_TIMEOUT_MS, socketTimeout: IDLE_TIMEOUT_MS },
     expectContinueHeader: false,
   });
 }
@@ -78,7 +83,7 @@ const wrongRegion: Advice = (config, error) => {
   return `Bucket '${config.bucket_name}' is not in region '${config.region}'. ${advice}`;
 };
 
-/** What only a person can mend, by S3's name of the error or Node's code. */
+/** What to do about errors that only a person can mend, by S3's name of the error or Node's code. */
 const MENDABLE: ReadonlyMap<string, Advice> = new Map<string, Advice>([
   ['NoSuchBucket', (config) => `There is no ${placeOf(config)}. Create it, or correct bucket_name.`],
   ['InvalidBucketName', (config) => `'${config.bucket_name}' is no valid name of a bucket. Correct bucket_name.`],
@@ -109,7 +114,7 @@ const BAD_CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY)/;
 /** Errors of S3 that pass, though their status says that the request was wrong. */
 const PASSING = /^(RequestTimeout|RequestTimeTooSkewed|OperationAborted|BadDigest|IncompleteBody|NoSuchUpload)$/;
 
-/** What went wrong, where, what to do, and whether trying again can help. What did not come from S3 stays as it is. */
+/** Returns `Permanent` or `Transient`: what went wrong, where, what to do. What did not come from S3 stays as it is. */
 export function explain(error: unknown, config: BucketConfig): unknown {
   const { name = '', code = '', $metadata } = cluesOf(error);
   if (error instanceof Permanent || error instanceof Transient || $metadata === undefined) return error;
