@@ -1,7 +1,8 @@
 import type { APIGatewayAuthorizerResult, APIGatewayRequestAuthorizerEvent } from 'aws-lambda';
+import { MINUTE_MS } from '../../lib/ports/units.ts';
 
 /** How long an answer is kept, in both runtimes: 60 s. */
-export const AUTHORIZER_TTL = 60_000;
+export const AUTHORIZER_TTL_MS = MINUTE_MS;
 /** Answers kept at most; about 1 kB each, so 10 MB. */
 const MAX_KEPT = 10_000;
 
@@ -30,7 +31,7 @@ export function authorizerCache(
     return authorizer(event()).then((result) => {
       const answer = { permits: permission(result.policyDocument), context: textContext(result) };
       kept.delete(identity);
-      kept.set(identity, { until: clock() + AUTHORIZER_TTL, answer });
+      kept.set(identity, { until: clock() + AUTHORIZER_TTL_MS, answer });
       for (const oldest of kept.keys()) {
         if (kept.size <= MAX_KEPT) break;
         kept.delete(oldest);

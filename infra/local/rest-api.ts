@@ -9,6 +9,7 @@ import { type GatewayResponse, type GatewayResponseType, gatewayResponse } from 
 import { headerOf } from '../../lib/http/header.ts';
 import { type FailureKind, messageOf } from '../../lib/ports/errors.ts';
 import type { Log } from '../../lib/ports/log.ts';
+import { MINUTE_MS, SECOND_MS } from '../../lib/ports/units.ts';
 import { type Authorizer, authorizerCache } from './authorizer-cache.ts';
 import { type RateLimit, tokenBucket } from './token-bucket.ts';
 
@@ -25,7 +26,7 @@ export interface GatewayLimits {
 }
 
 const LIMITS: GatewayLimits = {
-  timeoutMs: 29_000,
+  timeoutMs: 29 * SECOND_MS,
   payloadBytes: 10 * 1024 * 1024,
   headerBytes: 10_240,
   arnBytes: 1_600,
@@ -162,8 +163,8 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
   const server = createServer({
     maxHeaderSize: limits.headerBytes,
     requireHostHeader: false,
-    headersTimeout: 10_000,
-    requestTimeout: 60_000,
+    headersTimeout: 10 * SECOND_MS,
+    requestTimeout: MINUTE_MS,
   });
   const listener = (request: IncomingMessage, response: ServerResponse): void => void serve(request, response);
   server.on('request', listener).on('checkExpectation', listener).on('clientError', refuseUnreadable);

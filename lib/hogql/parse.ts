@@ -3,17 +3,19 @@
  * when an instance is used again, and crashes on deep nesting; so each parse has an instance of its own, in a thread
  * of its own, which is ended when its time is up.
  */
+
 import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import { Semaphore } from '../ports/semaphore.ts';
+import { SECOND_MS } from '../ports/units.ts';
 import { refuse } from './refusal.ts';
 import type { Syntax } from './syntax.ts';
 
 const MAX_QUERY_BYTES = 20_000;
 const MAX_LEVELS = 20;
 
-/** In milliseconds. A query of a thousand columns takes 1.3 s, on a sixth of a core under 10 s. */
-const TIME_LIMIT = 10_000;
+/** A query of a thousand columns takes 1.3 s, on a sixth of a core under 10 s. */
+const TIMEOUT_MS = 10 * SECOND_MS;
 
 const FAILED = 'Failed to parse query';
 
@@ -40,7 +42,7 @@ export interface Parser {
 }
 
 /** A parser that gives each call a thread, and so much time, in milliseconds. */
-export function threadParser(timeLimit = TIME_LIMIT): Parser {
+export function threadParser(timeoutMs = TIMEOUT_MS): Parser {
   const threads = new Semaphore(AT_ONCE);
   const parse = async (rule: 'parseSelect' | 'parseExpr', texts: readonly string[]): Promise<Syntax[]> => {
     if (Buffer.byteLength(texts.join('')) > MAX_QUERY_BYTES)
@@ -48,7 +50,7 @@ export function threadParser(timeLimit = TIME_LIMIT): Parser {
     if (texts.some((text) => levelsOf(text) > MAX_LEVELS))
       refuse(`The query is nested more than ${MAX_LEVELS} levels deep`);
     const data = { parser: packages.resolve('@posthog/hogql-parser'), rule, texts };
-    return (await threads.run(() => inThread(data, timeLimit))).map(syntaxOf);
+    return (await threads.run(() => inThread(data, timeoutMs))).map(syntaxOf);
   };
   return {
     query: async (text) => (await parse('parseSelect', [text]))[0] ?? refuse(FAILED),
@@ -66,10 +68,10 @@ const withNumbers = (key: string, value: unknown, { source }: { source?: string 
   key === 'value' && typeof value === 'number' ? { number: source } : value;
 
 /** Refuses when the parser crashed, or its time was up. */
-async function inThread(workerData: object, timeLimit: number): Promise<readonly string[]> {
+async function inThread(workerData: object, timeoutMs: number): Promise<readonly string[]> {
   const { promise, resolve } = Promise.withResolvers<readonly string[] | undefined>();
   const worker = new Worker(THREAD, { eval: true, workerData, stdout: true, stderr: true, env: {}, execArgv: [] });
-  const timer = setTimeout(() => resolve(undefined), timeLimit);
+  const timer = setTimeout(() => resolve(undefined), timeoutMs);
   worker
     .once('message', resolve)
     .once('error', () => resolve(undefined))

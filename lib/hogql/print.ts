@@ -1,4 +1,5 @@
 /** What printers have in common: the walk over the tree, and the operators that both dialects write alike. */
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../ports/units.ts';
 import type { Expression, FormatCode, FormatPiece, Operator, Parameters, Step, Type, Unit } from './expression.ts';
 import { INSTANT } from './patterns.ts';
 
@@ -47,7 +48,13 @@ function constant(value: string | number | boolean | null, type: Type, dialect: 
 }
 
 /** Microseconds of the units that are always as long. */
-const WIDTHS = { second: 1_000_000n, minute: 60_000_000n, hour: 3_600_000_000n, day: 86_400_000_000n } as const;
+const microseconds = (ms: number): bigint => BigInt(ms) * 1000n;
+const WIDTHS = {
+  second: microseconds(SECOND_MS),
+  minute: microseconds(MINUTE_MS),
+  hour: microseconds(HOUR_MS),
+  day: microseconds(DAY_MS),
+};
 const WEEK = 7n * WIDTHS.day;
 
 /**

@@ -1,12 +1,14 @@
 /**
- * Idempotency-Key: a repeat of a request that created something renders that object again. What is remembered is
- * written in the create's own transaction, so it exists exactly when the object does.
+ * Idempotency-Key: a repeat of a request that created something is answered with that object again. The record of the
+ * key is written in the create's own transaction, so it exists exactly when the object does.
  */
+
 import { createHash } from 'node:crypto';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { Failure } from '../ports/errors.ts';
 import { keys } from '../ports/table/keys.ts';
 import type { Item, Op, Table } from '../ports/table/table.ts';
+import { DAY_MS } from '../ports/units.ts';
 import { bytesOf } from './body.ts';
 import { headerOf } from './header.ts';
 
@@ -16,10 +18,10 @@ declare module '../ports/table/keys.ts' {
   }
 }
 
-/** How long a key is remembered, in seconds: 24 hours. */
-const RETENTION_S = 24 * 60 * 60;
+/** A key is remembered for 24 hours. */
+const RETENTION_SECONDS = DAY_MS / 1000;
 
-/** What is remembered of a request that succeeded. */
+/** The record of a key whose request succeeded. */
 interface IdempotencyItem extends Item {
   /** SHA-256 of the body as sent. */
   readonly body: string;
@@ -28,17 +30,17 @@ interface IdempotencyItem extends Item {
   readonly object: string;
 }
 
-/** One request's key. */
+/** The Idempotency-Key of one request. */
 export interface IdempotencyKey {
-  /** The object that an earlier request with this key created; fails with 409 when that had another body. */
+  /** Returns the id of what an earlier request with this key created. Throws a 409 when that had another body. */
   find(): Promise<string | undefined>;
-  /** What the create adds to its transaction. */
+  /** Returns the ops that the create adds to its transaction. */
   ops(objectId: string): Op[];
 }
 
 const sha256 = (data: string | Buffer): string => createHash('sha256').update(data).digest('hex');
 
-/** The request's Idempotency-Key; undefined when it has none. Fails with 400 when it cannot be one. */
+/** Returns the request's Idempotency-Key; undefined when it has none. Throws a 400 when it cannot be one. */
 export function idempotencyKeyOf(
   event: APIGatewayProxyEvent,
   status: number,
@@ -62,7 +64,13 @@ export function idempotencyKeyOf(
       return record?.object;
     },
     ops(object) {
-      const record: IdempotencyItem = { ...key, body, status, object, ttl: Math.floor(clock() / 1000) + RETENTION_S };
+      const record: IdempotencyItem = {
+        ...key,
+        body,
+        status,
+        object,
+        ttl: Math.floor(clock() / 1000) + RETENTION_SECONDS,
+      };
       return [{ put: record, if: 'absent' }];
     },
   };

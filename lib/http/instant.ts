@@ -1,17 +1,18 @@
-const DAY = 86_400_000;
+import { DAY_MS } from '../ports/units.ts';
+
 const TWO_DIGITS = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'));
 /** Days as text, by their number since 1970; a page shows the same few again and again. */
 const days = new Map<number, string>();
-const MOST_DAYS = 10_000;
+const MAX_DAYS = 10_000;
 
 /**
- * An instant (milliseconds since 1970) as answers carry it: ISO 8601 in UTC, with `Z`, and with a fraction (six
- * digits, as the public product writes it) only when it is not zero. A long page has thousands, and this takes a
+ * Returns an instant (milliseconds since 1970) as answers carry it: ISO 8601 in UTC, with `Z`, and with a fraction (six
+ * digits, as PostHog writes it) only when it is not zero. A long page has thousands, and this takes a
  * seventh of the time of `toISOString`.
  */
 export function wireInstant(instant: number): string {
-  const day = Math.floor(instant / DAY);
-  const milliseconds = instant - day * DAY;
+  const day = Math.floor(instant / DAY_MS);
+  const milliseconds = instant - day * DAY_MS;
   const seconds = Math.floor(milliseconds / 1000);
   const fraction = milliseconds % 1000;
   const minutes = Math.floor(seconds / 60);
@@ -23,8 +24,8 @@ export function wireInstant(instant: number): string {
 function dayText(day: number): string {
   const known = days.get(day);
   if (known !== undefined) return known;
-  if (days.size >= MOST_DAYS) days.clear();
-  const [text = ''] = new Date(day * DAY).toISOString().split('T');
+  if (days.size >= MAX_DAYS) days.clear();
+  const [text = ''] = new Date(day * DAY_MS).toISOString().split('T');
   days.set(day, text);
   return text;
 }

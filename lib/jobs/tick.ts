@@ -1,9 +1,11 @@
 /** Finds the jobs that are due, and starts the machines that do them. */
+
 import type { Context } from '../ports/context.ts';
 import { messageOf } from '../ports/errors.ts';
 import { Semaphore } from '../ports/semaphore.ts';
 import { keys, places, ranges } from '../ports/table/keys.ts';
 import { Refused } from '../ports/table/table.ts';
+import { DAY_MS, MINUTE_MS } from '../ports/units.ts';
 import type { Json, MachineName } from '../workflow/workflow.ts';
 import { aboutOf, type JobItem, type JobKind } from './job.ts';
 
@@ -15,16 +17,13 @@ const PAGE = 500;
  * A job that was taken this often and is still there waits a day for somebody to look at it. Of notices that a webhook
  * does not take nobody needs to know but the export's own people; they end after a day by themselves.
  */
-const PATIENCE: Readonly<Record<JobKind, number>> = {
+const MAX_ATTEMPTS: Readonly<Record<JobKind, number>> = {
   export: 10,
   backfill: 10,
   retry: 10,
   purge: 10,
   notice: Infinity,
 };
-
-const MINUTE = 60_000;
-const DAY = 24 * 60 * MINUTE;
 
 /** Starts everything that is due. Answers how many jobs were started, and when the oldest of them had been due. */
 export async function tick(context: Context): Promise<{ started: number; oldest: number | null }> {
@@ -52,7 +51,7 @@ async function startJob(context: Context, job: JobItem): Promise<boolean> {
   try {
     const taken = await take(context, job);
     if (taken === undefined) return false;
-    if (taken.attempts > PATIENCE[job.kind]) {
+    if (taken.attempts > MAX_ATTEMPTS[job.kind]) {
       log.error('job is parked for a day: it was taken ten times and is still there', { attempts: job.attempts });
       context.metrics.record({ JobsParked: 1 }, { job: job.kind, id: job.id });
       return false;
@@ -71,8 +70,8 @@ async function take(context: Context, job: JobItem): Promise<JobItem | undefined
   const now = context.clock();
   if (job.due > now) return undefined;
   const attempts = job.attempts + 1;
-  const isParked = attempts > PATIENCE[job.kind];
-  const wait = isParked ? DAY : Math.min(2 ** (attempts - 1), 60) * MINUTE;
+  const isParked = attempts > MAX_ATTEMPTS[job.kind];
+  const wait = isParked ? DAY_MS : Math.min(2 ** (attempts - 1), 60) * MINUTE_MS;
   const due = now + wait;
   try {
     const set = { due, attempts: isParked ? 0 : attempts, ...places.dueAt(due, job.kind, job.id) };
@@ -107,5 +106,5 @@ const EXECUTIONS: Readonly<Record<JobKind, (job: JobItem, name: string) => Execu
 
 /** The minute in a name lets a job that came back start again, and one tick that runs twice not. */
 function executionOf(job: JobItem, now: number): Execution {
-  return EXECUTIONS[job.kind](job, `${job.id}-${Math.floor(now / MINUTE)}`);
+  return EXECUTIONS[job.kind](job, `${job.id}-${Math.floor(now / MINUTE_MS)}`);
 }

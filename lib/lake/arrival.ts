@@ -3,11 +3,10 @@
  * so a row that is put into a project with running exports must not land in an interval that has been exported, unless
  * it is history that no schedule was ever meant to take.
  */
+import { DAY_MS } from '../ports/units.ts';
 
 /** `now`: everything arrives when it is committed. `then`: everything keeps its own time. `auto`: only history does. */
 export type Arrived = 'auto' | 'now' | 'then';
-
-const DAY = 86_400_000;
 
 /**
  * The instant (milliseconds) before which an event's own time is its arrival. `live` is the earliest start of a first
@@ -16,7 +15,7 @@ const DAY = 86_400_000;
 export function historyEnd(arrived: Arrived, live: number | null, historyDays: number): number {
   if (arrived === 'now') return Number.NEGATIVE_INFINITY;
   if (arrived === 'then' || live === null) return Number.POSITIVE_INFINITY;
-  return live - historyDays * DAY;
+  return live - historyDays * DAY_MS;
 }
 
 /**

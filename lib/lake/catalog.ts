@@ -1,8 +1,10 @@
 /** The files of the lake: what each holds, where it lies, and which hold rows of a time. */
+
 import { fromJsonText, type JsonText } from '../ports/table/json-text.ts';
 import { ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import type { Item, Table } from '../ports/table/table.ts';
+import { DAY_MS, HOUR_MS } from '../ports/units.ts';
 import { MODELS, type Model } from './schema.ts';
 
 declare module '../ports/table/keys.ts' {
@@ -34,9 +36,6 @@ export type PublishedFile = LakeFile & { readonly model: Model };
 
 /** When the batch of a file was stamped, milliseconds. */
 export const publishedAt = ({ path }: LakeFile): number => Number.parseInt(path.slice(path.lastIndexOf('/') + 1), 10);
-
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
 
 /** Where batches wait until they are committed, each in a folder of its own. */
 export const incomingOf = (projectId: number): string => `incoming/team_id=${projectId}/`;
@@ -84,7 +83,7 @@ export function isTouched(file: LakeFile, from: number, to: number): boolean {
   const last = Math.min(to - 1, file.max_arrival);
   if (first > last) return false;
   const hours = fromJsonText(file.hours);
-  const midnight = Math.floor(file.min_arrival / DAY) * DAY;
-  const hour = (instant: number): number => Math.floor((instant - midnight) / HOUR);
+  const midnight = Math.floor(file.min_arrival / DAY_MS) * DAY_MS;
+  const hour = (instant: number): number => Math.floor((instant - midnight) / HOUR_MS);
   return hours.slice(hour(first), hour(last) + 1).some((rows) => rows > 0);
 }

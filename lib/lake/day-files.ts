@@ -1,4 +1,5 @@
 /** Rows of a DuckDB as files of the lake: one for each day of arrival, sorted, with what its FILE item tells. */
+
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
@@ -6,6 +7,7 @@ import { literal } from '../duckdb/database.ts';
 import { rowsPerGroup } from '../duckdb/parquet.ts';
 import type { Spool } from '../ports/files/files.ts';
 import { toJsonText } from '../ports/table/json-text.ts';
+import { DAY_MS } from '../ports/units.ts';
 import { dayOf, type LakeFile } from './catalog.ts';
 import type { WrittenFile } from './publish.ts';
 import { LAKE_MODELS, type Model, ROW_GROUP } from './schema.ts';
@@ -48,7 +50,7 @@ export async function writeDayFiles(
     const from = Date.parse(day) * 1000;
     await connection.run(`COPY (
         SELECT ${columns.map((column) => column.name).join(', ')} FROM ${rows}
-        WHERE inserted_us >= ${from} AND inserted_us < ${from + 86_400_000_000}
+        WHERE inserted_us >= ${from} AND inserted_us < ${from + DAY_MS * 1000}
         ORDER BY ${order.join(', ')}
       ) TO ${literal(path)} (${form})`);
     const { size } = await stat(path);

@@ -1,4 +1,5 @@
 /** The data intervals of an export: pure arithmetic on UTC instants in milliseconds. */
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../ports/units.ts';
 
 export const INTERVALS = ['hour', 'day', 'week', 'every 5 minutes', 'every 15 minutes'] as const;
 export type Interval = (typeof INTERVALS)[number];
@@ -22,16 +23,13 @@ export interface Slots {
   at(n: number): Slot;
 }
 
-const MINUTE = 60_000;
-const DAY = 24 * 60 * MINUTE;
-
 /** How long an interval is, in milliseconds. UTC has no daylight saving, so every one has one length. */
 export const LENGTH: Readonly<Record<Interval, number>> = {
-  'every 5 minutes': 5 * MINUTE,
-  'every 15 minutes': 15 * MINUTE,
-  hour: 60 * MINUTE,
-  day: DAY,
-  week: 7 * DAY,
+  'every 5 minutes': 5 * MINUTE_MS,
+  'every 15 minutes': 15 * MINUTE_MS,
+  hour: HOUR_MS,
+  day: DAY_MS,
+  week: 7 * DAY_MS,
 };
 
 /** Where a grid stands: days at UTC midnight, weeks from Sunday, and 1970 began on a Thursday. */
@@ -40,7 +38,7 @@ const ORIGIN: Readonly<Record<Interval, number>> = {
   'every 15 minutes': 0,
   hour: 0,
   day: 0,
-  week: 3 * DAY,
+  week: 3 * DAY_MS,
 };
 
 /** The last boundary of the interval's grid that is not after the instant. */

@@ -1,7 +1,9 @@
 /** The lease that makes its holder the one importer of a project. */
+
 import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
 import { type Item, type Op, Refused } from '../ports/table/table.ts';
+import { MINUTE_MS, SECOND_MS } from '../ports/units.ts';
 import { incomingOf } from './catalog.ts';
 import { finishPending } from './pending.ts';
 
@@ -40,9 +42,9 @@ export class LeaseLost extends Error {
 }
 
 /** A holder renews this often ... */
-const RENEWAL_MS = 20_000;
+const RENEWAL_MS = 20 * SECOND_MS;
 /** ... and is taken for dead after three renewals that did not come, in milliseconds. */
-const LEASE_MS = 60_000;
+const LEASE_MS = MINUTE_MS;
 
 /**
  * Does `work` as the one importer of the project. First it finishes what a dead importer committed, and removes what

@@ -1,14 +1,13 @@
 /** Backfills of many intervals: what an interval costs by itself, and beside one export of the same events. */
+
 import { join } from 'node:path';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/ports/units.ts';
 import { atLeast, atMost, type Bench, count, type Part, type Row, rate } from './bench.ts';
 import { backfill, folderOf, makeExport } from './exports.ts';
 import { run } from './processes.ts';
 import { startService } from './service.ts';
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-const WEEK = 7 * DAY;
+const WEEK_MS = 7 * DAY_MS;
 const START = Date.UTC(2024, 0, 1);
 /** A Sunday, on which intervals of a week begin: one holds as much as a thousand of five minutes. */
 const SUNDAY = Date.UTC(2024, 0, 7);
@@ -46,7 +45,7 @@ async function empty(bench: Bench, intervals: number): Promise<number> {
   bench.say(`backfilling ${count(intervals)} empty intervals`);
   const service = await startService(bench, `backfill-${intervals}`);
   const path = await makeExport(service, 'hour', folderOf(join(bench.folder, 'none')));
-  const seconds = await backfill(service, path, START, START + intervals * HOUR, bench);
+  const seconds = await backfill(service, path, START, START + intervals * HOUR_MS, bench);
   await service.stop();
   return (seconds * 1000) / intervals;
 }
@@ -66,11 +65,11 @@ async function beside(
   intervals: number,
   destinationOf: (ratio: number) => Row['goal'],
 ): Promise<Row> {
-  const end = SUNDAY + intervals * 5 * MINUTE;
+  const end = SUNDAY + intervals * 5 * MINUTE_MS;
   const service = await startService(bench, `backfill-${intervals}-of-${events}`);
   bench.say(`generating ${count(events)} events in ${count(intervals)} intervals`);
-  for (let start = SUNDAY; start < end; start += DAY) {
-    const length = Math.min(DAY, end - start);
+  for (let start = SUNDAY; start < end; start += DAY_MS) {
+    const length = Math.min(DAY_MS, end - start);
     const share = Math.round((events * length) / (end - SUNDAY));
     await run('lake.ts', { home: service.home, projectId: service.projectId, events: share, start, length }, bench);
   }
@@ -79,7 +78,7 @@ async function beside(
     return backfill(service, path, SUNDAY, until, bench);
   };
   bench.say(`backfilling ${count(events)} events in intervals of a week`);
-  const whole = await seconds('week', SUNDAY + Math.ceil((end - SUNDAY) / WEEK) * WEEK);
+  const whole = await seconds('week', SUNDAY + Math.ceil((end - SUNDAY) / WEEK_MS) * WEEK_MS);
   bench.say(`backfilling ${count(events)} events in ${count(intervals)} intervals`);
   const cut = await seconds('every 5 minutes', end);
   await service.stop();

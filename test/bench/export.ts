@@ -1,12 +1,13 @@
 /** A lake of generated events, one big slot of it delivered to each destination of files. */
+
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { DAY_MS } from '../../lib/ports/units.ts';
 import { atLeast, type Bench, count, type Part, type Row, rate } from './bench.ts';
 import { backfill, folderOf, makeExport } from './exports.ts';
 import { run, startProgram } from './processes.ts';
 import { type Service, startService } from './service.ts';
 
-const DAY = 86_400_000;
 /** All events arrive on this day, which is the slot. */
 const START = Date.UTC(2025, 5, 2);
 /** The best of so many rounds counts, for both. */
@@ -112,7 +113,7 @@ async function measure(bench: Bench, events: number, kinds: readonly Kind[], rou
   const service = await startService(bench, `export-${events}`);
   bench.say(`generating ${count(events)} events`);
   const { home, projectId } = service;
-  await run('lake.ts', { home, projectId, events, start: START, length: DAY }, bench);
+  await run('lake.ts', { home, projectId, events, start: START, length: DAY_MS }, bench);
   const day = join(home, 'lake/events', `team_id=${projectId}`, 'day=2025-06-02', 'gen=0');
   const files = readdirSync(day).map((name) => join(day, name));
   const measured: Measured[] = [];
@@ -122,7 +123,7 @@ async function measure(bench: Bench, events: number, kinds: readonly Kind[], rou
     const theirs: Bare[] = [];
     for (let round = 1; round <= rounds; round += 1) {
       bench.say(`${kind.what}: exporting ${count(events)} events, round ${round} of ${rounds}`);
-      ours.push(await backfill(service, path, START, START + DAY, bench));
+      ours.push(await backfill(service, path, START, START + DAY_MS, bench));
       const target = join(bench.folder, 'bare');
       const { output, peakMb } = await run('bare-pipeline.ts', { files, target, format: kind.bare }, bench);
       theirs.push({ ...(output as { seconds: number; bytes: number }), peakMb });

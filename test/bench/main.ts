@@ -1,8 +1,10 @@
 /** `npm run bench [-- <part>] [-- --small]`: prints one table; each row is a ratio to a limit or to a peer. */
+
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { cpus, release, tmpdir, totalmem, type } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { MINUTE_MS } from '../../lib/ports/units.ts';
 import { backfilling } from './backfills.ts';
 import { type Part, type Row, tableOf } from './bench.ts';
 import { bundling } from './bundles.ts';
@@ -26,7 +28,7 @@ const PARTS: ReadonlyMap<string, Part> = new Map([
   ['stage', staging],
 ]);
 /** All parts together take some minutes; what takes longer hangs. */
-const PATIENCE = 20 * 60_000;
+const TIMEOUT_MS = 20 * MINUTE_MS;
 const GIB = 1024 ** 3;
 
 const { values, positionals } = parseArgs({ options: { small: { type: 'boolean' } }, allowPositionals: true });
@@ -40,7 +42,7 @@ if (unknown !== undefined) {
 const folder = mkdtempSync(join(tmpdir(), 'bench-'));
 const ending = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => ending.abort(new Error(signal)));
-const signal = AbortSignal.any([AbortSignal.timeout(PATIENCE), ending.signal]);
+const signal = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ending.signal]);
 process.on('exit', () => {
   // However it ends: no program goes on, and nothing is left behind.
   ending.abort();

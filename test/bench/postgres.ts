@@ -1,16 +1,17 @@
 /** A day of generated events into a table of PostgreSQL, beside a bare COPY of the same rows as prepared text. */
+
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Client, type ClientConfig } from 'pg';
 import { to } from 'pg-copy-streams';
+import { DAY_MS } from '../../lib/ports/units.ts';
 import { openPostgres, type PostgresDatabase, startPostgres } from '../support/postgres.ts';
 import { atLeast, type Bench, count, type Part, rate } from './bench.ts';
 import { backfill, makeExport } from './exports.ts';
 import { run } from './processes.ts';
 import { startService } from './service.ts';
 
-const DAY = 86_400_000;
 const START = Date.UTC(2025, 5, 2);
 /** The best of so many rounds counts, for both. */
 const ROUNDS = 3;
@@ -31,7 +32,7 @@ async function measure(bench: Bench, database: PostgresDatabase, events: number,
   const service = await startService(bench, 'postgres');
   bench.say(`generating ${count(events)} events`);
   const { home, projectId } = service;
-  await run('lake.ts', { home, projectId, events, start: START, length: DAY }, bench);
+  await run('lake.ts', { home, projectId, events, start: START, length: DAY_MS }, bench);
   const file = join(bench.folder, 'prepared');
   const ours: number[] = [];
   const theirs: number[] = [];
@@ -40,7 +41,7 @@ async function measure(bench: Bench, database: PostgresDatabase, events: number,
     const table = `events_${round}`;
     const config = { ...database.config, table_name: table };
     const path = await makeExport(service, 'day', { type: 'Postgres', config });
-    ours.push(await backfill(service, path, START, START + DAY, bench));
+    ours.push(await backfill(service, path, START, START + DAY_MS, bench));
     const [delivered] = await database.sql(`SELECT count(*) FROM ${table}`);
     if (Number(delivered?.['count']) !== events) throw new Error(`${delivered?.['count']} rows were delivered`);
     if (round === 1) await prepare(database.config, table, file);

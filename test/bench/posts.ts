@@ -1,12 +1,13 @@
 /** A slot of generated events posted to a receiver, beside the same batches posted by themselves. */
+
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { DAY_MS } from '../../lib/ports/units.ts';
 import { atLeast, count, type Part, rate } from './bench.ts';
 import { backfill, makeExport } from './exports.ts';
 import { run, startProgram } from './processes.ts';
 import { startService } from './service.ts';
 
-const DAY = 86_400_000;
 /** All events arrive on this day, which is the slot. */
 const START = Date.UTC(2025, 5, 2);
 /** The best of so many rounds counts, for both. */
@@ -22,7 +23,7 @@ export const posting: Part = async (bench) => {
   const service = await startService(bench, 'posts');
   bench.say(`generating ${count(events)} events`);
   const { home, projectId } = service;
-  await run('lake.ts', { home, projectId, events, start: START, length: DAY }, bench);
+  await run('lake.ts', { home, projectId, events, start: START, length: DAY_MS }, bench);
   const folder = join(bench.folder, 'kept');
   mkdirSync(folder);
   const receiver = startProgram('receiver.ts', { folder }, bench);
@@ -31,7 +32,7 @@ export const posting: Part = async (bench) => {
     makeExport(service, 'day', { type: 'HTTP', config: { url: `${address}${path}`, token: 't' } });
 
   bench.say(`posting ${count(events)} events once, to keep the bytes`);
-  await backfill(service, await to('/keep/'), START, START + DAY, bench);
+  await backfill(service, await to('/keep/'), START, START + DAY_MS, bench);
   const path = await to('/batch/');
   const ours: number[] = [];
   const theirs: Posted[] = [];
@@ -40,7 +41,7 @@ export const posting: Part = async (bench) => {
     (await run('bare-posts.ts', { folder, url: `${address}/batch/`, packs }, bench)).output as Posted;
   for (let round = 1; round <= ROUNDS; round += 1) {
     bench.say(`posting ${count(events)} events, round ${round} of ${ROUNDS}`);
-    ours.push(await backfill(service, path, START, START + DAY, bench));
+    ours.push(await backfill(service, path, START, START + DAY_MS, bench));
     theirs.push(await bare(true));
     ready.push(await bare(false));
   }

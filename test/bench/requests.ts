@@ -1,11 +1,12 @@
 /** Requests a second, through the local gateway, with every write on the disk before it is answered. */
+
 import { join } from 'node:path';
+import { HOUR_MS } from '../../lib/ports/units.ts';
 import { atLeast, type Bench, type Part, type Row, rate } from './bench.ts';
 import { backfill, folderOf, makeExport } from './exports.ts';
 import { run, startProgram } from './processes.ts';
 import { type Service, startService } from './service.ts';
 
-const HOUR = 3_600_000;
 const START = Date.UTC(2024, 0, 1);
 const PAGE = 100;
 /** Creates go round so many users, since each of a user's requests reads all their memberships. */
@@ -81,7 +82,7 @@ async function* loads(service: Service, bench: Bench): AsyncGenerator<Load> {
     kind: 'change',
     requests: exports.map((path) => ({ method: 'PATCH', path, key, body: { name: 'Export [<id>]' } })),
   };
-  for (const path of exports) await backfill(service, path, START, START + 10 * 168 * HOUR, bench);
+  for (const path of exports) await backfill(service, path, START, START + 10 * 168 * HOUR_MS, bench);
   yield { what: `list ${PAGE} batch exports, ten runs each`, kind: 'list', requests: [listOfExports], aside: true };
   yield {
     what: 'create an organization',

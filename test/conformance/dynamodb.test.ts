@@ -12,9 +12,10 @@ import {
   Refused,
   type Table,
 } from '../../lib/ports/table/table.ts';
+import { HOUR_MS } from '../../lib/ports/units.ts';
 import { settableClock } from '../support/context.ts';
+import { type Faults, type Injected, injectFaults } from '../support/dynamodb-faults.ts';
 import { createTable, describeOnDynamodb, dynamodbClient } from '../support/dynamodb-local.ts';
-import { type Faults, type Injected, injectFaults } from '../support/faulty-client.ts';
 import { seeded } from '../support/random.ts';
 import { concurrencyCases, expiryCases, readCases, writeCases } from './table-cases.ts';
 
@@ -274,7 +275,7 @@ describeOnDynamodb('DynamoDB that stays busy', () => {
       (send) => async (args) => {
         const answered = await send(args);
         const { headers } = answered.response as { headers: Record<string, string> };
-        headers['date'] = new Date(Date.now() + 3_600_000).toUTCString();
+        headers['date'] = new Date(Date.now() + HOUR_MS).toUTCString();
         return answered;
       },
       { step: 'deserialize', priority: 'low' },

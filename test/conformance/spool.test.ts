@@ -15,6 +15,7 @@ import type { Spool } from '../../lib/ports/files/files.ts';
 import { folderSpool } from '../../lib/ports/files/folder.ts';
 import { s3Spool } from '../../lib/ports/files/s3.ts';
 import { compareText } from '../../lib/ports/table/semantics.ts';
+import { DAY_MS } from '../../lib/ports/units.ts';
 import { type Bucket, startBucket } from '../support/bucket.ts';
 import { temporaryFolder } from '../support/context.ts';
 
@@ -185,7 +186,7 @@ describe('a folder spool', () => {
     mkdirSync(unfinished);
     writeFileSync(join(unfinished, 'old'), 'x');
     writeFileSync(join(unfinished, 'young'), 'x');
-    const twoDaysAgo = new Date(Date.now() - 2 * 86_400_000);
+    const twoDaysAgo = new Date(Date.now() - 2 * DAY_MS);
     utimesSync(join(unfinished, 'old'), twoDaysAgo, twoDaysAgo);
     const spool = folderSpool(folder);
     expect(await pathsIn(spool)).toEqual([]);

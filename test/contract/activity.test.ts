@@ -1,13 +1,15 @@
 /** Whoever changes something leaves one entry in the log of the organization, whatever row it is. */
+
 import type { ActivityItem } from '../../lib/accounts/activity/model.ts';
 import { routes } from '../../lib/api/routes.ts';
 import type { Route } from '../../lib/http/route.ts';
 import { keys } from '../../lib/ports/table/keys.ts';
 import { type Op } from '../../lib/ports/table/table.ts';
+import { DAY_MS } from '../../lib/ports/units.ts';
 import { testContext } from '../support/context.ts';
 import { type CallOptions, testService } from '../support/service.ts';
-import { watchWrites } from '../support/watched-table.ts';
-import { wholeTable } from '../support/whole-table.ts';
+import { tableWithContents } from '../support/table-contents.ts';
+import { watchWrites } from '../support/table-override.ts';
 import { type Example, fixtures } from './fixtures.ts';
 
 /** Rows that need the right to write, and write nothing: they try a destination. */
@@ -20,7 +22,7 @@ const writes = routes.filter(isWrite);
 const others = routes.filter((row) => !isWrite(row) && row.scope !== 'public');
 
 async function newWorld() {
-  const { table, clock, everything } = wholeTable();
+  const { table, clock, everything } = tableWithContents();
   const written: Op[] = [];
   const watched = watchWrites(table, (ops) => {
     written.push(...ops);
@@ -69,7 +71,7 @@ describe.each(writes)('$handler', (row) => {
       user_uuid: world.service.owner.uuid,
       key_mask: `phx_...${world.service.key.slice(-4)}`,
       created_at: world.context.clock(),
-      ttl: world.context.clock() / 1000 + 400 * 24 * 60 * 60,
+      ttl: world.context.clock() / 1000 + (400 * DAY_MS) / 1000,
     };
     // A key is told of in the log of each organization that it opens, once.
     const isKey = row.handler.startsWith('personal-api-keys/');

@@ -1,6 +1,6 @@
 /** The API as its definition in the template says, in the terms of the server that treats requests as API Gateway does. */
 import type { APIGatewayAuthorizerResult, APIGatewayProxyResult } from 'aws-lambda';
-import { AUTHORIZER_TTL } from '../../infra/local/authorizer-cache.ts';
+import { AUTHORIZER_TTL_MS } from '../../infra/local/authorizer-cache.ts';
 import { type Method, pathMatcher, type RestApi } from '../../infra/local/rest-api.ts';
 import type { GatewayResponse, GatewayResponseType } from '../../lib/http/gateway-responses.ts';
 import { ACCOUNT, type Assembly, PARTITION, REGION } from './assembly.ts';
@@ -90,7 +90,7 @@ export function apiOf({ assembly, permissions, lambda }: ApiOptions): { api: Res
     schemes.length > 0 ||
     type !== 'request' ||
     identitySource !== IDENTITY ||
-    authorizerResultTtlInSeconds !== AUTHORIZER_TTL / 1000
+    authorizerResultTtlInSeconds !== AUTHORIZER_TTL_MS / 1000
   ) {
     throw new Error('the rehearsal does not know this authorizer');
   }

@@ -1,4 +1,5 @@
 /** What a stage's first days are like: keys, an import, a scheduled export, backfills, and what goes wrong on the way. */
+
 import { strict as assert } from 'node:assert';
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -12,11 +13,9 @@ import { s3Spool } from '../../lib/ports/files/s3.ts';
 import type { Log } from '../../lib/ports/log.ts';
 import { CLOUD_SETTINGS } from '../../lib/ports/settings.ts';
 import { dynamodbTable } from '../../lib/ports/table/dynamodb.ts';
+import { HOUR_MS, MINUTE_MS } from '../../lib/ports/units.ts';
 import { RECEIVERS } from './receivers.ts';
 import { operatorClients, type Stage } from './stage.ts';
-
-const HOUR = 3_600_000;
-const MINUTE = 60_000;
 
 export interface JourneyOptions {
   readonly stage: Stage;
@@ -48,7 +47,7 @@ function accessLog(from: number, hours: number, perHour: number): string {
   for (let hour = 0; hour < hours; hour += 1) {
     for (let n = 0; n < perHour; n += 1) {
       const [, day, month, year, time] =
-        /^\w+, (\d+) (\w+) (\d+) (\S+)/.exec(new Date(from + hour * HOUR + n * 60_000).toUTCString()) ?? [];
+        /^\w+, (\d+) (\w+) (\d+) (\S+)/.exec(new Date(from + hour * HOUR_MS + n * MINUTE_MS).toUTCString()) ?? [];
       lines.push(
         `83.149.9.${hour % 250} - - [${day}/${month}/${year}:${time} +0000] "GET /articles/${n}.html HTTP/1.1" 200 ${1000 + n} ` +
           `"http://www.semicomplete.com/" "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_9_1) AppleWebKit/537.36"`,
@@ -211,7 +210,7 @@ export async function journey(options: JourneyOptions): Promise<void> {
   });
 
   await step('a scheduled run', async () => {
-    live = clock.now() - (clock.now() % HOUR);
+    live = clock.now() - (clock.now() % HOUR_MS);
     const file = join(folder, 'live.jsonl');
     const lines = Array.from({ length: 25 }, (_, n) => ({
       event: 'paid',
@@ -228,7 +227,7 @@ export async function journey(options: JourneyOptions): Promise<void> {
       new RegExp(died),
     );
     // To the end of the hour, and past settling (30 s) and spread (60 s at most).
-    clock.advance(live + HOUR + 2 * MINUTE - clock.now());
+    clock.advance(live + HOUR_MS + 2 * MINUTE_MS - clock.now());
     await stage.tick();
     await settle();
     const [run] = await runs();
@@ -240,7 +239,7 @@ export async function journey(options: JourneyOptions): Promise<void> {
 
   await step(`a backfill of ${hours} hours`, async () => {
     await customer.empty();
-    const location = await backfill(start, start + hours * HOUR);
+    const location = await backfill(start, start + hours * HOUR_MS);
     await settle();
     const { body } = await call('GET', location);
     assert.equal(body.status, 'Completed', JSON.stringify(body));
@@ -256,7 +255,7 @@ export async function journey(options: JourneyOptions): Promise<void> {
       const receiver = await receive(stage.certificate);
       try {
         const id = await create({ name: type, model: 'events', destination: receiver.destination });
-        const run = await backfilled(id, start, start + HOUR);
+        const run = await backfilled(id, start, start + HOUR_MS);
         assert.deepEqual([run?.status, run?.records_completed], ['Completed', PER_HOUR], JSON.stringify(run));
         const rows = await receiver.rows();
         assert.ok(rows === null || rows === PER_HOUR, `${rows} rows arrived`);
@@ -270,7 +269,7 @@ export async function journey(options: JourneyOptions): Promise<void> {
   await step('the persons of an hour', async () => {
     await customer.empty();
     const id = await create({ name: 'Persons', model: 'persons', destination: customer.destination });
-    const run = await backfilled(id, live, live + HOUR);
+    const run = await backfilled(id, live, live + HOUR_MS);
     assert.deepEqual([run?.status, run?.records_completed], ['Completed', 5], JSON.stringify(run));
     assert.deepEqual([...(await delivered()).values()], [5]);
     return '5';
@@ -286,7 +285,7 @@ export async function journey(options: JourneyOptions): Promise<void> {
         WHERE who != 'user-0'`,
       filters: [{ key: 'amount', operator: 'gte', value: 5, type: 'event' }],
     });
-    const run = await backfilled(id, live, live + HOUR);
+    const run = await backfilled(id, live, live + HOUR_MS);
     // Amounts from 5 to 24, but for those of the first of five users.
     assert.deepEqual([run?.status, run?.records_completed], ['Completed', 16], JSON.stringify(run));
     const [name = ''] = await customer.keys();
@@ -300,12 +299,12 @@ export async function journey(options: JourneyOptions): Promise<void> {
   });
 
   await step('a pause, and what it left out', async () => {
-    const range = { start_at: new Date(start).toISOString(), end_at: new Date(start + 3 * HOUR).toISOString() };
+    const range = { start_at: new Date(start).toISOString(), end_at: new Date(start + 3 * HOUR_MS).toISOString() };
     const asked = await call('POST', `${exportsPath()}/${exportId}/backfill_estimate/`, range);
     assert.deepEqual([asked.body.intervals, asked.body.rows], [3, 3 * PER_HOUR], JSON.stringify(asked.body));
     const before = (await runs()).length;
     assert.equal((await call('POST', `${exportsPath()}/${exportId}/pause/`)).status, 200);
-    clock.advance(2 * HOUR);
+    clock.advance(2 * HOUR_MS);
     await stage.tick();
     await settle();
     assert.equal((await runs()).length, before);
@@ -324,7 +323,7 @@ export async function journey(options: JourneyOptions): Promise<void> {
       const { status, body } = await call('POST', `${location}cancel/`);
       assert.equal(status, 200, JSON.stringify(body));
     });
-    location = await backfill(start, start + HOUR);
+    location = await backfill(start, start + HOUR_MS);
     await settle();
     assert.ok(await cancelled(), 'nothing was cancelled');
     assert.equal((await call('GET', location)).body.status, 'Cancelled');
@@ -340,7 +339,7 @@ export async function journey(options: JourneyOptions): Promise<void> {
       const { status, body } = await call('POST', `${address}/${run}/cancel/`);
       assert.equal(status, 200, JSON.stringify(body));
     });
-    await backfill(start, start + HOUR);
+    await backfill(start, start + HOUR_MS);
     await settle();
     assert.ok(await cancelled(), 'nothing was cancelled');
     assert.equal((await call('GET', `${address}/${run}/`)).body.status, 'Cancelled');
@@ -357,7 +356,7 @@ export async function journey(options: JourneyOptions): Promise<void> {
     const killed = atFirst('steps/send-slot', 'GetObject', () =>
       stage.lambda.kill(stage.functionNamed('steps/send-slot')),
     );
-    const location = await backfill(start, start + 3 * HOUR);
+    const location = await backfill(start, start + 3 * HOUR_MS);
     await settle();
     assert.ok(await killed(), 'nothing was killed');
     const { body } = await call('GET', location);
@@ -376,7 +375,7 @@ export async function journey(options: JourneyOptions): Promise<void> {
       await stage.abort('export-run', `${id}-0`);
       for (let tries = 0; (await first())?.status !== 'Terminated' && tries < 50; tries += 1) await setTimeout(100);
     });
-    id = (await backfill(start, start + HOUR)).replace(/\/$/, '').split('/').at(-1) ?? '';
+    id = (await backfill(start, start + HOUR_MS)).replace(/\/$/, '').split('/').at(-1) ?? '';
     await settle();
     assert.ok(await aborted(), 'nothing was aborted');
     const run = await first();
@@ -402,7 +401,7 @@ export async function journey(options: JourneyOptions): Promise<void> {
     for (let rest = 0; rest < 4; rest += 1) {
       await settle();
       // The walk rests for 15 minutes, and looks again.
-      clock.advance(16 * MINUTE);
+      clock.advance(16 * MINUTE_MS);
     }
     await settle();
     const { body } = await call('GET', `/api/organizations/${organizationId}/projects/`);

@@ -1,4 +1,5 @@
 /** DynamoDB Local for tests. One Java process serves the whole run of jest. */
+
 import { spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
@@ -8,11 +9,12 @@ import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { CreateTableCommand, DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { TABLE_DEFINITION } from '../../lib/ports/table/keys.ts';
+import { MINUTE_MS } from '../../lib/ports/units.ts';
 import { describeWith } from './describe-with.ts';
 import { type Running, sharedServer } from './shared-server.ts';
 
 const resources = createRequire(import.meta.url);
-const PATIENCE = 120_000;
+const START_TIMEOUT_MS = 2 * MINUTE_MS;
 
 /** What is missing to run DynamoDB Local here; null: nothing. */
 function missing(): string | null {
@@ -86,7 +88,7 @@ async function startJava(): Promise<Running> {
   const script = `java ${flags} ${program} >/dev/null 2>&1 & cat >/dev/null; kill $! 2>/dev/null`;
   const child = spawn('sh', ['-c', script], { cwd: folder(), stdio: ['pipe', 'ignore', 'ignore'] });
   child.unref();
-  for (const end = Date.now() + PATIENCE; Date.now() < end; ) {
+  for (const end = Date.now() + START_TIMEOUT_MS; Date.now() < end; ) {
     if (await isOpen(port)) return { address: `http://127.0.0.1:${port}`, stop: async () => void child.stdin.end() };
     await setTimeout(50);
   }

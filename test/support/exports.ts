@@ -5,10 +5,8 @@ import { newProject, projectBrief } from '../../lib/accounts/organizations/proje
 import type { RunItem } from '../../lib/exports/records/model.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { keys, places } from '../../lib/ports/table/keys.ts';
+import { HOUR_MS } from '../../lib/ports/units.ts';
 import type { Reply, Service } from './service.ts';
-
-export const HOUR = 3_600_000;
-export const DAY = 24 * HOUR;
 
 /** Both addresses of the seeded organization's exports. */
 export const byOrganization = ({ organization }: Service): string =>
@@ -66,7 +64,7 @@ export async function putRun(
   exportId: string,
   fields: Partial<RunItem> = {},
 ): Promise<RunItem> {
-  const { id = newId(), created_at = clock(), data_interval_start = clock() - HOUR } = fields;
+  const { id = newId(), created_at = clock(), data_interval_start = clock() - HOUR_MS } = fields;
   const run: RunItem = {
     ...keys.run(exportId, id),
     ...places.runOf(exportId, created_at, data_interval_start, id),
@@ -79,7 +77,7 @@ export async function putRun(
     by: 'schedule',
     backfill: null,
     data_interval_start,
-    data_interval_end: data_interval_start + HOUR,
+    data_interval_end: data_interval_start + HOUR_MS,
     records_total_count: 10,
     records_completed: 10,
     bytes_exported: 1_000,

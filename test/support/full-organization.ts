@@ -4,7 +4,8 @@ import { lineOps } from '../../lib/exports/records/logs.ts';
 import { projectFolders } from '../../lib/lake/catalog.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { keys } from '../../lib/ports/table/keys.ts';
-import { DAY, putRun } from './exports.ts';
+import { DAY_MS } from '../../lib/ports/units.ts';
+import { putRun } from './exports.ts';
 import type { CallOptions, Service } from './service.ts';
 
 export interface FullOrganization {
@@ -78,7 +79,7 @@ export async function fullOrganization(
     const destination = { type: 'Folder', config: { path: '/srv/exports' } };
     const batchExport = await send('POST', `${inProject}/batch_exports/`, { name, interval: 'hour', destination });
     const eid = String(batchExport['id']);
-    const range = { start_at: new Date(clock() - 2 * DAY), end_at: new Date(clock() - DAY) };
+    const range = { start_at: new Date(clock() - 2 * DAY_MS), end_at: new Date(clock() - DAY_MS) };
     await send('POST', `${inProject}/batch_exports/${eid}/backfill/`, range);
     for (const [n, status] of (['FailedRetryable', 'Completed'] as const).entries()) {
       const latest_error = status === 'Completed' ? null : 'no route';

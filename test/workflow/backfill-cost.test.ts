@@ -1,5 +1,6 @@
 import { startBackfill } from '../../lib/exports/resource/backfills.ts';
-import { exportWorld, HOUR } from '../support/export-world.ts';
+import { HOUR_MS } from '../../lib/ports/units.ts';
+import { exportWorld } from '../support/export-world.ts';
 
 const NOW = Date.UTC(2026, 0, 7, 13, 20);
 
@@ -12,7 +13,7 @@ async function costOf(intervals: number): Promise<{ acts: number; milliseconds: 
   const end = Date.UTC(2025, 0);
   const before = acts();
   const began = process.cpuUsage();
-  await startBackfill(context, item, { start_at: end - intervals * HOUR, end_at: end });
+  await startBackfill(context, item, { start_at: end - intervals * HOUR_MS, end_at: end });
   await run();
   const cost = { acts: acts() - before, milliseconds: process.cpuUsage(began).user / 1000 };
   const runs = (await world.runs(item.id)).length;

@@ -7,7 +7,8 @@ import { destroyBatchExport } from '../../lib/exports/resource/store.ts';
 import { cancelBackfill, cancelRun } from '../../lib/exports/runs/cancel.ts';
 import { Permanent, Transient } from '../../lib/ports/errors.ts';
 import { keys } from '../../lib/ports/table/keys.ts';
-import { type ExportWorld, type ExportWorldOptions, exportWorld, HOUR, MINUTE } from '../support/export-world.ts';
+import { HOUR_MS, MINUTE_MS } from '../../lib/ports/units.ts';
+import { type ExportWorld, type ExportWorldOptions, exportWorld } from '../support/export-world.ts';
 
 const NOW = Date.UTC(2026, 0, 7, 13, 20);
 const at = (text: string): number => Date.parse(`2026-01-${text}Z`);
@@ -168,7 +169,7 @@ describe('a backfill', () => {
     const world = await exportWorld({ now: NOW });
     worlds.push(world);
     const tenant = await world.tenant();
-    const instants = Array.from({ length: 300 }, (_, n) => Date.UTC(2015, 4, 17, 10) + n * 17 * MINUTE);
+    const instants = Array.from({ length: 300 }, (_, n) => Date.UTC(2015, 4, 17, 10) + n * 17 * MINUTE_MS);
     await world.arrive(tenant.project.id, instants);
     const { context, run } = world.boot();
     const item = await world.createExport(context, tenant);
@@ -314,8 +315,8 @@ describe('a run', () => {
       },
     });
     for (let hour = 0; hour < 12; hour++) {
-      await world.arrive(project, [NOW + hour * HOUR]);
-      await run(NOW + (hour + 1) * HOUR);
+      await world.arrive(project, [NOW + hour * HOUR_MS]);
+      await run(NOW + (hour + 1) * HOUR_MS);
     }
     expect(await statuses()).toEqual(Array.from({ length: 10 }, () => 'Failed'));
     const [first] = await world.runs(id);
@@ -353,7 +354,7 @@ describe('a run', () => {
       const mine = (await world.runs(id)).find(({ status }) => status === 'Running') as RunItem;
       await cancelRun(context, item, mine.id);
       await running;
-      const others = instants.filter((instant) => Math.floor(instant / HOUR) * HOUR !== mine.data_interval_start);
+      const others = instants.filter((instant) => Math.floor(instant / HOUR_MS) * HOUR_MS !== mine.data_interval_start);
       expect(rows(world.delivered())).toEqual(
         Object.fromEntries(
           others.map((instant) => [

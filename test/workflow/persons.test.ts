@@ -1,9 +1,11 @@
 /** Exports of persons from end to end: imported events, schedule and backfill, into a folder. */
+
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startBackfill } from '../../lib/exports/resource/backfills.ts';
 import { importEvents } from '../../lib/lake/import/import.ts';
-import { type ExportWorld, exportWorld, HOUR } from '../support/export-world.ts';
+import { HOUR_MS } from '../../lib/ports/units.ts';
+import { type ExportWorld, exportWorld } from '../support/export-world.ts';
 
 jest.setTimeout(60_000);
 
@@ -53,7 +55,7 @@ test('a backfill delivers of each interval of the past the newest states, and ag
     ['ada', MAY_17, { a: 1 }],
     ['bob', MAY_17 + 10 * 60_000, { b: 1 }],
     ['ada', MAY_17 + 30 * 60_000, { a: 2 }],
-    ['ada', MAY_17 + 5 * HOUR, { a: 3 }],
+    ['ada', MAY_17 + 5 * HOUR_MS, { a: 3 }],
   );
   const item = await world.createExport(context, tenant, { model: 'persons' });
   const expected = {
@@ -64,7 +66,7 @@ test('a backfill delivers of each interval of the past the newest states, and ag
     '2025-05-17T05:00': [['ada', { a: 3 }]],
   };
   for (let time = 0; time < 2; time += 1) {
-    await startBackfill(context, item, { start_at: MAY_17, end_at: MAY_17 + 8 * HOUR });
+    await startBackfill(context, item, { start_at: MAY_17, end_at: MAY_17 + 8 * HOUR_MS });
     await run();
     expect(delivered()).toEqual(expected);
   }
@@ -77,9 +79,9 @@ test('the schedule delivers a state in the interval in which it arrived, once', 
   const { world, tenant, change, delivered, context, run } = await personsWorld();
   await world.createExport(context, tenant, { model: 'persons' });
   await change(['ada', NOW - 60_000, { a: 1 }], ['ada', NOW, { a: 2 }], ['bob', NOW, { b: 1 }]);
-  await run(NOW + HOUR);
-  await change(['ada', NOW - HOUR, { a: 3 }]);
-  await run(NOW + 3 * HOUR);
+  await run(NOW + HOUR_MS);
+  await change(['ada', NOW - HOUR_MS, { a: 3 }]);
+  await run(NOW + 3 * HOUR_MS);
   expect(delivered()).toEqual({
     '2026-01-07T13:00': [
       ['ada', { a: 2 }],

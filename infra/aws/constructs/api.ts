@@ -18,13 +18,14 @@ import { Construct } from 'constructs';
 import { allowedMethods } from '../../../lib/api/methods.ts';
 import { rowFor, templates } from '../../../lib/api/routes.ts';
 import { GATEWAY_RESPONSES, type GatewayResponse } from '../../../lib/http/gateway-responses.ts';
+import { SECOND_MS } from '../../../lib/ports/units.ts';
 import type { StageOptions } from '../options.ts';
 import type { Stage } from '../stages.ts';
 
 /** How long the gateway keeps an authorizer's answer, in seconds. A revoked key works for that long. */
-const AUTHORIZER_TTL = 60;
-/** The longest that API Gateway waits for a function, in milliseconds. */
-const PATIENCE = 29_000;
+const AUTHORIZER_TTL_SECONDS = 60;
+/** The longest that API Gateway waits for a function. */
+const INTEGRATION_TIMEOUT_MS = 29 * SECOND_MS;
 /** Name of the security scheme in the definition. */
 const KEY = 'key';
 
@@ -72,7 +73,7 @@ export class Api extends Construct {
               // The answer holds for one header on one method of one path template.
               identitySource: 'method.request.header.Authorization, context.httpMethod, context.resourcePath',
               authorizerUri: call('authorizer'),
-              authorizerResultTtlInSeconds: AUTHORIZER_TTL,
+              authorizerResultTtlInSeconds: AUTHORIZER_TTL_SECONDS,
             },
           },
         },
@@ -173,7 +174,7 @@ function methodsOf(path: string, call: (name: string) => string) {
       type: 'aws_proxy',
       httpMethod: 'POST',
       uri: call(name),
-      timeoutInMillis: PATIENCE,
+      timeoutInMillis: INTEGRATION_TIMEOUT_MS,
     },
   });
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);

@@ -1,11 +1,13 @@
 /** Personal API keys by their values: all that an authorizer needs of them. */
+
 import { createHash } from 'node:crypto';
 import { keys } from '../../ports/table/keys.ts';
 import type { Table } from '../../ports/table/table.ts';
+import { HOUR_MS } from '../../ports/units.ts';
 import type { PersonalApiKeyItem } from './model.ts';
 
 /** `last_used_at` moves when it is older than this: 1 h. */
-const USE_RESOLUTION_MS = 3_600_000;
+const USE_RESOLUTION_MS = HOUR_MS;
 
 /** Returns the hash under which a value is stored, in hexadecimal digits. */
 export const sha256 = (value: string): string => createHash('sha256').update(value).digest('hex');

@@ -3,6 +3,7 @@ import { gzip } from 'node:zlib';
 import * as z from 'zod';
 import { invalid, Permanent, Transient } from '../../ports/errors.ts';
 import { type Answer, checkUrl, type Outbound, post } from '../../ports/outbound/outbound.ts';
+import { MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
 import type { Column } from '../../warehouse/columns.ts';
 import type { Delivery, Destination } from './destination.ts';
 import { prefetch } from './prefetch.ts';
@@ -38,15 +39,15 @@ const MAX_BATCH_BYTES = 50_000_000;
 const GZIP = { level: 1, chunkSize: 512 * 1024 };
 
 /** How long a receiver may be silent. */
-const ANSWER_TIMEOUT_MS = 60_000;
+const IDLE_TIMEOUT_MS = MINUTE_MS;
 
 /**
  * How long one delivery waits in all for a receiver that is busy: a third of a step's 15 minutes. What waits longer is
  * for the machine's retries.
  */
-const MAX_WAIT_MS = 300_000;
+const MAX_WAIT_MS = 5 * MINUTE_MS;
 /** Waits when the receiver names none: 1, 2, 4 ... 60 s. The first is also the shortest of all. */
-const BACKOFF_MS = { first: 1_000, longest: 60_000 };
+const BACKOFF_MS = { first: SECOND_MS, longest: MINUTE_MS };
 
 /**
  * Whatever takes PostHog's batches of events: `{api_key, historical_migration, batch}`, packed by gzip.
@@ -180,7 +181,7 @@ const send = ({ url }: HttpConfig, outbound: Outbound, { body, headers, signal }
     headers: { 'content-type': 'application/json', 'content-encoding': 'gzip', ...headers },
     body,
     signal,
-    patience: ANSWER_TIMEOUT_MS,
+    idleTimeoutMs: IDLE_TIMEOUT_MS,
   });
 
 /** Sends until it is accepted, waiting as long as the receiver says, `waiting` ms at most. Returns the rest of them. */

@@ -3,12 +3,14 @@
  * export that was paused because of it. A notice is a job, written in the transaction of the failure; it is sent to the
  * webhook of the export, and announced as an event where there is a bus, at least once and always with the same id.
  */
+
 import { wireInstant } from '../../http/instant.ts';
 import { jobOps } from '../../jobs/job.ts';
 import type { Context } from '../../ports/context.ts';
 import { Permanent, Transient } from '../../ports/errors.ts';
 import { post } from '../../ports/outbound/outbound.ts';
 import { keys } from '../../ports/table/keys.ts';
+import { DAY_MS, SECOND_MS } from '../../ports/units.ts';
 import type { NoticeInput } from '../../workflow/messages.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
 import type { BatchExportItem } from '../records/model.ts';
@@ -16,8 +18,8 @@ import type { Notice } from './notice.ts';
 import { webhookHeaders } from './webhook.ts';
 
 /** How long a webhook may be silent, and for how long a notice is tried to be sent. */
-const ANSWER_TIMEOUT_MS = 10_000;
-const MAX_AGE_MS = 86_400_000;
+const IDLE_TIMEOUT_MS = 10 * SECOND_MS;
+const MAX_AGE_MS = DAY_MS;
 
 /**
  * Sends a notice, unless it has been sent. A webhook that does not take it is tried again, with the backoff of jobs,
@@ -65,7 +67,7 @@ async function postMessage(
       headers,
       body: Buffer.from(body),
       signal,
-      patience: ANSWER_TIMEOUT_MS,
+      idleTimeoutMs: IDLE_TIMEOUT_MS,
     });
     return status >= 200 && status < 300 ? undefined : new Transient(`${new URL(url).host} answered ${status}.`);
   } catch (error) {

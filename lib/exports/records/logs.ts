@@ -2,11 +2,13 @@
  * The log that customers read about their exports. A step writes its lines as one item when it ends or waits, in the
  * transaction of what it says where it can; a run's lines are found by time and id.
  */
+
 import type { Context } from '../../ports/context.ts';
 import type { Level } from '../../ports/log.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import type { Item, Op, Table } from '../../ports/table/table.ts';
+import { DAY_MS, MINUTE_MS } from '../../ports/units.ts';
 
 declare module '../../ports/table/keys.ts' {
   interface Items {
@@ -50,7 +52,7 @@ export function logsAsked(
   { limit, offset }: { readonly limit: number; readonly offset: number },
 ): LogQuery {
   return {
-    after: query.after ?? clock() - settings.logDays * DAY,
+    after: query.after ?? clock() - settings.logDays * DAY_MS,
     before: query.before ?? clock() + 1,
     levels: query.level ?? [],
     search: query.search ?? '',
@@ -67,12 +69,11 @@ interface LogItem extends Item {
 
 /** The limits of the lines of one item: bytes of JSON, and the time between the first and the last. */
 const MAX_ITEM_BYTES = 100_000;
-const MAX_ITEM_SPAN_MS = 15 * 60_000;
+const MAX_ITEM_SPAN_MS = 15 * MINUTE_MS;
 /** The characters of a message; a longer one is cut. */
 const MAX_MESSAGE_LENGTH = 4_000;
 /** The number of parts of the time asked for that are read beside one another. */
 const SEGMENTS = 8;
-const DAY = 86_400_000;
 
 const cut = (text: string): string =>
   text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : text;
@@ -103,7 +104,7 @@ export function lineOps(
   return parts.map(({ at, rows }, n) => ({
     put: {
       ...keys.logLines(exportId, at, holder, n === 0 ? step : `${step}.${n}`),
-      ttl: Math.floor((at + settings.logDays * DAY) / 1000),
+      ttl: Math.floor((at + settings.logDays * DAY_MS) / 1000),
       lines: JSON.stringify(rows),
     },
   }));

@@ -9,6 +9,7 @@ import { fail, invalid, messageOf } from '../../ports/errors.ts';
 import { keys, places } from '../../ports/table/keys.ts';
 import { type Op, Refused, type Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
+import { MINUTE_MS } from '../../ports/units.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
 import type { BackfillEstimate, BackfillItem, BatchExportItem, RunItem } from '../records/model.ts';
 import { chunkField } from '../runs/backfill.ts';
@@ -28,7 +29,7 @@ import { isOpen, rangeText, slotsOfHolder } from '../runs/run.ts';
 import { exportWithPlan, planOp, runsOf, scheduleOf } from '../runs/store.ts';
 
 /** When the job looks whether the start was lost; the start itself follows the transaction at once. */
-const START_CHECK_MS = 60_000;
+const START_RETRY_MS = MINUTE_MS;
 
 /** A range as asked for, in milliseconds since 1970. */
 export interface Asked {
@@ -93,7 +94,7 @@ export async function beginning(
   const backfill = newBackfill(item, id, asked, range, now);
   const ops: Op[] = [
     { put: backfill, if: 'absent' },
-    ...(isEmpty ? [] : jobOps('backfill', id, now + START_CHECK_MS, { export: item.id })),
+    ...(isEmpty ? [] : jobOps('backfill', id, now + START_RETRY_MS, { export: item.id })),
     ...lineOps(context, item.id, id, 'start', [firstLine(backfill)]),
   ];
   return { plan: claimed, backfill, ops };

@@ -2,6 +2,7 @@ import type { ProjectBrief } from '../../accounts/organizations/model.ts';
 import { datetime, integer } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { invalid } from '../../ports/errors.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
 import type { Destination } from '../destinations/destination.ts';
 import type { BatchExportInput, BatchExportItem, BatchExportPatch, RunStatus } from '../records/model.ts';
 
@@ -185,11 +186,11 @@ export function backfillsAsked({ ordering = '-created_at' }: { readonly ordering
 
 /** The lengths of the units of relative times. Months and years are the calendar's. */
 const UNIT_MS: ReadonlyMap<string, number> = new Map([
-  ['s', 1_000],
-  ['M', 60_000],
-  ['h', 3_600_000],
-  ['d', 86_400_000],
-  ['w', 7 * 86_400_000],
+  ['s', SECOND_MS],
+  ['M', MINUTE_MS],
+  ['h', HOUR_MS],
+  ['d', DAY_MS],
+  ['w', 7 * DAY_MS],
 ]);
 
 const MONTHS: ReadonlyMap<string, number> = new Map([

@@ -12,7 +12,8 @@ import { filtered } from '../../ports/table/filtered.ts';
 import { keys, places, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { Busy, type Op, Refused, type Table, type Value } from '../../ports/table/table.ts';
-import { TRIES, untilWritten } from '../../ports/table/until-written.ts';
+import { MAX_ATTEMPTS, untilWritten } from '../../ports/table/until-written.ts';
+import { MINUTE_MS } from '../../ports/units.ts';
 import { checkedConfig, checkSameType } from '../destinations/config.ts';
 import type { Config, Destination } from '../destinations/destination.ts';
 import { destinationOf } from '../destinations/index.ts';
@@ -152,7 +153,7 @@ export async function createBatchExport(
     ver: 1,
   });
   const plan = initialPlan(item, now);
-  for (let left = TRIES; left > 0; left--) {
+  for (let left = MAX_ATTEMPTS; left > 0; left--) {
     const live = await liveOps(table, item, plan);
     const ops: Op[] = [
       { check: keys.organization(organization.id), if: { is: { id: organization.id, deleted_at: null } } },
@@ -401,7 +402,7 @@ async function changedDestination(
 }
 
 /** When `begin` stops what the deletion could not: the job stays until nothing of the export runs any more. */
-const STOP_CHECK_MS = 60_000;
+const STOP_RETRY_MS = MINUTE_MS;
 
 /**
  * Deletes an export: it is gone for every reader at once, nothing of it starts any more, and what runs is cancelled.
@@ -420,7 +421,7 @@ export async function destroyBatchExport(
       set: { deleted_at: now, last_updated_at: now, ...places.deletedExportOf(item.organization_id, now, item.id) },
       if: { is: { id: item.id, deleted_at: null, ...(ifMatch === undefined ? {} : { ver: ifMatch }) } },
     },
-    ...jobOps('export', item.id, now + STOP_CHECK_MS),
+    ...jobOps('export', item.id, now + STOP_RETRY_MS),
     ...activityOps({ ...aboutExport(item), activity: 'deleted' }),
   ]);
   const left = await stopExport(context, item);

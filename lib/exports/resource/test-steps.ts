@@ -1,8 +1,10 @@
 /** The test of a destination: its connection checks, run one at a time before an export is made or changed. */
+
 import type * as z from 'zod';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid, messageOf, Permanent, Transient } from '../../ports/errors.ts';
 import type { Settings } from '../../ports/settings.ts';
+import { SECOND_MS } from '../../ports/units.ts';
 import type { CheckStep, Config, Destination } from '../destinations/destination.ts';
 import { destinationOf } from '../destinations/index.ts';
 import type { DestinationTestStep, TEST_STATUSES } from '../records/model.ts';
@@ -10,7 +12,7 @@ import type { DestinationTestStep, TEST_STATUSES } from '../records/model.ts';
 type TestStep = z.input<typeof DestinationTestStep>;
 
 /** How long a step may take: API Gateway waits 29 s for an answer, and an export may be read first. */
-const STEP_TIMEOUT_MS = 20_000;
+const STEP_TIMEOUT_MS = 20 * SECOND_MS;
 
 /** Returns the steps of a type, in order. Fails with 404 when the deployment does not offer it, or it has no test. */
 export function stepsOf(type: string, settings: Settings): TestStep[] {
@@ -57,4 +59,4 @@ async function resultOf(
 }
 
 const lateText = (timeoutMs: number): string =>
-  `There was no answer within ${timeoutMs / 1000} seconds. Check the address, and whether a firewall lets connections through.`;
+  `There was no answer within ${timeoutMs / SECOND_MS} seconds. Check the address, and whether a firewall lets connections through.`;

@@ -5,9 +5,8 @@
 import { isTouched, type LakeFile } from '../../lake/catalog.ts';
 import { type ArrivalRange, alignDown, type Slots } from '../../lake/intervals.ts';
 import type { Settings } from '../../ports/settings.ts';
+import { HOUR_MS } from '../../ports/units.ts';
 import { CHUNK, chunksOf } from './plan.ts';
-
-const HOUR = 3_600_000;
 
 /** Rows and stored bytes. */
 export interface Amount {
@@ -31,8 +30,8 @@ function rowsIn(file: LakeFile, { from, to }: ArrivalRange): number {
   let found = 0;
   for (const [hour, rows] of (JSON.parse(file.hours) as number[]).entries()) {
     if (rows === 0) continue;
-    const start = Math.max(midnight + hour * HOUR, file.min_arrival);
-    const end = Math.min(midnight + (hour + 1) * HOUR, file.max_arrival + 1);
+    const start = Math.max(midnight + hour * HOUR_MS, file.min_arrival);
+    const end = Math.min(midnight + (hour + 1) * HOUR_MS, file.max_arrival + 1);
     found += rows * Math.max(0, (Math.min(end, to) - Math.max(start, from)) / (end - start));
   }
   return found;

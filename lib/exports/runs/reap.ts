@@ -1,5 +1,7 @@
 /** Settles what executions hold that ended without a word: nobody was told, so whoever needs their slots looks. */
+
 import type { Context } from '../../ports/context.ts';
+import { MINUTE_MS } from '../../ports/units.ts';
 import type { BatchExportItem } from '../records/model.ts';
 import { closeBackfill } from './backfill.ts';
 import type { Active, Claim } from './plan.ts';
@@ -7,7 +9,7 @@ import { settleHolder } from './settle.ts';
 import type { ExportAndPlan } from './store.ts';
 
 /** A holder is asked about when it is older: by then a live one has begun for sure. */
-const SUSPICIOUS_AFTER_MS = 60_000;
+const SUSPICIOUS_AFTER_MS = MINUTE_MS;
 
 /** Settles a holder if its execution has ended. Returns whether it had. */
 export async function reapRun(context: Context, { id }: BatchExportItem, { holder, since }: Active): Promise<boolean> {

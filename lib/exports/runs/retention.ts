@@ -1,9 +1,8 @@
 import type { Context } from '../../ports/context.ts';
 import { ranges } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';
+import { DAY_MS } from '../../ports/units.ts';
 import { isOpen } from './run.ts';
-
-const DAY = 86_400_000;
 
 /** The number of runs that one look of the schedule removes: a backfill's 200,000 in 200 looks. */
 const MAX_RUNS_REMOVED = 1_000;
@@ -17,7 +16,7 @@ export async function removeOldRuns(
   exportId: string,
 ): Promise<void> {
   if (settings.runDays === null) return;
-  const range = ranges.runsByCreation(exportId, undefined, clock() - settings.runDays * DAY);
+  const range = ranges.runsByCreation(exportId, undefined, clock() - settings.runDays * DAY_MS);
   const { items } = await table.list({ ...range, newestFirst: false }, { limit: MAX_RUNS_REMOVED });
   const ops = items.filter((run) => !isOpen(run)).map(({ pk, sk }): Op => ({ remove: { pk, sk } }));
   if (ops.length > 0) await table.write(ops, { apart: true });

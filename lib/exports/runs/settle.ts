@@ -1,6 +1,7 @@
 /**
  * Settles what a holder acquired, however its execution ended: its runs, the plan, what the export shows, the next job.
  */
+
 import { wireInstant } from '../../http/instant.ts';
 import { jobOps } from '../../jobs/job.ts';
 import type { Context } from '../../ports/context.ts';
@@ -8,6 +9,7 @@ import { messageOf } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../ports/units.ts';
 import { destinationOf } from '../destinations/index.ts';
 import { noticeOps } from '../notices/notice.ts';
 import { lineOps } from '../records/logs.ts';
@@ -20,14 +22,11 @@ import { isOpen, latestRuns, rangeText, slotOf, slotsOfHolder, tokenOf } from '.
 import { type ChunkInput, inputOf, removeFiles } from './run-files.ts';
 import { exportWithPlan, planOp, runsOf } from './store.ts';
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
-
 /** The number of runs that failed for good in a row, after which an export is paused. */
 const MAX_FAILURES_IN_A_ROW = 10;
 
 /** How long a last attempt to commit may take. */
-const LAST_COMMIT_TIMEOUT_MS = 120_000;
+const LAST_COMMIT_TIMEOUT_MS = 2 * MINUTE_MS;
 
 /** How a run ends that did not end by itself. */
 export interface Ending {
@@ -97,9 +96,9 @@ async function cleared(
 
 /** Ends a run that did not end by itself. What may pass is tried again each hour, for a day from its first run. */
 async function endOpenRun(context: Context, item: BatchExportItem, run: RunItem, ending: Ending): Promise<void> {
-  const again = context.clock() + HOUR;
+  const again = context.clock() + HOUR_MS;
   const isRetried =
-    ending.status === 'FailedRetryable' && again <= run.first_tried_at + DAY && item.deleted_at === null;
+    ending.status === 'FailedRetryable' && again <= run.first_tried_at + DAY_MS && item.deleted_at === null;
   const status = ending.status === 'FailedRetryable' && !isRetried ? 'Failed' : ending.status;
   const reason = ending.reason === '' ? UNEXPECTED.reason : ending.reason;
   const what = `Batch export for ${rangeText(slotOf(run))}`;

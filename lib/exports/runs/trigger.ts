@@ -1,9 +1,11 @@
 /** What a trigger wants to be run: what is due by the schedule, a chunk of a backfill, or a run that failed. */
+
 import { jobOps } from '../../jobs/job.ts';
 import type { Slot } from '../../lake/intervals.ts';
 import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';
+import { DAY_MS, HOUR_MS } from '../../ports/units.ts';
 import type { BeginInput, Trigger } from '../../workflow/messages.ts';
 import type { BackfillItem, BatchExportItem } from '../records/model.ts';
 import { backfillSlots, chunkField } from './backfill.ts';
@@ -11,9 +13,6 @@ import { runFailureOps } from './outcome.ts';
 import { chunkOf, dueSlots, nextDue } from './plan.ts';
 import { isOpen, runId } from './run.ts';
 import type { ExportAndPlan } from './store.ts';
-
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
 
 /** What is to be run. */
 export interface Work {
@@ -72,7 +71,7 @@ async function retryOf(context: Context, item: BatchExportItem, retry: string): 
   const origin = backfill === null ? undefined : await context.table.get(keys.backfill(item.id, backfill));
   if (origin?.status === 'Cancelled') return { ops: [end('Cancelled'), ...done] };
   if (!item.paused) return { by: retry, slots: [slot], chunk: null, backfill, firstTriedAt };
-  if (now < firstTriedAt + DAY) return { ops: jobOps('retry', retry, now + HOUR, { export: item.id }) };
+  if (now < firstTriedAt + DAY_MS) return { ops: jobOps('retry', retry, now + HOUR_MS, { export: item.id }) };
   return { ops: [end('Failed'), ...runFailureOps(run, run.latest_error ?? '', now), ...done] };
 }
 

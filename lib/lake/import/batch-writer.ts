@@ -1,6 +1,8 @@
 /** From rows to batches: one is filled, on disk, while the one before is published. */
+
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { MINUTE_MS } from '../../ports/units.ts';
 import { type Arrived, historyEnd } from '../arrival.ts';
 import type { LakeFile, PublishedFile } from '../catalog.ts';
 import type { Lease, Publishing } from '../lease.ts';
@@ -10,7 +12,7 @@ import type { Model } from '../schema.ts';
 import { LONGEST_ROW, type StagedRow, type Staging, stagedLine } from './staging.ts';
 
 /** A batch: this many rows, or bytes while it is staged, or milliseconds of reading, or what its rows weigh. */
-const BATCH = { rows: 1_000_000, bytes: 512 * 1024 * 1024, timeMs: 60_000, weight: 256e9 };
+const BATCH = { rows: 1_000_000, bytes: 512 * 1024 * 1024, timeMs: MINUTE_MS, weight: 256e9 };
 
 /**
  * What sorts rows holds some thousands of neighbours at a time, so the longer they are, the fewer bytes a batch may

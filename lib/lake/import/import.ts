@@ -8,6 +8,7 @@
  * has before it. So the same file twice adds nothing, a file that has grown adds its new records, and two files that
  * hold equal ones hold the same events. Of a person what is not newer than known adds nothing.
  */
+
 import { hash } from 'node:crypto';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,6 +17,7 @@ import type { DatabaseLimits } from '../../duckdb/database.ts';
 import { fail } from '../../ports/errors.ts';
 import { fromJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
+import { HOUR_MS } from '../../ports/units.ts';
 import { allFiles, type LakeFile } from '../catalog.ts';
 import type { ArrivalRange } from '../intervals.ts';
 import { type Publishing, underLease } from '../lease.ts';
@@ -222,8 +224,6 @@ function recordUuid(projectId: number, identity: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
-const HOUR = 3_600_000;
-
 function arrivalOf(files: readonly LakeFile[]): ArrivalRange | null {
   if (files.length === 0) return null;
   return {
@@ -235,14 +235,14 @@ function arrivalOf(files: readonly LakeFile[]): ArrivalRange | null {
 /** The hours that hold rows of these files, neighbours joined. */
 function hoursOf(files: readonly LakeFile[]): ArrivalRange[] {
   const starts = files.flatMap((file) => {
-    const midnight = Math.floor(file.min_arrival / (24 * HOUR)) * 24 * HOUR;
-    return fromJsonText(file.hours).flatMap((rows, hour) => (rows > 0 ? [midnight + hour * HOUR] : []));
+    const midnight = Math.floor(file.min_arrival / (24 * HOUR_MS)) * 24 * HOUR_MS;
+    return fromJsonText(file.hours).flatMap((rows, hour) => (rows > 0 ? [midnight + hour * HOUR_MS] : []));
   });
   const found: { from: number; to: number }[] = [];
   for (const from of [...new Set(starts)].toSorted((a, b) => a - b)) {
     const last = found.at(-1);
-    if (last?.to === from) last.to = from + HOUR;
-    else found.push({ from, to: from + HOUR });
+    if (last?.to === from) last.to = from + HOUR_MS;
+    else found.push({ from, to: from + HOUR_MS });
   }
   return found;
 }

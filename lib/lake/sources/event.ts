@@ -1,4 +1,6 @@
 /** What a record of a source becomes: the content of an event, before it has a project, a uuid of its own, an arrival. */
+import { MINUTE_MS } from '../../ports/units.ts';
+
 export interface SourceEvent {
   /** The uuid that the event carries, lower case; null: it gets one made of its record. */
   readonly uuid: string | null;
@@ -48,7 +50,7 @@ export function microsecondsOf(parts: {
   const { year, month, day, hour, minute, second, micros, zone } = parts;
   if (year < YEARS.first || year > YEARS.last || hour > 23 || minute > 59 || second > 60) return undefined;
   if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return undefined;
-  return (Date.UTC(year, month - 1, day, hour, minute, second) - zone * 60_000) * 1000 + micros;
+  return (Date.UTC(year, month - 1, day, hour, minute, second) - zone * MINUTE_MS) * 1000 + micros;
 }
 
 const daysIn = (year: number, month: number): number =>

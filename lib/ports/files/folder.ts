@@ -8,13 +8,14 @@ import { constants, createReadStream, type Dirent } from 'node:fs';
 import { access, copyFile, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { compareText } from '../table/semantics.ts';
+import { DAY_MS } from '../units.ts';
 import type { Spool } from './files.ts';
 import { partsOf, UNFINISHED } from './path.ts';
 
-/** What is left there by a process that died is removed after a day, in milliseconds. */
-const LEFTOVER_AGE = 24 * 3_600_000;
+/** What is left there by a process that died is removed after a day. */
+const LEFTOVER_AGE_MS = DAY_MS;
 
-/** A spool below `root`, which is made when the first file is written. */
+/** Returns a spool below `root`, which is made when the first file is written. */
 export function folderSpool(root: string): Spool {
   const base = resolve(root);
   const unfinished = join(base, UNFINISHED);
@@ -22,7 +23,7 @@ export function folderSpool(root: string): Spool {
 
   const place = (path: string): string => join(base, ...partsOf(path));
 
-  /** Like `place`, but `folder/` is fine and an empty path is the whole spool. */
+  /** Returns the place of a file or folder: `folder/` is fine, and an empty path is the whole spool. */
   const placeOf = (prefix: string): string => (prefix === '' ? base : place(prefix.replace(/\/$/, '')));
 
   const write: Spool['write'] = async (path, content) => {
@@ -92,7 +93,7 @@ async function putInPlace(from: string, target: string): Promise<void> {
   for (let made = folder; made.length >= firstMade.length; made = dirname(made)) await syncFolder(dirname(made));
 }
 
-/** The file of this path, or all below it. Folders sort as their name and `/`, which makes the order that of paths. */
+/** Lists the file of this path, or all below it. Folders sort as their name and `/`: so the order is that of paths. */
 async function* filesBelow(place: string, path: string): AsyncGenerator<{ path: string; size: number }> {
   const entries = await entriesOf(place);
   if (entries === undefined) {
@@ -108,7 +109,7 @@ async function* filesBelow(place: string, path: string): AsyncGenerator<{ path: 
     yield* filesBelow(join(place, entry.name), path === '' ? entry.name : `${path}/${entry.name}`);
 }
 
-/** Undefined: not a folder, or not there. */
+/** Returns undefined when this is no folder, or not there. */
 const entriesOf = (place: string): Promise<Dirent[] | undefined> =>
   orIfAbsent(readdir(place, { withFileTypes: true }), undefined);
 
@@ -116,7 +117,7 @@ async function sweep(folder: string): Promise<void> {
   for (const entry of (await entriesOf(folder)) ?? []) {
     const file = join(folder, entry.name);
     const found = await orIfAbsent(stat(file), undefined);
-    if (found !== undefined && found.mtimeMs < Date.now() - LEFTOVER_AGE) await rm(file, { force: true });
+    if (found !== undefined && found.mtimeMs < Date.now() - LEFTOVER_AGE_MS) await rm(file, { force: true });
   }
 }
 

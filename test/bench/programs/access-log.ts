@@ -1,13 +1,15 @@
 /** Writes a web server's log in the combined format, gzipped: a week of requests, some 230 bytes each. */
+
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
+import { DAY_MS } from '../../../lib/ports/units.ts';
 import { input } from '../program.ts';
 
 const { file, lines } = input as { file: string; lines: number };
 
 const START = Date.UTC(2025, 5, 2);
-const WEEK = 7 * 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
 const AGENTS = [
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/137.0.0.0 Safari/537.36',
   'Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:139.0) Gecko/20100101 Firefox/139.0',
@@ -29,7 +31,7 @@ function line(n: number): string {
   const page = below(5_000, n);
   const status = [200, 200, 200, 304, 404][n % 5];
   return (
-    `10.${visitor % 200}.${(visitor >> 4) % 250}.${visitor % 250} - - [${logTime(START + (n * WEEK) / lines)}] ` +
+    `10.${visitor % 200}.${(visitor >> 4) % 250}.${visitor % 250} - - [${logTime(START + (n * WEEK_MS) / lines)}] ` +
     `"GET /articles/${page}.html?from=${n % 97} HTTP/1.1" ${status} ${500 + (page % 90_000)} ` +
     `"https://www.example.com/articles/${below(5_000, n + 1)}.html" "${AGENTS[visitor % AGENTS.length]}"\n`
   );

@@ -1,4 +1,5 @@
 /** Publishes generated events through the lake's door, in batches of consecutive arrivals, as an import of history does. */
+
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +10,7 @@ import { publish } from '../../../lib/lake/publish.ts';
 import { EVENT_COLUMNS, ROW_GROUP } from '../../../lib/lake/schema.ts';
 import { logTo } from '../../../lib/ports/log.ts';
 import { toJsonText } from '../../../lib/ports/table/json-text.ts';
+import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { input } from '../program.ts';
 
 interface Input {
@@ -20,7 +22,6 @@ interface Input {
   readonly length: number;
 }
 
-const HOUR = 3_600_000;
 /** Rows of a batch, as an import makes them. */
 const BATCH = 1_000_000;
 
@@ -47,10 +48,10 @@ const rows = (from: number, to: number): string => `
 
 /** Rows by the UTC hour of their arrival. */
 function hours(from: number, to: number): number[] {
-  const midnight = Math.floor(start / (24 * HOUR)) * 24 * HOUR;
+  const midnight = Math.floor(start / (24 * HOUR_MS)) * 24 * HOUR_MS;
   const found = Array.from({ length: 24 }, () => 0);
   for (let n = from; n < to; n += 1) {
-    const hour = Math.floor((arrival(n) - midnight) / HOUR);
+    const hour = Math.floor((arrival(n) - midnight) / HOUR_MS);
     found[hour] = (found[hour] ?? 0) + 1;
   }
   return found;

@@ -5,6 +5,7 @@ import { createKey, revokeKey } from '../../../lib/accounts/personal-api-keys/st
 import { createUser } from '../../../lib/accounts/users/store.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
 import { ranges } from '../../../lib/ports/table/keys.ts';
+import { DAY_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
 import { BUCKET, byProject } from '../../support/exports.ts';
 import { seeded } from '../../support/random.ts';
@@ -14,7 +15,6 @@ import { unreliable } from '../../support/unreliable-table.ts';
 
 type Entry = Record<string, unknown> & { detail: { name: unknown; changes: Record<string, unknown>[] } };
 
-const DAY = 86_400_000;
 const dashboardsOf = ({ project }: Service) => `/api/projects/${project.id}/dashboards/`;
 
 async function world(context = testContext()) {
@@ -145,7 +145,7 @@ test('of a long log a filter that finds little looks at a part, and goes on from
 
 test('entries end after 400 days', async () => {
   const { context, entries } = await world();
-  context.clock.advance(400 * DAY - 1_000);
+  context.clock.advance(400 * DAY_MS - 1_000);
   expect(await entries()).not.toEqual([]);
   context.clock.advance(2_000);
   expect(await entries()).toEqual([]);

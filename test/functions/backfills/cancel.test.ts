@@ -3,7 +3,8 @@ import { prepareBackfill } from '../../../lib/exports/runs/backfill.ts';
 import { beginRun } from '../../../lib/exports/runs/begin.ts';
 import { finishRun } from '../../../lib/exports/runs/finish.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
-import { HOUR, hourlyExport } from '../../support/export-steps.ts';
+import { HOUR_MS } from '../../../lib/ports/units.ts';
+import { hourlyExport } from '../../support/hourly-export.ts';
 import { testService } from '../../support/service.ts';
 
 const AT_13 = Date.UTC(2026, 0, 7, 13);
@@ -17,8 +18,8 @@ async function world() {
   const path = `/api/projects/${project.id}/batch_exports/${id}/backfills`;
   const call = (method: string, at = '', body?: object) =>
     service.call(method, `${path}${at}`, { key, ...(body === undefined ? {} : { body }) });
-  for (const hour of [0, 1, 2]) await steps.arrive(AT_13 + hour * HOUR, `row ${hour}`);
-  context.clock.set(AT_13 + 4 * HOUR);
+  for (const hour of [0, 1, 2]) await steps.arrive(AT_13 + hour * HOUR_MS, `row ${hour}`);
+  context.clock.set(AT_13 + 4 * HOUR_MS);
   const range = { start_at: '2026-01-07T13:00:00Z', end_at: '2026-01-07T16:00:00Z' };
   const made = await call('POST', '', range);
   expect(made.status).toBe(201);
@@ -68,7 +69,7 @@ test('nothing of it begins any more: no chunk, and no run that was to be tried a
   expect(statuses(again)).toEqual(['FailedRetryable', 'FailedRetryable', 'FailedRetryable']);
   const [, second] = again;
   // The next try of one of them, which fails as well.
-  context.clock.advance(HOUR);
+  context.clock.advance(HOUR_MS);
   const retry = { retry: second.id };
   const look = (name: string, of: object) =>
     beginRun(context, { export: id, holder: name, trigger: of as typeof retry });
@@ -78,7 +79,7 @@ test('nothing of it begins any more: no chunk, and no run that was to be tried a
   expect(third).toMatchObject({ status: 'FailedRetryable', backfill });
 
   expect(await call('POST', `/${backfill}/cancel`)).toMatchObject({ status: 200 });
-  context.clock.advance(HOUR);
+  context.clock.advance(HOUR_MS);
   expect(await look('chunk', { backfill, chunk: 0 })).toEqual({ do: 'nothing' });
   for (const { id: run } of [...again.filter((run) => run !== second), third]) {
     expect(await look(`retry-${run}`, { retry: run })).toEqual({ do: 'nothing' });
@@ -92,7 +93,7 @@ test('a run of it that is being tried again is cancelled too', async () => {
   const error = { Error: 'Transient', Cause: 'The disk is full.' };
   await finishRun(context, { export: id, trigger, holder, token: null, skipped: [], error });
   const [first] = (await runs()) as [RunItem];
-  context.clock.advance(HOUR);
+  context.clock.advance(HOUR_MS);
   await context.workflow.start('export-run', 'again', {});
   await beginRun(context, { export: id, holder: 'again', trigger: { retry: first.id } });
   await call('POST', `/${backfill}/cancel`);

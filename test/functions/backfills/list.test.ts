@@ -4,9 +4,10 @@ import { chunkField, closeBackfill, prepareBackfill } from '../../../lib/exports
 import { finishRun } from '../../../lib/exports/runs/finish.ts';
 import { wireInstant } from '../../../lib/http/instant.ts';
 import { keys, places } from '../../../lib/ports/table/keys.ts';
+import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
 import { settableClock, testContext } from '../../support/context.ts';
-import { hourlyExport } from '../../support/export-steps.ts';
-import { byOrganization, byProject, DAY, HOUR, newExport } from '../../support/exports.ts';
+import { byOrganization, byProject, newExport } from '../../support/exports.ts';
+import { hourlyExport } from '../../support/hourly-export.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { testService } from '../../support/service.ts';
 
@@ -25,7 +26,7 @@ async function world() {
   const path = `${byOrganization(service)}/${id}/backfills`;
   const put = async (fields: Partial<BackfillItem> = {}): Promise<BackfillItem> => {
     const bid = context.newId();
-    const { created_at = context.clock(), start_at = context.clock() - DAY } = fields;
+    const { created_at = context.clock(), start_at = context.clock() - DAY_MS } = fields;
     const item: BackfillItem = {
       ...keys.backfill(id, bid),
       ...places.backfillOf(id, created_at, start_at, bid),
@@ -34,9 +35,9 @@ async function world() {
       team_id: service.project.id,
       status: 'Running',
       start_at,
-      end_at: start_at + HOUR,
+      end_at: start_at + HOUR_MS,
       adjusted_start_at: start_at,
-      adjusted_end_at: start_at + HOUR,
+      adjusted_end_at: start_at + HOUR_MS,
       interval: 'hour',
       total_runs: null,
       created_at,
@@ -114,10 +115,10 @@ test.each<[Partial<BackfillItem>, object | null]>([
 test('runs that have ended count before their chunk does, and not again when it has', async () => {
   const { context, id, begin, send, arrive, read } = await hourlyExport();
   const { clock, table } = context;
-  for (const hour of [0, 1, 2]) await arrive(AT_13 + hour * HOUR, `a${hour}`, `b${hour}`);
-  clock.set(AT_13 + 4 * HOUR);
+  for (const hour of [0, 1, 2]) await arrive(AT_13 + hour * HOUR_MS, `a${hour}`, `b${hour}`);
+  clock.set(AT_13 + 4 * HOUR_MS);
   const { item } = await read();
-  const { id: backfill } = await startBackfill(context, item, { start_at: AT_13, end_at: AT_13 + 3 * HOUR });
+  const { id: backfill } = await startBackfill(context, item, { start_at: AT_13, end_at: AT_13 + 3 * HOUR_MS });
   const input = { export: id, backfill };
   await prepareBackfill(context, input);
   const told = async () => {
@@ -148,7 +149,7 @@ test('backfills come fifty a page, newest first, or by their start', async () =>
   const { context, service, put, list } = await world();
   const made: string[] = [];
   for (let n = 0; n < 60; n += 1) {
-    made.unshift((await put({ created_at: context.clock() + n, start_at: context.clock() - n * HOUR })).id);
+    made.unshift((await put({ created_at: context.clock() + n, start_at: context.clock() - n * HOUR_MS })).id);
   }
   const first = await list('?limit=500');
   expect(ids(first)).toEqual(made.slice(0, 50));

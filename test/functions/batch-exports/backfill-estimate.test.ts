@@ -2,8 +2,9 @@ import type { Settings } from '../../../lib/ports/settings.ts';
 import { CLOUD_SETTINGS, LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
+import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
-import { byProject, HOUR, newExport } from '../../support/exports.ts';
+import { byProject, newExport } from '../../support/exports.ts';
 import { testService } from '../../support/service.ts';
 
 const DAY = Date.UTC(2025, 11, 30);
@@ -17,8 +18,8 @@ async function world(settings: Partial<Settings> = {}) {
   const file = async (hours: Record<number, number>, bytes: number, ago = 0): Promise<void> => {
     files += 1;
     const counts = Array.from({ length: 24 }, (_, hour) => hours[hour] ?? 0);
-    const first = DAY + counts.findIndex((rows) => rows > 0) * HOUR;
-    const last = DAY + (counts.findLastIndex((rows) => rows > 0) + 1) * HOUR - 1;
+    const first = DAY + counts.findIndex((rows) => rows > 0) * HOUR_MS;
+    const last = DAY + (counts.findLastIndex((rows) => rows > 0) + 1) * HOUR_MS - 1;
     const arrivals = { min_arrival: first, max_arrival: last };
     const happened = { min_timestamp: first - ago, max_timestamp: last - ago };
     const key = keys.lakeFile(service.project.id, 'events', '2025-12-30', first, 'batch', files);
@@ -74,7 +75,7 @@ test('on AWS it tells what the queries scan: each chunk its files whole, and at 
 
 test('tells of rows with timestamps in the range that arrived later, which it would not export', async () => {
   const { file, estimate } = await world();
-  await file({ 20: 5 }, 100, 10 * HOUR);
+  await file({ 20: 5 }, 100, 10 * HOUR_MS);
   expect((await estimate('2025-12-30T10:00:00Z', '2025-12-30T11:00:00Z')).body).toMatchObject({
     rows: 0,
     later: { rows: 5, first_arrival: '2025-12-30T20:00:00Z', last_arrival: '2025-12-30T20:59:59.999000Z' },

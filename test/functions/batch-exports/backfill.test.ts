@@ -1,7 +1,8 @@
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
+import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
 import { settableClock, testContext } from '../../support/context.ts';
-import { byOrganization, byProject, DAY, HOUR, newExport } from '../../support/exports.ts';
+import { byOrganization, byProject, newExport } from '../../support/exports.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { testService } from '../../support/service.ts';
 
@@ -65,7 +66,7 @@ test.each([
 
 test('a range without an interval that has ended is no error: the backfill is complete', async () => {
   const { context, service, backfill } = await world({ interval: 'week' });
-  context.clock.advance(DAY);
+  context.clock.advance(DAY_MS);
   const reply = await backfill({ start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-01T01:00:00Z' });
   expect(reply.status).toBe(200);
   const location = (reply.headers.get('location') ?? '').slice(service.address.length);
@@ -117,7 +118,7 @@ describe('what cannot be backfilled is refused', () => {
     expect(await backfill({ start_at: RANGE.end_at, end_at: '2025-12-31T01:00:00Z' })).toMatchObject({ status: 200 });
     expect(await stored()).toHaveLength(2);
     const [newest] = await stored();
-    context.clock.advance(HOUR);
+    context.clock.advance(HOUR_MS);
     expect(newest).toMatchObject({ batch_export: id });
   });
 });

@@ -1,5 +1,6 @@
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
+import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
 import { START, settableClock, testContext } from '../../support/context.ts';
 import {
   addProject,
@@ -7,16 +8,14 @@ import {
   byOrganization,
   byProject,
   create,
-  DAY,
   FOLDER,
-  HOUR,
   INPUT,
   newExport,
   removeProject,
 } from '../../support/exports.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { testService } from '../../support/service.ts';
-import { watchWrites } from '../../support/watched-table.ts';
+import { watchWrites } from '../../support/table-override.ts';
 
 test('a new export has every field of the interface, and reads the same on both addresses', async () => {
   const service = await testService(testContext());
@@ -132,7 +131,7 @@ test('the plan, the first job and the bound of the lake come with it', async () 
   const service = await testService(context);
   context.clock.advance(10 * 60_000);
   const id = await newExport(service);
-  const due = START + HOUR + context.settings.settleSeconds * 1000;
+  const due = START + HOUR_MS + context.settings.settleSeconds * 1000;
   expect(await context.table.get(keys.plan(id))).toMatchObject({ version: 1, next: START });
   expect(await context.table.get(keys.job('export', id))).toMatchObject({ kind: 'export', id, due });
   expect(await context.table.get(keys.fence(service.project.id))).toMatchObject({ live: START });
@@ -142,9 +141,9 @@ test('the bound of the lake falls with an export that starts earlier, and never 
   const context = testContext();
   const service = await testService(context);
   const live = async () => (await context.table.get(keys.fence(service.project.id)))?.['live'];
-  context.clock.advance(5 * DAY);
+  context.clock.advance(5 * DAY_MS);
   await newExport(service, { interval: 'hour' });
-  expect(await live()).toBe(START + 5 * DAY);
+  expect(await live()).toBe(START + 5 * DAY_MS);
   await newExport(service, { interval: 'week' });
   expect(await live()).toBe(Date.UTC(2026, 0, 4));
   await newExport(service, { interval: 'hour' });
@@ -236,7 +235,7 @@ describe('the project of an export', () => {
       };
       expect(await create(service)).toMatchObject({ status: 404, body: { code: 'not_found' } });
       expect(await listAll(table, ranges.exportsOf(service.organization.id))).toEqual([]);
-      expect(await table.list(ranges.dueJobs(START + 9 * DAY), { limit: 9 })).toMatchObject({ items: [] });
+      expect(await table.list(ranges.dueJobs(START + 9 * DAY_MS), { limit: 9 })).toMatchObject({ items: [] });
     },
   );
 });

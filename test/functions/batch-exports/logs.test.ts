@@ -1,6 +1,7 @@
 import { type LogLine, writeLines } from '../../../lib/exports/records/logs.ts';
+import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
 import { START, settableClock, testContext } from '../../support/context.ts';
-import { byOrganization, byProject, DAY, HOUR, newExport, putRun } from '../../support/exports.ts';
+import { byOrganization, byProject, newExport, putRun } from '../../support/exports.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type Service, testService } from '../../support/service.ts';
 
@@ -52,7 +53,7 @@ test('a line has the five fields that clients know, on both addresses', async ()
 test('lines come newest first, fifty a page, with the true count', async () => {
   const { context, service, write, logs, messages } = await world();
   for (let n = 0; n < 60; n += 1) await write(`line ${n}`, { at: START + n * 60_000 });
-  context.clock.advance(DAY);
+  context.clock.advance(DAY_MS);
   const first = await logs();
   expect(first.count).toBe(60);
   expect(first.results.map(({ message }) => message)).toEqual(Array.from({ length: 50 }, (_, n) => `line ${59 - n}`));
@@ -68,7 +69,7 @@ test('lines are chosen by time, level, text and run', async () => {
   await write('One started', { at: START + 1_000, level: 'DEBUG', instance: 'a' });
   await write('Two failed: 100% of 3_files', { at: START + 2_000, level: 'ERROR', instance: 'a' });
   await write('Three FAILED (.*)', { at: START + 3_000, level: 'WARNING', instance: 'b' });
-  context.clock.advance(HOUR);
+  context.clock.advance(HOUR_MS);
   const [one, two, three] = ['One started', 'Two failed: 100% of 3_files', 'Three FAILED (.*)'];
   for (const [query, found] of [
     ['', [three, two, one]],
@@ -131,7 +132,7 @@ test("a run's logs are its own lines", async () => {
 test('lines older than the deployment keeps are gone', async () => {
   const { context, write, messages } = await world();
   await write('old');
-  context.clock.advance(context.settings.logDays * DAY - 1);
+  context.clock.advance(context.settings.logDays * DAY_MS - 1);
   await write('new', { at: context.clock() - 1 });
   expect(await messages('')).toEqual(['new', 'old']);
   context.clock.advance(1_000);

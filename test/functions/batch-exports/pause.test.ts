@@ -3,8 +3,9 @@ import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
 import { exportWithPlan } from '../../../lib/exports/runs/store.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
+import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
-import { byOrganization, byProject, HOUR, newExport } from '../../support/exports.ts';
+import { byOrganization, byProject, newExport } from '../../support/exports.ts';
 import { testService } from '../../support/service.ts';
 
 async function world(body: object = {}) {
@@ -30,14 +31,14 @@ test('a pause stops the schedule and says since when; a second one changes nothi
     const { item, job } = await stored();
     expect(item).toMatchObject({ paused: true, last_paused_at: paused_at, ver: 2 });
     expect(job).toBeUndefined();
-    context.clock.advance(HOUR);
+    context.clock.advance(HOUR_MS);
   }
 });
 
 test('what ended while the export was paused is left out, and the schedule goes on with the interval that now is in', async () => {
   const { context, send, stored, backfills } = await world();
   await send('pause');
-  context.clock.advance(5.5 * HOUR);
+  context.clock.advance(5.5 * HOUR_MS);
   expect(await send('unpause')).toMatchObject({ status: 200, body: { paused: false } });
   const { item, plan, job } = await stored();
   expect(item.paused).toBe(false);
@@ -49,7 +50,7 @@ test('what ended while the export was paused is left out, and the schedule goes 
 test('with backfill, what was left out is exported by a backfill, which Location names', async () => {
   const { context, service, send, backfills } = await world();
   await send('pause');
-  context.clock.advance(5.5 * HOUR);
+  context.clock.advance(5.5 * HOUR_MS);
   const reply = await send('unpause', { backfill: true });
   const [backfill] = await backfills();
   expect(reply).toMatchObject({ status: 200, body: { paused: false } });
@@ -66,7 +67,7 @@ test('where nothing was left out there is nothing to backfill', async () => {
   const { context, send, backfills } = await world();
   expect((await send('unpause', { backfill: true })).headers.get('location')).toBeNull();
   await send('pause');
-  context.clock.advance(HOUR / 2);
+  context.clock.advance(HOUR_MS / 2);
   expect((await send('unpause', { backfill: true })).headers.get('location')).toBeNull();
   expect(await backfills()).toEqual([]);
 });
@@ -74,9 +75,12 @@ test('where nothing was left out there is nothing to backfill', async () => {
 test('the backfill of an unpause is refused as any other, and then the export stays paused', async () => {
   const { context, send, stored } = await world();
   await send('pause');
-  context.clock.advance(5 * HOUR);
+  context.clock.advance(5 * HOUR_MS);
   const { item } = await stored();
-  await startBackfill(context, item, { start_at: context.clock() - 3 * HOUR, end_at: context.clock() - 2 * HOUR });
+  await startBackfill(context, item, {
+    start_at: context.clock() - 3 * HOUR_MS,
+    end_at: context.clock() - 2 * HOUR_MS,
+  });
   expect(await send('unpause', { backfill: true })).toMatchObject({
     status: 400,
     body: { detail: expect.stringContaining('overlaps') },

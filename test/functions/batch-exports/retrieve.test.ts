@@ -1,15 +1,8 @@
 import { latestRuns } from '../../../lib/exports/runs/run.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
+import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { settableClock, testContext } from '../../support/context.ts';
-import {
-  addProject,
-  byOrganization,
-  byProject,
-  HOUR,
-  newExport,
-  putRun,
-  removeProject,
-} from '../../support/exports.ts';
+import { addProject, byOrganization, byProject, newExport, putRun, removeProject } from '../../support/exports.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { testService } from '../../support/service.ts';
 
@@ -113,7 +106,7 @@ test('a retrieve is one round trip, on both addresses', async () => {
   const table = countRoundTrips(testContext({ clock }).table);
   const service = await testService(testContext({ clock, table }));
   const id = await newExport(service);
-  clock.advance(HOUR);
+  clock.advance(HOUR_MS);
   for (const path of [byOrganization(service), byProject(service)]) {
     await service.call('GET', `${path}/${id}`);
     table.counted();

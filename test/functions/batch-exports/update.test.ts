@@ -1,20 +1,11 @@
 import { keys } from '../../../lib/ports/table/keys.ts';
 import type { Op } from '../../../lib/ports/table/table.ts';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../../../lib/ports/units.ts';
 import { START, settableClock, testContext } from '../../support/context.ts';
-import {
-  BUCKET,
-  byOrganization,
-  byProject,
-  create,
-  DAY,
-  FOLDER,
-  HOUR,
-  INPUT,
-  newExport,
-} from '../../support/exports.ts';
+import { BUCKET, byOrganization, byProject, create, FOLDER, INPUT, newExport } from '../../support/exports.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type Service, testService } from '../../support/service.ts';
-import { watchWrites } from '../../support/watched-table.ts';
+import { watchWrites } from '../../support/table-override.ts';
 
 async function world(body: object = {}) {
   const context = testContext();
@@ -28,7 +19,7 @@ async function world(body: object = {}) {
   return { context, service, id, path, patch, job, read };
 }
 
-const SETTLE = 30_000;
+const SETTLE_MS = 30 * SECOND_MS;
 
 const isChange = (ops: readonly Op[]): boolean => ops.some((op) => 'change' in op && op.change.sk === 'EXPORT');
 
@@ -170,25 +161,25 @@ describe('the config of the destination', () => {
 describe('the schedule', () => {
   test('follows the interval', async () => {
     const { patch, job } = await world({ interval: 'day' });
-    expect(await job()).toMatchObject({ due: START + DAY + SETTLE });
+    expect(await job()).toMatchObject({ due: START + DAY_MS + SETTLE_MS });
     await patch({ interval: 'hour' });
-    expect(await job()).toMatchObject({ due: START + HOUR + SETTLE });
+    expect(await job()).toMatchObject({ due: START + HOUR_MS + SETTLE_MS });
   });
 
   test('stops with a pause, whose time is kept, and goes on behind it', async () => {
     const { context, patch, job, id } = await world();
-    context.clock.advance(HOUR / 2);
+    context.clock.advance(HOUR_MS / 2);
     expect(await patch({ paused: true })).toMatchObject({
       body: { paused: true, last_paused_at: '2026-01-01T00:30:00Z' },
     });
     expect(await job()).toBeUndefined();
-    context.clock.advance(10 * HOUR);
+    context.clock.advance(10 * HOUR_MS);
     expect(await patch({ paused: true, name: 'again' })).toMatchObject({
       body: { last_paused_at: '2026-01-01T00:30:00Z' },
     });
     expect(await patch({ paused: false })).toMatchObject({ body: { last_paused_at: '2026-01-01T00:30:00Z' } });
-    expect(await job()).toMatchObject({ due: START + 11 * HOUR + SETTLE });
-    expect(await context.table.get(keys.plan(id))).toMatchObject({ next: START + 10 * HOUR });
+    expect(await job()).toMatchObject({ due: START + 11 * HOUR_MS + SETTLE_MS });
+    expect(await context.table.get(keys.plan(id))).toMatchObject({ next: START + 10 * HOUR_MS });
   });
 
   test('keeps last_paused_at when it is sent', async () => {
@@ -201,15 +192,15 @@ describe('the schedule', () => {
   test('begins and ends when it is told to', async () => {
     const { patch, job } = await world();
     await patch({ start_at: '2026-01-03T00:00:00Z' });
-    expect(await job()).toMatchObject({ due: START + 2 * DAY + SETTLE });
+    expect(await job()).toMatchObject({ due: START + 2 * DAY_MS + SETTLE_MS });
     await patch({ start_at: '2026-01-02T00:00:00Z' });
-    expect(await job()).toMatchObject({ due: START + DAY + SETTLE });
+    expect(await job()).toMatchObject({ due: START + DAY_MS + SETTLE_MS });
     await patch({ end_at: '2026-01-02T00:00:00Z' });
-    expect(await job()).toMatchObject({ due: START + DAY + SETTLE });
+    expect(await job()).toMatchObject({ due: START + DAY_MS + SETTLE_MS });
     await patch({ start_at: null, end_at: '2026-01-01T00:30:00Z' });
     expect(await job()).toBeUndefined();
     await patch({ end_at: null });
-    expect(await job()).toMatchObject({ due: START + HOUR + SETTLE });
+    expect(await job()).toMatchObject({ due: START + HOUR_MS + SETTLE_MS });
   });
 
   test('that begins earlier lowers the bound of the lake', async () => {
@@ -225,7 +216,7 @@ describe('the schedule', () => {
   test('is not touched by a change of something else', async () => {
     const { context, patch, job, id } = await world();
     const [before, plan] = [await job(), await context.table.get(keys.plan(id))];
-    context.clock.advance(5 * HOUR);
+    context.clock.advance(5 * HOUR_MS);
     await patch({ name: 'x', destination: FOLDER, last_paused_at: null });
     expect([await job(), await context.table.get(keys.plan(id))]).toEqual([before, plan]);
   });

@@ -1,12 +1,12 @@
 import { createOrganization, findMembership, findOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { createUser } from '../../../lib/accounts/users/store.ts';
 import { LEVELS, type MembershipLevel } from '../../../lib/http/levels.ts';
+import { DAY_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type CallOptions, type Reply, type Service, testService } from '../../support/service.ts';
 
 const { member, admin, owner } = LEVELS;
-const DAY = 86_400_000;
 const EMAIL = 'New.Person@Example.com';
 
 const path = ({ organization }: Service) => `/api/organizations/${organization.id}/invites/`;
@@ -79,7 +79,7 @@ test('it opens nothing to anybody else', async () => {
 test('it is open for three days', async () => {
   const { context, service, key, levelNow } = await world();
   const made = await invite(service);
-  context.clock.advance(3 * DAY);
+  context.clock.advance(3 * DAY_MS);
   expect((await service.call('POST', accepting(made), { key })).status).toBe(404);
   expect((await service.call('GET', path(service))).body).toMatchObject({ count: 0 });
   expect(await levelNow()).toBeUndefined();

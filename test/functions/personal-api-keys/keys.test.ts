@@ -1,13 +1,13 @@
 import { createOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { findKey } from '../../../lib/accounts/personal-api-keys/lookup.ts';
-import { keysOf } from '../../../lib/accounts/personal-api-keys/store.ts';
+import { keysOfUser } from '../../../lib/accounts/personal-api-keys/store.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
+import { MINUTE_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type CallOptions, type Reply, type Service, testService } from '../../support/service.ts';
 
 const PATH = '/api/personal_api_keys/';
-const MINUTE = 60_000;
 
 const create = (service: Service, body: object, options: CallOptions = {}) =>
   service.call('POST', PATH, { body: { label: 'CI', scopes: ['dashboard:read'], ...body }, ...options });
@@ -124,7 +124,7 @@ describe('of ten keys', () => {
     const replies = await Promise.all(Array.from({ length: 16 }, () => create(service, {})));
     expect(replies.filter(({ status }) => status === 201)).toHaveLength(9);
     expect(replies.filter(({ status }) => status === 400)).toHaveLength(7);
-    expect(await keysOf(context.table, service.owner.uuid)).toHaveLength(10);
+    expect(await keysOfUser(context.table, service.owner.uuid)).toHaveLength(10);
   });
 });
 
@@ -217,7 +217,7 @@ describe('a change', () => {
       body: { ...made.body, ...body, value: null, last_used_at: '2026-01-01T00:00:00Z' },
     });
     expect(changed.headers.get('etag')).toBe('"2"');
-    context.clock.advance(MINUTE);
+    context.clock.advance(MINUTE_MS);
     expect((await service.call('GET', '/api/organizations/', { key: value })).status).toBe(403);
     expect((await current(service, value)).body).toMatchObject(body);
     context.clock.set(Date.parse(body.expires_at));
@@ -255,7 +255,7 @@ test('a key that is rolled has another value and is else what it was; it may rol
   expect(after).not.toBe(before);
   expect(await findKey(context.table, before)).toBeUndefined();
   expect((await current(service, after)).status).toBe(200);
-  context.clock.advance(MINUTE);
+  context.clock.advance(MINUTE_MS);
   expect((await current(service, before)).status).toBe(401);
   expect(await list(service)).toHaveLength(2);
 });

@@ -6,8 +6,9 @@ import { runId } from '../../../lib/exports/runs/run.ts';
 import { exportWithPlan, planOp } from '../../../lib/exports/runs/store.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
+import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
-import { byOrganization, byProject, HOUR, newExport, putRun } from '../../support/exports.ts';
+import { byOrganization, byProject, newExport, putRun } from '../../support/exports.ts';
 import { testService } from '../../support/service.ts';
 
 const MIDNIGHT = Date.UTC(2026, 0, 1);
@@ -21,7 +22,7 @@ async function world() {
   const underWay = async (...changes: Partial<RunItem>[]): Promise<RunItem[]> => {
     const read = await exportWithPlan(context.table, id);
     if (read === undefined) throw new Error('no export');
-    const from = MIDNIGHT - changes.length * HOUR;
+    const from = MIDNIGHT - changes.length * HOUR_MS;
     const wanted = { holder: 'holder', by: 'schedule', chunk: null, from, to: MIDNIGHT, since: MIDNIGHT };
     const acquired = acquire(read.plan, 'hour', wanted);
     if ('taken' in acquired) throw new Error('taken');
@@ -29,7 +30,7 @@ async function world() {
     await context.workflow.start('export-run', 'holder', {});
     return Promise.all(
       changes.map((change, n) => {
-        const slot = { start: from + n * HOUR, end: from + (n + 1) * HOUR };
+        const slot = { start: from + n * HOUR_MS, end: from + (n + 1) * HOUR_MS };
         return putRun(context, id, {
           id: runId(id, slot, 'schedule'),
           data_interval_start: slot.start,
@@ -65,7 +66,7 @@ describe('a retry', () => {
     'of a run that is %s is a backfill of its interval; the run stays as it is',
     async (status) => {
       const { context, service, id, at } = await world();
-      const run = await putRun(context, id, { status, data_interval_start: MIDNIGHT - 5 * HOUR });
+      const run = await putRun(context, id, { status, data_interval_start: MIDNIGHT - 5 * HOUR_MS });
       const reply = await service.call('POST', at(run, '/retry'));
       expect(reply).toMatchObject({ status: 201, body: { backfill_id: expect.any(String) } });
       const backfill = String(reply.body?.['backfill_id']);
@@ -83,7 +84,7 @@ describe('a retry', () => {
 
   test('that is sent twice with one Idempotency-Key is one backfill', async () => {
     const { context, service, id, at } = await world();
-    const run = await putRun(context, id, { data_interval_start: MIDNIGHT - 5 * HOUR });
+    const run = await putRun(context, id, { data_interval_start: MIDNIGHT - 5 * HOUR_MS });
     const headers = { 'Idempotency-Key': 'once' };
     const [first, second] = [
       await service.call('POST', at(run, '/retry'), { headers }),

@@ -1,5 +1,6 @@
+import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
 import { START, settableClock, testContext } from '../../support/context.ts';
-import { byOrganization, byProject, DAY, HOUR, newExport, putRun } from '../../support/exports.ts';
+import { byOrganization, byProject, newExport, putRun } from '../../support/exports.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { testService } from '../../support/service.ts';
 
@@ -15,7 +16,7 @@ interface Page {
 
 async function world() {
   const context = testContext();
-  context.clock.advance(30 * DAY);
+  context.clock.advance(30 * DAY_MS);
   const service = await testService(context);
   const id = await newExport(service);
   const path = `${byOrganization(service)}/${id}/runs`;
@@ -33,7 +34,11 @@ const ids = ({ results }: Page) => results.map(({ id }) => id);
 test('a run tells what it has done, also which backfill made it, on both addresses', async () => {
   const { context, service, id, runs, now } = await world();
   const backfill = '019b0000-0000-7000-8000-000000000001';
-  const run = await putRun(context, id, { backfill, created_at: now - HOUR, data_interval_start: now - 2 * HOUR });
+  const run = await putRun(context, id, {
+    backfill,
+    created_at: now - HOUR_MS,
+    data_interval_start: now - 2 * HOUR_MS,
+  });
   const answer = {
     next: null,
     previous: null,
@@ -65,7 +70,8 @@ test('a run tells what it has done, also which backfill made it, on both address
 test('runs come a hundred a page, newest first, and pages are linked to one another', async () => {
   const { context, id, runs, follow, now } = await world();
   const made: string[] = [];
-  for (let n = 0; n < 230; n += 1) made.unshift((await putRun(context, id, { created_at: now - DAY + n * 1000 })).id);
+  for (let n = 0; n < 230; n += 1)
+    made.unshift((await putRun(context, id, { created_at: now - DAY_MS + n * 1000 })).id);
   const first = await runs('?limit=1000');
   const second = await follow(first.next);
   const third = await follow(second.next);
@@ -80,8 +86,8 @@ test('runs come a hundred a page, newest first, and pages are linked to one anot
 
 test('by creation they are those of the last seven days, or of the time asked for', async () => {
   const { context, id, runs, now } = await world();
-  const old = await putRun(context, id, { created_at: now - 8 * DAY, data_interval_start: now - HOUR });
-  const middle = await putRun(context, id, { created_at: now - 2 * DAY, data_interval_start: now - 20 * DAY });
+  const old = await putRun(context, id, { created_at: now - 8 * DAY_MS, data_interval_start: now - HOUR_MS });
+  const middle = await putRun(context, id, { created_at: now - 2 * DAY_MS, data_interval_start: now - 20 * DAY_MS });
   const fresh = await putRun(context, id, { created_at: now, data_interval_start: START });
   for (const [query, found] of [
     ['', [fresh, middle]],
@@ -97,8 +103,9 @@ test('by creation they are those of the last seven days, or of the time asked fo
 
 test('by interval they are those that lie in the last seven days, or in the time asked for', async () => {
   const { context, id, runs, now } = await world();
-  const at = (data_interval_start: number) => putRun(context, id, { created_at: now - 20 * DAY, data_interval_start });
-  const [early, middle, late] = [await at(now - 9 * DAY), await at(now - 2 * DAY), await at(now - HOUR / 2)];
+  const at = (data_interval_start: number) =>
+    putRun(context, id, { created_at: now - 20 * DAY_MS, data_interval_start });
+  const [early, middle, late] = [await at(now - 9 * DAY_MS), await at(now - 2 * DAY_MS), await at(now - HOUR_MS / 2)];
   for (const [query, found] of [
     ['?ordering=-data_interval_start', [middle]],
     ['?ordering=-data_interval_start&end=2027-01-01', [late, middle]],
@@ -116,7 +123,11 @@ test('runs of some statuses fill their pages, however far apart they lie', async
   const wanted: string[] = [];
   for (let n = 0; n < 450; n += 1) {
     const status = n % 3 === 0 ? (n % 2 === 0 ? 'Failed' : 'Cancelled') : 'Completed';
-    const run = await putRun(context, id, { created_at: now - DAY + n, data_interval_start: now - DAY + n, status });
+    const run = await putRun(context, id, {
+      created_at: now - DAY_MS + n,
+      data_interval_start: now - DAY_MS + n,
+      status,
+    });
     if (status !== 'Completed') wanted.unshift(run.id);
   }
   for (const ordering of ['-created_at', '-data_interval_start']) {

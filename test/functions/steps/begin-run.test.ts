@@ -3,37 +3,37 @@ import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
 import { beginRun } from '../../../lib/exports/runs/begin.ts';
 import { finishRun } from '../../../lib/exports/runs/finish.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
-import { HOUR, hourlyExport } from '../../support/export-steps.ts';
+import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
+import { hourlyExport } from '../../support/hourly-export.ts';
 
 const AT_13 = Date.UTC(2026, 0, 7, 13);
-const DAY = 24 * HOUR;
 
 test('nothing is due: the job waits for the next interval', async () => {
   const { begin, job, context } = await hourlyExport();
-  context.clock.set(AT_13 + HOUR + 29_000);
+  context.clock.set(AT_13 + HOUR_MS + 29_000);
   expect(await begin()).toEqual({ do: 'nothing' });
-  expect(await job('export')).toMatchObject({ due: AT_13 + HOUR + 30_000 });
+  expect(await job('export')).toMatchObject({ due: AT_13 + HOUR_MS + 30_000 });
 });
 
 test('intervals that no file touches are completed at once, without the destination or the spool', async () => {
   const { begin, runs, read, remembered, context, job } = await hourlyExport();
-  context.clock.set(AT_13 + 5 * HOUR + 60_000);
+  context.clock.set(AT_13 + 5 * HOUR_MS + 60_000);
   expect(await begin()).toEqual({ do: 'nothing' });
   expect((await runs()).map(({ status, records_completed }) => [status, records_completed])).toEqual(
     Array.from({ length: 5 }, () => ['Completed', 0]),
   );
-  expect((await read()).plan).toMatchObject({ next: AT_13 + 5 * HOUR, active: [] });
+  expect((await read()).plan).toMatchObject({ next: AT_13 + 5 * HOUR_MS, active: [] });
   expect(JSON.parse((await read()).item.latest_runs)).toHaveLength(5);
   expect(remembered.calls).toEqual([]);
   for await (const file of context.spool.list('')) throw new Error(`${file.path} is in the spool`);
-  expect(await job('export')).toMatchObject({ due: AT_13 + 6 * HOUR + 30_000 });
+  expect(await job('export')).toMatchObject({ due: AT_13 + 6 * HOUR_MS + 30_000 });
 });
 
 test('intervals that end at once are measured like those that are sent', async () => {
   const { context, id, arrive, runs } = await hourlyExport();
   const settings = { ...context.settings, maxIntervalBytes: 0 };
-  await arrive(AT_13 + HOUR, 'more than one run can deliver');
-  context.clock.set(AT_13 + 2 * HOUR + 60_000);
+  await arrive(AT_13 + HOUR_MS, 'more than one run can deliver');
+  context.clock.set(AT_13 + 2 * HOUR_MS + 60_000);
   const recorded: unknown[] = [];
   const metrics = { record: (...told: unknown[]) => void recorded.push(told) };
   const look = () => beginRun({ ...context, settings, metrics }, { export: id, trigger: 'schedule', holder: 'holder' });
@@ -54,14 +54,14 @@ test('intervals that end at once are measured like those that are sent', async (
 test('a begin that is repeated gives the same answer and the same runs', async () => {
   const { begin, runs, arrive, context } = await hourlyExport();
   await arrive(AT_13, 'a');
-  await arrive(AT_13 + 2 * HOUR, 'b');
-  context.clock.set(AT_13 + 3 * HOUR + 60_000);
+  await arrive(AT_13 + 2 * HOUR_MS, 'b');
+  context.clock.set(AT_13 + 3 * HOUR_MS + 60_000);
   const first = await begin();
   expect(first).toMatchObject({ do: 'deliver', slots: [0, 2], concurrency: 4 });
   const made = await runs();
   // What arrives between the two, as history does, is not for this chunk.
   const frozen = await context.spool.read(`${(first as { token: string }).token}/plan.json`);
-  await arrive(AT_13 + HOUR, 'late');
+  await arrive(AT_13 + HOUR_MS, 'late');
   context.clock.advance(1_000);
   expect(await begin()).toEqual(first);
   expect(await runs()).toEqual(made);
@@ -71,7 +71,7 @@ test('a begin that is repeated gives the same answer and the same runs', async (
 test('a begin that died before it froze its plan freezes it when it is repeated', async () => {
   const { begin, arrive, context } = await hourlyExport();
   await arrive(AT_13, 'a');
-  context.clock.set(AT_13 + HOUR + 60_000);
+  context.clock.set(AT_13 + HOUR_MS + 60_000);
   const first = await begin();
   await context.spool.remove(`${(first as { token: string }).token}/`);
   expect(await begin()).toEqual(first);
@@ -81,12 +81,12 @@ test('a begin that died before it froze its plan freezes it when it is repeated'
 test('a second look of the schedule leaves to the first what it runs; a backfill waits for it', async () => {
   const { begin, arrive, context, id, read, job } = await hourlyExport();
   await arrive(AT_13, 'a');
-  context.clock.set(AT_13 + HOUR + 60_000);
+  context.clock.set(AT_13 + HOUR_MS + 60_000);
   await begin();
   expect(await begin({ holder: 'another' })).toEqual({ do: 'nothing' });
-  expect(await job('export')).toMatchObject({ due: AT_13 + HOUR + 660_000 });
+  expect(await job('export')).toMatchObject({ due: AT_13 + HOUR_MS + 660_000 });
   const { item } = await read();
-  const backfill = await startBackfill(context, item, { start_at: AT_13, end_at: AT_13 + HOUR });
+  const backfill = await startBackfill(context, item, { start_at: AT_13, end_at: AT_13 + HOUR_MS });
   const trigger = { backfill: backfill.id, chunk: 0 };
   expect(await begin({ holder: `${backfill.id}-0`, trigger })).toEqual({ do: 'hold', seconds: 5 });
   await context.workflow.start('export-run', 'holder', {});
@@ -106,22 +106,22 @@ test('a second look of the schedule leaves to the first what it runs; a backfill
 test('a holder whose execution ended without a word is settled by the next one who meets it', async () => {
   const { begin, arrive, context, runs, read } = await hourlyExport();
   await arrive(AT_13, 'a');
-  await arrive(AT_13 + HOUR, 'b');
-  context.clock.set(AT_13 + HOUR + 60_000);
+  await arrive(AT_13 + HOUR_MS, 'b');
+  context.clock.set(AT_13 + HOUR_MS + 60_000);
   await begin();
   await context.workflow.start('export-run', 'holder', {});
   context.workflow.end('holder', 'ABORTED');
-  context.clock.advance(HOUR);
+  context.clock.advance(HOUR_MS);
   expect(await begin({ holder: 'another' })).toMatchObject({ do: 'deliver', slots: [0] });
   expect((await runs()).map(({ status }) => status)).toEqual(['Failed', 'Starting']);
-  expect((await read()).plan.active).toMatchObject([{ holder: 'another', from: AT_13 + HOUR }]);
+  expect((await read()).plan.active).toMatchObject([{ holder: 'another', from: AT_13 + HOUR_MS }]);
 });
 
 test('a backfill of an interval that has not settled waits for it', async () => {
   const { begin, context, read } = await hourlyExport();
-  context.clock.set(AT_13 + HOUR + 10_000);
+  context.clock.set(AT_13 + HOUR_MS + 10_000);
   const { item } = await read();
-  const backfill = await startBackfill(context, item, { start_at: AT_13, end_at: AT_13 + HOUR });
+  const backfill = await startBackfill(context, item, { start_at: AT_13, end_at: AT_13 + HOUR_MS });
   const trigger = { backfill: backfill.id, chunk: 0 };
   expect(await begin({ holder: `${backfill.id}-0`, trigger })).toEqual({ do: 'hold', seconds: 20 });
 });
@@ -130,7 +130,7 @@ test('an export that is deleted, or paused, begins nothing, however late the tri
   for (const set of [{ deleted_at: 1 }, { paused: true, last_paused_at: AT_13 }]) {
     const { begin, context, id, runs, job } = await hourlyExport();
     await context.table.write([{ change: keys.batchExport(id), set }]);
-    context.clock.set(AT_13 + DAY);
+    context.clock.set(AT_13 + DAY_MS);
     expect(await begin()).toEqual({ do: 'nothing' });
     expect(await runs()).toEqual([]);
     expect(await job('export')).toBeUndefined();
@@ -140,7 +140,7 @@ test('an export that is deleted, or paused, begins nothing, however late the tri
 test('a change of the export while begin is at work is taken into account', async () => {
   const { begin, context, id, arrive, runs } = await hourlyExport();
   await arrive(AT_13, 'a');
-  context.clock.set(AT_13 + HOUR + 60_000);
+  context.clock.set(AT_13 + HOUR_MS + 60_000);
   const { table } = context;
   const write = table.write.bind(table);
   let isChanged = false;
@@ -159,7 +159,7 @@ describe('a retry', () => {
   const failed = async () => {
     const world = await hourlyExport();
     await world.arrive(AT_13, 'a');
-    world.context.clock.set(AT_13 + HOUR + 60_000);
+    world.context.clock.set(AT_13 + HOUR_MS + 60_000);
     await world.begin();
     const error = { Error: 'Transient', Cause: 'The disk is full.' };
     await finishRun(
@@ -169,7 +169,7 @@ describe('a retry', () => {
     );
     const [run] = (await world.runs()) as [RunItem];
     const trigger = { retry: run.id };
-    return { ...world, run, trigger, due: world.context.clock() + HOUR };
+    return { ...world, run, trigger, due: world.context.clock() + HOUR_MS };
   };
 
   test('runs the slot of a run that failed for now again, once', async () => {
@@ -199,8 +199,8 @@ describe('a retry', () => {
     await context.table.write([{ change: keys.batchExport(id), set: { paused: true } }]);
     context.clock.set(due);
     expect(await begin({ holder: 'again', trigger })).toEqual({ do: 'nothing' });
-    expect(await job('retry', run.id)).toMatchObject({ due: due + HOUR, about: JSON.stringify({ export: id }) });
-    context.clock.set(due + DAY);
+    expect(await job('retry', run.id)).toMatchObject({ due: due + HOUR_MS, about: JSON.stringify({ export: id }) });
+    context.clock.set(due + DAY_MS);
     expect(await begin({ holder: 'again', trigger })).toEqual({ do: 'nothing' });
     expect(await job('retry', run.id)).toBeUndefined();
     expect((await runs()).map(({ status }) => status)).toEqual(['Failed']);

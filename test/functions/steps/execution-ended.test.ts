@@ -1,8 +1,9 @@
 import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
 import { executionEnded } from '../../../lib/exports/runs/finish.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
+import { HOUR_MS } from '../../../lib/ports/units.ts';
 import type { EndedInput } from '../../../lib/workflow/messages.ts';
-import { HOUR, hourlyExport } from '../../support/export-steps.ts';
+import { hourlyExport } from '../../support/hourly-export.ts';
 
 const AT_13 = Date.UTC(2026, 0, 7, 13);
 type How = Pick<EndedInput, 'status' | 'error'>;
@@ -19,14 +20,14 @@ describe.each(ENDINGS)('an execution that ended so: %j', (how, status, reason) =
   test('ends the runs that it had left open, and lets the schedule go on', async () => {
     const { context, id, begin, arrive, runs, read, job, findDestination } = await hourlyExport();
     await arrive(AT_13, 'a');
-    context.clock.set(AT_13 + HOUR + 60_000);
+    context.clock.set(AT_13 + HOUR_MS + 60_000);
     await begin();
     const input = { export: id, trigger: 'schedule' };
     const ended = { machine: 'export-run', name: 'holder', input, ...how } as const;
     await executionEnded(context, ended, findDestination);
     expect(await runs()).toMatchObject([{ status, latest_error: reason, finished_at: context.clock() }]);
-    expect((await read()).plan).toMatchObject({ active: [], next: AT_13 + HOUR });
-    expect(await job('export')).toMatchObject({ due: AT_13 + 2 * HOUR + 30_000 });
+    expect((await read()).plan).toMatchObject({ active: [], next: AT_13 + HOUR_MS });
+    expect(await job('export')).toMatchObject({ due: AT_13 + 2 * HOUR_MS + 30_000 });
     const before = [await runs(), await read()];
     await executionEnded(context, ended, findDestination);
     expect([await runs(), await read()]).toEqual(before);
@@ -34,8 +35,8 @@ describe.each(ENDINGS)('an execution that ended so: %j', (how, status, reason) =
 
   test('ends the backfill that it was of, and gives its range back', async () => {
     const { context, id, read, job } = await hourlyExport();
-    context.clock.set(AT_13 + 2 * HOUR);
-    const backfill = await startBackfill(context, (await read()).item, { start_at: AT_13, end_at: AT_13 + HOUR });
+    context.clock.set(AT_13 + 2 * HOUR_MS);
+    const backfill = await startBackfill(context, (await read()).item, { start_at: AT_13, end_at: AT_13 + HOUR_MS });
     const input = { export: id, backfill: backfill.id };
     await executionEnded(context, { machine: 'backfill', name: backfill.id, input, ...how });
     expect(await context.table.get(keys.backfill(id, backfill.id))).toMatchObject({ status });

@@ -5,8 +5,9 @@ import { finishRun } from '../../../lib/exports/runs/finish.ts';
 import { cancelOpenRun } from '../../../lib/exports/runs/outcome.ts';
 import { Permanent, Transient } from '../../../lib/ports/errors.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
+import { HOUR_MS } from '../../../lib/ports/units.ts';
 import type { Deliverable } from '../../../lib/workflow/messages.ts';
-import { HOUR, hourlyExport } from '../../support/export-steps.ts';
+import { hourlyExport } from '../../support/hourly-export.ts';
 
 const AT_13 = Date.UTC(2026, 0, 7, 13);
 
@@ -14,7 +15,7 @@ const AT_13 = Date.UTC(2026, 0, 7, 13);
 async function begun() {
   const world = await hourlyExport();
   await world.arrive(AT_13, 'a', 'b');
-  world.context.clock.set(AT_13 + HOUR + 60_000);
+  world.context.clock.set(AT_13 + HOUR_MS + 60_000);
   const answer = await world.begin();
   const run = async () => ((await world.runs()) as [RunItem])[0];
   return { ...world, answer, token: (answer as Deliverable).token, run };
@@ -39,7 +40,7 @@ test('counts, delivers, commits, and says what it did', async () => {
     records_completed: 2,
     bytes_exported: 4,
     latest_error: null,
-    finished_at: AT_13 + HOUR + 60_000,
+    finished_at: AT_13 + HOUR_MS + 60_000,
   });
 });
 
@@ -124,7 +125,7 @@ test('rows that the query does not let through end the run without the destinati
       set: { rows: 1, hours: JSON.stringify(Array(24).fill(1)) },
     },
   ]);
-  context.clock.set(AT_13 + HOUR + 60_000);
+  context.clock.set(AT_13 + HOUR_MS + 60_000);
   expect(await send(await begin())).toEqual({ slot: 0, status: 'Completed' });
   expect(remembered.calls).toEqual([]);
   expect(await runs()).toMatchObject([{ records_total_count: 0, records_completed: 0, bytes_exported: 0 }]);
@@ -156,10 +157,10 @@ test('a run that is cancelled just before its commit is not committed', async ()
 
 test('a run of a backfill that was cancelled just before its commit is not committed', async () => {
   const { begin, send, arrive, remembered, context, read, runs } = await hourlyExport();
-  const start = AT_13 - 24 * HOUR;
+  const start = AT_13 - 24 * HOUR_MS;
   await arrive(start, 'a');
   const { item } = await read();
-  const { id } = await startBackfill(context, item, { start_at: start, end_at: start + HOUR });
+  const { id } = await startBackfill(context, item, { start_at: start, end_at: start + HOUR_MS });
   const answer = await begin({ holder: `${id}-0`, trigger: { backfill: id, chunk: 0 } });
   remembered.inside = async (call) => {
     // Only the backfill's own status, as a cancel that dies after its first write leaves it.

@@ -1,5 +1,5 @@
 import type { APIGatewayAuthorizerResult, APIGatewayRequestAuthorizerEvent } from 'aws-lambda';
-import { AUTHORIZER_TTL, authorizerCache } from '../../../infra/local/authorizer-cache.ts';
+import { AUTHORIZER_TTL_MS, authorizerCache } from '../../../infra/local/authorizer-cache.ts';
 import { settableClock } from '../../support/context.ts';
 
 const event = { type: 'REQUEST' } as APIGatewayRequestAuthorizerEvent;
@@ -28,7 +28,7 @@ function counting(answers: () => APIGatewayAuthorizerResult) {
 test.each(['Allow', 'Deny'] as const)('an answer that says %s is kept for a minute', async (effect) => {
   const { clock, asked, ask } = counting(() => answer([statement(effect, 'arn/*')]));
   await ask();
-  clock.advance(AUTHORIZER_TTL - 1);
+  clock.advance(AUTHORIZER_TTL_MS - 1);
   expect((await ask()).permits('arn/x')).toBe(effect === 'Allow');
   expect(asked.times).toBe(1);
   clock.advance(1);

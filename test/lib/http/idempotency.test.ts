@@ -5,8 +5,9 @@ import { Answer } from '../../../lib/http/answer.ts';
 import { text } from '../../../lib/http/fields.ts';
 import { route } from '../../../lib/http/route.ts';
 import { fail } from '../../../lib/ports/errors.ts';
+import { DAY_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
-import { proxyEvent, type Sent } from '../../support/event.ts';
+import { proxyEvent, type Sent } from '../../support/proxy-event.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 
 const createNote = route({
@@ -111,7 +112,7 @@ test('of two at once with different bodies one creates and the other is a confli
 test('it is remembered for 24 hours', async () => {
   const { context, create } = await world();
   await create('k', 'a');
-  context.clock.advance(24 * 3600_000 - 1000);
+  context.clock.advance(DAY_MS - 1000);
   expect(await create('k', 'a')).toBe('201 note-1 replayed');
   context.clock.advance(1000);
   expect(await create('k', 'a')).toBe('201 note-2');

@@ -2,11 +2,9 @@ import { type JobItem, jobOps } from '../../../lib/jobs/job.ts';
 import { tick } from '../../../lib/jobs/tick.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
+import { DAY_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { START, testContext } from '../../support/context.ts';
-import { tableWith } from '../../support/table-with.ts';
-
-const MINUTE = 60_000;
-const DAY = 24 * 60 * MINUTE;
+import { tableWith } from '../../support/table-override.ts';
 
 const jobOf = async ({ table }: Context, kind: string, id: string) => table.get(keys.job(kind, id));
 
@@ -15,7 +13,7 @@ const NOTICE = { export: 'e1', type: 'paused', subject: 'e1', range: null, reaso
 test('starts what is due, each kind as its machine, and nothing that is not', async () => {
   const context = testContext();
   const { table, workflow } = context;
-  const minute = START / MINUTE;
+  const minute = START / MINUTE_MS;
   await table.write([
     ...jobOps('export', 'e1', START),
     ...jobOps('export', 'e2', START + 1),
@@ -51,10 +49,10 @@ test('a job that stays comes back after 1, 2, 4 ... 60 minutes; after ten times 
   for (let n = 0; n < 11; n++) {
     await tick(context);
     const { due } = (await jobOf(context, 'export', 'e1')) as JobItem;
-    waits.push((due - clock()) / MINUTE);
+    waits.push((due - clock()) / MINUTE_MS);
     clock.set(due);
   }
-  expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60, 60, DAY / MINUTE]);
+  expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60, 60, DAY_MS / MINUTE_MS]);
   expect(context.workflow.started).toHaveLength(10);
   expect(lines.filter(({ level }) => level === 'ERROR')).toMatchObject([{ fields: { job: 'export', id: 'e1' } }]);
   await tick(context);
@@ -70,7 +68,7 @@ test('a notice is never parked: it comes back each hour until it ends itself', a
     clock.set(((await jobOf(context, 'notice', 'n1')) as JobItem).due);
   }
   expect(context.workflow.started).toHaveLength(30);
-  expect(clock() - START).toBeGreaterThan(DAY);
+  expect(clock() - START).toBeGreaterThan(DAY_MS);
   expect(lines.filter(({ level }) => level === 'ERROR')).toEqual([]);
 });
 
@@ -91,7 +89,7 @@ test('a start that fails is made up for, and does not keep the others from start
   await context.table.write([...jobOps('export', 'e1', START), ...jobOps('export', 'e2', START)]);
   expect(await tick(flaky)).toMatchObject({ started: 1 });
   isDown = false;
-  clock.advance(MINUTE);
+  clock.advance(MINUTE_MS);
   expect(await tick(flaky)).toMatchObject({ started: 2 });
 });
 
@@ -104,15 +102,15 @@ test('a job that is removed or replaced after it was read is not started by the 
     table: tableWith(table, {
       many: async (all) => {
         const found = await table.many(all);
-        await table.write(jobOps('export', 'e1', START + MINUTE));
+        await table.write(jobOps('export', 'e1', START + MINUTE_MS));
         return found;
       },
     }),
   };
   expect(await tick(replacing)).toMatchObject({ started: 0 });
-  expect(await jobOf(context, 'export', 'e1')).toMatchObject({ due: START + MINUTE, attempts: 0 });
+  expect(await jobOf(context, 'export', 'e1')).toMatchObject({ due: START + MINUTE_MS, attempts: 0 });
   await table.write(jobOps('export', 'e1', null));
-  expect((await table.list(ranges.dueJobs(START + DAY), { limit: 1 })).items).toEqual([]);
+  expect((await table.list(ranges.dueJobs(START + DAY_MS), { limit: 1 })).items).toEqual([]);
 });
 
 test('each tick measures how long the oldest due job has waited, and counts those that are parked', async () => {

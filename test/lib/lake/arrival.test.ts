@@ -1,8 +1,8 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import { type Arrived, arrivalSql, historyEnd } from '../../../lib/lake/arrival.ts';
+import { DAY_MS } from '../../../lib/ports/units.ts';
 
 const NOW = Date.UTC(2026, 0, 31, 12);
-const DAY = 86_400_000;
 const LIVE = Date.UTC(2026, 0, 20);
 
 async function arrivalOf(timestamp: number, arrived: Arrived, live: number | null): Promise<number> {
@@ -13,9 +13,9 @@ async function arrivalOf(timestamp: number, arrived: Arrived, live: number | nul
   return Number(answer.getRows()[0]?.[0]) / 1000;
 }
 
-const YESTERDAY = NOW - DAY;
-const BEFORE_GUARD = LIVE - 7 * DAY - 1;
-const AT_GUARD = LIVE - 7 * DAY;
+const YESTERDAY = NOW - DAY_MS;
+const BEFORE_GUARD = LIVE - 7 * DAY_MS - 1;
+const AT_GUARD = LIVE - 7 * DAY_MS;
 
 test.each([
   ['without an export everything is history', YESTERDAY, 'auto', null, YESTERDAY],
@@ -23,14 +23,14 @@ test.each([
   ['a week before the first slot arrives now', AT_GUARD, 'auto', LIVE, NOW],
   ['right before the first slot arrives now', LIVE - 1, 'auto', LIVE, NOW],
   ['in a slot of the schedule arrives now', YESTERDAY, 'auto', LIVE, NOW],
-  ['the future arrives now', NOW + DAY, 'auto', null, NOW],
-  ['the future arrives now, with an export too', NOW + DAY, 'auto', LIVE, NOW],
-  ['nothing arrives before 1970', -DAY, 'auto', null, 0],
-  ['nothing arrives before 1970, with an export too', -DAY, 'auto', LIVE, 0],
+  ['the future arrives now', NOW + DAY_MS, 'auto', null, NOW],
+  ['the future arrives now, with an export too', NOW + DAY_MS, 'auto', LIVE, NOW],
+  ['nothing arrives before 1970', -DAY_MS, 'auto', null, 0],
+  ['nothing arrives before 1970, with an export too', -DAY_MS, 'auto', LIVE, 0],
   ['asked for now, history arrives now', BEFORE_GUARD, 'now', null, NOW],
   ['asked for then, a slot of the schedule arrives then', YESTERDAY, 'then', LIVE, YESTERDAY],
-  ['asked for then, the future arrives now', NOW + DAY, 'then', LIVE, NOW],
-  ['asked for then, nothing arrives before 1970', -DAY, 'then', LIVE, 0],
+  ['asked for then, the future arrives now', NOW + DAY_MS, 'then', LIVE, NOW],
+  ['asked for then, nothing arrives before 1970', -DAY_MS, 'then', LIVE, 0],
 ] as const)('%s', async (_what, timestamp, arrived, live, expected) => {
   expect(await arrivalOf(timestamp, arrived, live)).toBe(expected);
 });

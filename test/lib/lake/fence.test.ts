@@ -8,6 +8,7 @@
  *
  * Each of the commit's conditions is taken out in turn, and then the model must find what it is there for.
  */
+
 import * as fc from 'fast-check';
 import { historyEnd } from '../../../lib/lake/arrival.ts';
 import { filesBetween } from '../../../lib/lake/catalog.ts';
@@ -21,12 +22,10 @@ import { toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { sqliteTable } from '../../../lib/ports/table/sqlite.ts';
 import { type Op, Refused, type Table } from '../../../lib/ports/table/table.ts';
+import { DAY_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { START, settableClock, testContext } from '../../support/context.ts';
 import { seeded } from '../../support/random.ts';
-import { tableWith } from '../../support/table-with.ts';
-
-const MINUTE = 60_000;
-const DAY = 1440 * MINUTE;
+import { tableWith } from '../../support/table-override.ts';
 
 interface Row {
   readonly id: string;
@@ -121,7 +120,7 @@ async function play(table: Table, seed: number, mutation?: Mutation): Promise<vo
     return slow;
   };
   const portsOf = (actor: number): Context => {
-    const skew = (below(11) - 5) * MINUTE;
+    const skew = (below(11) - 5) * MINUTE_MS;
     return {
       ...base,
       clock: () => time() + skew,
@@ -132,10 +131,10 @@ async function play(table: Table, seed: number, mutation?: Mutation): Promise<vo
 
   const source = Array.from({ length: 3 }, (_, n) => ({
     id: `row ${n}`,
-    timestamp: START - below(2) * 40 * DAY - below(90) * MINUTE,
+    timestamp: START - below(2) * 40 * DAY_MS - below(90) * MINUTE_MS,
   }));
   const sights: Sight[] = [];
-  const start = START - 30 * MINUTE;
+  const start = START - 30 * MINUTE_MS;
   let created = false;
 
   const actors: (() => Promise<void>)[] = [];
@@ -148,7 +147,7 @@ async function play(table: Table, seed: number, mutation?: Mutation): Promise<vo
   for (let n = 0; n < readers; n += 1) {
     const ports = portsOf(actors.length);
     actors.push(async () => {
-      const upTo = Math.floor((ports.clock() + below(3) * MINUTE) / MINUTE) * MINUTE;
+      const upTo = Math.floor((ports.clock() + below(3) * MINUTE_MS) / MINUTE_MS) * MINUTE_MS;
       const exportStart = created ? start : null;
       await fence(ports, projectId, upTo);
       const files = await filesBetween(ports.table, projectId, 'events', 0, upTo);
@@ -188,15 +187,15 @@ async function play(table: Table, seed: number, mutation?: Mutation): Promise<vo
     if (chosen === undefined) break;
     last = chosen.actor;
     waiting = waiting.filter((one) => one !== chosen);
-    time.advance(below(20) === 0 ? below(4) * MINUTE : below(200));
+    time.advance(below(20) === 0 ? below(4) * MINUTE_MS : below(200));
     if (random() >= 0.01) chosen.go();
   }
   if (failures.length > 0) throw failures[0];
 
   // Whoever comes last, long after, and is left in peace.
-  time.advance(DAY);
+  time.advance(DAY_MS);
   await finishPending(base, projectId);
-  const settled = rowsIn(lake, await filesBetween(table, projectId, 'events', 0, time() + DAY));
+  const settled = rowsIn(lake, await filesBetween(table, projectId, 'events', 0, time() + DAY_MS));
   for (const { upTo, start: from, rows } of sights) {
     const here = new Set(settled.map(({ id }) => id));
     for (const id of rows) expect(here).toContain(id);
@@ -206,7 +205,7 @@ async function play(table: Table, seed: number, mutation?: Mutation): Promise<vo
     expect(late).toEqual([]);
   }
   await importAll(base, projectId, source);
-  const rows = rowsIn(lake, await filesBetween(table, projectId, 'events', 0, time() + DAY));
+  const rows = rowsIn(lake, await filesBetween(table, projectId, 'events', 0, time() + DAY_MS));
   expect(rows.map(({ id }) => id).toSorted()).toEqual(source.map(({ id }) => id));
   expect([...lake.files.keys()].filter((path) => path.startsWith('incoming/'))).toEqual([]);
   expect((await table.list(ranges.pendingBatches(projectId), { limit: 1 })).items).toEqual([]);

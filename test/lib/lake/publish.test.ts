@@ -6,11 +6,10 @@ import type { Context } from '../../../lib/ports/context.ts';
 import { toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { Refused } from '../../../lib/ports/table/table.ts';
+import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
 import { START, testContext } from '../../support/context.ts';
 
 const PROJECT = 7;
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
 
 async function lakeContext() {
   const context = testContext();
@@ -46,7 +45,7 @@ describe('publish', () => {
     const context = await lakeContext();
     const files = await underLease(context, PROJECT, (lease) =>
       publish(context, lease, async ({ at }, folder) => [
-        await oneRow(context, folder, at - DAY, 'yesterday'),
+        await oneRow(context, folder, at - DAY_MS, 'yesterday'),
         await oneRow(context, folder, at, 'today'),
       ]),
     );
@@ -55,11 +54,11 @@ describe('publish', () => {
       `events/team_id=7/day=2026-01-01/gen=0/${START}-batch-1.parquet`,
     ]);
     expect(await pathsIn(context, '')).toEqual(files.map(({ path }) => path));
-    expect(await filesBetween(context.table, PROJECT, 'events', 0, START + DAY)).toMatchObject(
+    expect(await filesBetween(context.table, PROJECT, 'events', 0, START + DAY_MS)).toMatchObject(
       files.map(({ path, hours }) => ({ path, hours })),
     );
-    expect(await filesBetween(context.table, PROJECT, 'persons', 0, START + DAY)).toEqual([]);
-    expect(await filesBetween(context.table, 8, 'events', 0, START + DAY)).toEqual([]);
+    expect(await filesBetween(context.table, PROJECT, 'persons', 0, START + DAY_MS)).toEqual([]);
+    expect(await filesBetween(context.table, 8, 'events', 0, START + DAY_MS)).toEqual([]);
   });
 
   test('stamps again, and writes again, when somebody has read up to a later time meanwhile', async () => {
@@ -68,13 +67,13 @@ describe('publish', () => {
     await underLease(context, PROJECT, (lease) =>
       publish(context, lease, async (stamp, folder) => {
         stamps.push(stamp);
-        if (stamps.length === 1) await fence(context, PROJECT, START + 5 * HOUR);
+        if (stamps.length === 1) await fence(context, PROJECT, START + 5 * HOUR_MS);
         return [await oneRow(context, folder, stamp.at)];
       }),
     );
-    expect(stamps.map(({ at }) => at)).toEqual([START, START + 5 * HOUR]);
-    expect(await filesBetween(context.table, PROJECT, 'events', 0, START + 5 * HOUR)).toEqual([]);
-    expect(await filesBetween(context.table, PROJECT, 'events', START + 5 * HOUR, START + DAY)).toHaveLength(1);
+    expect(stamps.map(({ at }) => at)).toEqual([START, START + 5 * HOUR_MS]);
+    expect(await filesBetween(context.table, PROJECT, 'events', 0, START + 5 * HOUR_MS)).toEqual([]);
+    expect(await filesBetween(context.table, PROJECT, 'events', START + 5 * HOUR_MS, START + DAY_MS)).toHaveLength(1);
     expect(await pathsIn(context, 'incoming/')).toEqual([]);
   });
 
@@ -84,11 +83,11 @@ describe('publish', () => {
     await underLease(context, PROJECT, (lease) =>
       publish(context, lease, async (stamp, folder) => {
         stamps.push(stamp);
-        if (stamps.length === 1) await context.table.write(await lowerLiveOps(context.table, PROJECT, START - HOUR));
+        if (stamps.length === 1) await context.table.write(await lowerLiveOps(context.table, PROJECT, START - HOUR_MS));
         return [await oneRow(context, folder, stamp.at)];
       }),
     );
-    expect(stamps.map(({ live }) => live)).toEqual([null, START - HOUR]);
+    expect(stamps.map(({ live }) => live)).toEqual([null, START - HOUR_MS]);
   });
 
   test('publishes nothing when there is nothing to write', async () => {
@@ -113,10 +112,10 @@ describe('publish', () => {
     const context = await lakeContext();
     await underLease(context, PROJECT, (lease) =>
       publish(context, lease, async ({ at }, folder) =>
-        Promise.all(Array.from({ length: 230 }, (_, n) => oneRow(context, folder, at - n * DAY, String(n)))),
+        Promise.all(Array.from({ length: 230 }, (_, n) => oneRow(context, folder, at - n * DAY_MS, String(n)))),
       ),
     );
-    expect(await filesBetween(context.table, PROJECT, 'events', 0, START + DAY)).toHaveLength(230);
+    expect(await filesBetween(context.table, PROJECT, 'events', 0, START + DAY_MS)).toHaveLength(230);
     expect((await context.table.list(ranges.pendingBatches(PROJECT), { limit: 1 })).items).toEqual([]);
   });
 });
@@ -166,7 +165,7 @@ describe('the import lease', () => {
     );
     await expect(stalled).rejects.toThrow(LeaseLost);
     expect(await pathsIn(context, '')).toEqual([]);
-    expect(await filesBetween(context.table, PROJECT, 'events', 0, START + DAY)).toEqual([]);
+    expect(await filesBetween(context.table, PROJECT, 'events', 0, START + DAY_MS)).toEqual([]);
   });
 });
 
@@ -176,8 +175,8 @@ describe('lowerLiveOps', () => {
     const live = async () => (await table.get(keys.fence(PROJECT)))?.['live'];
     for (const [start, expected] of [
       [START, START],
-      [START + HOUR, START],
-      [START - HOUR, START - HOUR],
+      [START + HOUR_MS, START],
+      [START - HOUR_MS, START - HOUR_MS],
     ] as const) {
       const ops = await lowerLiveOps(table, PROJECT, start);
       if (ops.length > 0) await table.write(ops);
@@ -188,7 +187,7 @@ describe('lowerLiveOps', () => {
   test('is refused when somebody lowered it at the same moment', async () => {
     const { table } = await lakeContext();
     const ops = await lowerLiveOps(table, PROJECT, START);
-    await table.write(await lowerLiveOps(table, PROJECT, START - HOUR));
+    await table.write(await lowerLiveOps(table, PROJECT, START - HOUR_MS));
     await expect(table.write(ops)).rejects.toThrow(Refused);
   });
 });
@@ -196,7 +195,7 @@ describe('lowerLiveOps', () => {
 test('the fence never goes back', async () => {
   const context = await lakeContext();
   await fence(context, PROJECT, START);
-  await fence(context, PROJECT, START - HOUR);
+  await fence(context, PROJECT, START - HOUR_MS);
   expect((await context.table.get(keys.fence(PROJECT)))?.['at']).toBe(START);
 });
 
@@ -207,8 +206,8 @@ describe('isTouched', () => {
     path: '',
     rows: 10,
     bytes: 1,
-    min_arrival: midnight + 3.5 * HOUR,
-    max_arrival: midnight + 20.25 * HOUR,
+    min_arrival: midnight + 3.5 * HOUR_MS,
+    max_arrival: midnight + 20.25 * HOUR_MS,
     min_timestamp: 0,
     max_timestamp: 0,
     hours: toJsonText(hours),
@@ -216,14 +215,14 @@ describe('isTouched', () => {
 
   test.each([
     ['a slot before the first row', 0, 3.5, false],
-    ['a slot that ends right after the first row', 0, 3.5 + 1 / HOUR, true],
+    ['a slot that ends right after the first row', 0, 3.5 + 1 / HOUR_MS, true],
     ['hours without rows between', 4, 20, false],
     ['the rest of an hour with rows', 3.9, 4, true],
     ['a slot from the last row on', 20.25, 24, true],
-    ['a slot after the last row', 20.25 + 1 / HOUR, 24, false],
+    ['a slot after the last row', 20.25 + 1 / HOUR_MS, 24, false],
     ['the whole day', 0, 24, true],
     ['the next day', 24, 48, false],
   ])('%s', (_what, from, to, expected) => {
-    expect(isTouched(file, midnight + from * HOUR, midnight + to * HOUR)).toBe(expected);
+    expect(isTouched(file, midnight + from * HOUR_MS, midnight + to * HOUR_MS)).toBe(expected);
   });
 });

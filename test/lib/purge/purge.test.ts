@@ -6,30 +6,31 @@ import { systemActivityOps } from '../../../lib/accounts/activity/ops.ts';
 import type { OrganizationItem, ProjectItem } from '../../../lib/accounts/organizations/model.ts';
 import { deleteProject } from '../../../lib/accounts/organizations/projects/store.ts';
 import { createOrganization, deleteOrganization } from '../../../lib/accounts/organizations/store.ts';
-import { createKey, keysOf } from '../../../lib/accounts/personal-api-keys/store.ts';
+import { createKey, keysOfUser } from '../../../lib/accounts/personal-api-keys/store.ts';
 import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import type { Spool } from '../../../lib/ports/files/files.ts';
 import { dynamodbTable } from '../../../lib/ports/table/dynamodb.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { Busy, type Item, type Table } from '../../../lib/ports/table/table.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { purge } from '../../../lib/purge/purge.ts';
 import type { PurgeInput } from '../../../lib/workflow/messages.ts';
 import { type SettableClock, settableClock, testContext } from '../../support/context.ts';
 import { createTable, describeOnDynamodb, dynamodbClient } from '../../support/dynamodb-local.ts';
-import { settableTime } from '../../support/engine.ts';
-import { HOUR, hourlyExport } from '../../support/export-steps.ts';
+import { settableTime } from '../../support/engine-world.ts';
 import { type FullOrganization, fullOrganization } from '../../support/full-organization.ts';
+import { HOUR, hourlyExport, hourlyExport } from '../../support/hourly-export.ts';
 import { seeded } from '../../support/random.ts';
 import { testService } from '../../support/service.ts';
+import { tableWithContents } from '../../support/table-contents.ts';
 import { unreliable } from '../../support/unreliable-table.ts';
-import { wholeTable } from '../../support/whole-table.ts';
 
 jest.setTimeout(60_000);
 
 const AT_13 = Date.UTC(2026, 0, 7, 13);
 /** What the machine rests between two walks. */
-const REST = 900_000;
+const REST_MS = 15 * MINUTE_MS;
 
 describe('one walk', () => {
   async function deleted() {
@@ -43,7 +44,7 @@ describe('one walk', () => {
     await make('its project', { scoped_teams: [project.id] });
     await make('both', { scoped_organizations: [organization.id, other.id] });
     await make('another', { scoped_organizations: [other.id] });
-    const held = () => keysOf(context.table, owner.uuid);
+    const held = () => keysOfUser(context.table, owner.uuid);
     const labels = async () => (await held()).map(({ label }) => label).toSorted();
     return { ...world, other, held, labels };
   }
@@ -51,11 +52,11 @@ describe('one walk', () => {
   test('stops the exports of a deleted organization, and limits no key to it any more', async () => {
     const { context, begin, arrive, read, runs, labels, held, organization, other, job } = await deleted();
     await arrive(AT_13, 'a');
-    context.clock.set(AT_13 + HOUR + 60_000);
+    context.clock.set(AT_13 + HOUR_MS + 60_000);
     await begin();
     await context.workflow.start('export-run', 'holder', {});
     const { item } = await read();
-    await startBackfill(context, item, { start_at: AT_13 - 24 * HOUR, end_at: AT_13 });
+    await startBackfill(context, item, { start_at: AT_13 - 24 * HOUR_MS, end_at: AT_13 });
     await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
 
     expect(await purge(context, { kind: 'organization', id: organization.id })).toEqual({ do: 'rest' });
@@ -67,7 +68,7 @@ describe('one walk', () => {
     expect(await labels()).toEqual(['another', 'both', 'unlimited']);
     const both = (await held()).find(({ label }) => label === 'both');
     expect(both).toMatchObject({ scoped_organizations: JSON.stringify([other.id]), ver: 2 });
-    expect(await job('purge', organization.id)).toMatchObject({ due: context.clock() + HOUR });
+    expect(await job('purge', organization.id)).toMatchObject({ due: context.clock() + HOUR_MS });
   });
 
   test('touches nothing of an organization that is not deleted', async () => {
@@ -93,7 +94,7 @@ describe('one walk', () => {
   test('leaves a run that is being committed its time, and removes its export when that is over', async () => {
     const { context, begin, arrive, read, runs, organization } = await deleted();
     await arrive(AT_13, 'a');
-    context.clock.set(AT_13 + HOUR + 60_000);
+    context.clock.set(AT_13 + HOUR_MS + 60_000);
     await begin();
     const [run] = await runs();
     await context.table.write([
@@ -104,7 +105,7 @@ describe('one walk', () => {
     for (let rests = 0; rests < 4; rests++) {
       expect(await walk()).toEqual({ do: 'rest' });
       expect(await runs()).toMatchObject([{ status: 'Running' }]);
-      context.clock.advance(REST);
+      context.clock.advance(REST_MS);
     }
     expect(await walk()).toEqual({ do: 'rest' });
     expect(await runs()).toEqual([]);
@@ -122,7 +123,7 @@ interface Home {
   everything(): Item[] | Promise<Item[]>;
 }
 
-const sqlite = async (clock: SettableClock): Promise<Home> => wholeTable(clock);
+const sqlite = async (clock: SettableClock): Promise<Home> => tableWithContents(clock);
 
 async function dynamodb(clock: SettableClock): Promise<Home> {
   const client = await dynamodbClient();
@@ -237,7 +238,7 @@ describe('to the end', () => {
     const answers: string[] = [];
     while (answers.at(-1) !== 'nothing') {
       answers.push(await walk());
-      if (answers.at(-1) === 'rest') clock.advance(REST);
+      if (answers.at(-1) === 'rest') clock.advance(REST_MS);
       if (answers.length > 1_000) throw new Error(`the purge of ${input.id} does not end`);
     }
     return answers;

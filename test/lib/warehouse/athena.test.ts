@@ -4,6 +4,7 @@ import { openDatabase } from '../../../lib/duckdb/database.ts';
 import { FILE_COLUMNS } from '../../../lib/exports/destinations/files/config.ts';
 import type { Spool } from '../../../lib/ports/files/files.ts';
 import { folderSpool } from '../../../lib/ports/files/folder.ts';
+import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { athenaWarehouse } from '../../../lib/warehouse/athena.ts';
 import { duckdbConverter } from '../../../lib/warehouse/converter.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
@@ -12,9 +13,8 @@ import { temporaryFolder } from '../../support/context.ts';
 import { type PersonRow, type Row, writePersons, writeRows } from '../../support/lake-rows.ts';
 
 const START = Date.UTC(2026, 0, 1);
-const HOUR = 3_600_000;
 const never = new AbortController().signal;
-const hour = (n: number) => ({ start: START + n * HOUR, end: START + (n + 1) * HOUR });
+const hour = (n: number) => ({ start: START + n * HOUR_MS, end: START + (n + 1) * HOUR_MS });
 
 const PLAN: FrozenPlan = {
   token: 'e-3',
@@ -23,7 +23,7 @@ const PLAN: FrozenPlan = {
   teamId: 7,
   model: 'events',
   query: { includeEvents: ['paid', "it's {attempt}"], excludeEvents: ['$pageview'] },
-  files: [{ path: 'events/team_id=7/day=2026-01-01/gen=0/0.parquet', from: START, to: START + HOUR }],
+  files: [{ path: 'events/team_id=7/day=2026-01-01/gen=0/0.parquet', from: START, to: START + HOUR_MS }],
   slots: [hour(0), hour(1)],
 };
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { literal, openDatabase, parquet, pathList } from '../../../lib/duckdb/database.ts';
 import type { Expression, QueryColumn } from '../../../lib/hogql/expression.ts';
 import { folderSpool } from '../../../lib/ports/files/folder.ts';
+import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import { deliveredColumns } from '../../../lib/warehouse/query-columns.ts';
 import { type Form, type FrozenPlan, NEXT_FILE, type RowQuery } from '../../../lib/warehouse/warehouse.ts';
@@ -13,7 +14,6 @@ import { LINES, type Row, writeRows } from '../../support/lake-rows.ts';
 const ALL: RowQuery = { includeEvents: null, excludeEvents: null };
 const never = new AbortController().signal;
 const START = Date.UTC(2026, 0, 1);
-const HOUR = 3_600_000;
 
 const lakes: { close(): Promise<void> }[] = [];
 afterAll(async () => {
@@ -27,7 +27,7 @@ async function over(files: readonly (readonly Partial<Row>[])[], query = ALL, fo
   const listed = await writeRows(lake, files);
   const warehouse = duckdbWarehouse({ lake, tempDirectory: join(root, 'spill') });
   lakes.push(warehouse);
-  const slot = { start: START, end: START + HOUR };
+  const slot = { start: START, end: START + HOUR_MS };
   const plan: FrozenPlan = {
     token: 't',
     exportId: 'e',
@@ -130,18 +130,18 @@ test('a column that a file lacks is null', async () => {
 
 describe('a slot', () => {
   test('holds the rows from its start to right before its end', async () => {
-    const at = [-1, 0, 1, HOUR * 1000 - 1, HOUR * 1000].map((us) => ({
+    const at = [-1, 0, 1, HOUR_MS * 1000 - 1, HOUR_MS * 1000].map((us) => ({
       uuid: String(us),
       inserted_us: START * 1000 + us,
     }));
     const { lines, warehouse, plan, slot } = await over([at]);
-    expect((await lines()).map(({ uuid }) => uuid)).toEqual(['0', '1', String(HOUR * 1000 - 1)]);
+    expect((await lines()).map(({ uuid }) => uuid)).toEqual(['0', '1', String(HOUR_MS * 1000 - 1)]);
     expect(await warehouse.count(plan, slot, never)).toBe(3);
   });
 
   test('without files has no rows', async () => {
     const { warehouse, plan, text } = await over([[{}]]);
-    const later = { start: START + HOUR, end: START + 2 * HOUR };
+    const later = { start: START + HOUR_MS, end: START + 2 * HOUR_MS };
     expect(await text(later)).toBe('');
     expect(await warehouse.count(plan, later, never)).toBe(0);
   });

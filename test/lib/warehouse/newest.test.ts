@@ -2,13 +2,13 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { FILE_COLUMNS } from '../../../lib/exports/destinations/files/config.ts';
 import { folderSpool } from '../../../lib/ports/files/folder.ts';
+import { MINUTE_MS } from '../../../lib/ports/units.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import type { FrozenPlan } from '../../../lib/warehouse/warehouse.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { writePersons } from '../../support/lake-rows.ts';
 
 const START = Date.UTC(2026, 0, 1);
-const MINUTE = 60_000;
 const FORM = { format: 'JSONLines', columns: FILE_COLUMNS.persons } as const;
 const never = new AbortController().signal;
 
@@ -28,10 +28,10 @@ test('of each distinct_id the newest row of the slot is read, in order, however 
       const files = await writePersons(
         lake,
         history.map((rows) =>
-          rows.map(({ who, minute }) => ({ distinct_id: who, inserted_us: (START + minute * MINUTE) * 1000 })),
+          rows.map(({ who, minute }) => ({ distinct_id: who, inserted_us: (START + minute * MINUTE_MS) * 1000 })),
         ),
       );
-      const slot = { start: START + from * MINUTE, end: START + (from + length) * MINUTE };
+      const slot = { start: START + from * MINUTE_MS, end: START + (from + length) * MINUTE_MS };
       const newest = new Map<string, number>();
       for (const { who, minute } of history.flat().filter((row) => row.minute >= from && row.minute < from + length))
         newest.set(who, Math.max(minute, newest.get(who) ?? 0));
@@ -47,7 +47,7 @@ test('of each distinct_id the newest row of the slot is read, in order, however 
         .split('\n')
         .slice(0, -1)
         .map((line) => JSON.parse(line))
-        .map((row) => [row.distinct_id, (Date.parse(row._inserted_at) - START) / MINUTE]);
+        .map((row) => [row.distinct_id, (Date.parse(row._inserted_at) - START) / MINUTE_MS]);
       expect(read).toEqual(expected);
       expect(await warehouse.count(plan, slot, never)).toBe(expected.length);
       await warehouse.close();

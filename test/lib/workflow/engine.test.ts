@@ -1,7 +1,8 @@
 import type { Item } from '../../../lib/ports/table/table.ts';
+import { DAY_MS } from '../../../lib/ports/units.ts';
 import type { Definition } from '../../../lib/workflow/states-language.ts';
 import type { Json } from '../../../lib/workflow/workflow.ts';
-import { named, never, type Process, type Task, world } from '../../support/engine.ts';
+import { named, never, type Process, type Task, world } from '../../support/engine-world.ts';
 
 const task = (name: string, more: object = {}) => ({
   Type: 'Task' as const,
@@ -318,7 +319,7 @@ describe('time limits', () => {
     // The definition is written first, then the start.
     const first = it.boot({ death: { at: 2, when: 'after' } });
     expect(await first.call((engine) => engine.start('m', 'one', {}))).toBe(false);
-    it.time.clock.advance(3 * 24 * 3600 * 1000);
+    it.time.clock.advance(3 * DAY_MS);
     const second = it.boot();
     await second.engine.resume();
     await second.run();
@@ -387,7 +388,7 @@ describe('a Map', () => {
     await run();
     expect((await it.items('one')).map(({ sk }) => sk)).toEqual(['EXECUTION']);
     expect(await it.unfinished()).toEqual([]);
-    it.time.clock.advance(7 * 24 * 3600 * 1000 + 1000);
+    it.time.clock.advance(7 * DAY_MS + 1000);
     expect(await it.items('one')).toEqual([]);
     expect(await engine.status('m', 'one')).toBeUndefined();
   });

@@ -1,10 +1,12 @@
 /** A session with a server that speaks PostgreSQL's protocol: PostgreSQL itself, or Redshift. */
+
 import { once } from 'node:events';
 import { isIP, type Socket } from 'node:net';
 import { connect as overTls } from 'node:tls';
 import type { ClientConfig } from 'pg';
 import { Permanent, Transient } from '../../../ports/errors.ts';
 import { connectionFailure, isPublicAddress } from '../../../ports/outbound/outbound.ts';
+import { SECOND_MS } from '../../../ports/units.ts';
 import type { Delivery } from '../destination.ts';
 import { explained, serverOf, stateOf, type TableAddress } from './failure.ts';
 
@@ -38,7 +40,7 @@ export interface Session {
 type Way = Pick<Delivery, 'outbound' | 'reach' | 'signal'>;
 
 /** How long a server may take to answer before the first statement. */
-const HANDSHAKE_TIMEOUT_MS = 20_000;
+const HANDSHAKE_TIMEOUT_MS = 20 * SECOND_MS;
 
 /** The request for TLS: length 8, and its number. */
 const TLS_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
@@ -51,11 +53,11 @@ export async function connectTo(account: Account, { outbound, reach, signal }: W
   const place = serverOf(account);
   const socket = await outbound.connect(account.host, account.port, signal);
   // Whoever uses the socket next listens for themselves.
-  socket.on('error', () => {}).setKeepAlive(true, 30_000);
-  const patience = AbortSignal.any([signal, AbortSignal.timeout(HANDSHAKE_TIMEOUT_MS)]);
+  socket.on('error', () => {}).setKeepAlive(true, 30 * SECOND_MS);
+  const handshake = AbortSignal.any([signal, AbortSignal.timeout(HANDSHAKE_TIMEOUT_MS)]);
   try {
     socket.write(TLS_REQUEST);
-    const answer = await firstAnswer(socket, patience);
+    const answer = await firstAnswer(socket, handshake);
     if (answer === 'N') {
       if (reach.privateAddresses && !isPublicAddress(socket.remoteAddress ?? '')) return socket;
       throw new Permanent(
@@ -70,12 +72,12 @@ export async function connectTo(account: Account, { outbound, reach, signal }: W
     const names = isIP(host) === 0 ? { servername: host } : {};
     const secured = overTls({ socket, host, ...names, rejectUnauthorized: !isSelfSigned });
     secured.on('error', () => {});
-    await once(secured, 'secureConnect', { signal: patience });
+    await once(secured, 'secureConnect', { signal: handshake });
     return secured;
   } catch (error) {
     socket.destroy();
     signal.throwIfAborted();
-    if (patience.aborted) throw new Transient(`${place} did not answer in time.`, { cause: error });
+    if (handshake.aborted) throw new Transient(`${place} did not answer in time.`, { cause: error });
     const failure = connectionFailure(error, place);
     const isCertificate = failure instanceof Permanent && /certificate/.test(failure.message);
     if (!isCertificate) throw failure;
@@ -177,7 +179,7 @@ export async function openSession(account: Account, way: Way): Promise<Session> 
     async end() {
       signal.removeEventListener('abort', cut);
       if (socket.destroyed) return;
-      const late = setTimeout(cut, GOODBYE_TIMEOUT_MS);
+      const late = setTimeout(cut, CLOSE_TIMEOUT_MS);
       const closed = once(socket, 'close');
       client.end().catch(() => {});
       await closed.catch(() => {});
@@ -187,7 +189,7 @@ export async function openSession(account: Account, way: Way): Promise<Session> 
 }
 
 /** How long a server may take to say goodbye; then the connection is cut. */
-const GOODBYE_TIMEOUT_MS = 2_000;
+const CLOSE_TIMEOUT_MS = 2 * SECOND_MS;
 
 /** The bytes that wait for the server at most, beside what its connection holds. */
 const COPY_BUFFER_BYTES = 1024 * 1024;

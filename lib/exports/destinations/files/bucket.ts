@@ -1,7 +1,9 @@
 /** A customer's bucket, on S3 or on a server that speaks its protocol: the client, and what its failures mean. */
+
 import type { S3 } from '@aws-sdk/client-s3';
 import { messageOf, Permanent, Transient } from '../../../ports/errors.ts';
 import type { Outbound } from '../../../ports/outbound/outbound.ts';
+import { MINUTE_MS, SECOND_MS } from '../../../ports/units.ts';
 
 /** Where the bucket is, and with whose key it is reached. */
 export interface BucketConfig {
@@ -17,10 +19,10 @@ export interface BucketConfig {
 }
 
 /** How long a server may take to accept a connection. */
-const CONNECT_TIMEOUT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 10 * SECOND_MS;
 
 /** How long no byte may move: a part of 8 MiB may take longer in all. */
-const IDLE_TIMEOUT_MS = 60_000;
+const IDLE_TIMEOUT_MS = MINUTE_MS;
 
 /** Returns a client that reaches only what `outbound` lets through, with no other credentials than the customer's. */
 export async function connect(config: BucketConfig, { httpAgent, httpsAgent }: Outbound): Promise<S3> {

@@ -1,4 +1,5 @@
 /** Names of the files of a slot, and which of those that lie there do not count. */
+import { HOUR_MS } from '../../../ports/units.ts';
 import type { Delivery } from '../destination.ts';
 import type { FileConfig } from './config.ts';
 
@@ -66,7 +67,7 @@ export const manifestText = (names: readonly string[]): string => JSON.stringify
  * Returns the longest names that files of a slot may have; but for the number, those of all slots are of one length.
  */
 export function longestNames(config: FileConfig): string[] {
-  const names = slotNames(config, { slot: { start: 0, end: 3_600_000 }, model: 'persons' });
+  const names = slotNames(config, { slot: { start: 0, end: HOUR_MS }, model: 'persons' });
   return [fileName(names, 99_999), manifestName(names)];
 }
 

@@ -1,4 +1,5 @@
 /** Every bit of a float arrives: from a line of a source, through the lake, at each destination, in each format. */
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { array, assert, asyncProperty, bigInt, constantFrom, double, integer, oneof, tuple } from 'fast-check';
@@ -16,6 +17,7 @@ import type { SelectQuery } from '../../../../lib/hogql/syntax.ts';
 import { EVENTS_TABLE } from '../../../../lib/lake/events-table.ts';
 import { readJsonLine } from '../../../../lib/lake/sources/json-lines.ts';
 import { folderSpool } from '../../../../lib/ports/files/folder.ts';
+import { HOUR_MS } from '../../../../lib/ports/units.ts';
 import { duckdbWarehouse } from '../../../../lib/warehouse/duckdb.ts';
 import { deliveredColumns } from '../../../../lib/warehouse/query-columns.ts';
 import type { FrozenPlan } from '../../../../lib/warehouse/warehouse.ts';
@@ -25,7 +27,7 @@ import { delivery } from '../../../support/delivery.ts';
 import { writeRows } from '../../../support/lake-rows.ts';
 import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../../support/postgres.ts';
 import { startReceiver } from '../../../support/receiver.ts';
-import { REDSHIFT_WORDS, startRedshiftWire } from '../../../support/redshift-stand-in.ts';
+import { REDSHIFT_WORDS, startRedshiftProxy } from '../../../support/redshift-stand-in.ts';
 
 /** A float as the 16 hexadecimal digits of its bits. */
 function bits(float: number): string {
@@ -74,7 +76,7 @@ const textOf = (value: number, write: (positive: number) => string): string =>
 const written = tuple(float, constantFrom(...WRITTEN)).map(([value, write]) => ({ value, text: textOf(value, write) }));
 
 const START = Date.UTC(2026, 0, 1);
-const SLOT = { start: START, end: START + 3_600_000 };
+const SLOT = { start: START, end: START + HOUR_MS };
 
 /** `SELECT *, toFloat(properties.x) AS x FROM events` */
 const QUERY: SelectQuery = {
@@ -277,14 +279,14 @@ describeOnPostgres('in tables', () => {
     ['COPY', 'super'],
   ])('of Redshift, by %s, with JSON as %s', async (mode, properties_data_type) => {
     const bucket = await startBucket();
-    const wire = await startRedshiftWire(database.config.port, bucket);
+    const proxy = await startRedshiftProxy(database.config.port, bucket);
     const keys = { aws_access_key_id: 'AKIATEST', aws_secret_access_key: 'secret-of-the-test' };
     const names = { s3_bucket: bucket.name, region_name: 'us-east-1' };
     const copy_inputs = { ...names, bucket_credentials: keys, authorization: keys };
     const redshift = redshiftVia((one) => ({ ...one, endpoint_url: bucket.url }));
     try {
       const delivered = sent(async (deliver) => {
-        const at = { ...database.config, port: wire.port, schema: await database.newSchema() };
+        const at = { ...database.config, port: proxy.port, schema: await database.newSchema() };
         await deliver(redshift, { ...at, mode, properties_data_type, copy_inputs });
         const x = await bitsOf('x');
         if (properties_data_type === 'super') return { floats: { x }, jsonb: await jsonColumns() };
@@ -294,7 +296,7 @@ describeOnPostgres('in tables', () => {
       });
       await expect(delivered).resolves.toBeUndefined();
     } finally {
-      await wire.close();
+      await proxy.close();
       await bucket.close();
     }
   });

@@ -1,4 +1,5 @@
 /** Every format that a file may have, made of a lake by the real warehouse, and read back by DuckDB. */
+
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,6 +10,7 @@ import type { Delivery, Destination } from '../../../../lib/exports/destinations
 import { folder } from '../../../../lib/exports/destinations/folder.ts';
 import { s3 } from '../../../../lib/exports/destinations/s3.ts';
 import { folderSpool } from '../../../../lib/ports/files/folder.ts';
+import { HOUR_MS } from '../../../../lib/ports/units.ts';
 import { duckdbWarehouse } from '../../../../lib/warehouse/duckdb.ts';
 import type { FrozenPlan } from '../../../../lib/warehouse/warehouse.ts';
 import { type Bucket, startBucket } from '../../../support/bucket.ts';
@@ -17,7 +19,7 @@ import { delivery, digest } from '../../../support/delivery.ts';
 import { writeRows } from '../../../support/lake-rows.ts';
 
 const START = Date.UTC(2026, 0, 1);
-const HOUR = { start: START, end: START + 3_600_000 };
+const HOUR = { start: START, end: START + HOUR_MS };
 const STEM = '2026-01-01T00:00:00+00:00-2026-01-01T01:00:00+00:00';
 const MIB = 1024 ** 2;
 

@@ -1,4 +1,5 @@
 /** What a customer is told when a PostgreSQL is not as an export needs it, before it is made and when it runs. */
+
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { assert, property, string } from 'fast-check';
 import { checkedConfig } from '../../../../lib/exports/destinations/config.ts';
@@ -8,11 +9,12 @@ import { postgres } from '../../../../lib/exports/destinations/postgres.ts';
 import { Failure, Permanent, Transient } from '../../../../lib/ports/errors.ts';
 import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
+import { HOUR_MS } from '../../../../lib/ports/units.ts';
 import type { Column } from '../../../../lib/warehouse/columns.ts';
 import { eventRows } from '../../../support/copy-rows.ts';
 import { delivery, OTHER_RUN, RUN } from '../../../support/delivery.ts';
 import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../../support/postgres.ts';
-import { openTlsDoor, type TlsDoor } from '../../../support/tls-door.ts';
+import { startTlsProxy, type TlsProxy } from '../../../support/tls-proxy.ts';
 
 jest.setTimeout(30_000);
 
@@ -323,7 +325,7 @@ describeOnPostgres('Postgres', () => {
       const one = given();
       await postgres.commit(one, await postgres.deliver(one));
       await sql(`ALTER TABLE events ADD CONSTRAINT "only new" CHECK (event <> 'paid') NOT VALID`);
-      const slot = { start: one.slot.end, end: one.slot.end + 3_600_000 };
+      const slot = { start: one.slot.end, end: one.slot.end + HOUR_MS };
       const error = await failure({}, { slot });
       expect(error).toBeInstanceOf(Permanent);
       expect(error.message).toContain('Remove the rule "only new"');
@@ -390,7 +392,7 @@ describeOnPostgres('Postgres', () => {
       await sql(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN RAISE EXCEPTION '${message}' USING ERRCODE = '${code}'; END $$;
         CREATE TRIGGER refuse BEFORE INSERT ON events EXECUTE FUNCTION refuse()`);
-      const slot = { start: first.slot.end, end: first.slot.end + 3_600_000 };
+      const slot = { start: first.slot.end, end: first.slot.end + HOUR_MS };
       const error = await failure({}, { slot });
       expect(error).toBeInstanceOf(kind);
       expect(error.message).toContain(`The server at ${place()} answered: ${message} (${code})`);
@@ -433,10 +435,10 @@ describeOnPostgres('Postgres', () => {
 
   describe('a certificate', () => {
     let port: number;
-    let front: TlsDoor;
+    let front: TlsProxy;
 
     beforeEach(async () => {
-      front = await openTlsDoor(database.config);
+      front = await startTlsProxy(database.config);
       port = front.port;
     });
     afterEach(() => front.close());

@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Delivery } from '../../../../lib/exports/destinations/destination.ts';
-
 import { postgres } from '../../../../lib/exports/destinations/postgres.ts';
 import { Permanent } from '../../../../lib/ports/errors.ts';
+import { HOUR_MS } from '../../../../lib/ports/units.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { eventRows, type PersonRow, personRows } from '../../../support/copy-rows.ts';
 import { delivery, OTHER_RUN, RUN, SLOT, send } from '../../../support/delivery.ts';
@@ -11,8 +11,6 @@ import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../..
 
 type Config = Parameters<typeof postgres.deliver>[0]['config'];
 type Changes = Partial<Delivery<Config>>;
-
-const HOUR = 3_600_000;
 
 let database: PostgresDatabase;
 let schema: string;
@@ -134,14 +132,14 @@ describeOnPostgres('Postgres', () => {
 
     test('of an interval that overlaps one that was delivered are merged with it', async () => {
       await deliver();
-      const slot = { start: SLOT.start + HOUR / 2, end: SLOT.end + HOUR / 2 };
+      const slot = { start: SLOT.start + HOUR_MS / 2, end: SLOT.end + HOUR_MS / 2 };
       await deliver({ runId: OTHER_RUN, slot, rows: () => eventRows(500, 1000) });
       expect(await counts()).toEqual([1500, 1500]);
     });
 
     test('of other intervals, tables and exports are not compared', async () => {
       await deliver();
-      await deliver({ runId: OTHER_RUN, slot: { start: SLOT.end, end: SLOT.end + HOUR } });
+      await deliver({ runId: OTHER_RUN, slot: { start: SLOT.end, end: SLOT.end + HOUR_MS } });
       await deliver({ exportId: '01890000-0000-7000-8000-000000000009', runId: OTHER_RUN });
       expect(await counts()).toEqual([3000, 1000]);
       await deliver({ runId: OTHER_RUN }, { table_name: 'Other' });
@@ -152,7 +150,7 @@ describeOnPostgres('Postgres', () => {
     test('sent by two workers at once are there once, whether the runs are the same or not', async () => {
       await Promise.all([deliver(), send(postgres, given(), `${receiptFile}-2`)]);
       expect(await counts()).toEqual([1000, 1000]);
-      const slot = { start: SLOT.end, end: SLOT.end + HOUR };
+      const slot = { start: SLOT.end, end: SLOT.end + HOUR_MS };
       const rows = () => eventRows(1000, 1000);
       await Promise.all([
         deliver({ slot, rows }),
@@ -163,8 +161,8 @@ describeOnPostgres('Postgres', () => {
 
     test('of many intervals at once come into one new table', async () => {
       const slots = Array.from({ length: 8 }, (_, n) => ({
-        start: SLOT.end + n * HOUR,
-        end: SLOT.end + (n + 1) * HOUR,
+        start: SLOT.end + n * HOUR_MS,
+        end: SLOT.end + (n + 1) * HOUR_MS,
       }));
       await Promise.all(
         slots.map((slot, n) =>

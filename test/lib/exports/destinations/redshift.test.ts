@@ -1,4 +1,4 @@
-/** Redshift, as far as PostgreSQL speaks its language: with a type and two functions more, and COPY done on the wire. */
+/** Redshift, as far as PostgreSQL speaks its language: with a type and two functions more, and COPY done by a proxy. */
 import { join } from 'node:path';
 import { checkedConfig } from '../../../../lib/exports/destinations/config.ts';
 import type { Delivery } from '../../../../lib/exports/destinations/destination.ts';
@@ -7,13 +7,14 @@ import { splitSecrets } from '../../../../lib/exports/destinations/secrets.ts';
 import { Failure, Permanent, Transient } from '../../../../lib/ports/errors.ts';
 import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
+import { HOUR_MS } from '../../../../lib/ports/units.ts';
 import { type Bucket, startBucket } from '../../../support/bucket.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { eventRows, type PersonRow, personRows } from '../../../support/copy-rows.ts';
 import { delivery, OTHER_RUN, RUN, SLOT, send } from '../../../support/delivery.ts';
-import { startKillingWire } from '../../../support/killing-wire.ts';
 import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../../support/postgres.ts';
-import { REDSHIFT_WORDS, type RedshiftWire, startRedshiftWire } from '../../../support/redshift-stand-in.ts';
+import { startPostgresProxy } from '../../../support/postgres-proxy.ts';
+import { REDSHIFT_WORDS, type RedshiftProxy, startRedshiftProxy } from '../../../support/redshift-stand-in.ts';
 
 const SERVER = { user: 'u', password: 'p', host: 'cluster.example.org', database: 'd' };
 const KEYS = { aws_access_key_id: 'AKIATEST', aws_secret_access_key: 'secret-of-the-test' };
@@ -96,21 +97,19 @@ describeOnPostgres('Redshift', () => {
   type Config = Parameters<typeof redshift.deliver>[0]['config'];
   type Changes = Partial<Delivery<Config>>;
 
-  const HOUR = 3_600_000;
-
   let database: PostgresDatabase;
   let bucket: Bucket;
-  let wire: RedshiftWire;
+  let proxy: RedshiftProxy;
   let schema: string;
   let said: string[];
 
   beforeAll(async () => {
     [database, bucket] = await Promise.all([newDatabase(), startBucket()]);
     await database.sql(REDSHIFT_WORDS);
-    wire = await startRedshiftWire(database.config.port, bucket);
+    proxy = await startRedshiftProxy(database.config.port, bucket);
   });
   afterAll(async () => {
-    await wire.close();
+    await proxy.close();
     await Promise.all([database.close(), bucket.close()]);
   });
   beforeEach(async () => {
@@ -122,7 +121,7 @@ describeOnPostgres('Redshift', () => {
   const here = redshiftVia((one) => ({ ...one, endpoint_url: bucket.url }));
   const COPY = { mode: 'COPY', copy_inputs: { ...INPUTS, s3_key_prefix: "/it's staged/" } };
   const given = (config: object = {}, changes: Changes = {}): Delivery<Config> =>
-    delivery(here, { ...database.config, port: wire.port, schema, ...config }, 0, {
+    delivery(here, { ...database.config, port: proxy.port, schema, ...config }, 0, {
       rows: () => eventRows(0, 1000),
       say: (_level, message) => said.push(message),
       ...changes,
@@ -241,10 +240,10 @@ describeOnPostgres('Redshift', () => {
     });
 
     test('wherever the connection breaks, the next attempt makes it right', async () => {
-      const story = async (ask: Parameters<typeof startKillingWire>[1], runId: string) => {
+      const story = async (ask: Parameters<typeof startPostgresProxy>[1], runId: string) => {
         schema = await database.newSchema();
         await deliver(config, { runId: '01890000-0000-5000-8000-000000000009', rows: () => eventRows(0, 20) });
-        const broken = await startKillingWire(wire.port, ask);
+        const broken = await startPostgresProxy(proxy.port, ask);
         const survived = await deliver({ ...config, port: broken.port }, { rows: () => eventRows(0, 50) }).then(
           () => true,
           (error: unknown) => {
@@ -307,7 +306,7 @@ describeOnPostgres('Redshift', () => {
       yield Buffer.from('a\n');
     }
     await deliver({ ...COPY, copy_inputs: { ...INPUTS, authorization } }, { columns, rows });
-    expect(wire.copies().at(-1)).toBe(
+    expect(proxy.copies().at(-1)).toBe(
       `COPY batch_export_rows ("uuid") FROM 's3://exports/${given().token}/${new Date(SLOT.start).toISOString()}/manifest' ` +
         `${access} REGION 'us-east-1' MANIFEST GZIP DELIMITER '\\t' ESCAPE TIMEFORMAT 'auto' COMPUPDATE OFF STATUPDATE OFF`,
     );
@@ -316,7 +315,7 @@ describeOnPostgres('Redshift', () => {
   test('a value that does not fit is told of as Redshift notes it', async () => {
     await deliver(COPY, { rows: () => eventRows(0, 1) });
     await sql('ALTER TABLE events ALTER COLUMN event TYPE varchar(2) USING left(event, 2)');
-    const slot = { start: SLOT.end, end: SLOT.end + HOUR };
+    const slot = { start: SLOT.end, end: SLOT.end + HOUR_MS };
     const failed = deliver(COPY, { slot, rows: () => eventRows(0, 2) });
     await expect(failed).rejects.toThrow(Permanent);
     await expect(failed).rejects.toThrow(
@@ -336,7 +335,7 @@ describeOnPostgres('Redshift', () => {
     await sql(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN RAISE EXCEPTION '${message}' USING ERRCODE = 'XX000'; END $$;
       CREATE TRIGGER refuse BEFORE INSERT ON events EXECUTE FUNCTION refuse()`);
-    const slot = { start: SLOT.end, end: SLOT.end + HOUR };
+    const slot = { start: SLOT.end, end: SLOT.end + HOUR_MS };
     await expect(deliver({}, { slot })).rejects.toThrow(kind);
   });
 

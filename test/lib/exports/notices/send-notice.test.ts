@@ -1,4 +1,5 @@
 /** Who is told of failures, what, and how often: through the schedule, the jobs and the machines. */
+
 import { createHmac } from 'node:crypto';
 import { noticeOps } from '../../../../lib/exports/notices/notice.ts';
 import { sendNotice } from '../../../../lib/exports/notices/send-notice.ts';
@@ -8,7 +9,8 @@ import { destroyBatchExport } from '../../../../lib/exports/resource/store.ts';
 import { Permanent } from '../../../../lib/ports/errors.ts';
 import { keys } from '../../../../lib/ports/table/keys.ts';
 import { compareText } from '../../../../lib/ports/table/semantics.ts';
-import { exportWorld, HOUR, MINUTE } from '../../../support/export-world.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../../lib/ports/units.ts';
+import { exportWorld } from '../../../support/export-world.ts';
 import { type Received, type Receiver, type Reply, startReceiver } from '../../../support/receiver.ts';
 
 const NOW = Date.UTC(2026, 0, 7, 13, 20);
@@ -43,8 +45,8 @@ async function failing(fields: object = {}) {
   };
   /** Lets an event arrive and its hour pass. */
   const hour = async (n: number) => {
-    await world.arrive(tenant.project.id, [NOW + n * HOUR]);
-    await run(NOW + (n + 1) * HOUR);
+    await world.arrive(tenant.project.id, [NOW + n * HOUR_MS]);
+    await run(NOW + (n + 1) * HOUR_MS);
   };
   return { world, tenant, context, id, run, hour, messages, close };
 }
@@ -54,7 +56,7 @@ const bodies = () => receiver.received.map(({ body }) => JSON.parse(body));
 test('a run that failed for good is told of once, signed, and its log says so', async () => {
   const { world, id, hour, run, messages, close } = await failing();
   await hour(0);
-  await run(NOW + 2 * HOUR);
+  await run(NOW + 2 * HOUR_MS);
   const [failed] = await world.runs(id);
   expect(bodies()).toEqual([
     {
@@ -105,7 +107,7 @@ test('a backfill that failed is told of at its end, not run by run', async () =>
   const at = (hour: number): number => Date.UTC(2026, 0, 1, hour);
   await world.arrive(tenant.project.id, [at(1), at(2), at(3)], 'then');
   const backfill = await startBackfill(context, await world.item(id), { start_at: at(1), end_at: at(4) });
-  await run(NOW + MINUTE);
+  await run(NOW + MINUTE_MS);
   expect(bodies()).toMatchObject([
     { type: 'batch_export.backfill_failed', data: { id: backfill.id, backfill: backfill.id, run: null } },
   ]);
@@ -117,7 +119,7 @@ test('a webhook that does not take it is tried again with the same id, for a day
   const answers: Reply[] = [{ status: 500 }, { status: 302, headers: { location: 'http://127.0.0.1:1/' } }];
   receiver.answer = () => answers.shift() ?? { status: 204 };
   await hour(0);
-  await run(NOW + 2 * HOUR);
+  await run(NOW + 2 * HOUR_MS);
   const ids = receiver.received.map(({ headers }) => headers['webhook-id']);
   expect(ids).toHaveLength(3);
   expect(new Set(ids).size).toBe(1);
@@ -131,7 +133,7 @@ test('a webhook that does not take it is tried again with the same id, for a day
   receiver.reset();
   receiver.answer = () => ({ status: 500 });
   await hour(2);
-  await run(NOW + 40 * HOUR);
+  await run(NOW + 40 * HOUR_MS);
   const last = (await messages()).findLast((message) => message.startsWith('Failure'));
   expect(last).toMatch(/It is not tried again: check notify_url\.$/);
   expect(receiver.received.length).toBeGreaterThan(20);
@@ -148,7 +150,7 @@ test('nobody is told where there is no webhook, or no export any more', async ()
   await destroyBatchExport(context, await world.item(id), undefined);
   const notice = { export: id, type: 'paused', subject: id, range: null, reason: 'x', at: NOW } as const;
   await world.table.write(noticeOps('n', notice));
-  await run(NOW + 2 * HOUR);
+  await run(NOW + 2 * HOUR_MS);
   expect(receiver.received).toEqual([]);
   expect(await world.table.get(keys.job('notice', 'n'))).toBeUndefined();
   await close();

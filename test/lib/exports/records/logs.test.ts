@@ -1,10 +1,9 @@
 import * as fc from 'fast-check';
 import { type LogLine, type LogQuery, lineOps, readLines, writeLines } from '../../../../lib/exports/records/logs.ts';
+import { DAY_MS, HOUR_MS } from '../../../../lib/ports/units.ts';
 import { testContext } from '../../../support/context.ts';
 
 const AT = Date.UTC(2026, 0, 1);
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
 const line = (at: number, fields: Partial<LogLine> = {}): LogLine => ({
   at,
   level: 'INFO',
@@ -13,8 +12,8 @@ const line = (at: number, fields: Partial<LogLine> = {}): LogLine => ({
   ...fields,
 });
 const everything: LogQuery = {
-  after: AT - 30 * DAY,
-  before: AT + 30 * DAY,
+  after: AT - 30 * DAY_MS,
+  before: AT + 30 * DAY_MS,
   levels: [],
   search: '',
   limit: 1_000,
@@ -23,10 +22,10 @@ const everything: LogQuery = {
 
 test('lines come newest first, with the true count of all that match', async () => {
   const context = testContext();
-  for (let n = 0; n < 40; n++) await writeLines(context, 'e', `h${n}`, 'send', [line(AT + n), line(AT + n * HOUR)]);
+  for (let n = 0; n < 40; n++) await writeLines(context, 'e', `h${n}`, 'send', [line(AT + n), line(AT + n * HOUR_MS)]);
   const { count, lines } = await readLines(context.table, 'e', { ...everything, limit: 5, offset: 2 });
   expect(count).toBe(80);
-  expect(lines.map(({ at }) => at)).toEqual([37, 36, 35, 34, 33].map((n) => AT + n * HOUR));
+  expect(lines.map(({ at }) => at)).toEqual([37, 36, 35, 34, 33].map((n) => AT + n * HOUR_MS));
 });
 
 test('lines are chosen by time (exclusive), level, words in any case, and what they are about', async () => {
@@ -62,9 +61,9 @@ test('the same step that writes again replaces its lines', async () => {
 test('lines go after the days that they are kept', async () => {
   const context = testContext();
   await writeLines(context, 'e', 'h', 'send', [line(AT)]);
-  context.clock.set(AT + context.settings.logDays * DAY - 1000);
+  context.clock.set(AT + context.settings.logDays * DAY_MS - 1000);
   expect((await readLines(context.table, 'e', everything)).count).toBe(1);
-  context.clock.set(AT + context.settings.logDays * DAY + 1000);
+  context.clock.set(AT + context.settings.logDays * DAY_MS + 1000);
   expect((await readLines(context.table, 'e', everything)).count).toBe(0);
 });
 
@@ -76,7 +75,7 @@ test('lines of a chunk are one item; many or long ones, and ones far apart, are 
   const sizes = lineOps(context, 'e', 'h', 'begin', many).map((op) => Buffer.byteLength(JSON.stringify(op)));
   expect(sizes.length).toBeGreaterThan(10);
   expect(Math.max(...sizes)).toBeLessThan(102_400);
-  expect(lineOps(context, 'e', 'h', 'send', [line(AT), line(AT + HOUR)])).toHaveLength(2);
+  expect(lineOps(context, 'e', 'h', 'send', [line(AT), line(AT + HOUR_MS)])).toHaveLength(2);
   expect(lineOps(context, 'e', 'h', 'send', [])).toEqual([]);
 });
 

@@ -11,8 +11,9 @@ import {
   readTime,
   runsAsked,
 } from '../../../../lib/exports/resource/rules.ts';
+import { DAY_MS } from '../../../../lib/ports/units.ts';
 import { refusal, refused } from '../../../support/refusals.ts';
-import { warehouse } from '../../../support/warehouse-destination.ts';
+import { sampleDestination } from '../../../support/sample-destination.ts';
 
 const NOW = Date.UTC(2026, 0, 31, 12);
 
@@ -48,7 +49,7 @@ describe('a query and filters', () => {
     ['hogql_query', { model: 'persons', hogql_query: 'SELECT event FROM events' }],
     ['filters', { model: 'persons', hogql_query: null, filters: event }],
   ] as const)('%s: %j is refused', (attr, fields) => {
-    expect(refusal(() => checkSelection(fields, warehouse))).toEqual(
+    expect(refusal(() => checkSelection(fields, sampleDestination))).toEqual(
       refused(attr, `'${attr}' is only supported for 'events' not 'persons' model`),
     );
   });
@@ -57,10 +58,10 @@ describe('a query and filters', () => {
     { model: 'events', hogql_query: 'SELECT event FROM events', filters: event },
     { model: 'persons', hogql_query: null, filters: null },
     { model: 'persons', hogql_query: null },
-  ] as const)('%j passes', (fields) => expect(() => checkSelection(fields, warehouse)).not.toThrow());
+  ] as const)('%j passes', (fields) => expect(() => checkSelection(fields, sampleDestination)).not.toThrow());
 
   test('choose events, but no columns, for a receiver that takes one form of rows', () => {
-    const fixed = { ...warehouse, hasFixedColumns: true };
+    const fixed = { ...sampleDestination, hasFixedColumns: true };
     const chosen = { model: 'events', hogql_query: 'SELECT event FROM events', filters: event } as const;
     expect(refusal(() => checkSelection(chosen, fixed))).toEqual(
       refused(
@@ -221,13 +222,11 @@ describe('times in queries', () => {
 });
 
 describe('lists of runs', () => {
-  const DAY = 86_400_000;
-
   test('are by creation, newest first, of the last seven days, unless asked otherwise', () => {
     expect(runsAsked({}, NOW)).toEqual({
       by: 'created_at',
       newestFirst: true,
-      from: NOW - 7 * DAY,
+      from: NOW - 7 * DAY_MS,
       to: NOW,
       statuses: undefined,
     });
@@ -238,8 +237,8 @@ describe('lists of runs', () => {
     expect(runsAsked({ ...query, status: ['Failed'] }, NOW)).toEqual({
       by: 'data_interval_start',
       newestFirst: false,
-      from: NOW - 2 * DAY,
-      to: NOW - DAY,
+      from: NOW - 2 * DAY_MS,
+      to: NOW - DAY_MS,
       statuses: new Set(['Failed']),
     });
   });

@@ -4,9 +4,8 @@ import { CHUNK } from '../../../../lib/exports/runs/plan.ts';
 import { isTouched, type LakeFile } from '../../../../lib/lake/catalog.ts';
 import { INTERVALS, LENGTH, slotsBetween } from '../../../../lib/lake/intervals.ts';
 import { toJsonText } from '../../../../lib/ports/table/json-text.ts';
+import { DAY_MS, HOUR_MS } from '../../../../lib/ports/units.ts';
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
 const PRICE = { dollarsPerTerabyte: 5, minimumBytes: 10_000_000 };
 
 /** A file of one arrival day, whose first and last rows arrived in hours that have rows. */
@@ -15,15 +14,15 @@ const files = fc
     day: fc.integer({ min: 0, max: 40 }),
     hours: fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 24, maxLength: 24 }),
     bytes: fc.integer({ min: 1, max: 1e10 }),
-    into: fc.integer({ min: 0, max: HOUR - 1 }),
-    ago: fc.constantFrom(0, 1, HOUR, 30 * DAY),
+    into: fc.integer({ min: 0, max: HOUR_MS - 1 }),
+    ago: fc.constantFrom(0, 1, HOUR_MS, 30 * DAY_MS),
   })
   .filter(({ hours }) => hours.some((rows) => rows > 0))
   .map(({ day, hours, bytes, into, ago }): LakeFile => {
     const first = hours.findIndex((rows) => rows > 0);
     const last = hours.findLastIndex((rows) => rows > 0);
-    const min_arrival = day * DAY + first * HOUR + Math.min(into, HOUR - 2);
-    const max_arrival = day * DAY + last * HOUR + HOUR - 1;
+    const min_arrival = day * DAY_MS + first * HOUR_MS + Math.min(into, HOUR_MS - 2);
+    const max_arrival = day * DAY_MS + last * HOUR_MS + HOUR_MS - 1;
     return {
       path: 'file.parquet',
       rows: hours.reduce((sum, rows) => sum + rows, 0),
@@ -38,12 +37,12 @@ const files = fc
 const lake = fc.array(files, { maxLength: 8 });
 const range = fc
   .tuple(fc.integer({ min: 0, max: 41 * 24 }), fc.integer({ min: 1, max: 41 * 24 }))
-  .map(([from, hours]) => ({ from: from * HOUR, to: (from + hours) * HOUR }));
+  .map(([from, hours]) => ({ from: from * HOUR_MS, to: (from + hours) * HOUR_MS }));
 
 test('ranges that follow one another hold together what the whole holds', () => {
   fc.assert(
     fc.property(lake, range, fc.integer({ min: 1, max: 1_000 }), (all, { from, to }, part) => {
-      const middle = from + Math.floor(((to - from) * part) / 1_000 / HOUR) * HOUR;
+      const middle = from + Math.floor(((to - from) * part) / 1_000 / HOUR_MS) * HOUR_MS;
       const [a, b, whole] = [
         amountIn(all, { from, to: middle }),
         amountIn(all, { from: middle, to }),
@@ -58,7 +57,7 @@ test('ranges that follow one another hold together what the whole holds', () => 
 test('a range around everything holds every row and every byte', () => {
   fc.assert(
     fc.property(lake, (all) => {
-      const { rows, bytes } = amountIn(all, { from: 0, to: 100 * DAY });
+      const { rows, bytes } = amountIn(all, { from: 0, to: 100 * DAY_MS });
       expect(rows).toBe(all.reduce((sum, file) => sum + file.rows, 0));
       expect(Math.abs(bytes - all.reduce((sum, file) => sum + file.bytes, 0))).toBeLessThanOrEqual(1);
     }),
@@ -91,7 +90,7 @@ test('queries read what a walk over all chunks finds', () => {
 test('later arrivals are told of only where something of the range may have arrived after it', () => {
   fc.assert(
     fc.property(lake, range, (all, { from, to }) => {
-      const later = all.filter((file) => isTouched(file, to, 100 * DAY));
+      const later = all.filter((file) => isTouched(file, to, 100 * DAY_MS));
       const told = laterArrivals(later, { from, to });
       const isOfRange = (file: LakeFile) =>
         file.min_timestamp !== file.min_arrival && file.min_timestamp < to && file.max_timestamp >= from;

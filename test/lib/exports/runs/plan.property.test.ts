@@ -4,6 +4,7 @@
  * file ever loses a row, and every row that arrived after the export began is delivered, unless its time came while
  * the schedule was closed. Each protection taken away must break this. PLAN_HISTORIES sets how many are tried.
  */
+
 import * as fc from 'fast-check';
 import {
   type Active,
@@ -25,10 +26,8 @@ import {
 } from '../../../../lib/exports/runs/plan.ts';
 import { historyEnd } from '../../../../lib/lake/arrival.ts';
 import { alignDown, type Interval, LENGTH, type Slot } from '../../../../lib/lake/intervals.ts';
+import { DAY_MS, MINUTE_MS } from '../../../../lib/ports/units.ts';
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 const HISTORIES = Number(process.env['PLAN_HISTORIES'] ?? 1_000);
 const START = Date.UTC(2026, 0, 7, 13, 20);
 const TIMING = { settleSeconds: 30, spreadSeconds: 0 };
@@ -151,10 +150,10 @@ class World {
     const now = this.#now;
     switch (step.do) {
       case 'wait':
-        this.#now += step.minutes * MINUTE;
+        this.#now += step.minutes * MINUTE_MS;
         break;
       case 'import':
-        this.#import(now - step.age * MINUTE, now - step.stalled * MINUTE);
+        this.#import(now - step.age * MINUTE_MS, now - step.stalled * MINUTE_MS);
         break;
       case 'tick':
         this.#tick();
@@ -163,7 +162,7 @@ class World {
         if (this.#working.length > 0) this.#finish(step.which % this.#working.length, step.failed);
         break;
       case 'backfill':
-        this.#backfill(now - step.age * MINUTE - step.length * MINUTE, now - step.age * MINUTE);
+        this.#backfill(now - step.age * MINUTE_MS - step.length * MINUTE_MS, now - step.age * MINUTE_MS);
         break;
       case 'chunk':
         if (this.#backfills.length > 0) this.#chunk(step.which % this.#backfills.length);
@@ -184,10 +183,10 @@ class World {
         this.#change({ interval: step.interval });
         break;
       case 'start':
-        this.#change({ start_at: step.inMinutes === null ? null : now + (step.inMinutes - 600) * MINUTE });
+        this.#change({ start_at: step.inMinutes === null ? null : now + (step.inMinutes - 600) * MINUTE_MS });
         break;
       case 'end':
-        this.#change({ end_at: step.inMinutes === null ? null : now + (step.inMinutes - 600) * MINUTE });
+        this.#change({ end_at: step.inMinutes === null ? null : now + (step.inMinutes - 600) * MINUTE_MS });
         break;
     }
   }
@@ -195,7 +194,7 @@ class World {
   /** Lets everything come to its end. */
   end(): void {
     this.#change({ paused: false, start_at: null, end_at: null });
-    this.#now += 15 * DAY;
+    this.#now += 15 * DAY_MS;
     for (let quiet = false; !quiet; ) {
       while (this.#working.length > 0) this.#finish(0, false);
       for (const slot of this.#failed.splice(0)) this.#retry(slot);
@@ -225,7 +224,7 @@ class World {
       const isExcused = arrival < this.#began || this.#closed.some(({ from, to }) => from <= arrival && arrival < to);
       if (!isExcused && !at.has(id) && arrival < this.#plan.next) throw new Error(`row ${id} was never delivered`);
     }
-    if (this.#plan.next < START + 7 * DAY) throw new Error('the schedule stands still');
+    if (this.#plan.next < START + 7 * DAY_MS) throw new Error('the schedule stands still');
     if (this.#plan.active.length + this.#plan.claimed.length > 0) throw new Error('something is left');
   }
 

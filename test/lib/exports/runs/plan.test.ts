@@ -24,6 +24,7 @@ import {
   spreadOf,
 } from '../../../../lib/exports/runs/plan.ts';
 import { alignDown, INTERVALS, LENGTH, type Slot, slice } from '../../../../lib/lake/intervals.ts';
+import { HOUR_MS } from '../../../../lib/ports/units.ts';
 
 const at = (text: string): number => Date.parse(`2026-${text}Z`);
 const TIMING = { settleSeconds: 30, spreadSeconds: 0 };
@@ -257,7 +258,7 @@ describe('a backfill', () => {
       refused: 'overlap',
       by: { backfill: 'first' },
     });
-    expect('plan' in claim(first.plan, 'hour', 'second', { from: range.to, to: range.to + 3_600_000 })).toBe(true);
+    expect('plan' in claim(first.plan, 'hour', 'second', { from: range.to, to: range.to + HOUR_MS })).toBe(true);
     expect('plan' in claim(release(first.plan, 'first'), 'hour', 'second', range)).toBe(true);
     expect(release(plan, 'unknown')).toBe(plan);
   });
@@ -333,7 +334,7 @@ describe('a backfill', () => {
 
   test('is refused when the plan would have to keep too much apart, which then still fits into 60 KB', () => {
     let scattered = plan;
-    const hour = 3_600_000;
+    const hour = HOUR_MS;
     for (let n = 0; n < MAX_RANGES; n++) {
       const from = at('01-01T00:00:00') - 2 * n * hour;
       const result = acquire(scattered, 'hour', {

@@ -3,9 +3,9 @@ import type { PersonChange } from '../../../../lib/lake/persons/change.ts';
 import { PersonFold, type PersonRow } from '../../../../lib/lake/persons/fold.ts';
 
 const PROJECT = 7;
-const MINUTE = 60_000_000;
+const MINUTE_US = 60_000_000;
 /** Arrival of what comes late: after everything. */
-const AT = 1000 * MINUTE;
+const AT = 1000 * MINUTE_US;
 
 interface Step {
   readonly who: string;
@@ -28,7 +28,7 @@ function fold(steps: readonly Step[], states: readonly PersonRow[] = [], at = AT
   );
   for (const state of states) folding.know(state);
   for (const [n, { who, at: minute = n * 10, change }] of steps.entries())
-    folding.apply(change, { distinctId: who, timestamp: minute * MINUTE, arrival: minute * MINUTE });
+    folding.apply(change, { distinctId: who, timestamp: minute * MINUTE_US, arrival: minute * MINUTE_US });
   folding.end();
   return { rows, refused, states: newest([...states, ...rows]) };
 }
@@ -46,7 +46,7 @@ function newest(rows: readonly PersonRow[]): PersonRow[] {
 const said = (rows: readonly PersonRow[]): unknown[] =>
   rows.map(({ distinct_id, inserted_us, properties, is_deleted }) => [
     distinct_id,
-    inserted_us / MINUTE,
+    inserted_us / MINUTE_US,
     is_deleted ? 'deleted' : JSON.parse(properties),
   ]);
 
@@ -143,7 +143,10 @@ describe('a merge', () => {
     expect(visitor.person_id).toBe(ada.person_id);
     expect(ada.person_id).toBe(fold([set('ada', { b: 2 })]).rows[0]?.person_id);
     expect([visitor.created_us, visitor.distinct_ids]).toEqual([0, 2]);
-    expect([visitor.person_distinct_id_version, ada.person_distinct_id_version]).toEqual([20 * MINUTE, 10 * MINUTE]);
+    expect([visitor.person_distinct_id_version, ada.person_distinct_id_version]).toEqual([
+      20 * MINUTE_US,
+      10 * MINUTE_US,
+    ]);
   });
 
   test('with somebody unknown gives them the person; of two unknown ones it makes one person', () => {
@@ -302,7 +305,7 @@ describe('any history', () => {
         let states: PersonRow[] = [];
         for (const [n, batch] of all.entries()) {
           const before = states;
-          const { rows, states: after } = fold(batch, before, AT + n * MINUTE);
+          const { rows, states: after } = fold(batch, before, AT + n * MINUTE_US);
           states = after;
           const last = new Map(before.map((row) => [row.distinct_id, row.inserted_us]));
           for (const row of rows) {

@@ -392,7 +392,7 @@ describe('what is posted', () => {
       headers: { 'content-type': 'text/plain' },
       body: Buffer.from('hello'),
       signal: new AbortController().signal,
-      patience: 5_000,
+      idleTimeoutMs: 5_000,
       ...changes,
     });
 
@@ -416,7 +416,7 @@ describe('what is posted', () => {
 
   test('is given up when nobody answers in time, and may be tried again', async () => {
     receiver.answer = () => null;
-    await expect(send(receiver.url, { patience: 30 })).rejects.toThrow(Transient);
+    await expect(send(receiver.url, { idleTimeoutMs: 30 })).rejects.toThrow(Transient);
   });
 
   test('ends with the reason of its signal', async () => {

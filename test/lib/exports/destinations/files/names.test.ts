@@ -8,6 +8,7 @@ import {
   slotNames,
   strayNames,
 } from '../../../../../lib/exports/destinations/files/names.ts';
+import { HOUR_MS } from '../../../../../lib/ports/units.ts';
 import { SLOT } from '../../../../support/delivery.ts';
 
 const plain = { prefix: '', file_format: 'JSONLines', compression: null, max_file_size_mb: null };
@@ -61,7 +62,7 @@ describe('the name of a file', () => {
     fc.assert(
       fc.property(fc.string(), hour, hour, (prefix, a, b) => {
         const name = (at: number) =>
-          nameOf({ ...plain, prefix }, { slot: { start: at * 3_600_000, end: (at + 1) * 3_600_000 }, model: 'events' });
+          nameOf({ ...plain, prefix }, { slot: { start: at * HOUR_MS, end: (at + 1) * HOUR_MS }, model: 'events' });
         expect(name(a) === name(b)).toBe(a === b);
       }),
     );

@@ -1,4 +1,5 @@
 /** An hourly export whose lake holds what a test says, and a destination in memory: for tests of single steps. */
+
 import { Readable } from 'node:stream';
 import { createOrganization } from '../../lib/accounts/organizations/store.ts';
 import { createUser } from '../../lib/accounts/users/store.ts';
@@ -16,8 +17,6 @@ import { listAll } from '../../lib/ports/table/list-all.ts';
 import type { Warehouse } from '../../lib/warehouse/warehouse.ts';
 import type { BeginInput, BeginOutput, Deliverable } from '../../lib/workflow/messages.ts';
 import { testContext } from './context.ts';
-
-export const HOUR = 3_600_000;
 
 /** What a destination was asked to do, and what it shows to readers. */
 export interface Remembered {
