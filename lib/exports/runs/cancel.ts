@@ -9,7 +9,7 @@ import { endOps } from './backfill.ts';
 import { cancelOpenRun } from './outcome.ts';
 import { type Active, isUnderWay, type Plan } from './plan.ts';
 import { isOpen, slotsOfExecution } from './run.ts';
-import { type ExportAndPlan, exportWithPlan, runsOf, showRuns } from './store.ts';
+import { backfillWithPlan, type ExportAndPlan, exportWithPlan, runsOf, showRuns } from './store.ts';
 
 /**
  * Cancels a run at once, with `also` in the transaction; its execution is stopped when nothing else is in its chunk,
@@ -53,15 +53,12 @@ export async function cancelBackfill(
 ): Promise<void> {
   const { table } = context;
   const { item, plan } = await untilWritten(async () => {
-    const [read, backfill] = await Promise.all([
-      exportWithPlan(table, exportId),
-      table.get(keys.backfill(exportId, id)),
-    ]);
-    if (read === undefined || backfill === undefined) return fail('not_found');
+    const found = (await backfillWithPlan(table, { export: exportId, backfill: id })) ?? fail('not_found');
+    const { plan, backfill } = found;
     if (!isOpen(backfill)) invalid(null, `Cannot cancel a backfill that is in '${backfill.status}' status`);
     const line = { level: 'INFO', message: 'Backfill was cancelled' } as const;
-    await table.write([...endOps(context, read.plan, backfill, 'Cancelled', line), ...also]);
-    return read;
+    await table.write([...endOps(context, plan, backfill, 'Cancelled', line), ...also]);
+    return found;
   });
   const reason = 'The backfill was cancelled.';
   const chunks = plan.active.filter(({ by }) => by === id);

@@ -2,6 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Context } from '../../ports/context.ts';
 import { Permanent } from '../../ports/errors.ts';
+import { SECOND_MS } from '../../ports/units.ts';
 import { deliveredColumns } from '../../warehouse/query-columns.ts';
 import type { Delivery, Destination, Prepared } from '../destinations/destination.ts';
 import { openConfig } from '../destinations/secrets.ts';
@@ -14,7 +15,7 @@ import { type ChunkInput, dropReceipt, keepNote, keepReceipt, noteOf, receiptOf 
 export type DestinationOf = (type: string) => Destination | undefined;
 
 /** How long removing may take, whatever stopped the delivery. */
-const DISCARD_TIMEOUT_MS = 30_000;
+const DISCARD_TIMEOUT_MS = 30 * SECOND_MS;
 
 /** A run of a chunk, its destination, and what the log is told when the run ends or waits. */
 export interface Sending {

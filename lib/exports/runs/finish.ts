@@ -19,7 +19,7 @@ import { chunkOf } from './plan.ts';
 import { isOpen, OPEN } from './run.ts';
 import { removeFiles } from './run-files.ts';
 import { type Ending, settleExecution, UNEXPECTED } from './settle.ts';
-import { exportWithPlan, isWritten } from './store.ts';
+import { backfillWithPlan, isWritten } from './store.ts';
 
 /**
  * Errors that may pass, though a machine has tried for long. What is unknown is a fault of ours, and not tried again.
@@ -83,12 +83,12 @@ export async function executionEnded(
 /** Tells a backfill of a chunk whose execution ended before it acquired anything: its slots were not delivered. */
 async function noteLostChunk({ table, clock }: Context, exportId: string, trigger: Trigger): Promise<void> {
   if (trigger === 'schedule' || !('backfill' in trigger)) return;
-  const key = keys.backfill(exportId, trigger.backfill);
-  const [read, backfill] = await Promise.all([exportWithPlan(table, exportId), table.get(key)]);
+  const read = await backfillWithPlan(table, { export: exportId, backfill: trigger.backfill });
   const field = chunkField(trigger.chunk);
-  if (read === undefined || backfill === undefined || !isOpen(backfill) || backfill[field] !== undefined) return;
-  const slots = chunkOf(backfillSlots(read.plan, backfill), trigger.chunk);
+  if (read === undefined || !isOpen(read.backfill) || read.backfill[field] !== undefined) return;
+  const slots = chunkOf(backfillSlots(read.plan, read.backfill), trigger.chunk);
   const lost: ChunkProgress = { finished: 0, failed: slots.length, records: 0 };
   const set = { [field]: JSON.stringify(lost), last_updated_at: clock() };
+  const key = keys.backfill(exportId, trigger.backfill);
   await isWritten(table, [{ change: key, set, if: { is: { status: OPEN, [field]: null } } }]);
 }

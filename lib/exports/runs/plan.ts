@@ -46,6 +46,7 @@ import {
   slice,
   slotsBetween,
 } from '../../lake/intervals.ts';
+import { MINUTE_MS } from '../../ports/units.ts';
 import type { BatchExportItem, PlanItem } from '../records/model.ts';
 
 /**
@@ -109,7 +110,7 @@ export const MAX_BACKFILL_SLOTS = 200_000;
 export const MAX_RANGES = 800;
 
 /** How often an export is looked at while anything of it is under way. */
-export const WATCH_MS = 600_000;
+export const WATCH_MS = 10 * MINUTE_MS;
 
 /** The largest spread of an interval: PostHog's. */
 const SPREAD_SECONDS: Readonly<Record<Interval, number>> = {

@@ -34,7 +34,7 @@ export async function sendSlot(
   const kept = await inputOf(context, token);
   const input = kept && { ...kept, unloaded };
   const runKey = keys.run(exportId, input?.runs[n] ?? '');
-  const [item, run] = (await table.many([keys.batchExport(exportId), runKey])) as [BatchExportItem?, RunItem?];
+  const [item, run] = await table.many([keys.batchExport(exportId), runKey]);
   if (input === undefined || item === undefined || run === undefined) return { slot: n, status: 'Cancelled' };
   if (!isOpen(run) || run.token !== token) return answer(n, run);
 

@@ -9,7 +9,7 @@ import { messageOf } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
-import { DAY_MS, HOUR_MS } from '../../ports/units.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../ports/units.ts';
 import { destinationOf } from '../destinations/index.ts';
 import { noticeOps } from '../notices/notice.ts';
 import { lineOps } from '../records/logs.ts';
@@ -26,7 +26,7 @@ import { exportWithPlan, planOp, runsOf } from './store.ts';
 const MAX_FAILURES_IN_A_ROW = 10;
 
 /** How long a last attempt to commit may take. */
-const LAST_COMMIT_TIMEOUT_MS = 120_000;
+const LAST_COMMIT_TIMEOUT_MS = 2 * MINUTE_MS;
 
 /** How a run ends that did not end by itself. */
 export interface Ending {
