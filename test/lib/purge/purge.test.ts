@@ -20,7 +20,7 @@ import { type SettableClock, settableClock, testContext } from '../../support/co
 import { createTable, describeOnDynamodb, dynamodbClient } from '../../support/dynamodb-local.ts';
 import { settableTime } from '../../support/engine-world.ts';
 import { type FullOrganization, fullOrganization } from '../../support/full-organization.ts';
-import { HOUR, hourlyExport, hourlyExport } from '../../support/hourly-export.ts';
+import { hourlyExport } from '../../support/hourly-export.ts';
 import { seeded } from '../../support/random.ts';
 import { testService } from '../../support/service.ts';
 import { tableWithContents } from '../../support/table-contents.ts';
