@@ -8,7 +8,7 @@
  *   project                    P#pid         PROJECT                   O#oid#PROJECTS / created#pid
  *   personal API key           KEY#sha256    KEY
  *   invitation                 V#vid         INVITE                    O#oid#INVITES / created#vid
- *   dashboard: head            D#pid#did     DASH                      P#pid#DASHBOARDS / pinned, name, did  the same
+ *   dashboard: summary         D#pid#did     DASH                      P#pid#DASHBOARDS / pinned, name, did  the same
  *   dashboard, deleted         D#pid#did     DASH                      P#pid#DELETED / DASH#deleted#did      the same
  *   dashboard: detail          D#pid#did     DETAIL
  *   tile                       D#pid#did     TILE#tid                                                        of an insight: I#pid#iid / did#tid
@@ -188,7 +188,7 @@ export const places = {
   tileOf: (pid: number, iid: number, did: number, tid: number) =>
     second(`I#${pid}#${iid}`, `${padded(did)}#${padded(tid)}`),
   /** A dashboard names a user as a collaborator, or in an access rule. */
-  namingOf: (uid: string, pid: number, did: number) => second(`U#${uid}#WITH`, `${padded(pid)}#${padded(did)}`),
+  mentionOf: (uid: string, pid: number, did: number) => second(`U#${uid}#WITH`, `${padded(pid)}#${padded(did)}`),
   insightOf: (pid: number, created: number, iid: number) =>
     both(`P#${pid}#INSIGHTS`, `${sortable(created)}#${padded(iid)}`),
   deletedInsightOf: (pid: number, deleted: number, iid: number) =>
@@ -223,7 +223,7 @@ export const ranges = {
   projectsOf: (oid: string): Of<'project'> => ({ index: 'first', partition: `O#${oid}#PROJECTS` }),
   invitationsOf: (oid: string): Of<'invitation'> => ({ index: 'first', partition: `O#${oid}#INVITES` }),
   dashboardsOf: (pid: number): Of<'dashboard'> => ({ index: 'first', partition: `P#${pid}#DASHBOARDS` }),
-  /** The head of a dashboard and all that belongs to it. */
+  /** The summary of a dashboard and all that belongs to it. */
   ofDashboard: (
     pid: number,
     did: number,
@@ -235,7 +235,7 @@ export const ranges = {
     prefix: 'WITH#',
   }),
   accessRulesOf: (pid: number, did: number): Of<'accessRule'> => ({ partition: `D#${pid}#${did}`, prefix: 'RULE#' }),
-  namingsOf: (uid: string): EntriesOf<'collaborator' | 'accessRule'> => ({
+  mentionsOf: (uid: string): EntriesOf<'collaborator' | 'accessRule'> => ({
     index: 'second',
     partition: `U#${uid}#WITH`,
   }),
