@@ -128,7 +128,7 @@ export async function listKeys(context: AdminContext, options: { email?: string 
   const found =
     options.email === undefined
       ? await allKeys(context)
-      : await personalApiKeys.keysOf(context.table, (await userOf(context, options.email)).uuid);
+      : await personalApiKeys.keysOfUser(context.table, (await userOf(context, options.email)).uuid);
   const lines = found.map((item) => `${item.id}  ${item.mask}  ${item.label}  ${JSON.parse(item.scopes).join(',')}`);
   return { object: found.map((item) => personalApiKeyObject(item)), text: lines.join('\n') || 'No keys.' };
 }
