@@ -27,7 +27,7 @@ export async function readListing(
   paging: Paging,
 ): Promise<DashboardPage | DashboardItem[]> {
   if (hasFilter(filter)) return readAll(table, project);
-  return (await readPage(table, ranges.dashboardsOf(project), paging)) as DashboardPage;
+  return readPage(table, ranges.dashboardsOf(project), paging);
 }
 
 async function readAll(table: Table, project: number): Promise<DashboardItem[]> {
