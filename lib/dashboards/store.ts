@@ -25,10 +25,7 @@ export async function readDashboard(table: Table, project: number, id: number): 
   };
 }
 
-/**
- * Returns the summaries of these dashboards that are there and not deleted, by number. Without a number it reads
- * nothing.
- */
+/** Returns the summaries of these dashboards that are not deleted, by number. Without a number it reads nothing. */
 export async function readSummaries(
   table: Table,
   project: number,
@@ -76,9 +73,7 @@ export async function readSummary(table: Table, { project_id, id }: DashboardPat
   return table.get(keys.dashboard(project_id, id));
 }
 
-/**
- * Returns the summary that was read. Throws a 404 when it is not there, and a 403 when a rule closes it to the member.
- */
+/** Returns the summary that was read. Throws a 404 when it is not there, a 403 when a rule closes it to the member. */
 export function foundSummary(read: Item | undefined, { membership }: Tenant): DashboardItem {
   const summary = read as DashboardItem | undefined;
   if (summary?.deleted_at !== null) fail('not_found', 'Dashboard not found.');

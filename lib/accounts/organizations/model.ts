@@ -56,9 +56,7 @@ export interface ProjectItem extends Item {
   readonly api_token: string;
   readonly created_at: number;
   readonly deleted_at: number | null;
-  /**
-   * Set with the first access rule that hides a dashboard from somebody: from then on lists look at every dashboard.
-   */
+  /** Set with the first access rule that hides a dashboard: from then on lists look at every dashboard. */
   readonly hides_dashboards?: boolean;
   readonly ver: number;
 }

@@ -55,9 +55,7 @@ export function foundSharing([summary, sharing]: SharingRead, tenant: Tenant): S
   return sharing as SharingItem;
 }
 
-/**
- * Returns what a change starts from. Throws as `foundSharing`, and a 403 when the member may not edit the dashboard.
- */
+/** Returns what a change starts from. Throws as `foundSharing`, and a 403 when the member may not edit. */
 export function foundSharingToEdit(read: SharingRead, tenant: Tenant): SharingRead {
   foundSummaryToEdit(read[0], tenant);
   return read;

@@ -118,9 +118,7 @@ const isThere = (ifMatch: readonly number[] | undefined) => ({
   is: { deleted_at: null, ...(ifMatch === undefined ? {} : { ver: ifMatch }) },
 });
 
-/**
- * Renames a project; undefined keeps the name. Throws `Refused` when it is gone, or its version is none of `ifMatch`.
- */
+/** Renames a project; undefined keeps the name. Throws `Refused` when it is gone, or in none of `ifMatch`. */
 export async function renameProject(
   table: Table,
   { organization, project }: ProjectPlace,
