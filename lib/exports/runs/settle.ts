@@ -1,6 +1,4 @@
-/**
- * Settles what a holder acquired, however its execution ended: its runs, the plan, what the export shows, the next job.
- */
+/** Settles what a holder acquired, however its execution ended: runs, plan, what the export shows, the next job. */
 
 import { wireInstant } from '../../http/instant.ts';
 import { jobOps } from '../../jobs/job.ts';
