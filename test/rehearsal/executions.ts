@@ -282,7 +282,7 @@ const LOG_DELIVERY = [
 ];
 const TRACING = ['PutTraceSegments', 'PutTelemetryRecords', 'GetSamplingRules', 'GetSamplingTargets'];
 
-function eventOf({ name, status, input, error }: EndedInput, stateMachineArn: string): ExecutionEvent {
+function eventOf({ execution: name, status, input, error }: EndedInput, stateMachineArn: string): ExecutionEvent {
   return {
     source: 'aws.states',
     'detail-type': 'Step Functions Execution Status Change',

@@ -170,7 +170,7 @@ export async function exportWorld({
         await Promise.race([tick(context).catch(() => {}), died.promise]);
         if (!(await calm())) return false;
         const [due] = (await table.list(ranges.dueJobs(Date.UTC(9000, 0)), { limit: 1 })).items;
-        const next = due === undefined ? Number.POSITIVE_INFINITY : Date.parse(String(due.second_sk).slice(0, 24));
+        const next = due === undefined ? Number.POSITIVE_INFINITY : Date.parse(due.second_sk.slice(0, 24));
         if (next <= time.clock() || time.ring(Math.min(next, until))) continue;
         time.clock.set(Math.max(time.clock(), Math.min(next, until)));
         if (next > until) return true;

@@ -54,7 +54,7 @@ describe('one walk', () => {
     await arrive(AT_13, 'a');
     context.clock.set(AT_13 + HOUR_MS + 60_000);
     await begin();
-    await context.workflow.start('export-run', 'holder', {});
+    await context.workflow.start('export-run', 'execution', {});
     const { item } = await read();
     await startBackfill(context, item, { start_at: AT_13 - 24 * HOUR_MS, end_at: AT_13 });
     await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
