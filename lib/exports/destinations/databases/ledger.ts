@@ -4,7 +4,7 @@ import type { Delivery } from '../destination.ts';
 import { LEDGER } from './config.ts';
 import type { AnswerRow, Session } from './session.ts';
 import { qualified, quotedList } from './sql-identifier.ts';
-import { type Dialect, namesOf, prepareTable, type TableConfig } from './table.ts';
+import { namesOf, prepareTable, type TableConfig, type TableDialect } from './table.ts';
 
 const LEDGER_KEY = ['batch_export_id', 'table_name', 'interval_start', 'interval_end'];
 
@@ -19,7 +19,7 @@ const LEDGER_COLUMNS = [
   { name: 'delivered_at', sqlType: 'TIMESTAMPTZ NOT NULL' },
 ];
 
-export const prepareLedger = (session: Session, { schema }: TableConfig, dialect: Dialect): Promise<void> =>
+export const prepareLedger = (session: Session, { schema }: TableConfig, dialect: TableDialect): Promise<void> =>
   prepareTable(
     session,
     { schema, table_name: LEDGER, use_automatic_schema_evolution: false },
@@ -90,7 +90,12 @@ function priorIn(found: readonly AnswerRow[], { runId }: Entry, isNew = false): 
 }
 
 /** Notes what this run delivered, in place of an earlier note of the same slot. */
-export async function noteDelivery(session: Session, entry: Entry, records: number, { now }: Dialect): Promise<void> {
+export async function noteDelivery(
+  session: Session,
+  entry: Entry,
+  records: number,
+  { now }: TableDialect,
+): Promise<void> {
   const ledger = ledgerOf(entry.config);
   const values = [...keyValues(entry), entry.runId, String(records)];
   const { count } = await session.query(
