@@ -190,7 +190,7 @@ export async function organizationsOf(table: Table, uid: string): Promise<Organi
 }
 
 /** The fields whose changes the activity log shows. */
-const LOGGED: LoggedFields = {
+const LOGGED_FIELDS: LoggedFields = {
   name: 'plain',
   logo_media_id: 'plain',
   is_member_join_email_enabled: 'plain',
@@ -220,7 +220,7 @@ export async function changeOrganization(
       id,
       activity: 'updated',
       name: after.name,
-      changes: changesOf(read, set, LOGGED),
+      changes: changesOf(read, set, LOGGED_FIELDS),
     }),
   ]);
   return changed ?? after;

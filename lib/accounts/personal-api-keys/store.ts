@@ -46,7 +46,7 @@ async function systemKeyActivity(context: KeyContext, uid: string): Promise<KeyA
 }
 
 /** The fields that the activity log shows of a key. Its mask changes with its value. */
-const LOGGED: LoggedFields = {
+const LOGGED_FIELDS: LoggedFields = {
   label: 'plain',
   mask: 'plain',
   scopes: 'json',
@@ -123,7 +123,7 @@ export async function createKey(
         { put: item, if: 'absent' },
         ...presenceChecks(maker),
         ...idempotencyOps(id),
-        ...keyOps(logged, 'created', creationChanges(item, LOGGED), item),
+        ...keyOps(logged, 'created', creationChanges(item, LOGGED_FIELDS), item),
       ],
     };
   });
@@ -263,7 +263,7 @@ export async function changeKey(
       await table.write([
         { change: { pk, sk }, set, add: { ver: 1 }, if: { is: { id, ver } } },
         ...presenceChecks(maker.id === id ? undefined : maker),
-        ...keyOps(activity, 'updated', changesOf(current, set, LOGGED), after, current),
+        ...keyOps(activity, 'updated', changesOf(current, set, LOGGED_FIELDS), after, current),
       ]);
       return after;
     } catch (error) {
@@ -290,7 +290,7 @@ export async function rollKey(
       { remove: { pk, sk }, if: { is: { id, ver } } },
       { put: rolled, if: 'absent' },
       ...presenceChecks(maker.id === id ? undefined : maker),
-      ...keyOps(activity, 'updated', changesOf(item, rolled, LOGGED), rolled),
+      ...keyOps(activity, 'updated', changesOf(item, rolled, LOGGED_FIELDS), rolled),
     ],
   }));
   return { item: rolled, value };
@@ -348,7 +348,7 @@ async function setLimits(
     ...keyOps(
       await systemKeyActivity(context, key.user_uuid),
       'updated',
-      changesOf(key, set, LOGGED),
+      changesOf(key, set, LOGGED_FIELDS),
       { ...key, ...set },
       key,
     ),

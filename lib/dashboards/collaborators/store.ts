@@ -51,7 +51,7 @@ export async function addCollaborator(
   const now = clock();
   const item: CollaboratorItem = {
     ...keys.collaborator(project_id, id, user_uuid),
-    ...places.namingOf(user_uuid, project_id, id),
+    ...places.mentionOf(user_uuid, project_id, id),
     id: newId(),
     dashboard_id: id,
     user_uuid,

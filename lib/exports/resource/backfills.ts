@@ -1,5 +1,4 @@
-/** Backfills: begun over HTTP, run in chunks by their machine, cancelled over HTTP or closed by the machine. */
-
+/** Backfills as callers begin and estimate them. Their way through the pipeline is told in `../runs/backfill.ts`. */
 import type * as z from 'zod';
 import { wireInstant } from '../../http/instant.ts';
 import { jobOps } from '../../jobs/job.ts';
@@ -26,14 +25,14 @@ import {
   slotsOf,
 } from '../runs/plan.ts';
 import { reapBackfill } from '../runs/reap.ts';
-import { isOpen, rangeText, slotsOfHolder } from '../runs/run.ts';
+import { isOpen, rangeText, slotsOfExecution } from '../runs/run.ts';
 import { exportWithPlan, planOp, runsOf, scheduleOf } from '../runs/store.ts';
 
-/** The job is for a start that was lost; the start itself follows the transaction at once. */
+/** When the job looks whether the start was lost; the start itself follows the transaction at once. */
 const START_RETRY_MS = MINUTE_MS;
 
 /** A range as asked for, in milliseconds since 1970. */
-export interface Asked {
+export interface RequestedRange {
   readonly start_at: number;
   readonly end_at: number;
 }
@@ -41,12 +40,13 @@ export interface Asked {
 /**
  * Begins a backfill: the item, the claim on its range and the job in one transaction, with what `once` adds; then
  * starts the machine. The range is aligned outward to whole intervals; those that have not ended are left to the
- * schedule. 400: it overlaps another one that is under way, or is too large. The export must not be deleted (404).
+ * schedule. Fails with 400 when it overlaps another one that is under way, or is too large; with 404 when the export is
+ * deleted.
  */
 export async function startBackfill(
   context: Context,
   { id: exportId }: Pick<BatchExportItem, 'id'>,
-  asked: Asked,
+  asked: RequestedRange,
   idempotencyOps: (backfillId: string) => readonly Op[] = () => [],
 ): Promise<BackfillItem> {
   const id = context.newId();
@@ -59,7 +59,7 @@ async function writeBackfill(
   context: Context,
   exportId: string,
   id: string,
-  asked: Asked,
+  asked: RequestedRange,
   idempotencyOps: (backfillId: string) => readonly Op[],
 ): Promise<BackfillItem> {
   const { table, clock, settings } = context;
@@ -77,15 +77,15 @@ async function writeBackfill(
 }
 
 /**
- * A backfill that begins in a transaction of the caller's, who writes the plan and the export's job and, once that is
- * done, starts the machine. Refuses as `startBackfill` does; `Refused`: the plan must be read again.
+ * Returns a backfill that begins in a transaction of the caller's, who writes the plan and the export's job and, once
+ * that is done, starts the machine. Fails as `startBackfill` does. Throws `Refused` when the plan must be read again.
  */
 export async function beginning(
   context: Context,
   item: BatchExportItem,
   plan: Plan,
   id: string,
-  asked: Asked,
+  asked: RequestedRange,
 ): Promise<{ readonly plan: Plan; readonly backfill: BackfillItem; readonly ops: readonly Op[] }> {
   const now = context.clock();
   const range = slotsAsked(plan, item, asked, now);
@@ -101,13 +101,13 @@ export async function beginning(
 }
 
 /**
- * What a backfill runs of the range that was asked for: whole slots that have ended. None: an empty range at the edge
- * before it. 400: too many.
+ * Returns what a backfill runs of the range that was asked for: whole slots that have ended. When there are none, it is
+ * an empty range at the edge before it. Fails with 400 when they are too many.
  */
 export function slotsAsked(
   plan: Plan,
   { interval }: BatchExportItem,
-  { start_at, end_at }: Asked,
+  { start_at, end_at }: RequestedRange,
   now: number,
 ): ArrivalRange {
   const range = backfillRange(plan, interval, { from: start_at, to: end_at }, now);
@@ -122,11 +122,11 @@ export function slotsAsked(
   return range;
 }
 
-/** What a backfill of a range would run and read: known from the table alone. */
+/** Returns what a backfill of a range would run and read: known from the table alone. */
 export async function estimateBackfill(
   { table, clock, settings }: Pick<Context, 'table' | 'clock' | 'settings'>,
   { item, plan }: { readonly item: BatchExportItem; readonly plan: Plan },
-  asked: Asked,
+  asked: RequestedRange,
 ): Promise<z.input<typeof BackfillEstimate>> {
   const now = clock();
   const range = slotsAsked(plan, item, asked, now);
@@ -152,7 +152,7 @@ export async function estimateBackfill(
   };
 }
 
-/** The plan with the range claimed. */
+/** Returns the plan with the range claimed. Fails with 400 when that cannot be. */
 async function claimRange(
   context: Context,
   item: BatchExportItem,
@@ -176,7 +176,7 @@ async function claimRange(
 function newBackfill(
   item: BatchExportItem,
   id: string,
-  asked: Asked,
+  asked: RequestedRange,
   { from, to }: ArrivalRange,
   now: number,
 ): BackfillItem {
@@ -222,7 +222,8 @@ export async function startMachine({ workflow, log }: Context, backfill: Backfil
 }
 
 /**
- * The runs of these backfills in chunks that are under way: what the backfills themselves are told at a chunk's end.
+ * Returns the runs of these backfills in chunks that are under way: the backfills themselves hear of them at the
+ * chunk's end.
  */
 export async function runsUnderWay(
   table: Table,
@@ -235,6 +236,6 @@ export async function runsUnderWay(
     chunk !== null && open.has(by) && open.get(by)?.[chunkField(chunk)] === undefined;
   const runs = plan.active
     .filter(isUntold)
-    .map((active) => runsOf(table, item.id, slotsOfHolder(item, plan, active), active.by));
+    .map((active) => runsOf(table, item.id, slotsOfExecution(item, plan, active), active.by));
   return (await Promise.all(runs)).flat();
 }

@@ -5,16 +5,16 @@ import { listAll } from '../../ports/table/list-all.ts';
 import type { Table } from '../../ports/table/table.ts';
 import { planOf } from '../runs/plan.ts';
 
-/** Arrivals, rounded outward to hours; a backfill rounds them to its export's interval. */
+/** A range of arrivals that an export ran before, in whole hours; a backfill rounds them to its export's interval. */
 export interface NeededBackfill extends ArrivalRange {
   readonly export: string;
   readonly name: string;
 }
 
 /**
- * The exports of the project that have run over these hours before, each with the hours: rows that came into them since
- * are delivered by a backfill only. To be read after the rows were committed: what an export plans from then on sees
- * them.
+ * Returns the exports of the project that have run over these hours before, each with the hours: rows that came into
+ * them since are delivered by a backfill only. To be read after the rows were committed: what an export plans from then
+ * on sees them.
  */
 export async function neededBackfills(
   table: Table,

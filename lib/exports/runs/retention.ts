@@ -18,7 +18,6 @@ export async function removeOldRuns(
   if (settings.runDays === null) return;
   const range = ranges.runsByCreation(exportId, undefined, clock() - settings.runDays * DAY_MS);
   const { items } = await table.list({ ...range, newestFirst: false }, { limit: MAX_RUNS_REMOVED });
-  const old = items.filter((run) => !isOpen(run));
-  const ops = old.map(({ pk, sk }): Op => ({ remove: { pk, sk } }));
+  const ops = items.filter((run) => !isOpen(run)).map(({ pk, sk }): Op => ({ remove: { pk, sk } }));
   if (ops.length > 0) await table.write(ops, { apart: true });
 }

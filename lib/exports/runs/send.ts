@@ -1,6 +1,4 @@
-/**
- * The step that sends one slot: its rows are prepared at the destination, its receipt is kept, then it is committed.
- */
+/** The step that sends a slot: its rows are prepared at the destination, its receipt is kept, then it is committed. */
 import type { Context } from '../../ports/context.ts';
 import { messageOf, Permanent, Transient } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
@@ -34,7 +32,7 @@ export async function sendSlot(
   const kept = await inputOf(context, token);
   const input = kept && { ...kept, unloaded };
   const runKey = keys.run(exportId, input?.runs[n] ?? '');
-  const [item, run] = (await table.many([keys.batchExport(exportId), runKey])) as [BatchExportItem?, RunItem?];
+  const [item, run] = await table.many([keys.batchExport(exportId), runKey]);
   if (input === undefined || item === undefined || run === undefined) return { slot: n, status: 'Cancelled' };
   if (!isOpen(run) || run.token !== token) return answer(n, run);
 
@@ -156,6 +154,6 @@ async function noteTrouble(context: Context, run: RunItem, error: Transient, lin
       set: { latest_error: errorText(error.message), last_updated_at: at },
       if: { is: { status: OPEN, token: run.token } },
     },
-    ...lineOps(context, run.batch_export, run.holder, `send-${run.id}`, [...lines, trouble]),
+    ...lineOps(context, run.batch_export, run.execution, `send-${run.id}`, [...lines, trouble]),
   ]);
 }

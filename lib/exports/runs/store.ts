@@ -4,7 +4,8 @@ import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { type Op, Refused, type Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
-import type { BatchExportItem, RunItem } from '../records/model.ts';
+import type { BackfillInput } from '../../workflow/messages.ts';
+import type { BackfillItem, BatchExportItem, RunItem } from '../records/model.ts';
 import { type Plan, planFields, planOf } from './plan.ts';
 import { latestRuns, runId } from './run.ts';
 
@@ -17,8 +18,17 @@ export interface ExportAndPlan {
 /** Returns an export and its plan; undefined when it was never made, or has been purged. */
 export async function exportWithPlan(table: Table, exportId: string): Promise<ExportAndPlan | undefined> {
   const [item, stored] = await table.many([keys.batchExport(exportId), keys.plan(exportId)]);
-  if (item === undefined || stored === undefined) return undefined;
-  return { item, plan: planOf(stored) };
+  return item && stored && { item, plan: planOf(stored) };
+}
+
+/** Returns a backfill with its export and plan; undefined when one of them is gone. */
+export async function backfillWithPlan(
+  table: Table,
+  { export: exportId, backfill: id }: BackfillInput,
+): Promise<(ExportAndPlan & { readonly backfill: BackfillItem }) | undefined> {
+  const wanted = [keys.batchExport(exportId), keys.plan(exportId), keys.backfill(exportId, id)] as const;
+  const [item, stored, backfill] = await table.many(wanted);
+  return item && stored && backfill && { item, plan: planOf(stored), backfill };
 }
 
 /** Returns the runs of these slots, in their order. */
