@@ -5,6 +5,7 @@ import { createKey } from '../../lib/accounts/personal-api-keys/store.ts';
 import { createUser, findUserByEmail } from '../../lib/accounts/users/store.ts';
 import { LEVELS } from '../../lib/http/levels.ts';
 import type { Context } from '../../lib/ports/context.ts';
+import { fromJsonText } from '../../lib/ports/table/json-text.ts';
 
 export interface Welcome {
   readonly organizationId: string;
@@ -36,7 +37,7 @@ export async function firstStart(
     await addMember(context, { organization, user: member, level: LEVELS.member });
   }
   const { value } = await createKey(context, { user: owner, label: 'First key', scopes: ['*'] });
-  const [project] = JSON.parse(organization.projects) as { id: number }[];
+  const [project] = fromJsonText(organization.projects);
   return {
     welcome: { organizationId: organization.id, projectId: project?.id ?? 0, key: value },
     done: () => writeFileSync(mark, ''),

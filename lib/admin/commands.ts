@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import * as invites from '../accounts/organizations/invites/store.ts';
-import { organizationObject, type ProjectBrief } from '../accounts/organizations/model.ts';
+import { organizationObject } from '../accounts/organizations/model.ts';
 import { findProject } from '../accounts/organizations/projects/store.ts';
 import * as organizations from '../accounts/organizations/store.ts';
 import { findKey } from '../accounts/personal-api-keys/lookup.ts';
@@ -15,6 +15,7 @@ import { importEvents } from '../lake/import/import.ts';
 import { IMPORT_FORMATS, type ImportFormat } from '../lake/sources/open.ts';
 import type { Context } from '../ports/context.ts';
 import { fail } from '../ports/errors.ts';
+import { fromJsonText } from '../ports/table/json-text.ts';
 import { idsIn, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import { importObject, importText } from './import-report.ts';
@@ -129,7 +130,7 @@ export async function listKeys(context: AdminContext, options: { email?: string 
     options.email === undefined
       ? await allKeys(context)
       : await personalApiKeys.keysOfUser(context.table, (await userOf(context, options.email)).uuid);
-  const lines = found.map((item) => `${item.id}  ${item.mask}  ${item.label}  ${JSON.parse(item.scopes).join(',')}`);
+  const lines = found.map((item) => `${item.id}  ${item.mask}  ${item.label}  ${fromJsonText(item.scopes).join(',')}`);
   return { object: found.map((item) => personalApiKeyObject(item)), text: lines.join('\n') || 'No keys.' };
 }
 
@@ -191,7 +192,7 @@ export async function status(context: AdminContext): Promise<Outcome> {
     organizations: [...found.values()].map(({ id, name, projects }) => ({
       id,
       name,
-      projects: (JSON.parse(projects) as ProjectBrief[]).map((project) => ({ id: project.id, name: project.name })),
+      projects: fromJsonText(projects).map((project) => ({ id: project.id, name: project.name })),
     })),
     running_executions: running.map(idsIn.execution),
     due_jobs: jobs.map(idsIn.job),

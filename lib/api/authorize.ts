@@ -4,6 +4,7 @@ import type { Route } from '../http/route.ts';
 import { isPermitted } from '../http/scopes.ts';
 import type { Context } from '../ports/context.ts';
 import { messageOf } from '../ports/errors.ts';
+import { fromJsonText } from '../ports/table/json-text.ts';
 
 /**
  * Returns the scope that a method of a path template needs; undefined: the path does not have the method. Whoever
@@ -51,7 +52,7 @@ export async function authorize(
     log.warning('the use of a key was not noted', { key: key.id, error: messageOf(error) });
   }
 
-  const scopes = JSON.parse(key.scopes) as string[];
+  const scopes = fromJsonText(key.scopes);
   const required = scopeFor(method, template) ?? 'any';
   if (required !== 'any' && required !== 'public' && !isPermitted(scopes, required)) {
     return { kind: 'deny', keyId: key.id, detail: `API key missing required scope '${required}'` };
@@ -63,8 +64,8 @@ export async function authorize(
       keyId: key.id,
       keyMask: key.mask,
       scopes,
-      scopedTeams: JSON.parse(key.scoped_teams) as number[],
-      scopedOrganizations: JSON.parse(key.scoped_organizations) as string[],
+      scopedTeams: fromJsonText(key.scoped_teams),
+      scopedOrganizations: fromJsonText(key.scoped_organizations),
     },
   };
 }

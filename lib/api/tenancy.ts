@@ -11,7 +11,7 @@ import type { Credentials } from '../http/credentials.ts';
 import { uuidOf } from '../http/fields.ts';
 import type { Route } from '../http/route.ts';
 import { Failure, fail } from '../ports/errors.ts';
-import { keys, ranges } from '../ports/table/keys.ts';
+import { isSameKind, keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import type { Table } from '../ports/table/table.ts';
 
@@ -82,10 +82,9 @@ async function readUser(
   userId: string,
 ): Promise<{ user: UserItem | undefined; memberships: MembershipItem[] }> {
   const items = await listAll(table, ranges.userAndMemberships(userId));
-  const { sk } = keys.user(userId);
   return {
-    user: items.find((item) => item.sk === sk) as UserItem | undefined,
-    memberships: items.filter((item) => item.sk !== sk) as MembershipItem[],
+    user: items.find(isSameKind(keys.user(userId))),
+    memberships: items.filter(isSameKind(keys.membership(userId, ''))),
   };
 }
 

@@ -38,7 +38,7 @@ interface NewDashboard {
   readonly isDeleted: boolean;
   readonly creation_mode: CreationMode;
   /** JSON of texts. */
-  readonly tags: string;
+  readonly tags: DashboardItem['tags'];
   readonly restriction_level: RestrictionLevel;
   readonly use_template: string;
   readonly use_dashboard: number | null;

@@ -1,6 +1,7 @@
 /** Fields of a dashboard as they are stored: as JSON text. */
 import { failureOf, freeObject, typeName } from '../http/fields.ts';
 import { invalid } from '../ports/errors.ts';
+import { type JsonText, toJsonText } from '../ports/table/json-text.ts';
 
 /**
  * Returns a sent object as JSON text; undefined when there is nothing to store: as with PostHog, null and `{}` are
@@ -15,6 +16,6 @@ export function objectText(sent: unknown): string | undefined {
 }
 
 /** Returns tags as JSON text: trimmed, in lower case, each once. */
-export function tagTexts(sent: readonly string[]): string {
-  return JSON.stringify([...new Set(sent.map((tag) => tag.trim().toLowerCase()))]);
+export function tagTexts(sent: readonly string[]): JsonText<string[]> {
+  return toJsonText([...new Set(sent.map((tag) => tag.trim().toLowerCase()))]);
 }

@@ -4,6 +4,7 @@ import type { MemberWithLevel } from '../accounts/organizations/model.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { LEVELS } from '../http/levels.ts';
 import { type Paging, readPage } from '../http/page.ts';
+import { fromJsonText } from '../ports/table/json-text.ts';
 import { ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import type { Table } from '../ports/table/table.ts';
@@ -75,7 +76,7 @@ function fits(summary: DashboardItem, filter: DashboardFilter): boolean {
 }
 
 function hasAny(summary: DashboardItem, tags: readonly string[]): boolean {
-  const held = new Set(JSON.parse(summary.tags) as string[]);
+  const held = new Set(fromJsonText(summary.tags));
   return tags.some((tag) => held.has(tag.toLowerCase()));
 }
 

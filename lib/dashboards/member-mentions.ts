@@ -2,7 +2,8 @@
  * Where dashboards name a member: as a collaborator, and in access rules. Whoever removes a member from an organization
  * hands these ops to `removeMember`, which knows no dashboards.
  */
-import type { OrganizationItem, ProjectBrief } from '../accounts/organizations/model.ts';
+import type { OrganizationItem } from '../accounts/organizations/model.ts';
+import { fromJsonText } from '../ports/table/json-text.ts';
 import { idsIn, keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import type { Key, Op, Table } from '../ports/table/table.ts';
@@ -24,7 +25,7 @@ export async function mentionOps(
   uid: string,
   mentions: readonly Key[],
 ): Promise<Op[][]> {
-  const projects = new Set((JSON.parse(organization.projects) as ProjectBrief[]).map(({ id }) => id));
+  const projects = new Set(fromJsonText(organization.projects).map(({ id }) => id));
   const own = mentions.filter((key) => projects.has(idsIn.ofProject(key).project));
   const found = [...Map.groupBy(own, ({ pk }) => pk).values()];
   if (found.length === 0) return [];

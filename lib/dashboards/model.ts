@@ -5,6 +5,7 @@ import { boolean, choice, freeObject, integer, text, uuid } from '../http/fields
 import { wireInstant } from '../http/instant.ts';
 import { parseJson } from '../http/json.ts';
 import { type InsightItem, insightObject, TileInsight } from '../insights/model.ts';
+import { fromJsonText, type JsonText } from '../ports/table/json-text.ts';
 import type { Item } from '../ports/table/table.ts';
 import { ACCESS_LEVELS, type AccessRuleItem } from './access-controls/model.ts';
 import { type CollaboratorItem, PRIVILEGE } from './collaborators/model.ts';
@@ -47,8 +48,7 @@ export interface DashboardItem extends Item {
   /** When it is set, the dashboard is gone from lists and reads, with its tiles, until it is brought back. */
   readonly deleted_at: number | null;
   readonly creation_mode: CreationMode;
-  /** JSON of texts. */
-  readonly tags: string;
+  readonly tags: JsonText<string[]>;
   readonly restriction_level: RestrictionLevel;
   /** Counts the tiles, and changes in their transactions. */
   readonly tiles: number;
@@ -259,7 +259,7 @@ export function dashboardObject(summary: DashboardItem, levels: Levels, userOf: 
     is_shared: summary.is_shared,
     deleted: summary.deleted_at !== null,
     creation_mode: summary.creation_mode,
-    tags: JSON.parse(summary.tags) as string[],
+    tags: fromJsonText(summary.tags),
     restriction_level: levels.restriction_level,
     effective_restriction_level: levels.effective_restriction_level,
     effective_privilege_level: levels.effective_privilege_level,

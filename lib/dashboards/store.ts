@@ -69,20 +69,21 @@ export const aboutDashboard = ({ id, name, project_id: project }: DashboardItem)
   ({ scope: 'Dashboard', id, name, project }) as const;
 
 /** Reads the summary, whoever asks, deleted or not, for `foundSummary`. */
-export async function readSummary(table: Table, { project_id, id }: DashboardPath): Promise<Item | undefined> {
+export async function readSummary(table: Table, { project_id, id }: DashboardPath): Promise<DashboardItem | undefined> {
   return table.get(keys.dashboard(project_id, id));
 }
 
-/** Returns the summary that was read. Throws a 404 when it is not there, a 403 when a rule closes it to the member. */
-export function foundSummary(read: Item | undefined, { membership }: Tenant): DashboardItem {
-  const summary = read as DashboardItem | undefined;
+/**
+ * Returns the summary that was read. Throws a 404 when it is not there, and a 403 when a rule closes it to the member.
+ */
+export function foundSummary(summary: DashboardItem | undefined, { membership }: Tenant): DashboardItem {
   if (summary?.deleted_at !== null) fail('not_found', 'Dashboard not found.');
   checkCanSee(summary, membership);
   return summary;
 }
 
 /** Returns the summary. Throws as `foundSummary`, and a 403 when the member may not edit the dashboard. */
-export function foundSummaryToEdit(read: Item | undefined, tenant: Tenant): DashboardItem {
+export function foundSummaryToEdit(read: DashboardItem | undefined, tenant: Tenant): DashboardItem {
   const summary = foundSummary(read, tenant);
   checkCanEdit(summary, tenant.membership);
   return summary;

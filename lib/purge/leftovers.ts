@@ -8,10 +8,8 @@
  */
 
 import { dirname } from 'node:path/posix';
-import type { ProjectItem } from '../accounts/organizations/model.ts';
 import { type DeletedPlaces, keysOfUsers, removeLimits } from '../accounts/personal-api-keys/store.ts';
-import type { UserItem } from '../accounts/users/model.ts';
-import type { BackfillItem, BatchExportItem, RunItem } from '../exports/records/model.ts';
+import type { BatchExportItem } from '../exports/records/model.ts';
 import { destroyBatchExport } from '../exports/resource/store.ts';
 import { stopExport } from '../exports/runs/cancel.ts';
 import { exportWithPlan } from '../exports/runs/store.ts';
@@ -19,7 +17,7 @@ import { jobOps } from '../jobs/job.ts';
 import { projectFolders } from '../lake/catalog.ts';
 import type { Context } from '../ports/context.ts';
 import type { Spool } from '../ports/files/files.ts';
-import { idsIn, keys, ranges } from '../ports/table/keys.ts';
+import { idsIn, isSameKind, keys, ranges } from '../ports/table/keys.ts';
 import { type Item, type Key, type Op, type Range, Refused, type Table } from '../ports/table/table.ts';
 import { HOUR_MS } from '../ports/units.ts';
 
@@ -62,7 +60,7 @@ export async function* removeLeftovers(context: Context, deleted: DeletedTenant)
   }
   const projects: number[] = [];
   for await (const items of pagesOf(table, ranges.projectsOf(organization))) {
-    projects.push(...(items as ProjectItem[]).map(({ id }) => id));
+    projects.push(...items.map(({ id }) => id));
   }
   yield* removeFromKeys(context, { organization, projects });
   for (const id of projects) yield* removeProject(context, id, isSettled);
@@ -73,11 +71,11 @@ export async function* removeLeftovers(context: Context, deleted: DeletedTenant)
 }
 
 /** Yields the items of a range page by page, as they are: an index may still show what is gone. */
-async function* pagesOf(table: Table, range: Range): AsyncGenerator<Item[], void> {
+async function* pagesOf<T extends Item>(table: Table, range: Range<T>): AsyncGenerator<T[], void> {
   let after: string | undefined;
   do {
     const page = await table.list(range, { limit: PAGE_SIZE, ...(after === undefined ? {} : { after }) });
-    const items = range.index === undefined ? page.items : await table.many(page.items);
+    const items = range.index === undefined ? page.items : await table.many<readonly Key<T>[]>(page.items);
     yield items.filter((item) => item !== undefined);
     after = page.cursor;
   } while (after !== undefined);
@@ -109,7 +107,7 @@ async function* removeExports(context: Context, { organization, project }: Delet
   // What is stopped here comes after what was stopped before: its runs have until the next walk to end.
   for (const range of [ranges.deletedExportsOf(organization), ranges.exportsOf(organization)]) {
     for await (const items of pagesOf(table, range)) {
-      for (const item of items as BatchExportItem[]) {
+      for (const item of items) {
         if ((project ?? item.team_id) === item.team_id) yield* removeExport(context, item);
       }
     }
@@ -154,8 +152,8 @@ async function* removeBelowExport(context: Context, { id }: BatchExportItem): Re
   for await (const items of pagesOf(table, ranges.ofExport(id))) {
     const found = items.filter(({ sk }) => sk !== keys.batchExport(id).sk);
     if (found.length === 0) continue;
-    const runs = found.filter((one): one is RunItem => idsIn.word(one) === idsIn.word(keys.run(id, '')));
-    const backfills = found.filter((one): one is BackfillItem => idsIn.word(one) === idsIn.word(keys.backfill(id, '')));
+    const runs = found.filter(isSameKind(keys.run(id, '')));
+    const backfills = found.filter(isSameKind(keys.backfill(id, '')));
     for (const token of new Set(runs.map((run) => run.token))) await spool.remove(`${token}/`);
     const retried = runs.filter(({ latest_error }) => latest_error !== null);
     for (const one of [...retried, ...backfills]) yield* forgetExecutions(context, one.id);
@@ -190,8 +188,7 @@ async function* removeProjectContent(context: Context, id: number): Removals {
   for (const range of [ranges.dashboardsOf(id), ranges.insightsOf(id), ranges.deletedOf(id)]) {
     for await (const items of pagesOf(table, range)) {
       for (const item of items) {
-        const isDashboard = idsIn.word(item) === idsIn.word(keys.dashboard(id, 0));
-        yield* isDashboard ? removeDashboard(table, item) : removeRoot(table, item);
+        yield* isSameKind(keys.dashboard(id, 0))(item) ? removeDashboard(table, item) : removeRoot(table, item);
       }
     }
   }
@@ -229,7 +226,7 @@ async function* removeDashboard(table: Table, summary: Item): Removals {
  */
 async function* removeFromKeys(context: Context, gone: DeletedPlaces): Removals {
   for await (const users of pagesOf(context.table, ranges.allUsers())) {
-    for (const key of await keysOfUsers(context.table, users as UserItem[])) {
+    for (const key of await keysOfUsers(context.table, users)) {
       if (await removeLimits(context, key, gone)) yield;
     }
   }

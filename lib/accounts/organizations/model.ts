@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { boolean, nullableBoolean, reference, text } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { LEVELS, type MembershipLevel } from '../../http/levels.ts';
+import { fromJsonText, type JsonText } from '../../ports/table/json-text.ts';
 import type { Item } from '../../ports/table/table.ts';
 
 declare module '../../ports/table/keys.ts' {
@@ -30,8 +31,8 @@ export interface OrganizationItem extends Item {
   readonly updated_at: number;
   /** Counts the memberships, and changes in their transactions. */
   readonly members: number;
-  /** JSON of `ProjectBrief[]`, oldest first. It changes in the transactions of the projects. */
-  readonly projects: string;
+  /** Oldest first. It changes in the transactions of the projects. */
+  readonly projects: JsonText<readonly ProjectBrief[]>;
   /** When it is set, tenancy refuses, and the purge is under way. */
   readonly deleted_at: number | null;
   /** Counts changes of the writable fields (ETag). */
@@ -162,7 +163,7 @@ export function teamObject(organizationId: string, { id, uuid, api_token, name }
 
 /** Returns the public object of a stored organization, for a caller with this level in it. */
 export function organizationObject(stored: OrganizationItem, level: MembershipLevel): z.output<typeof Organization> {
-  const projects = JSON.parse(stored.projects) as ProjectBrief[];
+  const projects = fromJsonText(stored.projects);
   return {
     id: stored.id,
     name: stored.name,

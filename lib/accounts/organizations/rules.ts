@@ -1,3 +1,4 @@
+import { fromJsonText } from '../../ports/table/json-text.ts';
 import type { MembershipItem, OrganizationItem, ProjectBrief } from './model.ts';
 
 const SLUG_LENGTH = 48;
@@ -37,7 +38,7 @@ export function currentPlace(
 ): Partial<OrganizationMembership> & { readonly project?: ProjectBrief } {
   const [first] = joined.toSorted((a, b) => a.membership.joined_at - b.membership.joined_at);
   if (first === undefined) return {};
-  const projects = JSON.parse(first.organization.projects) as ProjectBrief[];
+  const projects = fromJsonText(first.organization.projects);
   const [project] = projects.toSorted((a, b) => a.id - b.id);
   return project === undefined ? first : { ...first, project };
 }

@@ -5,7 +5,8 @@ import { letters } from '../../http/tokens.ts';
 import { jobOps } from '../../jobs/job.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
-import { keys, places, ranges } from '../../ports/table/keys.ts';
+import { toJsonText } from '../../ports/table/json-text.ts';
+import { isSameKind, keys, places, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { type Op, Refused, type Table, type Value } from '../../ports/table/table.ts';
 import type { ActivityOps } from '../activity/model.ts';
@@ -64,13 +65,12 @@ export async function createOrganization(
       created_at: now,
       updated_at: now,
       members: 1,
-      projects: JSON.stringify([projectBrief(project)]),
+      projects: toJsonText([projectBrief(project)]),
       deleted_at: null,
       ver: 1,
     };
-    const slugTaken: Op = { put: { ...keys.slug(slug), organization_id: id }, if: 'absent' };
     const ops: Op[] = [
-      slugTaken,
+      { put: { ...keys.slug(slug), organization_id: id }, if: 'absent', else: 'slug_taken' },
       { put: organization, if: 'absent' },
       { put: newMembership(organization, owner, LEVELS.owner, now), if: 'absent' },
       { put: project, if: 'absent' },
@@ -81,7 +81,7 @@ export async function createOrganization(
       await table.write(ops);
       return { organization, project };
     } catch (error) {
-      if (!(error instanceof Refused) || ops[error.op] !== slugTaken || left === 1) throw error;
+      if (!(error instanceof Refused) || error.reason !== 'slug_taken' || left === 1) throw error;
     }
   }
 }
@@ -124,8 +124,13 @@ export async function addMember(
   const item = newMembership(organization, user, level, clock());
   try {
     await table.write([
-      { change: keys.organization(organization.id), add: { members: 1 }, if: { is: isAlive(organization.id) } },
-      { put: item, if: 'absent' },
+      {
+        change: keys.organization(organization.id),
+        add: { members: 1 },
+        if: { is: isAlive(organization.id) },
+        else: 'organization_gone',
+      },
+      { put: item, if: 'absent', else: 'is_member' },
       ...also,
       ...activityOps({
         organization: organization.id,
@@ -137,9 +142,10 @@ export async function addMember(
       }),
     ]);
   } catch (error) {
-    if (!(error instanceof Refused) || error.op > 1) throw error;
-    if (error.op === 0) fail('not_found', 'Organization not found.');
-    invalid(null, 'The user is already a member of the organization.');
+    if (!(error instanceof Refused)) throw error;
+    if (error.reason === 'organization_gone') fail('not_found', 'Organization not found.');
+    if (error.reason === 'is_member') invalid(null, 'The user is already a member of the organization.');
+    throw error;
   }
   return item;
 }
@@ -167,7 +173,7 @@ export async function organizationsIn(
 /** Returns the memberships of a user. */
 export async function membershipsOf(table: Table, uid: string): Promise<MembershipItem[]> {
   const items = await listAll(table, ranges.userAndMemberships(uid));
-  return items.filter((item): item is MembershipItem => 'organization_id' in item);
+  return items.filter(isSameKind(keys.membership(uid, '')));
 }
 
 /** Returns a user's membership in one organization; undefined when they are no member. */

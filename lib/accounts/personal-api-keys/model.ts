@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { datetime, integer, text, uuidOf } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { isScope } from '../../http/scopes.ts';
+import { fromJsonText, type JsonText } from '../../ports/table/json-text.ts';
 import type { Item } from '../../ports/table/table.ts';
 
 declare module '../../ports/table/keys.ts' {
@@ -19,14 +20,14 @@ export interface PersonalApiKeyItem extends Item {
   readonly label: string;
   /** `phx_...abcd`: the first and the last four characters. */
   readonly mask: string;
-  /** JSON of `string[]`. A key with an empty list may do nothing. */
-  readonly scopes: string;
-  /** JSON of `number[]`: the projects that the key is limited to; empty: no limit. */
-  readonly scoped_teams: string;
-  /** JSON of `string[]`: the organizations that the key is limited to; empty: no limit. */
-  readonly scoped_organizations: string;
-  /** JSON of `string[]`: the organizations of `scoped_teams`. */
-  readonly team_organizations: string;
+  /** A key with an empty list may do nothing. */
+  readonly scopes: JsonText<readonly string[]>;
+  /** The projects that the key is limited to; empty: no limit. */
+  readonly scoped_teams: JsonText<readonly number[]>;
+  /** The organizations that the key is limited to; empty: no limit. */
+  readonly scoped_organizations: JsonText<readonly string[]>;
+  /** The organizations of `scoped_teams`. */
+  readonly team_organizations: JsonText<readonly string[]>;
   readonly created_at: number;
   /** When the key last got another value. */
   readonly last_rolled_at: number | null;
@@ -130,9 +131,9 @@ export interface Grant {
 /** Returns what a stored key allows. */
 export function grantOf(item: PersonalApiKeyItem): Grant {
   return {
-    scopes: JSON.parse(item.scopes) as string[],
-    scoped_teams: JSON.parse(item.scoped_teams) as number[],
-    scoped_organizations: JSON.parse(item.scoped_organizations) as string[],
+    scopes: fromJsonText(item.scopes),
+    scoped_teams: fromJsonText(item.scoped_teams),
+    scoped_organizations: fromJsonText(item.scoped_organizations),
     expires_at: item.expires_at,
   };
 }

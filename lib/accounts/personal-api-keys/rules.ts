@@ -1,6 +1,7 @@
 /** The one place that decides which keys may be made. */
 import { isPermitted, type Scope } from '../../http/scopes.ts';
 import { fail, invalid } from '../../ports/errors.ts';
+import { fromJsonText } from '../../ports/table/json-text.ts';
 import type { MembershipItem } from '../organizations/model.ts';
 import type { Grant, PersonalApiKeyItem } from './model.ts';
 
@@ -24,9 +25,7 @@ export function organizationsOpen(
   { scoped_organizations, team_organizations }: PersonalApiKeyItem,
   memberships: readonly MembershipItem[],
 ): string[] {
-  const [limits = []] = [scoped_organizations, team_organizations]
-    .map((text) => JSON.parse(text) as string[])
-    .filter(({ length }) => length > 0);
+  const [limits = []] = [scoped_organizations, team_organizations].map(fromJsonText).filter(({ length }) => length > 0);
   return memberships
     .toSorted((a, b) => a.joined_at - b.joined_at)
     .map(({ organization_id }) => organization_id)

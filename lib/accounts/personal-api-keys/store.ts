@@ -3,6 +3,7 @@ import { parse } from '../../http/parse.ts';
 import { base62 } from '../../http/tokens.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
+import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { type Op, Refused, type Table } from '../../ports/table/table.ts';
 import type { ActivityOps, ActivityVerb, Change } from '../activity/model.ts';
@@ -104,10 +105,10 @@ export async function createKey(
     user_uuid: user.uuid,
     user_id: user.id,
     label,
-    scopes: JSON.stringify(scopes),
-    scoped_teams: JSON.stringify(scoped_teams),
-    scoped_organizations: JSON.stringify(scoped_organizations),
-    team_organizations: JSON.stringify(teamOrganizations),
+    scopes: toJsonText(scopes),
+    scoped_teams: toJsonText(scoped_teams),
+    scoped_organizations: toJsonText(scoped_organizations),
+    team_organizations: toJsonText(teamOrganizations),
     created_at: now,
     last_used_at: null,
     last_rolled_at: null,
@@ -148,20 +149,20 @@ async function changeRefs(
   user: UserItem,
   change: (refs: readonly KeyRef[]) => { readonly refs: readonly KeyRef[]; readonly ops: readonly Op[] },
 ): Promise<void> {
+  const key = keys.user(user.uuid);
   for (let current = user; ; ) {
-    const { refs, ops } = change(refsOf(current));
-    const set = { keys: JSON.stringify(refs) };
+    const { refs, ops } = change(fromJsonText(current.keys));
+    const set = { keys: toJsonText(refs) };
     try {
-      await table.write([{ change: keys.user(user.uuid), set, if: { is: { keys: current.keys } } }, ...ops]);
+      await table.write([{ change: key, set, if: { is: { keys: current.keys } } }, ...ops]);
       return;
     } catch (error) {
-      if (!(error instanceof Refused) || error.op !== 0 || error.found === undefined) throw error;
-      current = error.found as UserItem;
+      const found = error instanceof Refused ? error.foundAt(key) : undefined;
+      if (found === undefined) throw error;
+      current = found;
     }
   }
 }
-
-const refsOf = (user: UserItem): KeyRef[] => JSON.parse(user.keys) as KeyRef[];
 
 /** Returns whether the user is a member of all of these organizations, and they are all there. One round trip. */
 async function isMemberOfAll(table: Table, uid: string, ids: readonly string[]): Promise<boolean> {
@@ -169,7 +170,7 @@ async function isMemberOfAll(table: Table, uid: string, ids: readonly string[]):
     table.many(ids.map((id) => keys.membership(uid, id))),
     table.many(ids.map(keys.organization)),
   ]);
-  const areThere = organizations.every((organization) => organization?.['deleted_at'] === null);
+  const areThere = organizations.every((organization) => organization?.deleted_at === null);
   return areThere && !memberships.includes(undefined);
 }
 
@@ -187,8 +188,8 @@ async function refuseForeignLimits(
   if (!isMember) {
     invalid('scoped_organizations', 'You must be a member of all organizations that you are scoping the key to.');
   }
-  const owners = projects.map((project) => (project?.['deleted_at'] === null ? project['organization_id'] : ''));
-  const distinct = [...new Set(owners.map(String))];
+  const owners = projects.map((project) => (project?.deleted_at === null ? project.organization_id : ''));
+  const distinct = [...new Set(owners)];
   if (!(await isMemberOfAll(table, uid, distinct))) {
     invalid('scoped_teams', 'You must be a member of all teams that you are scoping the key to.');
   }
@@ -197,7 +198,9 @@ async function refuseForeignLimits(
 
 /** Returns the keys of these users, newest first. One read. */
 export async function keysOfUsers(table: Table, users: readonly UserItem[]): Promise<PersonalApiKeyItem[]> {
-  const found = await table.many(users.flatMap(refsOf).map((ref) => keys.personalApiKey(ref.sha256)));
+  const found = await table.many(
+    users.flatMap((user) => fromJsonText(user.keys)).map((ref) => keys.personalApiKey(ref.sha256)),
+  );
   return found
     .filter((item) => item !== undefined)
     .toSorted((a, b) => b.created_at - a.created_at || (a.id < b.id ? 1 : -1));
@@ -246,7 +249,7 @@ export async function changeKey(
   const organizations = await refuseForeignLimits(table, item.user_uuid, changes);
   const set = {
     ...(label === undefined ? {} : { label }),
-    ...(changes.scoped_teams === undefined ? {} : { team_organizations: JSON.stringify(organizations) }),
+    ...(changes.scoped_teams === undefined ? {} : { team_organizations: toJsonText(organizations) }),
     ...Object.fromEntries(
       Object.entries(grants).map(([name, value]) => [name, Array.isArray(value) ? JSON.stringify(value) : value]),
     ),
@@ -264,8 +267,9 @@ export async function changeKey(
       ]);
       return after;
     } catch (error) {
-      if (!(error instanceof Refused) || error.op !== 0 || error.found === undefined) throw error;
-      current = error.found as PersonalApiKeyItem;
+      const found = error instanceof Refused ? error.foundAt(current) : undefined;
+      if (found === undefined) throw error;
+      current = found;
     }
   }
 }
@@ -313,9 +317,9 @@ export async function removeLimits(
   const isKept = (id: string): boolean => id !== gone.organization;
   const organizations = grant.scoped_organizations.filter(isKept);
   const set = {
-    scoped_teams: JSON.stringify(teams),
-    scoped_organizations: JSON.stringify(organizations),
-    team_organizations: JSON.stringify((JSON.parse(key.team_organizations) as string[]).filter(isKept)),
+    scoped_teams: toJsonText(teams),
+    scoped_organizations: toJsonText(organizations),
+    team_organizations: toJsonText(fromJsonText(key.team_organizations).filter(isKept)),
   };
   if (Object.entries(set).every(([name, value]) => key[name] === value)) return false;
   const limits = [

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { text } from '../../http/fields.ts';
+import { type JsonText } from '../../ports/table/json-text.ts';
 import type { Item } from '../../ports/table/table.ts';
 
 declare module '../../ports/table/keys.ts' {
@@ -24,7 +25,7 @@ export interface UserItem extends Item {
   readonly email: string;
   readonly created_at: number;
   /** JSON of `KeyRef[]`: the user's personal API keys; changes with them, in their transaction. */
-  readonly keys: string;
+  readonly keys: JsonText<readonly KeyRef[]>;
 }
 
 /** Where a personal API key is stored: under the SHA-256 of its value. */

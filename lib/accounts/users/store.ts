@@ -2,6 +2,7 @@ import { parse } from '../../http/parse.ts';
 import { base62 } from '../../http/tokens.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
+import { toJsonText } from '../../ports/table/json-text.ts';
 import { keys, places } from '../../ports/table/keys.ts';
 import { nextNumber } from '../../ports/table/sequence.ts';
 import { Refused, type Table } from '../../ports/table/table.ts';
@@ -25,7 +26,7 @@ export async function createUser(
     last_name,
     email,
     created_at: now,
-    keys: '[]',
+    keys: toJsonText([]),
   };
   try {
     await table.write([

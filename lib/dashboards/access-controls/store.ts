@@ -5,7 +5,7 @@ import type { Context } from '../../ports/context.ts';
 import { invalid } from '../../ports/errors.ts';
 import { keys, places, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
-import { type Item, type Op, Refused, type Table } from '../../ports/table/table.ts';
+import { type Op, Refused, type Table } from '../../ports/table/table.ts';
 import type { DashboardItem } from '../model.ts';
 import { checkCanManage } from '../rules.ts';
 import { aboutDashboard, type DashboardPath, foundSummary, readSummary, summaryOp } from '../store.ts';
@@ -27,18 +27,20 @@ export interface DashboardRules {
   readonly rules: readonly AccessRuleItem[];
 }
 
+type RulesRead = readonly [summary: DashboardItem | undefined, rules: readonly AccessRuleItem[]];
+
 /** Reads a summary and its rules, whoever asks, for `foundRules`. One round trip. */
-export async function readRules(table: Table, path: DashboardPath): Promise<readonly [Item | undefined, Item[]]> {
+export async function readRules(table: Table, path: DashboardPath): Promise<RulesRead> {
   return Promise.all([readSummary(table, path), listAll(table, ranges.accessRulesOf(path.project_id, path.id))]);
 }
 
 /** Returns the rules. Throws a 404 or a 403 when the dashboard is not there for the member. */
-export function foundRules([summary, rules]: readonly [Item | undefined, Item[]], tenant: Tenant): DashboardRules {
-  return { summary: foundSummary(summary, tenant), rules: rules as AccessRuleItem[] };
+export function foundRules([summary, rules]: RulesRead, tenant: Tenant): DashboardRules {
+  return { summary: foundSummary(summary, tenant), rules };
 }
 
 /** Returns the rules. Throws as `foundRules`, and a 403 when the member may not write them. */
-export function foundRulesToManage(read: readonly [Item | undefined, Item[]], tenant: Tenant): DashboardRules {
+export function foundRulesToManage(read: RulesRead, tenant: Tenant): DashboardRules {
   const found = foundRules(read, tenant);
   checkCanManage(found.summary, tenant.membership);
   return found;
@@ -78,7 +80,7 @@ export async function putAccessRule(
   const { target, level } = requestedRule(body);
   const { project_id, id } = summary;
   const membership = keys.membership(target, tenant.organization.id);
-  const isMember: Op[] = target === EVERYONE ? [] : [{ check: membership, if: 'present' }];
+  const isMember: Op[] = target === EVERYONE ? [] : [{ check: membership, if: 'present', else: 'no_member' }];
   const key = keys.accessRule(project_id, id, target);
   const now = clock();
   const before = rules.find((rule) => rule.target === target);
@@ -104,7 +106,7 @@ export async function putAccessRule(
       ...activityOps({ ...aboutDashboard(summary), activity: 'updated', changes: ruleChanges(target, before, level) }),
     ]);
   } catch (error) {
-    if (error instanceof Refused && error.op === 0 && isMember.length > 0 && level !== null) {
+    if (error instanceof Refused && error.reason === 'no_member') {
       invalidReference('organization_member', target);
     }
     throw error;

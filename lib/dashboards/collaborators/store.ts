@@ -59,11 +59,9 @@ export async function addCollaborator(
     added_at: now,
     updated_at: now,
   };
-  const isNew: Op = { put: item, if: 'absent' };
-  const isMember: Op = { check: membership, if: 'present' };
-  const ops = [
-    isNew,
-    isMember,
+  const ops: Op[] = [
+    { put: item, if: 'absent', else: 'is_collaborator' },
+    { check: membership, if: 'present', else: 'no_member' },
     summaryOp(summary, { [collaboratorField(user_uuid)]: level }),
     ...idempotencyOps(user_uuid),
     ...activityOps({
@@ -76,8 +74,8 @@ export async function addCollaborator(
     await table.write(ops);
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    if (ops[error.op] === isNew) invalid(null, 'User already is a collaborator.');
-    if (ops[error.op] === isMember) refuseStranger();
+    if (error.reason === 'is_collaborator') invalid(null, 'User already is a collaborator.');
+    if (error.reason === 'no_member') refuseStranger();
     throw error;
   }
   return { item, user };
@@ -100,7 +98,7 @@ export async function removeCollaborator(
   activityOps: ActivityOps,
 ): Promise<void> {
   const ops: Op[] = [
-    { remove: keys.collaborator(summary.project_id, summary.id, uid), if: 'present' },
+    { remove: keys.collaborator(summary.project_id, summary.id, uid), if: 'present', else: 'no_collaborator' },
     summaryOp(summary, { [collaboratorField(uid)]: null }),
     ...activityOps({
       ...aboutDashboard(summary),
@@ -111,7 +109,7 @@ export async function removeCollaborator(
   try {
     await table.write(ops);
   } catch (error) {
-    if (error instanceof Refused && error.op === 0) fail('not_found');
+    if (error instanceof Refused && error.reason === 'no_collaborator') fail('not_found');
     throw error;
   }
 }

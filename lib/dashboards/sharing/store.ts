@@ -4,7 +4,7 @@ import type { Tenant } from '../../accounts/organizations/tenant.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
-import type { Item, Op, Table } from '../../ports/table/table.ts';
+import type { Op, Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import type { DashboardItem } from '../model.ts';
 import { aboutDashboard, type DashboardPath, foundSummary, foundSummaryToEdit, summaryOp } from '../store.ts';
@@ -41,12 +41,11 @@ function tokenItem(
 }
 
 /** A dashboard's summary and sharing, whoever asks, for `foundSharing`. */
-export type SharingRead = readonly [summary: Item | undefined, sharing: Item | undefined];
+export type SharingRead = readonly [summary: DashboardItem | undefined, sharing: SharingItem | undefined];
 
 /** Reads a dashboard's summary and sharing. One read. */
 export async function readSharing(table: Table, { project_id, id }: DashboardPath): Promise<SharingRead> {
-  const [summary, sharing] = await table.many([keys.dashboard(project_id, id), keys.sharing(project_id, id)]);
-  return [summary, sharing];
+  return table.many([keys.dashboard(project_id, id), keys.sharing(project_id, id)]);
 }
 
 /** Returns the sharing. Throws a 404 or a 403 when the dashboard is not there for the member. */

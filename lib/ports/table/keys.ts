@@ -37,7 +37,7 @@
  * `{ ...keys.project(id), ...places.projectOf(oid, created, id), ... }`. Instants inside keys are written by `sortable`,
  * fixed in width, so that the order of text is the order of time.
  */
-import type { Entry, Key, Range } from './table.ts';
+import type { Entry, Item, Key, Range } from './table.ts';
 
 /**
  * The type of the item at each key. Whoever declares an item's type enters it here by the name of its key, so that
@@ -302,6 +302,15 @@ export const ranges = {
     prefix: beginning,
   }),
 };
+
+/**
+ * Returns the guard of the items of a key's kind: their sort part begins with the same word. The key is any of the
+ * kind.
+ */
+export function isSameKind<T extends Item>(key: Key<T>): (item: Item) => item is T {
+  const word = idsIn.word(key);
+  return (item): item is T => idsIn.word(item) === word;
+}
 
 const lastPart = (text: string): string => text.slice(text.lastIndexOf('#') + 1);
 

@@ -13,6 +13,7 @@ import {
 } from '../../../lib/dashboards/rules.ts';
 import { LEVELS, type MembershipLevel } from '../../../lib/http/levels.ts';
 import type { Failure } from '../../../lib/ports/errors.ts';
+import { toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 
 /** One combination of all that decides. `undefined`: there is no such row or rule. */
@@ -50,7 +51,7 @@ const headOf = ({ isCreator, restriction, collaborator, own, everyone }: Case): 
   is_shared: false,
   deleted_at: null,
   creation_mode: 'default',
-  tags: '[]',
+  tags: toJsonText([]),
   restriction_level: restriction,
   tiles: 0,
   ver: 1,

@@ -1,5 +1,6 @@
 /** A project with 10,000 dashboards, and one with 500 tiles: lists, filters and pages stay right. */
 import type { DashboardItem } from '../../../lib/dashboards/model.ts';
+import { toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys, places } from '../../../lib/ports/table/keys.ts';
 import type { Op } from '../../../lib/ports/table/table.ts';
 import { type DashboardJson, type Dashboards, dashboards } from '../../support/dashboards.ts';
@@ -28,7 +29,7 @@ async function full(): Promise<Dashboards> {
       is_shared: false,
       deleted_at: null,
       creation_mode: 'default',
-      tags: at % 7 === 0 ? '["seventh"]' : '[]',
+      tags: toJsonText(at % 7 === 0 ? ['seventh'] : []),
       restriction_level: 21,
       tiles: 0,
       ver: 1,

@@ -2,6 +2,7 @@ import { base62 } from '../../../http/tokens.ts';
 import { jobOps } from '../../../jobs/job.ts';
 import type { Context } from '../../../ports/context.ts';
 import { fail } from '../../../ports/errors.ts';
+import { fromJsonText, toJsonText } from '../../../ports/table/json-text.ts';
 import { keys, places } from '../../../ports/table/keys.ts';
 import { nextNumber } from '../../../ports/table/sequence.ts';
 import { type Op, Refused, type Table } from '../../../ports/table/table.ts';
@@ -42,9 +43,6 @@ export async function findProject(table: Table, id: number): Promise<ProjectItem
   return project?.deleted_at === null ? project : undefined;
 }
 
-/** Returns what an organization keeps of its projects, oldest first. */
-export const briefsOf = ({ projects }: OrganizationItem): ProjectBrief[] => JSON.parse(projects) as ProjectBrief[];
-
 /** Returns the projects of these briefs that are not deleted, in the same order. One read. */
 export async function findProjects(table: Table, briefs: readonly ProjectBrief[]): Promise<ProjectItem[]> {
   const found = await table.many(briefs.map(({ id }) => keys.project(id)));
@@ -58,7 +56,7 @@ export async function createProject(
   idempotencyOps: (projectId: string) => readonly Op[],
   activityOps: ActivityOps,
 ): Promise<ProjectItem> {
-  refuseTooManyProjects(briefsOf(organization).length);
+  refuseTooManyProjects(fromJsonText(organization.projects).length);
   const project = await newProject(context, { organizationId: organization.id, name, now: context.clock() });
   await changeBriefs(context.table, organization, (briefs) => {
     refuseTooManyProjects(briefs.length);
@@ -88,14 +86,15 @@ async function changeBriefs(
 ): Promise<void> {
   const key = keys.organization(organization.id);
   for (let current = organization; ; ) {
-    const { briefs, ops } = change(briefsOf(current));
-    const set = { projects: JSON.stringify(briefs) };
+    const { briefs, ops } = change(fromJsonText(current.projects));
+    const set = { projects: toJsonText(briefs) };
     try {
-      await table.write([{ change: key, set, if: { is: { deleted_at: null, projects: current.projects } } }, ...ops]);
+      const unchanged = { is: { deleted_at: null, projects: current.projects } };
+      await table.write([{ change: key, set, if: unchanged, else: 'projects_changed' }, ...ops]);
       return;
     } catch (error) {
-      if (!(error instanceof Refused) || error.op !== 0) throw error;
-      current = (error.found as OrganizationItem | undefined) ?? fail('not_found');
+      if (!(error instanceof Refused) || error.reason !== 'projects_changed') throw error;
+      current = error.foundAt(key) ?? fail('not_found');
       if (current.deleted_at !== null) fail('not_found');
     }
   }
