@@ -1,4 +1,4 @@
-/** Backfills of many intervals: what an interval costs by itself, and beside one export of the same events. */
+/** Backfills of many intervals: the cost of an interval by itself, and beside one export of the same events. */
 
 import { join } from 'node:path';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/ports/units.ts';
@@ -71,7 +71,11 @@ async function beside(
   for (let start = SUNDAY; start < end; start += DAY_MS) {
     const length = Math.min(DAY_MS, end - start);
     const share = Math.round((events * length) / (end - SUNDAY));
-    await run('lake.ts', { home: service.home, projectId: service.projectId, events: share, start, length }, bench);
+    await run(
+      'lake.ts',
+      { dataDirectory: service.dataDirectory, projectId: service.projectId, events: share, start, length },
+      bench,
+    );
   }
   const seconds = async (interval: string, until: number): Promise<number> => {
     const path = await makeExport(service, interval, folderOf(join(bench.folder, `${interval}-${intervals}`)));

@@ -16,7 +16,7 @@ const MB = 1_000_000;
 /** Goals: throughput by the bare pipeline's; resident memory in MB. */
 const GOAL = { ratio: 0.8, peakMb: 700 };
 
-/** What is delivered where, and which bare pipeline stands beside it. */
+/** The destinations, each with the bare pipeline that stands beside it. */
 interface Kind {
   readonly what: string;
   readonly destination: object;
@@ -112,9 +112,9 @@ const memory = (events: number, { kinds, peakMb }: AllMeasured): Row => ({
 async function measure(bench: Bench, events: number, kinds: readonly Kind[], rounds: number): Promise<AllMeasured> {
   const service = await startService(bench, `export-${events}`);
   bench.say(`generating ${count(events)} events`);
-  const { home, projectId } = service;
-  await run('lake.ts', { home, projectId, events, start: START, length: DAY_MS }, bench);
-  const day = join(home, 'lake/events', `team_id=${projectId}`, 'day=2025-06-02', 'gen=0');
+  const { dataDirectory, projectId } = service;
+  await run('lake.ts', { dataDirectory, projectId, events, start: START, length: DAY_MS }, bench);
+  const day = join(dataDirectory, 'lake/events', `team_id=${projectId}`, 'day=2025-06-02', 'gen=0');
   const files = readdirSync(day).map((name) => join(day, name));
   const measured: Measured[] = [];
   for (const kind of kinds) {
@@ -135,7 +135,7 @@ async function measure(bench: Bench, events: number, kinds: readonly Kind[], rou
   return { kinds: measured, peakMb: await service.stop() };
 }
 
-/** What the newest run delivered, which must be all events. */
+/** Returns the bytes that the newest run delivered. Throws when they are not all events. */
 async function bytesOf(service: Service, path: string, events: number): Promise<number> {
   const { body } = await service.call('GET', `${path}runs/`);
   const [newest] = body['results'] as { records_completed: number; bytes_exported: number }[];

@@ -17,7 +17,7 @@ export interface World {
   readonly destination?: object;
 }
 
-/** What a request needs beside its row. `params` may name more than a path has. */
+/** The parts of a request beside its row. `params` may name more than a path has. */
 export interface Example {
   readonly params: Readonly<Record<string, string>>;
   /** With its question mark. */
@@ -75,7 +75,7 @@ async function ofRun(world: World, fields: Partial<RunItem> = {}): Promise<Examp
     status: 'Completed',
     phase: null,
     token: `${eid}-1`,
-    holder: 'schedule',
+    execution: 'schedule',
     by: 'schedule',
     backfill: null,
     data_interval_start: slotStart,
@@ -149,7 +149,7 @@ async function ofKey(world: World): Promise<Example> {
   return { params: { id: String(body?.['id']) } };
 }
 
-/** A dashboard with a text tile. */
+/** Makes a dashboard with a text tile. */
 async function ofDashboard(world: World): Promise<Example & { tile: unknown }> {
   const params = place(world);
   const sent = { name: 'Weekly', tiles: [{ text: { body: 'Hello' } }] };

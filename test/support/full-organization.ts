@@ -15,7 +15,7 @@ export interface FullOrganization {
   readonly exports: readonly string[];
 }
 
-/** Who joins it: a user who was made by `service.newUser`, and a key of theirs that may do so. */
+/** A user to join it, who was made by `service.newUser`, and a key of theirs that may do so. */
 export interface Joining {
   readonly user: UserItem;
   readonly key: string;
@@ -23,7 +23,7 @@ export interface Joining {
 
 type Body = Record<string, unknown>;
 
-/** Makes it as the seeded owner, over HTTP where that can be. Of those who join, the last one leaves again. */
+/** Makes it as the seeded owner, over HTTP where possible. Of those who join, the last one leaves again. */
 export async function fullOrganization(
   context: Context,
   service: Service,
@@ -74,7 +74,7 @@ export async function fullOrganization(
   await fillLake();
   return { id, projects: [pid, Number(empty)], exports };
 
-  /** An export with a backfill that has not ended, and runs that have. */
+  /** Makes an export with a backfill that has not ended, and runs that have. */
   async function fullExport(name: string): Promise<string> {
     const destination = { type: 'Folder', config: { path: '/srv/exports' } };
     const batchExport = await send('POST', `${inProject}/batch_exports/`, { name, interval: 'hour', destination });
@@ -83,12 +83,12 @@ export async function fullOrganization(
     await send('POST', `${inProject}/batch_exports/${eid}/backfill/`, range);
     for (const [n, status] of (['FailedRetryable', 'Completed'] as const).entries()) {
       const latest_error = status === 'Completed' ? null : 'no route';
-      const names = { token: `${eid}-${n}`, holder: `${eid}-${n}` };
+      const names = { token: `${eid}-${n}`, execution: `${eid}-${n}` };
       const run = await putRun(context, eid, { status, latest_error, ...names });
       const line = { at: clock(), level: 'INFO', message: 'It runs', instance: run.id } as const;
-      await table.write(lineOps(context, eid, run.holder, `send-${n}`, [line]));
+      await table.write(lineOps(context, eid, run.execution, `send-${n}`, [line]));
       await context.spool.write(`${run.token}/plan.json`, '{}');
-      const executions = [run.holder, ...(latest_error === null ? [] : [`${run.id}-1`])];
+      const executions = [run.execution, ...(latest_error === null ? [] : [`${run.id}-1`])];
       for (const execution of executions) await context.workflow.start('export-run', execution, {});
     }
     return eid;

@@ -18,11 +18,11 @@ import type { Warehouse } from '../../lib/warehouse/warehouse.ts';
 import type { BeginInput, BeginOutput, Deliverable } from '../../lib/workflow/messages.ts';
 import { testContext } from './context.ts';
 
-/** What a destination was asked to do, and what it shows to readers. */
+/** The calls of a destination, and the texts that it shows to readers. */
 export interface Remembered {
   readonly calls: string[];
   readonly shown: Map<number, string>;
-  /** What happens inside a call, before it has any effect. */
+  /** Is called inside each call, before that has any effect. */
   inside: (call: 'deliver' | 'commit' | 'discard', signal: AbortSignal) => Promise<void> | void;
 }
 
@@ -76,12 +76,12 @@ export async function hourlyExport() {
     remembered,
     findDestination: () => memory,
     begin: (fields: Partial<BeginInput> = {}): Promise<BeginOutput> =>
-      beginRun(context, { export: id, trigger: 'schedule', holder: 'holder', ...fields }),
+      beginRun(context, { export: id, trigger: 'schedule', execution: 'execution', ...fields }),
     /** Sends a slot of what begin answered. */
     send: (begun: BeginOutput, slot = 0, stopped = new AbortController().signal) =>
       sendSlot(
         context,
-        { export: id, holder: 'holder', token: (begun as Deliverable).token, slot, unloaded: null },
+        { export: id, execution: 'execution', token: (begun as Deliverable).token, slot, unloaded: null },
         stopped,
         () => memory,
       ),

@@ -85,7 +85,7 @@ const cut = (text: string): string =>
 export function lineOps(
   { settings }: Pick<Context, 'settings'>,
   exportId: string,
-  holder: string,
+  execution: string,
   step: string,
   lines: readonly LogLine[],
 ): Op[] {
@@ -103,7 +103,7 @@ export function lineOps(
   }
   return parts.map(({ at, rows }, n) => ({
     put: {
-      ...keys.logLines(exportId, at, holder, n === 0 ? step : `${step}.${n}`),
+      ...keys.logLines(exportId, at, execution, n === 0 ? step : `${step}.${n}`),
       ttl: Math.floor((at + settings.logDays * DAY_MS) / 1000),
       lines: JSON.stringify(rows),
     },
@@ -114,11 +114,11 @@ export function lineOps(
 export async function writeLines(
   context: Pick<Context, 'table' | 'settings'>,
   exportId: string,
-  holder: string,
+  execution: string,
   step: string,
   lines: readonly LogLine[],
 ): Promise<void> {
-  const ops = lineOps(context, exportId, holder, step, lines);
+  const ops = lineOps(context, exportId, execution, step, lines);
   if (ops.length > 0) await context.table.write(ops, { apart: true });
 }
 

@@ -81,7 +81,7 @@ export interface RunItem extends Item {
   readonly phase: 'committing' | null;
   readonly token: string;
   /** The execution that runs it. */
-  readonly holder: string;
+  readonly execution: string;
   /** On whose behalf: `schedule`, a backfill's id, or the id of the run that is run again. */
   readonly by: string;
   readonly backfill: string | null;

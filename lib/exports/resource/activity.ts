@@ -16,7 +16,7 @@ export const aboutBackfill = ({ name, team_id: project }: BatchExportItem, id: s
 export const aboutRun = ({ name, team_id: project }: BatchExportItem, id: string) =>
   ({ scope: 'BatchExportRun', id, name, project }) as const;
 
-const LOGGED: LoggedFields = {
+const LOGGED_FIELDS: LoggedFields = {
   name: 'plain',
   model: 'plain',
   interval: 'plain',
@@ -35,7 +35,7 @@ export function exportChanges(
   secrets: readonly string[],
 ): Change[] {
   return [
-    ...changesOf(before, set, LOGGED),
+    ...changesOf(before, set, LOGGED_FIELDS),
     ...configChanges(before.destination_config, set['destination_config']),
     ...[...secrets.map(within), ...(Object.hasOwn(set, 'notify_secret') ? ['notify_secret'] : [])].map(
       (field): Change => ({ action: 'changed', field, before: null, after: null }),

@@ -25,7 +25,7 @@ import {
   slotsOf,
 } from '../runs/plan.ts';
 import { reapBackfill } from '../runs/reap.ts';
-import { isOpen, rangeText, slotsOfHolder } from '../runs/run.ts';
+import { isOpen, rangeText, slotsOfExecution } from '../runs/run.ts';
 import { exportWithPlan, planOp, runsOf, scheduleOf } from '../runs/store.ts';
 
 /** When the job looks whether the start was lost; the start itself follows the transaction at once. */
@@ -236,6 +236,6 @@ export async function runsUnderWay(
     chunk !== null && open.has(by) && open.get(by)?.[chunkField(chunk)] === undefined;
   const runs = plan.active
     .filter(isUntold)
-    .map((active) => runsOf(table, item.id, slotsOfHolder(item, plan, active), active.by));
+    .map((active) => runsOf(table, item.id, slotsOfExecution(item, plan, active), active.by));
   return (await Promise.all(runs)).flat();
 }

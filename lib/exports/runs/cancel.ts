@@ -8,7 +8,7 @@ import type { BatchExportItem, RunItem } from '../records/model.ts';
 import { endOps } from './backfill.ts';
 import { cancelOpenRun } from './outcome.ts';
 import { type Active, isUnderWay, type Plan } from './plan.ts';
-import { isOpen, slotsOfHolder } from './run.ts';
+import { isOpen, slotsOfExecution } from './run.ts';
 import { backfillWithPlan, type ExportAndPlan, exportWithPlan, runsOf, showRuns } from './store.ts';
 
 /**
@@ -35,10 +35,10 @@ export async function cancelRun(
     invalid(null, `Cannot cancel a run that is in '${found.status}' status`);
   }
   const { item, plan } = (await exportWithPlan(table, exportId)) ?? fail('not_found');
-  const mine = plan.active.find(({ holder }) => holder === run.holder);
+  const mine = plan.active.find(({ execution }) => execution === run.execution);
   if (mine === undefined) return;
-  const chunk = await runsOf(table, exportId, slotsOfHolder(item, plan, mine), mine.by);
-  if (!chunk.some(isOpen)) await workflow.stop('export-run', run.holder, 'The run was cancelled.');
+  const chunk = await runsOf(table, exportId, slotsOfExecution(item, plan, mine), mine.by);
+  if (!chunk.some(isOpen)) await workflow.stop('export-run', run.execution, 'The run was cancelled.');
 }
 
 /**
@@ -66,7 +66,8 @@ export async function cancelBackfill(
   // Otherwise it ends by itself: its next chunks find that there is nothing to do.
   if (stoppable.every(Boolean)) await context.workflow.stop('backfill', id, reason);
   for (const mine of await retriesOf(table, plan, exportId, id)) {
-    if (await cancelOpenRuns(context, item, plan, mine)) await context.workflow.stop('export-run', mine.holder, reason);
+    if (await cancelOpenRuns(context, item, plan, mine))
+      await context.workflow.stop('export-run', mine.execution, reason);
   }
 }
 
@@ -102,17 +103,17 @@ export async function stopExport(
   for (const mine of plan.active) {
     const stop = async () => {
       if (!(await cancelOpenRuns(context, item, plan, mine))) return;
-      await workflow.stop('export-run', mine.holder, 'The batch export was deleted.');
+      await workflow.stop('export-run', mine.execution, 'The batch export was deleted.');
     };
-    await stop().catch(failed(mine.holder));
+    await stop().catch(failed(mine.execution));
   }
   const left = await exportWithPlan(table, exportId);
   return left !== undefined && isUnderWay(left.plan) ? left : undefined;
 }
 
-/** Cancels what a holder still runs. Returns whether its execution may be stopped: nothing is being committed. */
+/** Cancels what an execution still runs. Returns whether it may be stopped: nothing is being committed. */
 async function cancelOpenRuns(context: Context, item: BatchExportItem, plan: Plan, mine: Active): Promise<boolean> {
-  const runs = await runsOf(context.table, item.id, slotsOfHolder(item, plan, mine), mine.by);
+  const runs = await runsOf(context.table, item.id, slotsOfExecution(item, plan, mine), mine.by);
   const cancel = async (run: RunItem): Promise<RunItem | Item | undefined> => {
     try {
       return await cancelOpenRun(context, run);

@@ -59,7 +59,7 @@ export async function openSending(
     signal,
     say: (level, message) => lines.push({ at: clock(), level, message, instance: run.id }),
     pause: async (milliseconds) => {
-      await writeLines(context, item.id, run.holder, `pause-${run.id}`, lines.splice(0));
+      await writeLines(context, item.id, run.execution, `pause-${run.id}`, lines.splice(0));
       await setTimeout(milliseconds, undefined, { signal }).catch(() => signal.throwIfAborted());
     },
     keep: (note) => keepNote(context, input.token, n, note),

@@ -18,7 +18,7 @@ import type { DestinationOf } from './delivery.ts';
 import { chunkOf } from './plan.ts';
 import { isOpen, OPEN } from './run.ts';
 import { removeFiles } from './run-files.ts';
-import { type Ending, settleHolder, UNEXPECTED } from './settle.ts';
+import { type Ending, settleExecution, UNEXPECTED } from './settle.ts';
 import { backfillWithPlan, isWritten } from './store.ts';
 
 /** Errors that may pass, though a machine has tried for long. What is unknown is our own fault, and not tried again. */
@@ -31,14 +31,20 @@ function endingOf(error: ErrorOutput | null | undefined): Ending {
   return error.Error === 'Permanent' ? { status: 'Failed', reason: reasonOf(error) } : UNEXPECTED;
 }
 
-/** Ends a chunk, also one that was given up. Does nothing for a holder that is settled. Returns how its runs ended. */
+/** Ends a chunk, also one that was given up. Does nothing for a settled execution. Returns how its runs ended. */
 export async function finishRun(
   context: Context,
-  { export: exportId, trigger, holder, token, skipped, error }: FinishInput,
+  { export: exportId, trigger, execution, token, skipped, error }: FinishInput,
   findDestination: DestinationOf = destinationOf,
 ): Promise<FinishOutput> {
   const endings = new Map(skipped.map(({ slot, error: cause }) => [slot, endingOf(cause)]));
-  const runs = await settleHolder(context, exportId, holder, (n) => endings.get(n) ?? endingOf(error), findDestination);
+  const runs = await settleExecution(
+    context,
+    exportId,
+    execution,
+    (n) => endings.get(n) ?? endingOf(error),
+    findDestination,
+  );
   if (runs === undefined) {
     if (error !== null) await noteLostChunk(context, exportId, trigger);
     if (token !== null) await removeFiles(context, token);
@@ -55,7 +61,7 @@ export async function finishRun(
  */
 export async function executionEnded(
   context: Context,
-  { machine, name, status, input, error }: EndedInput,
+  { machine, execution, status, input, error }: EndedInput,
   findDestination: DestinationOf = destinationOf,
 ): Promise<void> {
   const ending: Ending = {
@@ -65,7 +71,7 @@ export async function executionEnded(
   }[status];
   if (machine === 'export-run') {
     const { export: exportId, trigger } = input as ExportRunInput;
-    const runs = await settleHolder(context, exportId, name, () => ending, findDestination);
+    const runs = await settleExecution(context, exportId, execution, () => ending, findDestination);
     if (runs === undefined) await noteLostChunk(context, exportId, trigger);
   } else if (machine === 'backfill') {
     await closeBackfill(context, input as BackfillInput, ending);

@@ -158,6 +158,6 @@ async function noteTrouble(context: Context, run: RunItem, error: Transient, lin
       set: { latest_error: errorText(error.message), last_updated_at: at },
       if: { is: { status: OPEN, token: run.token } },
     },
-    ...lineOps(context, run.batch_export, run.holder, `send-${run.id}`, [...lines, trouble]),
+    ...lineOps(context, run.batch_export, run.execution, `send-${run.id}`, [...lines, trouble]),
   ]);
 }

@@ -1,4 +1,4 @@
-/** Publishes generated events through the lake's door, in batches of consecutive arrivals, as an import of history does. */
+/** Publishes generated events to the lake, in batches of consecutive arrivals, as an import of history does. */
 
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { input } from '../program.ts';
 
 interface Input {
-  readonly home: string;
+  readonly dataDirectory: string;
   readonly projectId: number;
   readonly events: number;
   /** Events arrive evenly over this time, milliseconds; it lies within one day. */
@@ -25,9 +25,9 @@ interface Input {
 /** Rows of a batch, as an import makes them. */
 const BATCH = 1_000_000;
 
-const { home: folder, projectId, events, start, length } = input as Input;
+const { dataDirectory: folder, projectId, events, start, length } = input as Input;
 
-/** Arrival of the n-th event, milliseconds. */
+/** Returns the arrival of the n-th event, in milliseconds. */
 const arrival = (n: number): number => start + Math.floor((n * length) / events);
 
 /** Events of some 500 bytes as JSON, of 100,000 people, in one order of arrival. */
