@@ -2,7 +2,7 @@ import { endpoint } from '../../lib/api/endpoint.ts';
 import { aboutBackfill } from '../../lib/exports/resource/activity.ts';
 import { startBackfill } from '../../lib/exports/resource/backfills.ts';
 import { createBackfill } from '../../lib/exports/resource/routes.ts';
-import { backfillRange } from '../../lib/exports/resource/rules.ts';
+import { requestedRange } from '../../lib/exports/resource/rules.ts';
 import { foundExport, readExport } from '../../lib/exports/resource/store.ts';
 
 export const handler = endpoint(createBackfill, {
@@ -13,7 +13,7 @@ export const handler = endpoint(createBackfill, {
       ...idempotencyOps(id),
       ...activityOps({ ...aboutBackfill(read, id), activity: 'created' }),
     ];
-    const { id } = await startBackfill(context, read, backfillRange(body, context.clock()), also);
+    const { id } = await startBackfill(context, read, requestedRange(body, context.clock()), also);
     return { backfill_id: id };
   },
   replay: (id) => ({ backfill_id: id }),

@@ -2,7 +2,7 @@ import { endpoint } from '../../lib/api/endpoint.ts';
 import { aboutBackfill } from '../../lib/exports/resource/activity.ts';
 import { startBackfill } from '../../lib/exports/resource/backfills.ts';
 import { backfillBatchExport } from '../../lib/exports/resource/routes.ts';
-import { backfillRange } from '../../lib/exports/resource/rules.ts';
+import { requestedRange } from '../../lib/exports/resource/rules.ts';
 import { foundExport, readExport } from '../../lib/exports/resource/store.ts';
 import { Answer } from '../../lib/http/answer.ts';
 import type { Paging } from '../../lib/http/page.ts';
@@ -20,7 +20,7 @@ export const handler = endpoint(backfillBatchExport, {
       ...idempotencyOps(id),
       ...activityOps({ ...aboutBackfill(read, id), activity: 'created' }),
     ];
-    const { id } = await startBackfill(context, read, backfillRange(body, context.clock()), also);
+    const { id } = await startBackfill(context, read, requestedRange(body, context.clock()), also);
     return located(id, paging);
   },
   replay: (id, { paging }) => located(id, paging),

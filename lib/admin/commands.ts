@@ -146,7 +146,7 @@ export async function revokeKey(context: AdminContext, _options: object, words: 
   };
 }
 
-export interface ImportOptions {
+export interface ImportCommandOptions {
   readonly project: number;
   readonly format?: ImportFormat;
   readonly arrived?: 'now' | 'then';
@@ -156,7 +156,7 @@ export interface ImportOptions {
 
 export async function importFiles(
   context: AdminContext,
-  options: ImportOptions,
+  options: ImportCommandOptions,
   files: string[],
   progress: Progress,
 ): Promise<Outcome> {

@@ -119,7 +119,7 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
     root,
     'import <file...>',
     'Import events and persons from files. The same file twice adds nothing.',
-    (context, options: commands.ImportOptions, files) =>
+    (context, options: commands.ImportCommandOptions, files) =>
       commands.importFiles(context, options, files.map(surroundings.resolve), surroundings.progress()),
   )
     .requiredOption('--project <id>', 'the project that gets the events', wholeNumber)

@@ -10,7 +10,7 @@ import { keys } from '../ports/table/keys.ts';
 import { nextNumber } from '../ports/table/sequence.ts';
 import { type Op, Refused, type Table, type Value } from '../ports/table/table.ts';
 import { untilWritten } from '../ports/table/until-written.ts';
-import { placeOf, readNamedInsights, tileItem } from './create.ts';
+import { readNamedInsights, summaryPlace, tileItem } from './create.ts';
 import { objectText, tagTexts } from './fields.ts';
 import { dashboardsOf, tilesOfInsight } from './insights/tiles.ts';
 import {
@@ -158,7 +158,7 @@ function summaryChange(summary: DashboardItem, patch: DashboardChanges, now: num
     ...(deleted === undefined ? {} : { deleted_at: deleted ? now : null }),
   };
   const isPlaced = 'name' in set || 'pinned' in set || 'deleted_at' in set;
-  return isPlaced ? { ...set, ...placeOf(summary.project_id, summary.id, { ...summary, ...set }) } : set;
+  return isPlaced ? { ...set, ...summaryPlace(summary.project_id, summary.id, { ...summary, ...set }) } : set;
 }
 
 /** What a PATCH sets of the detail. */

@@ -191,7 +191,7 @@ async function make(
   });
   const summary: DashboardItem = {
     ...keys.dashboard(project, id),
-    ...placeOf(project, id, { name: made.name, pinned: made.pinned, deleted_at: made.isDeleted ? now : null }),
+    ...summaryPlace(project, id, { name: made.name, pinned: made.pinned, deleted_at: made.isDeleted ? now : null }),
     id,
     project_id: project,
     name: made.name,
@@ -228,7 +228,7 @@ async function make(
 }
 
 /** Where a summary stands: among the project's dashboards, or among what was deleted. */
-export function placeOf(
+export function summaryPlace(
   project: number,
   id: number,
   { name, pinned, deleted_at }: Pick<DashboardItem, 'name' | 'pinned' | 'deleted_at'>,
@@ -286,7 +286,11 @@ async function writeWhole(
   }
   const { project_id, id, name, pinned, created_at } = summary;
   await table.write(
-    begin({ ...summary, ...placeOf(project_id, id, { name, pinned, deleted_at: created_at }), deleted_at: created_at }),
+    begin({
+      ...summary,
+      ...summaryPlace(project_id, id, { name, pinned, deleted_at: created_at }),
+      deleted_at: created_at,
+    }),
   );
   for (const group of rest) await table.write(group);
   await table.write([{ put: summary, if: { is: { id, ver: summary.ver } } }, ...also]);

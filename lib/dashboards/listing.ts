@@ -10,7 +10,7 @@ import type { DashboardFilter, DashboardItem } from './model.ts';
 import { type MemberWithLevel, maySee } from './rules.ts';
 
 /** Dashboards of one page, and how many there are in all. */
-export interface Listing {
+export interface DashboardPage {
   readonly items: readonly DashboardItem[];
   readonly count: number;
   readonly cursor?: string | undefined;
@@ -24,9 +24,9 @@ export async function readListing(
   project: number,
   filter: DashboardFilter,
   paging: Paging,
-): Promise<Listing | DashboardItem[]> {
+): Promise<DashboardPage | DashboardItem[]> {
   if (isFiltered(filter)) return readAll(table, project);
-  return (await readPage(table, ranges.dashboardsOf(project), paging)) as unknown as Listing;
+  return (await readPage(table, ranges.dashboardsOf(project), paging)) as unknown as DashboardPage;
 }
 
 async function readAll(table: Table, project: number): Promise<DashboardItem[]> {
@@ -37,10 +37,10 @@ async function readAll(table: Table, project: number): Promise<DashboardItem[]> 
 export async function listingFor(
   table: Table,
   { membership, project }: Tenant,
-  read: Listing | DashboardItem[],
+  read: DashboardPage | DashboardItem[],
   filter: DashboardFilter,
   { limit, offset }: Paging,
-): Promise<Listing> {
+): Promise<DashboardPage> {
   const mayMiss = project?.hides_dashboards === true && membership.level < LEVELS.admin;
   if (!Array.isArray(read) && !mayMiss) return read;
   const summaries = Array.isArray(read) ? read : await readAll(table, project?.id ?? 0);

@@ -124,6 +124,6 @@ function checkTileSize(tile: object, at: number): void {
 }
 
 /** The dashboard to which a tile is to be moved, in either spelling; 400 when neither is sent. */
-export function destinationOf({ toDashboard, to_dashboard }: z.output<typeof TileMove>): number {
+export function targetDashboard({ toDashboard, to_dashboard }: z.output<typeof TileMove>): number {
   return toDashboard ?? to_dashboard ?? invalid('toDashboard', 'This field is required.', 'required');
 }

@@ -5,11 +5,11 @@ import {
   constantText,
   converted,
   indexOf,
-  integer,
+  integerConstant,
   isNothing,
   nothing,
   operation,
-  text,
+  textConstant,
   truth,
   unified,
 } from './build.ts';
@@ -187,7 +187,7 @@ const part = (which: Part): FunctionSpec =>
 /** A time that is so many units later; a date stays one where the unit is whole days. */
 export function shifted(value: Expression, count: Expression, unit: Unit, isBack: boolean, name: string): Expression {
   const n = argument(count, 'integer', name);
-  const by = isBack ? operation('subtract', [integer(0), n]) : n;
+  const by = isBack ? operation('subtract', [integerConstant(0), n]) : n;
   const zone = zones.get(value);
   const moved = operation('add_units', [argument(value, 'instant', name), by], { unit });
   const isDate = value.type === 'date' && !['second', 'minute', 'hour'].includes(unit);
@@ -292,8 +292,8 @@ const entries: readonly (readonly [string, FunctionSpec])[] = [
     exactly(1, (of, name) => {
       const value = given(of, 0);
       return value.type === 'texts'
-        ? operation('less', [integer(0), operation('list_length', [value])])
-        : operation('less', [text(''), argument(value, 'text', `${name}()`)]);
+        ? operation('less', [integerConstant(0), operation('list_length', [value])])
+        : operation('less', [textConstant(''), argument(value, 'text', `${name}()`)]);
     }),
   ],
 
@@ -347,7 +347,7 @@ const entries: readonly (readonly [string, FunctionSpec])[] = [
   ['modulo', counting('modulo', 'modulo_float', 2)],
   [
     'negate',
-    exactly(1, (of, name) => arithmetic([integer(0), given(of, 0)], `${name}()`, 'subtract', 'subtract_float')),
+    exactly(1, (of, name) => arithmetic([integerConstant(0), given(of, 0)], `${name}()`, 'subtract', 'subtract_float')),
   ],
   ['abs', counting('abs', 'abs_float', 1)],
   ['floor', rounding('floor')],
@@ -392,7 +392,7 @@ const entries: readonly (readonly [string, FunctionSpec])[] = [
   ['lengthUTF8', simple('length', 'text')],
   ['substring', between(2, 3, substring)],
   ['substringUTF8', between(2, 3, substring)],
-  ['left', exactly(2, (of, name) => substring([given(of, 0), integer(1), given(of, 1)], name))],
+  ['left', exactly(2, (of, name) => substring([given(of, 0), integerConstant(1), given(of, 1)], name))],
   ['replaceAll', replacing('replace_pattern', true)],
   ['replace', replacing('replace_pattern', true)],
   ['replaceOne', replacing('replace_pattern_once', true)],
@@ -442,14 +442,14 @@ const entries: readonly (readonly [string, FunctionSpec])[] = [
   ['has', simple('has', 'texts', 'text')],
 
   // JSON
-  ['JSONExtractString', json('json_scalar', (found) => otherwise(found, text('')))],
-  ['JSONExtractInt', json('json_scalar', (found) => otherwise(converted(found, 'integer', ''), integer(0)))],
+  ['JSONExtractString', json('json_scalar', (found) => otherwise(found, textConstant('')))],
+  ['JSONExtractInt', json('json_scalar', (found) => otherwise(converted(found, 'integer', ''), integerConstant(0)))],
   [
     'JSONExtractFloat',
     json('json_scalar', (found) => otherwise(converted(found, 'float', ''), { constant: '0', type: 'float' })),
   ],
-  ['JSONExtractBool', json('json_raw', (found) => equal([converted(found, 'text', ''), text('true')], ''))],
-  ['JSONExtractRaw', json('json_raw', (found) => otherwise(converted(found, 'text', ''), text('')))],
+  ['JSONExtractBool', json('json_raw', (found) => equal([converted(found, 'text', ''), textConstant('true')], ''))],
+  ['JSONExtractRaw', json('json_raw', (found) => otherwise(converted(found, 'text', ''), textConstant('')))],
   ['JSONExtractArrayRaw', json('json_elements', (found) => otherwise(found, operation('list', [])))],
   ['JSONHas', json('json_has')],
   ['JSONLength', json('json_length')],
@@ -458,7 +458,7 @@ const entries: readonly (readonly [string, FunctionSpec])[] = [
   ['now', exactly(0, () => now)],
   ['now64', between(0, 1, () => now)],
   ['today', exactly(0, today)],
-  ['yesterday', exactly(0, (_, name) => shifted(today(), integer(1), 'day', true, name))],
+  ['yesterday', exactly(0, (_, name) => shifted(today(), integerConstant(1), 'day', true, name))],
   [
     'toTimeZone',
     exactly(2, (of, name) => {
@@ -477,7 +477,7 @@ const entries: readonly (readonly [string, FunctionSpec])[] = [
   [
     'toStartOfWeek',
     between(1, 3, (of, name) => {
-      const mode = of[1] ?? integer(0);
+      const mode = of[1] ?? integerConstant(0);
       const isMode = 'constant' in mode && mode.type === 'integer';
       if (!isMode) refuse(`Argument 2 of ${name}() must be 0 (weeks from Sunday) or 1 (from Monday)`);
       return truncated(given(of, 0), Number(mode.constant) % 2 === 0 ? 'week' : 'monday', zoneAt(of, 2, name), name);
@@ -539,8 +539,8 @@ const entries: readonly (readonly [string, FunctionSpec])[] = [
 
 function isEmpty(value: Expression, name: string): Expression {
   return value.type === 'texts'
-    ? operation('equal', [operation('list_length', [value]), integer(0)])
-    : operation('equal', [argument(value, 'text', `${name}()`), text('')]);
+    ? operation('equal', [operation('list_length', [value]), integerConstant(0)])
+    : operation('equal', [argument(value, 'text', `${name}()`), textConstant('')]);
 }
 
 /** Conditions and values in turn, and the value where none holds. */

@@ -1,7 +1,7 @@
 /** The connection checks of databases that speak PostgreSQL's protocol, in the order in which they make sense. */
 import { Permanent } from '../../ports/errors.ts';
 import type { DatabaseConfig } from './database-config.ts';
-import { columnsOf, type Dialect, prepareTable, type TableColumn } from './database-table.ts';
+import { columnsOf, type DatabaseDialect, prepareTable, type TableColumn } from './database-table.ts';
 import { LEDGER, prepareLedger } from './delivery-ledger.ts';
 import type { CheckStep } from './destination.ts';
 import { stateOf } from './postgres-failure.ts';
@@ -28,7 +28,7 @@ export async function inSessionOf(
 export function databaseSteps<C extends DatabaseConfig>(
   account: (config: C) => Account,
   columns: (config: C) => readonly TableColumn[],
-  dialect: (config: C) => Dialect,
+  dialect: (config: C) => DatabaseDialect,
 ): readonly CheckStep<C>[] {
   return [
     {

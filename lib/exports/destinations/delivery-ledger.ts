@@ -1,6 +1,6 @@
 /** The ledger of deliveries of events: a table of the customer's schema, by which a second delivery knows the first. */
 import type { Slot } from '../../lake/intervals.ts';
-import { type Dialect, namesOf, prepareTable, type TableConfig } from './database-table.ts';
+import { type DatabaseDialect, namesOf, prepareTable, type TableConfig } from './database-table.ts';
 import type { Delivery } from './destination.ts';
 import type { AnswerRow, Session } from './postgres-session.ts';
 import { qualified, quotedList } from './sql-identifier.ts';
@@ -20,7 +20,7 @@ const LEDGER_COLUMNS = [
   { name: 'delivered_at', sqlType: 'TIMESTAMPTZ NOT NULL' },
 ];
 
-export const prepareLedger = (session: Session, { schema }: TableConfig, dialect: Dialect): Promise<void> =>
+export const prepareLedger = (session: Session, { schema }: TableConfig, dialect: DatabaseDialect): Promise<void> =>
   prepareTable(
     session,
     { schema, table_name: LEDGER, use_automatic_schema_evolution: false },
@@ -89,7 +89,12 @@ function standing(found: readonly AnswerRow[], { runId }: Entry, isNew = false):
 }
 
 /** Notes what this run delivered, in place of an earlier note of the same slot. */
-export async function noteDelivery(session: Session, entry: Entry, records: number, { now }: Dialect): Promise<void> {
+export async function noteDelivery(
+  session: Session,
+  entry: Entry,
+  records: number,
+  { now }: DatabaseDialect,
+): Promise<void> {
   const ledger = ledgerOf(entry.config);
   const values = [...keyValues(entry), entry.runId, String(records)];
   const { count } = await session.query(

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { checkDatabaseConfig, DATABASE_KEYS } from './database-config.ts';
 import { databaseSteps } from './database-steps.ts';
 import {
-  type Dialect,
+  type DatabaseDialect,
   defaultColumns,
   namesOf,
   prepareTable,
@@ -26,7 +26,7 @@ type PostgresConfig = z.infer<typeof PostgresConfig>;
 
 const COLUMNS = defaultColumns('TEXT', 'JSONB', 'JSONB');
 
-const DIALECT: Dialect = {
+const DIALECT: DatabaseDialect = {
   types: {
     text: 'TEXT',
     json: 'JSONB',

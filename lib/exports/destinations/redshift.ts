@@ -5,7 +5,7 @@ import type { BucketConfig } from './bucket.ts';
 import { checkDatabaseConfig, DATABASE_KEYS } from './database-config.ts';
 import { databaseSteps, inSessionOf } from './database-steps.ts';
 import {
-  type Dialect,
+  type DatabaseDialect,
   defaultColumns,
   namesOf,
   prepareTable,
@@ -57,7 +57,7 @@ const columnsFor = (config: RedshiftConfig, model: Model): readonly TableColumn[
 
 const MAX_NAME_BYTES = 127;
 
-const dialectOf = (config: RedshiftConfig): Dialect => ({
+const dialectOf = (config: RedshiftConfig): DatabaseDialect => ({
   types: {
     text: TEXT,
     json: jsonType(config),

@@ -8,7 +8,7 @@ import type {
 import * as z from 'zod';
 import { invalid, Permanent, Transient } from '../../ports/errors.ts';
 import { checkUrl } from '../../ports/outbound/outbound.ts';
-import { connect, explain, nameOf, placeOf, statusOf } from './bucket.ts';
+import { bucketLabel, connect, explain, nameOf, statusOf } from './bucket.ts';
 import type { Delivery, Destination, Prepared, Receipt } from './destination.ts';
 import {
   fileName,
@@ -144,7 +144,7 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
         // What deliver prepared is gone; the rows are still there.
         ready = await upload(client, delivery);
         if (!(await complete(client, delivery, ready))) {
-          throw new Transient(`The upload to ${placeOf(delivery.config)} was aborted from outside, twice.`);
+          throw new Transient(`The upload to ${bucketLabel(delivery.config)} was aborted from outside, twice.`);
         }
       }
       await removeStrays(client, delivery, ready.receipt);

@@ -112,7 +112,7 @@ export function checkedSize<T extends Sized>(item: T): T {
 }
 
 /** The range that a backfill was asked for, in milliseconds since 1970. Checks come in upstream's order. */
-export function backfillRange(
+export function requestedRange(
   { start_at, end_at }: { start_at?: unknown; end_at?: unknown },
   now: number,
 ): { start_at: number; end_at: number } {

@@ -1,6 +1,5 @@
 import type { BatchExportItem } from '../../../../lib/exports/records/model.ts';
 import {
-  backfillRange,
   backfillsAsked,
   changedFields,
   checkedSize,
@@ -9,6 +8,7 @@ import {
   newFields,
   projectFor,
   readTime,
+  requestedRange,
   runsAsked,
 } from '../../../../lib/exports/resource/rules.ts';
 import { DAY_MS } from '../../../../lib/ports/units.ts';
@@ -162,7 +162,7 @@ test('an export has a largest size, counted in bytes', () => {
 
 describe('the range of a backfill', () => {
   test('is read with its offsets', () => {
-    expect(backfillRange({ start_at: '2021-01-01T02:00:00+02:00', end_at: '2021-01-01T01:30:00.5Z' }, NOW)).toEqual({
+    expect(requestedRange({ start_at: '2021-01-01T02:00:00+02:00', end_at: '2021-01-01T01:30:00.5Z' }, NOW)).toEqual({
       start_at: Date.UTC(2021, 0, 1),
       end_at: Date.UTC(2021, 0, 1, 1, 30, 0, 500),
     });
@@ -170,7 +170,7 @@ describe('the range of a backfill', () => {
 
   test('may end now', () => {
     const end_at = new Date(NOW).toISOString();
-    expect(backfillRange({ start_at: '2021-01-01T00:00:00Z', end_at }, NOW).end_at).toBe(NOW);
+    expect(requestedRange({ start_at: '2021-01-01T00:00:00Z', end_at }, NOW).end_at).toBe(NOW);
   });
 
   const start_at = '2021-01-01T00:00:00+00:00';
@@ -193,7 +193,7 @@ describe('the range of a backfill', () => {
       "The provided 'end_at' (2026-01-31T12:00:01+00:00) is in the future",
     ],
   ])('%j is refused', (body, detail) => {
-    expect(refusal(() => backfillRange(body, NOW))).toEqual(refused(null, detail));
+    expect(refusal(() => requestedRange(body, NOW))).toEqual(refused(null, detail));
   });
 });
 
