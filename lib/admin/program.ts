@@ -5,7 +5,7 @@ import * as commands from './commands.ts';
 import type { Progress } from './progress.ts';
 
 /** What the command line needs of its surroundings. */
-export interface Surroundings {
+interface Surroundings {
   /** Opens the data directory, or a stage on AWS, for one command. */
   open(stage: string | undefined): Promise<commands.AdminContext & { close(): void }>;
   readonly print: (text: string) => void;

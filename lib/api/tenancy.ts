@@ -18,7 +18,7 @@ import type { Table } from '../ports/table/table.ts';
 const CURRENT = '@current';
 
 /** What a path names, and the answer when it is not there, or is no business of the caller's. */
-export type TenantPath = { readonly missing: () => Failure } & (
+type TenantPath = { readonly missing: () => Failure } & (
   | { readonly project: number }
   | { readonly organization: string; readonly project?: undefined }
 );

@@ -18,7 +18,7 @@ import { insightsOf } from './tiles.ts';
  * The detail form. Insights that are not handed over are read with one `many`, users that were not seen within the
  * last minute with another.
  */
-export async function dashboardDetail(
+async function dashboardDetail(
   context: Pick<Context, 'table' | 'clock'>,
   stored: StoredDashboard,
   levels: Levels,

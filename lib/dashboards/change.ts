@@ -28,7 +28,7 @@ import { checkTileCount, insightsOf, type NewTile, tileChanges } from './tiles.t
 type Changing = Pick<Context, 'table' | 'clock'>;
 
 /** Who changes it. */
-export interface Changer {
+interface Changer {
   readonly member: MemberWithLevel;
   readonly ifMatch: readonly number[] | undefined;
   readonly activityOps: ActivityOps;

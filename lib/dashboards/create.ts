@@ -56,7 +56,7 @@ export interface Made {
 }
 
 /** Who makes it, and where. */
-export interface Creator {
+interface Creator {
   readonly tenant: Tenant;
   readonly project: number;
   /** The caller's uuid. */

@@ -10,7 +10,7 @@ import type { DashboardFilter, DashboardItem } from './model.ts';
 import { type MemberWithLevel, maySee } from './rules.ts';
 
 /** Dashboards of one page, and how many there are in all. */
-export interface DashboardPage {
+interface DashboardPage {
   readonly items: readonly DashboardItem[];
   readonly count: number;
   readonly cursor?: string | undefined;
@@ -49,7 +49,7 @@ export async function listingFor(
 }
 
 /** The summaries that are asked for and not hidden, in the order that is asked for. They come pinned first, then by name. */
-export function arrange(
+function arrange(
   summaries: readonly DashboardItem[],
   member: MemberWithLevel,
   filter: DashboardFilter,

@@ -21,7 +21,7 @@ declare module '../ports/table/keys.ts' {
 export const RESTRICTION = { everyone: 21, collaborators: 37 } as const;
 export type RestrictionLevel = (typeof RESTRICTION)[keyof typeof RESTRICTION];
 
-export const CREATION_MODES = ['default', 'template', 'duplicate'] as const;
+const CREATION_MODES = ['default', 'template', 'duplicate'] as const;
 export type CreationMode = (typeof CREATION_MODES)[number];
 
 /** A tile more than this is refused (decisions: 500). */
@@ -159,7 +159,7 @@ export const TemplateInput = z.object({
   creation_context: text({ blank: true }).nullable().optional(),
 });
 
-export const ORDERINGS = ['name', '-name', 'created_at', '-created_at', 'pinned', '-pinned'] as const;
+const ORDERINGS = ['name', '-name', 'created_at', '-created_at', 'pinned', '-pinned'] as const;
 
 /** What a list may ask for. */
 export const DashboardQuery = z.object({
@@ -207,7 +207,7 @@ const TileText = z.object({
 });
 
 /** A tile; one of `insight` and `text` is null. */
-export const Tile = z
+const Tile = z
   .object({
     id: z.int(),
     layouts: freeObject(),

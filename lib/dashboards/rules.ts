@@ -10,7 +10,7 @@ import { type DashboardItem, RESTRICTION, type RestrictionLevel } from './model.
 export type MemberWithLevel = Pick<MembershipItem, 'user_uuid' | 'level'>;
 
 /** Where a member stands with one dashboard. */
-export interface Rights {
+interface Rights {
   readonly restriction_level: RestrictionLevel;
   readonly effective_restriction_level: RestrictionLevel;
   readonly effective_privilege_level: PrivilegeLevel;
@@ -20,7 +20,7 @@ export interface Rights {
 }
 
 /** Has the user rights that nobody can take from him: the dashboard's creator, admins, owners? */
-export function hasInherentRights(summary: DashboardItem, { user_uuid, level }: MemberWithLevel): boolean {
+function hasInherentRights(summary: DashboardItem, { user_uuid, level }: MemberWithLevel): boolean {
   return summary.created_by === user_uuid || level >= LEVELS.admin;
 }
 

@@ -27,7 +27,7 @@ import { refuse } from './refusal.ts';
 /** Makes the tree of a call; `name` is as the author wrote it, for the texts of refusals. */
 type Build = (of: readonly Expression[], name: string) => Expression;
 
-export interface FunctionSpec {
+interface FunctionSpec {
   readonly least: number;
   readonly most: number;
   readonly build: Build;
@@ -79,7 +79,7 @@ const rounding = (operator: Operator): FunctionSpec =>
   });
 
 export const equal = (of: readonly Expression[], name: string): Expression => operation('equal', comparable(of, name));
-export const unequal = (of: readonly Expression[], name: string): Expression => operation('not', [equal(of, name)]);
+const unequal = (of: readonly Expression[], name: string): Expression => operation('not', [equal(of, name)]);
 export const less = (of: readonly Expression[], name: string): Expression => operation('less', ordered(of, name));
 export const lessOrEqual = (of: readonly Expression[], name: string): Expression =>
   operation('less_or_equal', ordered(of, name));
@@ -169,7 +169,7 @@ const zoneAt = (of: readonly Expression[], n: number, name: string): string | un
   of.length > n ? checkedZone(constantOf(of, n, name)) : undefined;
 
 /** The start of the step that a time lies in; of weeks and more, a date. */
-export function truncated(value: Expression, step: Step, zone: string | undefined, name: string): Expression {
+function truncated(value: Expression, step: Step, zone: string | undefined, name: string): Expression {
   const at = clock(value, zone, name);
   const start = operation('truncate', [at.local], { step });
   if (['week', 'monday', 'month', 'quarter', 'year'].includes(step)) return operation('date_of_instant', [start]);
@@ -575,9 +575,6 @@ function splitting(longest: number): FunctionSpec {
     return operation('split', [argument(given(of, 1), 'text', `${name}()`)], { text: by });
   });
 }
-
-/** A condition that is always so: what an empty list of conditions comes to. */
-export const always = truth(true);
 
 const byName: ReadonlyMap<string, FunctionSpec> = new Map(entries);
 const byLowerName: ReadonlyMap<string, FunctionSpec> = new Map(

@@ -77,7 +77,7 @@ const STEPS: Readonly<Record<Exclude<Step, 'month' | 'quarter' | 'year'>, readon
 };
 
 /** What the dialects write differently in operators that are otherwise alike. */
-export interface Spelling {
+interface Spelling {
   /** Division of integers. */
   readonly slash: string;
   /** The first instant of the month, quarter or year. */

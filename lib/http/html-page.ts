@@ -17,7 +17,7 @@ export const html = (parts: TemplateStringsArray, ...values: Content[]): Markup 
 /** Markup that is escaped already. */
 export const trusted = (markup: string): Markup => raw(markup);
 
-export interface HtmlPage {
+interface HtmlPage {
   readonly title: string;
   /** What the `body` element holds. */
   readonly body: Markup;

@@ -70,7 +70,7 @@ export interface ErrorBody {
   attr: string | null;
 }
 
-export interface FailureOptions {
+interface FailureOptions {
   /** What a person reads. Default: the kind's own text. */
   detail?: string;
   /** The field at fault, nested names joined with `__`. */

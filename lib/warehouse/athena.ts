@@ -17,7 +17,7 @@ export interface Converter {
   read(model: Model, paths: readonly string[], form: Form, signal: AbortSignal): AsyncIterable<Buffer>;
 }
 
-export interface AthenaOptions {
+interface AthenaOptions {
   /** Its tables have the names of the lake's models. */
   readonly database: string;
   readonly workGroup: string;

@@ -20,7 +20,7 @@ import {
 import type { SettableClock } from '../support/context.ts';
 
 /** A fresh, empty table and the clock that it reads. */
-export type Open = () => Promise<{ table: Table; clock: SettableClock }>;
+type Open = () => Promise<{ table: Table; clock: SettableClock }>;
 
 /** A key, and the smallest item that may lie there. */
 const key = (sk = 'b', pk = 'a'): Item => ({ pk, sk });
@@ -69,7 +69,7 @@ async function walk(table: Table, range: Range, limit: number): Promise<Item[]> 
   return items;
 }
 
-export function conditionCases(open: Open): void {
+function conditionCases(open: Open): void {
   describe('conditions', () => {
     const stored: Item = { ...key(), text: 'm', n: 5, yes: true, nil: null };
     const cases: [string, Condition, boolean, boolean][] = [

@@ -98,7 +98,7 @@ export function settableClock(now = START): SettableClock {
 }
 
 /** Uuids of version 7: the clock's instant, then a count. */
-export function countedIds(clock: () => number): () => string {
+function countedIds(clock: () => number): () => string {
   let count = 0;
   return () => {
     const time = clock().toString(16).padStart(12, '0');
@@ -108,7 +108,7 @@ export function countedIds(clock: () => number): () => string {
 }
 
 /** Bytes that look random and are the same in every run. */
-export function countedBytes(): (bytes: number) => Buffer {
+function countedBytes(): (bytes: number) => Buffer {
   let count = 0;
   return (bytes) => {
     count += 1;

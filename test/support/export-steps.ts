@@ -19,7 +19,7 @@ import type { BeginInput, BeginOutput, Deliverable } from '../../lib/workflow/me
 import { testContext } from './context.ts';
 
 /** What a destination was asked to do, and what it shows to readers. */
-export interface Remembered {
+interface Remembered {
   readonly calls: string[];
   readonly shown: Map<number, string>;
   /** What happens inside a call, before it has any effect. */

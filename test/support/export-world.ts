@@ -43,7 +43,7 @@ export interface Death {
 }
 
 /** What a test puts between the steps and the destination: called before each of its calls. */
-export type Intrude = (call: 'deliver' | 'commit' | 'discard', signal: AbortSignal) => Promise<void>;
+type Intrude = (call: 'deliver' | 'commit' | 'discard', signal: AbortSignal) => Promise<void>;
 
 export interface ExportWorldOptions {
   readonly now: number;

@@ -1,7 +1,7 @@
 /** A wire to a PostgreSQL that hears what a client says, and breaks at any word, or has the client killed. */
 import { type AddressInfo, connect, createServer } from 'node:net';
 
-export interface KillingWire {
+interface KillingWire {
   readonly port: number;
   /** What the client has said so far: statements by their first word, and what the protocol says beside. */
   readonly acts: () => string[];

@@ -23,7 +23,7 @@ export const ACTIVITY_SCOPES = [
   'BatchExportBackfill',
   'BatchExportRun',
 ] as const;
-export type ActivityScope = (typeof ACTIVITY_SCOPES)[number];
+type ActivityScope = (typeof ACTIVITY_SCOPES)[number];
 
 /** What was done to it. */
 export type ActivityVerb =

@@ -13,7 +13,7 @@ const RETENTION_SECONDS = (400 * DAY_MS) / 1000;
 type Telling = Pick<Context, 'clock' | 'newId'>;
 
 /** On whose behalf something is done, and where. */
-export interface Actor {
+interface Actor {
   readonly user_uuid: string | null;
   readonly key_mask: string | null;
   readonly request_id: string | null;

@@ -10,7 +10,7 @@ const MAX_VALUE = 300;
 const MAX_CHANGES = 40;
 
 /** How a stored field is told: as it is, as the JSON that its text holds, or as the instant that its number is. */
-export type LoggedAs = 'plain' | 'json' | 'instant';
+type LoggedAs = 'plain' | 'json' | 'instant';
 
 export type LoggedFields = Readonly<Record<string, LoggedAs>>;
 

@@ -14,7 +14,7 @@ declare module '../../ports/table/keys.ts' {
 }
 
 /** Whose a slug is, as stored. */
-export interface SlugItem extends Item {
+interface SlugItem extends Item {
   readonly organization_id: string;
 }
 

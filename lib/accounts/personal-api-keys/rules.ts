@@ -5,7 +5,7 @@ import type { MembershipItem } from '../organizations/model.ts';
 import type { Grant, PersonalApiKeyItem } from './model.ts';
 
 /** Keys that one user may have at a time (the public product's number). */
-export const MAX_KEYS = 10;
+const MAX_KEYS = 10;
 
 /** Refuses one key more for a user who has this many. */
 export function refuseTooMany(held: number): void {

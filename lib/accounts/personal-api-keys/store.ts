@@ -28,10 +28,10 @@ export interface NewKey {
 }
 
 /** What a caller may change of a key. */
-export type KeyChanges = z.output<typeof PersonalApiKeyPatch>;
+type KeyChanges = z.output<typeof PersonalApiKeyPatch>;
 
 /** Who tells of what is done to a user's key: in the log of each organization, of these memberships, that it opens. */
-export interface KeyActivity {
+interface KeyActivity {
   readonly activityOps: ActivityOps;
   readonly memberships: readonly MembershipItem[];
 }
@@ -210,7 +210,7 @@ export async function keysOf(table: Table, uid: string): Promise<PersonalApiKeyI
 }
 
 /** A user, the key that asks, and (unless only that was wanted) another one of his. */
-export interface UserKeys {
+interface UserKeys {
   readonly user: UserItem;
   readonly maker: PersonalApiKeyItem;
   readonly item: PersonalApiKeyItem;

@@ -7,10 +7,10 @@ import type { Table } from '../../ports/table/table.ts';
 import { MINUTE_MS } from '../../ports/units.ts';
 import { type User, type UserItem, userObject } from './model.ts';
 
-export type UserObject = z.output<typeof User>;
+type UserObject = z.output<typeof User>;
 
 /** The card of a user by his uuid; null when there is none, or his account is gone. */
-export type Cards = (uuid: string | null) => UserObject | null;
+type Cards = (uuid: string | null) => UserObject | null;
 
 const REMEMBERED_MS = MINUTE_MS;
 const REMEMBERED_USERS = 10_000;

@@ -10,7 +10,7 @@ declare module '../../ports/table/keys.ts' {
 }
 
 /** Whose an e-mail address is, as stored. */
-export interface EmailItem extends Item {
+interface EmailItem extends Item {
   readonly user_uuid: string;
 }
 

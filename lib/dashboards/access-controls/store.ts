@@ -20,7 +20,7 @@ import {
 } from './model.ts';
 
 /** A dashboard with its rules. */
-export interface DashboardRules {
+interface DashboardRules {
   readonly summary: DashboardItem;
   /** The one for everybody last. */
   readonly rules: readonly AccessRuleItem[];

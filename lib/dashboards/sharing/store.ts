@@ -41,7 +41,7 @@ function tokenItem(
 }
 
 /** A dashboard's summary and sharing, whoever asks: to be given to `foundSharing`. */
-export type SharingRead = readonly [summary: Item | undefined, sharing: Item | undefined];
+type SharingRead = readonly [summary: Item | undefined, sharing: Item | undefined];
 
 /** One read. */
 export async function readSharing(table: Table, { project_id, id }: DashboardPath): Promise<SharingRead> {

@@ -10,7 +10,7 @@ import { s3 } from './s3.ts';
 const ALL: readonly Destination[] = [folder, http, noOp, postgres, redshift, s3];
 
 /** The same, by the name that `destination.type` says. */
-export const destinations: ReadonlyMap<string, Destination> = new Map(ALL.map((one) => [one.type, one]));
+const destinations: ReadonlyMap<string, Destination> = new Map(ALL.map((one) => [one.type, one]));
 
 /** Undefined: there is no such type. */
 export const destinationOf = (type: string): Destination | undefined => destinations.get(type);

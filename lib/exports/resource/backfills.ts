@@ -33,7 +33,7 @@ import { exportWithPlan, planOp, runsOf, scheduleOf } from '../runs/store.ts';
 const START_RETRY_MS = MINUTE_MS;
 
 /** A range as asked for, in milliseconds since 1970. */
-export interface Asked {
+interface Asked {
   readonly start_at: number;
   readonly end_at: number;
 }
@@ -104,12 +104,7 @@ export async function beginning(
  * What a backfill runs of the range that was asked for: whole slots that have ended. None: an empty range at the edge
  * before it. 400: too many.
  */
-export function slotsAsked(
-  plan: Plan,
-  { interval }: BatchExportItem,
-  { start_at, end_at }: Asked,
-  now: number,
-): ArrivalRange {
+function slotsAsked(plan: Plan, { interval }: BatchExportItem, { start_at, end_at }: Asked, now: number): ArrivalRange {
   const range = backfillRange(plan, interval, { from: start_at, to: end_at }, now);
   if (range === undefined) {
     const { start } = slotAt(plan, interval, start_at);

@@ -17,7 +17,7 @@ export const METRICS = {
 } as const;
 
 export type MetricName = keyof typeof METRICS;
-export type Measures = Readonly<Partial<Record<MetricName, number>>>;
+type Measures = Readonly<Partial<Record<MetricName, number>>>;
 
 /** The port to whoever watches the service. */
 export interface Metrics {

@@ -69,7 +69,7 @@ export const TABLE_DEFINITION = {
 } as const;
 
 /** An instant (milliseconds since 1970) as text whose order is the order of time. Years 0 to 9999. */
-export function sortable(instant: number): string {
+function sortable(instant: number): string {
   return new Date(instant).toISOString();
 }
 

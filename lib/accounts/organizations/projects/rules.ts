@@ -1,7 +1,7 @@
 import { invalid } from '../../../ports/errors.ts';
 
 /** Projects of one organization: each takes about 250 bytes of its item, which holds 400 KB. */
-export const MAX_PROJECTS = 1_000;
+const MAX_PROJECTS = 1_000;
 
 /** Refuses one project more for an organization that has this many. */
 export function refuseTooManyProjects(count: number): void {
