@@ -5,9 +5,9 @@ import { headerOf } from '../lib/http/header.ts';
 import type { Context } from '../lib/ports/context.ts';
 
 /**
- * The REQUEST authorizer of every route that needs a key. Its answer is valid for this header, method and route
- * template, the three that the gateway keeps it by. `Unauthorized` is the word that API Gateway answers with 401;
- * a refusal carries `detail`, which the gateway response writes into its body.
+ * Returns the REQUEST authorizer of every route that needs a key. Its answer is valid for this header, method and route
+ * template, by which the gateway keeps it. `Unauthorized` is the word that API Gateway answers with 401; a refusal
+ * carries `detail`, which the gateway response writes into its body.
  */
 export const handler =
   (context: Pick<Context, 'table' | 'clock' | 'log' | 'metrics'>, scopeFor: ScopeLookup) =>
@@ -35,9 +35,9 @@ export const handler =
   };
 
 /**
- * Every path of the API, for one method: the answer is kept for the route template, and other paths of the same
- * template must find it valid. `arn:aws:execute-api:region:account:api/stage/METHOD/path`, where the first three of
- * the slashes' parts are kept.
+ * Returns the policy for every path of the API, for one method: the answer is kept for the route template, and other
+ * paths of the same template must find it valid. `arn:aws:execute-api:region:account:api/stage/METHOD/path`, where the
+ * first three of the slashes' parts are kept.
  */
 function policy(Effect: 'Allow' | 'Deny', methodArn: string): APIGatewayAuthorizerResult['policyDocument'] {
   const [api, stage, method] = methodArn.split('/');

@@ -7,7 +7,7 @@ import { fail } from '../lib/ports/errors.ts';
 
 const NAME = 'method-not-allowed';
 
-/** Any other method on a known path: whoever may see what the path names learns which methods it has. */
+/** Answers any other method on a known path: whoever may see what the path names learns which methods it has. */
 export const handler =
   (context: Context): Handler =>
   (event: APIGatewayProxyEvent) =>

@@ -1,12 +1,12 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
-import { creationAnswer, replayAnswer } from '../../lib/dashboards/answers.ts';
+import { dashboardAnswer, replayAnswer } from '../../lib/dashboards/answers.ts';
 import { createFromTemplate } from '../../lib/dashboards/create.ts';
 import { createFromTemplate as row } from '../../lib/dashboards/routes.ts';
 
 export const handler = endpoint(row, {
   async run({ params, body, tenant, caller, idempotencyOps, activityOps }, context) {
     const creator = { tenant, project: Number(params.project_id), uid: caller.userId, activityOps };
-    return creationAnswer(
+    return dashboardAnswer(
       context,
       await createFromTemplate(context, creator, body.template, idempotencyOps),
       tenant,

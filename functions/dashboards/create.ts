@@ -1,12 +1,12 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
-import { creationAnswer, replayAnswer } from '../../lib/dashboards/answers.ts';
+import { dashboardAnswer, replayAnswer } from '../../lib/dashboards/answers.ts';
 import { createDashboard } from '../../lib/dashboards/create.ts';
 import { createDashboard as row } from '../../lib/dashboards/routes.ts';
 
 export const handler = endpoint(row, {
   async run({ params, body, tenant, caller, idempotencyOps, activityOps }, context) {
     const creator = { tenant, project: Number(params.project_id), uid: caller.userId, activityOps };
-    return creationAnswer(context, await createDashboard(context, creator, body, idempotencyOps), tenant, caller);
+    return dashboardAnswer(context, await createDashboard(context, creator, body, idempotencyOps), tenant, caller);
   },
   replay: (id, { params, tenant, caller }, context) =>
     replayAnswer(context, { project: Number(params.project_id), id: Number(id) }, tenant, caller),

@@ -6,5 +6,5 @@ import { foundDashboard, readDashboard } from '../../lib/dashboards/store.ts';
 export const handler = endpoint(retrieveDashboard, {
   read: ({ params }, { table }) => readDashboard(table, Number(params.project_id), params.id),
   found: foundDashboard,
-  run: ({ read, tenant, caller }, context) => dashboardAnswer(context, read, tenant, caller),
+  run: ({ read, tenant, caller }, context) => dashboardAnswer(context, { stored: read }, tenant, caller),
 });

@@ -2,19 +2,19 @@ import { destroyMember } from '../../lib/accounts/organizations/members/routes.t
 import { readMember, removeMember } from '../../lib/accounts/organizations/members/store.ts';
 import { findUser } from '../../lib/accounts/users/store.ts';
 import { endpoint } from '../../lib/api/endpoint.ts';
-import { forgetMember, namingsOf } from '../../lib/dashboards/collaborators/departure.ts';
+import { mentionOps, readMentions } from '../../lib/dashboards/member-mentions.ts';
 
 export const handler = endpoint(destroyMember, {
   async read({ params }, { table }) {
     const { user__uuid: uid } = params;
-    const found = [readMember(table, params), namingsOf(table, uid), findUser(table, uid)] as const;
-    const [target, namings, user] = await Promise.all(found);
-    return { target, namings, user };
+    const found = [readMember(table, params), readMentions(table, uid), findUser(table, uid)] as const;
+    const [target, mentions, user] = await Promise.all(found);
+    return { target, mentions, user };
   },
   async run({ read, tenant, ifMatch, activityOps }, context) {
-    const { namings, ...target } = read;
-    const forget = () => forgetMember(context.table, tenant.organization, target.user.uuid, namings);
-    await removeMember(context, tenant, { ...target, forget }, activityOps, ifMatch);
+    const { mentions, ...target } = read;
+    const ops = () => mentionOps(context.table, tenant.organization, target.user.uuid, mentions);
+    await removeMember(context, tenant, { ...target, mentionOps: ops }, activityOps, ifMatch);
     return undefined;
   },
 });

@@ -8,7 +8,7 @@ import { type PersonalApiKeyItem, personalApiKeyObject } from '../accounts/perso
 import * as personalApiKeys from '../accounts/personal-api-keys/store.ts';
 import { type UserItem, userObject } from '../accounts/users/model.ts';
 import * as users from '../accounts/users/store.ts';
-import { neededBackfills } from '../exports/resource/needed-backfills.ts';
+import { neededBackfills } from '../exports/resource/import-backfills.ts';
 import { wireInstant } from '../http/instant.ts';
 import { LEVELS } from '../http/levels.ts';
 import { importEvents } from '../lake/import/import.ts';
@@ -128,7 +128,7 @@ export async function listKeys(context: AdminContext, options: { email?: string 
   const found =
     options.email === undefined
       ? await allKeys(context)
-      : await personalApiKeys.keysOf(context.table, (await userOf(context, options.email)).uuid);
+      : await personalApiKeys.keysOfUser(context.table, (await userOf(context, options.email)).uuid);
   const lines = found.map((item) => `${item.id}  ${item.mask}  ${item.label}  ${JSON.parse(item.scopes).join(',')}`);
   return { object: found.map((item) => personalApiKeyObject(item)), text: lines.join('\n') || 'No keys.' };
 }

@@ -1,4 +1,4 @@
-import type { NeededBackfill } from '../exports/resource/needed-backfills.ts';
+import type { NeededBackfill } from '../exports/resource/import-backfills.ts';
 import { wireInstant } from '../http/instant.ts';
 import type { ImportReport } from '../lake/import/import.ts';
 

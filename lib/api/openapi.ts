@@ -1,4 +1,4 @@
-/** The reference of the API, made from the rows: an OpenAPI 3.1 document. */
+/** Makes the reference of the API from the rows: an OpenAPI 3.1 document. */
 import * as z from 'zod';
 import { PAGING, type PagingRule, type Route } from '../http/route.ts';
 import { FAILURES, type FailureKind } from '../ports/errors.ts';
@@ -23,7 +23,7 @@ export interface OpenApi {
 
 const SECURITY_SCHEME = 'personalApiKey';
 
-/** Describes every row, on every path of it. Throws when two rows describe one name differently. */
+/** Returns the description of every row, on every path of it. Throws when two rows describe one name differently. */
 export function openApi(rows: readonly Route[]): OpenApi {
   const schemas = new Map<string, JsonObject>([['Error', ERROR]]);
   const paths: Record<string, Record<string, JsonObject>> = {};
@@ -108,15 +108,15 @@ const IF_NONE_MATCH = {
   schema: { type: 'string' },
 };
 
-/** A method that the path has in name only. */
+/** Returns whether the path has the method in name only. */
 const isRefused = ({ status }: Route): boolean => status === 405;
 
-/** Paths of objects with a version: those that can be changed. */
+/** Returns the paths of objects with a version: those that can be changed. */
 function versionedPaths(rows: readonly Route[]): ReadonlySet<string> {
   return new Set(rows.filter(({ method }) => method === 'PATCH').flatMap(({ paths }) => paths));
 }
 
-/** Does the operation answer one object with a version? */
+/** Returns whether the operation answers one object with a version. */
 function answersVersion({ method, status }: Route, path: string, versioned: ReadonlySet<string>): boolean {
   if (status === 201) return [...versioned].some((other) => other.slice(0, other.lastIndexOf('/')) === path);
   return versioned.has(path) && method !== 'DELETE';
@@ -151,7 +151,7 @@ function operation(row: Route, path: string, { schemas, versioned }: Shared): Js
   };
 }
 
-/** The handler's name; a second path adds where it begins, since names of operations are unique. */
+/** Returns the handler's name; a second path adds where it begins, since names of operations are unique. */
 function operationId({ handler, paths }: Route, path: string): string {
   return path === paths[0] ? handler : `${handler}-in-${path.replace('/api/', '/').split('/')[1]}`;
 }
@@ -244,7 +244,7 @@ function success(row: Route, hasVersion: boolean, schemas: Map<string, JsonObjec
 const headersNamed = (names: readonly string[]): JsonObject =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-/** The failures that an operation can have, by status. */
+/** Returns the failures that an operation can have, by status. */
 function failures(row: Route, path: string, versioned: ReadonlySet<string>): JsonObject {
   const kinds: FailureKind[] = ['throttled', 'server_error'];
   if (row.scope !== 'public') kinds.push('not_authenticated');
@@ -287,7 +287,7 @@ const REF = '#/components/schemas/';
 const pascal = (handler: string): string =>
   handler.replace(/(?:^|[/-])(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** A reference to the schema's component, which is added under its own name, or else the given one. */
+/** Returns a reference to the schema's component, which is added under its own name, or else the given one. */
 function component(
   schema: z.ZodType,
   io: 'input' | 'output',
@@ -296,11 +296,11 @@ function component(
 ): JsonObject {
   const found = jsonSchema(schema, io, schemas);
   if ('$ref' in found) return found;
-  keep(schemas, name, found);
+  addComponent(schemas, name, found);
   return { $ref: `${REF}${name}` };
 }
 
-function keep(schemas: Map<string, JsonObject>, name: string, schema: JsonObject): void {
+function addComponent(schemas: Map<string, JsonObject>, name: string, schema: JsonObject): void {
   const known = schemas.get(name);
   if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema)) {
     throw new Error(`two different schemas are named ${name}`);
@@ -313,7 +313,7 @@ interface Property {
   readonly required: boolean;
 }
 
-/** The fields of an object's schema, as a caller sends them. */
+/** Returns the fields of an object's schema, as a caller sends them. */
 function propertiesOf(schema: z.ZodType, schemas: Map<string, JsonObject>): Map<string, Property> {
   const { properties = {}, required = [] } = jsonSchema(schema, 'input', schemas) as {
     properties?: Record<string, JsonObject>;
@@ -327,26 +327,27 @@ function propertiesOf(schema: z.ZodType, schemas: Map<string, JsonObject>): Map<
   );
 }
 
-/** The JSON Schema of a zod schema; named ones inside it become components. */
+/** Returns the JSON Schema of a zod schema; named ones inside it become components. */
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Map<string, JsonObject>): JsonObject {
   const { properties, $defs = {} } = z.toJSONSchema(z.object({ it: schema }), {
     io,
     unrepresentable: 'any',
-    override: ({ jsonSchema }) => plain(jsonSchema),
+    override: ({ jsonSchema }) => simplify(jsonSchema),
   }) as unknown as { properties: { it: JsonObject }; $defs?: Record<string, JsonObject> };
-  for (const [name, { id: _, ...defined }] of Object.entries($defs)) keep(schemas, name, hoisted(defined));
-  return hoisted(properties.it);
+  for (const [name, { id: _, ...defined }] of Object.entries($defs))
+    addComponent(schemas, name, withComponents(defined));
+  return withComponents(properties.it);
 }
 
-/** What zod adds and no reader needs: patterns that a format says already, the bounds of safe integers, closed objects. */
-function plain(schema: z.core.JSONSchema.BaseSchema): void {
+/** Removes what no reader needs: patterns that a format implies, the bounds of safe integers, closed objects. */
+function simplify(schema: z.core.JSONSchema.BaseSchema): void {
   if (schema.format !== undefined) delete schema.pattern;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.additionalProperties === false) delete schema.additionalProperties;
 }
 
-/** The schema with references to components in place of its own definitions. */
-function hoisted<T>(schema: T): T {
+/** Returns the schema with references to components in the place of its own definitions. */
+function withComponents<T>(schema: T): T {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', `"${REF}`)) as T;
 }

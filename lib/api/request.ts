@@ -8,12 +8,12 @@ import type { Op } from '../ports/table/table.ts';
 
 type Parsed<T> = NonNullable<T> extends z.ZodType ? z.output<NonNullable<T>> : undefined;
 
-/** What `run` may return as the body of a row's answer. */
+/** The body of a row's answer, as `run` returns it. */
 export type Body<R extends Route> =
   NonNullable<R['response']> extends infer S ? (S extends z.ZodType ? z.input<S> : undefined) : undefined;
 
 /**
- * What is known of a request before its caller is proved: enough to start the operation's own reads. `@current` in
+ * A request before its caller is proved: enough to start the operation's own reads. `@current` in
  * the path has been replaced by the id that it stands for.
  */
 export interface EarlyRequest<R extends Route = Route> {
@@ -31,7 +31,7 @@ export interface Request<R extends Route = Route, Read = undefined> {
   readonly caller: Caller;
   /** Throws when the path names neither an organization nor a project (a mistake of ours). */
   readonly tenant: Tenant;
-  /** What was read beside the tenancy reads. */
+  /** The result of `found` or, without it, of `read`. */
   readonly read: Read;
   /** Limit, offset and cursor of a list, and what `page.ts` needs to write links. */
   readonly paging: Paging;
@@ -40,10 +40,13 @@ export interface Request<R extends Route = Route, Read = undefined> {
    * `is: { ver: [...ifMatch] }`; when the write is refused, `endpoint` answers 412.
    */
   readonly ifMatch: readonly number[] | undefined;
-  /** Ops to add to the transaction that creates `objectId`, so that a repeat with the same Idempotency-Key is known. */
+  /**
+   * Returns the ops to add to the transaction that creates `objectId`, so that a repeat with one Idempotency-Key is
+   * known.
+   */
   readonly idempotencyOps: (objectId: string) => Op[];
   /**
-   * Ops to add to the transaction of what this request changes: the entry of the activity log. Every operation that
+   * Returns the ops of an entry of the activity log, to add to the transaction of the change. Every operation that
    * changes something adds them (`test/contract/activity.test.ts` looks).
    */
   readonly activityOps: ActivityOps;

@@ -15,10 +15,11 @@ import type { Route } from '../http/route.ts';
 import * as insights from '../insights/routes.ts';
 import * as http from './reference/routes.ts';
 
-/** Where a project's paths begin, and where the same are found too: the public product's newer clients say so. */
+/** A project's paths begin so, and a second time as PostHog's newer clients write them. */
 const PROJECT = '/api/projects/{project_id}';
 const TWIN = '/api/environments/{project_id}';
 
+/** Returns the row on its own paths and on their twins. */
 function withTwins(row: Route): Route {
   const [first, ...others] = row.paths;
   const twins = row.paths.filter((path) => path.startsWith(PROJECT)).map((path) => path.replace(PROJECT, TWIN));
@@ -56,7 +57,7 @@ for (const row of routes) {
 /** Every path template, each once. */
 export const templates: readonly string[] = [...byTemplate.keys()];
 
-/** The row that serves a method of a path template; HEAD follows GET. */
+/** Returns the row that serves a method of a path template; HEAD follows GET. */
 export function rowFor(method: string, template: string): Route | undefined {
   return byTemplate.get(template)?.get(method === 'HEAD' ? 'GET' : method);
 }

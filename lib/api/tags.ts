@@ -1,6 +1,6 @@
-/** The parts of the reference, in its order, and what each is about: what rows have as their `tag`. */
+/** The parts of the reference, in its order, with a text about each; rows name theirs as `tag`. */
 export const TAGS: Readonly<Record<string, string>> = {
-  Users: 'Who asks, and where he is a member.',
+  Users: 'Who asks, and where they are a member.',
   Organizations: 'What everything belongs to: people, projects, exports.',
   Members: 'Who is in an organization, and at which level: member, admin or owner.',
   Invitations: 'How somebody becomes a member. No mail is sent: the link is in the answer.',

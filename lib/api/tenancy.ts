@@ -1,6 +1,6 @@
 /**
- * Who calls, and whether what the path names is his. Two reads beside the operation's own: the user with his
- * memberships, and the project or the organization.
+ * Finds out who calls, and whether what the path names is theirs. Two reads beside the operation's own: the user with
+ * their memberships, and the project or the organization.
  */
 import type { MembershipItem, OrganizationItem, ProjectItem } from '../accounts/organizations/model.ts';
 import { currentPlace } from '../accounts/organizations/rules.ts';
@@ -17,7 +17,7 @@ import type { Table } from '../ports/table/table.ts';
 
 const CURRENT = '@current';
 
-/** What a path names, and the answer when it is not there, or is no business of the caller's. */
+/** The project or organization that a path names, and the failure when it is not there, or not the caller's. */
 type TenantPath = { readonly missing: () => Failure } & (
   | { readonly project: number }
   | { readonly organization: string; readonly project?: undefined }
@@ -31,7 +31,7 @@ export interface Admission {
 const noProject = (): Failure => new Failure('not_found', { detail: 'Project not found.' });
 const noOrganization = (): Failure => new Failure('not_found', { detail: 'Organization not found.' });
 
-/** Reads `@current` in the path's parameters as the id that it stands for, or fails with the 404 that says so. */
+/** Returns the path's parameters with ids in the place of `@current`. Throws the 404 when it stands for nothing. */
 export async function resolveCurrent(
   table: Table,
   userId: string,
@@ -55,7 +55,7 @@ export async function resolveCurrent(
   return { ...params, organization_id: organization.id };
 }
 
-/** Which place the path names, if any; fails with the 404 of an id that cannot be one. */
+/** Returns what the path names, if anything. Throws the 404 of an id that cannot be one. */
 export function tenantPathOf(
   template: string,
   params: Readonly<Record<string, string | undefined>>,
@@ -71,7 +71,7 @@ export function tenantPathOf(
   return { organization: id, missing: () => new Failure(isItself(template) ? 'not_found' : 'permission_denied') };
 }
 
-/** Is the operation about the organization itself? */
+/** Returns whether the operation is about the organization itself. */
 const isItself = (template: string): boolean => template.endsWith('/{organization_id}');
 
 const present = <T extends { readonly deleted_at: number | null }>(item: T | undefined): T | undefined =>
@@ -89,10 +89,10 @@ async function readUser(
   };
 }
 
-/** Projects whose organization is remembered, so that both are read at once. */
-const REMEMBERED = 10_000;
+/** The organizations of so many projects are remembered, so that both are read at once. */
+const MAX_REMEMBERED = 10_000;
 
-/** Admits callers to the places that are theirs. It remembers which organization a project belongs to: none moves. */
+/** Returns what admits callers to what is theirs. It remembers the organization of a project: no project moves. */
 export function tenancy(table: Table) {
   const organizationIds = new Map<number, string>();
 
@@ -107,35 +107,35 @@ export function tenancy(table: Table) {
     const project = present(item);
     if (project === undefined) return {};
     const { organization_id } = project;
-    if (organizationIds.size >= REMEMBERED) organizationIds.clear();
+    if (organizationIds.size >= MAX_REMEMBERED) organizationIds.clear();
     organizationIds.set(id, organization_id);
     return { project, organization: known === organization_id ? beside : await readOrganization(organization_id) };
   };
 
-  const readPlace = async (place: TenantPath): Promise<Found> =>
-    place.project === undefined
-      ? { organization: await readOrganization(place.organization) }
-      : readProject(place.project);
+  const readNamed = async (path: TenantPath): Promise<Found> =>
+    path.project === undefined
+      ? { organization: await readOrganization(path.organization) }
+      : readProject(path.project);
 
   const nothing: Found = {};
 
   return async (
     row: Pick<Route, 'scope' | 'level'>,
     credentials: Credentials,
-    place: TenantPath | undefined,
+    path: TenantPath | undefined,
   ): Promise<Admission> => {
     const [{ user, memberships }, { organization, project }] = await Promise.all([
       readUser(table, credentials.userId),
-      place === undefined ? nothing : readPlace(place),
+      path === undefined ? nothing : readNamed(path),
     ]);
     if (user === undefined) fail('not_authenticated');
     const caller: Caller = { ...credentials, user, memberships };
-    if (place === undefined) {
+    if (path === undefined) {
       if (!isAboutTheUser(row)) checkTeams(caller, undefined);
       return { caller, tenant: undefined };
     }
     const membership = memberships.find(({ organization_id }) => organization_id === organization?.id);
-    if (organization === undefined || (membership === undefined && place.project === undefined)) throw place.missing();
+    if (organization === undefined || (membership === undefined && path.project === undefined)) throw path.missing();
     checkTeams(caller, project?.id);
     checkOrganizations(caller, organization.id);
     if (membership === undefined) fail('permission_denied', "You don't have access to the project.");
@@ -146,13 +146,13 @@ export function tenancy(table: Table) {
   };
 }
 
-/** What is there of what a path names; what was deleted is not. */
+/** What a path names, as far as it is there; what is deleted is not. */
 interface Found {
   readonly organization?: OrganizationItem | undefined;
   readonly project?: ProjectItem;
 }
 
-/** What a key may ask of its own user, whatever else it is limited to. */
+/** Returns whether a key may call the row about its own user, whatever else it is limited to. */
 const isAboutTheUser = ({ scope }: Pick<Route, 'scope'>): boolean =>
   scope === 'any' || scope === 'user:read' || scope === 'user:write';
 

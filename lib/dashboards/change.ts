@@ -1,6 +1,7 @@
-/** How a dashboard changes: its fields, its tiles, its deletion and its return. */
+/** Changes dashboards: their fields, their tiles, their deletion and their return. */
 import type { ActivityOps, Change } from '../accounts/activity/model.ts';
 import { changesOf, type LoggedFields, patchActivity } from '../accounts/activity/rules.ts';
+import type { MemberWithLevel } from '../accounts/organizations/model.ts';
 import type { InsightItem } from '../insights/model.ts';
 import { deletedInsight, deletionOp, readInsights, restoredInsight } from '../insights/store.ts';
 import type { Context } from '../ports/context.ts';
@@ -10,7 +11,7 @@ import { keys } from '../ports/table/keys.ts';
 import { nextNumber } from '../ports/table/sequence.ts';
 import { type Op, Refused, type Table, type Value } from '../ports/table/table.ts';
 import { untilWritten } from '../ports/table/until-written.ts';
-import { readNamedInsights, summaryPlace, tileItem } from './create.ts';
+import { indexPlace, readNamedInsights, tileItem } from './create.ts';
 import { objectText, tagTexts } from './fields.ts';
 import { dashboardsOf, tilesOfInsight } from './insights/tiles.ts';
 import {
@@ -21,13 +22,13 @@ import {
   type StoredDashboard,
   type TileItem,
 } from './model.ts';
-import { checkCanEdit, checkCanRestrict, type MemberWithLevel } from './rules.ts';
+import { checkCanEdit, checkCanRestrict } from './rules.ts';
 import { aboutDashboard, checkDashboardSize, readDashboard, readSummaries } from './store.ts';
 import { checkTileCount, insightsOf, type NewTile, tileChanges } from './tiles.ts';
 
-type Changing = Pick<Context, 'table' | 'clock'>;
+type ChangeContext = Pick<Context, 'table' | 'clock'>;
 
-/** Who changes it. */
+/** Who changes a dashboard, and from which version. */
 interface Changer {
   readonly member: MemberWithLevel;
   readonly ifMatch: readonly number[] | undefined;
@@ -35,12 +36,12 @@ interface Changer {
 }
 
 /**
- * Changes what was sent, and only that: changes of other fields and other tiles at the same time last. Over 90 tiles
- * are written in more than one transaction. The answer is the dashboard as read, with these changes; its version is
- * never above the stored one.
+ * Changes the fields that were sent, and only those: concurrent changes of other fields and other tiles last. Over 90
+ * tiles are written in more than one transaction. Returns the dashboard as it was read, with these changes; its version
+ * is never above the stored one. Throws a 404, a 403 or a 412 as `checkChange`.
  */
 export async function changeDashboard(
-  context: Changing,
+  context: ChangeContext,
   read: StoredDashboard,
   patch: DashboardChanges,
   changer: Changer,
@@ -55,6 +56,7 @@ export async function changeDashboard(
   });
 }
 
+/** Throws a 404 for a deleted dashboard, a 403 when the member may not change it so, a 412 for another version. */
 function checkChange({ summary }: StoredDashboard, patch: DashboardChanges, { member, ifMatch }: Changer): void {
   if (summary.deleted_at !== null && patch.deleted !== false) fail('not_found');
   checkCanEdit(summary, member);
@@ -63,7 +65,7 @@ function checkChange({ summary }: StoredDashboard, patch: DashboardChanges, { me
 }
 
 async function writeChange(
-  context: Changing,
+  context: ChangeContext,
   stored: StoredDashboard,
   patch: DashboardChanges,
   { member, ifMatch, activityOps }: Changer,
@@ -76,7 +78,7 @@ async function writeChange(
   const newDetail: DashboardDetailItem = { ...detail, ...detailSet };
   checkDashboardSize({ ...summary, ...summarySet }, newDetail);
   const tiles = await tileOps(context, stored, patch, { by: member.user_uuid, now });
-  const insights = await deletions(table, stored, patch, now);
+  const insights = await insightOps(table, stored, patch, now);
 
   const isPlaced = 'first_pk' in summarySet;
   const unchanged = {
@@ -110,7 +112,7 @@ async function writeChange(
   return { ...stored, summary: newSummary, detail: newDetail, tiles: tiles.after };
 }
 
-/** What is told of a summary and a detail that change. */
+/** The fields whose changes the activity log shows. */
 const LOGGED: LoggedFields = {
   name: 'plain',
   description: 'plain',
@@ -120,7 +122,10 @@ const LOGGED: LoggedFields = {
 };
 const LOGGED_OF_DETAIL: LoggedFields = { filters: 'json', variables: 'json', delete_insights: 'plain' };
 
-/** What did not fit into the first transaction. What came in between is a conflict: a part is done and stays. */
+/**
+ * Writes what did not fit into the first transaction. Throws a 409 when a change came in between: a part is done and
+ * stays.
+ */
 async function writeRest(table: Table, { project_id, id, deleted_at }: DashboardItem, groups: readonly Op[][]) {
   try {
     for (const group of groups) {
@@ -133,20 +138,20 @@ async function writeRest(table: Table, { project_id, id, deleted_at }: Dashboard
   }
 }
 
-/** How many tiles a group of ops puts, less those it removes. */
+/** Returns how many tiles a group of ops puts, less those that it removes. */
 function tilesIn(group: readonly Op[]): number {
   return group.reduce((sum, op) => sum + ('put' in op ? 1 : 'remove' in op ? -1 : 0), 0);
 }
 
 const addTo = (group: readonly Op[]): Record<string, number> => ({ ver: 1, tiles: tilesIn(group) });
 
-/** The condition that the summary has room for a group's tiles. */
+/** Returns the condition that the dashboard has room for a group's tiles. */
 function roomFor(group: readonly Op[]): { notAbove?: Record<string, number> } {
   const more = tilesIn(group);
   return more > 0 ? { notAbove: { tiles: MAX_TILES - more } } : {};
 }
 
-/** What a PATCH sets of the summary; where the summary stands, when that changes. */
+/** Returns what a PATCH sets of the summary, with its place in the indexes when that changes. */
 function summaryChange(summary: DashboardItem, patch: DashboardChanges, now: number): Readonly<Record<string, Value>> {
   const { name, description, pinned, tags, restriction_level, deleted } = patch;
   const set = {
@@ -158,10 +163,10 @@ function summaryChange(summary: DashboardItem, patch: DashboardChanges, now: num
     ...(deleted === undefined ? {} : { deleted_at: deleted ? now : null }),
   };
   const isPlaced = 'name' in set || 'pinned' in set || 'deleted_at' in set;
-  return isPlaced ? { ...set, ...summaryPlace(summary.project_id, summary.id, { ...summary, ...set }) } : set;
+  return isPlaced ? { ...set, ...indexPlace(summary.project_id, summary.id, { ...summary, ...set }) } : set;
 }
 
-/** What a PATCH sets of the detail. */
+/** Returns what a PATCH sets of the detail. */
 function detailChange({ filters, variables, delete_insights }: DashboardChanges): Readonly<Record<string, Value>> {
   const [filterText, variableText] = [objectText(filters), objectText(variables)];
   return {
@@ -171,9 +176,9 @@ function detailChange({ filters, variables, delete_insights }: DashboardChanges)
   };
 }
 
-/** The ops of a PATCH of `tiles`, and the tiles that are there then. */
+/** Returns the ops of a PATCH of `tiles`, the tiles that are there then, and the changes for the activity log. */
 async function tileOps(
-  { table }: Changing,
+  { table }: ChangeContext,
   { summary, tiles }: StoredDashboard,
   { tiles: sent = [] }: DashboardChanges,
   by: { by: string; now: number },
@@ -193,12 +198,12 @@ async function tileOps(
   const made = await addedTiles(table, summary, added, by.now);
   ops.push(...made.map((tile) => weighed({ put: tile, if: 'absent' }, tile)));
   const changes = [
-    ...tileChanges_('created', made),
-    ...tileChanges_(
+    ...tileNumbers('created', made),
+    ...tileNumbers(
       'changed',
       tiles.filter((tile) => changed.has(tile.id)),
     ),
-    ...tileChanges_(
+    ...tileNumbers(
       'deleted',
       tiles.filter((tile) => removed.has(tile.id)),
     ),
@@ -206,8 +211,8 @@ async function tileOps(
   return { ops, after: [...after, ...made], changes };
 }
 
-/** What is told of tiles: their numbers. */
-function tileChanges_(action: Change['action'], tiles: readonly TileItem[]): Change[] {
+/** Returns how the activity log shows tiles that come, change or go: by their numbers. */
+function tileNumbers(action: Change['action'], tiles: readonly TileItem[]): Change[] {
   const ids = tiles.map(({ id }) => id);
   const [before, after] = [action === 'created' ? null : ids, action === 'deleted' ? null : ids];
   return ids.length === 0 ? [] : [{ action, field: 'tiles', before, after }];
@@ -232,8 +237,8 @@ async function addedTiles(
   );
 }
 
-/** What follows for insights from a deletion with `delete_insights`, and from a return. */
-async function deletions(
+/** Returns the ops on insights of a deletion with `delete_insights`, and of a return. */
+async function insightOps(
   table: Table,
   { summary, tiles }: StoredDashboard,
   { deleted, delete_insights }: DashboardChanges,
@@ -252,7 +257,7 @@ async function deletions(
   return changed.map(([before, after]) => weighed(deletionOp(before, after), after));
 }
 
-/** Those of the insights, not yet deleted, that no other dashboard shows. */
+/** Returns the insights, of these, that are not deleted and that no other dashboard shows. */
 async function insightsOnlyOn(
   table: Table,
   { project_id, id }: DashboardItem,
@@ -266,9 +271,12 @@ async function insightsOnlyOn(
   return live.filter((_, at) => others[at]?.every((other) => other === id || !summaries.has(other)));
 }
 
-/** Moves a tile, as it is then, to another dashboard of the project. 404 when either is not there. */
+/**
+ * Moves a tile, as it is then, to another dashboard of the project. Throws a 404 when either is not there, and a 403
+ * when the member may not edit both.
+ */
 export async function moveTile(
-  { table }: Changing,
+  { table }: ChangeContext,
   read: StoredDashboard,
   { tile: tileId, to }: { tile: number; to: number },
   { member, ifMatch, activityOps }: Changer,

@@ -1,4 +1,4 @@
-/** How a dashboard is made: empty, from what was sent, from a template, or from another dashboard's tiles. */
+/** Makes dashboards: empty, from a body, from a template, or from another dashboard's tiles. */
 import type * as z from 'zod';
 import type { ActivityOps } from '../accounts/activity/model.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
@@ -17,9 +17,9 @@ import {
   type DashboardDetailItem,
   type DashboardInput,
   type DashboardItem,
+  type DashboardWithInsights,
   RESTRICTION,
   type RestrictionLevel,
-  type StoredDashboard,
   type TileItem,
 } from './model.ts';
 import { maySee } from './rules.ts';
@@ -30,7 +30,7 @@ import { checkedTemplate, templateNamed, tilesOfTemplate } from './templates/ind
 import type { Template } from './templates/template.ts';
 import { checkTileCount, insightsOf, invalidReference, type NewTile, newTiles } from './tiles.ts';
 
-/** A dashboard to be made. */
+/** The fields of a new dashboard. */
 interface NewDashboard {
   readonly name: string;
   readonly description: string;
@@ -49,13 +49,7 @@ interface NewDashboard {
   readonly tiles: readonly NewTile[];
 }
 
-/** What was made, and the insights that its tiles show. */
-export interface Made {
-  readonly stored: StoredDashboard;
-  readonly insights: ReadonlyMap<number, InsightItem>;
-}
-
-/** Who makes it, and where. */
+/** Who makes a dashboard, and where. */
 interface Creator {
   readonly tenant: Tenant;
   readonly project: number;
@@ -64,16 +58,18 @@ interface Creator {
   readonly activityOps: ActivityOps;
 }
 
-type Making = Pick<Context, 'table' | 'clock' | 'random'>;
+type CreateContext = Pick<Context, 'table' | 'clock' | 'random'>;
 type Once = (dashboardId: string) => readonly Op[];
 
-/** Makes a dashboard from what a caller sent. */
+/**
+ * Makes a dashboard from the body of a request. Throws a 400 for a template, dashboard or insight that is not there.
+ */
 export async function createDashboard(
-  context: Making,
+  context: CreateContext,
   creator: Creator,
   input: z.output<typeof DashboardInput>,
   idempotencyOps: Once,
-): Promise<Made> {
+): Promise<DashboardWithInsights> {
   const use_template = input.use_template ?? '';
   const use_dashboard = input.use_dashboard ?? null;
   if (use_template !== '' && use_dashboard !== null) {
@@ -99,16 +95,16 @@ export async function createDashboard(
     variables: objectText(input.variables) ?? '{}',
     tiles,
   };
-  return make(context, creator, made, idempotencyOps);
+  return writeDashboard(context, creator, made, idempotencyOps);
 }
 
-/** Makes a dashboard from a template that the caller sent; its tiles have no author. */
+/** Makes a dashboard from a template that the caller sent; its tiles have no author. Throws a 400 when it is none. */
 export async function createFromTemplate(
-  context: Making,
+  context: CreateContext,
   creator: Creator,
   sent: unknown,
   idempotencyOps: Once,
-): Promise<Made> {
+): Promise<DashboardWithInsights> {
   const template: Template = checkedTemplate(sent);
   const made: NewDashboard = {
     name: template.template_name,
@@ -125,10 +121,10 @@ export async function createFromTemplate(
     variables: '{}',
     tiles: tilesOfTemplate(template, null),
   };
-  return make(context, creator, made, idempotencyOps);
+  return writeDashboard(context, creator, made, idempotencyOps);
 }
 
-/** The source's tiles to be made again: of the same insights, or of copies of them. */
+/** Returns new tiles for those of another dashboard: of the same insights, or of copies of them. */
 async function copyTiles(
   table: Table,
   { tenant, project, uid }: Creator,
@@ -150,7 +146,7 @@ async function copyTiles(
   });
 }
 
-/** The insights that new tiles name; one that is not there, or deleted, is a 400. */
+/** Returns the insights that new tiles name, by their numbers. Throws a 400 for one that is not there, or deleted. */
 export async function readNamedInsights(
   table: Table,
   project: number,
@@ -164,12 +160,12 @@ export async function readNamedInsights(
 }
 
 /** Writes a dashboard with its tiles and their insights, all at once for every reader. */
-async function make(
-  context: Making,
+async function writeDashboard(
+  context: CreateContext,
   { tenant, project, uid, activityOps }: Creator,
   made: NewDashboard,
   idempotencyOps: Once,
-): Promise<Made> {
+): Promise<DashboardWithInsights> {
   const { table, clock, random } = context;
   const now = clock();
   const inner = made.tiles.filter(({ insight }) => typeof insight === 'object' && insight !== null).length;
@@ -191,7 +187,7 @@ async function make(
   });
   const summary: DashboardItem = {
     ...keys.dashboard(project, id),
-    ...summaryPlace(project, id, { name: made.name, pinned: made.pinned, deleted_at: made.isDeleted ? now : null }),
+    ...indexPlace(project, id, { name: made.name, pinned: made.pinned, deleted_at: made.isDeleted ? now : null }),
     id,
     project_id: project,
     name: made.name,
@@ -227,8 +223,8 @@ async function make(
   };
 }
 
-/** Where a summary stands: among the project's dashboards, or among what was deleted. */
-export function summaryPlace(
+/** Returns the place of a summary in the indexes: among the project's dashboards, or among what was deleted. */
+export function indexPlace(
   project: number,
   id: number,
   { name, pinned, deleted_at }: Pick<DashboardItem, 'name' | 'pinned' | 'deleted_at'>,
@@ -238,7 +234,7 @@ export function summaryPlace(
     : places.deletedDashboardOf(project, deleted_at, id);
 }
 
-/** A new tile, not yet written. */
+/** Returns a new tile, which is not yet written. */
 export function tileItem(
   { project, dashboard, id, now }: { project: number; dashboard: number; id: number; now: number },
   { insight, text, layouts, color, created_by }: Omit<NewTile, 'insight'> & { insight: number | null },
@@ -269,7 +265,7 @@ async function writeWhole(
     summary: DashboardItem;
     others: readonly (DashboardDetailItem | SharingItem | SharingTokenItem)[];
     content: readonly Weighed[];
-    /** What is written when it is there as a whole. */
+    /** Ops of the last transaction, after which the dashboard is there as a whole. */
     also: readonly Op[];
   },
 ): Promise<void> {
@@ -288,7 +284,7 @@ async function writeWhole(
   await table.write(
     begin({
       ...summary,
-      ...summaryPlace(project_id, id, { name, pinned, deleted_at: created_at }),
+      ...indexPlace(project_id, id, { name, pinned, deleted_at: created_at }),
       deleted_at: created_at,
     }),
   );

@@ -1,11 +1,10 @@
-/** Values of fields as they are stored. */
-
+/** Fields of a dashboard as they are stored: as JSON text. */
 import { failureOf, freeObject, typeName } from '../http/fields.ts';
 import { invalid } from '../ports/errors.ts';
 
 /**
- * A sent object as JSON text; undefined when there is nothing to store: as with the public product, null and `{}` are
- * passed over. Anything else is a 400.
+ * Returns a sent object as JSON text; undefined when there is nothing to store: as with PostHog, null and `{}` are
+ * passed over. Throws a 400 for anything else.
  */
 export function objectText(sent: unknown): string | undefined {
   if (sent === undefined || sent === null) return undefined;
@@ -15,7 +14,7 @@ export function objectText(sent: unknown): string | undefined {
   return Object.keys(read.data).length === 0 ? undefined : JSON.stringify(read.data);
 }
 
-/** Tags as JSON text: trimmed, lower case, each once. */
+/** Returns tags as JSON text: trimmed, in lower case, each once. */
 export function tagTexts(sent: readonly string[]): string {
   return JSON.stringify([...new Set(sent.map((tag) => tag.trim().toLowerCase()))]);
 }

@@ -1,5 +1,6 @@
-/** Lists of dashboards: a page of the index, or, where something is asked for or hidden, of all summaries. */
+/** Lists of dashboards: a page of the index, or, for a filter or hidden dashboards, a page of all summaries. */
 
+import type { MemberWithLevel } from '../accounts/organizations/model.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { LEVELS } from '../http/levels.ts';
 import { type Paging, readPage } from '../http/page.ts';
@@ -7,25 +8,25 @@ import { ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import type { Table } from '../ports/table/table.ts';
 import type { DashboardFilter, DashboardItem } from './model.ts';
-import { type MemberWithLevel, maySee } from './rules.ts';
+import { maySee } from './rules.ts';
 
-/** Dashboards of one page, and how many there are in all. */
+/** The dashboards of one page, and how many there are in all. */
 interface DashboardPage {
   readonly items: readonly DashboardItem[];
   readonly count: number;
   readonly cursor?: string | undefined;
 }
 
-const isFiltered = (filter: DashboardFilter): boolean => Object.values(filter).some((value) => value !== undefined);
+const hasFilter = (filter: DashboardFilter): boolean => Object.values(filter).some((value) => value !== undefined);
 
-/** The page, as far as it can be read without knowing who asks; undefined: all summaries are needed. */
+/** Returns the page; or all summaries, when a filter needs them. Who asks is not yet known. */
 export async function readListing(
   table: Table,
   project: number,
   filter: DashboardFilter,
   paging: Paging,
 ): Promise<DashboardPage | DashboardItem[]> {
-  if (isFiltered(filter)) return readAll(table, project);
+  if (hasFilter(filter)) return readAll(table, project);
   return (await readPage(table, ranges.dashboardsOf(project), paging)) as unknown as DashboardPage;
 }
 
@@ -33,7 +34,7 @@ async function readAll(table: Table, project: number): Promise<DashboardItem[]> 
   return (await listAll(table, ranges.dashboardsOf(project))) as DashboardItem[];
 }
 
-/** The page for this member: what a rule hides from him is neither listed nor counted. */
+/** Returns the page for a member: what a rule hides from them is neither listed nor counted. */
 export async function listingFor(
   table: Table,
   { membership, project }: Tenant,
@@ -44,23 +45,23 @@ export async function listingFor(
   const mayMiss = project?.hides_dashboards === true && membership.level < LEVELS.admin;
   if (!Array.isArray(read) && !mayMiss) return read;
   const summaries = Array.isArray(read) ? read : await readAll(table, project?.id ?? 0);
-  const found = arrange(summaries, membership, filter);
+  const found = filterAndSort(summaries, membership, filter);
   return { items: found.slice(offset, offset + limit), count: found.length };
 }
 
-/** The summaries that are asked for and not hidden, in the order that is asked for. They come pinned first, then by name. */
-function arrange(
+/** Returns the summaries that fit the filter and are not hidden, in its order. They come pinned first, then by name. */
+function filterAndSort(
   summaries: readonly DashboardItem[],
   member: MemberWithLevel,
   filter: DashboardFilter,
 ): DashboardItem[] {
-  return ordered(
-    summaries.filter((summary) => maySee(summary, member) && isAsked(summary, filter)),
+  return sort(
+    summaries.filter((summary) => maySee(summary, member) && fits(summary, filter)),
     filter.ordering,
   );
 }
 
-function isAsked(summary: DashboardItem, filter: DashboardFilter): boolean {
+function fits(summary: DashboardItem, filter: DashboardFilter): boolean {
   const { search = '', tags = [], creation_mode, pinned, created_by } = filter;
   const sought = search.toLowerCase();
   const isFound = summary.name.toLowerCase().includes(sought) || summary.description.toLowerCase().includes(sought);
@@ -78,8 +79,8 @@ function hasAny(summary: DashboardItem, tags: readonly string[]): boolean {
   return tags.some((tag) => held.has(tag.toLowerCase()));
 }
 
-/** Names by the code points of their lower case; sorts are stable: what is equal stays pinned first, then by name. */
-function ordered(summaries: readonly DashboardItem[], ordering: DashboardFilter['ordering']): DashboardItem[] {
+/** Sorts names by the code points of their lower case. What is equal stays pinned first, then by name. */
+function sort(summaries: readonly DashboardItem[], ordering: DashboardFilter['ordering']): DashboardItem[] {
   if (ordering === undefined) return [...summaries];
   const sign = ordering.startsWith('-') ? -1 : 1;
   switch (ordering.replace('-', '')) {

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { UserLookup } from '../accounts/users/lookup.ts';
 import { User } from '../accounts/users/model.ts';
 import { boolean, choice, freeObject, integer, text, uuid } from '../http/fields.ts';
 import { wireInstant } from '../http/instant.ts';
@@ -24,7 +25,7 @@ export type RestrictionLevel = (typeof RESTRICTION)[keyof typeof RESTRICTION];
 const CREATION_MODES = ['default', 'template', 'duplicate'] as const;
 export type CreationMode = (typeof CREATION_MODES)[number];
 
-/** A tile more than this is refused (decisions: 500). */
+/** A dashboard has at most so many tiles. */
 export const MAX_TILES = 500;
 
 /**
@@ -41,23 +42,23 @@ export interface DashboardItem extends Item {
   readonly created_at: number;
   /** The creator's uuid. */
   readonly created_by: string;
-  /** As `enabled` of its sharing, in the same transaction. */
+  /** The same as `enabled` of its sharing, with which it changes in one transaction. */
   readonly is_shared: boolean;
-  /** Set: gone from lists and reads, with its tiles, until it is brought back. */
+  /** When it is set, the dashboard is gone from lists and reads, with its tiles, until it is brought back. */
   readonly deleted_at: number | null;
   readonly creation_mode: CreationMode;
   /** JSON of texts. */
   readonly tags: string;
   readonly restriction_level: RestrictionLevel;
-  /** How many tiles it has; changes with them, in their transaction. */
+  /** Counts the tiles, and changes in their transactions. */
   readonly tiles: number;
   /** Counts changes of the writable state (ETag): fields, tiles, filters and variables. */
   readonly ver: number;
 }
 
-/** What only the detail form shows. */
+/** The detail of a dashboard: what a list does not show. */
 export interface DashboardDetailItem extends Item {
-  /** What it was made with: a template's name, else "". */
+  /** The name of the template that it was made from, else "". */
   readonly use_template: string;
   /** The dashboard that it was made from. */
   readonly use_dashboard: number | null;
@@ -86,7 +87,7 @@ export interface TileItem extends Item {
   readonly ver: number;
 }
 
-/** A dashboard as stored, with all that belongs to it. */
+/** A dashboard as it is stored, with all that belongs to it. */
 export interface StoredDashboard {
   readonly summary: DashboardItem;
   readonly detail: DashboardDetailItem;
@@ -95,6 +96,12 @@ export interface StoredDashboard {
   readonly sharing: SharingItem;
   readonly collaborators: readonly CollaboratorItem[];
   readonly rules: readonly AccessRuleItem[];
+}
+
+/** A dashboard, and the insights that its tiles show, by their numbers. */
+export interface DashboardWithInsights {
+  readonly stored: StoredDashboard;
+  readonly insights: ReadonlyMap<number, InsightItem>;
 }
 
 const name = text({ max: 400, blank: true }).nullable().optional();
@@ -136,24 +143,24 @@ const writable = {
   tiles: z.array(TileInput).max(MAX_TILES).optional(),
 };
 
-/** What a caller writes to make a dashboard. */
+/** The body that makes a dashboard. */
 export const DashboardInput = z.object({
   ...writable,
   duplicate_tiles: boolean().optional().describe('With `use_dashboard`: copies of the insights too.'),
 });
 
-/** What a caller writes to change one. */
+/** The body that changes a dashboard. */
 export const DashboardPatch = z.object(writable);
 export type DashboardChanges = z.output<typeof DashboardPatch>;
 
-/** What a caller writes to move a tile to another dashboard of the project. */
+/** The body that moves a tile to another dashboard of the project. */
 export const TileMove = z.object({
   tile: z.object({ id: integer() }),
   toDashboard: integer().optional(),
   to_dashboard: integer().optional(),
 });
 
-/** What a caller writes to make a dashboard from a template of his own. */
+/** The body that makes a dashboard from a template of the caller's own. */
 export const TemplateInput = z.object({
   template: freeObject().describe('The name, the description, the filters and the tiles of the dashboard.'),
   creation_context: text({ blank: true }).nullable().optional(),
@@ -161,7 +168,7 @@ export const TemplateInput = z.object({
 
 const ORDERINGS = ['name', '-name', 'created_at', '-created_at', 'pinned', '-pinned'] as const;
 
-/** What a list may ask for. */
+/** The query of a list. */
 export const DashboardQuery = z.object({
   search: text({ blank: true }).optional().describe('Part of the name or the description.'),
   tags: z
@@ -234,15 +241,13 @@ export const DashboardDetail = z
   })
   .meta({ id: 'DashboardDetail' });
 
-type UserLookup = (uuid: string | null) => z.output<typeof User> | null;
-
-/** What the caller's standing adds to an answer. */
-export type Levels = Pick<
+/** The caller's rights, as far as an answer shows them. */
+type Levels = Pick<
   z.output<typeof Dashboard>,
   'restriction_level' | 'effective_restriction_level' | 'effective_privilege_level' | 'user_access_level'
 >;
 
-/** The public object of a summary, as it stands in lists. */
+/** Returns the public object of a summary, as lists show it. */
 export function dashboardObject(summary: DashboardItem, levels: Levels, userOf: UserLookup): z.input<typeof Dashboard> {
   return {
     id: summary.id,
@@ -262,13 +267,12 @@ export function dashboardObject(summary: DashboardItem, levels: Levels, userOf: 
   };
 }
 
-/** The public object of a dashboard with its tiles. A deleted one shows none, nor do tiles of deleted insights. */
+/** Returns the public object of a dashboard with its tiles: none when it is deleted, and none of deleted insights. */
 export function dashboardDetailObject(
-  { summary, detail, tiles }: Pick<StoredDashboard, 'summary' | 'detail' | 'tiles'>,
+  { stored: { summary, detail, tiles }, insights }: DashboardWithInsights,
   levels: Levels,
-  { userOf, insights }: { userOf: UserLookup; insights: ReadonlyMap<number, InsightItem> },
+  userOf: UserLookup,
 ): z.input<typeof DashboardDetail> {
-  const shown = summary.deleted_at === null ? tiles : [];
   return {
     ...dashboardObject(summary, levels, userOf),
     use_template: detail.use_template,
@@ -276,7 +280,7 @@ export function dashboardDetailObject(
     delete_insights: detail.delete_insights,
     filters: parseJson(detail.filters),
     variables: parseJson(detail.variables),
-    tiles: inLayoutOrder(shown).flatMap(({ tile, layouts }) => {
+    tiles: inLayoutOrder(summary.deleted_at === null ? tiles : []).flatMap(({ tile, layouts }) => {
       const insight = tile.insight === null ? undefined : insights.get(tile.insight);
       if (tile.insight !== null && insight?.deleted_at !== null) return [];
       return [
@@ -305,17 +309,17 @@ function tileText(tile: TileItem, body: string, team: number, userOf: UserLookup
   };
 }
 
-/** Where a tile without a layout stands: behind all that have one. */
+/** The row and column of a tile without a layout, which comes after all that have one. */
 const UNPLACED = 100;
 
-const placed = (value: unknown): number => (typeof value === 'number' ? value : UNPLACED);
+const positionOf = (value: unknown): number => (typeof value === 'number' ? value : UNPLACED);
 
-/** By row and column of the layout for small screens, then in the order of making. */
+/** Sorts tiles by row and column of the layout for small screens, then in the order in which they were made. */
 function inLayoutOrder(tiles: readonly TileItem[]): { tile: TileItem; layouts: object }[] {
   return tiles
     .map((tile) => {
       const layouts = parseJson(tile.layouts) as { sm?: { x?: unknown; y?: unknown } | null };
-      return { tile, layouts, x: placed(layouts.sm?.x), y: placed(layouts.sm?.y) };
+      return { tile, layouts, x: positionOf(layouts.sm?.x), y: positionOf(layouts.sm?.y) };
     })
     .toSorted((a, b) => a.y - b.y || a.x - b.x || a.tile.id - b.tile.id);
 }

@@ -1,32 +1,29 @@
-/** Who may see, edit, restrict and open a dashboard to others: the one place that decides it. */
-import type { MembershipItem } from '../accounts/organizations/model.ts';
+/** The one place that decides who may see, edit and restrict a dashboard, and open it to others. */
+import type { MemberWithLevel } from '../accounts/organizations/model.ts';
 import { LEVELS } from '../http/levels.ts';
 import { fail } from '../ports/errors.ts';
 import { ACCESS_LEVELS, type AccessLevel, DEFAULT_ACCESS, EVERYONE, ruleField } from './access-controls/model.ts';
 import { collaboratorField, PRIVILEGE, type PrivilegeLevel } from './collaborators/model.ts';
 import { type DashboardItem, RESTRICTION, type RestrictionLevel } from './model.ts';
 
-/** Somebody who asks, as a member of the dashboard's organization. */
-export type MemberWithLevel = Pick<MembershipItem, 'user_uuid' | 'level'>;
-
-/** Where a member stands with one dashboard. */
+/** What a member may do with one dashboard. */
 interface Rights {
   readonly restriction_level: RestrictionLevel;
   readonly effective_restriction_level: RestrictionLevel;
   readonly effective_privilege_level: PrivilegeLevel;
   readonly user_access_level: AccessLevel;
-  /** He made it, or is an admin or the owner of the organization: nothing is closed to him. */
+  /** Whether they made it, or are an admin or owner of the organization: nothing is closed to them. */
   readonly isInherent: boolean;
 }
 
-/** Has the user rights that nobody can take from him: the dashboard's creator, admins, owners? */
+/** Returns whether nobody can take rights from the member: the dashboard's creator, an admin, an owner. */
 function hasInherentRights(summary: DashboardItem, { user_uuid, level }: MemberWithLevel): boolean {
   return summary.created_by === user_uuid || level >= LEVELS.admin;
 }
 
 /**
- * Where the member stands. A rule for him beats the one for everyone, which beats the default. There are no plans, so
- * the restriction is always in effect.
+ * Returns the rights of a member. A rule for them beats the one for everyone, which beats the default. There are no
+ * plans, so the restriction is always in effect.
  */
 export function rightsOf(summary: DashboardItem, member: MemberWithLevel): Rights {
   const { restriction_level } = summary;
@@ -37,35 +34,35 @@ export function rightsOf(summary: DashboardItem, member: MemberWithLevel): Right
     restriction_level,
     effective_restriction_level: restriction_level,
     effective_privilege_level: isOpen || isInherent ? PRIVILEGE.edit : (named ?? PRIVILEGE.view),
-    user_access_level: isInherent ? 'manager' : ruledAccess(summary, member.user_uuid),
+    user_access_level: isInherent ? 'manager' : accessByRules(summary, member.user_uuid),
     isInherent,
   };
 }
 
-function ruledAccess(summary: DashboardItem, uid: string): AccessLevel {
+function accessByRules(summary: DashboardItem, uid: string): AccessLevel {
   return (summary[ruleField(uid)] ?? summary[ruleField(EVERYONE)] ?? DEFAULT_ACCESS) as AccessLevel;
 }
 
 const reaches = ({ user_access_level }: Rights, needed: AccessLevel): boolean =>
   ACCESS_LEVELS.indexOf(user_access_level) >= ACCESS_LEVELS.indexOf(needed);
 
-/** Is the dashboard there for the member? What is not is neither listed nor counted for him. */
+/** Returns whether the dashboard is there for the member. What is not is neither listed nor counted for them. */
 export function maySee(summary: DashboardItem, member: MemberWithLevel): boolean {
   return reaches(rightsOf(summary, member), 'viewer');
 }
 
-/** Both the access rules and the restriction must let him. */
+/** Returns whether both the access rules and the restriction let the member edit. */
 export function mayEdit(summary: DashboardItem, member: MemberWithLevel): boolean {
   const rights = rightsOf(summary, member);
   return reaches(rights, 'editor') && rights.effective_privilege_level >= PRIVILEGE.edit;
 }
 
-/** 403 for those to whom a rule gives nothing. */
+/** Throws a 403 for those to whom a rule gives nothing. */
 export function checkCanSee(summary: DashboardItem, member: MemberWithLevel): void {
   if (!maySee(summary, member)) fail('permission_denied', 'You do not have viewer access to this resource.');
 }
 
-/** 403 for those who may not edit, with the text of what they lack. */
+/** Throws a 403 for those who may not edit, with the text of what they lack. */
 export function checkCanEdit(summary: DashboardItem, member: MemberWithLevel): void {
   checkCanSee(summary, member);
   const rights = rightsOf(summary, member);
@@ -77,7 +74,7 @@ export function checkCanEdit(summary: DashboardItem, member: MemberWithLevel): v
   }
 }
 
-/** 403 for those who may not change the restriction level, even to what it is. */
+/** Throws a 403 for those who may not change the restriction level, even to what it is. */
 export function checkCanRestrict(summary: DashboardItem, member: MemberWithLevel): void {
   if (hasInherentRights(summary, member)) return;
   fail(
@@ -87,19 +84,19 @@ export function checkCanRestrict(summary: DashboardItem, member: MemberWithLevel
   );
 }
 
-/** May he write access rules: the creator, admins, owners, and whom a rule made a manager? */
+/** Returns whether the member may write access rules: the creator, admins, owners, and whom a rule made a manager. */
 export function mayManage(summary: DashboardItem, member: MemberWithLevel): boolean {
   return reaches(rightsOf(summary, member), 'manager');
 }
 
-/** 403 for those who may not write access rules. */
+/** Throws a 403 for those who may not write access rules. */
 export function checkCanManage(summary: DashboardItem, member: MemberWithLevel): void {
   if (!mayManage(summary, member)) fail('permission_denied', 'Must be manager to modify dashboard permissions.');
 }
 
 /**
- * 403 for those who may not edit an insight: it is open to whoever may edit a dashboard that shows it, and to every
- * member when none does. `summaries`: those of the dashboards that show it.
+ * Throws a 403 for those who may not edit an insight: it is open to whoever may edit a dashboard that shows it, and to
+ * every member when none does. `summaries`: those of the dashboards that show it.
  */
 export function checkCanEditInsight(summaries: readonly DashboardItem[], member: MemberWithLevel): void {
   if (summaries.length === 0 || summaries.some((summary) => mayEdit(summary, member))) return;

@@ -1,4 +1,4 @@
-/** Dashboards as stored: how they are read, and who of those who ask gets them. */
+/** Reads dashboards and their summaries, and gives them to those who may have them. */
 import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { fail, invalid } from '../ports/errors.ts';
 import { idsIn, keys, ranges } from '../ports/table/keys.ts';
@@ -7,7 +7,7 @@ import type { Item, Key, Op, Table, Value } from '../ports/table/table.ts';
 import type { DashboardDetailItem, DashboardItem, StoredDashboard } from './model.ts';
 import { checkCanEdit, checkCanSee } from './rules.ts';
 
-/** A dashboard of the project, whoever asks, deleted or not: to be given to `foundDashboard`. One read. */
+/** Reads a dashboard of the project, whoever asks, deleted or not, for `foundDashboard`. One read. */
 export async function readDashboard(table: Table, project: number, id: number): Promise<StoredDashboard | undefined> {
   const items = Map.groupBy(await listAll(table, ranges.ofDashboard(project, id)), idsIn.word);
   const all = <T extends Item>(key: Key<T>) => (items.get(idsIn.word(key)) ?? []) as Item[] as T[];
@@ -25,7 +25,10 @@ export async function readDashboard(table: Table, project: number, id: number): 
   };
 }
 
-/** The summaries of these dashboards that are there and not deleted. No number: no read. */
+/**
+ * Returns the summaries of these dashboards that are there and not deleted, by number. Without a number it reads
+ * nothing.
+ */
 export async function readSummaries(
   table: Table,
   project: number,
@@ -37,43 +40,45 @@ export async function readSummaries(
   return new Map(found.flatMap((summary) => (summary?.deleted_at === null ? [[summary.id, summary] as const] : [])));
 }
 
-/** The dashboard, if it is there for the member: else 404, or 403 when a rule closes it to him. */
+/** Returns the dashboard. Throws a 404 when it is not there, and a 403 when a rule closes it to the member. */
 export function foundDashboard(read: StoredDashboard | undefined, { membership }: Tenant): StoredDashboard {
   if (read?.summary.deleted_at !== null) fail('not_found');
   checkCanSee(read.summary, membership);
   return read;
 }
 
-/** The dashboard, if the member may edit it; else 404 or 403. */
+/** Returns the dashboard. Throws as `foundDashboard`, and a 403 when the member may not edit it. */
 export function foundDashboardToEdit(read: StoredDashboard | undefined, tenant: Tenant): StoredDashboard {
   const found = foundDashboard(read, tenant);
   checkCanEdit(found.summary, tenant.membership);
   return found;
 }
 
-/** As `foundDashboardToEdit`, but a deleted one is found too: a PATCH may bring it back. */
+/** Does as `foundDashboardToEdit`, but finds a deleted one too: a PATCH may bring it back. */
 export function foundDashboardToChange(read: StoredDashboard | undefined, { membership }: Tenant): StoredDashboard {
   if (read === undefined) fail('not_found');
   checkCanEdit(read.summary, membership);
   return read;
 }
 
-/** How a path names a dashboard. */
+/** The parameters by which a path names a dashboard. */
 export interface DashboardPath {
   readonly project_id: number;
   readonly id: number;
 }
 
-/** How an entry of the activity log names a dashboard. */
+/** Returns how an entry of the activity log names a dashboard. */
 export const aboutDashboard = ({ id, name, project_id: project }: DashboardItem) =>
   ({ scope: 'Dashboard', id, name, project }) as const;
 
-/** The summary, whoever asks, deleted or not: to be given to `foundSummary`. */
+/** Reads the summary, whoever asks, deleted or not, for `foundSummary`. */
 export async function readSummary(table: Table, { project_id, id }: DashboardPath): Promise<Item | undefined> {
   return table.get(keys.dashboard(project_id, id));
 }
 
-/** The summary that was read, if the dashboard is there for the member; else 404, or 403 when a rule closes it to him. */
+/**
+ * Returns the summary that was read. Throws a 404 when it is not there, and a 403 when a rule closes it to the member.
+ */
 export function foundSummary(read: Item | undefined, { membership }: Tenant): DashboardItem {
   const summary = read as DashboardItem | undefined;
   if (summary?.deleted_at !== null) fail('not_found', 'Dashboard not found.');
@@ -81,7 +86,7 @@ export function foundSummary(read: Item | undefined, { membership }: Tenant): Da
   return summary;
 }
 
-/** The summary, if the member may edit the dashboard; else 404 or 403. */
+/** Returns the summary. Throws as `foundSummary`, and a 403 when the member may not edit the dashboard. */
 export function foundSummaryToEdit(read: Item | undefined, tenant: Tenant): DashboardItem {
   const summary = foundSummary(read, tenant);
   checkCanEdit(summary, tenant.membership);
@@ -89,8 +94,9 @@ export function foundSummaryToEdit(read: Item | undefined, tenant: Tenant): Dash
 }
 
 /**
- * Changes fields of the summary in the transaction of what they follow from; null takes one away. Refused when the
- * dashboard was deleted meanwhile. What an answer shows changes, so the version does.
+ * Returns the op that changes fields of the summary, for the transaction of what they follow from; null takes one away.
+ * The write throws `Refused` when the dashboard was deleted meanwhile. The version changes, for an answer shows these
+ * fields.
  */
 export function summaryOp({ project_id, id }: DashboardPath, fields: Readonly<Record<string, Value>>): Op {
   const entries = Object.entries(fields);
@@ -105,10 +111,10 @@ export function summaryOp({ project_id, id }: DashboardPath, fields: Readonly<Re
   };
 }
 
-/** Bytes that a stored object may hold (decisions: 300 KB). */
+/** A stored object holds at most so many bytes. */
 const MAX_BYTES = 300 * 1024;
 
-/** 400 when what is written is too large to be stored. */
+/** Throws a 400 when what is written is too large to be stored. */
 export function checkDashboardSize(...written: readonly (DashboardItem | DashboardDetailItem)[]): void {
   if (written.some((item) => Buffer.byteLength(JSON.stringify(item)) > MAX_BYTES)) {
     invalid(null, `A dashboard may hold at most ${MAX_BYTES / 1024} KB.`);

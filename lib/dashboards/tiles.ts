@@ -1,13 +1,13 @@
-/** What a request asks of a dashboard's tiles: the pure part. */
+/** What a request changes in a dashboard's tiles, without I/O. */
 import type * as z from 'zod';
 import { integer } from '../http/fields.ts';
 import type { NewInsight } from '../insights/store.ts';
 import { invalid } from '../ports/errors.ts';
 import { MAX_TILES, type SentTile, type TileItem, type TileMove } from './model.ts';
 
-/** Characters of a text tile. */
-const MAX_BODY = 4000;
-/** Bytes that a tile may hold (decisions: 100 KB). */
+/** A text tile holds at most so many characters. */
+const MAX_TEXT_LENGTH = 4000;
+/** A tile holds at most so many bytes. */
 const MAX_TILE_BYTES = 100 * 1024;
 
 /** A tile to be made; its insight is known by its number, or is made with it. */
@@ -15,7 +15,7 @@ export interface NewTile extends Pick<TileItem, 'text' | 'layouts' | 'color' | '
   readonly insight: number | NewInsight | null;
 }
 
-/** What a tile may change in. */
+/** The fields of a tile that a change sets. */
 type TileSet = Partial<Pick<TileItem, 'text' | 'layouts' | 'color' | 'last_modified_at' | 'last_modified_by'>>;
 
 interface TileChanges {
@@ -24,21 +24,21 @@ interface TileChanges {
   readonly removed: ReadonlySet<number>;
 }
 
-/** The numbers of the insights that these tiles show. */
+/** Returns the numbers of the insights that these tiles show. */
 export const insightsOf = (tiles: readonly Pick<NewTile | TileItem, 'insight'>[]): number[] =>
   tiles.map(({ insight }) => insight).filter((insight) => typeof insight === 'number');
 
-/** 400 beyond 500 tiles. */
+/** Throws a 400 beyond 500 tiles. */
 export function checkTileCount(count: number): void {
   if (count > MAX_TILES) invalid('tiles', `A dashboard may have at most ${MAX_TILES} tiles.`);
 }
 
-/** Tiles of a new dashboard. Ids name tiles of another one and are passed over. */
+/** Returns the tiles of a new dashboard. Their ids name tiles of another one and are passed over. */
 export function newTiles(sent: readonly SentTile[], by: string): NewTile[] {
   return sent.map((tile, at) => newTile(tile, at, by));
 }
 
-/** What the sent tiles change of those that are there. A tile that is not there is a 400. */
+/** Returns what the sent tiles change in those that are there. Throws a 400 for a tile that is not there. */
 export function tileChanges(
   tiles: readonly TileItem[],
   sent: readonly SentTile[],
@@ -68,8 +68,8 @@ export function tileChanges(
   return { added, changed, removed };
 }
 
-/** A reference to what is not there: 400. */
-export function invalidReference(attr: string, id: number): never {
+/** Throws the 400 of a reference to what is not there. */
+export function invalidReference(attr: string, id: number | string): never {
   return invalid(attr, `Invalid pk "${id}" - object does not exist.`, 'does_not_exist');
 }
 
@@ -79,7 +79,7 @@ function newTile({ text, insight, layouts, color }: SentTile, at: number, by: st
   if (body === undefined && id === null) invalid(`tiles__${at}`, 'A tile needs a text or an insight.', 'required');
   const tile: NewTile = {
     insight: id,
-    text: body === undefined ? null : bodyOf(body, at),
+    text: body === undefined ? null : tileText(body, at),
     layouts: JSON.stringify(layouts ?? {}),
     color: color ?? null,
     created_by: by,
@@ -96,20 +96,20 @@ function changeOf(
 ): TileSet {
   const body = tile.text === null ? undefined : text?.body;
   return {
-    ...(body === undefined ? {} : { text: bodyOf(body, at), last_modified_at: now, last_modified_by: by }),
+    ...(body === undefined ? {} : { text: tileText(body, at), last_modified_at: now, last_modified_by: by }),
     ...(layouts === undefined ? {} : { layouts: JSON.stringify(layouts ?? {}) }),
     ...(color === undefined ? {} : { color }),
   };
 }
 
-function bodyOf(body: string, at: number): string {
-  if (body.length > MAX_BODY && Array.from(body).length > MAX_BODY) {
-    invalid(`tiles__${at}__text__body`, `Text body cannot exceed ${MAX_BODY} characters`, 'max_length');
+function tileText(body: string, at: number): string {
+  if (body.length > MAX_TEXT_LENGTH && Array.from(body).length > MAX_TEXT_LENGTH) {
+    invalid(`tiles__${at}__text__body`, `Text body cannot exceed ${MAX_TEXT_LENGTH} characters`, 'max_length');
   }
   return body;
 }
 
-/** The number that `7` and `{ id: 7 }` name; null when there is none. */
+/** Returns the number that `7` and `{ id: 7 }` name; null when there is none. */
 function insightIn(sent: unknown, at: number): number | null {
   if (sent === undefined || sent === null) return null;
   const value = typeof sent === 'object' && 'id' in sent ? sent.id : sent;
@@ -123,7 +123,7 @@ function checkTileSize(tile: object, at: number): void {
   }
 }
 
-/** The dashboard to which a tile is to be moved, in either spelling; 400 when neither is sent. */
-export function targetDashboard({ toDashboard, to_dashboard }: z.output<typeof TileMove>): number {
+/** Returns the dashboard to which a tile moves, in either spelling. Throws a 400 when neither is sent. */
+export function targetOf({ toDashboard, to_dashboard }: z.output<typeof TileMove>): number {
   return toDashboard ?? to_dashboard ?? invalid('toDashboard', 'This field is required.', 'required');
 }

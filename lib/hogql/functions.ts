@@ -10,7 +10,6 @@ import {
   nothing,
   operation,
   textConstant,
-  truth,
   unified,
 } from './build.ts';
 import type { Expression, Operator, Part, Path, Step, Type, Unit } from './expression.ts';

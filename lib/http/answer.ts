@@ -16,7 +16,7 @@ export class Answer<T> {
   }
 }
 
-/** 204: what was asked to be gone is gone. For rows that are `orEmpty`. */
+/** An answer 204 without a body, for rows that are `orEmpty`: what should go is gone. */
 export class EmptyAnswer extends Answer<never> {
   constructor() {
     super(undefined as never);
@@ -36,9 +36,9 @@ export class TextAnswer extends Answer<never> {
 }
 
 /**
- * The body as it may leave: exactly the fields that the row declares. A body that does not fit its row is a mistake of
- * ours. `strict` (tests) throws it; otherwise it is logged, and the caller still gets the declared fields: what he asked
- * for was done, and a list must not break on one odd item.
+ * Returns the body as it may leave: exactly the fields that the row declares. A body that does not fit its row is a
+ * mistake of ours. `strict` (tests) throws it; otherwise it is logged, and the caller still gets the declared fields:
+ * what they asked for was done, and a list must not break on one odd item.
  */
 export function declaredBody(row: Route, body: unknown, { strict, log }: { strict: boolean; log: Log }): unknown {
   if (row.response === undefined) return undefined;
@@ -50,7 +50,7 @@ export function declaredBody(row: Route, body: unknown, { strict, log }: { stric
   return onlyDeclared(row.response, body);
 }
 
-/** The value without what the schema does not declare, though it does not fit. */
+/** Returns a value that does not fit the schema without what the schema does not declare. */
 function onlyDeclared(schema: unknown, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return onlyDeclared(schema.unwrap(), value);
@@ -66,7 +66,7 @@ function onlyDeclared(schema: unknown, value: unknown): unknown {
   return schema instanceof z.ZodRecord || schema instanceof z.ZodUnknown ? value : null;
 }
 
-/** An answer as a gateway takes it, with a body or without. HEAD has the headers that GET would have. */
+/** Returns an answer as a gateway takes it, with a body or without. HEAD has the headers that GET would have. */
 export function reply(
   { httpMethod }: Pick<APIGatewayProxyEvent, 'httpMethod'>,
   statusCode: number,

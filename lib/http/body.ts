@@ -6,14 +6,14 @@ import { BadJson, parseJson } from './json.ts';
 
 const MAX_BYTES = 1024 * 1024;
 
-/** The body as it was sent, in bytes. */
+/** Returns the bytes of the body as it was sent. */
 export function bytesOf({ body, isBase64Encoded }: Pick<APIGatewayProxyEvent, 'body' | 'isBase64Encoded'>): Buffer {
   return Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8');
 }
 
 /**
- * The value that a request's body stands for: JSON, or a form whose names may repeat for lists. An empty body is `{}`.
- * Fails with 413, 415, or the 400 of a body that cannot be read. `schema` says which fields of a form are lists.
+ * Returns the value of a request's body: JSON, or a form whose names may repeat for lists. An empty body is `{}`.
+ * Throws a 413, a 415, or the 400 of a body that cannot be read. `schema` says which fields of a form are lists.
  */
 export function bodyOf(event: APIGatewayProxyEvent, schema: z.ZodType): unknown {
   const bytes = bytesOf(event);
@@ -42,7 +42,7 @@ function utf8(bytes: Buffer): string {
   }
 }
 
-/** Named values as an object: of repeated names all for a list, else the last. Names are own keys, whatever they are. */
+/** Returns named values as an object: of a repeated name all for a list, else the last. Any name is an own key. */
 export function fields(values: Iterable<readonly [string, string]>, schema: z.ZodType): unknown {
   const shape = schema instanceof z.ZodObject ? (schema.shape as Readonly<Record<string, z.ZodType>>) : {};
   const all = new Map<string, string[]>();

@@ -1,4 +1,4 @@
-/** What the authorizer found out about the key; travels as text in the request context. */
+/** The facts about a key that the authorizer found; they travel as text in the request context. */
 export interface Credentials {
   readonly userId: string;
   readonly keyId: string;
@@ -11,11 +11,12 @@ export interface Credentials {
 }
 
 /**
- * Credentials as an authorizer's context: API Gateway carries text there, no lists. Neither scopes nor ids hold a
- * blank.
+ * Credentials as an authorizer's context, where API Gateway carries text and no lists: blanks stand between the items
+ * of a list, for neither scopes nor ids hold one.
  */
 export type CredentialsText = { readonly [Name in keyof Credentials]: string };
 
+/** Returns credentials as an authorizer's context. */
 export function toContext(credentials: Credentials): CredentialsText {
   const { userId, keyId, keyMask, scopes, scopedTeams, scopedOrganizations } = credentials;
   return {
@@ -30,6 +31,7 @@ export function toContext(credentials: Credentials): CredentialsText {
 
 const words = (list: string): string[] => (list === '' ? [] : list.split(' '));
 
+/** Returns the credentials in an authorizer's context. */
 export function fromContext(text: CredentialsText): Credentials {
   return {
     userId: text.userId,

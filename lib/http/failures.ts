@@ -4,7 +4,7 @@ import { BadCursor, Busy, Refused, TooLarge } from '../ports/table/table.ts';
 import { namesVersion } from './etag.ts';
 import { headerOf } from './header.ts';
 
-/** The public failure that stands for anything thrown. What is no failure of the caller's says nothing to him. */
+/** Returns the public failure for anything thrown. A mistake of ours says nothing to the caller. */
 export function failureFrom(error: unknown, event: APIGatewayProxyEvent): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof Refused) return refusal(error, event);
@@ -17,7 +17,7 @@ export function failureFrom(error: unknown, event: APIGatewayProxyEvent): Failur
   return new Failure(error instanceof Error && error.name === 'TimeoutError' ? 'timeout' : 'server_error');
 }
 
-/** A write that the operation let be refused: the object is gone, or not in the version that If-Match names, or busy. */
+/** Returns the failure of a refused write: the object is gone, not in the version that If-Match names, or busy. */
 function refusal({ found }: Refused, event: APIGatewayProxyEvent): Failure {
   if (found === undefined || (found['deleted_at'] ?? null) !== null) return new Failure('not_found');
   const tags = headerOf(event.headers, 'if-match');

@@ -1,7 +1,7 @@
 /**
- * The kinds of field that request bodies and queries are made of. They coerce as the public product does (`"yes"` is
- * true, `5` is the text "5") and refuse with its codes and texts. A kind is required and not null unless it says
- * `.optional()` or `.nullable()`; what is absent stays absent. Lists are `z.array`, nested objects are `z.object`.
+ * The kinds of field that request bodies and queries are made of. They coerce as PostHog does (`"yes"` is true, `5` is
+ * the text "5") and refuse with its codes and texts. A kind is required and not null unless it says `.optional()` or
+ * `.nullable()`; what is absent stays absent. Lists are `z.array`, nested objects are `z.object`.
  */
 
 import * as z from 'zod';
@@ -22,7 +22,7 @@ const DATETIME =
   'Datetime has wrong format. Use one of these formats instead: YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z].';
 const tooLong = (max: number): string => `Ensure this field has no more than ${max} characters.`;
 
-/** A field that `read` takes from anything but undefined and null. `described` is its JSON Schema. */
+/** Returns a field that `read` takes from anything but undefined and null. `described` is its JSON Schema. */
 function kind<T>(described: Readonly<Record<string, unknown>>, read: (value: unknown, fault: Fault) => T) {
   return z
     .unknown()
@@ -39,8 +39,8 @@ function kind<T>(described: Readonly<Record<string, unknown>>, read: (value: unk
 }
 
 /**
- * Text, with blanks around it trimmed; a number becomes its text. `max` counts code points. `blank`: "" is allowed.
- * Null characters and lone surrogates are refused, so that whatever is stored can be answered.
+ * Returns a field of text, with blanks around it trimmed; a number becomes its text. `max` counts code points. `blank`:
+ * "" is allowed. Null characters and lone surrogates are refused, so that whatever is stored can be answered.
  */
 export function text({ max, blank = false, trim = true }: { max?: number; blank?: boolean; trim?: boolean } = {}) {
   const described = {
@@ -79,19 +79,19 @@ function booleanOf(value: unknown): boolean | undefined {
   return FALSE.has(word) ? false : undefined;
 }
 
-/** True or false, or one of their spellings in any letter case: t y yes true on 1, f n no false off 0. */
+/** Returns a field of true or false, or one of their spellings in any case: t y yes true on 1, f n no false off 0. */
 export function boolean() {
   return kind(BOOLEAN, (value, fault) => booleanOf(value) ?? fault('Must be a valid boolean.'));
 }
 
-/** As `boolean`, and null, "null" or "" are null. */
+/** Returns a field as `boolean`, where null, "null" and "" are null. */
 export function nullableBoolean() {
   return kind(BOOLEAN, (value, fault) =>
     value === '' || value === 'null' ? null : (booleanOf(value) ?? fault('Must be a valid boolean.')),
   ).nullable();
 }
 
-/** A whole number that JavaScript holds exactly; its text is accepted, and `1.0`. */
+/** Returns a field of a whole number that JavaScript holds exactly; its text is accepted, and `1.0`. */
 export function integer({ min, max }: { min?: number; max?: number } = {}) {
   const described = {
     type: 'integer',
@@ -110,7 +110,7 @@ export function integer({ min, max }: { min?: number; max?: number } = {}) {
   });
 }
 
-/** One of the values; a number's text is accepted. */
+/** Returns a field of one of the values; a number's text is accepted. */
 export function choice<const T extends string | number>(values: readonly T[]) {
   const byText = new Map<string, T>(values.map((value) => [String(value), value]));
   const type = values.every((value) => typeof value === 'number') ? 'integer' : 'string';
@@ -121,12 +121,12 @@ export function choice<const T extends string | number>(values: readonly T[]) {
 
 const notAChoice = (value: unknown): string => `"${echo(value)}" is not a valid choice.`;
 
-/** A uuid in any of its spellings; lower case with hyphens when read. */
+/** Returns a field of a uuid in any of its spellings; it is read as lower case with hyphens. */
 export function uuid() {
   return kind({ type: 'string', format: 'uuid' }, (value, fault) => uuidOf(value) ?? fault(UUID));
 }
 
-/** The uuid of something else; faults have the texts of a reference. */
+/** Returns a field of the uuid of something else; faults have the texts of a reference. */
 export function reference() {
   return kind({ type: 'string', format: 'uuid' }, (value, fault) => {
     if (typeof value === 'boolean') {
@@ -138,7 +138,7 @@ export function reference() {
 
 const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** The lower-case, hyphenated form of a uuid's text, or undefined. */
+/** Returns the lower-case, hyphenated form of a uuid's text; undefined when it is none. */
 export function uuidOf(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
   if (CANONICAL_UUID.test(value)) return value;
@@ -150,8 +150,8 @@ const INSTANT =
   /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? ?(Z|[+-]\d\d(?::?\d\d)?)?)?$/i;
 
 /**
- * An instant in ISO 8601, in milliseconds since 1970 (finer digits are cut off). Without an offset it is UTC, without a
- * time midnight.
+ * Returns a field of an instant in ISO 8601, read in milliseconds since 1970 (finer digits are cut off). Without an
+ * offset it is UTC, without a time midnight.
  */
 export function datetime() {
   return kind({ type: 'string', format: 'date-time' }, (value, fault) => {
@@ -179,7 +179,7 @@ function instantOf(value: string): number | undefined {
   return instant - (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes) * MINUTE_MS;
 }
 
-/** An object with any keys, handed on as it was sent; `__proto__` is a key like any other. */
+/** Returns a field of an object with any keys, handed on as it was sent; `__proto__` is a key like any other. */
 export function freeObject() {
   return kind({ type: 'object', additionalProperties: true }, (value, fault) => {
     if (!isObject(value)) return fault(notADictionary(value));
@@ -188,7 +188,7 @@ export function freeObject() {
   });
 }
 
-/** Recursive: bodies are at most 64 levels deep. */
+/** Returns whether a value holds a null character. It is recursive: bodies are at most 64 levels deep. */
 function holdsNul(value: unknown): boolean {
   if (typeof value === 'string') return value.includes('\0');
   if (typeof value !== 'object' || value === null) return false;
@@ -197,7 +197,7 @@ function holdsNul(value: unknown): boolean {
 
 const notADictionary = (value: unknown): string => `Invalid data. Expected a dictionary, but got ${typeName(value)}.`;
 
-/** The public product's name for the type of a JSON value. */
+/** Returns PostHog's name for the type of a JSON value. */
 export function typeName(value: unknown): 'str' | 'bool' | 'int' | 'float' | 'list' | 'dict' | 'NoneType' {
   if (value === null || value === undefined) return 'NoneType';
   if (typeof value === 'string') return 'str';
@@ -207,15 +207,15 @@ export function typeName(value: unknown): 'str' | 'bool' | 'int' | 'float' | 'li
   return Array.isArray(value) ? 'list' : 'dict';
 }
 
-/** A value as an error text repeats it; at most 200 characters of it. */
+/** Returns a value as an error text repeats it: at most 200 characters. */
 function echo(value: unknown): string {
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   return (textOf(value) ?? JSON.stringify(value)).slice(0, 200).toWellFormed();
 }
 
 /**
- * The failure that a caller reads about a body or a query that does not fit: the first fault in the order of the
- * fields. Faults of plain zod types get the texts of the kinds; parse with `reportInput`, the texts need the value.
+ * Returns the failure that a caller reads about a body or a query that does not fit: the first fault in the order of
+ * the fields. Faults of plain zod types get the texts of the kinds; parse with `reportInput`, the texts need the value.
  */
 export function failureOf(error: z.ZodError): Failure {
   const [issue] = error.issues;

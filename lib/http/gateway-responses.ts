@@ -1,8 +1,8 @@
 import { FAILURES, type FailureKind } from '../ports/errors.ts';
 
-/** What the gateway itself answers, before or instead of a function. */
+/** An answer of the gateway itself, before or instead of a function. */
 export interface GatewayResponse {
-  /** Null: what the gateway would answer anyway. */
+  /** Null: the status that the gateway would answer anyway. */
   readonly status: number | null;
   readonly headers: Readonly<Record<string, string>>;
   /** JSON text; `$context.…` in it is replaced by the gateway, as it is, without escaping. */
@@ -12,7 +12,7 @@ export interface GatewayResponse {
 /** The longest time that a stage's token bucket needs for one token: its rate is at least one a second. */
 const RETRY_AFTER = { 'Retry-After': '1' };
 
-/** The answer that a failure of the table gives, when a gateway gives it. */
+/** Returns the gateway's answer for a failure. */
 export function gatewayResponse(
   kind: FailureKind,
   more: { detail?: string; headers?: Record<string, string> } = {},

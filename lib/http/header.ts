@@ -1,4 +1,4 @@
-/** A header's value, whatever the case of its name as sent. */
+/** Returns a header's value, whatever the case of its name as sent; undefined when it was not sent. */
 export function headerOf(
   headers: Readonly<Record<string, string | undefined>> | null | undefined,
   lowerCaseName: string,

@@ -11,24 +11,24 @@ export interface Markup {
 
 type Content = Markup | string | number | null | undefined | false | readonly Content[];
 
-/** Markup of a template. Texts in it are escaped, lists are joined, null and false are nothing. */
+/** Returns the markup of a template. Texts in it are escaped, lists are joined, null and false are nothing. */
 export const html = (parts: TemplateStringsArray, ...values: Content[]): Markup => template(parts, ...values) as Markup;
 
-/** Markup that is escaped already. */
+/** Returns a text as markup that is escaped already. */
 export const trusted = (markup: string): Markup => raw(markup);
 
 interface HtmlPage {
   readonly title: string;
-  /** What the `body` element holds. */
+  /** The content of the `body` element. */
   readonly body: Markup;
-  /** More for the `head` element. */
+  /** Additional content of the `head` element. */
   readonly head?: Markup | undefined;
   /** The page's style sheet and script, inline: allowed by their hashes. */
   readonly style?: string;
   readonly script?: string;
-  /** More that a browser may load, by directive: `{ 'connect-src': "'self'" }`. */
+  /** Additional sources that a browser may load from, by directive: `{ 'connect-src': "'self'" }`. */
   readonly sources?: Readonly<Record<string, string>>;
-  /** May other sites show the page in a frame? */
+  /** Whether other sites may show the page in a frame. */
   readonly isFramable?: boolean;
   readonly cacheControl: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -36,7 +36,9 @@ interface HtmlPage {
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/** The page with its headers. It loads nothing but what it names, and tells no other site where its reader was. */
+/**
+ * Returns a page with its headers. It loads nothing but what it names, and tells no other site where its reader was.
+ */
 export function htmlPage(page: HtmlPage): TextAnswer {
   const { title, body, head, style, script, sources = {}, isFramable = false, cacheControl, headers } = page;
   const inline = (name: string, text: string | undefined): string[] =>

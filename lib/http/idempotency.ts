@@ -1,6 +1,6 @@
 /**
- * Idempotency-Key: a repeat of a request that created something renders that object again. What is remembered is
- * written in the create's own transaction, so it exists exactly when the object does.
+ * Idempotency-Key: a repeat of a request that created something is answered with that object again. The record of the
+ * key is written in the create's own transaction, so it exists exactly when the object does.
  */
 
 import { createHash } from 'node:crypto';
@@ -18,10 +18,10 @@ declare module '../ports/table/keys.ts' {
   }
 }
 
-/** How long a key is remembered: 24 hours. */
+/** A key is remembered for 24 hours. */
 const RETENTION_SECONDS = DAY_MS / 1000;
 
-/** What is remembered of a request that succeeded. */
+/** The record of a key whose request succeeded. */
 interface IdempotencyItem extends Item {
   /** SHA-256 of the body as sent. */
   readonly body: string;
@@ -30,17 +30,17 @@ interface IdempotencyItem extends Item {
   readonly object: string;
 }
 
-/** One request's key. */
+/** The Idempotency-Key of one request. */
 export interface IdempotencyKey {
-  /** The object that an earlier request with this key created; fails with 409 when that had another body. */
+  /** Returns the id of what an earlier request with this key created. Throws a 409 when that had another body. */
   find(): Promise<string | undefined>;
-  /** What the create adds to its transaction. */
+  /** Returns the ops that the create adds to its transaction. */
   ops(objectId: string): Op[];
 }
 
 const sha256 = (data: string | Buffer): string => createHash('sha256').update(data).digest('hex');
 
-/** The request's Idempotency-Key; undefined when it has none. Fails with 400 when it cannot be one. */
+/** Returns the request's Idempotency-Key; undefined when it has none. Throws a 400 when it cannot be one. */
 export function idempotencyKeyOf(
   event: APIGatewayProxyEvent,
   status: number,

@@ -3,11 +3,11 @@ import { DAY_MS } from '../ports/units.ts';
 const TWO_DIGITS = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'));
 /** Days as text, by their number since 1970; a page shows the same few again and again. */
 const days = new Map<number, string>();
-const MOST_DAYS = 10_000;
+const MAX_DAYS = 10_000;
 
 /**
- * An instant (milliseconds since 1970) as answers carry it: ISO 8601 in UTC, with `Z`, and with a fraction (six
- * digits, as the public product writes it) only when it is not zero. A long page has thousands, and this takes a
+ * Returns an instant (milliseconds since 1970) as answers carry it: ISO 8601 in UTC, with `Z`, and with a fraction (six
+ * digits, as PostHog writes it) only when it is not zero. A long page has thousands, and this takes a
  * seventh of the time of `toISOString`.
  */
 export function wireInstant(instant: number): string {
@@ -24,7 +24,7 @@ export function wireInstant(instant: number): string {
 function dayText(day: number): string {
   const known = days.get(day);
   if (known !== undefined) return known;
-  if (days.size >= MOST_DAYS) days.clear();
+  if (days.size >= MAX_DAYS) days.clear();
   const [text = ''] = new Date(day * DAY_MS).toISOString().split('T');
   days.set(day, text);
   return text;

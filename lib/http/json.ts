@@ -1,4 +1,4 @@
-/** JSON as callers send it: parsed with nothing lost, refused with the public product's texts. */
+/** JSON as callers send it: parsed with nothing lost, refused with PostHog's texts. */
 import { parseWithRawNumbers } from '../ports/raw-number.ts';
 
 /** Deeper bodies are refused (decisions: 64 levels). */
@@ -28,7 +28,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** The deepest nesting of brackets outside strings. */
+/** Returns the deepest nesting of brackets outside strings. */
 function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;
@@ -49,7 +49,7 @@ const BLANK = /[ \t\n\r]*/y;
 const STRING = /"(?:[^"\\\p{Cc}]|[\u007f-\u009f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*/uy;
 const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 
-/** Where and why malformed JSON breaks, in the words of the public product's parser. Only for text that does not parse. */
+/** Returns where and why malformed JSON breaks, in the words of PostHog's parser. Only for text that does not parse. */
 function explain(text: string): string {
   let at = 0;
   const take = (pattern: RegExp): boolean => {

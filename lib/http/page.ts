@@ -17,7 +17,7 @@ import {
 import { headerOf } from './header.ts';
 import { PAGING, type PagingRule } from './route.ts';
 
-/** How a request walks through a list. */
+/** Where a request stands in a list, and what links to its neighbours are made of. */
 export interface Paging {
   readonly limit: number;
   readonly offset: number;
@@ -29,12 +29,12 @@ export interface Paging {
   readonly query: readonly (readonly [string, string])[];
 }
 
-/** Bytes that a page may have: 5 MB, for a function's answer may have 6. */
+/** A page has at most 5 MB, for a function's answer may have 6. */
 const MAX_BYTES = 5_000_000;
-/** Of these, what its two links may have: 10 kB each. */
-const MAX_LINKS = 20_000;
+/** Of these, its two links have at most 10 kB each. */
+const MAX_LINK_BYTES = 20_000;
 
-/** What a request asks of a list. Bad values of limit and offset fall back, they are never an error. */
+/** Returns where a request stands in a list. Bad values of limit and offset fall back; they are never an error. */
 export function pagingOf(event: APIGatewayProxyEvent, rule: PagingRule | undefined): Paging {
   const query = Object.entries(event.multiValueQueryStringParameters ?? {}).flatMap(([name, values]) =>
     (values ?? []).map((value) => [name, value] as const),
@@ -51,20 +51,22 @@ export function pagingOf(event: APIGatewayProxyEvent, rule: PagingRule | undefin
   };
 }
 
-/** A whole number as the public product reads it: `+2` and ` 2 ` are 2. Undefined when it is none. */
+/** Returns a whole number as PostHog reads it: `+2` and ` 2 ` are 2. Undefined when it is none. */
 function numberOf(value: string | undefined): number | undefined {
   if (value === undefined || !/^\s*\+?\d+\s*$/.test(value)) return undefined;
   return Math.min(Number(value), Number.MAX_SAFE_INTEGER);
 }
 
-/** The cursor that `next` carries is `<offset>.<cursor>`: when the caller changes the offset, the cursor is void. */
+/**
+ * Returns the cursor of `<offset>.<cursor>`, as `next` carries it; undefined when the caller has changed the offset.
+ */
 function cursorAt(offset: number, value: string | undefined): string | undefined {
   const prefix = `${offset}.`;
   return value?.startsWith(prefix) === true ? value.slice(prefix.length) : undefined;
 }
 
 /**
- * The request's own address without its query: on the host that the caller named, with the stage's prefix. API
+ * Returns the request's own address without its query: on the host that the caller named, with the stage's prefix. API
  * Gateway's domain is served over TLS; a request that names none came to the local gateway.
  */
 function addressOf({ requestContext, headers }: APIGatewayProxyEvent): string {
@@ -74,10 +76,10 @@ function addressOf({ requestContext, headers }: APIGatewayProxyEvent): string {
   return `http://${/^[\w.:[\]-]+$/.test(host) ? host : 'localhost'}${path}`;
 }
 
-/** Where the service is, as the caller named it: his origin, with the stage's prefix. */
+/** Returns where the service is, as the caller named it: their origin, with the stage's prefix. */
 export const baseOf = ({ url }: Paging): string => url.slice(0, url.indexOf('/api/'));
 
-/** The address with some parameters set, or taken out (null); names in alphabetical order. */
+/** Returns the address with some parameters set, or taken out (null), in alphabetical order. */
 function linkTo({ url, query }: Paging, changes: Readonly<Record<string, string | number | null>>): string {
   const changed = new Map(Object.entries(changes));
   const parameters = new URLSearchParams();
@@ -87,7 +89,7 @@ function linkTo({ url, query }: Paging, changes: Readonly<Record<string, string 
   return `${url}?${parameters.toString()}`;
 }
 
-/** One page of a range, and how many items the range holds. A cursor that does not fit is passed over. */
+/** Returns one page of a range, and how many items the range holds. A cursor that does not fit is passed over. */
 export async function readPage<T extends Item>(
   table: Table,
   range: Range<T>,
@@ -106,13 +108,13 @@ export async function readPage<T extends Item>(
   }
 }
 
-/** What stands beside the items of a page: how many the whole list has, and where the table stood after them. */
+/** How many items the whole list has, and where the table stood after those of the page. */
 interface PagePosition {
   readonly count: number;
   readonly cursor?: string | undefined;
 }
 
-/** The body of an offset list: `items` are those of the asked limit and offset, of `count` in all. */
+/** Returns the body of an offset list: `items` are those of the asked limit and offset, of `count` in all. */
 export function page<T, R>(
   paging: Paging,
   { items, count, cursor }: PagePosition & { readonly items: readonly T[] },
@@ -142,13 +144,13 @@ export class OffsetPage<R> {
   }
 
   /**
-   * The page, unless its text (JSON) is too long for an answer: then what fits of it, and always the first result;
+   * Returns the page, unless its text (JSON) is too long for an answer: then what fits, and always the first result;
    * `next` goes on from there. Pages are hardly ever too long, so none is measured before it is text.
    */
   fitting(text: string): OffsetPage<R> {
     if (Buffer.byteLength(text) <= MAX_BYTES) return this;
     const results: R[] = [];
-    let bytes = MAX_LINKS;
+    let bytes = MAX_LINK_BYTES;
     for (const result of this.results) {
       bytes += Buffer.byteLength(JSON.stringify(result)) + 1;
       if (bytes > MAX_BYTES && results.length > 0) break;
@@ -158,7 +160,7 @@ export class OffsetPage<R> {
   }
 }
 
-/** Items of a cursor page, and what its links carry. */
+/** The items of a cursor page, and the cursors of its links. */
 export interface CursorPage<T extends Item = Item> {
   readonly items: T[];
   readonly next: string | undefined;
@@ -167,7 +169,9 @@ export interface CursorPage<T extends Item = Item> {
 
 const CURSOR = /^(after|before)\.(.+)$/;
 
-/** One page of a range, forward from a cursor or back from it. A cursor that does not fit throws `BadCursor`. */
+/**
+ * Returns one page of a range, forward from a cursor or back from it. Throws `BadCursor` when the cursor does not fit.
+ */
 export async function readCursorPage<T extends Item>(
   table: { list(range: Range<NoInfer<T>>, page: Page): Promise<Listed<NoInfer<T>>> },
   range: Range<T>,
@@ -209,7 +213,7 @@ function fault(): never {
   throw new BadCursor();
 }
 
-/** The body of a cursor list. */
+/** Returns the body of a cursor list. */
 export function cursorPage<T, R>(
   paging: Paging,
   { items, next, previous }: { items: readonly T[]; next: string | undefined; previous: string | undefined },

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { failureOf } from './fields.ts';
 
-/** The value as the schema reads it; fails with the text of its first fault. */
+/** Returns the value as the schema reads it. Throws a 400 with the text of the first fault. */
 export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const result = schema.safeParse(value, { reportInput: true });
   if (!result.success) throw failureOf(result.error);

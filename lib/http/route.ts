@@ -4,20 +4,20 @@ import type { Scope } from './scopes.ts';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** What else than the table a handler touches; infra grants exactly this. */
+/** A port, other than the table, that a handler touches; infra grants exactly these. */
 export type Need = 'workflow' | 'vault' | 'lake' | 'spool' | 'outbound' | 'parser';
 
 /** How a list is paged; `page.ts` reads it. */
 export interface PagingRule {
   /** `offset`: limit, offset and count. `cursor`: pages linked to one another, without a count. */
   readonly kind: 'offset' | 'cursor';
-  /** Results of a page when the caller does not say. */
+  /** The results of a page when the caller does not say. */
   readonly limit?: number;
   /** A larger limit is taken as this. */
   readonly max?: number;
 }
 
-/** What a list does that says no more than its kind (decisions: as the public product; 1,000 is ours). */
+/** The limits of a list that names none: the first is PostHog's, the second ours. */
 export const PAGING = { limit: 100, max: 1000 } as const;
 
 /**
@@ -56,16 +56,16 @@ export interface Route<
   readonly content?: readonly [string, ...string[]];
   /** 405: a method that the path has in name only; it answers so without a body. */
   readonly status: 200 | 201 | 204 | 405;
-  /** May the answer also be `EmptyAnswer`, a 204? */
+  /** Whether the answer may also be `EmptyAnswer`, a 204. */
   readonly orEmpty?: boolean;
-  /** POSTs that create or start something take an Idempotency-Key. */
+  /** Whether the operation takes an Idempotency-Key: a POST that creates or starts something. */
   readonly idempotent?: boolean;
   /** Lists say how they are paged. */
   readonly paging?: PagingRule;
   readonly needs?: readonly Need[];
 }
 
-/** Keeps the exact types of a row. What it does not name is undefined in its requests and answers. */
+/** Returns the row with its exact types. What it does not name is undefined in its requests and answers. */
 export function route<
   P extends z.ZodType,
   Q extends z.ZodType = z.ZodUndefined,
@@ -77,7 +77,7 @@ export function route<
 
 const link = z.string().nullable().meta({ format: 'uri' });
 
-/** The answer of an offset list. */
+/** Returns the shape of an offset list's answer. */
 export function pageOf<T extends z.ZodType>(result: T) {
   return z.object({
     count: z.int().describe('How many there are in all.'),
@@ -87,7 +87,7 @@ export function pageOf<T extends z.ZodType>(result: T) {
   });
 }
 
-/** The answer of a cursor list. */
+/** Returns the shape of a cursor list's answer. */
 export function cursorPageOf<T extends z.ZodType>(result: T) {
   return z.object({ next: link, previous: link, results: z.array(result) });
 }

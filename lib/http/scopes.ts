@@ -1,6 +1,6 @@
 /**
- * The objects that a key's scope may name: the public product's whole list, whatever rows exist here, so that keys
- * and clients made for it are accepted. `write` implies `read`; `*` is everything.
+ * The objects that a key's scope may name: PostHog's whole list, whatever rows exist here, so that keys and clients
+ * made for it are accepted. `write` implies `read`; `*` is everything.
  */
 // biome-ignore format: a list of words
 export const SCOPE_OBJECTS = [
@@ -17,7 +17,7 @@ export const SCOPE_OBJECTS = [
 type ScopeObject = (typeof SCOPE_OBJECTS)[number];
 export type Scope = `${ScopeObject}:${'read' | 'write'}`;
 
-/** May a key with these scopes do what needs `required`? An empty list may do nothing. */
+/** Returns whether a key with these scopes may do what needs `required`. An empty list may do nothing. */
 export function isPermitted(held: readonly string[], required: Scope): boolean {
   if (held.includes('*') || held.includes(required)) return true;
   return required.endsWith(':read') && held.includes(required.replace(/:read$/, ':write'));
@@ -25,7 +25,7 @@ export function isPermitted(held: readonly string[], required: Scope): boolean {
 
 const OBJECTS: ReadonlySet<string> = new Set(SCOPE_OBJECTS);
 
-/** Is this text a scope that a key can carry? */
+/** Returns whether a text is a scope that a key can carry. */
 export function isScope(text: string): boolean {
   const [object = '', action, ...rest] = text.split(':');
   return text === '*' || (rest.length === 0 && OBJECTS.has(object) && (action === 'read' || action === 'write'));

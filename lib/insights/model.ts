@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { UserLookup } from '../accounts/users/lookup.ts';
 import { User } from '../accounts/users/model.ts';
 import { boolean, freeObject, integer, text } from '../http/fields.ts';
 import { wireInstant } from '../http/instant.ts';
@@ -11,7 +12,7 @@ declare module '../ports/table/keys.ts' {
   }
 }
 
-/** An insight as stored: a saved question about events. Nothing here asks it; tiles show it. */
+/** An insight as it is stored: a saved question about events. It is kept and shown in tiles, and not yet answered. */
 export interface InsightItem extends Item {
   readonly id: number;
   readonly project_id: number;
@@ -26,7 +27,7 @@ export interface InsightItem extends Item {
   readonly created_by: string | null;
   readonly last_modified_at: number;
   readonly last_modified_by: string | null;
-  /** Set: gone from lists and reads, and its tiles are hidden. */
+  /** When it is set, the insight is gone from lists and reads, and its tiles are hidden. */
   readonly deleted_at: number | null;
   /** The dashboard with which it was deleted, and comes back. */
   readonly deleted_with: number | null;
@@ -34,10 +35,10 @@ export interface InsightItem extends Item {
   readonly ver: number;
 }
 
-/** Dashboards that one request may put an insight on, or take it from: each is two ops of one transaction. */
+/** One request puts an insight on so many dashboards, or takes it from them: each is two ops of one transaction. */
 export const MAX_DASHBOARDS = 40;
 
-/** What a caller writes to make an insight. */
+/** The body that makes an insight. */
 export const InsightInput = z.object({
   name: text({ max: 400, blank: true }).nullable().optional(),
   description: text({ max: 400, blank: true }).optional(),
@@ -47,7 +48,7 @@ export const InsightInput = z.object({
   deleted: boolean().optional(),
 });
 
-/** What a caller writes to change one. */
+/** The body that changes an insight. */
 export const InsightPatch = InsightInput;
 
 /** An insight inside a tile. */
@@ -66,14 +67,11 @@ export const TileInsight = z
   })
   .meta({ id: 'TileInsight' });
 
-/** An insight, and which dashboards that the caller may see show it. */
+/** An insight, with the numbers of the dashboards that show it and that the caller may see. */
 export const Insight = TileInsight.extend({ dashboards: z.array(z.int()) }).meta({ id: 'Insight' });
 
-/** The public object of a stored insight. */
-export function insightObject(
-  item: InsightItem,
-  userOf: (uuid: string | null) => z.output<typeof User> | null,
-): z.input<typeof TileInsight> {
+/** Returns the public object of a stored insight. */
+export function insightObject(item: InsightItem, userOf: UserLookup): z.input<typeof TileInsight> {
   return {
     id: item.id,
     name: item.name,

@@ -1,4 +1,6 @@
-/** Insights by themselves, without the tiles that show them: how one is made, read, changed, deleted and brought back. */
+/**
+ * Insights by themselves, without the tiles that show them: how one is made, read, changed, deleted and brought back.
+ */
 import type * as z from 'zod';
 import type { Change } from '../accounts/activity/model.ts';
 import { changesOf, type LoggedFields } from '../accounts/activity/rules.ts';
@@ -39,7 +41,7 @@ export function insightItem({ project, id, now }: InsightPlace, fields: NewInsig
   };
 }
 
-/** The insights of these numbers that are there, deleted ones too. No number: no read. */
+/** Returns the insights of these numbers that are there, deleted ones too. Without a number it reads nothing. */
 export async function readInsights(
   table: Table,
   project: number,
@@ -51,7 +53,7 @@ export async function readInsights(
   return new Map(found.filter((item) => item !== undefined).map((item) => [item.id, item]));
 }
 
-/** The insight as deleted; `dashboard`: with that one. */
+/** Returns the insight as it is when deleted; `dashboard`: with that one. */
 export function deletedInsight(item: InsightItem, now: number, dashboard: number | null): InsightItem {
   return {
     ...item,
@@ -62,7 +64,7 @@ export function deletedInsight(item: InsightItem, now: number, dashboard: number
   };
 }
 
-/** The insight as brought back. */
+/** Returns the insight as it is when brought back. */
 export function restoredInsight(item: InsightItem): InsightItem {
   return {
     ...item,
@@ -73,13 +75,13 @@ export function restoredInsight(item: InsightItem): InsightItem {
   };
 }
 
-/** What is set when an insight becomes this one by a deletion or a return. */
+/** Returns what a deletion or a return sets, of the insight as it is then. */
 function deletionSet(after: InsightItem) {
   const { first_pk = '', first_sk = '', second_pk = '', second_sk = '', deleted_at, deleted_with } = after;
   return { first_pk, first_sk, second_pk, second_sk, deleted_at, deleted_with };
 }
 
-/** Writes that an insight is deleted, or brought back, if it still is what it was. */
+/** Returns the op that deletes an insight, or brings it back. Its write throws `Refused` when that was done already. */
 export function deletionOp(before: InsightItem, after: InsightItem): Op {
   return {
     change: keys.insight(before.project_id, before.id),
@@ -104,7 +106,7 @@ export function newInsight(place: InsightPlace, input: z.output<typeof InsightIn
   return item;
 }
 
-/** How an entry of the activity log names an insight. */
+/** Returns how an entry of the activity log names an insight. */
 export const aboutInsight = ({ id, name, project_id: project }: InsightItem) =>
   ({ scope: 'Insight', id, name, project }) as const;
 

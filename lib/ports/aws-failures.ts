@@ -4,8 +4,8 @@ import { messageOf, Transient } from './errors.ts';
 type SdkError = Parameters<typeof isTransientError>[0];
 
 /**
- * What a call to AWS ends with. The client has tried again by itself; what is then still throttled, unreachable or out
- * of order is `Transient`. Anything else is thrown as it is.
+ * Returns the answer of a call to AWS. The client has tried again by itself: throws `Transient` when the service still
+ * throttles, is unreachable or out of order, and any other error as it is.
  */
 export async function orTransient<T>(service: string, call: Promise<T>): Promise<T> {
   try {

@@ -11,23 +11,23 @@ import type { Table } from './table/table.ts';
 import type { Vault } from './vault/vault.ts';
 
 /**
- * What an operation or a step may touch, and nothing else: the ports, the clock, ids and the log. The home (local
- * main, a Lambda entry, a test) makes one and hands it to `handler(context)`; code takes the member it uses.
+ * All that an operation or a step may touch: the ports, the clock, ids and the log. The program (local main, a Lambda
+ * entry, a test) makes one and hands it to `handler(context)`; code takes the members that it uses.
  */
 export interface Context {
   readonly table: Table;
   readonly workflow: Workflow;
   readonly warehouse: Warehouse;
-  /** What runs keep until they are delivered. */
+  /** The files that runs keep until they are delivered. */
   readonly spool: Spool;
   /** The lake's files. */
   readonly lake: Spool;
   readonly vault: Vault;
-  /** The door to customers' addresses. */
+  /** The way to customers' addresses. */
   readonly outbound: Outbound;
-  /** Reads HogQL. */
+  /** The parser of HogQL. */
   readonly parser: Parser;
-  /** Where failures are announced; null: there is no bus. */
+  /** The bus on which failures are announced; null when there is none. */
   readonly events: Events | null;
   /** Now, in milliseconds since 1970. */
   readonly clock: () => number;

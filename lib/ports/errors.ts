@@ -62,7 +62,7 @@ export const FAILURES = {
 
 export type FailureKind = keyof typeof FAILURES;
 
-/** The one shape of every error answer: four fields, first error only. */
+/** The shape of every error answer: four fields, about the first error only. */
 export interface ErrorBody {
   type: string;
   code: string;
@@ -71,7 +71,7 @@ export interface ErrorBody {
 }
 
 interface FailureOptions {
-  /** What a person reads. Default: the kind's own text. */
+  /** The text for people; by default the kind's own. */
   detail?: string;
   /** The field at fault, nested names joined with `__`. */
   attr?: string | null;
@@ -98,12 +98,12 @@ export class Failure extends Error {
   }
 }
 
-/** Ends the operation with a public failure. */
+/** Ends the operation with a failure that the caller meets. */
 export function fail(kind: FailureKind, options: FailureOptions | string = {}): never {
   throw new Failure(kind, typeof options === 'string' ? { detail: options } : options);
 }
 
-/** A 400 about one field of the body (or of the query). */
+/** Ends the operation with a 400 about one field of the body or of the query. */
 export function invalid(attr: string | null, detail: string, code = 'invalid_input'): never {
   throw new Failure('validation', { attr, detail, code });
 }
@@ -121,10 +121,10 @@ export class Permanent extends Error {
   override readonly name = 'Permanent';
 }
 
-/** The text of anything thrown. */
+/** Returns the text of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Words as messages list them: `'a', 'b'`. */
+/** Returns the words as messages list them: `'a', 'b'`. */
 export const inQuotes = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(', ');

@@ -1,13 +1,13 @@
 export type Level = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
 type LogFields = Readonly<Record<string, unknown>>;
 
-/** The service's own log (not the log lines of an export, which customers read). Never given a secret. */
+/** The service's own log, not the log of an export, which customers read. It is never given a secret. */
 export interface Log {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   warning(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
-  /** A log that adds these fields to every line. */
+  /** Returns a log that adds these fields to every line. */
   with(fields: LogFields): Log;
 }
 
@@ -16,7 +16,7 @@ export type LogSink = (line: { level: Level; at: number; message: string; fields
 
 const ORDER: Record<Level, number> = { DEBUG: 0, INFO: 1, WARNING: 2, ERROR: 3 };
 
-/** A log over a sink; lines below `threshold` are dropped. */
+/** Returns a log over a sink; lines below `threshold` are dropped. */
 export function logTo(sink: LogSink, clock: () => number, threshold: Level = 'INFO', fields: LogFields = {}): Log {
   const at =
     (level: Level) =>
@@ -32,14 +32,14 @@ export function logTo(sink: LogSink, clock: () => number, threshold: Level = 'IN
   };
 }
 
-/** One JSON object a line: what CloudWatch and log shippers read. */
+/** Returns a sink that writes one JSON object a line, as CloudWatch and log shippers read it. */
 export const jsonLines =
   (write: (text: string) => void): LogSink =>
   ({ level, at, message, fields }) => {
     write(`${JSON.stringify({ time: new Date(at).toISOString(), level, message, ...fields })}\n`);
   };
 
-/** Short lines for a person at a terminal. */
+/** Returns a sink that writes short lines for a person at a terminal. */
 export const shortLines =
   (write: (text: string) => void): LogSink =>
   ({ level, at, message, fields }) => {
@@ -51,7 +51,7 @@ export const shortLines =
     write(`${time} ${mark} ${message}${rest === '' ? '' : `  ${rest}`}\n`);
   };
 
-/** Is this the name of a level? */
+/** Returns whether this is the name of a level. */
 export function isLevel(text: string): text is Level {
   return Object.hasOwn(ORDER, text);
 }

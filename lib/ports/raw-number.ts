@@ -14,20 +14,22 @@ const Json = JSON as unknown as {
   parse(text: string, reviver: Reviver): unknown;
 };
 
+/** Returns the number that is written so. */
 export const rawNumber = (text: string): RawNumber => Json.rawJSON(text);
 
+/** Returns whether a value is a `RawNumber`. */
 export const isRawNumber = (value: unknown): value is RawNumber => Json.isRawJSON(value);
 
 /**
- * The value of a JSON text, with a `RawNumber` for each number that `isLossy` says would lose something: `value` is the
- * number that JavaScript reads, `source` its text. Throws as `JSON.parse` does.
+ * Returns the value of a JSON text, with a `RawNumber` for each number that `isLossy` says would lose something:
+ * `value` is the number that JavaScript reads, `source` its text. Throws as `JSON.parse` does.
  */
 export const parseWithRawNumbers = (text: string, isLossy: (value: number, source: string) => boolean): unknown =>
   Json.parse(text, (_name, value, { source }) =>
     typeof value === 'number' && source !== undefined && isLossy(value, source) ? Json.rawJSON(source) : value,
   );
 
-/** The text of a number, a `RawNumber` too; undefined for any other value. */
+/** Returns the text of a number or a `RawNumber`, undefined for any other value. */
 export function numberText(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value);
   return isRawNumber(value) ? value.rawJSON : undefined;

@@ -1,4 +1,4 @@
-/** What differs between deployments and a person may set. Times are in the unit that the name says. */
+/** The choices that differ between deployments. Times are in the unit that the name says. */
 export interface Settings {
   /** A slot is due this long after its end; saves writers a rewrite, decides nothing. */
   readonly settleSeconds: number;
@@ -10,22 +10,27 @@ export interface Settings {
   readonly backfillConcurrency: number;
   /** Slots of one chunk that are delivered at the same time. */
   readonly deliveryConcurrency: number;
-  /** How long log lines of exports are kept. */
+  /** The log of an export is kept for this long. */
   readonly logDays: number;
   /**
-   * How long runs are kept, at least 7 days; older ones go when the schedule next looks at their export. Null: for ever.
+   * Runs are kept for this long, at least 7 days; older ones go when the schedule next looks at their export. Null: for
+   * ever.
    * The default is the activity log's: a year and a month, of a five-minute export 115,200 runs of 1 KB.
    */
   readonly runDays: number | null;
-  /** How often a worker looks whether its run was cancelled, in seconds. */
+  /** A worker looks this often whether its run was cancelled. */
   readonly cancelSeconds: number;
-  /** A run delivers at most so many stored bytes; a larger interval fails before anything is read. Null: any. */
+  /**
+   * A run delivers at most this many stored bytes; a larger interval fails before anything is read. Null: any number.
+   */
   readonly maxIntervalBytes: number | null;
-  /** What a query costs: by what it reads, and at least as if it read so much. Null: nothing. */
+  /** The price of a query: by the bytes that it reads, at least `minimumBytes`. Null: it costs nothing. */
   readonly scanPrice: { readonly dollarsPerTerabyte: number; readonly minimumBytes: number } | null;
   /** Destinations at loopback, link-local and private addresses are allowed (local mode). */
   readonly privateAddresses: boolean;
-  /** Absolute folders below which the Folder destination may write; null: anywhere; undefined: Folder is not offered. */
+  /**
+   * Absolute folders below which the Folder destination may write; null: anywhere; undefined: Folder is not offered.
+   */
   readonly folderRoots: readonly string[] | null | undefined;
   /** An answer that does not fit its row is a 500 (tests), not a line in the log. */
   readonly strictAnswers: boolean;

@@ -1,10 +1,10 @@
 /**
- * What is left of an organization or project that was deleted, down a fixed tree. Everything is found anew by whoever
- * looks, and what is below goes before that by which it is found: so a purge can die anywhere, and hold little in memory.
+ * Finds what is left of a deleted organization or project, down a fixed tree, and removes it. Every walk finds it anew,
+ * and what is below goes before the item by which it is found: so a purge can die anywhere, and holds little in memory.
  *
- * What ends by itself is left to that: idempotency records (a day), notices of failures (their next try finds no
- * export), the execution of the purge itself (7 days in the home of one machine), executions on AWS (90 days). The
- * activity log of an organization goes with it; what it tells of a project that was deleted stays, as long as the rest.
+ * The following ends by itself: idempotency records (a day), notices of failures (their next try finds no
+ * export), the execution of the purge itself (7 days in a data directory), executions on AWS (90 days). The
+ * activity log of an organization goes with it; its entries about a deleted project stay as long as the rest.
  */
 
 import { dirname } from 'node:path/posix';
@@ -23,60 +23,60 @@ import { idsIn, keys, ranges } from '../ports/table/keys.ts';
 import { type Item, type Key, type Op, type Range, Refused, type Table } from '../ports/table/table.ts';
 import { HOUR_MS } from '../ports/units.ts';
 
-/** What was deleted. */
+/** The organization or project that was deleted. */
 export interface Deleted {
   readonly organization: string;
   /** Null: the whole organization. */
   readonly project: number | null;
-  /** Requests and steps that were under way at the deletion have ended. */
+  /** Whether requests and steps that were under way at the deletion have ended. */
   readonly isSettled: boolean;
-  /** What is removed when nothing else is left. */
+  /** The items that are removed when nothing else is left. */
   readonly root: readonly Key[];
 }
 
-/** Each yield tells that something was left, and has been removed or at least stopped. */
-type Pieces = AsyncGenerator<void, void>;
+/** Yields once for each piece that was left and has been removed, or at least stopped. */
+type Removals = AsyncGenerator<void, void>;
 
-/** The same pieces, and whether there were any. */
-async function* counted(pieces: Pieces): AsyncGenerator<void, boolean> {
+/** Yields the same, and returns whether there was anything. */
+async function* withFinding(removals: Removals): AsyncGenerator<void, boolean> {
   let isFound = false;
-  for await (const _ of pieces) {
+  for await (const _ of removals) {
     isFound = true;
     yield;
   }
   return isFound;
 }
 
-/** Items that are read and removed at a time: the largest have 100 KB. */
-const PAGE = 100;
+/** So many items are read and removed at a time: the largest have 100 KB. */
+const PAGE_SIZE = 100;
 
-/** Finds what is left, piece by piece, and removes it. */
-export async function* remains(context: Context, deleted: Deleted): Pieces {
+/** Removes what is left of what was deleted, piece by piece. */
+export async function* removeLeftovers(context: Context, deleted: Deleted): Removals {
   const { table } = context;
   const { organization, project, isSettled } = deleted;
-  yield* exportsLeft(context, deleted);
+  yield* removeExports(context, deleted);
   if (project !== null) {
-    yield* keysLeft(context, { organization: null, projects: [project] });
-    yield* inProject(context, project);
+    yield* removeFromKeys(context, { organization: null, projects: [project] });
+    yield* removeProjectContent(context, project);
     return;
   }
   const projects: number[] = [];
   for await (const items of pagesOf(table, ranges.projectsOf(organization))) {
     projects.push(...(items as ProjectItem[]).map(({ id }) => id));
   }
-  yield* keysLeft(context, { organization, projects });
-  for (const id of projects) yield* projectLeft(context, id, isSettled);
-  yield* itemsLeft(table, ranges.membersOf(organization));
-  yield* itemsLeft(table, ranges.invitationsOf(organization));
-  yield* itemsLeft(table, ranges.activityOf(organization));
-  yield* executionsLeft(context, organization);
+  yield* removeFromKeys(context, { organization, projects });
+  for (const id of projects) yield* removeProject(context, id, isSettled);
+  yield* removeRange(table, ranges.membersOf(organization));
+  yield* removeRange(table, ranges.invitationsOf(organization));
+  yield* removeRange(table, ranges.activityOf(organization));
+  yield* forgetExecutions(context, organization);
 }
 
-/** The items of a range, as they are: an index may still show what is gone. */
+/** Yields the items of a range page by page, as they are: an index may still show what is gone. */
 async function* pagesOf(table: Table, range: Range): AsyncGenerator<Item[], void> {
   let after: string | undefined;
   do {
-    const page = await table.list(range, { limit: PAGE, ...(after === undefined ? {} : { after }) });
+    const page = await table.list(range, { limit: PAGE_SIZE, ...(after === undefined ? {} : { after }) });
     const items = range.index === undefined ? page.items : await table.many(page.items);
     yield items.filter((item) => item !== undefined);
     after = page.cursor;
@@ -87,8 +87,8 @@ async function remove(table: Table, found: readonly Key[], also: readonly Op[] =
   await table.write([...found.map(({ pk, sk }): Op => ({ remove: { pk, sk } })), ...also], { apart: true });
 }
 
-/** Whatever a range holds, but for the item by which the rest is found. */
-async function* itemsLeft(table: Table, range: Range, but?: Key): Pieces {
+/** Removes whatever a range holds, but for the item by which the rest is found. */
+async function* removeRange(table: Table, range: Range, but?: Key): Removals {
   for await (const items of pagesOf(table, range)) {
     const found = items.filter(({ pk, sk }) => pk !== but?.pk || sk !== but.sk);
     if (found.length === 0) continue;
@@ -97,33 +97,33 @@ async function* itemsLeft(table: Table, range: Range, but?: Key): Pieces {
   }
 }
 
-/** The item by which the rest was found, now that the rest is gone. */
-async function* headLeft(table: Table, key: Key): Pieces {
+/** Removes the item by which the rest was found, now that the rest is gone. */
+async function* removeRoot(table: Table, key: Key): Removals {
   if ((await table.get(key)) === undefined) return;
   await remove(table, [key]);
   yield;
 }
 
-async function* exportsLeft(context: Context, { organization, project }: Deleted): Pieces {
+async function* removeExports(context: Context, { organization, project }: Deleted): Removals {
   const { table } = context;
   // What is stopped here comes after what was stopped before: its runs have until the next walk to end.
   for (const range of [ranges.deletedExportsOf(organization), ranges.exportsOf(organization)]) {
     for await (const items of pagesOf(table, range)) {
       for (const item of items as BatchExportItem[]) {
-        if ((project ?? item.team_id) === item.team_id) yield* exportLeft(context, item);
+        if ((project ?? item.team_id) === item.team_id) yield* removeExport(context, item);
       }
     }
   }
 }
 
-/** How long a deleted export may go on committing: a step has 15 minutes, and its machine tries again. */
-const LAST_COMMIT_WAIT_MS = HOUR_MS;
+/** A deleted export may go on committing so long: a step has 15 minutes, and its machine tries again. */
+const COMMIT_TIMEOUT_MS = HOUR_MS;
 
 /**
- * An export is stopped first, and removed by a later walk: it is the item by which what a ghost of its runs may still
- * write is found, so it goes when a walk has found nothing else of it.
+ * Stops an export; a later walk removes it. By its item all is found that a run which was given up may still write, so
+ * it goes when a walk has found nothing else of it.
  */
-async function* exportLeft(context: Context, item: BatchExportItem): Pieces {
+async function* removeExport(context: Context, item: BatchExportItem): Removals {
   const { table, clock } = context;
   if (item.deleted_at === null) {
     await destroyBatchExport(context, item, undefined).catch(ignoreRefusal);
@@ -132,9 +132,9 @@ async function* exportLeft(context: Context, item: BatchExportItem): Pieces {
   }
   if (await isStillRunning(context, item)) {
     yield;
-    if (clock() < item.deleted_at + LAST_COMMIT_WAIT_MS) return;
+    if (clock() < item.deleted_at + COMMIT_TIMEOUT_MS) return;
   }
-  if (yield* counted(belowExport(context, item))) return;
+  if (yield* withFinding(removeBelowExport(context, item))) return;
   await remove(table, [item], jobOps('export', item.id, null));
   yield;
 }
@@ -149,7 +149,7 @@ async function isStillRunning(context: Context, item: BatchExportItem): Promise<
   return isRunning();
 }
 
-async function* belowExport(context: Context, { id }: BatchExportItem): Pieces {
+async function* removeBelowExport(context: Context, { id }: BatchExportItem): Removals {
   const { table, spool } = context;
   for await (const items of pagesOf(table, ranges.ofExport(id))) {
     const found = items.filter(({ sk }) => sk !== keys.batchExport(id).sk);
@@ -158,47 +158,50 @@ async function* belowExport(context: Context, { id }: BatchExportItem): Pieces {
     const backfills = found.filter((one): one is BackfillItem => idsIn.word(one) === idsIn.word(keys.backfill(id, '')));
     for (const token of new Set(runs.map((run) => run.token))) await spool.remove(`${token}/`);
     const retried = runs.filter(({ latest_error }) => latest_error !== null);
-    for (const one of [...retried, ...backfills]) yield* executionsLeft(context, one.id);
+    for (const one of [...retried, ...backfills]) yield* forgetExecutions(context, one.id);
     await remove(table, found, [
       ...runs.flatMap((run) => jobOps('retry', run.id, null)),
       ...backfills.flatMap((backfill) => jobOps('backfill', backfill.id, null)),
     ]);
     yield;
   }
-  yield* itemsLeft(table, ranges.logLines(id));
-  yield* executionsLeft(context, id);
+  yield* removeRange(table, ranges.logLines(id));
+  yield* forgetExecutions(context, id);
 }
 
-/** What the engine remembers of executions on behalf of an object: their names begin with its id. */
-async function* executionsLeft({ workflow }: Context, id: string): Pieces {
+/** Makes the engine forget the executions on behalf of an object: their names begin with its id. */
+async function* forgetExecutions({ workflow }: Context, id: string): Removals {
   while (await workflow.forget(id)) yield;
 }
 
-/** A project that went with its organization. By its item what is limited to it is found: it goes in a later walk. */
-async function* projectLeft(context: Context, id: number, isSettled: boolean): Pieces {
-  const isFound = yield* counted(inProject(context, id));
+/**
+ * Removes a project that went with its organization. Its item, by which the keys limited to it are found, goes in a
+ * later walk.
+ */
+async function* removeProject(context: Context, id: number, isSettled: boolean): Removals {
+  const isFound = yield* withFinding(removeProjectContent(context, id));
   if (isFound || !isSettled) return;
   await remove(context.table, [keys.project(id)], jobOps('purge', String(id), null));
   yield;
 }
 
-async function* inProject(context: Context, id: number): Pieces {
+async function* removeProjectContent(context: Context, id: number): Removals {
   const { table, lake } = context;
   for (const range of [ranges.dashboardsOf(id), ranges.insightsOf(id), ranges.deletedOf(id)]) {
     for await (const items of pagesOf(table, range)) {
       for (const item of items) {
         const isDashboard = idsIn.word(item) === idsIn.word(keys.dashboard(id, 0));
-        yield* isDashboard ? dashboardLeft(table, item) : headLeft(table, item);
+        yield* isDashboard ? removeDashboard(table, item) : removeRoot(table, item);
       }
     }
   }
-  yield* itemsLeft(table, ranges.lakeOf(id));
-  for (const folder of projectFolders(id)) yield* filesLeft(lake, folder);
-  yield* executionsLeft(context, `${id}-`);
+  yield* removeRange(table, ranges.lakeOf(id));
+  for (const folder of projectFolders(id)) yield* removeFiles(lake, folder);
+  yield* forgetExecutions(context, `${id}-`);
 }
 
-/** The files below a folder, those that lie together at a time. */
-async function* filesLeft(files: Spool, folder: string): Pieces {
+/** Removes the files below a folder, those that lie together at a time. */
+async function* removeFiles(files: Spool, folder: string): Removals {
   for (let path = await firstOf(files, folder); path !== undefined; path = await firstOf(files, folder)) {
     await files.remove(dirname(path));
     yield;
@@ -212,19 +215,19 @@ async function firstOf(files: Spool, folder: string): Promise<string | undefined
   return undefined;
 }
 
-async function* dashboardLeft(table: Table, head: Item): Pieces {
-  const { project, id } = idsIn.ofProject(head);
+async function* removeDashboard(table: Table, summary: Item): Removals {
+  const { project, id } = idsIn.ofProject(summary);
   const sharing = await table.get(keys.sharing(project, id));
   if (sharing !== undefined) await remove(table, [keys.sharingToken(sharing.access_token)]);
-  yield* itemsLeft(table, ranges.ofDashboard(project, id), head);
-  yield* headLeft(table, head);
+  yield* removeRange(table, ranges.ofDashboard(project, id), summary);
+  yield* removeRoot(table, summary);
 }
 
 /**
- * Keys lose what was deleted; those that opened nothing else are revoked. Whoever has left the organization may still
- * have one that names it, so it looks at everybody's: three round trips for a hundred users.
+ * Takes what was deleted out of the limits of keys, and revokes those that opened nothing else. Whoever has left the
+ * organization may still have a key that names it, so it looks at everybody's: three round trips for a hundred users.
  */
-async function* keysLeft(context: Context, gone: DeletedPlaces): Pieces {
+async function* removeFromKeys(context: Context, gone: DeletedPlaces): Removals {
   for await (const users of pagesOf(context.table, ranges.allUsers())) {
     for (const key of await keysOfUsers(context.table, users as UserItem[])) {
       if (await removeLimits(context, key, gone)) yield;

@@ -14,8 +14,8 @@ import {
 } from '../../lib/ports/table/table.ts';
 import { HOUR_MS } from '../../lib/ports/units.ts';
 import { settableClock } from '../support/context.ts';
+import { type Faults, type Injected, injectFaults } from '../support/dynamodb-faults.ts';
 import { createTable, describeOnDynamodb, dynamodbClient } from '../support/dynamodb-local.ts';
-import { type Faults, type Injected, injectFaults } from '../support/faulty-client.ts';
 import { seeded } from '../support/random.ts';
 import { concurrencyCases, expiryCases, readCases, writeCases } from './table-cases.ts';
 

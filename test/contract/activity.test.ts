@@ -8,8 +8,8 @@ import { type Op } from '../../lib/ports/table/table.ts';
 import { DAY_MS } from '../../lib/ports/units.ts';
 import { testContext } from '../support/context.ts';
 import { type CallOptions, testService } from '../support/service.ts';
-import { watchWrites } from '../support/watched-table.ts';
-import { wholeTable } from '../support/whole-table.ts';
+import { tableWithContents } from '../support/table-contents.ts';
+import { watchWrites } from '../support/table-override.ts';
 import { type Example, fixtures } from './fixtures.ts';
 
 /** Rows that need the right to write, and write nothing: they try a destination. */
@@ -22,7 +22,7 @@ const writes = routes.filter(isWrite);
 const others = routes.filter((row) => !isWrite(row) && row.scope !== 'public');
 
 async function newWorld() {
-  const { table, clock, everything } = wholeTable();
+  const { table, clock, everything } = tableWithContents();
   const written: Op[] = [];
   const watched = watchWrites(table, (ops) => {
     written.push(...ops);

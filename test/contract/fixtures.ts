@@ -1,7 +1,7 @@
 /** One valid request for every row. A new row needs a line here: the suite fails until it has one. */
 
 import { createOrganization } from '../../lib/accounts/organizations/store.ts';
-import { keysOf, revokeKey } from '../../lib/accounts/personal-api-keys/store.ts';
+import { keysOfUser, revokeKey } from '../../lib/accounts/personal-api-keys/store.ts';
 import type { RunItem } from '../../lib/exports/records/model.ts';
 import { startBackfill } from '../../lib/exports/resource/backfills.ts';
 import { LEVELS } from '../../lib/http/levels.ts';
@@ -131,7 +131,7 @@ async function ofProject(world: World): Promise<Example> {
 
 /** A user has ten keys at most: the older ones of earlier requests make room. */
 async function roomForKey({ context, service: { owner } }: World): Promise<void> {
-  const held = await keysOf(context.table, owner.uuid);
+  const held = await keysOfUser(context.table, owner.uuid);
   const made = held.filter(({ label }) => !['Everything', 'A key'].includes(label));
   for (const item of made.slice(2)) await revokeKey(context, item);
 }

@@ -147,7 +147,7 @@ export async function startCalls(options: CallsOptions): Promise<Calls> {
   ): Promise<void> {
     const { host: _host, ...headers } = received.headers;
     const answered = await passed(options.s3, agent, { ...received, headers });
-    const { bucket, key } = s3Place(received.url);
+    const { bucket, key } = s3ObjectOf(received.url);
     if (answered.status === 404 && key !== '' && role !== null) {
       const list = { action: 's3:ListBucket', resource: `arn:${PARTITION}:s3:::${bucket}` };
       if (!permissions.allows(role, list, name)) return deny(response, 's3', 'Access Denied');
@@ -273,14 +273,14 @@ function dynamodbAccesses(action: string, asked: any): Access[] {
 }
 
 /** `/bucket/the/key`: the endpoint is an address, so the bucket is in the path. */
-function s3Place({ pathname }: URL): { bucket: string; key: string } {
+function s3ObjectOf({ pathname }: URL): { bucket: string; key: string } {
   const [, bucket = '', ...key] = pathname.split('/');
   return { bucket, key: decodeURIComponent(key.join('/')) };
 }
 
 /** The name of the operation. */
 function s3Action({ method, url, headers }: Received): string {
-  const { key } = s3Place(url);
+  const { key } = s3ObjectOf(url);
   const has = (name: string): boolean => url.searchParams.has(name);
   if (key === '') {
     if (method === 'GET')
@@ -299,7 +299,7 @@ function s3Action({ method, url, headers }: Received): string {
 }
 
 function s3Accesses(action: string, { url, headers, body }: Received): Access[] {
-  const { bucket, key } = s3Place(url);
+  const { bucket, key } = s3ObjectOf(url);
   const arn = `arn:${PARTITION}:s3:::${bucket}`;
   const object = (permission: string, name = key): Access => ({
     action: `s3:${permission}`,

@@ -1,8 +1,10 @@
 /** Customers' servers for the destinations beside S3, each at a public name that leads here (surroundings.ts). */
+
+import type { Certificate } from '../support/certificate.ts';
 import { openPostgres, startPostgres } from '../support/postgres.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { REDSHIFT_WORDS } from '../support/redshift-stand-in.ts';
-import { type Certificate, openTlsDoor } from '../support/tls-door.ts';
+import { startTlsProxy } from '../support/tls-proxy.ts';
 
 interface Receiver {
   /** Type and config. */
@@ -29,13 +31,13 @@ const intoDatabase =
     const server = await startPostgres();
     const database = await openPostgres(server.config);
     if (words !== '') await database.sql(words);
-    const door = await openTlsDoor(server.config, certificate);
-    const reached = { host: 'database.acme.com', port: door.port };
+    const proxy = await startTlsProxy(server.config, certificate);
+    const reached = { host: 'database.acme.com', port: proxy.port };
     return {
       destination: { type, config: { ...server.config, ...reached, schema: 'public', table_name: 'events' } },
       rows: async () => Number((await database.sql('SELECT count(*) FROM events'))[0]?.['count']),
       close: async () => {
-        await door.close();
+        await proxy.close();
         await database.close();
         await server.stop();
       },

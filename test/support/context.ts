@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { threadParser } from '../../lib/hogql/parse.ts';
+import { type Parser, threadParser } from '../../lib/hogql/parse.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { folderSpool } from '../../lib/ports/files/folder.ts';
 import { type LogSink, logTo } from '../../lib/ports/log.ts';
@@ -124,6 +124,21 @@ const noWarehouse: Warehouse = {
   },
 };
 
+/** Each question is put to `answer` once. */
+function memoized<Question, Answer>(answer: (question: Question) => Promise<Answer>) {
+  const known = new Map<string, Promise<Answer>>();
+  return (question: Question): Promise<Answer> => {
+    const key = JSON.stringify(question);
+    const given = known.get(key) ?? answer(question);
+    known.set(key, given);
+    return given;
+  };
+}
+
+/** The parser of all contexts of a file: each parse takes a thread, and a tenth of a second. */
+const { query, expressions } = threadParser();
+const parser: Parser = { query: memoized(query), expressions: memoized(expressions) };
+
 /** A fresh context; every member may be replaced. */
 export function testContext<Overrides extends Partial<Context & { clock: SettableClock }>>(
   overrides: Overrides = {} as Overrides,
@@ -146,7 +161,7 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     vault: keyfileVault(join(path, 'vault-key')),
     events: null,
     outbound: openOutbound(LOCAL_SETTINGS),
-    parser: threadParser(),
+    parser,
     newId: countedIds(clock),
     random: countedBytes(),
     log,

@@ -33,14 +33,8 @@ import { duckdbWarehouse } from '../../lib/warehouse/duckdb.ts';
 import type { FinishInput, SendInput } from '../../lib/workflow/messages.ts';
 import { type StepRunner, step } from '../../lib/workflow/step.ts';
 import { temporaryFolder, testContext } from './context.ts';
-import { never, settableTime } from './engine.ts';
-import { type Act, mortalOutbound } from './mortal-outbound.ts';
-
-/** At which durable act (from 1) a process dies, and whether the act is done. */
-export interface Death {
-  readonly at: number;
-  readonly when: 'before' | 'after';
-}
+import { type Death, never, settableTime } from './engine-world.ts';
+import { type Act, killableOutbound } from './killable-outbound.ts';
 
 /** What a test puts between the steps and the destination: called before each of its calls. */
 type Intrude = (call: 'deliver' | 'commit' | 'discard', signal: AbortSignal) => Promise<void>;
@@ -111,19 +105,19 @@ export async function exportWorld({
       if (dead) return never();
       return death?.at === mine ? die() : done;
     };
-    const mortalTable = (one: Table): Table => ({
+    const killableTable = (one: Table): Table => ({
       get: (key) => alive(() => one.get(key)),
       many: (all) => alive(() => one.many(all)),
       list: (range, page) => alive(() => one.list(range, page)),
       write: (ops, options) => act(`write ${ops.length}`, () => one.write(ops, options)),
     });
-    const mortalSpool = (spool: Spool): Spool => ({
+    const killableSpool = (spool: Spool): Spool => ({
       ...spool,
       read: (path) => alive(() => spool.read(path)),
       write: (path, content) => act(`spool ${path}`, () => spool.write(path, content)),
       remove: (path) => act(`spool remove ${path}`, () => spool.remove(path)),
     });
-    const mortal = (one: Destination): Destination => ({
+    const killable = (one: Destination): Destination => ({
       ...one,
       deliver: (delivery) =>
         act('deliver', async () => {
@@ -143,12 +137,12 @@ export async function exportWorld({
     });
     const findDestination: DestinationOf = (type) => {
       const found = destinationOf(type);
-      return found && mortal(found);
+      return found && killable(found);
     };
-    const outbound = mortalOutbound(act, died.promise);
+    const outbound = killableOutbound(act, died.promise);
     outbounds.push(outbound);
-    const ports = { ...base, table: mortalTable(wrapped), spool: mortalSpool(base.spool), outbound };
-    /** The steps that reach a destination, over the mortal one. */
+    const ports = { ...base, table: killableTable(wrapped), spool: killableSpool(base.spool), outbound };
+    /** The steps that reach a destination, over the one that may die. */
     const delivering: Readonly<Record<string, (context: Context) => StepRunner>> = {
       'send-slot': step('send-slot', (input: SendInput, over, signal) =>
         sendSlot(over, input, signal, findDestination),
@@ -157,7 +151,7 @@ export async function exportWorld({
     };
     const { context, engine } = runtimeOf(ports, {
       // The engine of one machine lives on its own disk, whatever the table of the steps is like.
-      table: mortalTable(table),
+      table: killableTable(table),
       timer: (milliseconds, ring) => (dead ? () => {} : time.timer(milliseconds, ring)),
       random: () => 0.5,
       steps: (own, over) => (name) => (input, signal) =>

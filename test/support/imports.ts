@@ -1,17 +1,17 @@
 /** Imports into a project of a lake in a folder: what their tests have in common. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { neededBackfills } from '../../lib/exports/resource/needed-backfills.ts';
+import { neededBackfills } from '../../lib/exports/resource/import-backfills.ts';
 import { type ImportOptions, importEvents } from '../../lib/lake/import/import.ts';
 import { keys } from '../../lib/ports/table/keys.ts';
 import type { Item, Ops } from '../../lib/ports/table/table.ts';
 import { type TestContext, testContext } from './context.ts';
-import { tableWith } from './table-with.ts';
+import { tableWith } from './table-override.ts';
 
 export const PROJECT = 7;
 
-/** A place with two projects, where files can be made and the lake can be read. */
-export async function place() {
+/** Returns a context with two projects, where files can be made and the lake can be read. */
+export async function importContext() {
   const context = testContext();
   for (const id of [PROJECT, 8])
     await context.table.write([{ put: { ...keys.project(id), id, organization_id: 'o', deleted_at: null } }]);
@@ -24,7 +24,7 @@ export function fileIn(context: TestContext<object>, name: string, content: stri
   return file;
 }
 
-/** Imports files, and tells which backfills are needed then. */
+/** Imports files, and returns the report of it and which backfills are needed then. */
 export async function run(
   context: TestContext<object>,
   files: string | readonly string[],
@@ -39,12 +39,12 @@ export async function run(
   return { ...report, backfills: await neededBackfills(context.table, { id: PROJECT, organization_id: 'o' }, hours) };
 }
 
-/** A context whose process dies at the n-th change of the table or the lake: before it, or right after it. */
-export function dyingAt(context: TestContext<object>, n: number, after: boolean) {
+/** Returns a context whose process dies at the n-th change of the table or the lake: before it, or right after it. */
+export function killableContext(context: TestContext<object>, n: number, after: boolean) {
   const death = new Error('killed');
   let changes = 0;
   let dead = false;
-  const mortal =
+  const killable =
     <A extends unknown[], R>(call: (...values: A) => Promise<R>) =>
     async (...values: A): Promise<R> => {
       if (dead) throw death;
@@ -58,14 +58,14 @@ export function dyingAt(context: TestContext<object>, n: number, after: boolean)
   const dying = {
     ...context,
     table: tableWith(table, {
-      write: mortal(<T extends Item>(ops: Ops<T>, options?: { apart?: boolean }) => table.write(ops, options)),
+      write: killable(<T extends Item>(ops: Ops<T>, options?: { apart?: boolean }) => table.write(ops, options)),
     }),
     lake: {
       ...lake,
-      write: mortal((...values: Parameters<typeof lake.write>) => lake.write(...values)),
-      move: mortal((...values: Parameters<typeof lake.move>) => lake.move(...values)),
-      take: mortal((...values: Parameters<typeof lake.take>) => lake.take(...values)),
-      remove: mortal((...values: Parameters<typeof lake.remove>) => lake.remove(...values)),
+      write: killable((...values: Parameters<typeof lake.write>) => lake.write(...values)),
+      move: killable((...values: Parameters<typeof lake.move>) => lake.move(...values)),
+      take: killable((...values: Parameters<typeof lake.take>) => lake.take(...values)),
+      remove: killable((...values: Parameters<typeof lake.remove>) => lake.remove(...values)),
     },
   };
   return { dying, hasDied: () => dead, changes: () => changes };

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { literal, openDatabase } from '../../lib/duckdb/database.ts';
-import { FILE_COLUMNS } from '../../lib/exports/destinations/files.ts';
+import { FILE_COLUMNS } from '../../lib/exports/destinations/files/config.ts';
 import { LAKE_MODELS, type Model } from '../../lib/lake/schema.ts';
 import type { Spool } from '../../lib/ports/files/files.ts';
 import type { Form, FrozenPlan } from '../../lib/warehouse/warehouse.ts';

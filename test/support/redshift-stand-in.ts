@@ -1,6 +1,6 @@
 /**
  * What Redshift has and PostgreSQL lacks, so that its statements can be run: the type SUPER and two functions, and, on
- * the wire before the server, COPY from a manifest in a bucket.
+ * the proxy before the server, COPY from a manifest in a bucket.
  */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { gunzipSync } from 'node:zlib';
@@ -15,7 +15,7 @@ export const REDSHIFT_WORDS = `
     'event   '::text AS column_name, 2 AS line_number, 'String length exceeds DDL length  '::text AS error_message;
   GRANT ALL ON SCHEMA public TO public`;
 
-export interface RedshiftWire {
+export interface RedshiftProxy {
   readonly port: number;
   /** The COPY statements that were asked for. */
   readonly copies: () => string[];
@@ -59,8 +59,8 @@ async function rowsOf(bucket: Bucket, manifestUrl: string): Promise<string> {
   return files.map((file) => String(gunzipSync(file))).join('');
 }
 
-/** A wire to a PostgreSQL on the port, which does Redshift's COPY with files of the bucket. */
-export async function startRedshiftWire(port: number, bucket: Bucket): Promise<RedshiftWire> {
+/** Starts a proxy before the PostgreSQL on the port, which does Redshift's COPY with files of the bucket. */
+export async function startRedshiftProxy(port: number, bucket: Bucket): Promise<RedshiftProxy> {
   const copies: string[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((client) => {

@@ -6,7 +6,7 @@ import type { Op } from '../../lib/ports/table/table.ts';
 import { MACHINES } from '../../lib/workflow/definitions/index.ts';
 import type { Definition } from '../../lib/workflow/states-language.ts';
 import type { Json } from '../../lib/workflow/workflow.ts';
-import { type Death, named, type Process, type Task, type World, world } from '../support/engine.ts';
+import { type Death, named, type Process, type Task, type World, world } from '../support/engine-world.ts';
 
 const BACKFILL = { export: 'e', backfill: 'b' };
 

@@ -4,7 +4,8 @@
  */
 import { startBackfill } from '../../lib/exports/resource/backfills.ts';
 import { Busy } from '../../lib/ports/table/table.ts';
-import { type Death, exportWorld } from '../support/export-world.ts';
+import type { Death } from '../support/engine-world.ts';
+import { exportWorld } from '../support/export-world.ts';
 import { seeded } from '../support/random.ts';
 import { unreliable } from '../support/unreliable-table.ts';
 

@@ -3,23 +3,29 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { readLines } from '../../lib/exports/records/logs.ts';
 import { startBackfill } from '../../lib/exports/resource/backfills.ts';
-import { type Death, type ExportWorld, type ExportWorldOptions, exportWorld } from '../support/export-world.ts';
-import { httpPlace, type Place, postgresPlace, s3Place } from '../support/places.ts';
+import {
+  type DestinationServer,
+  httpDestination,
+  postgresDestination,
+  s3Destination,
+} from '../support/destination-servers.ts';
+import type { Death } from '../support/engine-world.ts';
+import { type ExportWorld, type ExportWorldOptions, exportWorld } from '../support/export-world.ts';
 import { describeOnPostgres } from '../support/postgres.ts';
 
 const at = (text: string): number => Date.parse(`2026-01-${text}Z`);
 const NOW = at('07T13:20:00');
 
-let place: Place;
+let target: DestinationServer;
 const worlds: ExportWorld[] = [];
 afterEach(async () => {
   for (const world of worlds.splice(0)) await world.close();
-  await place.empty();
+  await target.empty();
 });
 
-/** A process with an hourly export that delivers to the place. */
+/** A process with an hourly export that delivers to the target. */
 async function hourly(options: Partial<ExportWorldOptions> = {}) {
-  const world = await exportWorld({ now: NOW, destination: place.destination, ...options });
+  const world = await exportWorld({ now: NOW, destination: target.destination, ...options });
   worlds.push(world);
   const tenant = await world.tenant();
   const process = world.boot();
@@ -55,7 +61,7 @@ async function story({ from, id }: { from: string; id: string }, death?: Death) 
   }
   const runs = (await world.runs(id)).map(({ status, records_completed }) => [status, records_completed]);
   const { active, claimed } = await world.plan(id);
-  const state = { runs, active, claimed, leftovers: [...world.leftovers(), ...(await place.leftovers())] };
+  const state = { runs, active, claimed, leftovers: [...world.leftovers(), ...(await target.leftovers())] };
   await last.engine.close();
   await world.close();
   return { survived, trace: first.trace, state };
@@ -75,7 +81,7 @@ async function atEachAct(count: number, check: () => Promise<void>): Promise<str
   const completed = calm.trace.findIndex((act, n) => act.startsWith('write') && n > calm.trace.indexOf('commit'));
   const acts = calm.trace.slice(first, completed + 2);
   for (const [n, what] of acts.entries()) {
-    await place.empty();
+    await target.empty();
     try {
       const { survived, state } = await story(start, { at: first + n + 1, when: 'before' });
       expect(survived).toBe(false);
@@ -93,23 +99,23 @@ async function lateAndAgain() {
   const { world, arrive, run, item, context } = await hourly();
   await arrive(NOW, NOW);
   await run(at('07T14:10:00'));
-  const early = await place.rows();
+  const early = await target.rows();
   await arrive(at('07T08:00:00'), at('07T13:30:00'), at('07T14:10:00'));
   await run(at('07T16:10:00'));
-  const scheduled = await place.rows();
+  const scheduled = await target.rows();
   await startBackfill(context, item, { start_at: at('07T13:00:00'), end_at: at('07T16:00:00') });
   await run();
   expect((await world.backfills(item.id)).map(({ status }) => status)).toEqual(['Completed']);
-  return { early, scheduled, again: await place.rows() };
+  return { early, scheduled, again: await target.rows() };
 }
 
 const distinct = (uuids: readonly string[]): string[] => [...new Set(uuids)];
 
-/** For places that hold each row exactly once. */
+/** For destinations that hold each row exactly once. */
 function exactlyOnce(count: number): void {
   test('a kill before any act of a delivery loses nothing and delivers nothing twice', async () => {
     const seen: string[][] = [];
-    const acts = await atEachAct(count, async () => void seen.push(await place.rows()));
+    const acts = await atEachAct(count, async () => void seen.push(await target.rows()));
     expect(acts).toContain('commit');
     expect(seen).toHaveLength(acts.length + 1);
     expect(distinct(seen[0] ?? [])).toHaveLength(count);
@@ -142,9 +148,9 @@ async function flaky(port: number, calls: number) {
   return { port: (server.address() as AddressInfo).port, close: () => server.close() };
 }
 
-const leadingTo = (changes: object): Place['destination'] => ({
-  ...place.destination,
-  config: { ...place.destination.config, ...changes },
+const leadingTo = (changes: object): DestinationServer['destination'] => ({
+  ...target.destination,
+  config: { ...target.destination.config, ...changes },
 });
 
 /** For servers that can be away: what they refuse at once is left to the next attempt of the run. */
@@ -168,7 +174,7 @@ function triedAgain(server: {
     await run(at('07T14:30:00'));
     door.close();
     expect(await statuses()).toEqual(['Completed']);
-    expect(await place.rows()).toHaveLength(1);
+    expect(await target.rows()).toHaveLength(1);
     const waits = attempts.slice(1).map((instant, n) => instant - (attempts[n] ?? 0));
     expect(waits).toHaveLength(3);
     expect(waits).toEqual(waits.toSorted((a, b) => a - b));
@@ -178,7 +184,10 @@ function triedAgain(server: {
 }
 
 /** For servers that refuse what they are sent. */
-function triedOnce(refusal: { readonly destination: () => Place['destination']; readonly message: RegExp }): void {
+function triedOnce(refusal: {
+  readonly destination: () => DestinationServer['destination'];
+  readonly message: RegExp;
+}): void {
   test('a server that refuses is not tried again, and the run says what to mend', async () => {
     let attempts = 0;
     const { world, arrive, run, statuses, messages, item } = await hourly({
@@ -194,15 +203,15 @@ function triedOnce(refusal: { readonly destination: () => Place['destination']; 
   });
 }
 
-/** The place that the tests of a block are about. */
-function about<P extends Place>(start: () => Promise<P>): { readonly place: P } {
+/** Starts the target of the tests of a block. */
+function about<P extends DestinationServer>(start: () => Promise<P>): { readonly target: P } {
   let started: P;
   beforeAll(async () => {
-    place = started = await start();
+    target = started = await start();
   });
   afterAll(() => started.close());
   return {
-    get place() {
+    get target() {
       return started;
     },
   };
@@ -211,12 +220,12 @@ function about<P extends Place>(start: () => Promise<P>): { readonly place: P } 
 const portOf = (url: unknown): number => Number(new URL(String(url)).port);
 
 describe('S3', () => {
-  about(s3Place);
+  about(s3Destination);
   exactlyOnce(3);
   triedAgain({
     call: 'commit',
     connections: 3,
-    port: () => portOf(place.destination.config['endpoint_url']),
+    port: () => portOf(target.destination.config['endpoint_url']),
     at: (port) => ({ endpoint_url: `http://127.0.0.1:${port}` }),
   });
   triedOnce({
@@ -226,28 +235,28 @@ describe('S3', () => {
 });
 
 describeOnPostgres('Postgres', () => {
-  about(postgresPlace);
+  about(postgresDestination);
   exactlyOnce(3);
   triedAgain({
     call: 'deliver',
     connections: 1,
-    port: () => Number(place.destination.config['port']),
+    port: () => Number(target.destination.config['port']),
     at: (port) => ({ port }),
   });
   triedOnce({ destination: () => leadingTo({ password: 'wrong' }), message: /password/ });
 });
 
 describe('HTTP', () => {
-  const http = about(httpPlace);
+  const http = about(httpDestination);
 
   test('a kill before any act of a delivery loses nothing, and at most the batch on its way comes again', async () => {
     // Three batches.
     const count = 10_001;
     const repeated: number[] = [];
     const acts = await atEachAct(count, async () => {
-      const { received } = http.place.receiver;
+      const { received } = http.target.receiver;
       const batches = received.map(({ headers }) => Number(String(headers['idempotency-key']).split('-').at(-1)));
-      expect(distinct(await place.rows())).toHaveLength(count);
+      expect(distinct(await target.rows())).toHaveLength(count);
       expect(new Set(received.map(({ headers }) => headers['idempotency-key'])).size).toBe(3);
       expect(new Set(received.map(({ body }) => body)).size).toBe(3);
       expect(batches).toEqual(batches.toSorted((a, b) => a - b));
@@ -268,22 +277,22 @@ describe('HTTP', () => {
   });
 
   test('a receiver that is busy is waited for, and the log says so', async () => {
-    http.place.receiver.answer = (_request, n) =>
+    http.target.receiver.answer = (_request, n) =>
       n === 1 ? { status: 429, headers: { 'retry-after': '1' }, body: 'Slow down.' } : { status: 200 };
     const { arrive, run, statuses, messages } = await hourly();
     await arrive(NOW);
     await run(at('07T14:30:00'));
     expect(await statuses()).toEqual(['Completed']);
-    expect(http.place.receiver.received).toHaveLength(2);
+    expect(http.target.receiver.received).toHaveLength(2);
     expect(await messages()).toContain(
-      `${http.place.receiver.url}/batch/ answered 429: Slow down. Trying again in 1 s.`,
+      `${http.target.receiver.url}/batch/ answered 429: Slow down. Trying again in 1 s.`,
     );
   });
 
   triedOnce({
     destination: () => {
-      http.place.receiver.answer = () => ({ status: 401, body: 'Unknown token.' });
-      return place.destination;
+      http.target.receiver.answer = () => ({ status: 401, body: 'Unknown token.' });
+      return target.destination;
     },
     message: /answered 401: Unknown token\. Check url and token\.$/,
   });

@@ -7,7 +7,7 @@ import type { Skipped } from '../../lib/workflow/messages.ts';
 import { readDefinition, type Task as TaskState } from '../../lib/workflow/states-language.ts';
 import { STEPS } from '../../lib/workflow/steps.ts';
 import type { ExecutionStatus, Json, MachineName } from '../../lib/workflow/workflow.ts';
-import { named, type Task, world } from '../support/engine.ts';
+import { named, type Task, world } from '../support/engine-world.ts';
 
 describe.each(Object.entries(MACHINES))('the definition of %s', (name, definition) => {
   const text = JSON.stringify(definition);

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { wireInstant } from '../../http/instant.ts';
 import { parseJson } from '../../http/json.ts';
 import type { Item, Op } from '../../ports/table/table.ts';
+import type { UserLookup } from '../users/lookup.ts';
 import { User } from '../users/model.ts';
 
 declare module '../../ports/table/keys.ts' {
@@ -10,7 +11,7 @@ declare module '../../ports/table/keys.ts' {
   }
 }
 
-/** What an entry can be about, in the public product's words. */
+/** The kinds of object that an entry can be about, in PostHog's words. */
 export const ACTIVITY_SCOPES = [
   'Organization',
   'OrganizationMembership',
@@ -25,7 +26,7 @@ export const ACTIVITY_SCOPES = [
 ] as const;
 type ActivityScope = (typeof ACTIVITY_SCOPES)[number];
 
-/** What was done to it. */
+/** What somebody did to an object. */
 export type ActivityVerb =
   | 'created'
   | 'updated'
@@ -37,7 +38,7 @@ export type ActivityVerb =
   | 'sharing disabled'
   | 'access token refreshed';
 
-/** One field of what was changed. A secret's values are null: that it changed is all that is told. */
+/** One field that changed. The values of a secret are null: the log shows only that it changed. */
 export interface Change {
   readonly action: 'created' | 'changed' | 'deleted';
   readonly field: string;
@@ -45,28 +46,28 @@ export interface Change {
   readonly after: unknown;
 }
 
-/** What a change tells of itself. */
+/** What an operation says of a change that it makes. */
 export interface NewActivity {
   readonly scope: ActivityScope;
   readonly id: string | number;
   readonly activity: ActivityVerb;
-  /** What people call the object. */
+  /** The name that people give the object. */
   readonly name: string | null;
-  /** What an `updated` consists of: without any there is nothing to tell, and no entry. */
+  /** The changes of an `updated`; without any there is no entry. */
   readonly changes?: readonly Change[];
-  /** The project that the object belongs to. Default: that of the request's path, if it names one. */
+  /** The project of the object. Default: that of the request's path, if it names one. */
   readonly project?: number;
   /** The organization whose log it is. Default: that of the request's path. */
   readonly organization?: string;
 }
 
 /**
- * The ops that write an entry: to be put into the transaction of the change that it tells of, in every attempt of it,
+ * Returns the ops that write an entry. They belong into the transaction of the change itself, in every attempt of it,
  * so that there is one entry when the change is made and none when it is not.
  */
 export type ActivityOps = (entry: NewActivity) => Op[];
 
-/** An entry as stored. Instants are milliseconds since 1970; `ttl` ends it. */
+/** An entry as it is stored. Instants are milliseconds since 1970; `ttl` ends it. */
 export interface ActivityItem extends Item {
   readonly id: string;
   readonly organization_id: string;
@@ -113,11 +114,8 @@ export const ActivityEntry = z
   })
   .meta({ id: 'ActivityEntry' });
 
-/** The public object of a stored entry. */
-export function activityObject(
-  item: ActivityItem,
-  userOf: (uuid: string | null) => z.output<typeof User> | null,
-): z.input<typeof ActivityEntry> {
+/** Returns the public object of a stored entry. */
+export function activityObject(item: ActivityItem, userOf: UserLookup): z.input<typeof ActivityEntry> {
   const changes = parseJson(item.changes) as Change[];
   return {
     id: item.id,

@@ -1,5 +1,4 @@
-/** Who tells of a change, and how an entry is made of what is told. */
-
+/** Makes the entries of the activity log. */
 import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';
@@ -7,32 +6,32 @@ import { DAY_MS } from '../../ports/units.ts';
 import type { ActivityItem, ActivityOps, NewActivity } from './model.ts';
 import { changesText, nameText } from './rules.ts';
 
-/** How long entries are kept, in seconds: 400 days (a year, and time to look back at it). */
+/** How long entries are kept: 400 days (a year, and time to look back at it). */
 const RETENTION_SECONDS = (400 * DAY_MS) / 1000;
 
-type Telling = Pick<Context, 'clock' | 'newId'>;
+type LogContext = Pick<Context, 'clock' | 'newId'>;
 
-/** On whose behalf something is done, and where. */
+/** Who does something, and where. */
 interface Actor {
   readonly user_uuid: string | null;
   readonly key_mask: string | null;
   readonly request_id: string | null;
-  /** The organization and the project of what is told without naming them. */
+  /** The organization and the project of entries that name none. */
   readonly organization: string | undefined;
   readonly project: number | undefined;
 }
 
-/** Tells on somebody's behalf. */
-export function activityOpsOf({ clock, newId }: Telling, { organization, project, ...by }: Actor): ActivityOps {
+/** Returns what logs in the name of an actor. Throws when neither the actor nor the entry names an organization. */
+export function activityOpsOf({ clock, newId }: LogContext, { organization, project, ...by }: Actor): ActivityOps {
   return (entry) => {
     const owner = entry.organization ?? organization;
-    if (owner === undefined) throw new Error(`no organization to tell of ${entry.scope} ${entry.activity}`);
+    if (owner === undefined) throw new Error(`no organization to log ${entry.scope} ${entry.activity}`);
     return entryOps({ ...by, id: newId(), organization_id: owner, created_at: clock() }, entry, project);
   };
 }
 
-/** Tells what the service does by itself, or an operator on the command line. */
-export function systemActivityOps(context: Telling, organization?: string): ActivityOps {
+/** Returns what logs the acts of the service itself, or of an operator on the command line. */
+export function systemActivityOps(context: LogContext, organization?: string): ActivityOps {
   return activityOpsOf(context, {
     user_uuid: null,
     key_mask: null,

@@ -6,7 +6,7 @@ import type { Table } from '../../ports/table/table.ts';
 import type { ActivityItem } from './model.ts';
 import type { listActivity } from './routes.ts';
 
-/** A page of an organization's log, newest first; of what is asked for, as far as it goes in one request. */
+/** Returns a page of an organization's log, newest first. A filtered page ends where one request has read enough. */
 export async function readActivity(
   table: Table,
   organization: string,

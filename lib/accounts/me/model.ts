@@ -11,15 +11,17 @@ const OrganizationBrief = Organization.pick({
   logo_media_id: true,
   membership_level: true,
 });
+
 /** The caller, and where they are. */
 export const Me = User.extend({
   date_joined: z.iso.datetime(),
   organization: Organization.nullable().describe('The current one: that the caller joined first.'),
-  organizations: z.array(OrganizationBrief).describe('All of his, oldest first.'),
+  organizations: z.array(OrganizationBrief).describe('All that the caller is in, oldest first.'),
   team: Team.nullable().describe('The current project: that of the current organization with the lowest number.'),
   project: Organization.shape.projects.element.nullable().describe('The same, in short.'),
 }).meta({ id: 'Me' });
-/** The public object of the caller, with his organizations and what is current of them. */
+
+/** Returns the public object of the caller, with their organizations and which of them is current. */
 export function meObject(
   user: UserItem,
   joined: readonly OrganizationMembership[],

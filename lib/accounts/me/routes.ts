@@ -9,7 +9,7 @@ export const retrieveMe = route({
   scope: 'user:read',
   summary: 'Retrieve the caller',
   description:
-    'Who asks, his organizations, and what `@current` stands for. The only id is `@me`. Limits of the key to ' +
+    'Who asks, their organizations, and what `@current` stands for. The only id is `@me`. Limits of the key to ' +
     'organizations or projects do not count here.',
   tag: 'Users',
   params: z.object({ user__uuid: z.literal('@me') }),

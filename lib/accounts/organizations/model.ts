@@ -13,12 +13,12 @@ declare module '../../ports/table/keys.ts' {
   }
 }
 
-/** Whose a slug is, as stored. */
+/** The organization that has a slug, as it is stored. */
 interface SlugItem extends Item {
   readonly organization_id: string;
 }
 
-/** An organization as stored. Instants are milliseconds since 1970. */
+/** An organization as it is stored. Instants are milliseconds since 1970. */
 export interface OrganizationItem extends Item {
   readonly id: string;
   readonly name: string;
@@ -28,17 +28,17 @@ export interface OrganizationItem extends Item {
   readonly enforce_2fa: boolean;
   readonly created_at: number;
   readonly updated_at: number;
-  /** How many memberships; changes only with them, in their transaction. */
+  /** Counts the memberships, and changes in their transactions. */
   readonly members: number;
-  /** JSON of `ProjectBrief[]`, oldest first; changes with the projects, in their transaction. */
+  /** JSON of `ProjectBrief[]`, oldest first. It changes in the transactions of the projects. */
   readonly projects: string;
-  /** Set: tenancy refuses, and the purge is under way. */
+  /** When it is set, tenancy refuses, and the purge is under way. */
   readonly deleted_at: number | null;
   /** Counts changes of the writable fields (ETag). */
   readonly ver: number;
 }
 
-/** What an organization's answer tells of a project. */
+/** As much of a project as its organization's item keeps for answers. */
 export interface ProjectBrief {
   readonly id: number;
   readonly uuid: string;
@@ -46,7 +46,7 @@ export interface ProjectBrief {
   readonly api_token: string;
 }
 
-/** A project as stored: environment ("team") and project are one, with one number. */
+/** A project as it is stored: environment ("team") and project are one, with one number. */
 export interface ProjectItem extends Item {
   readonly id: number;
   readonly uuid: string;
@@ -56,12 +56,14 @@ export interface ProjectItem extends Item {
   readonly api_token: string;
   readonly created_at: number;
   readonly deleted_at: number | null;
-  /** Set with the first access rule that hides a dashboard from somebody: from then on lists look at every head. */
+  /**
+   * Set with the first access rule that hides a dashboard from somebody: from then on lists look at every dashboard.
+   */
   readonly hides_dashboards?: boolean;
   readonly ver: number;
 }
 
-/** A membership as stored beside its user. */
+/** A membership as it is stored, beside its user. */
 export interface MembershipItem extends Item {
   readonly user_uuid: string;
   readonly organization_id: string;
@@ -74,7 +76,10 @@ export interface MembershipItem extends Item {
   readonly organization_created_at: number;
 }
 
-/** What a caller writes to make an organization. */
+/** A membership, as far as it decides what the member may do. */
+export type MemberWithLevel = Pick<MembershipItem, 'user_uuid' | 'level'>;
+
+/** The body that makes an organization. */
 export const OrganizationInput = z.object({
   name: text({ max: 64 }),
   logo_media_id: reference().nullable().optional(),
@@ -84,12 +89,12 @@ export const OrganizationInput = z.object({
     .optional(),
 });
 
-/** What a caller writes to change one. */
+/** The body that changes an organization. */
 export const OrganizationPatch = OrganizationInput.partial();
 
 const Feature = z.object({ key: z.string(), name: z.string() });
 
-/** A project as the public product's clients know it: a team, with the project's number. */
+/** A project as PostHog's clients know it: a team, with the project's number. */
 export const Team = z.object({
   id: z.int(),
   uuid: z.uuid(),
@@ -136,10 +141,10 @@ const FEATURES = [
   { key: 'organizations_projects', name: 'Multiple projects' },
 ];
 
-/** What upstream gives a new organization: plugins may be configured, not installed. */
+/** PostHog's level of a new organization: plugins may be configured, not installed. */
 const PLUGINS_ACCESS_LEVEL = 3;
 
-/** The public object of a project of an organization. */
+/** Returns the public object of a project, as a team. */
 export function teamObject(organizationId: string, { id, uuid, api_token, name }: ProjectBrief): z.output<typeof Team> {
   return {
     id,
@@ -157,7 +162,7 @@ export function teamObject(organizationId: string, { id, uuid, api_token, name }
   };
 }
 
-/** The public object of a stored organization, for a caller with this level in it. */
+/** Returns the public object of a stored organization, for a caller with this level in it. */
 export function organizationObject(stored: OrganizationItem, level: MembershipLevel): z.output<typeof Organization> {
   const projects = JSON.parse(stored.projects) as ProjectBrief[];
   return {

@@ -3,7 +3,7 @@ import type { MembershipItem, OrganizationItem, ProjectBrief } from './model.ts'
 const SLUG_LENGTH = 48;
 
 /**
- * The slug of a name: lower-case ASCII letters, digits, `_` and `-`, at most 48 characters, never empty. With a
+ * Returns the slug of a name: lower-case ASCII letters, digits, `_` and `-`, at most 48 characters, never empty. With a
  * `tail` (four letters, after a clash): the first 43 characters, `-` and the tail.
  */
 export function slugOf(name: string, tail?: string): string {
@@ -17,7 +17,7 @@ export function slugOf(name: string, tail?: string): string {
   return tail === undefined ? slug.slice(0, SLUG_LENGTH) : `${slug.slice(0, SLUG_LENGTH - 1 - tail.length)}-${tail}`;
 }
 
-/** The memberships that a key may show: all, or those of the organizations that it is limited to. */
+/** Returns the memberships that a key may show: all, or those of the organizations that it is limited to. */
 export function visibleMemberships(
   memberships: readonly MembershipItem[],
   limits: readonly string[],
@@ -25,13 +25,15 @@ export function visibleMemberships(
   return limits.length === 0 ? memberships : memberships.filter((member) => limits.includes(member.organization_id));
 }
 
-/** An organization that is there, with somebody's membership in it. */
+/** An organization that is not deleted, with somebody's membership in it. */
 export interface OrganizationMembership {
   readonly organization: OrganizationItem;
   readonly membership: MembershipItem;
 }
 
-/** What `@current` stands for: the organization that the user joined first, and the project with its lowest number. */
+/**
+ * Returns what `@current` stands for: the organization that was joined first, and its project with the lowest number.
+ */
 export function currentPlace(
   joined: readonly OrganizationMembership[],
 ): Partial<OrganizationMembership> & { readonly project?: ProjectBrief } {

@@ -22,17 +22,17 @@ import {
 import { newProject, projectBrief } from './projects/store.ts';
 import { type OrganizationMembership, slugOf } from './rules.ts';
 
-/** Slugs tried before giving up; 26^4 tails a name, so the second try nearly always holds. */
-const SLUG_TRIES = 10;
+/** Slugs are tried so often; a name has 26^4 tails, so the second try nearly always holds. */
+const MAX_SLUG_ATTEMPTS = 10;
 
 export type NewOrganization = z.output<typeof OrganizationInput> & { readonly owner: UserItem };
 
-/** What a caller may change of an organization. */
+/** The changes that a caller may make to an organization. */
 export type OrganizationChanges = z.output<typeof OrganizationPatch>;
 
 /**
- * Makes an organization with its owner's membership and a "Default project", in one transaction, together with what
- * `once` adds. A name that is blank or longer than 64 characters is a 400.
+ * Makes an organization with its owner's membership and a "Default project" in one transaction, to which
+ * `idempotencyOps` adds. Throws a 400 when the name is blank or longer than 64 characters.
  */
 export async function createOrganization(
   context: Pick<Context, 'table' | 'newId' | 'random' | 'clock'>,
@@ -49,10 +49,10 @@ export async function createOrganization(
   } = parse(OrganizationInput, fields);
   const id = newId();
   const now = clock();
-  const told = activityOps ?? systemActivityOps(context, id);
+  const logOps = activityOps ?? systemActivityOps(context, id);
   const project = await newProject(context, { organizationId: id, name: 'Default project', now });
   const base = slugOf(name);
-  for (let left = SLUG_TRIES, slug = base; ; left--, slug = slugOf(base, letters(random(4)))) {
+  for (let left = MAX_SLUG_ATTEMPTS, slug = base; ; left--, slug = slugOf(base, letters(random(4)))) {
     const organization: OrganizationItem = {
       ...keys.organization(id),
       id,
@@ -75,7 +75,7 @@ export async function createOrganization(
       { put: newMembership(organization, owner, LEVELS.owner, now), if: 'absent' },
       { put: project, if: 'absent' },
       ...idempotencyOps(id),
-      ...told({ organization: id, scope: 'Organization', id, activity: 'created', name }),
+      ...logOps({ organization: id, scope: 'Organization', id, activity: 'created', name }),
     ];
     try {
       await table.write(ops);
@@ -105,10 +105,13 @@ function newMembership(
   };
 }
 
-/** The organization is there and not deleted. */
+/** The condition that an organization is there and not deleted. */
 export const isAlive = (id: string) => ({ id, deleted_at: null });
 
-/** Makes the user a member, in the transaction of what else belongs to it. 400 when he is one already, 404 when the organization is gone. */
+/**
+ * Makes the user a member, in one transaction with `also`. Throws a 400 when they are one already, and a 404 when the
+ * organization is gone.
+ */
 export async function addMember(
   context: Pick<Context, 'table' | 'clock' | 'newId'>,
   { organization, user, level }: { organization: OrganizationItem; user: UserItem; level: MembershipLevel },
@@ -141,13 +144,15 @@ export async function addMember(
   return item;
 }
 
-/** An organization that is there; undefined when it never was, or is deleted. */
+/** Returns an organization; undefined when there is none, or it is deleted. */
 export async function findOrganization(table: Table, id: string): Promise<OrganizationItem | undefined> {
   const organization = (await table.get(keys.organization(id))) as OrganizationItem | undefined;
   return organization?.deleted_at === null ? organization : undefined;
 }
 
-/** The organizations of these memberships that are not deleted, oldest first, each with its membership. One read. */
+/**
+ * Returns the organizations of these memberships that are not deleted, oldest first, with the memberships. One read.
+ */
 export async function organizationsIn(
   table: Table,
   memberships: readonly MembershipItem[],
@@ -164,24 +169,24 @@ export async function organizationsIn(
     .toSorted(({ organization: a }, { organization: b }) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1));
 }
 
-/** The memberships of a user. */
+/** Returns the memberships of a user. */
 export async function membershipsOf(table: Table, uid: string): Promise<MembershipItem[]> {
   const items = await listAll(table, ranges.userAndMemberships(uid));
   return items.filter((item): item is MembershipItem => 'organization_id' in item);
 }
 
-/** A user's membership in one organization; undefined when he is no member. */
+/** Returns a user's membership in one organization; undefined when they are no member. */
 export async function findMembership(table: Table, uid: string, oid: string): Promise<MembershipItem | undefined> {
   return (await table.get(keys.membership(uid, oid))) as MembershipItem | undefined;
 }
 
-/** The organizations of a user that are not deleted, oldest first. */
+/** Returns the organizations of a user that are not deleted, oldest first. */
 export async function organizationsOf(table: Table, uid: string): Promise<OrganizationItem[]> {
   const found = await organizationsIn(table, await membershipsOf(table, uid));
   return found.map(({ organization }) => organization);
 }
 
-/** What is told of an organization that changes. */
+/** The fields whose changes the activity log shows. */
 const LOGGED: LoggedFields = {
   name: 'plain',
   logo_media_id: 'plain',
@@ -190,9 +195,9 @@ const LOGGED: LoggedFields = {
 };
 
 /**
- * Changes fields of an organization, and only those: concurrent changes of other fields last. Answers it as it was
- * read, with these changes; its version is never above the stored one. Refused when it is gone, or its version is none
- * of `ifMatch`.
+ * Changes fields of an organization, and only those: concurrent changes of other fields last. Returns it as it was
+ * read, with these changes; its version is never above the stored one. Throws `Refused` when it is gone, or its version
+ * is none of `ifMatch`.
  */
 export async function changeOrganization(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
@@ -220,7 +225,7 @@ export async function changeOrganization(
 
 /**
  * Hides the organization from everybody at once, and leaves a job that stops its exports and purges its records.
- * Refused as `changeOrganization`.
+ * Throws as `changeOrganization`.
  */
 export async function deleteOrganization(
   { table, clock }: Pick<Context, 'table' | 'clock'>,

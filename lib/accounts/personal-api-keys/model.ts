@@ -10,7 +10,7 @@ declare module '../../ports/table/keys.ts' {
   }
 }
 
-/** A personal API key as stored, under the SHA-256 of its value; the value itself is never stored. */
+/** A personal API key as it is stored, under the SHA-256 of its value; the value itself is never stored. */
 export interface PersonalApiKeyItem extends Item {
   readonly id: string;
   readonly user_uuid: string;
@@ -19,7 +19,7 @@ export interface PersonalApiKeyItem extends Item {
   readonly label: string;
   /** `phx_...abcd`: the first and the last four characters. */
   readonly mask: string;
-  /** JSON of `string[]`. An empty list may do nothing. */
+  /** JSON of `string[]`. A key with an empty list may do nothing. */
   readonly scopes: string;
   /** JSON of `number[]`: the projects that the key is limited to; empty: no limit. */
   readonly scoped_teams: string;
@@ -28,22 +28,22 @@ export interface PersonalApiKeyItem extends Item {
   /** JSON of `string[]`: the organizations of `scoped_teams`. */
   readonly team_organizations: string;
   readonly created_at: number;
-  /** When it last got another value. */
+  /** When the key last got another value. */
   readonly last_rolled_at: number | null;
   /** Moves at most once an hour. */
   readonly last_used_at: number | null;
-  /** From then on the key is no key; null: never. */
+  /** The key is void from then on; null: never. */
   readonly expires_at: number | null;
   /** Counts changes of the writable fields (ETag). */
   readonly ver: number;
 }
 
-/** More scopes than there are, and more places than a person limits a key to. */
+/** Limits above what anybody needs: there are fewer scopes, and nobody names so many projects or organizations. */
 const MAX = { scopes: 200, places: 100 } as const;
 
 const distinct = <T>(values: readonly T[]): T[] => [...new Set(values)];
 
-/** What a key is made of. `expires_at` is in milliseconds since 1970. */
+/** The fields of a new key. `expires_at` is in milliseconds since 1970. */
 export const NewPersonalApiKey = z.object({
   label: text({ max: 40 }),
   scopes: z
@@ -71,10 +71,10 @@ export const NewPersonalApiKey = z.object({
   expires_at: integer().nullable().optional(),
 });
 
-/** What a caller writes to make a key. */
+/** The body that makes a key. */
 export const PersonalApiKeyInput = NewPersonalApiKey.extend({ expires_at: datetime().nullable().optional() });
 
-/** What a caller writes to change one. */
+/** The body that changes a key. */
 export const PersonalApiKeyPatch = PersonalApiKeyInput.partial();
 
 /** A key as its user sees it. */
@@ -97,7 +97,7 @@ export const PersonalApiKey = z
 
 const instant = (at: number | null): string | null => (at === null ? null : wireInstant(at));
 
-/** The public object of a stored key; its value only when it was just made. */
+/** Returns the public object of a stored key, with its value only where that was just made. */
 export function personalApiKeyObject(
   item: PersonalApiKeyItem,
   value: string | null = null,
@@ -119,7 +119,7 @@ export function personalApiKeyObject(
   };
 }
 
-/** What a key lets its bearer do, and until when (milliseconds since 1970; null: for ever). */
+/** All that a key allows, and until when (milliseconds since 1970; null: for ever). */
 export interface Grant {
   readonly scopes: readonly string[];
   readonly scoped_teams: readonly number[];
@@ -127,6 +127,7 @@ export interface Grant {
   readonly expires_at: number | null;
 }
 
+/** Returns what a stored key allows. */
 export function grantOf(item: PersonalApiKeyItem): Grant {
   return {
     scopes: JSON.parse(item.scopes) as string[],

@@ -1,24 +1,24 @@
-/** What keys may be made: the one place that decides it. */
+/** The one place that decides which keys may be made. */
 import { isPermitted, type Scope } from '../../http/scopes.ts';
 import { fail, invalid } from '../../ports/errors.ts';
 import type { MembershipItem } from '../organizations/model.ts';
 import type { Grant, PersonalApiKeyItem } from './model.ts';
 
-/** Keys that one user may have at a time (the public product's number). */
+/** A user may have so many keys at a time, as with PostHog. */
 const MAX_KEYS = 10;
 
-/** Refuses one key more for a user who has this many. */
+/** Throws a 400 when a user who has this many keys may not have another. */
 export function refuseTooMany(held: number): void {
   if (held < MAX_KEYS) return;
   invalid(null, `You can only have ${MAX_KEYS} personal API keys. Remove an existing key before creating a new one.`);
 }
 
-/** Organizations that are told of one change: their entries are in its transaction, which has 100 ops. */
+/** One change is logged in at most so many organizations: their entries are in its transaction, which has 100 ops. */
 const MAX_LOGS = 90;
 
 /**
- * The organizations, of its user's memberships, that a key opens: those that it is limited to, by itself or through
- * projects, else all. Of more than 90 those that he joined first.
+ * Returns the organizations, of its user's memberships, that a key opens: those that it is limited to, by itself or
+ * through projects, else all; of more than 90 those that the user joined first.
  */
 export function organizationsOpen(
   { scoped_organizations, team_organizations }: PersonalApiKeyItem,
@@ -34,26 +34,26 @@ export function organizationsOpen(
     .slice(0, MAX_LOGS);
 }
 
-/** Refuses an expiry that is not ahead of `now`. */
+/** Throws a 400 when the expiry is not after `now`. */
 export function refusePast(expiresAt: number | null | undefined, now: number): void {
   if (typeof expiresAt === 'number' && expiresAt <= now) invalid('expires_at', 'The expiry must be in the future.');
 }
 
 /**
- * Refuses a key that would grant more than the key that makes it: a scope that this one lacks, a place that it does
- * not open, or a longer life.
+ * Throws a 403 when a key would grant more than the key that makes it: a scope that this one lacks, an organization or
+ * project that it does not open, or a longer life.
  */
 export function refuseExcess(maker: Grant, wanted: Grant): void {
   const scope = wanted.scopes.find((name) => !isPermitted(maker.scopes, name as Scope));
   if (scope !== undefined) fail('permission_denied', `API key missing required scope '${scope}'`);
-  within(maker.scoped_teams, wanted.scoped_teams, 'project');
-  within(maker.scoped_organizations, wanted.scoped_organizations, 'organization');
+  refuseWiderLimits(maker.scoped_teams, wanted.scoped_teams, 'project');
+  refuseWiderLimits(maker.scoped_organizations, wanted.scoped_organizations, 'organization');
   if (maker.expires_at !== null && (wanted.expires_at === null || wanted.expires_at > maker.expires_at)) {
     fail('permission_denied', 'An API key that expires can only make keys that expire no later.');
   }
 }
 
-function within<T>(limits: readonly T[], wanted: readonly T[], place: 'project' | 'organization'): void {
+function refuseWiderLimits<T>(limits: readonly T[], wanted: readonly T[], place: 'project' | 'organization'): void {
   if (limits.length === 0) return;
   if (wanted.length === 0) {
     fail(

@@ -15,9 +15,10 @@ import { sha256 } from './lookup.ts';
 import { type Grant, grantOf, NewPersonalApiKey, type PersonalApiKeyItem, type PersonalApiKeyPatch } from './model.ts';
 import { organizationsOpen, refuseExcess, refusePast, refuseTooMany } from './rules.ts';
 
-/** Random bytes of a key, as the public product has them: 280 bits, about 47 digits. */
+/** Random bytes of a key's value, as PostHog's: 280 bits, about 47 digits. */
 const VALUE_BYTES = 35;
 
+/** The fields of a new key; instants are milliseconds since 1970. */
 export interface NewKey {
   readonly label: string;
   /** `object:read`, `object:write` or `*`. */
@@ -27,10 +28,10 @@ export interface NewKey {
   readonly expires_at?: number | null | undefined;
 }
 
-/** What a caller may change of a key. */
+/** The changes that a caller may make to a key. */
 type KeyChanges = z.output<typeof PersonalApiKeyPatch>;
 
-/** Who tells of what is done to a user's key: in the log of each organization, of these memberships, that it opens. */
+/** How an act on a user's key is logged: in each organization, of these memberships, that the key opens. */
 interface KeyActivity {
   readonly activityOps: ActivityOps;
   readonly memberships: readonly MembershipItem[];
@@ -38,12 +39,12 @@ interface KeyActivity {
 
 type KeyContext = Pick<Context, 'table' | 'newId' | 'clock'>;
 
-/** Tells what an operator, or the service itself, does to a user's keys. */
+/** Returns how acts of an operator, or of the service itself, on a user's keys are logged. */
 async function systemKeyActivity(context: KeyContext, uid: string): Promise<KeyActivity> {
   return { activityOps: systemActivityOps(context), memberships: await membershipsOf(context.table, uid) };
 }
 
-/** What is told of a key that is made, or that changes. Its mask changes with its value. */
+/** The fields that the activity log shows of a key. Its mask changes with its value. */
 const LOGGED: LoggedFields = {
   label: 'plain',
   mask: 'plain',
@@ -53,7 +54,7 @@ const LOGGED: LoggedFields = {
   expires_at: 'instant',
 };
 
-/** The entries of a change of a key; `after` is the key as it is then. */
+/** Returns the ops that log a change of a key; `after` is the key as it is then. */
 function keyOps(
   { activityOps, memberships }: KeyActivity,
   activity: ActivityVerb,
@@ -69,18 +70,17 @@ function keyOps(
 }
 
 interface KeyOptions {
-  /** The key that asks: it must grant as much as what it makes. Absent: the command line, which may do all. */
+  /** The key that asks, which must grant as much as the new one. Absent: the command line asks, which may do all. */
   readonly maker?: PersonalApiKeyItem;
-  /** What else belongs to the transaction. */
+  /** Ops of the request's Idempotency-Key. */
   readonly idempotencyOps?: (keyId: string) => readonly Op[];
   /** Default: the system. */
   readonly activity?: KeyActivity;
 }
 
 /**
- * Makes a key for a user; `value` is the only time that it can be seen. Instants are milliseconds since 1970. A scope
- * that does not exist, a bad label, a limit to what the user is no member of, or an eleventh key is a 400; more than
- * the maker grants a 403.
+ * Makes a key for a user; `value` cannot be seen again. Throws a 400 for a scope that does not exist, a bad label, a
+ * limit to what the user is no member of, or an eleventh key; a 403 for more than the maker grants.
  */
 export async function createKey(
   context: Pick<Context, 'table' | 'newId' | 'random' | 'clock'>,
@@ -94,7 +94,7 @@ export async function createKey(
   refusePast(expires_at, now);
   if (maker !== undefined) refuseExcess(grantOf(maker), { scopes, scoped_teams, scoped_organizations, expires_at });
   const teamOrganizations = await refuseForeignLimits(table, user.uuid, wanted);
-  const told = activity ?? (await systemKeyActivity(context, user.uuid));
+  const logged = activity ?? (await systemKeyActivity(context, user.uuid));
 
   const id = newId();
   const { value, ...stored } = newValue(random);
@@ -122,14 +122,14 @@ export async function createKey(
         { put: item, if: 'absent' },
         ...presenceChecks(maker),
         ...idempotencyOps(id),
-        ...keyOps(told, 'created', creationChanges(item, LOGGED), item),
+        ...keyOps(logged, 'created', creationChanges(item, LOGGED), item),
       ],
     };
   });
   return { item, value };
 }
 
-/** A fresh value, and what is stored of it. */
+/** Returns a fresh value, and what is stored of it. */
 function newValue(random: Context['random']) {
   const value = `phx_${base62(random(VALUE_BYTES))}`;
   return { value, ...keys.personalApiKey(sha256(value)), mask: `${value.slice(0, 4)}...${value.slice(-4)}` };
@@ -142,7 +142,7 @@ function presenceChecks(maker: PersonalApiKeyItem | undefined): Op[] {
   return [{ check: { pk, sk }, if: { is: { id, ver } } }];
 }
 
-/** Changes which keys a user has, with the keys themselves; tried again when another change of them came first. */
+/** Changes which keys a user has, with the keys themselves; repeats it when another change of them came first. */
 async function changeRefs(
   table: Table,
   user: UserItem,
@@ -163,7 +163,7 @@ async function changeRefs(
 
 const refsOf = (user: UserItem): KeyRef[] => JSON.parse(user.keys) as KeyRef[];
 
-/** Is the user a member of all of these organizations, and are they all there? One round trip. */
+/** Returns whether the user is a member of all of these organizations, and they are all there. One round trip. */
 async function isMemberOfAll(table: Table, uid: string, ids: readonly string[]): Promise<boolean> {
   const [memberships, organizations] = await Promise.all([
     table.many(ids.map((id) => keys.membership(uid, id))),
@@ -173,7 +173,7 @@ async function isMemberOfAll(table: Table, uid: string, ids: readonly string[]):
   return areThere && !memberships.includes(undefined);
 }
 
-/** Refuses limits to what the user is no member of. Answers the organizations of the projects, each once. */
+/** Throws a 400 for limits to what the user is no member of. Returns the organizations of the projects, each once. */
 async function refuseForeignLimits(
   table: Table,
   uid: string,
@@ -195,7 +195,7 @@ async function refuseForeignLimits(
   return distinct;
 }
 
-/** The keys of these users, newest first. One read. */
+/** Returns the keys of these users, newest first. One read. */
 export async function keysOfUsers(table: Table, users: readonly UserItem[]): Promise<PersonalApiKeyItem[]> {
   const found = await table.many(users.flatMap(refsOf).map((ref) => keys.personalApiKey(ref.sha256)));
   return (found as (PersonalApiKeyItem | undefined)[])
@@ -203,13 +203,13 @@ export async function keysOfUsers(table: Table, users: readonly UserItem[]): Pro
     .toSorted((a, b) => b.created_at - a.created_at || (a.id < b.id ? 1 : -1));
 }
 
-/** All keys of a user, newest first; none of a user who is not there. */
-export async function keysOf(table: Table, uid: string): Promise<PersonalApiKeyItem[]> {
+/** Returns all keys of a user, newest first; none when there is no such user. */
+export async function keysOfUser(table: Table, uid: string): Promise<PersonalApiKeyItem[]> {
   const user = (await table.get(keys.user(uid))) as UserItem | undefined;
   return user === undefined ? [] : keysOfUsers(table, [user]);
 }
 
-/** A user, the key that asks, and (unless only that was wanted) another one of his. */
+/** A user, the key that asks, and another key of that user (or the same one). */
 interface UserKeys {
   readonly user: UserItem;
   readonly maker: PersonalApiKeyItem;
@@ -217,8 +217,8 @@ interface UserKeys {
 }
 
 /**
- * The key that asks, and the user's key with this id (default: the one that asks), as they are now, whatever an
- * authorizer remembers. 401 when the key that asks is none any more, 404 when the user has no such key. Two reads.
+ * Reads the key that asks, and the user's key with this id (default: the one that asks), as they are now, whatever an
+ * authorizer remembers. Throws a 401 when the key that asks is void, a 404 when the user has no such key. Two reads.
  */
 export async function readUserKeys(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
@@ -233,10 +233,7 @@ export async function readUserKeys(
   return { user, maker, item: held.find((key) => key.id === id) ?? fail('not_found') };
 }
 
-/**
- * Changes fields of a key, and only those. Refusals as those of `createKey`; 412 when its version is none of
- * `ifMatch`.
- */
+/** Changes fields of a key, and only those. Throws as `createKey`, and a 412 when its version is none of `ifMatch`. */
 export async function changeKey(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
   { maker, item }: UserKeys,
@@ -273,7 +270,7 @@ export async function changeKey(
   }
 }
 
-/** Gives a key another value; the old one is none from now on (the gateway may remember it for a minute). */
+/** Gives a key another value. The old one is void from now on; the gateway may remember it for a minute. */
 export async function rollKey(
   { table, random, clock }: Pick<Context, 'table' | 'random' | 'clock'>,
   { user, maker, item }: UserKeys,
@@ -295,16 +292,16 @@ export async function rollKey(
   return { item: rolled, value };
 }
 
-/** Places that are gone. */
+/** An organization and projects that are gone. */
 export interface DeletedPlaces {
   readonly organization: string | null;
   readonly projects: readonly number[];
 }
 
 /**
- * Takes places that are gone out of the limits of a key. One that was limited to nothing else opens nothing any more
- * and is revoked: without limits it would open everything. False: the key does not name them. A key that changed
- * meanwhile stays as it is, to be looked at again.
+ * Takes what is gone out of the limits of a key. A key that was limited to nothing else is revoked: without limits it
+ * would open everything. Returns false when the key names nothing of it. A key that changed meanwhile stays as it is,
+ * to be looked at again.
  */
 export async function removeLimits(
   context: KeyContext,
@@ -328,15 +325,15 @@ export async function removeLimits(
   const opensNothing = limits.some(({ before, now }) => before.length > 0 && now.length === 0);
   try {
     if (opensNothing) await revokeKey(context, key, { ifMatch: [key.ver] });
-    else await narrow(context, key, set);
+    else await setLimits(context, key, set);
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
   }
   return true;
 }
 
-/** Sets the limits of a key that is still as it was read. */
-async function narrow(
+/** Sets the limits of a key. Throws `Refused` when it is not as it was read. */
+async function setLimits(
   context: KeyContext,
   key: PersonalApiKeyItem,
   set: Readonly<Record<string, string>>,
@@ -355,8 +352,8 @@ async function narrow(
 }
 
 /**
- * The key is no key from now on (the gateway may remember it for a minute). Refused when it is none any more, or its
- * version is none of `ifMatch`.
+ * Makes a key void; the gateway may remember it for a minute. Throws `Refused` when it is gone, or its version is none
+ * of `ifMatch`.
  */
 export async function revokeKey(
   context: KeyContext,
@@ -370,7 +367,7 @@ export async function revokeKey(
   const { table } = context;
   const { id, user_uuid } = item;
   const owner = user ?? ((await table.get(keys.user(user_uuid))) as UserItem);
-  const told = keyOps(activity ?? (await systemKeyActivity(context, user_uuid)), 'deleted', [], item);
+  const logOps = keyOps(activity ?? (await systemKeyActivity(context, user_uuid)), 'deleted', [], item);
   const is = { id, ...(ifMatch === undefined ? {} : { ver: ifMatch }) };
   await changeRefs(table, owner, (refs) => {
     // Where it is stored now: it may have been rolled since it was read.
@@ -378,7 +375,7 @@ export async function revokeKey(
     const key = sha256 === undefined ? item : keys.personalApiKey(sha256);
     return {
       refs: refs.filter((ref) => ref.id !== id),
-      ops: [{ remove: { pk: key.pk, sk: key.sk }, if: { is } }, ...told],
+      ops: [{ remove: { pk: key.pk, sk: key.sk }, if: { is } }, ...logOps],
     };
   });
 }

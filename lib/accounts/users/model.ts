@@ -9,12 +9,12 @@ declare module '../../ports/table/keys.ts' {
   }
 }
 
-/** Whose an e-mail address is, as stored. */
+/** The user who has an e-mail address, as it is stored. */
 interface EmailItem extends Item {
   readonly user_uuid: string;
 }
 
-/** A user as stored. `id` is the public integer, `uuid` the key. */
+/** A user as it is stored. `id` is the public integer, `uuid` the key. */
 export interface UserItem extends Item {
   readonly id: number;
   readonly uuid: string;
@@ -33,7 +33,7 @@ export interface KeyRef {
   readonly sha256: string;
 }
 
-/** What a user is made of. */
+/** The fields of a new user. */
 export const UserInput = z.object({
   email: text({ max: 254 }).pipe(z.email()),
   first_name: text({ max: 150, blank: true }).optional(),
@@ -55,7 +55,7 @@ export const User = z
   })
   .meta({ id: 'User' });
 
-/** The public object of a stored user. */
+/** Returns the public object of a stored user. */
 export function userObject(user: UserItem): z.output<typeof User> {
   return {
     id: user.id,

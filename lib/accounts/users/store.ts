@@ -7,7 +7,7 @@ import { nextNumber } from '../../ports/table/sequence.ts';
 import { Refused, type Table } from '../../ports/table/table.ts';
 import { UserInput, type UserItem } from './model.ts';
 
-/** Makes a user. An e-mail address that is no address, or that another user has (in whatever case), is a 400. */
+/** Makes a user. Throws a 400 when the e-mail address is none, or is another user's, in whatever case. */
 export async function createUser(
   { table, newId, random, clock }: Pick<Context, 'table' | 'newId' | 'random' | 'clock'>,
   input: { email: string; first_name?: string; last_name?: string },
@@ -39,12 +39,12 @@ export async function createUser(
   return user;
 }
 
-/** A user; 404 when there is none. */
+/** Returns a user. Throws a 404 when there is none. */
 export async function findUser(table: Table, uuid: string): Promise<UserItem> {
   return ((await table.get(keys.user(uuid))) as UserItem | undefined) ?? fail('not_found');
 }
 
-/** The user who has this e-mail address, in whatever case. */
+/** Returns the user who has this e-mail address, in whatever case; undefined when there is none. */
 export async function findUserByEmail(table: Table, email: string): Promise<UserItem | undefined> {
   const mail = await table.get(keys.email(email));
   return mail === undefined ? undefined : ((await table.get(keys.user(mail['user_uuid'] as string))) as UserItem);

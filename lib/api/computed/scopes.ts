@@ -11,5 +11,5 @@ function scopesOfRows(): Record<string, Scopes> {
   return all;
 }
 
-/** What a key needs, by path template and method. */
+/** The scope that a key needs, by path template and method. */
 export const scopes: Readonly<Record<string, Readonly<Scopes>>> = scopesOfRows();

@@ -27,7 +27,7 @@ const place = document.getElementById('reference');
 SwaggerUIBundle({ domNode: place, url: place.dataset.schema, deepLinking: true, validatorUrl: null });
 `;
 
-/** The page, for the address that it was asked at. Its links are paths, with the prefix that a stage adds. */
+/** Returns the page; `url` is where it was asked for. Its links are paths, with the prefix that a stage adds. */
 export function referencePage(url: string): TextAnswer {
   const path = new URL(url).pathname.replace(/\/$/, '');
   const { version } = resources(`${PACKAGE}/package.json`) as { version: string };
@@ -47,7 +47,7 @@ export function referencePage(url: string): TextAnswer {
   });
 }
 
-/** A file of the page. Its address names the package's version, so it may be kept for ever. */
+/** Returns a file of the page. Its address names the package's version, so it may be kept for ever. */
 export async function referenceFile(name: ReferenceFile): Promise<TextAnswer> {
   const text = await readFile(resources.resolve(`${PACKAGE}/${name}`), 'utf8');
   return new TextAnswer(text, REFERENCE_FILES[name], {

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { UserLookup } from '../../accounts/users/lookup.ts';
 import { User } from '../../accounts/users/model.ts';
 import { reference, text } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
@@ -10,21 +11,21 @@ declare module '../../ports/table/keys.ts' {
   }
 }
 
-/** What access rules give, from the least to the most. */
+/** The levels that access rules give, from the least to the most. */
 export const ACCESS_LEVELS = ['none', 'viewer', 'editor', 'manager'] as const;
 export type AccessLevel = (typeof ACCESS_LEVELS)[number];
 
-/** What a member has whom no rule names. */
+/** The level of a member whom no rule names. */
 export const DEFAULT_ACCESS: AccessLevel = 'editor';
 
 /** Whom an access rule is for: one member, or everyone whom no rule names. */
 export type RuleTarget = string;
 export const EVERYONE: RuleTarget = 'everyone';
 
-/** The summary's field for an access rule: its level (`AccessLevel`). Written with the `AccessRuleItem`. */
+/** The summary's field for an access rule: its level (`AccessLevel`). It is written with the `AccessRuleItem`. */
 export const ruleField = (target: RuleTarget): `rule:${string}` => `rule:${target}`;
 
-/** What one member, or everyone else, may do with a dashboard. */
+/** An access rule as it is stored: what one member, or everyone else, may do with a dashboard. */
 export interface AccessRuleItem extends Item {
   readonly dashboard_id: number;
   readonly target: RuleTarget;
@@ -34,7 +35,7 @@ export interface AccessRuleItem extends Item {
   readonly updated_at: number;
 }
 
-/** What a caller writes to give somebody a level, or to take the rule away. Without a member: for everybody else. */
+/** The body that gives somebody a level, or takes the rule away. Without a member it is for everybody else. */
 export const AccessControlInput = z.object({
   access_level: text()
     .nullable()
@@ -58,7 +59,7 @@ export const AccessControl = z
   })
   .meta({ id: 'AccessControl' });
 
-/** All rules of a dashboard, and where the caller stands. */
+/** All rules of a dashboard, and the caller's level. */
 export const AccessControls = z
   .object({
     access_controls: z.array(AccessControl),
@@ -69,11 +70,8 @@ export const AccessControls = z
   })
   .meta({ id: 'AccessControls' });
 
-/** The public object of a stored rule. */
-export function accessControlObject(
-  rule: AccessRuleItem,
-  userOf: (uuid: string | null) => z.output<typeof User> | null,
-): z.input<typeof AccessControl> {
+/** Returns the public object of a stored rule. */
+export function accessControlObject(rule: AccessRuleItem, userOf: UserLookup): z.input<typeof AccessControl> {
   return {
     access_level: rule.access_level,
     resource: 'dashboard',
@@ -86,8 +84,8 @@ export function accessControlObject(
   };
 }
 
-/** What says the same of every dashboard. */
-export const LEVELS_OF_ACCESS = {
+/** The fields of an answer that are the same for every dashboard. */
+export const COMMON_FIELDS = {
   available_access_levels: [...ACCESS_LEVELS],
   default_access_level: DEFAULT_ACCESS,
 };

@@ -16,7 +16,7 @@ export const listAccessControls = route({
   description:
     "A rule for a member beats the one for everybody, which beats the default. The creator and the organization's " +
     'admins and owners always have the highest level. Who may edit is decided by the restriction level too: both ' +
-    'must let him.',
+    'must let them.',
   tag,
   params,
   response: AccessControls,

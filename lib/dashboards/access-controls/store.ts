@@ -9,6 +9,7 @@ import { type Item, type Op, Refused, type Table } from '../../ports/table/table
 import type { DashboardItem } from '../model.ts';
 import { checkCanManage } from '../rules.ts';
 import { aboutDashboard, type DashboardPath, foundSummary, readSummary, summaryOp } from '../store.ts';
+import { invalidReference } from '../tiles.ts';
 import {
   ACCESS_LEVELS,
   type AccessControlInput,
@@ -19,37 +20,40 @@ import {
   ruleField,
 } from './model.ts';
 
-/** A dashboard with its rules. */
+/** The summary of a dashboard, and its rules. */
 interface DashboardRules {
   readonly summary: DashboardItem;
   /** The one for everybody last. */
   readonly rules: readonly AccessRuleItem[];
 }
 
-/** A summary and its rules, whoever asks: to be given to `foundRules`. One round trip. */
+/** Reads a summary and its rules, whoever asks, for `foundRules`. One round trip. */
 export async function readRules(table: Table, path: DashboardPath): Promise<readonly [Item | undefined, Item[]]> {
   return Promise.all([readSummary(table, path), listAll(table, ranges.accessRulesOf(path.project_id, path.id))]);
 }
 
-/** The rules, if the dashboard is there for the member; else 404 or 403. */
+/** Returns the rules. Throws a 404 or a 403 when the dashboard is not there for the member. */
 export function foundRules([summary, rules]: readonly [Item | undefined, Item[]], tenant: Tenant): DashboardRules {
   return { summary: foundSummary(summary, tenant), rules: rules as AccessRuleItem[] };
 }
 
-/** The rules, if the member may write them; else 404 or 403. */
+/** Returns the rules. Throws as `foundRules`, and a 403 when the member may not write them. */
 export function foundRulesToManage(read: readonly [Item | undefined, Item[]], tenant: Tenant): DashboardRules {
   const found = foundRules(read, tenant);
   checkCanManage(found.summary, tenant.membership);
   return found;
 }
 
-/** A rule that is asked for. */
+/** The rule that a body asks for. */
 interface RuleRequest {
   readonly target: RuleTarget;
   readonly level: AccessLevel | null;
 }
 
-/** What the body asks for. 400 for a level that there is not, and for a target that cannot be one. */
+/**
+ * Returns the rule that the body asks for. Throws a 400 for a level that does not exist, or a target that cannot be
+ * one.
+ */
 function requestedRule({ access_level, organization_member, role }: z.output<typeof AccessControlInput>): RuleRequest {
   const level = ACCESS_LEVELS.find((one) => one === access_level) ?? null;
   if (access_level !== null && level === null) {
@@ -63,13 +67,9 @@ function requestedRule({ access_level, organization_member, role }: z.output<typ
   return { target: member ?? EVERYONE, level };
 }
 
-function invalidReference(attr: string, id: string): never {
-  return invalid(attr, `Invalid pk "${id}" - object does not exist.`, 'does_not_exist');
-}
-
 /**
- * Writes the rule that the body asks for, or takes it away (undefined). The summary, which lists are made from, says the
- * same in the same transaction; and the project knows from then on that its dashboards may be hidden.
+ * Writes the rule that the body asks for and returns it; undefined: it took the rule away. The summary, which lists are
+ * made from, says the same in the same transaction; and the project knows from then on that dashboards may be hidden.
  */
 export async function putAccessRule(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
@@ -115,7 +115,7 @@ export async function putAccessRule(
   return rule;
 }
 
-/** What is told of a rule that is written, changed or taken away; nothing when it stays what it was. */
+/** Returns how the activity log shows a rule that is written, changed or taken away; nothing when it stays the same. */
 function ruleChanges(target: RuleTarget, before: AccessRuleItem | undefined, level: AccessLevel | null): Change[] {
   const was = before?.access_level ?? null;
   if (was === level) return [];
@@ -124,7 +124,7 @@ function ruleChanges(target: RuleTarget, before: AccessRuleItem | undefined, lev
   return [{ action, field: 'access_controls', before: rule(was), after: rule(level) }];
 }
 
-/** With the first rule that hides a dashboard, lists of the project begin to look at every summary. */
+/** Returns the op of the first rule that hides a dashboard: lists of the project then look at every summary. */
 function hidingOps(level: AccessLevel | null, { project }: Tenant): Op[] {
   if (level !== 'none' || project === undefined || project.hides_dashboards === true) return [];
   return [

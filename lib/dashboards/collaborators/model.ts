@@ -14,7 +14,7 @@ declare module '../../ports/table/keys.ts' {
 export const PRIVILEGE = { view: 21, edit: 37 } as const;
 export type PrivilegeLevel = (typeof PRIVILEGE)[keyof typeof PRIVILEGE];
 
-/** Somebody whom a restricted dashboard's owner named. */
+/** A collaborator as they are stored: somebody whom an editor of the dashboard named. */
 export interface CollaboratorItem extends Item {
   readonly id: string;
   readonly dashboard_id: number;
@@ -24,14 +24,14 @@ export interface CollaboratorItem extends Item {
   readonly updated_at: number;
 }
 
-/** The summary's field for a collaborator: his level (21 or 37). Written with his `CollaboratorItem`. */
+/** The summary's field for a collaborator: their level (21 or 37). It is written with the `CollaboratorItem`. */
 export const collaboratorField = (uid: string): `with:${string}` => `with:${uid}`;
 
 const PRIVILEGES = Object.values(PRIVILEGE);
 
-/** What a caller writes to name a collaborator. */
+/** The body that names a collaborator. */
 export const CollaboratorInput = z.object({
-  level: choice(PRIVILEGES).describe('What he may do while the dashboard is restricted: 21 view, 37 edit.'),
+  level: choice(PRIVILEGES).describe('What they may do while the dashboard is restricted: 21 view, 37 edit.'),
   user_uuid: uuid().describe('A member of the organization.'),
 });
 
@@ -48,7 +48,7 @@ export const Collaborator = z
   })
   .meta({ id: 'DashboardCollaborator' });
 
-/** The public object of a stored collaborator. */
+/** Returns the public object of a stored collaborator. */
 export function collaboratorObject(item: CollaboratorItem, user: z.input<typeof User>): z.input<typeof Collaborator> {
   return {
     id: item.id,

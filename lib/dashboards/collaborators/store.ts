@@ -11,19 +11,19 @@ import type { DashboardItem } from '../model.ts';
 import { aboutDashboard, type DashboardPath, summaryOp } from '../store.ts';
 import { type CollaboratorInput, type CollaboratorItem, collaboratorField } from './model.ts';
 
-/** The collaborators of a dashboard, in the order in which they were added. */
+/** Returns the collaborators of a dashboard, in the order in which they were added. */
 export async function readCollaborators(table: Table, { project_id, id }: DashboardPath): Promise<CollaboratorItem[]> {
   const items = (await listAll(table, ranges.collaboratorsOf(project_id, id))) as CollaboratorItem[];
   return items.toSorted((a, b) => a.added_at - b.added_at || (a.id < b.id ? -1 : 1));
 }
 
-/** A collaborator and his user. */
+/** A collaborator and their user. */
 interface CollaboratorWithUser {
   readonly item: CollaboratorItem;
   readonly user: UserItem;
 }
 
-/** One collaborator; 404 when he is none, or his account is gone. */
+/** Returns one collaborator. Throws a 404 when there is none, or the account is gone. */
 export async function findCollaborator(
   table: Table,
   { project_id, id }: DashboardPath,
@@ -34,7 +34,7 @@ export async function findCollaborator(
   return { item: item as CollaboratorItem, user: user as UserItem };
 }
 
-/** Names a collaborator. 400 when there is no such user, when he is no member, and when he is one already. */
+/** Names a collaborator. Throws a 400 when there is no such user, or they are no member, or a collaborator already. */
 export async function addCollaborator(
   { table, clock, newId }: Pick<Context, 'table' | 'clock' | 'newId'>,
   { organization }: Tenant,
@@ -47,7 +47,7 @@ export async function addCollaborator(
   const membership = keys.membership(user_uuid, organization.id);
   const [user, member] = await table.many([keys.user(user_uuid), membership]);
   if (user === undefined) invalid(null, 'User does not exist.');
-  if (member === undefined) noMember();
+  if (member === undefined) refuseStranger();
   const now = clock();
   const item: CollaboratorItem = {
     ...keys.collaborator(project_id, id, user_uuid),
@@ -77,7 +77,7 @@ export async function addCollaborator(
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     if (ops[error.op] === isNew) invalid(null, 'User already is a collaborator.');
-    if (ops[error.op] === isMember) noMember();
+    if (ops[error.op] === isMember) refuseStranger();
     throw error;
   }
   return { item, user: user as UserItem };
@@ -88,11 +88,11 @@ function collaboratorChange(action: 'created' | 'deleted', who: { user_uuid: str
   return { action, field: 'collaborators', before, after };
 }
 
-function noMember(): never {
+function refuseStranger(): never {
   return invalid(null, 'Cannot add collaborators that have no access to the project.');
 }
 
-/** Takes a collaborator away; 404 when he is none. */
+/** Takes a collaborator away. Throws a 404 when there is none. */
 export async function removeCollaborator(
   table: Table,
   summary: DashboardItem,

@@ -1,7 +1,8 @@
-/** How insights are read, made and changed over HTTP: with the tiles that show them. */
+/** Reads, makes and changes insights together with the tiles that show them. */
 import type * as z from 'zod';
 import type { ActivityOps, Change } from '../../accounts/activity/model.ts';
 import { patchActivity } from '../../accounts/activity/rules.ts';
+import type { MemberWithLevel } from '../../accounts/organizations/model.ts';
 import type { Caller, Tenant } from '../../accounts/organizations/tenant.ts';
 import { userLookup } from '../../accounts/users/lookup.ts';
 import type { UserItem } from '../../accounts/users/model.ts';
@@ -24,7 +25,7 @@ import type { Key, Op, Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import { tileItem } from '../create.ts';
 import { type DashboardItem, MAX_TILES } from '../model.ts';
-import { checkCanEdit, checkCanEditInsight, type MemberWithLevel, maySee } from '../rules.ts';
+import { checkCanEdit, checkCanEditInsight, maySee } from '../rules.ts';
 import { readDashboard, readSummaries } from '../store.ts';
 import { checkTileCount, invalidReference } from '../tiles.ts';
 import { dashboardsOf, tilesOfInsight } from './tiles.ts';
@@ -36,23 +37,23 @@ interface InsightWithTiles {
   readonly tiles: readonly Key[];
 }
 
-/** An insight of the project, whoever asks: to be given to `foundInsight`. One round trip. */
+/** Reads an insight of the project, whoever asks, for `foundInsight`. One round trip. */
 export async function readInsight(table: Table, project: number, id: number): Promise<InsightWithTiles | undefined> {
   const [item, tiles] = await Promise.all([table.get(keys.insight(project, id)), tilesOfInsight(table, project, id)]);
   return item === undefined ? undefined : { item: item as InsightItem, tiles };
 }
 
-/** The insight, if it is there and not deleted; else 404. */
+/** Returns the insight. Throws a 404 when it is not there, or deleted. */
 export function foundInsight(read: InsightWithTiles | undefined): InsightWithTiles {
   return read?.item.deleted_at === null ? read : fail('not_found');
 }
 
-/** The insight, if it is there; else 404. A PATCH may bring back a deleted one. */
+/** Returns the insight, also a deleted one, which a PATCH may bring back. Throws a 404 when it is not there. */
 export function foundInsightToChange(read: InsightWithTiles | undefined): InsightWithTiles {
   return read ?? fail('not_found');
 }
 
-/** Insights as answers show them, each with the dashboards that the member may see. */
+/** Returns the public objects of insights, each with those of its dashboards that the member may see. */
 export async function insightObjects(
   context: Pick<Context, 'table' | 'clock'>,
   found: readonly InsightWithTiles[],
@@ -60,9 +61,9 @@ export async function insightObjects(
 ): Promise<z.input<typeof Insight>[]> {
   const project = found[0]?.item.project_id ?? 0;
   const authors = found.flatMap(({ item }) => [item.created_by, item.last_modified_by]);
-  const shownOn = found.map(({ tiles }) => dashboardsOf(tiles));
+  const dashboards = found.map(({ tiles }) => dashboardsOf(tiles));
   const [summaries, userOf] = await Promise.all([
-    readSummaries(context.table, project, shownOn.flat()),
+    readSummaries(context.table, project, dashboards.flat()),
     userLookup(context, authors, user),
   ]);
   const isSeen = (id: number): boolean => {
@@ -71,7 +72,7 @@ export async function insightObjects(
   };
   return found.map(({ item }, at) => ({
     ...insightObject(item, userOf),
-    dashboards: (shownOn[at] ?? []).filter(isSeen),
+    dashboards: (dashboards[at] ?? []).filter(isSeen),
   }));
 }
 
@@ -82,11 +83,11 @@ interface Author {
   readonly activityOps: ActivityOps;
 }
 
-type Writing = Pick<Context, 'table' | 'clock'>;
+type WriteContext = Pick<Context, 'table' | 'clock'>;
 
 /** Makes an insight with a tile on each of the dashboards that it names, in one transaction. */
 export async function createInsight(
-  { table, clock }: Writing,
+  { table, clock }: WriteContext,
   author: Author,
   input: z.output<typeof InsightInput>,
   idempotencyOps: (insightId: string) => readonly Op[],
@@ -94,24 +95,27 @@ export async function createInsight(
   const now = clock();
   const id = await nextNumber(table, 'insight');
   const item = newInsight({ project: author.project, id, now }, input, author.member.user_uuid);
-  const told = author.activityOps({ ...aboutInsight(item), activity: 'created' });
+  const logOps = author.activityOps({ ...aboutInsight(item), activity: 'created' });
   return untilWritten(async () => {
     const added = await tilesToAdd(table, author, item, input.dashboards ?? [], now);
-    await table.write([{ put: item, if: 'absent' }, ...added.ops, ...idempotencyOps(String(id)), ...told]);
+    await table.write([{ put: item, if: 'absent' }, ...added.ops, ...idempotencyOps(String(id)), ...logOps]);
     return { item, tiles: added.tiles };
   });
 }
 
-/** What is told of the dashboards on which it comes or goes. */
-function shownOn(action: 'created' | 'deleted', tiles: readonly Key[]): Change[] {
+/** Returns how the activity log shows the dashboards on which an insight comes or goes. */
+function dashboardChanges(action: 'created' | 'deleted', tiles: readonly Key[]): Change[] {
   const ids = dashboardsOf(tiles);
   const [before, after] = action === 'created' ? [null, ids] : [ids, null];
   return ids.length === 0 ? [] : [{ action, field: 'dashboards', before, after }];
 }
 
-/** Changes what was sent, and only that; tiles that come and go change with it, in one transaction. */
+/**
+ * Changes the fields that were sent, and only those; tiles that come and go change with it, in one transaction. Throws
+ * a 404, a 403 or a 412 when it is deleted, closed to the member, or in none of the versions of `ifMatch`.
+ */
 export async function changeInsight(
-  { table, clock }: Writing,
+  { table, clock }: WriteContext,
   { member, project, activityOps }: Author,
   read: InsightWithTiles,
   patch: z.output<typeof InsightPatch>,
@@ -143,7 +147,11 @@ export async function changeInsight(
       ...activityOps({
         ...aboutInsight({ ...item, ...set }),
         activity: patchActivity(patch),
-        changes: [...changes, ...shownOn('deleted', removed.tiles), ...shownOn('created', added.tiles)],
+        changes: [
+          ...changes,
+          ...dashboardChanges('deleted', removed.tiles),
+          ...dashboardChanges('created', added.tiles),
+        ],
       }),
     ]);
     return {
@@ -153,7 +161,7 @@ export async function changeInsight(
   });
 }
 
-/** Ops on tiles, and the tiles that they put or remove. */
+/** Ops on tiles, and the keys of the tiles that they put or remove. */
 interface TileOps {
   readonly ops: readonly Op[];
   readonly tiles: readonly Key[];
@@ -161,7 +169,10 @@ interface TileOps {
 
 const NOTHING: TileOps = { ops: [], tiles: [] };
 
-/** A tile on each of the dashboards that shows none; 400 for one that is not there, 403 for one he may not edit. */
+/**
+ * Returns a tile for each of the dashboards that shows none. Throws a 400 for a dashboard that is not there, and a 403
+ * for one that the member may not edit.
+ */
 async function tilesToAdd(
   table: Table,
   { project, member }: Omit<Author, 'activityOps'>,
@@ -194,7 +205,10 @@ async function tilesToAdd(
   return { ops: [...ops, ...made.map((tile): Op => ({ put: tile, if: 'absent' }))], tiles: made };
 }
 
-/** The insight's tiles on all other dashboards that the member can see; 403 for one he may not edit. */
+/**
+ * Returns the insight's tiles on all other dashboards that the member may see. Throws a 403 for a dashboard that they
+ * may not edit, and a 400 beyond 40 dashboards.
+ */
 function tilesToRemove(
   { item, tiles, summaries }: InsightWithTiles & { readonly summaries: ReadonlyMap<number, DashboardItem> },
   member: MemberWithLevel,
@@ -222,7 +236,7 @@ function tilesToRemove(
   };
 }
 
-/** A page of a project's insights, newest first, and how many there are. */
+/** Returns a page of a project's insights, newest first, and how many there are. */
 export async function readInsightPage(
   table: Table,
   project: number,
@@ -236,13 +250,13 @@ export async function readInsightPage(
   return { found: await Promise.all(found), count, cursor };
 }
 
-/** The answer that shows one insight, with its version. */
+/** Returns the answer that shows one insight, with its version. */
 export async function insightAnswer(
   context: Pick<Context, 'table' | 'clock'>,
   found: InsightWithTiles,
   { membership }: Tenant,
   { user }: Caller,
 ): Promise<Answer<z.input<typeof Insight>>> {
-  const [shown] = await insightObjects(context, [found], { member: membership, user });
-  return new Answer(shown as z.input<typeof Insight>, { version: found.item.ver });
+  const [body] = await insightObjects(context, [found], { member: membership, user });
+  return new Answer(body as z.input<typeof Insight>, { version: found.item.ver });
 }

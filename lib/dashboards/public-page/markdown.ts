@@ -1,6 +1,6 @@
 import MarkdownIt from 'markdown-it';
 
-/** What a link in somebody's text may tell of where it was, and what it is worth: nothing. */
+/** Links in somebody's text neither tell other sites where they stood nor count for search engines. */
 const LINK_RELATION = 'nofollow noopener noreferrer ugc';
 
 /**
@@ -26,5 +26,5 @@ markdown.renderer.rules['link_open'] = (tokens, at, options, _, renderer) => {
 
 markdown.renderer.rules['image'] = (tokens, at) => markdown.utils.escapeHtml(tokens[at]?.content ?? '');
 
-/** As `markdown` says. */
+/** Returns Markdown as safe markup, as `markdown` says. */
 export const markdownMarkup = (text: string): string => markdown.render(text);

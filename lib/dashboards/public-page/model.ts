@@ -1,11 +1,10 @@
 import * as z from 'zod';
-import type { InsightItem } from '../../insights/model.ts';
 import { PRIVILEGE } from '../collaborators/model.ts';
-import { DashboardDetail, dashboardDetailObject, RESTRICTION, type StoredDashboard } from '../model.ts';
+import { DashboardDetail, type DashboardWithInsights, dashboardDetailObject, RESTRICTION } from '../model.ts';
 
 const flag = z.string().optional();
 
-/** How a page is asked to look; it counts that a name is there, not what it holds. */
+/** How the page should look. A name counts when it is there, whatever its value. */
 export const SharedQuery = z.object({
   noHeader: flag.describe('Without name and description.'),
   whitelabel: flag,
@@ -15,7 +14,7 @@ export const SharedQuery = z.object({
 
 const present = z.literal(true).optional();
 
-/** What a public page is made from: the dashboard as somebody sees it whom nobody knows. */
+/** The data of a public page: the dashboard, as an unknown reader may see it. */
 export const SharedDashboard = z
   .object({
     type: z.enum(['scene', 'embed']).describe('`embed` below `/embedded/`.'),
@@ -28,26 +27,20 @@ export const SharedDashboard = z
   })
   .meta({ id: 'SharedDashboard' });
 
-/** Upstream's levels of somebody who may only look. */
-const LOOKING = {
+/** PostHog's levels of somebody who may only look. */
+const READER_LEVELS = {
   effective_restriction_level: RESTRICTION.collaborators,
   effective_privilege_level: PRIVILEGE.view,
   user_access_level: 'viewer',
 } as const;
 
-/** A dashboard that a token opens, and the insights that its tiles show. */
-export interface OpenDashboard {
-  readonly stored: StoredDashboard;
-  readonly insights: ReadonlyMap<number, InsightItem>;
-}
-
-/** The public object of an open dashboard. It names no user and no other dashboard. */
+/** Returns the public object of a dashboard that a token opens. It names no user and no other dashboard. */
 export function sharedObject(
-  { stored, insights }: OpenDashboard,
+  { stored, insights }: DashboardWithInsights,
   { type, query }: { type: 'scene' | 'embed'; query: z.output<typeof SharedQuery> },
 ): z.input<typeof SharedDashboard> {
-  const levels = { ...LOOKING, restriction_level: stored.summary.restriction_level };
-  const dashboard = dashboardDetailObject(stored, levels, { userOf: () => null, insights });
+  const levels = { ...READER_LEVELS, restriction_level: stored.summary.restriction_level };
+  const dashboard = dashboardDetailObject({ stored, insights }, levels, () => null);
   const flags = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, true] as const]));
   return {
     type,

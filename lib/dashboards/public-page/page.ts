@@ -8,23 +8,23 @@ import type { SharedDashboard } from './model.ts';
 import { STYLE } from './style.ts';
 
 type Shared = z.input<typeof SharedDashboard>;
-type Tile = Shared['dashboard']['tiles'][number];
+type SharedTile = Shared['dashboard']['tiles'][number];
 
-/** Bytes of tiles that a page shows: a function answers at most 6 MB, in which a page is a JSON string. */
+/** A page shows so many bytes of tiles: a function answers at most 6 MB, in which a page is a JSON string. */
 const MAX_TILES_BYTES = 4_000_000;
 
 /** Links are closed at will, so no copy may be kept. */
 const NO_COPY = 'no-store';
 const NO_ROBOTS = { 'X-Robots-Tag': 'noindex, nofollow' };
 
-/** Headers of what a page is made from. */
+/** The headers of a page's data. */
 export const PUBLIC_HEADERS = { 'Cache-Control': NO_COPY, 'Referrer-Policy': 'no-referrer', ...NO_ROBOTS };
 
-/** The page, for the path that it was asked at. */
+/** Returns the page of a dashboard; `path` is where it was asked for. */
 export function sharedPage({ type, dashboard, noHeader }: Shared, path: string): TextAnswer {
   const { name, description, tags } = dashboard;
   const isFramable = type === 'embed';
-  const { shown, left } = tilesThatFit(dashboard.tiles);
+  const { markups, left } = fittingTiles(dashboard.tiles);
   return htmlPage({
     cacheControl: NO_COPY,
     headers: NO_ROBOTS,
@@ -39,9 +39,9 @@ ${description !== '' && html`<p>${description}</p>`}
 ${tags.length > 0 && html`<ul class="tags" aria-label="Tags">${tags.map((tag) => html`<li>${tag}</li>`)}</ul>`}
 </header>
 <main>
-${shown.length === 0 && html`<p class="note">This dashboard has no tiles.</p>`}
+${markups.length === 0 && html`<p class="note">This dashboard has no tiles.</p>`}
 <div class="tiles">
-${shown}
+${markups}
 </div>
 ${left > 0 && html`<p class="note">${left} more ${left === 1 ? 'tile does' : 'tiles do'} not fit on this page.</p>`}
 </main>
@@ -51,7 +51,7 @@ ${left > 0 && html`<p class="note">${left} more ${left === 1 ? 'tile does' : 'ti
   });
 }
 
-/** The page for whoever follows a link that opens nothing: the same, whyever it does not. Or says what else is wrong. */
+/** Returns the page of a failure. A link that opens nothing always shows the same page, for whatever reason. */
 export function failurePage({ kind, message }: Failure): TextAnswer {
   const [title, text] =
     kind === 'not_found'
@@ -71,22 +71,22 @@ export function failurePage({ kind, message }: Failure): TextAnswer {
 
 const UNTITLED = 'Untitled dashboard';
 
-function tilesThatFit(tiles: readonly Tile[]): { shown: Markup[]; left: number } {
-  const shown: Markup[] = [];
+function fittingTiles(tiles: readonly SharedTile[]): { markups: Markup[]; left: number } {
+  const markups: Markup[] = [];
   let bytes = 0;
   for (const tile of tiles) {
     const markup = tileMarkup(tile);
     bytes += Buffer.byteLength(JSON.stringify(markup.toString()));
     if (bytes > MAX_TILES_BYTES) break;
-    shown.push(markup);
+    markups.push(markup);
   }
-  return { shown, left: tiles.length - shown.length };
+  return { markups, left: tiles.length - markups.length };
 }
 
-/** Columns of the grid that layouts are made for. */
+/** Layouts are made for a grid of so many columns. */
 const COLUMNS = 12;
 
-function tileMarkup(tile: Tile): Markup {
+function tileMarkup(tile: SharedTile): Markup {
   const { sm } = tile.layouts as { sm?: { w?: unknown } | null };
   const isWide = typeof sm?.w === 'number' && sm.w > COLUMNS / 2;
   return html`<article class="tile${isWide && ' wide'}">
@@ -95,7 +95,7 @@ ${tile.insight === null ? trusted(markdownMarkup(tile.text?.body ?? '')) : insig
 `;
 }
 
-function insightMarkup({ name, description, query, filters }: NonNullable<Tile['insight']>): Markup {
+function insightMarkup({ name, description, query, filters }: NonNullable<SharedTile['insight']>): Markup {
   const asked = query ?? (Object.keys(filters as object).length === 0 ? null : filters);
   return html`<h2>${name === null || name === '' ? 'Untitled insight' : name}</h2>
 ${description !== '' && html`<p>${description}</p>`}

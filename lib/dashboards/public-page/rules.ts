@@ -1,16 +1,16 @@
-/** What an address of a public page asks for. */
+/** What the address of a public page asks for. */
 interface SharedAddress {
   /** Without the ending that asks for data, and without a slash at its end. */
   readonly path: string;
   readonly token: string;
   readonly type: 'scene' | 'embed';
-  /** Is what the page is made from asked for, not the page? */
+  /** Whether the data of the page is asked for, not the page. */
   readonly isData: boolean;
 }
 
 const DATA = /\.json$/;
 
-/** Is what a page is made from asked for, not the page? */
+/** Returns whether a path asks for the data of a page, not for the page. */
 export const isDataAddress = (path: string): boolean => DATA.test(path.replace(/\/$/, ''));
 
 /** Reads the address: `/embedded/<token>` is for frames, and `<token>.json` is data. */

@@ -3,16 +3,16 @@ import { findOrganization } from '../../accounts/organizations/store.ts';
 import { readInsights } from '../../insights/store.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Table } from '../../ports/table/table.ts';
+import type { DashboardWithInsights } from '../model.ts';
 import type { SharingTokenItem } from '../sharing/model.ts';
 import { readDashboard } from '../store.ts';
 import { insightsOf } from '../tiles.ts';
-import type { OpenDashboard } from './model.ts';
 
 /**
- * The dashboard that the token opens to anybody; undefined when it opens none: unknown, replaced, not enabled, or the
- * dashboard, its project or its organization deleted. Two round trips, three with insights.
+ * Returns the dashboard that a token opens to anybody; undefined when it opens none: the token is unknown, replaced or
+ * not enabled, or the dashboard, its project or its organization is deleted. Two round trips, three with insights.
  */
-export async function findShared(table: Table, access_token: string): Promise<OpenDashboard | undefined> {
+export async function findShared(table: Table, access_token: string): Promise<DashboardWithInsights | undefined> {
   const token = (await table.get(keys.sharingToken(access_token))) as SharingTokenItem | undefined;
   if (token === undefined) return undefined;
   const [stored, project, organization] = await Promise.all([

@@ -10,11 +10,11 @@ declare module '../../ports/table/keys.ts' {
   }
 }
 
-/** A dashboard's public link; there from the dashboard's creation. */
+/** The sharing of a dashboard as it is stored, from the dashboard's creation on: its public link. */
 export interface SharingItem extends Item {
   readonly enabled: boolean;
   readonly access_token: string;
-  /** Was this token's page ever open? Then opening it again needs a new one, so that no old link revives. */
+  /** Whether this token's page was ever open. Then sharing again needs a new token, so that no old link revives. */
   readonly was_open: boolean;
   /** The dashboard's own creation. */
   readonly created_at: number;
@@ -22,14 +22,14 @@ export interface SharingItem extends Item {
   readonly ver: number;
 }
 
-/** Which dashboard a token opens, if its sharing is enabled and has this token. */
+/** The dashboard that a token opens, if its sharing is enabled and has this token. */
 export interface SharingTokenItem extends Item {
   readonly organization_id: string;
   readonly project_id: number;
   readonly dashboard_id: number;
 }
 
-/** What a caller writes to open or close a dashboard's public page. */
+/** The body that opens or closes a dashboard's public page. */
 export const SharingPatch = z.object({ enabled: boolean().optional() });
 
 /** A dashboard's public link. */
@@ -41,7 +41,7 @@ export const Sharing = z
   })
   .meta({ id: 'DashboardSharing' });
 
-/** The public object of a dashboard's sharing. */
+/** Returns the public object of a dashboard's sharing. */
 export function sharingObject({ created_at, enabled, access_token }: SharingItem): z.input<typeof Sharing> {
   return { created_at: wireInstant(created_at), enabled, access_token };
 }

@@ -10,7 +10,7 @@ import type { DashboardItem } from '../model.ts';
 import { aboutDashboard, type DashboardPath, foundSummary, foundSummaryToEdit, summaryOp } from '../store.ts';
 import type { SharingItem, SharingPatch, SharingTokenItem } from './model.ts';
 
-/** Bytes of a token: 30 characters in URL-safe base 64, as PostHog's. */
+/** Bytes of a token, which are 30 characters in URL-safe base 64, as PostHog's. */
 const TOKEN_BYTES = 22;
 
 const newToken = (random: Context['random']): string => random(TOKEN_BYTES).toString('base64url');
@@ -40,33 +40,35 @@ function tokenItem(
   return { ...keys.sharingToken(access_token), organization_id, project_id, dashboard_id: id };
 }
 
-/** A dashboard's summary and sharing, whoever asks: to be given to `foundSharing`. */
+/** A dashboard's summary and sharing, whoever asks, for `foundSharing`. */
 type SharingRead = readonly [summary: Item | undefined, sharing: Item | undefined];
 
-/** One read. */
+/** Reads a dashboard's summary and sharing. One read. */
 export async function readSharing(table: Table, { project_id, id }: DashboardPath): Promise<SharingRead> {
   const [summary, sharing] = await table.many([keys.dashboard(project_id, id), keys.sharing(project_id, id)]);
   return [summary, sharing];
 }
 
-/** The sharing, if the dashboard is there for the member; else 404 or 403. */
+/** Returns the sharing. Throws a 404 or a 403 when the dashboard is not there for the member. */
 export function foundSharing([summary, sharing]: SharingRead, tenant: Tenant): SharingItem {
   foundSummary(summary, tenant);
   return sharing as SharingItem;
 }
 
-/** What a change starts from, if the member may edit the dashboard; else 404 or 403. */
+/**
+ * Returns what a change starts from. Throws as `foundSharing`, and a 403 when the member may not edit the dashboard.
+ */
 export function foundSharingToEdit(read: SharingRead, tenant: Tenant): SharingRead {
   foundSummaryToEdit(read[0], tenant);
   return read;
 }
 
-/** What a change makes of the sharing; undefined: nothing. */
+/** Returns what a change makes of the sharing; undefined: nothing. */
 type SharingChange = (
   sharing: SharingItem,
 ) => { readonly enabled: boolean; readonly hasNewToken: boolean; readonly activity: ActivityVerb } | undefined;
 
-/** As a PATCH says. A token that was open before is not opened again. */
+/** Returns the change of a PATCH. A token that was open before is not opened again. */
 export function toggle({ enabled }: z.output<typeof SharingPatch>): SharingChange {
   return (sharing) =>
     enabled === undefined || enabled === sharing.enabled
@@ -78,7 +80,7 @@ export function toggle({ enabled }: z.output<typeof SharingPatch>): SharingChang
         };
 }
 
-/** With another token, and else as it was. */
+/** Gives the sharing another token, and leaves the rest as it is. */
 export const refresh: SharingChange = ({ enabled }) => ({
   enabled,
   hasNewToken: true,
@@ -87,7 +89,8 @@ export const refresh: SharingChange = ({ enabled }) => ({
 
 /**
  * Changes the sharing with all that follows from it in one transaction: the token that opens the page, and what the
- * summary says. Two changes at once both happen, one after the other.
+ * summary says. Two concurrent changes both happen, one after the other. Throws a 412 when the version is none of
+ * `ifMatch`.
  */
 export async function changeSharing(
   { table, random }: Pick<Context, 'table' | 'random'>,

@@ -18,14 +18,14 @@ export const TEMPLATES: ReadonlyMap<string, unknown> = new Map(
   ].flatMap(({ key, template }) => [[key, template] as const, [template.template_name, template] as const]),
 );
 
-/** The template of this name; 400 when there is none. */
+/** Returns the template of this name. Throws a 400 when there is none. */
 export function templateNamed(name: string): Template {
   const template = TEMPLATES.get(name);
   if (template === undefined) invalid('use_template', `Invalid template provided: ${name}`);
   return checkedTemplate(template);
 }
 
-/** The value, if it is a template; else 400 with the first fault and where it is. */
+/** Returns the value, if it is a template. Throws a 400 with the first fault, and where it is. */
 export function checkedTemplate(value: unknown): Template {
   // Numbers that JavaScript cannot hold are objects here; what is checked has plain ones.
   const fault = templateFault(JSON.parse(JSON.stringify(value)));
@@ -36,7 +36,7 @@ export function checkedTemplate(value: unknown): Template {
   return template;
 }
 
-/** The tiles that a template stands for; those of unknown types are passed over. */
+/** Returns the tiles that a template stands for; those of unknown types are passed over. */
 export function tilesOfTemplate({ tiles }: Template, createdBy: string | null): NewTile[] {
   return tiles.flatMap(({ type, name, description, color = null, layouts, query, filters, body }): NewTile[] => {
     parse(TileInput, { color });

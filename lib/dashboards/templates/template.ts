@@ -1,8 +1,10 @@
-/** What a template is, told once: its shape, and the text of what is wrong with a value of another shape. */
+/** The shape of a template, and the text of what is wrong with a value of another shape. */
 import * as z from 'zod';
 import { inQuotes } from '../../ports/errors.ts';
 
-/** The error of a schema: a text in the words of PostHog's validator and where the fault is, `..., at tiles.0.color`. */
+/**
+ * The error of a schema: a text in the words of PostHog's validator and where the fault is, `..., at tiles.0.color`.
+ */
 const refused = (text: (value: string) => string) => ({
   error: ({ input, path = [] }: { readonly input?: unknown; readonly path?: PropertyKey[] | undefined }) =>
     input === undefined ? missing(path.at(-1), path.slice(0, -1)) : `${text(quoted(input))}${placed(path)}`,
@@ -99,6 +101,6 @@ const Template = z.object(
 );
 export type Template = z.output<typeof Template>;
 
-/** The first fault of a JSON value that is no template; undefined when it is one. */
+/** Returns the first fault of a JSON value that is no template; undefined when it is one. */
 export const templateFault = (value: unknown): string | undefined =>
   Template.safeParse(value).error?.issues[0]?.message;

@@ -5,6 +5,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
 import * as z from 'zod';
 import { invalid, messageOf, Permanent, Transient } from '../../ports/errors.ts';
 import type { Delivery, Destination, Reach, Receipt } from './destination.ts';
+import { checkFileConfig, FILE_KEYS } from './files/config.ts';
 import {
   fileName,
   longestNames,
@@ -13,8 +14,8 @@ import {
   type SlotNames,
   slotNames,
   strayNames,
-} from './file-names.ts';
-import { checkFileConfig, FILE_KEYS, slotFiles } from './files.ts';
+} from './files/names.ts';
+import { slotFiles } from './files/slot-files.ts';
 
 const FolderConfig = z.object({ path: z.string(), prefix: z.string().default(''), ...FILE_KEYS });
 

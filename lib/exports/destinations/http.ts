@@ -5,9 +5,9 @@ import { invalid, Permanent, Transient } from '../../ports/errors.ts';
 import { checkUrl, type Outbound, type PostResponse, post } from '../../ports/outbound/outbound.ts';
 import { MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
 import type { Column } from '../../warehouse/columns.ts';
-import { ahead } from './ahead.ts';
 import type { Delivery, Destination } from './destination.ts';
-import { listed } from './files.ts';
+import { listed } from './files/config.ts';
+import { ahead } from './prefetch.ts';
 
 const HttpConfig = z.object({ url: z.string(), token: z.string() });
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Destination } from './destination.ts';
-import { FILE_COLUMNS } from './files.ts';
+import { FILE_COLUMNS } from './files/config.ts';
 
 /** `arg` says nothing; PostHog has it. */
 const NoOpConfig = z.object({ arg: z.string().default('') });

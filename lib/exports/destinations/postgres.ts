@@ -1,6 +1,11 @@
 import * as z from 'zod';
-import { checkDatabaseConfig, DATABASE_KEYS } from './database-config.ts';
-import { databaseSteps } from './database-steps.ts';
+import { checkDatabaseConfig, DATABASE_KEYS } from './databases/config.ts';
+import { claimSlot, noteDelivery, prepareLedger } from './databases/ledger.ts';
+import { mergeEvents, PERSON_KEY, upsertPersons, WAITING } from './databases/merge.ts';
+import type { Session } from './databases/session.ts';
+import { commitTransaction, inSession } from './databases/session-delivery.ts';
+import { qualified, quotedList } from './databases/sql-identifier.ts';
+import { databaseSteps } from './databases/steps.ts';
 import {
   type DatabaseDialect,
   defaultColumns,
@@ -8,13 +13,8 @@ import {
   prepareTable,
   type TableColumn,
   tableColumns,
-} from './database-table.ts';
-import { claimSlot, noteDelivery, prepareLedger } from './delivery-ledger.ts';
+} from './databases/table.ts';
 import type { Delivery, Destination } from './destination.ts';
-import type { Session } from './postgres-session.ts';
-import { mergeEvents, PERSON_KEY, upsertPersons, WAITING } from './row-merge.ts';
-import { commitTransaction, inSession } from './session-delivery.ts';
-import { qualified, quotedList } from './sql-identifier.ts';
 
 const PostgresConfig = z.object({
   ...DATABASE_KEYS,

@@ -1,9 +1,14 @@
 import * as z from 'zod';
 import type { Model } from '../../lake/schema.ts';
 import { invalid } from '../../ports/errors.ts';
-import type { BucketConfig } from './bucket.ts';
-import { checkDatabaseConfig, DATABASE_KEYS } from './database-config.ts';
-import { databaseSteps, inSessionOf } from './database-steps.ts';
+import { checkDatabaseConfig, DATABASE_KEYS } from './databases/config.ts';
+import { ledgerOf, noteDelivery, prepareLedger, standingOf } from './databases/ledger.ts';
+import { mergeEvents, mergePersons, PERSON_KEY, WAITING } from './databases/merge.ts';
+import { type Authorization, copyThroughBucket, insertRows } from './databases/redshift-load.ts';
+import type { Account, Session } from './databases/session.ts';
+import { commitTransaction, inSession } from './databases/session-delivery.ts';
+import { qualified, quotedList } from './databases/sql-identifier.ts';
+import { databaseSteps, inSessionOf } from './databases/steps.ts';
 import {
   type DatabaseDialect,
   defaultColumns,
@@ -11,14 +16,9 @@ import {
   prepareTable,
   type TableColumn,
   tableColumns,
-} from './database-table.ts';
-import { ledgerOf, noteDelivery, prepareLedger, standingOf } from './delivery-ledger.ts';
+} from './databases/table.ts';
 import type { Delivery, Destination } from './destination.ts';
-import type { Account, Session } from './postgres-session.ts';
-import { type Authorization, copyThroughBucket, insertRows } from './redshift-load.ts';
-import { mergeEvents, mergePersons, PERSON_KEY, WAITING } from './row-merge.ts';
-import { commitTransaction, inSession } from './session-delivery.ts';
-import { qualified, quotedList } from './sql-identifier.ts';
+import type { BucketConfig } from './files/bucket.ts';
 
 /** Keys of S3; both or neither, which `check` says in upstream's words. */
 const KeyPair = z.object({

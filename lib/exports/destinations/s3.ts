@@ -8,8 +8,9 @@ import type {
 import * as z from 'zod';
 import { invalid, Permanent, Transient } from '../../ports/errors.ts';
 import { checkUrl } from '../../ports/outbound/outbound.ts';
-import { bucketLabel, connect, explain, nameOf, statusOf } from './bucket.ts';
 import type { Delivery, Destination, Prepared, Receipt } from './destination.ts';
+import { bucketLabel, connect, explain, nameOf, statusOf } from './files/bucket.ts';
+import { checkFileConfig, FILE_KEYS, listed } from './files/config.ts';
 import {
   fileName,
   isFileOf,
@@ -19,8 +20,8 @@ import {
   type SlotNames,
   slotNames,
   strayNames,
-} from './file-names.ts';
-import { checkFileConfig, FILE_KEYS, listed, slotFiles } from './files.ts';
+} from './files/names.ts';
+import { slotFiles } from './files/slot-files.ts';
 
 const S3Config = z.object({
   bucket_name: z.string(),

@@ -12,7 +12,7 @@ import { filtered } from '../../ports/table/filtered.ts';
 import { keys, places, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { Busy, type Item, type Op, Refused, type Table, type Value } from '../../ports/table/table.ts';
-import { TRIES, untilWritten } from '../../ports/table/until-written.ts';
+import { MAX_ATTEMPTS, untilWritten } from '../../ports/table/until-written.ts';
 import { MINUTE_MS } from '../../ports/units.ts';
 import { checkedConfig, checkSameType } from '../destinations/config.ts';
 import type { Config, Destination } from '../destinations/destination.ts';
@@ -175,7 +175,7 @@ export async function createBatchExport(
     ver: 1,
   });
   const plan = initialPlan(item, now);
-  for (let left = TRIES; left > 0; left--) {
+  for (let left = MAX_ATTEMPTS; left > 0; left--) {
     const live = await liveOps(table, item, plan);
     const ops: Op[] = [
       { check: keys.organization(organization.id), if: { is: { id: organization.id, deleted_at: null } } },

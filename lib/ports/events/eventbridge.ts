@@ -7,11 +7,11 @@ interface EventBridgeOptions {
   readonly client: EventBridgeClient;
   /** Name or ARN of the bus. */
   readonly bus: string;
-  /** What rules match as the event's source. */
+  /** The event's source, which rules match. */
   readonly source: string;
 }
 
-/** Events on a bus of EventBridge; `type` is their detail-type. */
+/** Returns the port to a bus of EventBridge; the `type` of an event is its detail-type. */
 export function eventBridgeEvents({ client, bus, source }: EventBridgeOptions): Events {
   return {
     publish: async (type, detail) => {

@@ -1,5 +1,7 @@
-/** The port to whoever listens for what happens in the service: EventBridge on AWS; one machine has none. */
+/** The port to those who listen for events of the service: EventBridge on AWS; one machine has none. */
 export interface Events {
-  /** Announces one event, `detail` as plain JSON; `Transient` when it cannot be done now. May be announced twice. */
+  /**
+   * Announces one event, `detail` as plain JSON. Throws `Transient` when it cannot be done now; a repetition is fine.
+   */
   publish(type: string, detail: object): Promise<void>;
 }

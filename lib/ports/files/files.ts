@@ -1,16 +1,16 @@
 import type { Readable } from 'node:stream';
 
 /**
- * The port to files: what a run keeps until it is delivered (plan, receipts, unloaded files), and under another root
- * the lake. A path is relative, `/`-separated, made of the lake's and the runs' own names (never a caller's text).
+ * The port to files: those that a run keeps until it is delivered (plan, receipts, unloaded files), and under another
+ * root the lake. A path is relative, `/`-separated, made of the lake's and the runs' own names (never a caller's text).
  * A written file is durable and whole, or not there.
  */
 export interface Spool {
-  /** The bytes, or undefined when there is no such file. */
+  /** Returns the bytes, undefined when there is no such file. */
   read(path: string): Promise<Buffer | undefined>;
-  /** Writes or replaces. */
+  /** Writes or replaces a file. */
   write(path: string, content: string | Uint8Array | Readable): Promise<void>;
-  /** The file of this path, or all files below it as a folder (`''`: all), in byte order, with sizes in bytes. */
+  /** Lists the file of this path, or all below it as a folder (`''`: all), in byte order, with sizes in bytes. */
   list(path: string): AsyncIterable<{ path: string; size: number }>;
   /** Moves a file; fine when it has been moved before (the target is there). */
   move(from: string, to: string): Promise<void>;
@@ -19,12 +19,13 @@ export interface Spool {
   /** Copies a file to a local place, which is replaced. Rejects when there is no such file. */
   save(path: string, localFile: string): Promise<void>;
   /**
-   * Addresses of files as what runs on this machine can read them, in the order of the paths: where they lie, or copies
-   * below a folder of the local disk. A copy that is there is not made again. Rejects when a file is not there.
+   * Returns the addresses, in the order of the paths, by which a program on this machine can read the files: their own,
+   * or those of copies below a folder of the local disk. A copy that is there is not made again. Rejects when a file is
+   * not there.
    */
   local(paths: readonly string[], folder: string): Promise<string[]>;
   /** Removes the file of this path, or the folder with all below it; fine when nothing is there. */
   remove(path: string): Promise<void>;
-  /** The address by which the warehouse reads the file: an absolute path, or `s3://bucket/key`. */
+  /** Returns the address by which the warehouse reads the file: an absolute path, or `s3://bucket/key`. */
   address(path: string): string;
 }

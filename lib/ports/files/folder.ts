@@ -15,7 +15,7 @@ import { partsOf, UNFINISHED } from './path.ts';
 /** What is left there by a process that died is removed after a day. */
 const LEFTOVER_AGE_MS = DAY_MS;
 
-/** A spool below `root`, which is made when the first file is written. */
+/** Returns a spool below `root`, which is made when the first file is written. */
 export function folderSpool(root: string): Spool {
   const base = resolve(root);
   const unfinished = join(base, UNFINISHED);
@@ -23,7 +23,7 @@ export function folderSpool(root: string): Spool {
 
   const place = (path: string): string => join(base, ...partsOf(path));
 
-  /** Like `place`, but `folder/` is fine and an empty path is the whole spool. */
+  /** Returns the place of a file or folder: `folder/` is fine, and an empty path is the whole spool. */
   const placeOf = (prefix: string): string => (prefix === '' ? base : place(prefix.replace(/\/$/, '')));
 
   const write: Spool['write'] = async (path, content) => {
@@ -93,7 +93,7 @@ async function putInPlace(from: string, target: string): Promise<void> {
   for (let made = folder; made.length >= firstMade.length; made = dirname(made)) await syncFolder(dirname(made));
 }
 
-/** The file of this path, or all below it. Folders sort as their name and `/`, which makes the order that of paths. */
+/** Lists the file of this path, or all below it. Folders sort as their name and `/`: so the order is that of paths. */
 async function* filesBelow(place: string, path: string): AsyncGenerator<{ path: string; size: number }> {
   const entries = await entriesOf(place);
   if (entries === undefined) {
@@ -109,7 +109,7 @@ async function* filesBelow(place: string, path: string): AsyncGenerator<{ path: 
     yield* filesBelow(join(place, entry.name), path === '' ? entry.name : `${path}/${entry.name}`);
 }
 
-/** Undefined: not a folder, or not there. */
+/** Returns undefined when this is no folder, or not there. */
 const entriesOf = (place: string): Promise<Dirent[] | undefined> =>
   orIfAbsent(readdir(place, { withFileTypes: true }), undefined);
 

@@ -1,7 +1,10 @@
-/** A folder that an adapter may keep for files on their way; never listed, and no path may begin with it. */
+/**
+ * A folder that an adapter may keep for files that are being written. It is never listed, and no path may begin with
+ * it.
+ */
 export const UNFINISHED = '.unfinished';
 
-/** The names that a path of the spool is made of. Throws `TypeError` for what is none, or would lead out of it. */
+/** Returns the names of a path of the spool. Throws `TypeError` when it is no path, or would lead out of the spool. */
 export function partsOf(path: string): string[] {
   const parts = path.split('/');
   const escapes = parts.some((part) => part === '' || part === '.' || part === '..' || /[\\\0]/.test(part));

@@ -1,6 +1,6 @@
 /**
- * The spool in a bucket. S3 shows an object when it is whole, or not at all; what a stream that broke has sent is
- * aborted, and what a process that died has sent is taken away by the bucket's lifecycle.
+ * The spool in a bucket. S3 shows an object when it is whole, or not at all. The upload of a stream that broke is
+ * aborted; that of a process that died is removed by the bucket's lifecycle.
  */
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
@@ -30,13 +30,13 @@ interface S3SpoolOptions {
   readonly bucket: string;
 }
 
-/** A spool in the whole of a bucket. A file that is moved may have 5 GB. */
+/** Returns a spool in the whole of a bucket. A file that is moved may have 5 GB. */
 export function s3Spool({ client, bucket: Bucket }: S3SpoolOptions): Spool {
   const write: Spool['write'] = async (path, Body) => {
     await sent(new Upload({ client, params: { Bucket, Key: keyOf(path), Body } }).done());
   };
 
-  /** Undefined: there is no such file. */
+  /** Returns undefined when there is no such file. */
   const sizeOf = async (Key: string): Promise<number | undefined> => {
     const found = await sent(client.send(new HeadObjectCommand({ Bucket, Key }))).catch(orAbsent);
     return found && (found.ContentLength ?? 0);
@@ -104,10 +104,10 @@ export function s3Spool({ client, bucket: Bucket }: S3SpoolOptions): Spool {
 
 const sent = <T>(call: Promise<T>): Promise<T> => orTransient('S3', call);
 
-/** The path itself, if it is one. */
+/** Returns the path itself. Throws `TypeError` when it is none. */
 const keyOf = (path: string): string => partsOf(path).join('/');
 
-/** Takes the answer that there is no such object for nothing. */
+/** Returns undefined for the answer that there is no such object, and throws any other error. */
 function orAbsent(error: unknown): undefined {
   if (!(error instanceof S3ServiceException) || error.$metadata.httpStatusCode !== 404) throw error;
   if (error.name === 'NoSuchBucket') throw error;

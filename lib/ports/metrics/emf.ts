@@ -1,6 +1,6 @@
 import { METRICS, type MetricName, type Metrics } from './metrics.ts';
 
-/** Where CloudWatch keeps the numbers, apart for each stage. */
+/** CloudWatch keeps the numbers here, apart for each stage. */
 export const NAMESPACE = 'Workspaces';
 export const DIMENSION = 'stage';
 
@@ -11,7 +11,7 @@ interface EmfOptions {
 }
 
 /**
- * Numbers as lines of the log in CloudWatch's embedded metric format, which CloudWatch Logs turns into metrics:
+ * Writes numbers as lines of the log in CloudWatch's embedded metric format, which CloudWatch Logs turns into metrics:
  * nothing to call, and nothing to wait for. https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
  */
 export const emfMetrics = ({ write, clock, stage }: EmfOptions): Metrics => ({

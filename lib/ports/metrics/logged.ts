@@ -1,7 +1,7 @@
 import type { Log } from '../log.ts';
 import type { Metrics } from './metrics.ts';
 
-/** Numbers in the service's own log, for whoever asked to see everything. Zeros are not worth a line. */
+/** Writes numbers into the service's own log, at the level DEBUG. Zeros have no line. */
 export const loggedMetrics = (log: Pick<Log, 'debug'>): Metrics => ({
   record: (measures, about) => {
     if (Object.values(measures).some((value) => value !== 0)) log.debug('measured', { ...about, ...measures });

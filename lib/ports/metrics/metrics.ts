@@ -1,6 +1,6 @@
-/** What the service measures of itself, each with its unit, by the names of CloudWatch. */
+/** The numbers that the service measures of itself, each with its unit, by the names of CloudWatch. */
 export const METRICS = {
-  /** Runs that ended so; a run without rows too. */
+  /** Runs that ended so, those without rows too. */
   RunsCompleted: 'Count',
   RunsFailed: 'Count',
   /** Of completed runs; bytes as the destination took them, after compression. */
@@ -10,7 +10,7 @@ export const METRICS = {
   DeliveryLag: 'Seconds',
   /** Requests whose key was unknown, expired, revoked or malformed. */
   KeysRefused: 'Count',
-  /** How long the oldest due job has waited, as each tick finds it; 0 when none is due. */
+  /** The wait of the oldest due job, as each tick finds it; 0 when none is due. */
   OldestDueJob: 'Seconds',
   /** Jobs that were taken ten times and are still there. */
   JobsParked: 'Count',
@@ -19,8 +19,8 @@ export const METRICS = {
 export type MetricName = keyof typeof METRICS;
 type Measures = Readonly<Partial<Record<MetricName, number>>>;
 
-/** The port to whoever watches the service. */
+/** The port to those who watch the service. */
 export interface Metrics {
-  /** `about` says what the numbers are of: shown beside them, never counted apart. Nothing of it is secret. */
+  /** Records numbers. `about` stands beside them and is never counted apart. Nothing of it is secret. */
   record(measures: Measures, about?: Readonly<Record<string, string | number>>): void;
 }

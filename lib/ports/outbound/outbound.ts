@@ -9,14 +9,14 @@ import { invalid, messageOf, Permanent, Transient } from '../errors.ts';
 import type { Settings } from '../settings.ts';
 import { SECOND_MS } from '../units.ts';
 
-/** The one door to customers' addresses. What DNS answers is checked when a connection is made. */
+/** The one way to customers' addresses. The answer of DNS is checked when a connection is made. */
 export interface Outbound {
   /** Agents for an HTTP client, through which only allowed addresses can be reached. */
   readonly httpAgent: HttpAgent;
   readonly httpsAgent: HttpsAgent;
   /**
-   * A connected socket, for protocols other than HTTP. Throws `Permanent` or `Transient` when there is no connection
-   * within 10 seconds, and the signal's reason when it is aborted.
+   * Returns a connected socket, for protocols other than HTTP. Throws `Permanent` or `Transient` when there is no
+   * connection within 10 seconds, and the signal's reason when it is aborted.
    */
   connect(host: string, port: number, signal: AbortSignal): Promise<Socket>;
 }
@@ -36,7 +36,7 @@ const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 /** A cloud's host agent at a public-looking address (Azure's WireServer). */
 const HOST_AGENTS: ReadonlySet<string> = new Set(['168.63.129.16']);
 
-/** Is this IP address one that anybody on the internet may reach? */
+/** Returns whether this is an IP address that anybody on the internet may reach. */
 export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false;
   const address = ipaddr.parse(text);
@@ -44,12 +44,12 @@ export function isPublicAddress(text: string): boolean {
   return !('parts' in address) || (address.match(GLOBAL_IPV6) && !isTunnel(address));
 }
 
-/** ISATAP (RFC 5214): an IPv4 address behind `0:5efe` or `200:5efe` in the second half of any IPv6 address. */
+/** Returns whether this is ISATAP (RFC 5214): an IPv4 address behind `0:5efe` or `200:5efe` in the second half. */
 const isTunnel = ({ parts }: ipaddr.IPv6): boolean => [0, 0x200].includes(parts[4] ?? 0) && parts[5] === 0x5efe;
 
 const hint = 'Use an address that is reachable from the internet.';
 
-/** Why a host, as a URL parser spells it, may not be connected to; undefined when only DNS can tell. */
+/** Returns why no connection to this host, as a URL parser spells it, is allowed; undefined when only DNS can tell. */
 function refusalOf(host: string): string | undefined {
   const name = host.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   if (isIP(name) !== 0) return isPublicAddress(name) ? undefined : `Address '${name}' is not public. ${hint}`;
@@ -60,8 +60,8 @@ function refusalOf(host: string): string | undefined {
 /**
  * Refuses with 400 about `attr`, before anything is stored, what is not a URL (`http` or `https`, without credentials
  * and fragment, and without a query unless it may have one), and a host that is not public. The URL parser turns every
- * spelling of a host (decimal, octal, hex, full-width ...) into one. A name that resolves to a place that is not public
- * is refused when a connection is made.
+ * spelling of a host (decimal, octal, hex, full-width ...) into one. A name that resolves to an address that is not
+ * public is refused when a connection is made.
  */
 export function checkUrl(
   text: string,
@@ -96,7 +96,7 @@ export function checkHost(text: string, { privateAddresses }: Allowance, attr = 
 
 const shortened = (text: string): string => (text.length > 100 ? `${text.slice(0, 100)}…` : text);
 
-/** Opens the door. Its agents keep connections open for reuse; one door serves a whole process. */
+/** Returns the way out, one for a whole process: its agents keep connections open for reuse. */
 export function openOutbound({ privateAddresses }: Allowance, resolve: typeof resolveName = resolveName): Outbound {
   const options = { keepAlive: true };
   if (privateAddresses) {
@@ -138,7 +138,7 @@ async function socketTo(
   }
 }
 
-/** DNS without answers that are not public. The connection goes to the very address that was checked. */
+/** Returns DNS without answers that are not public. The connection goes to the very address that was checked. */
 export function publicLookup(resolve: typeof resolveName): LookupFunction {
   return (hostname, options, done) => {
     resolve(hostname, { ...options, all: true }, (error, answers) => {
@@ -157,7 +157,7 @@ const notPublic = (hostname: string, answers: readonly { address: string }[]): s
 
 type Opened = (error: Error | null, stream: Duplex) => void;
 
-/** A literal address never reaches `lookup`, so it is checked here. True: the connection was refused. */
+/** Returns whether the connection was refused: a literal address never reaches `lookup`, so it is checked here. */
 function isRefused(host: string | null | undefined, done: Opened | undefined): boolean {
   const refusal = refusalOf(host ?? 'localhost');
   if (refusal === undefined) return false;
@@ -178,7 +178,7 @@ class PublicHttpsAgent extends HttpsAgent {
   }
 }
 
-/** What is posted. */
+/** A request. */
 export interface Post {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
@@ -187,7 +187,7 @@ export interface Post {
   readonly idleTimeoutMs: number;
 }
 
-/** What a server answered. */
+/** A server's answer. */
 export interface PostResponse {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
@@ -202,7 +202,7 @@ const ANSWER_BYTES = 16 * 1024;
 const MAX_IDLE_TIMEOUTS = 5;
 
 /**
- * Posts to an address, through the door. A redirect is an answer like any other: nothing follows it. Throws
+ * Posts to an address. A redirect is an answer like any other: nothing follows it. Throws
  * `Permanent` or `Transient` when there is no answer, and the signal's reason when it is aborted.
  */
 export async function post({ httpAgent, httpsAgent }: Outbound, url: string, given: Post): Promise<PostResponse> {
@@ -249,7 +249,10 @@ async function read(answer: IncomingMessage): Promise<PostResponse> {
 /** Errors of certificates, by Node's code. */
 const BAD_CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY)/;
 
-/** What a failed connection means to a person: where, why, and what to do. `Permanent` where only they can mend it. */
+/**
+ * Returns the error that tells a person where a connection failed, why, and what to do: `Permanent` where only they
+ * can mend it.
+ */
 export function connectionFailure(error: unknown, place: string): Permanent | Transient {
   if (error instanceof Permanent || error instanceof Transient) return error;
   const { code = '' } = error as NodeJS.ErrnoException;

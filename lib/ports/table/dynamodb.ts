@@ -68,7 +68,7 @@ const MAX_BATCH_WRITE = 25;
 
 type SdkError = Parameters<typeof isTransientError>[0];
 
-/** Something stopped a request: try again if there is time. `lost`: it may have been applied all the same. */
+/** Something stopped a request, which can be sent again. `lost`: it may have been applied all the same. */
 class Again extends Error {
   readonly lost: boolean;
   constructor(cause: unknown, lost = false) {
@@ -84,11 +84,11 @@ interface DynamodbOptions {
   /** Now, in milliseconds; decides what has expired. */
   readonly clock: () => number;
   readonly sleep?: (milliseconds: number) => Promise<void>;
-  /** In [0, 1): the jitter. */
+  /** Returns the jitter, in [0, 1). */
   readonly random?: () => number;
 }
 
-/** The table of this name, made after `TABLE_DEFINITION`. */
+/** Returns the table of this name, which was made after `TABLE_DEFINITION`. */
 export function dynamodbTable(options: DynamodbOptions): Table {
   return new DynamodbTable(options);
 }
@@ -155,7 +155,7 @@ class DynamodbTable implements Table {
     return (isAlone ? [await this.#writeOne(only)] : await this.#writeTogether(clean)) as Written<T>;
   }
 
-  /** Does the work again, until it does not end with `Again` or the time for it is over: then it is `Busy`. */
+  /** Does the work again as long as it throws `Again`. Throws `Busy` when the time for that is over. */
   async #persist<T>(work: () => Promise<T>): Promise<T> {
     const attempts = await this.#client.config.maxAttempts();
     if (attempts !== 1) throw new TypeError('the client must be made with maxAttempts: 1');
@@ -175,7 +175,7 @@ class DynamodbTable implements Table {
     }
   }
 
-  /** One request of a list; `next` is undefined at the end of the range. */
+  /** Sends one request of a list. `next` is undefined at the end of the range. */
   async #page({ range, query }: Asked, from: Position | undefined, more: Partial<QueryCommandInput>) {
     const ExclusiveStartKey = from && startKey(range, from);
     const command = new QueryCommand({ ...query, ...more, ExclusiveStartKey });
@@ -199,7 +199,7 @@ class DynamodbTable implements Table {
     return { passed, position };
   }
 
-  /** `limit` items after `from` and `skip` more, and the cursor behind them when the range goes on. */
+  /** Returns `limit` items after `from` and `skip` more, with the cursor behind them when the range goes on. */
   async #collect(asked: Asked, from: Position | undefined, skip: number, limit: number): Promise<Listed> {
     const begin = skip > 0 ? (await this.#walk(asked, from, skip)).position : from;
     if (skip > 0 && begin === undefined) return { items: [] };
@@ -321,7 +321,7 @@ type WriteOfOne = NonNullable<TransactWriteCommandInput['TransactItems']>[number
 type WriteRequests = NonNullable<BatchWriteCommandInput['RequestItems']>[string];
 type Updating = NonNullable<WriteOfOne['Update']>;
 
-/** Sorts the errors that are the same for all requests. */
+/** Returns the answer of a request. Throws the errors that all requests share as the port's own, or as `Again`. */
 async function sent<T>(request: Promise<T>): Promise<T> {
   try {
     return await request;
@@ -341,7 +341,7 @@ async function sent<T>(request: Promise<T>): Promise<T> {
 const textOf = ({ pk, sk }: Key): string => JSON.stringify([pk, sk]);
 const bare = ({ pk, sk }: Key): Key => ({ pk, sk });
 
-/** The stored item that a refusal names; the document client leaves errors as DynamoDB sent them. */
+/** Returns the stored item that a refusal names; the document client leaves errors as DynamoDB sent them. */
 function storedOf({ Item: stored }: { Item?: Record<string, AttributeValue> | undefined }): Item | undefined {
   return stored && (unmarshall(stored) as Item);
 }
@@ -352,13 +352,13 @@ function groups<T>(all: readonly T[], size: number): T[][] {
 
 const speaksOfSize = (message: string): boolean => /size.*exceeded|exceeds? .*(size|MB|KB)/i.test(message);
 
-/** The op as a put, for an item that is not there or has expired. */
+/** Returns a change as a put, for an item that is not there or has expired. */
 function anew(op: Op): Op {
   if (!('change' in op)) return op;
   return { put: changed(undefined, op), if: 'absent' };
 }
 
-/** Whether the stored item is as this op leaves it. */
+/** Returns whether the stored item is as this op leaves it. */
 function isDone(op: Op, found: Item | undefined): boolean {
   if ('remove' in op) return found === undefined;
   if (found === undefined) return false;
@@ -396,7 +396,7 @@ class Placeholders {
   }
 }
 
-/** One op as DynamoDB's write of one item. `now` decides what has expired. */
+/** Returns one op as DynamoDB's write of one item. `now` decides what has expired. */
 function compiled(op: Op, TableName: string, now: number): WriteOfOne {
   const use = new Placeholders();
   const condition = conditionOf(op, now, use);
@@ -430,7 +430,9 @@ function compiled(op: Op, TableName: string, now: number): WriteOfOne {
 
 const parts = (word: string, list: readonly string[]): string => (list.length > 0 ? ` ${word} ${list.join(', ')}` : '');
 
-/** The condition as an expression for which an item that has expired is absent. Undefined: none. */
+/**
+ * Returns the condition as an expression for which an item that has expired is absent; undefined when there is none.
+ */
 function conditionOf(op: Op, now: number, use: Placeholders): string | undefined {
   const words = wordsOf(op.if, use);
   if (words.length === 0 && !('change' in op)) return undefined;
@@ -447,7 +449,7 @@ function conditionOf(op: Op, now: number, use: Placeholders): string | undefined
   return clauses.map((word) => (word.length > 1 ? `(${word.join(' OR ')})` : word.join(''))).join(' AND ');
 }
 
-/** Of each word one alternative must hold. */
+/** Returns the words of a condition, each as alternatives of which one must hold. */
 function wordsOf(condition: Condition | undefined, use: Placeholders): string[][] {
   if (condition === undefined) return [];
   if (condition === 'absent') return [[`attribute_not_exists(${use.name('pk')})`]];
@@ -472,7 +474,7 @@ function wordsOf(condition: Condition | undefined, use: Placeholders): string[][
   return [...is, ...notAbove];
 }
 
-/** Undefined: the range holds nothing. */
+/** Returns undefined when the range holds nothing. */
 function queryOf(range: Range<Key>, now: number): Omit<QueryCommandInput, 'TableName'> | undefined {
   const bounds = boundsOf(range);
   if (bounds === undefined) return undefined;

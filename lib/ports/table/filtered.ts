@@ -1,10 +1,10 @@
 import { positionOf, toCursor } from './cursor.ts';
 import type { Entry, Item, Key, Listed, Page, Range, Table } from './table.ts';
 
-/** Items that one list looks at, by default: the smallest are 100 bytes, so these are a megabyte at least. */
-const MOST = 10_000;
-/** Items of a page after the first, which turned out to hold too few. */
-const PAGE = 1_000;
+/** One list looks at this many items, by default: the smallest have 100 bytes, so these are a megabyte at least. */
+const MAX_LOOKED_AT = 10_000;
+/** A page after the first, which held too few of those that are asked for, has this many items. */
+const PAGE_SIZE = 1_000;
 
 /** Lists whole items, of the index of keys too. */
 export interface WholeLists<T extends Item> {
@@ -12,13 +12,13 @@ export interface WholeLists<T extends Item> {
 }
 
 /**
- * Lists whole items, of the index that holds keys too, and only those that are asked for: it reads on until it has
- * them, or has looked at `most`. Then the list is short, and its cursor goes on from there.
+ * Returns lists of whole items, of the index of keys too, that hold only those for which `isAsked` is true. A list
+ * reads on until it has enough of them, or has looked at `most`: then it is short, and its cursor goes on from there.
  */
 export function filtered<T extends Item>(
   table: Table,
   isAsked: (item: T) => boolean,
-  most: number = MOST,
+  most: number = MAX_LOOKED_AT,
 ): WholeLists<T> {
   return {
     async list(range, { limit, ...page }) {
@@ -34,7 +34,7 @@ export function filtered<T extends Item>(
         const whole = range.index === 'second' ? await table.many(listed.items) : (listed.items as T[]);
         items.push(...whole.filter((item) => item !== undefined).filter(isAsked));
         left -= listed.items.length;
-        size = PAGE;
+        size = PAGE_SIZE;
         after = listed.cursor;
       } while (items.length < limit && after !== undefined && left > 0);
       const last = items[limit - 1];

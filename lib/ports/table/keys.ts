@@ -33,8 +33,9 @@
  *   execution (local mode)     X#name        EXECUTION | ITEM#state#index  EXECUTIONS / name       EXECUTIONS / name (running only)
  *   definition of a machine    DEFINITIONS   hash
  *
- * An index place is spread into the item: `{ ...keys.project(id), ...places.projectOf(oid, created, id), ... }`.
- * Instants inside keys are written by `sortable`, fixed in width, so that the order of text is the order of time.
+ * Keys and places (those of an item in the two indexes) are spread into the item:
+ * `{ ...keys.project(id), ...places.projectOf(oid, created, id), ... }`. Instants inside keys are written by `sortable`,
+ * fixed in width, so that the order of text is the order of time.
  */
 import type { Entry, Key, Range } from './table.ts';
 
@@ -58,7 +59,7 @@ type Of<K extends Kind> = Range<Items[K]>;
 /** A range of the index of keys. */
 type EntriesOf<K extends Kind> = Range<Entry<Items[K]>>;
 
-/** Names of the table's attributes that make up its keys; infra builds the table from this. */
+/** The attributes that make up the table's keys; infra builds the table from this. */
 export const TABLE_DEFINITION = {
   key: { partition: 'pk', sort: 'sk' },
   indexes: {
@@ -68,22 +69,22 @@ export const TABLE_DEFINITION = {
   ttl: 'ttl',
 } as const;
 
-/** An instant (milliseconds since 1970) as text whose order is the order of time. Years 0 to 9999. */
+/** Returns an instant (milliseconds since 1970, years 0 to 9999) as text whose order is the order of time. */
 function sortable(instant: number): string {
   return new Date(instant).toISOString();
 }
 
-/** A whole number as text whose order is numeric. At most 15 digits. */
+/** Returns a whole number of at most 15 digits as text whose order is numeric. */
 function padded(n: number): string {
   return String(n).padStart(15, '0');
 }
 
-/** Code points of a name that its place in an index holds: at most 800 of an index key's 1,024 bytes. */
+/** A place in an index holds this many code points of a name: at most 800 of an index key's 1,024 bytes. */
 const NAME_LENGTH = 200;
 
 /**
- * A name as a sort part: lower case, control characters as blanks, cut to 200 code points, and an end mark below every
- * character that is left, so that "ab" stands before "ab!".
+ * Returns a name as a sort part: lower case, control characters as blanks, cut to 200 code points, and an end mark
+ * below every character that is left, so that "ab" stands before "ab!".
  */
 function sortableName(name: string): string {
   const lower = name.toLowerCase().replace(/\p{Cc}/gu, ' ');
@@ -109,7 +110,7 @@ export const keys = {
     pk: `D#${pid}#${did}`,
     sk: `WITH#${uid}`,
   }),
-  /** `target`: whom the rule is for, a member's uid or everyone. */
+  /** `target` is the uid of the member for whom the rule is, or stands for everyone. */
   accessRule: (pid: number, did: number, target: string): KeyTo<'accessRule'> => ({
     pk: `D#${pid}#${did}`,
     sk: `RULE#${target}`,
@@ -172,7 +173,7 @@ const both = (partition: string, sort: string): First & Second => ({
   ...second(partition, sort),
 });
 
-/** Where items stand in the indexes. */
+/** The places of items in the indexes. */
 export const places = {
   userAmongAll: (created: number, uid: string) => first('USERS', `${sortable(created)}#${uid}`),
   memberOf: (oid: string, joined: number, uid: string) => first(`O#${oid}#MEMBERS`, `${sortable(joined)}#${uid}`),
@@ -186,7 +187,7 @@ export const places = {
     both(`P#${pid}#DELETED`, `DASH#${sortable(deleted)}#${padded(did)}`),
   tileOf: (pid: number, iid: number, did: number, tid: number) =>
     second(`I#${pid}#${iid}`, `${padded(did)}#${padded(tid)}`),
-  /** Where a dashboard names a user: as a collaborator, or in an access rule. */
+  /** A dashboard names a user as a collaborator, or in an access rule. */
   namingOf: (uid: string, pid: number, did: number) => second(`U#${uid}#WITH`, `${padded(pid)}#${padded(did)}`),
   insightOf: (pid: number, created: number, iid: number) =>
     both(`P#${pid}#INSIGHTS`, `${sortable(created)}#${padded(iid)}`),
@@ -208,7 +209,7 @@ export const places = {
   runningExecution: (name: string) => second('EXECUTIONS', name),
 };
 
-/** Sort parts that begin with an instant in [from, to]. */
+/** Bounds of the sort parts that begin with an instant in [from, to]. */
 const between = (from?: number, to?: number): Pick<Range, 'from' | 'to'> => ({
   ...(from === undefined ? {} : { from: sortable(from) }),
   ...(to === undefined ? {} : { to: `${sortable(to)}~` }),
@@ -244,7 +245,7 @@ export const ranges = {
   /** Dashboards and insights of a project that were deleted and can be brought back. */
   deletedOf: (pid: number): Of<'dashboard' | 'insight'> => ({ index: 'first', partition: `P#${pid}#DELETED` }),
   exportsOf: (oid: string): Of<'batchExport'> => ({ index: 'first', partition: `O#${oid}#EXPORTS`, newestFirst: true }),
-  /** What was deleted of an organization and waits for its purge. */
+  /** The exports of an organization that were deleted and wait for their purge. */
   deletedExportsOf: (oid: string): Of<'batchExport'> => ({ index: 'first', partition: `O#${oid}#DELETED` }),
   /** All that the table knows of a project's lake. */
   lakeOf: (pid: number): Of<'fence' | 'lease' | 'pendingBatch' | 'lakeFile' | 'personsState'> => ({
@@ -304,7 +305,7 @@ export const ranges = {
 
 const lastPart = (text: string): string => text.slice(text.lastIndexOf('#') + 1);
 
-/** Reads an id back out of a key: what keys-only index entries are turned into. */
+/** The ids that a key holds; an entry of the index of keys has nothing else. */
 export const idsIn = {
   /** `RUN#rid`, `BACKFILL#bid`, `ORG#oid` -> the id. */
   sortKey: (key: Key): string => lastPart(key.sk),

@@ -1,6 +1,6 @@
 import type { Item, Key, Range, Table } from './table.ts';
 
-/** Every item of a range. For ranges that are known to be small. */
+/** Returns every item of a range that is known to be small. */
 export async function listAll<T extends Key = Item>(table: Table, range: Range<T>): Promise<T[]> {
   const found: T[] = [];
   let after: string | undefined;

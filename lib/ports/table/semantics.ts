@@ -1,5 +1,5 @@
 /**
- * What every adapter of the table must agree on, as pure functions over items: which ops are well formed, when a
+ * The rules that every adapter of the table shares, as pure functions over items: which ops are well formed, when a
  * condition holds, what a change makes of an item, how large an item is, and what bounds a range has.
  */
 import type { Condition, Item, Key, Op, Range, Value } from './table.ts';
@@ -17,39 +17,39 @@ const SORTS: ReadonlySet<string> = new Set(['sk', 'first_sk', 'second_sk']);
 
 const bytes = (text: string): number => Buffer.byteLength(text);
 
-/** The item at which an op aims. */
+/** Returns the key of the item that an op is about. */
 export function keyOf(op: Op): Key {
   if ('put' in op) return op.put;
   if ('change' in op) return op.change;
   return 'remove' in op ? op.remove : op.check;
 }
 
-/** Whether an item may have this key at all; one that may not is simply never there. */
+/** Returns whether an item may have this key at all; one that may not is never there. */
 export function isPossibleKey({ pk, sk }: Key): boolean {
   return pk !== '' && sk !== '' && bytes(pk) <= MAX_PARTITION && bytes(sk) <= MAX_SORT;
 }
 
-/** The value of a field, null when the item or the field is absent. */
+/** Returns the value of a field, null when the item or the field is absent. */
 function valueOf(item: Item | undefined, field: string): Value {
   return item !== undefined && Object.hasOwn(item, field) ? (item[field] ?? null) : null;
 }
 
-/** The item, unless it is absent or has expired. `now` is in milliseconds. */
+/** Returns the item, unless it is absent or has expired. `now` is in milliseconds. */
 export function live<T extends Item>(item: T | undefined, now: number): T | undefined {
   return item === undefined || (item.ttl !== undefined && item.ttl <= seconds(now)) ? undefined : item;
 }
 
-/** Milliseconds as whole seconds: an item with this `ttl` or a lower one has expired. */
+/** Returns milliseconds as whole seconds: an item with this `ttl` or a lower one has expired. */
 export function seconds(now: number): number {
   return Math.floor(now / 1000);
 }
 
-/** Order of UTF-8 bytes, which is the order of code points. */
+/** Compares texts in the order of their UTF-8 bytes, which is that of code points. */
 export function compareText(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-/** Whether the condition holds for what is stored (undefined: nothing is). */
+/** Returns whether the condition holds for the stored item, undefined when there is none. */
 export function holds(condition: Condition | undefined, found: Item | undefined): boolean {
   if (condition === undefined) return true;
   if (condition === 'absent') return found === undefined;
@@ -69,14 +69,14 @@ export function holds(condition: Condition | undefined, found: Item | undefined)
   );
 }
 
-/** The values that `is` allows for one field. */
+/** Returns the values that `is` allows for one field. */
 export function allowed(wanted: Value | readonly Value[]): readonly Value[] {
   return isList(wanted) ? wanted : [wanted];
 }
 
 const isList = (wanted: Value | readonly Value[]): wanted is readonly Value[] => Array.isArray(wanted);
 
-/** What a field-wise change makes of the stored item, or of nothing. */
+/** Returns the item that a field-wise change makes of the stored one, or of none. */
 export function changed(found: Item | undefined, op: Extract<Op, { change: Key }>): Item {
   const fields = new Map<string, Value | undefined>(Object.entries(found ?? {}));
   for (const [field, value] of Object.entries(op.set ?? {})) fields.set(field, value);
@@ -92,8 +92,8 @@ export function changed(found: Item | undefined, op: Extract<Op, { change: Key }
 }
 
 /**
- * An item's size in bytes as DynamoDB counts it: names and texts in UTF-8, 1 for booleans and null, and for a number
- * half its digits (rounded up) and 2.
+ * Returns an item's size in bytes as DynamoDB counts it: names and texts in UTF-8, 1 for booleans and null, and for a
+ * number half its digits (rounded up) and 2.
  */
 export function sizeOf(item: Readonly<Record<string, Value | undefined>>): number {
   let size = 0;
@@ -115,8 +115,8 @@ export function refuseLargeItem(item: Item): void {
 const tooLarge = ({ pk }: Key): TooLarge => new TooLarge(`an item of more than ${MAX_ITEM} bytes at ${pk}`);
 
 /**
- * The ops as both adapters write them (well-formed Unicode, no negative zero, no undefined fields). Throws a
- * TypeError for ops that no table takes (these are mistakes of ours, not of a caller) and `TooLarge` for keys, items
+ * Returns the ops as both adapters write them (well-formed Unicode, no negative zero, no undefined fields). Throws
+ * `TypeError` for ops that no table takes (these are mistakes of ours, not of a caller) and `TooLarge` for keys, items
  * and transactions that pass a limit.
  */
 export function prepared(ops: readonly Op[], apart: boolean): readonly Op[] {
@@ -189,7 +189,7 @@ function saysSomething(condition: Condition | undefined): condition is Condition
   return Object.keys(condition.is ?? {}).length + Object.keys(condition.notAbove ?? {}).length > 0;
 }
 
-/** DynamoDB's document client loses a field of this name. */
+/** Throws `TypeError` for a name that DynamoDB's document client loses. */
 function refuseName(fields: readonly string[]): void {
   if (fields.includes('__proto__')) throw new TypeError('a field cannot have the name __proto__');
 }
@@ -215,12 +215,12 @@ function cleanValue(field: string, value: Value): Value {
   return value === 0 ? 0 : value;
 }
 
-/** Whole up to 2^53, so that none loses digits, and not below 1E-130, where DynamoDB's numbers end. */
+/** Returns whether a number is at most 2^53, so that none loses digits, and not below 1E-130, where DynamoDB's end. */
 function isStorable(value: number): boolean {
   return Math.abs(value) <= Number.MAX_SAFE_INTEGER && (value === 0 || Math.abs(value) >= 1e-130);
 }
 
-/** A number that cannot be stored cannot be asked for either. */
+/** Throws `TypeError` for a number that cannot be stored: it cannot be asked for either. */
 function refuseNumbers(condition: Condition | undefined): void {
   if (condition === undefined || typeof condition === 'string') return;
   const values = [...Object.values(condition.is ?? {}).flatMap(allowed), ...Object.values(condition.notAbove ?? {})];
@@ -228,14 +228,14 @@ function refuseNumbers(condition: Condition | undefined): void {
   if (odd !== undefined) throw new TypeError(`no stored number equals ${odd}`);
 }
 
-/** The second index does not hold `ttl`, so it could not hide an item that has expired. */
+/** Throws `TypeError` for an item that expires in the second index, which holds no `ttl` and could not hide it. */
 function refuseUnfilterable(fields: Readonly<Record<string, Value | undefined>>): void {
   if (Object.hasOwn(fields, 'ttl') && Object.hasOwn(fields, 'second_pk')) {
     throw new TypeError('an item that expires cannot stand in the second index');
   }
 }
 
-/** What a range spans: sort parts from `low` to `high`, both inclusive (undefined: open). Undefined: nothing. */
+/** Returns the lowest and the highest sort part of a range (undefined: open), undefined when it holds nothing. */
 export function boundsOf(range: Range<Key>): { low: string | undefined; high: string | undefined } | undefined {
   const prefix = range.prefix === '' ? undefined : range.prefix;
   const from = range.from === '' ? undefined : range.from;
@@ -251,7 +251,10 @@ export function boundsOf(range: Range<Key>): { low: string | undefined; high: st
   return nothing ? undefined : { low, high };
 }
 
-/** The greatest sort part that starts with the prefix: filled up with the greatest characters of 4, 3, 2 and 1 bytes. */
+/**
+ * Returns the greatest sort part with this prefix: it is filled up with the greatest characters of 4, 3, 2 and 1
+ * bytes.
+ */
 function lastWith(prefix: string): string {
   const room = Math.max(0, MAX_SORT - bytes(prefix));
   const rest = ['', '\u{7f}', '\u{7ff}', '\u{ffff}'][room % 4] ?? '';

@@ -13,8 +13,8 @@ interface SequenceItem extends Item {
 }
 
 /**
- * The next whole number of a kind, from 1; with `count`, the first of as many in a row. Numbers may be skipped, never
- * given twice.
+ * Returns the next whole number of a kind, from 1; with `count`, the first of as many in a row. Numbers may be skipped,
+ * never given twice.
  */
 export async function nextNumber(
   table: Table,

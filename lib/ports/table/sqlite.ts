@@ -49,18 +49,21 @@ const COLUMNS = ['pk', 'sk', 'first_pk', 'first_sk', 'second_pk', 'second_sk', '
 
 /** Another process's write is waited for this long before `Busy`. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** So many items are kept at most, none longer than this (characters of JSON): 40 MB. */
-const MOST_KEPT = 5_000;
-const LONGEST_KEPT = 8_000;
-/** Expired items removed beside one commit, so that they never pile up. */
-const SWEEP = 20;
+/** At most this many items are kept, none longer than this (characters of JSON): 40 MB. */
+const MAX_KEPT = 5_000;
+const MAX_KEPT_LENGTH = 8_000;
+/** This many expired items are removed beside one commit, so that they never pile up. */
+const MAX_SWEPT = 20;
 
 const STORE = `
   INSERT INTO item (${COLUMNS.join(', ')}, value) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (pk, sk) DO UPDATE SET first_pk = excluded.first_pk, first_sk = excluded.first_sk,
     second_pk = excluded.second_pk, second_sk = excluded.second_sk, ttl = excluded.ttl, value = excluded.value`;
 
-/** Opens or makes the file; `:memory:` is a table that lives as long as it is open. `timeout` is in milliseconds. */
+/**
+ * Opens or makes the file and returns its table; `:memory:` is a table that lives as long as it is open. `timeout` is
+ * in milliseconds.
+ */
 export function sqliteTable(
   path: string,
   { clock, timeout = BUSY_TIMEOUT_MS }: { clock: () => number; timeout?: number },
@@ -80,7 +83,7 @@ class SqliteTable implements Table {
   /** The database's version when it was last looked at: another one when another process has written. */
   #version: unknown;
   #isUpToDate = false;
-  /** What was written in this turn of the event loop, and is not committed. */
+  /** Writes of this turn of the event loop, which are not committed yet. */
   #waiting: Write[] = [];
   /** The second in which nothing that has expired was left. */
   #sweptAt = Number.NEGATIVE_INFINITY;
@@ -131,12 +134,12 @@ class SqliteTable implements Table {
     return known;
   }
 
-  /** The first column of the first row. */
+  /** Returns the first column of the first row. */
   #first(sql: string, ...values: (string | number)[]): unknown {
     return (this.#statement(sql).get(...values) as unknown as unknown[] | undefined)?.[0];
   }
 
-  /** The text of an item, expired or not. */
+  /** Returns the JSON of an item, expired or not. */
   #fetch({ pk, sk }: Key): string | undefined {
     return this.#first('SELECT value FROM item WHERE pk = ? AND sk = ?', pk, sk) as string | undefined;
   }
@@ -157,7 +160,7 @@ class SqliteTable implements Table {
     return isPossibleKey(key) ? live(this.#recall(key), this.#clock()) : undefined;
   }
 
-  /** The item, expired or not, as it is kept, or else as it lies in the file. */
+  /** Returns the item, expired or not, as it is kept, or else as it lies in the file. */
   #recall(key: Key): Item | undefined {
     const name = nameOf(key);
     const known = this.#kept.get(name);
@@ -165,8 +168,8 @@ class SqliteTable implements Table {
     const text = this.#fetch(key);
     if (text === undefined) return undefined;
     const item = Object.freeze(JSON.parse(text) as Item);
-    if (text.length > LONGEST_KEPT) return item;
-    if (this.#kept.size >= MOST_KEPT) this.#kept.clear();
+    if (text.length > MAX_KEPT_LENGTH) return item;
+    if (this.#kept.size >= MAX_KEPT) this.#kept.clear();
     this.#kept.set(name, item);
     return item;
   }
@@ -241,14 +244,14 @@ class SqliteTable implements Table {
     }
   }
 
-  /** Removes what has expired; once that is all, not again in the same second, for nothing more expires in it. */
+  /** Removes expired items. Once none is left it looks no more in the same second, for nothing else expires in it. */
   #sweep(): void {
     const now = seconds(this.#clock());
     if (now === this.#sweptAt) return;
     const { changes } = this.#statement(
       'DELETE FROM item WHERE rowid IN (SELECT rowid FROM item WHERE ttl IS NOT NULL AND ttl <= ? LIMIT ?)',
-    ).run(now, SWEEP);
-    if (Number(changes) < SWEEP) this.#sweptAt = now;
+    ).run(now, MAX_SWEPT);
+    if (Number(changes) < MAX_SWEPT) this.#sweptAt = now;
   }
 
   #list(range: Range<Key>, { limit, after, skip = 0, count = false }: Page): Listed {
@@ -290,7 +293,7 @@ class SqliteTable implements Table {
   }
 }
 
-/** What a query finds the rows of a range by. */
+/** The parts of a query that finds the rows of a range. */
 interface Wanted {
   /** The column of the sort part. */
   readonly sort: string;
@@ -299,7 +302,7 @@ interface Wanted {
   readonly values: (string | number)[];
 }
 
-/** `now` is in seconds, and decides what has expired. Undefined: the range holds nothing. */
+/** Returns undefined when the range holds nothing. `now`, in seconds, decides what has expired. */
 function wantedOf(range: Range<Key>, now: number): Wanted | undefined {
   const bounds = boundsOf(range);
   if (bounds === undefined) return undefined;
@@ -319,7 +322,7 @@ function wantedOf(range: Range<Key>, now: number): Wanted | undefined {
   return { sort, where, values };
 }
 
-/** Ops that are waiting to be written, and who waits for it. */
+/** Ops that wait for their commit, and the promise of their caller. */
 interface Write {
   readonly ops: readonly Op[];
   readonly apart: boolean;
@@ -329,10 +332,10 @@ interface Write {
 
 type Outcome = { readonly items: (Item | undefined)[] } | { readonly error: unknown };
 
-/** A key as one text. */
+/** Returns a key as one text. */
 const nameOf = ({ pk, sk }: Key): string => `${pk.length} ${pk}${sk}`;
 
-/** SQLITE_BUSY is 5; its extended codes have it in the low byte. */
+/** Returns whether this is SQLITE_BUSY, which is 5; its extended codes have it in the low byte. */
 function isBusy(error: unknown): boolean {
   return (Number((error as { errcode?: unknown }).errcode) & 0xff) === 5;
 }

@@ -8,7 +8,7 @@ export type Value = string | number | boolean | null;
 /** The property that carries the type of an item beside its key or range: known to the compiler alone, never there. */
 declare const type: unique symbol;
 
-/** Where an item of the type `T` lives. Only `keys.ts` makes one. */
+/** The key of an item of the type `T`: a partition and a sort part. Only `keys.ts` makes one. */
 export interface Key<T = Item> {
   readonly pk: string;
   readonly sk: string;
@@ -17,7 +17,7 @@ export interface Key<T = Item> {
 
 /**
  * A stored item: its key, its places in the two indexes, its expiry and its fields. `first` is the index that holds
- * whole items, `second` holds keys only. `ttl` is in seconds since 1970: from then on the item does not exist for
+ * whole items, `second` the index of keys. `ttl` is in seconds since 1970: from then on the item does not exist for
  * reads and conditions, whenever it is really removed.
  */
 export interface Item extends Key {
@@ -30,13 +30,13 @@ export interface Item extends Key {
   readonly [type]?: this;
 }
 
-/** What the index of keys holds of an item of the type `T`: its key, and its place in that index. */
+/** The entry of an item of the type `T` in the index of keys: the item's key, and its place there. */
 export interface Entry<T = Item> extends Key<T> {
   readonly second_pk: string;
   readonly second_sk: string;
 }
 
-/** All words must hold. A field that is absent equals null. */
+/** A condition in words, which must all hold. A field that is absent equals null. */
 export type Condition =
   | 'absent'
   | 'present'
@@ -82,18 +82,18 @@ export interface Range<T = Item> {
 }
 
 export interface Page {
-  /** At most this many items; the adapter reads on until it has them or the range ends. */
+  /** The list has at most this many items; the adapter reads on until it has them or the range ends. */
   readonly limit: number;
-  /** A cursor that an earlier list of the same range gave. A cursor that is not one throws `BadCursor`. */
+  /** A cursor that an earlier list of the same range gave; `BadCursor` is thrown when it is none. */
   readonly after?: string;
-  /** Skip this many items first (after the cursor, when there is one). */
+  /** This many items are skipped first (after the cursor, when there is one). */
   readonly skip?: number;
-  /** Also count the whole range. */
+  /** The whole range is counted, too. */
   readonly count?: boolean;
 }
 
 export interface Listed<T = Item> {
-  /** Whole items; of the second index only the keys (pk, sk, second_pk, second_sk). */
+  /** Whole items; of the second index entries (pk, sk, second_pk, second_sk). */
   readonly items: T[];
   /** Present when the range holds more. It holds only the sort part and the base key, never the partition. */
   readonly cursor?: string;
@@ -101,27 +101,27 @@ export interface Listed<T = Item> {
   readonly count?: number;
 }
 
-/** The type of the item at each of these keys, in their order. */
+/** The types of the items at these keys, in their order. */
 export type ItemsAt<K extends readonly Key[]> = {
   -readonly [At in keyof K]: (K[At] extends Key<infer T extends Item> ? T : Item) | undefined;
 };
 
-/** Ops, the type of whose first item is known. */
+/** Ops of which the first is about an item of the type `T`. */
 export type Ops<T> = readonly [Op<T>, ...Op[]] | readonly Op[];
 
-/** What ops made of their items. */
+/** The items that ops made; that of the first has the type `T`. */
 export type Written<T> = [(T | undefined)?, ...(Item | undefined)[]];
 
 export interface Table {
-  /** Strongly consistent. */
+  /** Returns the item. Strongly consistent. */
   get<T extends Item = Item>(key: Key<T>): Promise<T | undefined>;
-  /** Strongly consistent; any number; answers in the order of the keys. */
+  /** Returns the items of any number of keys, in their order. Strongly consistent. */
   many<const K extends readonly Key[]>(keys: K): Promise<ItemsAt<K>>;
-  /** Strongly consistent on the table, eventually on an index. */
+  /** Returns one page of a range. Strongly consistent in the table, eventually in an index. */
   list<T extends Key = Item>(range: Range<T>, page: Page): Promise<Listed<T>>;
   /**
-   * One op: a plain write. 2 to 100 ops: one transaction, all or nothing, no two on one item. `apart`: any number of
-   * ops without conditions, each by itself (purge). Returns the new item of each op (undefined for remove and check;
+   * Writes one op by itself; 2 to 100 ops in one transaction, all or none, no two on one item; with `apart` any number
+   * of ops without conditions, each by itself (purge). Returns the new item of each op (undefined for remove and check;
    * in a transaction undefined for `change` as well, since DynamoDB does not return it).
    * Throws `Refused` when a condition does not hold, `Busy` when conflicts or throttling outlast 3 s, `TooLarge` when
    * an item passes 400 KB.
@@ -152,7 +152,7 @@ export class Refused extends Error {
 }
 
 /**
- * The table did not answer in time; the caller may try again. Answered as 429. A write may have been applied all the
+ * The table did not answer in time, and the caller may try again: a 429. A write may have been applied all the
  * same, when only its answer was lost.
  */
 export class Busy extends Error {

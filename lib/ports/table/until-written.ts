@@ -1,14 +1,14 @@
 import { Busy, Refused } from './table.ts';
 
-/** Changes by others that one write outlasts: each time it is refused, one of them was done. */
-export const TRIES = 30;
+/** A write outlasts so many changes by others: each time that it is refused, one of them was done. */
+export const MAX_ATTEMPTS = 30;
 
 /**
- * Writes as often as it takes: `attempt` reads, and writes under conditions; when one of them is refused, somebody
- * else was first, and it reads again.
+ * Returns the result of `attempt`, which reads, and writes under conditions. When one of them is refused, somebody else
+ * was first, and it is called again. Throws `Busy` when that happens too often.
  */
 export async function untilWritten<T>(attempt: () => Promise<T>): Promise<T> {
-  for (let left = TRIES; left > 0; left--) {
+  for (let left = MAX_ATTEMPTS; left > 0; left--) {
     try {
       return await attempt();
     } catch (error) {

@@ -6,7 +6,7 @@ export const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** AES-256-GCM: nonce (12 bytes), tag (16 bytes), cipher text. `bound` is authenticated with it. */
+/** Returns nonce (12 bytes), tag (16 bytes) and cipher text of AES-256-GCM. `bound` is authenticated with the text. */
 export function encrypted(key: Uint8Array, plain: string, bound: Uint8Array): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(bound);
@@ -14,7 +14,7 @@ export function encrypted(key: Uint8Array, plain: string, bound: Uint8Array): Bu
   return Buffer.concat([nonce, cipher.getAuthTag(), text]);
 }
 
-/** The text that `encrypted` was given. `Permanent` when anything of it, the key or `bound` is another. */
+/** Returns the text that `encrypted` was given. Throws `Permanent` when the bytes, the key or `bound` are others. */
 export function decrypted(key: Uint8Array, all: Uint8Array, bound: Uint8Array): string {
   try {
     const decipher = createDecipheriv(CIPHER, key, all.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })

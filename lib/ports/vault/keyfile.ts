@@ -1,7 +1,7 @@
 /**
  * The vault of one machine: AES-256-GCM under a key that lies in a file. A sealed text is
- * `v1.<key's fingerprint>.<base64url of nonce (12 bytes), tag (16 bytes), cipher text>`; what it belongs to is
- * authenticated with it, so it opens nowhere else.
+ * `v1.<key's fingerprint>.<base64url of nonce (12 bytes), tag (16 bytes), cipher text>`. Its owner is authenticated
+ * with it, so it opens for nobody else.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
@@ -11,12 +11,12 @@ import { decrypted, encrypted, KEY_BYTES } from './cipher.ts';
 import { type Belonging, notOfThisForm, type Vault } from './vault.ts';
 
 const VERSION = 'v1';
-/** First line of the key file; the key follows it as base64url. */
+/** The first line of the key file; the key follows as base64url. */
 const HEADER = 'vault key v1';
 
 /**
- * A vault whose key lies at `path`. The file is made, readable by its owner only, when the first text is sealed; two
- * processes that do so at once end with the same key. Losing the file loses what was sealed with it.
+ * Returns a vault whose key lies at `path`. The file is made, readable by its owner only, when the first text is
+ * sealed; two processes that do so at once end with the same key. Losing the file loses what was sealed with it.
  */
 export function keyfileVault(path: string): Vault {
   let known: Promise<Buffer> | undefined;
@@ -76,7 +76,7 @@ async function readOrMakeKey(path: string): Promise<Buffer> {
     await file.writeFile(`${HEADER}\n${randomBytes(KEY_BYTES).toString('base64url')}\n`);
     await file.sync();
     await file.close();
-    // A link never replaces: who comes second takes the first one's key.
+    // A link never replaces: the second process takes the key of the first.
     await link(unfinished, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });

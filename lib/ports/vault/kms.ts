@@ -1,8 +1,8 @@
 /**
  * The vault on AWS. Each text has a data key of its own, which KMS makes and keeps sealed under the stage's key. A
- * sealed text is `kms1.<base64url of: length of the sealed data key (2 bytes), that data key, the text under it>`. KMS
- * has what the text belongs to as its encryption context: it opens the data key nowhere else, and its audit log names
- * the export of every secret that was opened.
+ * sealed text is `kms1.<base64url of: length of the sealed data key (2 bytes), that data key, the text under it>`. The
+ * owner of the text is its encryption context: KMS opens the data key for nobody else, and its audit log names the
+ * export of every secret that was opened.
  */
 import {
   DecryptCommand,
@@ -28,7 +28,7 @@ interface KmsOptions {
   readonly keyId: string;
 }
 
-/** A vault under a key of KMS. One call seals a text of any length, and one opens it. */
+/** Returns a vault under a key of KMS. One call seals a text of any length, and one opens it. */
 export function kmsVault({ client, keyId: KeyId }: KmsOptions): Vault {
   return {
     seal: async (plain, belonging) => {

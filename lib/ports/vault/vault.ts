@@ -1,6 +1,6 @@
 import { Permanent } from '../errors.ts';
 
-/** What a sealed text belongs to. It opens only in the same place. */
+/** The owner of a sealed text, which opens for this owner only. */
 export interface Belonging {
   readonly organization: string;
   readonly batchExport: string;
@@ -8,11 +8,12 @@ export interface Belonging {
 
 /** The port that seals secrets of destinations: KMS on AWS, a key file on one machine. */
 export interface Vault {
+  /** Seals a text. */
   seal(plain: string, belonging: Belonging): Promise<string>;
-  /** Throws `Permanent` when the text was sealed elsewhere, altered, or with a key that is gone. */
+  /** Returns the text. Throws `Permanent` when it was sealed for another owner, altered, or with a key that is gone. */
   open(sealed: string, belonging: Belonging): Promise<string>;
 }
 
-/** What a vault says to a text that another vault, or nobody, sealed. */
+/** The error for a text that another vault, or none, sealed. */
 export const notOfThisForm = (): Permanent =>
   new Permanent('The stored credentials are not in a form that this version can open.');

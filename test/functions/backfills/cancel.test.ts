@@ -4,7 +4,7 @@ import { beginRun } from '../../../lib/exports/runs/begin.ts';
 import { finishRun } from '../../../lib/exports/runs/finish.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { HOUR_MS } from '../../../lib/ports/units.ts';
-import { hourlyExport } from '../../support/export-steps.ts';
+import { hourlyExport } from '../../support/hourly-export.ts';
 import { testService } from '../../support/service.ts';
 
 const AT_13 = Date.UTC(2026, 0, 7, 13);

@@ -6,8 +6,8 @@ import { wireInstant } from '../../../lib/http/instant.ts';
 import { keys, places } from '../../../lib/ports/table/keys.ts';
 import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
 import { settableClock, testContext } from '../../support/context.ts';
-import { hourlyExport } from '../../support/export-steps.ts';
 import { byOrganization, byProject, newExport } from '../../support/exports.ts';
+import { hourlyExport } from '../../support/hourly-export.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { testService } from '../../support/service.ts';
 

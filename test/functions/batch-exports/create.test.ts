@@ -15,7 +15,7 @@ import {
 } from '../../support/exports.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { testService } from '../../support/service.ts';
-import { watchWrites } from '../../support/watched-table.ts';
+import { watchWrites } from '../../support/table-override.ts';
 
 test('a new export has every field of the interface, and reads the same on both addresses', async () => {
   const service = await testService(testContext());

@@ -6,7 +6,7 @@ import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { testContext } from '../../support/context.ts';
 import { byOrganization, byProject, newExport } from '../../support/exports.ts';
 import { testService } from '../../support/service.ts';
-import { watchWrites } from '../../support/watched-table.ts';
+import { watchWrites } from '../../support/table-override.ts';
 
 test('a deleted export is gone for every reader, and nothing of it starts any more', async () => {
   const context = testContext();

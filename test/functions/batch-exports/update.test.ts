@@ -5,7 +5,7 @@ import { START, settableClock, testContext } from '../../support/context.ts';
 import { BUCKET, byOrganization, byProject, create, FOLDER, INPUT, newExport } from '../../support/exports.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type Service, testService } from '../../support/service.ts';
-import { watchWrites } from '../../support/watched-table.ts';
+import { watchWrites } from '../../support/table-override.ts';
 
 async function world(body: object = {}) {
   const context = testContext();

@@ -1,6 +1,6 @@
 import { createOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { findKey } from '../../../lib/accounts/personal-api-keys/lookup.ts';
-import { keysOf } from '../../../lib/accounts/personal-api-keys/store.ts';
+import { keysOfUser } from '../../../lib/accounts/personal-api-keys/store.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
 import { MINUTE_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
@@ -124,7 +124,7 @@ describe('of ten keys', () => {
     const replies = await Promise.all(Array.from({ length: 16 }, () => create(service, {})));
     expect(replies.filter(({ status }) => status === 201)).toHaveLength(9);
     expect(replies.filter(({ status }) => status === 400)).toHaveLength(7);
-    expect(await keysOf(context.table, service.owner.uuid)).toHaveLength(10);
+    expect(await keysOfUser(context.table, service.owner.uuid)).toHaveLength(10);
   });
 });
 

@@ -3,7 +3,7 @@ import { handler as schema } from '../../../functions/schema.ts';
 import { retrieveReference, retrieveSchema } from '../../../lib/api/reference/routes.ts';
 import { describeInBrowser } from '../../support/browser.ts';
 import { testContext } from '../../support/context.ts';
-import { proxyEvent } from '../../support/event.ts';
+import { proxyEvent } from '../../support/proxy-event.ts';
 import { type Service, testService } from '../../support/service.ts';
 
 const open = (service: Service, path: string) => service.call('GET', path, { key: null });

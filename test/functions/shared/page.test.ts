@@ -5,7 +5,7 @@ import { retrieveShared } from '../../../lib/dashboards/public-page/routes.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { describeInBrowser } from '../../support/browser.ts';
 import { type TestContext, testContext } from '../../support/context.ts';
-import { proxyEvent } from '../../support/event.ts';
+import { proxyEvent } from '../../support/proxy-event.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type Service, testService } from '../../support/service.ts';
 

@@ -3,7 +3,7 @@ import { executionEnded } from '../../../lib/exports/runs/finish.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { HOUR_MS } from '../../../lib/ports/units.ts';
 import type { EndedInput } from '../../../lib/workflow/messages.ts';
-import { hourlyExport } from '../../support/export-steps.ts';
+import { hourlyExport } from '../../support/hourly-export.ts';
 
 const AT_13 = Date.UTC(2026, 0, 7, 13);
 type How = Pick<EndedInput, 'status' | 'error'>;

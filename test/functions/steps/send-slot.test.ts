@@ -7,7 +7,7 @@ import { Permanent, Transient } from '../../../lib/ports/errors.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { HOUR_MS } from '../../../lib/ports/units.ts';
 import type { Deliverable } from '../../../lib/workflow/messages.ts';
-import { hourlyExport } from '../../support/export-steps.ts';
+import { hourlyExport } from '../../support/hourly-export.ts';
 
 const AT_13 = Date.UTC(2026, 0, 7, 13);
 

@@ -3,13 +3,13 @@ import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import * as fc from 'fast-check';
 import { startGateway } from '../../../infra/local/gateway.ts';
-import { keysOf, revokeKey } from '../../../lib/accounts/personal-api-keys/store.ts';
+import { keysOfUser, revokeKey } from '../../../lib/accounts/personal-api-keys/store.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import type { Table } from '../../../lib/ports/table/table.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { testService } from '../../support/service.ts';
-import { tableWith } from '../../support/table-with.ts';
+import { tableWith } from '../../support/table-override.ts';
 
 const FIELDS = ['type', 'code', 'detail', 'attr'];
 const UNAUTHORIZED = {
@@ -214,7 +214,7 @@ describe('keys', () => {
     const key = await service.newKey(service.owner);
     const status = async (method: string) => (await service.call(method, '/api/organizations/', { key })).status;
     expect(await status('GET')).toBe(200);
-    for (const item of await keysOf(context.table, service.owner.uuid)) await revokeKey(context, item);
+    for (const item of await keysOfUser(context.table, service.owner.uuid)) await revokeKey(context, item);
     expect([await status('GET'), await status('PUT')]).toEqual([200, 401]);
     context.clock.advance(60_000);
     expect(await status('GET')).toBe(401);

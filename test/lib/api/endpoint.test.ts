@@ -9,7 +9,7 @@ import { type Route, route } from '../../../lib/http/route.ts';
 import { fail } from '../../../lib/ports/errors.ts';
 import { BadCursor, Busy, Refused, TooLarge } from '../../../lib/ports/table/table.ts';
 import { testContext } from '../../support/context.ts';
-import { proxyEvent, type Sent } from '../../support/event.ts';
+import { proxyEvent, type Sent } from '../../support/proxy-event.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 
 const Widget = z.object({

@@ -7,7 +7,7 @@ import { LEVELS } from '../../../lib/http/levels.ts';
 import { type Route, route } from '../../../lib/http/route.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { testContext } from '../../support/context.ts';
-import { proxyEvent } from '../../support/event.ts';
+import { proxyEvent } from '../../support/proxy-event.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 
 const row = (path: string, scope: Route['scope'] = 'organization:read') =>

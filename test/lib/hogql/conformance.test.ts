@@ -20,7 +20,7 @@ import { deliveredColumns } from '../../../lib/warehouse/query-columns.ts';
 import type { FrozenPlan } from '../../../lib/warehouse/warehouse.ts';
 import { onEnd, temporaryFolder } from '../../support/context.ts';
 import { writeRows } from '../../support/lake-rows.ts';
-import { trinoGrammar } from '../../support/trino.ts';
+import { trinoGrammar } from '../../support/trino-grammar.ts';
 import { CONSTRUCTS, type Construct, EVENT } from './constructs.ts';
 
 // Parsing starts threads, and reading databases; a loaded machine takes its time.

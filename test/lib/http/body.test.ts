@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { bodyOf } from '../../../lib/http/body.ts';
 import { text } from '../../../lib/http/fields.ts';
 import type { Failure } from '../../../lib/ports/errors.ts';
-import { proxyEvent } from '../../support/event.ts';
+import { proxyEvent } from '../../support/proxy-event.ts';
 
 const schema = z.object({ name: text(), tags: z.array(text()).nullable().optional(), on: text().optional() });
 const read = (body: unknown, contentType?: string): unknown => {

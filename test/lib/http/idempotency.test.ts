@@ -7,7 +7,7 @@ import { route } from '../../../lib/http/route.ts';
 import { fail } from '../../../lib/ports/errors.ts';
 import { DAY_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
-import { proxyEvent, type Sent } from '../../support/event.ts';
+import { proxyEvent, type Sent } from '../../support/proxy-event.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 
 const createNote = route({

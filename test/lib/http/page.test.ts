@@ -11,8 +11,8 @@ import {
 import type { PagingRule } from '../../../lib/http/route.ts';
 import { BadCursor, type Item, type Range, type Table } from '../../../lib/ports/table/table.ts';
 import { testContext } from '../../support/context.ts';
-import { proxyEvent, type Sent } from '../../support/event.ts';
-import { tableWith } from '../../support/table-with.ts';
+import { proxyEvent, type Sent } from '../../support/proxy-event.ts';
+import { tableWith } from '../../support/table-override.ts';
 
 const row = { method: 'GET', paths: ['/api/things'] } as const;
 const ask = (query: string, rule: PagingRule = { kind: 'offset' }, sent: Sent = {}): Paging =>

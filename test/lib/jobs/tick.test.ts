@@ -4,7 +4,7 @@ import type { Context } from '../../../lib/ports/context.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { DAY_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { START, testContext } from '../../support/context.ts';
-import { tableWith } from '../../support/table-with.ts';
+import { tableWith } from '../../support/table-override.ts';
 
 const jobOf = async ({ table }: Context, kind: string, id: string) => table.get(keys.job(kind, id));
 

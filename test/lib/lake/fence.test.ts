@@ -25,7 +25,7 @@ import { type Op, Refused, type Table } from '../../../lib/ports/table/table.ts'
 import { DAY_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { START, settableClock, testContext } from '../../support/context.ts';
 import { seeded } from '../../support/random.ts';
-import { tableWith } from '../../support/table-with.ts';
+import { tableWith } from '../../support/table-override.ts';
 
 interface Row {
   readonly id: string;

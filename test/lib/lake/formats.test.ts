@@ -3,19 +3,19 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
 import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
-import { FILE_COLUMNS } from '../../../lib/exports/destinations/files.ts';
+import { FILE_COLUMNS } from '../../../lib/exports/destinations/files/config.ts';
 import { allFiles } from '../../../lib/lake/catalog.ts';
 import type { Model } from '../../../lib/lake/schema.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import { compareText } from '../../../lib/ports/table/semantics.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import type { Form } from '../../../lib/warehouse/warehouse.ts';
-import { fileIn, PROJECT, place, run } from '../../support/imports.ts';
+import { fileIn, importContext, PROJECT, run } from '../../support/imports.ts';
 
 // Each test starts databases; a loaded machine takes its time.
 jest.setTimeout(60_000);
 
-type Place = Awaited<ReturnType<typeof place>>;
+type Place = Awaited<ReturnType<typeof importContext>>;
 
 const END = Date.UTC(2100, 0);
 const TIME = '2026-01-01T00:00:00.000001Z';
@@ -71,7 +71,7 @@ describe('CSV', () => {
   const mapping = { columns: { distinct_id: 'Who', timestamp: 'When' }, values: { event: 'paid' } };
 
   test('is imported once, however often, in whatever order of its columns, packed or not', async () => {
-    const context = await place();
+    const context = await importContext();
     const rows = [`ada,${TIME},team`, `ada,${TIME},team`, `"bob, the 2nd",${TIME},"a ""b""\r\nc"`];
     const file = fileIn(context, 'a.csv', csv(...rows));
     expect(await run(context, file, { mapping })).toMatchObject({
@@ -96,7 +96,7 @@ describe('CSV', () => {
   });
 
   test('that is bad in places is copied there with its header, and can be mended', async () => {
-    const context = await place();
+    const context = await importContext();
     const file = fileIn(context, 'a.csv', csv(`ada,${TIME},team`, 'bob,yesterday,team', `eve,${TIME}`));
     const report = await run(context, file, { mapping });
     expect(report).toMatchObject({
@@ -120,7 +120,7 @@ describe('CSV', () => {
   });
 
   test('without the needed columns is not imported, and says what is missing', async () => {
-    const context = await place();
+    const context = await importContext();
     const report = await run(context, fileIn(context, 'a.csv', csv(`ada,${TIME},team`)), { format: 'csv' });
     expect(report.files[0]?.problem).toBe(
       'no column says what distinct_id, event, timestamp is; its columns are Who, When, Plan',
@@ -131,7 +131,7 @@ describe('CSV', () => {
 
 describe('Parquet', () => {
   test('of any table is imported by its columns, with their types', async () => {
-    const context = await place();
+    const context = await importContext();
     const file = await parquetIn(
       context,
       'a.parquet',
@@ -146,7 +146,7 @@ describe('Parquet', () => {
   });
 
   test('names its bad rows, and copies them as JSON lines', async () => {
-    const context = await place();
+    const context = await importContext();
     const file = await parquetIn(
       context,
       'a.parquet',
@@ -159,7 +159,7 @@ describe('Parquet', () => {
   });
 
   test('that is cut off keeps nobody else out', async () => {
-    const context = await place();
+    const context = await importContext();
     const whole = await parquetIn(
       context,
       'a.parquet',
@@ -202,9 +202,9 @@ describe('what a batch export has written', () => {
   };
 
   test.each(['JSONLines', 'Parquet'] as const)('as %s gives the same events and persons', async (format) => {
-    const from = await place();
+    const from = await importContext();
     await run(from, fileIn(from, 'events.jsonl', events.map((event) => JSON.stringify(event)).join('\n')));
-    const to = await place();
+    const to = await importContext();
     const files = [
       fileIn(to, 'persons', await exported(from, 'persons', form('persons', format))),
       fileIn(to, 'events', await exported(from, 'events', form('events', format))),
@@ -217,7 +217,7 @@ describe('what a batch export has written', () => {
   });
 
   test('as PostHog writes persons is read, with what is missing and its own versions', async () => {
-    const context = await place();
+    const context = await importContext();
     const row = (version: number, more: object = {}): string =>
       JSON.stringify({
         team_id: 2,

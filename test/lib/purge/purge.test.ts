@@ -6,7 +6,7 @@ import { systemActivityOps } from '../../../lib/accounts/activity/ops.ts';
 import type { OrganizationItem, ProjectItem } from '../../../lib/accounts/organizations/model.ts';
 import { deleteProject } from '../../../lib/accounts/organizations/projects/store.ts';
 import { createOrganization, deleteOrganization } from '../../../lib/accounts/organizations/store.ts';
-import { createKey, keysOf } from '../../../lib/accounts/personal-api-keys/store.ts';
+import { createKey, keysOfUser } from '../../../lib/accounts/personal-api-keys/store.ts';
 import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import type { Spool } from '../../../lib/ports/files/files.ts';
@@ -18,13 +18,13 @@ import { purge } from '../../../lib/purge/purge.ts';
 import type { PurgeInput } from '../../../lib/workflow/messages.ts';
 import { type SettableClock, settableClock, testContext } from '../../support/context.ts';
 import { createTable, describeOnDynamodb, dynamodbClient } from '../../support/dynamodb-local.ts';
-import { settableTime } from '../../support/engine.ts';
-import { hourlyExport } from '../../support/export-steps.ts';
+import { settableTime } from '../../support/engine-world.ts';
 import { type FullOrganization, fullOrganization } from '../../support/full-organization.ts';
+import { hourlyExport } from '../../support/hourly-export.ts';
 import { seeded } from '../../support/random.ts';
 import { testService } from '../../support/service.ts';
+import { tableWithContents } from '../../support/table-contents.ts';
 import { unreliable } from '../../support/unreliable-table.ts';
-import { wholeTable } from '../../support/whole-table.ts';
 
 jest.setTimeout(60_000);
 
@@ -44,7 +44,7 @@ describe('one walk', () => {
     await make('its project', { scoped_teams: [project.id] });
     await make('both', { scoped_organizations: [organization.id, other.id] });
     await make('another', { scoped_organizations: [other.id] });
-    const held = () => keysOf(context.table, owner.uuid);
+    const held = () => keysOfUser(context.table, owner.uuid);
     const labels = async () => (await held()).map(({ label }) => label).toSorted();
     return { ...world, other, held, labels };
   }
@@ -123,7 +123,7 @@ interface Home {
   everything(): Item[] | Promise<Item[]>;
 }
 
-const sqlite = async (clock: SettableClock): Promise<Home> => wholeTable(clock);
+const sqlite = async (clock: SettableClock): Promise<Home> => tableWithContents(clock);
 
 async function dynamodb(clock: SettableClock): Promise<Home> {
   const client = await dynamodbClient();

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '../../../lib/duckdb/database.ts';
-import { FILE_COLUMNS } from '../../../lib/exports/destinations/files.ts';
+import { FILE_COLUMNS } from '../../../lib/exports/destinations/files/config.ts';
 import type { Spool } from '../../../lib/ports/files/files.ts';
 import { folderSpool } from '../../../lib/ports/files/folder.ts';
 import { HOUR_MS } from '../../../lib/ports/units.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { FILE_COLUMNS } from '../../../lib/exports/destinations/files.ts';
+import { FILE_COLUMNS } from '../../../lib/exports/destinations/files/config.ts';
 import { folderSpool } from '../../../lib/ports/files/folder.ts';
 import { MINUTE_MS } from '../../../lib/ports/units.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';

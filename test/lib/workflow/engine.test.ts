@@ -2,7 +2,7 @@ import type { Item } from '../../../lib/ports/table/table.ts';
 import { DAY_MS } from '../../../lib/ports/units.ts';
 import type { Definition } from '../../../lib/workflow/states-language.ts';
 import type { Json } from '../../../lib/workflow/workflow.ts';
-import { named, never, type Process, type Task, world } from '../../support/engine.ts';
+import { named, never, type Process, type Task, world } from '../../support/engine-world.ts';
 
 const task = (name: string, more: object = {}) => ({
   Type: 'Task' as const,

@@ -12,7 +12,9 @@ declare module '../../../ports/table/keys.ts' {
   }
 }
 
-/** An invitation as stored. Instants are milliseconds since 1970; from `expires_at` on it does not exist (`ttl`). */
+/**
+ * An invitation as it is stored. Instants are milliseconds since 1970; from `expires_at` on it does not exist (`ttl`).
+ */
 export interface InviteItem extends Item {
   readonly id: string;
   readonly organization_id: string;
@@ -27,7 +29,7 @@ export interface InviteItem extends Item {
 
 const address = text({ max: 254 }).pipe(z.email()).optional();
 
-/** What a caller writes to invite somebody. `email` is another name of `target_email`. */
+/** The body that invites somebody. `email` is another name of `target_email`. */
 export const InviteInput = z
   .object({ target_email: address, email: address, level: levelField().optional() })
   .transform(({ target_email, email, level = LEVELS.member }, context) => {
@@ -51,11 +53,11 @@ export const Invite = z
     created_by: User.nullable(),
     created_at: z.iso.datetime(),
     expires_at: z.iso.datetime(),
-    link: z.url().describe('Where the invited user accepts: a POST with a key of his. No mail is sent.'),
+    link: z.url().describe('Where the invited user accepts: a POST with a key of theirs. No mail is sent.'),
   })
   .meta({ id: 'Invite' });
 
-/** The public object of a stored invitation; `base` is the address of the service. */
+/** Returns the public object of a stored invitation; `base` is the address of the service. */
 export function inviteObject(
   item: InviteItem,
   created_by: z.output<typeof User> | null,

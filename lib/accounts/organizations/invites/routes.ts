@@ -58,7 +58,7 @@ export const acceptInvite = route({
   paths: ['/api/invites/{id}/accept'],
   scope: 'organization_member:write',
   summary: 'Accept an invitation',
-  description: 'With a key of the user who was invited, by his e-mail address. To anybody else there is none.',
+  description: 'With a key of the user whose e-mail address was invited. To anybody else there is none.',
   tag,
   params: z.object({ id: uuid() }),
   response: Member,

@@ -3,7 +3,8 @@ import type { Caller } from '../tenant.ts';
 import type { InviteItem } from './model.ts';
 
 /**
- * Refuses whoever was not invited, as if there were no invitation; and a key that is limited to other organizations.
+ * Throws a 404 for whoever was not invited, as if there were no invitation, and a 403 for a key that is limited to
+ * other organizations.
  */
 export function refuseOthers(
   invite: Pick<InviteItem, 'target_email' | 'organization_id'>,

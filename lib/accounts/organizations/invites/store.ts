@@ -9,21 +9,21 @@ import type { ActivityOps } from '../../activity/model.ts';
 import { systemActivityOps } from '../../activity/ops.ts';
 import type { UserItem } from '../../users/model.ts';
 import { refuseLevel } from '../members/rules.ts';
-import { stillIs } from '../members/store.ts';
+import { levelCheck } from '../members/store.ts';
 import type { MembershipItem } from '../model.ts';
 import { addMember, findOrganization, isAlive } from '../store.ts';
 import type { Tenant } from '../tenant.ts';
 import type { InviteInput, InviteItem } from './model.ts';
 
-/** How long an invitation is open, in milliseconds: 3 days, the public product's number. */
+/** How long an invitation is open: 3 days, as with PostHog. */
 const OPEN_MS = 3 * DAY_MS;
 
-/** Stands for the uuid of a user who is not there: his membership is looked for all the same. */
+/** Stands for the uuid of a user who is not there, so that a membership is looked for all the same. */
 const NOBODY = 'nobody';
 
 /**
- * Invites somebody, whether he has an account or not, in the transaction of what `once` adds. 400 when he is a member
- * already, 403 when the level is above the caller's own.
+ * Invites somebody, with or without an account, in one transaction with `idempotencyOps`. Throws a 400 when they are a
+ * member already, and a 403 when the level is above the caller's own.
  */
 export async function createInvite(
   { table, newId, clock }: Pick<Context, 'table' | 'newId' | 'clock'>,
@@ -55,22 +55,22 @@ export async function createInvite(
   await table.write([
     { put: item, if: 'absent' },
     { check: keys.organization(organization.id), if: { is: isAlive(organization.id) } },
-    stillIs(membership, organization),
+    levelCheck(membership, organization),
     ...idempotencyOps(id),
     ...activityOps({ ...aboutInvite(item), activity: 'created' }),
   ]);
   return item;
 }
 
-/** How an entry of the activity log names an invitation. */
+/** Returns how an entry of the activity log names an invitation. */
 const aboutInvite = ({ id, target_email: name }: InviteItem) => ({ scope: 'OrganizationInvite', id, name }) as const;
 
-/** An invitation that is open; 404 when there is none. */
+/** Returns an open invitation. Throws a 404 when there is none. */
 export async function readInvite(table: Table, id: string): Promise<InviteItem> {
   return ((await table.get(keys.invitation(id))) as InviteItem | undefined) ?? fail('not_found');
 }
 
-/** Takes an invitation back. Refused when it is gone. */
+/** Takes an invitation back. Throws `Refused` when it is gone. */
 export async function removeInvite(table: Table, item: InviteItem, activityOps: ActivityOps): Promise<void> {
   const { id } = item;
   await table.write([
@@ -80,8 +80,8 @@ export async function removeInvite(table: Table, item: InviteItem, activityOps: 
 }
 
 /**
- * Makes the user a member as the invitation says, and ends it. 400 when he is a member already; 404 when the
- * organization is gone, the invitation was taken back or accepted, or who invited may not give this level any more.
+ * Makes the user a member as the invitation says, and ends it. Throws a 400 when they are a member already; a 404 when
+ * the organization is gone, the invitation was taken back or accepted, or who invited may not give this level any more.
  */
 export async function acceptInvite(
   context: Pick<Context, 'table' | 'clock' | 'newId'>,

@@ -5,10 +5,10 @@ import { LEVELS } from '../../../http/levels.ts';
 import { User } from '../../users/model.ts';
 import type { MembershipItem } from '../model.ts';
 
-/** A level of membership, as callers write it. */
+/** Returns the field of a level of membership, as callers write it. */
 export const levelField = () => choice(Object.values(LEVELS)).describe('1 member, 8 admin, 15 owner.');
 
-/** What a caller writes to change a membership. */
+/** The body that changes a membership. */
 export const MemberPatch = z.object({ level: levelField().optional() });
 
 /** A member of an organization. */
@@ -22,7 +22,7 @@ export const Member = z
   })
   .meta({ id: 'Member' });
 
-/** The public object of a stored membership. */
+/** Returns the public object of a stored membership. */
 export function memberObject(item: MembershipItem, user: z.output<typeof User>): z.output<typeof Member> {
   return {
     id: item.user_uuid,

@@ -29,7 +29,8 @@ export const updateMember = route({
   scope: 'organization_member:write',
   level: LEVELS.admin,
   summary: 'Change the level of a member',
-  description: 'For admins and owners. Nobody gives more than he has, touches who has more, or changes his own level.',
+  description:
+    'For admins and owners. Nobody gives more than they have, touches who has more, or changes their own level.',
   tag,
   params: ofMember,
   body: MemberPatch,
@@ -45,7 +46,7 @@ export const destroyMember = route({
   summary: 'Remove a member',
   description:
     'Admins and owners remove who has no more than they; everybody may leave, except the last owner. The member is ' +
-    "out with his next request, and is no collaborator of the organization's dashboards any more.",
+    "out with their next request, and is no collaborator of the organization's dashboards any more.",
   tag,
   params: ofMember,
   status: 204,

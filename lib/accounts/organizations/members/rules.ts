@@ -1,12 +1,9 @@
-/** Who may make whom what in an organization: the one place that decides it. */
-
+/** The one place that decides who may give which level to whom in an organization, and remove whom. */
 import { LEVELS, type MembershipLevel } from '../../../http/levels.ts';
 import { fail, invalid } from '../../../ports/errors.ts';
-import type { MembershipItem } from '../model.ts';
+import type { MemberWithLevel } from '../model.ts';
 
-type MemberWithLevel = Pick<MembershipItem, 'user_uuid' | 'level'>;
-
-/** Refuses that `actor` gives somebody else this level: nobody gives more than he has. */
+/** Throws a 403 when `actor` may not give this level: nobody gives more than they have. */
 export function refuseLevel(actor: MemberWithLevel, level: MembershipLevel): void {
   if (level <= actor.level) return;
   fail(
@@ -17,14 +14,14 @@ export function refuseLevel(actor: MemberWithLevel, level: MembershipLevel): voi
   );
 }
 
-/** Refuses that `actor` gives `target` this level. As nobody changes his own, an owner who does so stays one. */
+/** Throws a 403 when `actor` may not give `target` this level. Nobody changes their own, so an owner always stays. */
 export function refuseChange(actor: MemberWithLevel, target: MemberWithLevel, level: MembershipLevel): void {
   if (target.user_uuid === actor.user_uuid) fail('permission_denied', "You can't change your own access level.");
   refuseTouching(actor, target);
   refuseLevel(actor, level);
 }
 
-/** Refuses that `actor` removes `target`. Everybody may leave, except the last owner (`witnessOf`). */
+/** Throws a 403 when `actor` may not remove `target`. Everybody may leave, except the last owner (`witnessOf`). */
 export function refuseRemoval(actor: MemberWithLevel, target: MemberWithLevel): void {
   if (target.user_uuid !== actor.user_uuid) refuseTouching(actor, target);
 }
@@ -37,8 +34,8 @@ function refuseTouching(actor: MemberWithLevel, target: MemberWithLevel): void {
 }
 
 /**
- * Who must still be what he is when `target` is removed, so that an owner stays: the one who removes him, or, when an
- * owner leaves, another owner. Undefined: nobody. An owner who is the last one cannot leave.
+ * Returns the member whose level must still be the same when `target` is removed, so that an owner stays: the one who
+ * removes them, or, when an owner leaves, another owner; undefined: nobody. Throws a 400 when the last owner leaves.
  */
 export function witnessOf(
   actor: MemberWithLevel,

@@ -7,18 +7,18 @@ import type { Op, Table } from '../../../ports/table/table.ts';
 import type { ActivityOps } from '../../activity/model.ts';
 import { changesOf } from '../../activity/rules.ts';
 import type { UserItem } from '../../users/model.ts';
-import type { MembershipItem, OrganizationItem } from '../model.ts';
+import type { MembershipItem, MemberWithLevel, OrganizationItem } from '../model.ts';
 import { isAlive } from '../store.ts';
 import type { Tenant } from '../tenant.ts';
 import { refuseChange, refuseRemoval, witnessOf } from './rules.ts';
 
-/** How a path names a member. */
+/** The parameters by which a path names a member. */
 interface MemberPath {
   readonly organization_id: string;
   readonly user__uuid: string;
 }
 
-/** The membership that a path names; 404 when there is none. */
+/** Returns the membership that a path names. Throws a 404 when there is none. */
 export async function readMember(table: Table, { organization_id, user__uuid }: MemberPath): Promise<MembershipItem> {
   const found = (await table.get(keys.membership(user__uuid, organization_id))) as MembershipItem | undefined;
   return found ?? fail('not_found');
@@ -30,19 +30,17 @@ interface MemberWithUser {
   readonly user: UserItem;
 }
 
-/** How an entry of the activity log names a membership. */
+/** Returns how an entry of the activity log names a membership. */
 const aboutMember = ({ uuid: id, email: name }: UserItem) => ({ scope: 'OrganizationMembership', id, name }) as const;
 
-type MemberWithLevel = Pick<MembershipItem, 'user_uuid' | 'level'>;
-
-/** The transaction holds only if somebody is still what he was seen to be. */
-export function stillIs({ user_uuid, level }: MemberWithLevel, { id }: OrganizationItem): Op {
+/** Returns the op by which a transaction holds only if a member's level is still the same. */
+export function levelCheck({ user_uuid, level }: MemberWithLevel, { id }: OrganizationItem): Op {
   return { check: keys.membership(user_uuid, id), if: { is: { user_uuid, level } } };
 }
 
 /**
- * Gives a member another level, if the caller may; 409 when one of the two became something else meanwhile. Refused
- * when the version is none of `ifMatch`.
+ * Gives a member another level, if the caller may. Throws a 412 when the version is none of `ifMatch`, and `Refused`
+ * when the level of one of the two changed meanwhile.
  */
 export async function changeLevel(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
@@ -58,28 +56,28 @@ export async function changeLevel(
   const key = keys.membership(target.user_uuid, organization.id);
   await table.write([
     { change: key, set, add: { ver: 1 }, if: { is: { level: target.level, ver: target.ver } } },
-    stillIs(actor, organization),
+    levelCheck(actor, organization),
     ...activityOps({ ...aboutMember(user), activity: 'updated', changes: changesOf(target, set, { level: 'plain' }) }),
   ]);
   return { ...target, ...set, ver: target.ver + 1 };
 }
 
-/** Places from which a member is removed together with the membership, three ops each: a transaction has 100. */
-const TOGETHER = 30;
+/** So many mentions, of three ops each, end in the transaction of the membership, which has 100 ops. */
+const MAX_MENTIONS = 30;
 
-/** A member who is removed, and what removes them from wherever they are named: at most three ops for each place. */
+/** A member who is removed, and the ops that remove them from wherever they are named: at most three for each place. */
 interface MemberRemoval extends MemberWithUser {
-  readonly forget: () => Promise<Op[][]>;
+  readonly mentionOps: () => Promise<Op[][]>;
 }
 
 /**
- * Ends a membership and, with it, all that `forget` removes of the member in the organization's projects. 400 for the last owner; 409 when somebody became something else meanwhile. Refused when the version is
- * none of `ifMatch`.
+ * Ends a membership and, with it, all mentions of the member in the organization's projects. Throws a 400 for the last
+ * owner, a 412 when the version is none of `ifMatch`, and `Refused` when a level changed meanwhile.
  */
 export async function removeMember(
   { table }: Pick<Context, 'table'>,
   { organization, membership: actor }: Tenant,
-  { target, user, forget }: MemberRemoval,
+  { target, user, mentionOps }: MemberRemoval,
   activityOps: ActivityOps,
   ifMatch: readonly number[] = [target.ver],
 ): Promise<void> {
@@ -88,15 +86,15 @@ export async function removeMember(
   const isLeaving = actor.user_uuid === target.user_uuid;
   const members = isLeaving ? ((await listAll(table, ranges.membersOf(organization.id))) as MembershipItem[]) : [];
   const witness = witnessOf(actor, target, members);
-  const ends = await forget();
-  while (ends.length > TOGETHER) await table.write(ends.splice(-TOGETHER).flat());
+  const ends = await mentionOps();
+  while (ends.length > MAX_MENTIONS) await table.write(ends.splice(-MAX_MENTIONS).flat());
   await table.write([
     {
       remove: keys.membership(target.user_uuid, organization.id),
       if: { is: { level: target.level, ver: target.ver } },
     },
     { change: keys.organization(organization.id), add: { members: -1 }, if: { is: isAlive(organization.id) } },
-    ...(witness === undefined ? [] : [stillIs(witness, organization)]),
+    ...(witness === undefined ? [] : [levelCheck(witness, organization)]),
     ...activityOps({ ...aboutMember(user), activity: 'deleted' }),
     ...ends.flat(),
   ]);

@@ -4,19 +4,19 @@ import { wireInstant } from '../../../http/instant.ts';
 import { LEVELS, type MembershipLevel } from '../../../http/levels.ts';
 import { type ProjectItem, Team, teamObject } from '../model.ts';
 
-/** What a caller writes to make a project. */
+/** The body that makes a project. */
 export const ProjectInput = z.object({ name: text({ max: 200 }).optional() });
 
-/** What a caller writes to change one. */
+/** The body that changes a project. */
 export const ProjectPatch = ProjectInput;
 
-/** A project: what the public product calls a project and its environment, with one number. */
+/** A project: what PostHog calls a project and its environment, with one number. */
 export const Project = Team.extend({
   created_at: z.iso.datetime(),
   effective_membership_level: z.literal(Object.values(LEVELS)).describe("The caller's: 1 member, 8 admin, 15 owner."),
 }).meta({ id: 'Project' });
 
-/** The public object of a stored project, for a caller with this level in its organization. */
+/** Returns the public object of a stored project, for a caller with this level in its organization. */
 export function projectObject(item: ProjectItem, level: MembershipLevel): z.output<typeof Project> {
   return {
     ...teamObject(item.organization_id, item),

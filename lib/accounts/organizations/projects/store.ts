@@ -11,7 +11,7 @@ import type { OrganizationItem, ProjectBrief, ProjectItem } from '../model.ts';
 import type { Tenant } from '../tenant.ts';
 import { refuseTooManyProjects } from './rules.ts';
 
-/** A new project, not yet written: its number is taken, its token made. */
+/** Returns a new project with its number and token, which is not yet written. */
 export async function newProject(
   { table, newId, random }: Pick<Context, 'table' | 'newId' | 'random'>,
   { organizationId, name, now }: { organizationId: string; name: string; now: number },
@@ -31,27 +31,27 @@ export async function newProject(
   };
 }
 
-/** What the organization keeps of a project. */
+/** Returns what the organization keeps of a project. */
 export function projectBrief({ id, uuid, name, api_token }: ProjectItem): ProjectBrief {
   return { id, uuid, name, api_token };
 }
 
-/** A project that is there; undefined when it never was, or is deleted. */
+/** Returns a project; undefined when there is none, or it is deleted. */
 export async function findProject(table: Table, id: number): Promise<ProjectItem | undefined> {
   const project = (await table.get(keys.project(id))) as ProjectItem | undefined;
   return project?.deleted_at === null ? project : undefined;
 }
 
-/** The projects of an organization, oldest first. */
+/** Returns what an organization keeps of its projects, oldest first. */
 export const briefsOf = ({ projects }: OrganizationItem): ProjectBrief[] => JSON.parse(projects) as ProjectBrief[];
 
-/** The projects of these briefs that are not deleted, in their order. One read. */
+/** Returns the projects of these briefs that are not deleted, in the same order. One read. */
 export async function findProjects(table: Table, briefs: readonly ProjectBrief[]): Promise<ProjectItem[]> {
   const found = (await table.many(briefs.map(({ id }) => keys.project(id)))) as (ProjectItem | undefined)[];
   return found.flatMap((project) => (project?.deleted_at === null ? [project] : []));
 }
 
-/** Makes a project in an organization, in the transaction of what `once` adds. 404 when the organization is gone. */
+/** Makes a project, in one transaction with `idempotencyOps`. Throws a 404 when the organization is gone. */
 export async function createProject(
   context: Pick<Context, 'table' | 'newId' | 'random' | 'clock'>,
   { organization, name }: { organization: OrganizationItem; name: string },
@@ -74,12 +74,12 @@ export async function createProject(
   return project;
 }
 
-/** How an entry of the activity log names a project. */
+/** Returns how an entry of the activity log names a project. */
 const aboutProject = ({ id, name }: ProjectItem) => ({ scope: 'Project', id, name, project: id }) as const;
 
 /**
- * Changes what the organization tells of its projects, together with them: tried again when another change of it came
- * first. 404 when the organization is gone.
+ * Changes what the organization keeps of its projects, together with them; repeats it when another change of them came
+ * first. Throws a 404 when the organization is gone.
  */
 async function changeBriefs(
   table: Table,
@@ -107,18 +107,20 @@ interface ProjectPlace {
   readonly project: ProjectItem;
 }
 
-/** What a path with a project names. */
+/** Returns what a path with a project names. Throws when the path names none (a mistake of ours). */
 export function placeIn({ project, ...tenant }: Tenant): Tenant & ProjectPlace {
   if (project === undefined) throw new Error('the path names no project');
   return { ...tenant, project };
 }
 
-/** The project is there, in the version that was asked for. */
+/** The condition that a project is there, in one of these versions. */
 const isThere = (ifMatch: readonly number[] | undefined) => ({
   is: { deleted_at: null, ...(ifMatch === undefined ? {} : { ver: ifMatch }) },
 });
 
-/** Gives a project another name; undefined leaves it. Refused when it is gone, or its version is none of `ifMatch`. */
+/**
+ * Renames a project; undefined keeps the name. Throws `Refused` when it is gone, or its version is none of `ifMatch`.
+ */
 export async function renameProject(
   table: Table,
   { organization, project }: ProjectPlace,
@@ -140,7 +142,7 @@ export async function renameProject(
 }
 
 /**
- * Hides the project from everybody at once, and leaves a job that stops its exports and purges its records. Refused as
+ * Hides the project from everybody at once, and leaves a job that stops its exports and purges its records. Throws as
  * `renameProject`.
  */
 export async function deleteProject(

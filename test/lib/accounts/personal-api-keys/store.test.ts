@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createOrganization, deleteOrganization } from '../../../../lib/accounts/organizations/store.ts';
 import { findKey, noteUse } from '../../../../lib/accounts/personal-api-keys/lookup.ts';
-import { createKey, keysOf, revokeKey, rollKey } from '../../../../lib/accounts/personal-api-keys/store.ts';
+import { createKey, keysOfUser, revokeKey, rollKey } from '../../../../lib/accounts/personal-api-keys/store.ts';
 import type { UserItem } from '../../../../lib/accounts/users/model.ts';
 import { createUser } from '../../../../lib/accounts/users/store.ts';
 import type { Context } from '../../../../lib/ports/context.ts';
@@ -45,9 +45,9 @@ test('keys of a user are listed newest first, and a revoked one is gone', async 
   const first = await createKey(context, { user, label: 'first', scopes: [] });
   context.clock.advance(1);
   const second = await createKey(context, { user, label: 'second', scopes: ['*'] });
-  expect(await keysOf(context.table, user.uuid)).toEqual([second.item, first.item]);
+  expect(await keysOfUser(context.table, user.uuid)).toEqual([second.item, first.item]);
   await revokeKey(context, second.item);
-  expect(await keysOf(context.table, user.uuid)).toEqual([first.item]);
+  expect(await keysOfUser(context.table, user.uuid)).toEqual([first.item]);
   expect(await findKey(context.table, second.value)).toBeUndefined();
 });
 
@@ -113,7 +113,7 @@ test('a key that is rolled while it is revoked is revoked all the same', async (
   const { value } = await rollKey(context, { user: await stored(context, user), maker: item, item }, NOBODY);
   await revokeKey(context, item, { user: await stored(context, user) });
   expect(await findKey(context.table, value)).toBeUndefined();
-  expect(await keysOf(context.table, user.uuid)).toEqual([]);
+  expect(await keysOfUser(context.table, user.uuid)).toEqual([]);
 });
 
 test('a key that is revoked twice at once is told of once', async () => {

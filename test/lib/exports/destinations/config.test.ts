@@ -3,7 +3,7 @@ import type { Config } from '../../../../lib/exports/destinations/destination.ts
 import { merge, splitSecrets } from '../../../../lib/exports/destinations/secrets.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
 import { refusal, refused } from '../../../support/refusals.ts';
-import { warehouse } from '../../../support/warehouse-destination.ts';
+import { sampleDestination } from '../../../support/sample-destination.ts';
 
 const MINIMAL = { host: 'db.example.com', dataset_id: 'd', password: 'hunter2' };
 
@@ -17,7 +17,7 @@ const DEFAULTS = {
 };
 
 const checked = (sent: Config, stored?: Config): Config =>
-  checkedConfig(warehouse, sent, stored, { model: 'events' }, LOCAL_SETTINGS);
+  checkedConfig(sampleDestination, sent, stored, { model: 'events' }, LOCAL_SETTINGS);
 
 describe('a config of a new export', () => {
   test('has its defaults filled in', () => {
@@ -87,7 +87,7 @@ describe('a config that is changed', () => {
   });
 
   test('may be sent as it was returned', () => {
-    const { open } = splitSecrets(stored, warehouse.secrets);
+    const { open } = splitSecrets(stored, sampleDestination.secrets);
     expect(checked(open, stored)).toStrictEqual(stored);
   });
 
@@ -117,7 +117,13 @@ describe('a config that is changed', () => {
   test('may repeat its address, and move without secrets when it has none', () => {
     expect(checked({ host: MINIMAL.host, port: '5432' }, stored)).toStrictEqual(stored);
     expect(
-      checkedConfig({ ...warehouse, secrets: ['token'] }, { port: 1 }, stored, { model: 'events' }, LOCAL_SETTINGS),
+      checkedConfig(
+        { ...sampleDestination, secrets: ['token'] },
+        { port: 1 },
+        stored,
+        { model: 'events' },
+        LOCAL_SETTINGS,
+      ),
     ).toStrictEqual({ ...stored, port: 1 });
   });
 

@@ -27,7 +27,7 @@ import { delivery } from '../../../support/delivery.ts';
 import { writeRows } from '../../../support/lake-rows.ts';
 import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../../support/postgres.ts';
 import { startReceiver } from '../../../support/receiver.ts';
-import { REDSHIFT_WORDS, startRedshiftWire } from '../../../support/redshift-stand-in.ts';
+import { REDSHIFT_WORDS, startRedshiftProxy } from '../../../support/redshift-stand-in.ts';
 
 /** A float as the 16 hexadecimal digits of its bits. */
 function bits(float: number): string {
@@ -279,14 +279,14 @@ describeOnPostgres('in tables', () => {
     ['COPY', 'super'],
   ])('of Redshift, by %s, with JSON as %s', async (mode, properties_data_type) => {
     const bucket = await startBucket();
-    const wire = await startRedshiftWire(database.config.port, bucket);
+    const proxy = await startRedshiftProxy(database.config.port, bucket);
     const keys = { aws_access_key_id: 'AKIATEST', aws_secret_access_key: 'secret-of-the-test' };
     const names = { s3_bucket: bucket.name, region_name: 'us-east-1' };
     const copy_inputs = { ...names, bucket_credentials: keys, authorization: keys };
     const redshift = redshiftVia((one) => ({ ...one, endpoint_url: bucket.url }));
     try {
       const delivered = sent(async (deliver) => {
-        const at = { ...database.config, port: wire.port, schema: await database.newSchema() };
+        const at = { ...database.config, port: proxy.port, schema: await database.newSchema() };
         await deliver(redshift, { ...at, mode, properties_data_type, copy_inputs });
         const x = await bitsOf('x');
         if (properties_data_type === 'super') return { floats: { x }, jsonb: await jsonColumns() };
@@ -296,7 +296,7 @@ describeOnPostgres('in tables', () => {
       });
       await expect(delivered).resolves.toBeUndefined();
     } finally {
-      await wire.close();
+      await proxy.close();
       await bucket.close();
     }
   });

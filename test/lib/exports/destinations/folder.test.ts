@@ -137,8 +137,8 @@ test('a delivery killed before any call of the file system is finished by the ne
       process.execPath,
       [
         '--import',
-        join(support, 'kill-at-call.ts'),
-        join(support, 'send.ts'),
+        join(support, 'file-call-kill.ts'),
+        join(support, 'delivery-program.ts'),
         'Folder',
         JSON.stringify(config),
         '3000',

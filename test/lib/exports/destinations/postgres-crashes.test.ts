@@ -11,8 +11,8 @@ import { postgres } from '../../../../lib/exports/destinations/postgres.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { personRows } from '../../../support/copy-rows.ts';
 import { delivery, OTHER_RUN, RUN, send } from '../../../support/delivery.ts';
-import { startKillingWire } from '../../../support/killing-wire.ts';
 import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../../support/postgres.ts';
+import { startPostgresProxy } from '../../../support/postgres-proxy.ts';
 
 type Config = Parameters<typeof postgres.deliver>[0]['config'];
 type Changes = Partial<Delivery<Config>>;
@@ -21,7 +21,7 @@ const LATER_RUN = '01890000-0000-5000-8000-000000000004';
 /** More than one piece of the connection's, so that a kill may come when some of them have arrived. */
 const ROWS = 500;
 
-const SENDER = join(import.meta.dirname, '..', '..', '..', 'support', 'send.ts');
+const SENDER = join(import.meta.dirname, '..', '..', '..', 'support', 'delivery-program.ts');
 /** Compiled once, the sender starts in half the time. */
 const CACHE = temporaryFolder();
 
@@ -48,7 +48,7 @@ describeOnPostgres('Postgres', () => {
 
   /** A delivery that may end at any word. */
   interface Mortal {
-    readonly ask: Parameters<typeof startKillingWire>[1];
+    readonly ask: Parameters<typeof startPostgresProxy>[1];
     /** In a process of its own, which is killed; else the connection breaks. */
     readonly killed?: boolean;
   }
@@ -60,8 +60,8 @@ describeOnPostgres('Postgres', () => {
     model: 'events' | 'persons',
     { ask, killed = false }: Mortal,
   ): Promise<{ acts: string[]; survived: boolean }> {
-    const wire = await startKillingWire(database.config.port, ask, () => child?.kill('SIGKILL'));
-    const config = { ...database.config, schema, port: wire.port };
+    const proxy = await startPostgresProxy(database.config.port, ask, () => child?.kill('SIGKILL'));
+    const config = { ...database.config, schema, port: proxy.port };
     const changes = { model, runId: RUN };
     const words = ['Postgres', JSON.stringify(config), String(ROWS), receiptFile, JSON.stringify(changes)];
     const env = { ...process.env, NODE_COMPILE_CACHE: CACHE };
@@ -73,8 +73,8 @@ describeOnPostgres('Postgres', () => {
             () => false,
           )
         : (await once(child, 'exit'))[0] === 0;
-    await wire.close();
-    return { acts: wire.acts(), survived };
+    await proxy.close();
+    return { acts: proxy.acts(), survived };
   }
 
   const quiet = async (): Promise<void> => {

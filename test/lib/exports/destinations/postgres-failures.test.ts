@@ -3,9 +3,9 @@
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { assert, property, string } from 'fast-check';
 import { checkedConfig } from '../../../../lib/exports/destinations/config.ts';
+import { qualified, quoted } from '../../../../lib/exports/destinations/databases/sql-identifier.ts';
 import type { Delivery } from '../../../../lib/exports/destinations/destination.ts';
 import { postgres } from '../../../../lib/exports/destinations/postgres.ts';
-import { qualified, quoted } from '../../../../lib/exports/destinations/sql-identifier.ts';
 import { Failure, Permanent, Transient } from '../../../../lib/ports/errors.ts';
 import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
@@ -14,7 +14,7 @@ import type { Column } from '../../../../lib/warehouse/columns.ts';
 import { eventRows } from '../../../support/copy-rows.ts';
 import { delivery, OTHER_RUN, RUN } from '../../../support/delivery.ts';
 import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../../support/postgres.ts';
-import { openTlsDoor, type TlsDoor } from '../../../support/tls-door.ts';
+import { startTlsProxy, type TlsProxy } from '../../../support/tls-proxy.ts';
 
 jest.setTimeout(30_000);
 
@@ -435,10 +435,10 @@ describeOnPostgres('Postgres', () => {
 
   describe('a certificate', () => {
     let port: number;
-    let front: TlsDoor;
+    let front: TlsProxy;
 
     beforeEach(async () => {
-      front = await openTlsDoor(database.config);
+      front = await startTlsProxy(database.config);
       port = front.port;
     });
     afterEach(() => front.close());

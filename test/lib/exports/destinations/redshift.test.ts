@@ -1,5 +1,4 @@
-/** Redshift, as far as PostgreSQL speaks its language: with a type and two functions more, and COPY done on the wire. */
-
+/** Redshift, as far as PostgreSQL speaks its language: with a type and two functions more, and COPY done by a proxy. */
 import { join } from 'node:path';
 import { checkedConfig } from '../../../../lib/exports/destinations/config.ts';
 import type { Delivery } from '../../../../lib/exports/destinations/destination.ts';
@@ -13,9 +12,9 @@ import { type Bucket, startBucket } from '../../../support/bucket.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { eventRows, type PersonRow, personRows } from '../../../support/copy-rows.ts';
 import { delivery, OTHER_RUN, RUN, SLOT, send } from '../../../support/delivery.ts';
-import { startKillingWire } from '../../../support/killing-wire.ts';
 import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../../support/postgres.ts';
-import { REDSHIFT_WORDS, type RedshiftWire, startRedshiftWire } from '../../../support/redshift-stand-in.ts';
+import { startPostgresProxy } from '../../../support/postgres-proxy.ts';
+import { REDSHIFT_WORDS, type RedshiftProxy, startRedshiftProxy } from '../../../support/redshift-stand-in.ts';
 
 const SERVER = { user: 'u', password: 'p', host: 'cluster.example.org', database: 'd' };
 const KEYS = { aws_access_key_id: 'AKIATEST', aws_secret_access_key: 'secret-of-the-test' };
@@ -100,17 +99,17 @@ describeOnPostgres('Redshift', () => {
 
   let database: PostgresDatabase;
   let bucket: Bucket;
-  let wire: RedshiftWire;
+  let proxy: RedshiftProxy;
   let schema: string;
   let said: string[];
 
   beforeAll(async () => {
     [database, bucket] = await Promise.all([newDatabase(), startBucket()]);
     await database.sql(REDSHIFT_WORDS);
-    wire = await startRedshiftWire(database.config.port, bucket);
+    proxy = await startRedshiftProxy(database.config.port, bucket);
   });
   afterAll(async () => {
-    await wire.close();
+    await proxy.close();
     await Promise.all([database.close(), bucket.close()]);
   });
   beforeEach(async () => {
@@ -122,7 +121,7 @@ describeOnPostgres('Redshift', () => {
   const here = redshiftVia((one) => ({ ...one, endpoint_url: bucket.url }));
   const COPY = { mode: 'COPY', copy_inputs: { ...INPUTS, s3_key_prefix: "/it's staged/" } };
   const given = (config: object = {}, changes: Changes = {}): Delivery<Config> =>
-    delivery(here, { ...database.config, port: wire.port, schema, ...config }, 0, {
+    delivery(here, { ...database.config, port: proxy.port, schema, ...config }, 0, {
       rows: () => eventRows(0, 1000),
       say: (_level, message) => said.push(message),
       ...changes,
@@ -241,10 +240,10 @@ describeOnPostgres('Redshift', () => {
     });
 
     test('wherever the connection breaks, the next attempt makes it right', async () => {
-      const story = async (ask: Parameters<typeof startKillingWire>[1], runId: string) => {
+      const story = async (ask: Parameters<typeof startPostgresProxy>[1], runId: string) => {
         schema = await database.newSchema();
         await deliver(config, { runId: '01890000-0000-5000-8000-000000000009', rows: () => eventRows(0, 20) });
-        const broken = await startKillingWire(wire.port, ask);
+        const broken = await startPostgresProxy(proxy.port, ask);
         const survived = await deliver({ ...config, port: broken.port }, { rows: () => eventRows(0, 50) }).then(
           () => true,
           (error: unknown) => {
@@ -307,7 +306,7 @@ describeOnPostgres('Redshift', () => {
       yield Buffer.from('a\n');
     }
     await deliver({ ...COPY, copy_inputs: { ...INPUTS, authorization } }, { columns, rows });
-    expect(wire.copies().at(-1)).toBe(
+    expect(proxy.copies().at(-1)).toBe(
       `COPY batch_export_rows ("uuid") FROM 's3://exports/${given().token}/${new Date(SLOT.start).toISOString()}/manifest' ` +
         `${access} REGION 'us-east-1' MANIFEST GZIP DELIMITER '\\t' ESCAPE TIMEFORMAT 'auto' COMPUPDATE OFF STATUPDATE OFF`,
     );

@@ -14,7 +14,7 @@ import { type Bucket, startBucket } from '../../../support/bucket.ts';
 import { COMPILE_CACHE } from '../../../support/compile-cache.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { atOnce, delivery, digest, lines, send } from '../../../support/delivery.ts';
-import { startKillingProxy, startProxy } from '../../../support/killing-proxy.ts';
+import { startHttpProxy, startKillingHttpProxy } from '../../../support/http-proxy.ts';
 
 const NAME = '2023-07-28T00:00:00+00:00-2023-07-28T01:00:00+00:00.jsonl';
 const KEY = `events/${NAME}`;
@@ -207,9 +207,9 @@ describe('a large object', () => {
 test.each(['before', 'after'] as const)(
   'a delivery killed %s the server does any of its requests is finished by the next',
   async (when) => {
-    const script = join(import.meta.dirname, '..', '..', '..', 'support', 'send.ts');
+    const script = join(import.meta.dirname, '..', '..', '..', 'support', 'delivery-program.ts');
     const attempt = async (at: number) => {
-      const proxy = await startKillingProxy(bucket.url, { at, when, run: () => child.kill('SIGKILL') });
+      const proxy = await startKillingHttpProxy(bucket.url, { at, when, run: () => child.kill('SIGKILL') });
       const config = JSON.stringify({ ...bucket.config, endpoint_url: proxy.url });
       const words = [script, 'S3', config, String(MANY), receiptFile];
       const env = { ...process.env, ...COMPILE_CACHE };
@@ -323,7 +323,7 @@ describe('several objects', () => {
     rmSync(receiptFile);
     const said: string[] = [];
     const say = (_level: string, message: string) => said.push(message);
-    const refusing = await startProxy(bucket.url, ({ method }) => (method === 'DELETE' ? 'is refused' : 'passes'));
+    const refusing = await startHttpProxy(bucket.url, ({ method }) => (method === 'DELETE' ? 'is refused' : 'passes'));
     await send(s3, given(SOME, { ...several, endpoint_url: refusing.url }, { say }), receiptFile);
     await refusing.close();
     expect(said).toEqual([expect.stringContaining('Grant s3:ListBucket and s3:DeleteObject.')]);
@@ -338,7 +338,7 @@ describe('several objects', () => {
       // An earlier run of the interval delivered one object, or more than now.
       await send(s3, at % 3 === 0 ? given(FEW) : earlier(), receiptFile);
       rmSync(receiptFile);
-      const proxy = await startKillingProxy(bucket.url, { at, when: 'after', run: () => {} });
+      const proxy = await startKillingHttpProxy(bucket.url, { at, when: 'after', run: () => {} });
       const to = (endpoint_url: string) => given(0, { ...several, endpoint_url }, { rows: () => inOne(some) });
       await send(s3, to(proxy.url), receiptFile).catch(() => {});
       isDead = proxy.requests().length === at;
@@ -367,7 +367,7 @@ describe('encryption by the bucket', () => {
     [{ encryption: 'aws:kms', kms_key_id: 'alias/exports' }, 'aws:kms', 'alias/exports'],
   ])('with %j is asked for of every object', async (config, encryption, key) => {
     const asked: (readonly [string | undefined, unknown, unknown])[] = [];
-    const noting = await startProxy(bucket.url, ({ method, headers }) => {
+    const noting = await startHttpProxy(bucket.url, ({ method, headers }) => {
       const [encryption, key] = ['', '-aws-kms-key-id'].map((name) => headers[`x-amz-server-side-encryption${name}`]);
       asked.push([method, encryption, key]);
       return 'passes';

@@ -13,7 +13,7 @@ import {
 } from '../../../../lib/exports/resource/rules.ts';
 import { DAY_MS } from '../../../../lib/ports/units.ts';
 import { refusal, refused } from '../../../support/refusals.ts';
-import { warehouse } from '../../../support/warehouse-destination.ts';
+import { sampleDestination } from '../../../support/sample-destination.ts';
 
 const NOW = Date.UTC(2026, 0, 31, 12);
 
@@ -49,7 +49,7 @@ describe('a query and filters', () => {
     ['hogql_query', { model: 'persons', hogql_query: 'SELECT event FROM events' }],
     ['filters', { model: 'persons', hogql_query: null, filters: event }],
   ] as const)('%s: %j is refused', (attr, fields) => {
-    expect(refusal(() => checkSelection(fields, warehouse))).toEqual(
+    expect(refusal(() => checkSelection(fields, sampleDestination))).toEqual(
       refused(attr, `'${attr}' is only supported for 'events' not 'persons' model`),
     );
   });
@@ -58,10 +58,10 @@ describe('a query and filters', () => {
     { model: 'events', hogql_query: 'SELECT event FROM events', filters: event },
     { model: 'persons', hogql_query: null, filters: null },
     { model: 'persons', hogql_query: null },
-  ] as const)('%j passes', (fields) => expect(() => checkSelection(fields, warehouse)).not.toThrow());
+  ] as const)('%j passes', (fields) => expect(() => checkSelection(fields, sampleDestination)).not.toThrow());
 
   test('choose events, but no columns, for a receiver that takes one form of rows', () => {
-    const fixed = { ...warehouse, hasFixedColumns: true };
+    const fixed = { ...sampleDestination, hasFixedColumns: true };
     const chosen = { model: 'events', hogql_query: 'SELECT event FROM events', filters: event } as const;
     expect(refusal(() => checkSelection(chosen, fixed))).toEqual(
       refused(

@@ -5,8 +5,8 @@ import { ranges } from '../../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../../lib/ports/table/list-all.ts';
 import { DAY_MS, HOUR_MS } from '../../../../lib/ports/units.ts';
 import { testContext } from '../../../support/context.ts';
-import { hourlyExport } from '../../../support/export-steps.ts';
 import { putRun } from '../../../support/exports.ts';
+import { hourlyExport } from '../../../support/hourly-export.ts';
 
 const EXPORT = '01890000-0000-7000-8000-000000000001';
 

@@ -11,7 +11,7 @@ import { keys, places } from '../../../../lib/ports/table/keys.ts';
 import { DAY_MS, HOUR_MS } from '../../../../lib/ports/units.ts';
 import { duckdbWarehouse } from '../../../../lib/warehouse/duckdb.ts';
 import { START } from '../../../support/context.ts';
-import { dyingAt, fileIn, PROJECT, place, run } from '../../../support/imports.ts';
+import { fileIn, importContext, killableContext, PROJECT, run } from '../../../support/imports.ts';
 import { LINES } from '../../../support/lake-rows.ts';
 
 const MAY_17 = Date.UTC(2015, 4, 17);
@@ -62,7 +62,7 @@ const jsonLine = (change: object = {}): string =>
 
 describe('a log of a web server', () => {
   test('becomes page views that arrive when they happened', async () => {
-    const context = await place();
+    const context = await importContext();
     const lines = requests(100);
     const file = fileIn(context, 'access.log', `${lines.join('\n')}\n${requestAt(100).slice(0, -12)}`);
     expect(await run(context, file)).toEqual({
@@ -98,7 +98,7 @@ describe('a log of a web server', () => {
   });
 
   test('lies in files of its days, each with the rows of its hours', async () => {
-    const context = await place();
+    const context = await importContext();
     const next = requestAt(3).replace('17/May', '18/May');
     await run(context, fileIn(context, 'access.log', [next, ...requests(90)].join('\n')));
     const files = await filesBetween(context.table, PROJECT, 'events', 0, START);
@@ -114,7 +114,7 @@ describe('a log of a web server', () => {
   });
 
   test('gives other uuids in another project', async () => {
-    const context = await place();
+    const context = await importContext();
     const file = fileIn(context, 'access.log', requests(3).join('\n'));
     await run(context, file);
     await run(context, file, { projectId: 8 });
@@ -125,7 +125,7 @@ describe('a log of a web server', () => {
 
 describe('repeating an import', () => {
   test('adds nothing: the same file, a copy, a packed one', async () => {
-    const context = await place();
+    const context = await importContext();
     const content = requests(50).join('\n');
     await run(context, fileIn(context, 'access.log', content));
     const before = await exported(context);
@@ -140,7 +140,7 @@ describe('repeating an import', () => {
   });
 
   test('adds the new lines of a file that has grown', async () => {
-    const context = await place();
+    const context = await importContext();
     await run(context, fileIn(context, 'access.log', requests(50).join('\n')));
     expect(await run(context, fileIn(context, 'access.log', requests(70).join('\n')))).toMatchObject({
       added: 20,
@@ -150,7 +150,7 @@ describe('repeating an import', () => {
   });
 
   test('keeps equal lines of one file apart, and takes those of two files for the same', async () => {
-    const context = await place();
+    const context = await importContext();
     const thrice = fileIn(context, 'thrice', [requestAt(1), requestAt(2), requestAt(1), requestAt(1)].join('\n'));
     const twice = fileIn(context, 'twice', [requestAt(1), requestAt(1)].join('\n'));
     expect(await run(context, [twice, thrice])).toMatchObject({ events: 6, added: 4, known: 2 });
@@ -161,7 +161,7 @@ describe('repeating an import', () => {
   });
 
   test('counts equal lines on across the batches of a long file', async () => {
-    const context = await place();
+    const context = await importContext();
     // Each piece of a file becomes a batch when a minute has passed since the last.
     const minutes = { onProgress: () => context.clock.advance(61_000) };
     const padding = 'x'.repeat(1000);
@@ -177,7 +177,7 @@ describe('repeating an import', () => {
 
 describe('JSON lines', () => {
   test('keep their own uuids, once at one time', async () => {
-    const context = await place();
+    const context = await importContext();
     const uuid = '0194F1E2-0000-7000-8000-00000000000A';
     const lines = [
       jsonLine({ uuid }),
@@ -197,7 +197,7 @@ describe('JSON lines', () => {
   });
 
   test('that an export delivered give the same export in another project', async () => {
-    const context = await place();
+    const context = await importContext();
     const lines = [
       jsonLine({ $set: { plan: 'free' }, properties: { id: 1, list: [null, 1.5, 'x'] } }),
       jsonLine({ timestamp: '2015-05-18T00:00:00.123456Z', person_properties: { a: 1 }, elements_chain: 'a:b' }),
@@ -210,7 +210,7 @@ describe('JSON lines', () => {
   });
 
   test('keep every character that text may have', async () => {
-    const context = await place();
+    const context = await importContext();
     const odd = [
       ' leading',
       'trailing ',
@@ -234,7 +234,7 @@ describe('JSON lines', () => {
   });
 
   test('may hold a megabyte', async () => {
-    const context = await place();
+    const context = await importContext();
     const big = jsonLine({ properties: { text: '漢'.repeat(300_000) } });
     expect(await run(context, fileIn(context, 'a.jsonl', [big, jsonLine()].join('\n')))).toMatchObject({
       added: 2,
@@ -243,7 +243,7 @@ describe('JSON lines', () => {
   });
 
   test('may all be long: they come in batches that memory holds', async () => {
-    const context = await place();
+    const context = await importContext();
     const text = 'long '.repeat(195_000);
     const file = fileIn(context, 'long.jsonl', '');
     for (let n = 0; n < 220; n += 1) appendFileSync(file, `${jsonLine({ properties: { n, text } })}\n`);
@@ -253,7 +253,7 @@ describe('JSON lines', () => {
 
 describe('lines that are no events', () => {
   test('are counted, reported and copied as they were, and end nothing', async () => {
-    const context = await place();
+    const context = await importContext();
     const latin = Buffer.from([0xe4, 0x20, 0x62]);
     const content = Buffer.concat([
       Buffer.from(`${requestAt(1)}\n\nhello\n`),
@@ -279,7 +279,7 @@ describe('lines that are no events', () => {
   });
 
   test('are named up to twenty, and counted beyond', async () => {
-    const context = await place();
+    const context = await importContext();
     const file = fileIn(context, 'a.jsonl', `${jsonLine()}\n${'{}\n'.repeat(500)}`);
     const report = await run(context, file);
     expect(report.bad).toBe(500);
@@ -288,7 +288,7 @@ describe('lines that are no events', () => {
   });
 
   test('of JSON must be UTF-8', async () => {
-    const context = await place();
+    const context = await importContext();
     const line = Buffer.from(jsonLine({ distinct_id: 'ä' }), 'latin1');
     const report = await run(
       context,
@@ -298,7 +298,7 @@ describe('lines that are no events', () => {
   });
 
   test('may be anything: each line is an event, bad or blank', async () => {
-    const context = await place();
+    const context = await importContext();
     const line = fc.oneof(
       fc.uint8Array({ maxLength: 60 }),
       fc.constantFrom(requestAt(1), jsonLine(), '', '{}').map((text) => Buffer.from(text)),
@@ -320,7 +320,7 @@ describe('lines that are no events', () => {
 
 describe('the format', () => {
   test('is told for each file, and may be given', async () => {
-    const context = await place();
+    const context = await importContext();
     const log = fileIn(context, 'a', ['hello', ...requests(3)].join('\n'));
     const json = fileIn(context, 'b', ['hello', jsonLine(), jsonLine()].join('\n'));
     const found = await run(context, [log, json]);
@@ -336,7 +336,7 @@ describe('the format', () => {
   });
 
   test('that cannot be told keeps one file out, and not the others', async () => {
-    const context = await place();
+    const context = await importContext();
     const files = [fileIn(context, 'notes.txt', 'hello\nworld\n'), fileIn(context, 'b', jsonLine())];
     const report = await run(context, files);
     expect(report).toMatchObject({ events: 1, added: 1, bad: 0 });
@@ -347,7 +347,7 @@ describe('the format', () => {
   });
 
   test('of an empty file does not matter', async () => {
-    const context = await place();
+    const context = await importContext();
     expect(await run(context, [fileIn(context, 'a', ''), fileIn(context, 'b', '\n\n')])).toMatchObject({
       events: 0,
       files: [
@@ -359,7 +359,7 @@ describe('the format', () => {
 });
 
 test('a packed file whose end is missing gives what is there, and the whole one the rest', async () => {
-  const context = await place();
+  const context = await importContext();
   const packed = gzipSync(requests(800).join('\n'));
   const cut = await run(context, fileIn(context, 'a.gz', packed.subarray(0, packed.length / 2)));
   expect(cut.files[0]).toMatchObject({ bad: 1, problem: 'the gzip data is cut off: its end is missing' });
@@ -372,7 +372,7 @@ describe('a project with exports', () => {
   const NOW = Date.UTC(2026, 0, 1, 12, 30);
 
   async function live() {
-    const context = await place();
+    const context = await importContext();
     context.clock.set(NOW);
     await context.table.write(await lowerLiveOps(context.table, PROJECT, NOW - 10 * DAY_MS));
     const plan = initialPlan({ interval: 'hour' }, NOW);
@@ -421,7 +421,7 @@ describe('a project with exports', () => {
 
 describe('is refused', () => {
   test('for a project that is not there, or was deleted', async () => {
-    const context = await place();
+    const context = await importContext();
     const file = fileIn(context, 'a', requestAt(1));
     await expect(run(context, file, { projectId: 99 })).rejects.toThrow('There is no project 99.');
     await context.table.write([{ change: keys.project(PROJECT), set: { deleted_at: 1 } }]);
@@ -429,7 +429,7 @@ describe('is refused', () => {
   });
 
   test('for a file that is not there, or is a folder, before anything is read', async () => {
-    const context = await place();
+    const context = await importContext();
     mkdirSync(join(context.folder, 'sub'));
     const there = fileIn(context, 'a', requestAt(1));
     await expect(run(context, [there, '/nowhere/x.log'])).rejects.toThrow('There is no file /nowhere/x.log.');
@@ -438,7 +438,7 @@ describe('is refused', () => {
   });
 
   test('while another import into the project runs', async () => {
-    const context = await place();
+    const context = await importContext();
     const file = fileIn(context, 'a', requests(20).join('\n'));
     const both = await Promise.allSettled([run(context, file), run(context, file)]);
     const [refused] = both.filter(({ status }) => status === 'rejected');
@@ -448,7 +448,7 @@ describe('is refused', () => {
 });
 
 test('progress is told, up to all bytes', async () => {
-  const context = await place();
+  const context = await importContext();
   const files = ['a', 'b'].map((name) => fileIn(context, name, gzipSync(requests(100).join('\n'))));
   const told: { bytes: number; totalBytes: number; events: number }[] = [];
   await run(context, files, { onProgress: (progress) => told.push(progress) });
@@ -458,9 +458,9 @@ test('progress is told, up to all bytes', async () => {
 test.each(['before', 'after'])('a death right %s any change loses nothing, and doubles nothing', async (when) => {
   let deaths = 0;
   for (let alive = false; !alive; deaths += 1) {
-    const context = await place();
+    const context = await importContext();
     const file = fileIn(context, 'access.log', [requestAt(3).replace('17/May', '18/May'), ...requests(5)].join('\n'));
-    const { dying, hasDied } = dyingAt(context, deaths + 1, when === 'after');
+    const { dying, hasDied } = killableContext(context, deaths + 1, when === 'after');
     const outcome = await run(dying, file).then(
       () => 'lived',
       (error: Error) => error.message,

@@ -8,7 +8,7 @@ import { compareText } from '../../../../lib/ports/table/semantics.ts';
 import type { Item } from '../../../../lib/ports/table/table.ts';
 import { DAY_MS } from '../../../../lib/ports/units.ts';
 import { START } from '../../../support/context.ts';
-import { dyingAt, fileIn, PROJECT, place, run } from '../../../support/imports.ts';
+import { fileIn, importContext, killableContext, PROJECT, run } from '../../../support/imports.ts';
 
 const MAY_17 = Date.UTC(2015, 4, 17);
 const END = Date.UTC(9999, 0);
@@ -53,11 +53,14 @@ const identify = (day: number, distinctId: string, anonymous: string): string =>
     timestamp: new Date(MAY_17 + day * DAY_MS).toISOString(),
     properties: { $anon_distinct_id: anonymous },
   });
-const importLines = async (context: Awaited<ReturnType<typeof place>>, lines: readonly string[], options = {}) =>
-  run(context, fileIn(context, 'events.jsonl', lines.join('\n')), options);
+const importLines = async (
+  context: Awaited<ReturnType<typeof importContext>>,
+  lines: readonly string[],
+  options = {},
+) => run(context, fileIn(context, 'events.jsonl', lines.join('\n')), options);
 
 test('events that change nobody make no person, and no file', async () => {
-  const context = await place();
+  const context = await importContext();
   const report = await importLines(context, [line({ event: '$pageview' }), line({ event: 'paid' })]);
   expect(report).toMatchObject({ added: 2, persons: { rows: 0, refused: 0 } });
   expect(await rowsIn(context)).toEqual([]);
@@ -65,7 +68,7 @@ test('events that change nobody make no person, and no file', async () => {
 });
 
 test('history is told at its own time, in order of time, whatever the order of the lines', async () => {
-  const context = await place();
+  const context = await importContext();
   const lines = [identify(2, 'ada', 'visitor'), set(1, { plan: 'free' }), set(0, { page: '/' }, 'visitor')];
   expect(await importLines(context, lines)).toMatchObject({ added: 3, persons: { rows: 4, refused: 0 } });
   const rows = await rowsIn(context);
@@ -87,13 +90,13 @@ test('history is told at its own time, in order of time, whatever the order of t
 });
 
 test('a line as long as a line may be sets as much as a person may have', async () => {
-  const context = await place();
+  const context = await importContext();
   const long = line({ properties: { rest: 'y'.repeat(500_000), $set: { a: 'x'.repeat(500_000) } } });
   expect(await importLines(context, [long])).toMatchObject({ added: 1, bad: 0, persons: { rows: 1 } });
 });
 
 test('what comes later than the state arrives now, after the fence', async () => {
-  const context = await place();
+  const context = await importContext();
   await importLines(context, [set(5, { a: 1 })]);
   await fence(context, PROJECT, START + DAY_MS);
   await importLines(context, [set(3, { b: 2 })]);
@@ -102,7 +105,7 @@ test('what comes later than the state arrives now, after the fence', async () =>
 });
 
 test('in a project with an export a state arrives now, and each import is newer than the one before', async () => {
-  const context = await place();
+  const context = await importContext();
   await context.table.write(await lowerLiveOps(context.table, PROJECT, MAY_17 - 30 * DAY_MS));
   await importLines(context, [set(0, { a: 1 }), set(1, { a: 2 })]);
   await importLines(context, [set(2, { a: 3 })]);
@@ -113,7 +116,7 @@ test('in a project with an export a state arrives now, and each import is newer 
 });
 
 test('the same file twice changes nobody', async () => {
-  const context = await place();
+  const context = await importContext();
   const lines = [set(0, { a: 1 }), identify(1, 'ada', 'v'), set(2, { a: 2 }), line({ event: '$delete_person' })];
   await importLines(context, lines);
   const before = await rowsIn(context);
@@ -123,7 +126,7 @@ test('the same file twice changes nobody', async () => {
 });
 
 test('a person is found again by any distinct_id, by a merge of others, and by its own id', async () => {
-  const context = await place();
+  const context = await importContext();
   const id = '0194f1e2-0000-7000-8000-00000000000a';
   await importLines(context, [identify(0, 'a1', 'a2'), identify(0, 'b1', 'b2'), set(1, { a: 1 }, 'a2')]);
   await importLines(context, [set(2, { b: 1 }, 'b1')]);
@@ -156,7 +159,7 @@ describe('the snapshot', () => {
   };
 
   test('is made of many changes, and gives the next import the same states as all rows', async () => {
-    const context = await place();
+    const context = await importContext();
     await importLines(context, year(0));
     const state = await context.table.get(keys.personsState(PROJECT));
     expect(state).toMatchObject({ at: START, rows: 7 });
@@ -164,7 +167,7 @@ describe('the snapshot', () => {
     await importLines(context, last);
     const withSnapshot = await statesIn(context);
 
-    const other = await place();
+    const other = await importContext();
     await importLines(other, year(0));
     await other.table.write([{ remove: keys.personsState(PROJECT) }]);
     await importLines(other, last);
@@ -172,7 +175,7 @@ describe('the snapshot', () => {
   });
 
   test('is replaced whole by the next one', async () => {
-    const context = await place();
+    const context = await importContext();
     await importLines(context, year(0));
     const [first] = await pathsIn(context);
     await importLines(context, [...year(40), set(1, { b: 1 }, 'somebody')]);
@@ -183,17 +186,17 @@ describe('the snapshot', () => {
   });
 
   test('may be cut off by a death at any of its steps', async () => {
-    const whole = await place();
+    const whole = await importContext();
     const file = fileIn(whole, 'events.jsonl', year(0).join('\n'));
-    const { dying, changes } = dyingAt(whole, Number.POSITIVE_INFINITY, false);
+    const { dying, changes } = killableContext(whole, Number.POSITIVE_INFINITY, false);
     await run(dying, file);
     await importLines(whole, last);
     const expected = await statesIn(whole);
     const all = changes();
     // From the end: the lease, then the snapshot's item and its files; and in the middle what publishes.
     for (const n of [all - 1, all - 4, Math.floor(all / 2)]) {
-      const context = await place();
-      const dead = dyingAt(context, n, false);
+      const context = await importContext();
+      const dead = killableContext(context, n, false);
       await expect(run(dead.dying, fileIn(context, 'events.jsonl', year(0).join('\n')))).rejects.toThrow('killed');
       context.clock.advance(61_000);
       await run(context, fileIn(context, 'events.jsonl', year(0).join('\n')));

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import type { SourceEvent } from '../../../../lib/lake/sources/event.ts';
 import { readJsonLine } from '../../../../lib/lake/sources/json-lines.ts';
 import { isObject } from '../../../../lib/ports/raw-number.ts';
+import { anyText } from '../../../support/any-text.ts';
 
 const WHOLE = {
   event: 'signed up',
@@ -163,7 +164,7 @@ test('any JSON, and any text, is an event or has a reason', () => {
         fc.jsonValue(),
       ),
       uuid: fc.oneof(fc.uuid(), fc.jsonValue()),
-      properties: fc.oneof(fc.jsonValue(), fc.json(), fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue())),
+      properties: fc.oneof(fc.jsonValue(), fc.json(), fc.dictionary(anyText(), fc.jsonValue())),
       $set: fc.jsonValue(),
       person_properties: fc.jsonValue(),
       elements_chain: fc.jsonValue(),
@@ -171,7 +172,7 @@ test('any JSON, and any text, is an event or has a reason', () => {
     { requiredKeys: [] },
   );
   const line = fc.oneof(
-    fc.string({ unit: 'binary' }),
+    anyText(),
     fc.json(),
     event.map((value) => JSON.stringify(value)),
   );

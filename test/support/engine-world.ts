@@ -57,7 +57,7 @@ export function settableTime() {
   };
 }
 
-/** What a test looks at when a process dies: at its `at`-th write (from 1), before it is done or after. */
+/** At which durable act (from 1; of the engine, a write) a process dies, and whether the act is done. */
 export interface Death {
   readonly at: number;
   readonly when: 'before' | 'after';
@@ -133,7 +133,7 @@ export function world({
       died.resolve();
       return never();
     };
-    const mortal: Table = {
+    const killable: Table = {
       get: (key) => (dead ? never() : table.get(key)),
       many: (all) => (dead ? never() : table.many(all)),
       list: (range, page) => (dead ? never() : table.list(range, page)),
@@ -153,7 +153,7 @@ export function world({
       },
     };
     const engine = startEngine({
-      table: mortal,
+      table: killable,
       clock: time.clock,
       timer: (milliseconds, ring) => (dead ? () => {} : time.timer(milliseconds, ring)),
       log: logTo((line) => lines.push(line), time.clock, 'DEBUG'),

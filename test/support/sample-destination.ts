@@ -3,7 +3,7 @@ import type { Destination } from '../../lib/exports/destinations/destination.ts'
 import { invalid } from '../../lib/ports/errors.ts';
 
 /** A destination with one key of every kind. */
-export const warehouse: Destination = {
+export const sampleDestination: Destination = {
   type: 'Warehouse',
   config: z.object({
     host: z.string(),

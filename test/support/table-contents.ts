@@ -5,7 +5,7 @@ import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
 import type { Item, Table } from '../../lib/ports/table/table.ts';
 import { onEnd, type SettableClock, settableClock, temporaryFolder } from './context.ts';
 
-interface WholeTable {
+interface TableWithContents {
   readonly table: Table;
   readonly clock: SettableClock;
   /** Every item, in the order of keys; those whose time is over too. */
@@ -13,7 +13,7 @@ interface WholeTable {
 }
 
 /** A new table; it is closed after the tests of the file. */
-export function wholeTable(clock = settableClock()): WholeTable {
+export function tableWithContents(clock = settableClock()): TableWithContents {
   const path = join(temporaryFolder(), 'table.sqlite');
   const table = sqliteTable(path, { clock });
   const reader = new DatabaseSync(path, { readOnly: true });

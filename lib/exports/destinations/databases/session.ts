@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { isIP, type Socket } from 'node:net';
 import { connect as overTls } from 'node:tls';
 import type { ClientConfig } from 'pg';
-import { Permanent, Transient } from '../../ports/errors.ts';
-import { connectionFailure, isPublicAddress } from '../../ports/outbound/outbound.ts';
-import { SECOND_MS } from '../../ports/units.ts';
-import type { Delivery } from './destination.ts';
-import { explained, type Place, serverOf, stateOf } from './postgres-failure.ts';
+import { Permanent, Transient } from '../../../ports/errors.ts';
+import { connectionFailure, isPublicAddress } from '../../../ports/outbound/outbound.ts';
+import { SECOND_MS } from '../../../ports/units.ts';
+import type { Delivery } from '../destination.ts';
+import { explained, type Place, serverOf, stateOf } from './failure.ts';
 
 /** Where, and as whom. */
 export interface Account extends Place {

@@ -2,88 +2,11 @@ import { once } from 'node:events';
 import type { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createBrotliCompress, createGzip } from 'node:zlib';
-import * as z from 'zod';
-import type { ParquetCompression } from '../../duckdb/parquet.ts';
-import type { Model } from '../../lake/schema.ts';
-import { inQuotes, invalid } from '../../ports/errors.ts';
-import type { Column } from '../../warehouse/columns.ts';
-import { NEXT_FILE } from '../../warehouse/warehouse.ts';
-import { ahead } from './ahead.ts';
-import type { Delivery } from './destination.ts';
-
-/** Keys that every destination of files takes. */
-export const FILE_KEYS = {
-  file_format: z.string().default('JSONLines'),
-  compression: z.string().nullable().default(null),
-  /** About so many megabytes (1,048,576 bytes) a file; null or 0: one file. */
-  max_file_size_mb: z.int().nullable().default(null),
-};
-
-export type FileConfig = z.infer<z.ZodObject<typeof FILE_KEYS>> & {
-  readonly prefix: string;
-  /** Names of Parquet files tell their compression. */
-  readonly legacy_parquet_extension?: boolean;
-};
-
-/** What a file has unless the export says otherwise, in this order. */
-export const FILE_COLUMNS: Readonly<Record<Model, readonly Column[]>> = {
-  events: [
-    { name: 'uuid', type: 'text', field: 'uuid' },
-    { name: 'event', type: 'text', field: 'event' },
-    { name: 'properties', type: 'json', field: 'properties' },
-    { name: 'distinct_id', type: 'text', field: 'distinct_id' },
-    { name: 'timestamp', type: 'instant', field: 'timestamp' },
-    { name: 'created_at', type: 'instant', field: 'created_at' },
-    { name: '_inserted_at', type: 'instant', field: '_inserted_at' },
-    { name: 'elements_chain', type: 'text', field: 'elements_chain' },
-    { name: 'person_id', type: 'text', field: 'person_id' },
-    { name: 'person_properties', type: 'json', field: 'person_properties' },
-  ],
-  persons: [
-    { name: 'team_id', type: 'integer', field: 'team_id' },
-    { name: 'distinct_id', type: 'text', field: 'distinct_id' },
-    { name: 'person_id', type: 'text', field: 'person_id' },
-    { name: 'properties', type: 'json', field: 'properties' },
-    { name: 'person_distinct_id_version', type: 'integer', field: 'person_distinct_id_version' },
-    { name: 'person_version', type: 'integer', field: 'person_version' },
-    { name: 'created_at', type: 'instant', field: 'created_at' },
-    { name: '_inserted_at', type: 'instant', field: '_inserted_at' },
-    { name: 'is_deleted', type: 'boolean', field: 'is_deleted' },
-  ],
-};
-
-/** Upstream's file formats, each with its compressions. */
-const COMPRESSIONS: ReadonlyMap<string, readonly string[]> = new Map([
-  ['Parquet', ['zstd', 'lz4', 'snappy', 'gzip', 'brotli']],
-  ['JSONLines', ['gzip', 'brotli']],
-]);
-
-/** Refuses with 400 what is no file config, in upstream's words where it has some. */
-export function checkFileConfig({ file_format, compression, max_file_size_mb, prefix }: FileConfig): void {
-  const compressions = COMPRESSIONS.get(file_format);
-  if (compressions === undefined) {
-    refuse(
-      `File format ${file_format} is not supported. Supported file formats are ${listed([...COMPRESSIONS.keys()])}`,
-    );
-  }
-  if (compression && !compressions.includes(compression)) {
-    refuse(
-      `Compression ${compression} is not supported for file format ${file_format}. ` +
-        `Supported compressions are ${listed(compressions)}`,
-    );
-  }
-  if (max_file_size_mb !== null && max_file_size_mb < 0) {
-    refuse('max_file_size_mb must be a number of megabytes; null or 0: one file for each interval.');
-  }
-  if (!prefix.isWellFormed() || prefix.includes('\0')) refuse('prefix is not valid Unicode text without NUL.');
-}
-
-/** A list as upstream's texts show it. */
-export const listed = (words: readonly string[]): string => `[${inQuotes(words)}]`;
-
-function refuse(detail: string): never {
-  invalid('destination', detail);
-}
+import type { ParquetCompression } from '../../../duckdb/parquet.ts';
+import { NEXT_FILE } from '../../../warehouse/warehouse.ts';
+import type { Delivery } from '../destination.ts';
+import { ahead } from '../prefetch.ts';
+import { FILE_COLUMNS, type FileConfig } from './config.ts';
 
 /** One of a slot's files on its way. */
 interface SlotFile {

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import type { FileConfig } from '../../../../../lib/exports/destinations/files/config.ts';
 import {
   fileName,
   isFileOf,
@@ -6,10 +7,9 @@ import {
   manifestName,
   slotNames,
   strayNames,
-} from '../../../../lib/exports/destinations/file-names.ts';
-import type { FileConfig } from '../../../../lib/exports/destinations/files.ts';
-import { HOUR_MS } from '../../../../lib/ports/units.ts';
-import { SLOT } from '../../../support/delivery.ts';
+} from '../../../../../lib/exports/destinations/files/names.ts';
+import { HOUR_MS } from '../../../../../lib/ports/units.ts';
+import { SLOT } from '../../../../support/delivery.ts';
 
 const plain = { prefix: '', file_format: 'JSONLines', compression: null, max_file_size_mb: null };
 const about = { slot: SLOT, model: 'events' } as const;

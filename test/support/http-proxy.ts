@@ -7,13 +7,13 @@ import type { AddressInfo } from 'node:net';
  */
 type Fate = 'passes' | 'is refused' | 'breaks before' | 'breaks after';
 
-interface Proxy {
+interface HttpProxy {
   readonly url: string;
   close(): Promise<void>;
 }
 
 /** Passes HTTP requests on to a server, as far as `fateOf` lets it. */
-export async function startProxy(target: string, fateOf: (incoming: IncomingMessage) => Fate): Promise<Proxy> {
+export async function startHttpProxy(target: string, fateOf: (incoming: IncomingMessage) => Fate): Promise<HttpProxy> {
   const server = createServer((incoming, outgoing) => {
     const fate = fateOf(incoming);
     if (fate === 'breaks before') {
@@ -54,12 +54,12 @@ export async function startProxy(target: string, fateOf: (incoming: IncomingMess
  * A proxy for a process that dies at its n-th request, either before the server sees it or after the server has done it:
  * `kill.run` is called, and that request and all later ones get no answer. `requests` are the methods up to the n-th.
  */
-export async function startKillingProxy(
+export async function startKillingHttpProxy(
   target: string,
   kill: { at: number; when: 'before' | 'after'; run: () => void },
-): Promise<Proxy & { requests: () => string[] }> {
+): Promise<HttpProxy & { requests: () => string[] }> {
   const seen: string[] = [];
-  const proxy = await startProxy(target, ({ method = '', socket }) => {
+  const proxy = await startHttpProxy(target, ({ method = '', socket }) => {
     if (seen.length === kill.at) return 'breaks before';
     seen.push(method);
     if (seen.length < kill.at) return 'passes';

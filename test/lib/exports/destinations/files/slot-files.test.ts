@@ -1,8 +1,9 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
-import { checkFileConfig, type FileConfig, slotFiles } from '../../../../lib/exports/destinations/files.ts';
-import { Failure } from '../../../../lib/ports/errors.ts';
-import { atOnce, lines } from '../../../support/delivery.ts';
+import { checkFileConfig, type FileConfig } from '../../../../../lib/exports/destinations/files/config.ts';
+import { slotFiles } from '../../../../../lib/exports/destinations/files/slot-files.ts';
+import { Failure } from '../../../../../lib/ports/errors.ts';
+import { atOnce, lines } from '../../../../support/delivery.ts';
 
 const plain = { prefix: '', file_format: 'JSONLines', compression: null, max_file_size_mb: null };
 

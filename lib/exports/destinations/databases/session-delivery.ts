@@ -1,6 +1,6 @@
-import { Transient } from '../../ports/errors.ts';
-import type { Config, Delivery, Destination, Receipt } from './destination.ts';
-import { type Account, openSession, type Session } from './postgres-session.ts';
+import { Transient } from '../../../ports/errors.ts';
+import type { Config, Delivery, Destination, Receipt } from '../destination.ts';
+import { type Account, openSession, type Session } from './session.ts';
 
 /**
  * Returns `deliver`, `commit` and `discard` of a destination where rows wait in an open session of the database,

@@ -1,5 +1,5 @@
 import { array, assert, constantFrom, oneof, option, property, string } from 'fast-check';
-import { rowsIn, withPlainEscapes } from '../../../../lib/exports/destinations/copy-values.ts';
+import { rowsIn, withPlainEscapes } from '../../../../../lib/exports/destinations/databases/copy-text.ts';
 
 /** As PostgreSQL's documentation says: a letter for what ends a value or a row, two backslashes for one. */
 const written = (value: string | null): string =>

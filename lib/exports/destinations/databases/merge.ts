@@ -1,12 +1,13 @@
 /** How rows that wait in a temporary table come into a customer's table, when some may be there already. */
 
-import { Permanent } from '../../ports/errors.ts';
-import type { Column } from '../../warehouse/columns.ts';
-import { namesOf, type TableConfig } from './database-table.ts';
-import { LEDGER, type Standing } from './delivery-ledger.ts';
-import type { Delivery } from './destination.ts';
-import type { Session } from './postgres-session.ts';
+import { Permanent } from '../../../ports/errors.ts';
+import type { Column } from '../../../warehouse/columns.ts';
+import type { Delivery } from '../destination.ts';
+import { LEDGER } from './config.ts';
+import type { Standing } from './ledger.ts';
+import type { Session } from './session.ts';
 import { qualified, quoted, quotedList } from './sql-identifier.ts';
+import { namesOf, type TableConfig } from './table.ts';
 
 /** The temporary table of a session: it may have one delivery at a time. */
 export const WAITING = 'batch_export_rows';

@@ -1,10 +1,10 @@
-/** Servers of customers' to which whole exports deliver, and what lies there afterwards. */
+/** Servers of customers' to which whole exports deliver, and what is there afterwards. */
 import { startBucket } from './bucket.ts';
 import type { ExportWorldOptions } from './export-world.ts';
 import { newDatabase } from './postgres.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 
-export interface Place {
+export interface DestinationServer {
   readonly destination: NonNullable<ExportWorldOptions['destination']>;
   /** The uuid of every row that is there, as often as it is there, in order. */
   rows(): Promise<string[]>;
@@ -20,7 +20,7 @@ interface Batch {
 
 const uuidsOf = (body: string): string[] => (JSON.parse(body) as Batch).batch.map(({ uuid }) => uuid);
 
-export async function s3Place(): Promise<Place> {
+export async function s3Destination(): Promise<DestinationServer> {
   const bucket = await startBucket();
   const { config } = bucket;
   return {
@@ -39,7 +39,7 @@ export async function s3Place(): Promise<Place> {
   };
 }
 
-export async function postgresPlace(): Promise<Place> {
+export async function postgresDestination(): Promise<DestinationServer> {
   const database = await newDatabase();
   const schema = await database.newSchema();
   const texts = async (query: string): Promise<string[]> => (await database.sql(query)).map(({ text }) => String(text));
@@ -56,7 +56,7 @@ export async function postgresPlace(): Promise<Place> {
   };
 }
 
-export async function httpPlace(): Promise<Place & { readonly receiver: Receiver }> {
+export async function httpDestination(): Promise<DestinationServer & { readonly receiver: Receiver }> {
   const receiver = await startReceiver();
   return {
     receiver,

@@ -1,12 +1,12 @@
 /**
- * The door to customers' addresses of a process that may die: every HTTP request, and every statement to a PostgreSQL, is
+ * The way to customers' addresses of a process that may die: every HTTP request, and every statement to a PostgreSQL, is
  * an act of it. Before the act the server has seen nothing; after it the server has done it, and nobody hears the answer.
  * When the process dies, its connections to databases are cut, as its system would.
  */
 import { once } from 'node:events';
 import { type ClientRequestArgs, createServer, Agent as HttpAgent, type IncomingMessage, request } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { type AddressInfo, connect, createServer as createDoor, type Server, Socket } from 'node:net';
+import { type AddressInfo, connect, createServer as createSocketServer, type Server, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { Outbound } from '../../lib/ports/outbound/outbound.ts';
@@ -14,14 +14,14 @@ import type { Outbound } from '../../lib/ports/outbound/outbound.ts';
 /** Does something that lasts, unless the process dies before; when it dies with it, the promise is never kept. */
 export type Act = <T>(what: string, work: () => Promise<T>) => Promise<T>;
 
-export function mortalOutbound(act: Act, died: Promise<void>): Outbound & { close(): void } {
-  const doors: Door[] = [];
+export function killableOutbound(act: Act, died: Promise<void>): Outbound & { close(): void } {
+  const entrances: Entrance[] = [];
   let isClosed = false;
   const through = async (server: Server): Promise<Socket> => {
     if (isClosed) throw new Error('the process is gone');
-    const door = doorOf(server);
-    doors.push(door);
-    return door.connect();
+    const entrance = entranceOf(server);
+    entrances.push(entrance);
+    return entrance.connect();
   };
   return {
     httpAgent: new ReroutingAgent(() => through(forwarder(act))),
@@ -30,18 +30,18 @@ export function mortalOutbound(act: Act, died: Promise<void>): Outbound & { clos
     connect: (host, port) => through(session(act, died, host, port)),
     close() {
       isClosed = true;
-      for (const { close } of doors) close();
+      for (const { close } of entrances) close();
     },
   };
 }
 
-interface Door {
+interface Entrance {
   readonly connect: () => Promise<Socket>;
   readonly close: () => void;
 }
 
 /** A server of this process, at a free port. */
-function doorOf(server: Server): Door {
+function entranceOf(server: Server): Entrance {
   const sockets: Socket[] = [];
   server.on('connection', (socket) => sockets.push(socket));
   const listening = once(server.listen(0, '127.0.0.1'), 'listening');
@@ -59,7 +59,7 @@ function doorOf(server: Server): Door {
   };
 }
 
-/** Leads requests through a door, whatever their address. */
+/** Leads requests through a server of this process, whatever their address. */
 class ReroutingAgent extends HttpAgent {
   readonly #connect: () => Promise<Socket>;
 
@@ -101,7 +101,7 @@ async function forward({ method, url, headers }: IncomingMessage, body: Buffer) 
  * their end: what is answered by `ReadyForQuery`, or by `CopyInResponse`.
  */
 function session(act: Act, died: Promise<void>, host: string, port: number): Server {
-  return createDoor((client) => {
+  return createSocketServer((client) => {
     const server = connect(port, host);
     let isLoggedIn = false;
     let underWay: ((answer: Buffer) => void) | undefined;

@@ -1,12 +1,12 @@
 /** A customer's table: its columns, and how it is made when it is missing. */
 
-import type { Model } from '../../lake/schema.ts';
-import { Permanent } from '../../ports/errors.ts';
-import type { Column, ColumnType } from '../../warehouse/columns.ts';
-import type { DatabaseConfig } from './database-config.ts';
-import type { Delivery } from './destination.ts';
-import { stateOf } from './postgres-failure.ts';
-import type { Session } from './postgres-session.ts';
+import type { Model } from '../../../lake/schema.ts';
+import { Permanent } from '../../../ports/errors.ts';
+import type { Column, ColumnType } from '../../../warehouse/columns.ts';
+import type { Delivery } from '../destination.ts';
+import type { DatabaseConfig } from './config.ts';
+import { stateOf } from './failure.ts';
+import type { Session } from './session.ts';
 import { qualified, quoted, quotedList } from './sql-identifier.ts';
 
 /** A column with a type of the database. */

@@ -1,14 +1,14 @@
 /** The two ways of rows into a table of Redshift: statements with many rows each, and files in a bucket. */
 import { promisify } from 'node:util';
 import { gzip as gzipped } from 'node:zlib';
-import { Permanent } from '../../ports/errors.ts';
-import { type BucketConfig, connect, explain, statusOf } from './bucket.ts';
-import { rowsIn, withPlainEscapes } from './copy-values.ts';
-import { namesOf, type TableColumn } from './database-table.ts';
-import type { Delivery } from './destination.ts';
-import type { Session } from './postgres-session.ts';
-import { WAITING } from './row-merge.ts';
+import { Permanent } from '../../../ports/errors.ts';
+import type { Delivery } from '../destination.ts';
+import { type BucketConfig, connect, explain, statusOf } from '../files/bucket.ts';
+import { rowsIn, withPlainEscapes } from './copy-text.ts';
+import { WAITING } from './merge.ts';
+import type { Session } from './session.ts';
 import { quotedList } from './sql-identifier.ts';
+import { namesOf, type TableColumn } from './table.ts';
 
 /** Values of one statement: the protocol counts them in 16 bits with a sign. */
 const MAX_VALUES = 32_767;

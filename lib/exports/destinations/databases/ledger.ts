@@ -1,11 +1,10 @@
 /** The ledger of deliveries of events: a table of the customer's schema, by which a second delivery knows the first. */
-import type { Slot } from '../../lake/intervals.ts';
-import { type DatabaseDialect, namesOf, prepareTable, type TableConfig } from './database-table.ts';
-import type { Delivery } from './destination.ts';
-import type { AnswerRow, Session } from './postgres-session.ts';
+import type { Slot } from '../../../lake/intervals.ts';
+import type { Delivery } from '../destination.ts';
+import { LEDGER } from './config.ts';
+import type { AnswerRow, Session } from './session.ts';
 import { qualified, quotedList } from './sql-identifier.ts';
-
-export const LEDGER = 'batch_export_deliveries';
+import { type DatabaseDialect, namesOf, prepareTable, type TableConfig } from './table.ts';
 
 const LEDGER_KEY = ['batch_export_id', 'table_name', 'interval_start', 'interval_end'];
 
@@ -41,7 +40,9 @@ export type Standing =
 type Entry = Pick<Delivery<TableConfig>, 'exportId' | 'runId' | 'slot' | 'config'>;
 
 const instant = (at: number): string => new Date(at).toISOString();
+
 const slotValues = ({ start, end }: Slot): string[] => [instant(start), instant(end)];
+
 const keyValues = ({ exportId, config, slot }: Entry): string[] => [exportId, config.table_name, ...slotValues(slot)];
 
 /** The ledger's table. */

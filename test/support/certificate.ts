@@ -1,12 +1,5 @@
-/** A door with a certificate of its own in front of a PostgreSQL, which takes TLS off. */
+/** Certificates, in DER by hand: Node signs, but writes none. */
 import { generateKeyPairSync, sign } from 'node:crypto';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
-
-export interface TlsDoor {
-  readonly port: number;
-  close(): Promise<void>;
-}
 
 /** PEM. */
 export interface Certificate {
@@ -36,8 +29,8 @@ const COMMON_NAME = identifier('550403');
 const SUBJECT_ALTERNATIVE_NAMES = identifier('551d11');
 
 /**
- * A certificate (X.509, version 3) that nobody but itself signed, for this machine and the hosts of acme.com, until
- * 2049. Node signs, but writes no certificates.
+ * Returns a certificate (X.509, version 3) that nobody but itself signed, for this machine and the hosts of acme.com,
+ * until 2049.
  */
 export function selfSigned(): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -59,33 +52,5 @@ export function selfSigned(): Certificate {
   return {
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     cert: `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`,
-  };
-}
-
-/** Opens the door; it says yes to PostgreSQL's request for TLS, and passes on what comes then. */
-export async function openTlsDoor(
-  behind: { readonly host: string; readonly port: number },
-  secret: Certificate = selfSigned(),
-): Promise<TlsDoor> {
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket.on('error', () => {}));
-    socket.once('data', () => {
-      socket.write('S');
-      const plain = new TLSSocket(socket, { isServer: true, ...secret });
-      const onward = connect(behind.port, behind.host);
-      plain.on('error', () => onward.destroy());
-      onward.on('error', () => plain.destroy());
-      plain.pipe(onward).pipe(plain);
-    });
-  });
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: () =>
-      new Promise((done) => {
-        server.close(() => done());
-        for (const socket of sockets) socket.destroy();
-      }),
   };
 }

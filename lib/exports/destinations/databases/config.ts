@@ -1,10 +1,9 @@
 /** What the configs of databases that speak PostgreSQL's protocol have in common. */
 import * as z from 'zod';
-import { invalid } from '../../ports/errors.ts';
-import { checkHost } from '../../ports/outbound/outbound.ts';
-import { LEDGER } from './delivery-ledger.ts';
-import type { Reach } from './destination.ts';
-import { listed } from './files.ts';
+import { invalid } from '../../../ports/errors.ts';
+import { checkHost } from '../../../ports/outbound/outbound.ts';
+import type { Reach } from '../destination.ts';
+import { listed } from '../files/config.ts';
 
 export const DATABASE_KEYS = {
   user: z.string(),
@@ -43,3 +42,5 @@ export function checkDatabaseConfig(config: DatabaseConfig, maxNameBytes: number
     invalid('destination', `table_name may not be '${LEDGER}': deliveries are noted in that table.`);
   }
 }
+
+export const LEDGER = 'batch_export_deliveries';

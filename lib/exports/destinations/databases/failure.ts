@@ -1,7 +1,7 @@
 /** What an error of a PostgreSQL or Redshift server means to a person: what, where, what to do. */
 import type { DatabaseError } from 'pg';
-import { Permanent, Transient } from '../../ports/errors.ts';
-import { connectionFailure } from '../../ports/outbound/outbound.ts';
+import { Permanent, Transient } from '../../../ports/errors.ts';
+import { connectionFailure } from '../../../ports/outbound/outbound.ts';
 import { qualified, quoted } from './sql-identifier.ts';
 
 /** What an error is about. */

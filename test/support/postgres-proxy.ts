@@ -1,7 +1,7 @@
-/** A wire to a PostgreSQL that hears what a client says, and breaks at any word, or has the client killed. */
+/** A proxy before a PostgreSQL that reads what a client says, and breaks at any statement, or has the client killed. */
 import { type AddressInfo, connect, createServer } from 'node:net';
 
-interface KillingWire {
+interface PostgresProxy {
   readonly port: number;
   /** What the client has said so far: statements by their first word, and what the protocol says beside. */
   readonly acts: () => string[];
@@ -27,14 +27,14 @@ function actOf(said: Buffer): string {
 
 /**
  * Passes on what a client and the server on the port say. At each act (the first words after the server's last answer,
- * and the middle of rows that are sent) `ask` says whether the wire breaks before the server hears of it, or after it has
- * done it, without the client's being told. `kill` is called just before.
+ * and the middle of rows that are sent) `ask` says whether the connection breaks before the server hears of it, or after it
+ * has done it, without the client's being told. `kill` is called just before.
  */
-export async function startKillingWire(
+export async function startPostgresProxy(
   port: number,
   ask: (act: string, number: number) => 'before' | 'after' | undefined,
   kill: () => void = () => {},
-): Promise<KillingWire> {
+): Promise<PostgresProxy> {
   const acts: string[] = [];
   const server = createServer((client) => {
     const onward = connect(port, '127.0.0.1');

@@ -1,12 +1,12 @@
 /** The connection checks of databases that speak PostgreSQL's protocol, in the order in which they make sense. */
-import { Permanent } from '../../ports/errors.ts';
-import type { DatabaseConfig } from './database-config.ts';
-import { columnsOf, type DatabaseDialect, prepareTable, type TableColumn } from './database-table.ts';
-import { LEDGER, prepareLedger } from './delivery-ledger.ts';
-import type { CheckStep } from './destination.ts';
-import { stateOf } from './postgres-failure.ts';
-import { type Account, connectTo, openSession, type Session } from './postgres-session.ts';
+import { Permanent } from '../../../ports/errors.ts';
+import type { CheckStep } from '../destination.ts';
+import { type DatabaseConfig, LEDGER } from './config.ts';
+import { stateOf } from './failure.ts';
+import { prepareLedger } from './ledger.ts';
+import { type Account, connectTo, openSession, type Session } from './session.ts';
 import { qualified, quoted } from './sql-identifier.ts';
+import { columnsOf, type DatabaseDialect, prepareTable, type TableColumn } from './table.ts';
 
 /** No such database, or it may not be entered: by then the password was right. */
 const AFTER_LOGIN: ReadonlySet<string | undefined> = new Set(['3D000', '42501']);

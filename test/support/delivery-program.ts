@@ -1,6 +1,6 @@
 /**
- * A process that makes one delivery, to be killed: `node send.ts <type> <config as JSON> <lines> <receipt file> [<other
- * fields of the delivery as JSON>]`.
+ * A process that makes one delivery, to be killed: `node delivery-program.ts <type> <config as JSON> <lines>
+ * <receipt file> [<other fields of the delivery as JSON>]`.
  */
 import { flushCompileCache } from 'node:module';
 import { destinationOf } from '../../lib/exports/destinations/index.ts';

@@ -1,9 +1,9 @@
 /** A customer's bucket, on S3 or on a server that speaks its protocol: the client, and what its failures mean. */
 
 import type { S3 } from '@aws-sdk/client-s3';
-import { messageOf, Permanent, Transient } from '../../ports/errors.ts';
-import type { Outbound } from '../../ports/outbound/outbound.ts';
-import { MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
+import { messageOf, Permanent, Transient } from '../../../ports/errors.ts';
+import type { Outbound } from '../../../ports/outbound/outbound.ts';
+import { MINUTE_MS, SECOND_MS } from '../../../ports/units.ts';
 
 /** Where, and with whose key. */
 export interface BucketConfig {

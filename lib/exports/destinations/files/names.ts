@@ -1,7 +1,7 @@
 /** What the files of a slot are called, and which of those that lie there do not count. */
-import { HOUR_MS } from '../../ports/units.ts';
-import type { Delivery } from './destination.ts';
-import type { FileConfig } from './files.ts';
+import { HOUR_MS } from '../../../ports/units.ts';
+import type { Delivery } from '../destination.ts';
+import type { FileConfig } from './config.ts';
 
 /** An instant as upstream's file names have it: `2023-07-28T00:00:00+00:00`. */
 const instant = (at: number): string => `${new Date(at).toISOString().slice(0, 19)}+00:00`;

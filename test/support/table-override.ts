@@ -1,0 +1,21 @@
+import type { Op, Table } from '../../lib/ports/table/table.ts';
+
+/** Returns the table, but for the verbs that are given instead of its own. */
+export function tableWith(table: Table, instead: Partial<Table>): Table {
+  return {
+    get: (key) => table.get(key),
+    many: (keys) => table.many(keys),
+    list: (range, page) => table.list(range, page),
+    write: (ops, options) => table.write(ops, options),
+    ...instead,
+  };
+}
+
+/** Returns a table that lets a test act, or fail, just before each of its writes. */
+export const watchWrites = (table: Table, before: (ops: readonly Op[]) => Promise<void> | void): Table =>
+  tableWith(table, {
+    write: async (ops, options) => {
+      await before(ops);
+      return table.write(ops, options);
+    },
+  });
