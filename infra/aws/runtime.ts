@@ -115,5 +115,5 @@ export function endedInput({ detail }: Ended): EndedInput {
   const machine = MACHINE_NAMES.find((known) => stateMachineArn.endsWith(`:${machineName(stage, known)}`));
   if (machine === undefined) throw new Error(`${stateMachineArn} is none of the service's machines`);
   const failure = typeof error === 'string' ? { Error: error, Cause: cause ?? '' } : null;
-  return { machine, name, status, input: JSON.parse(input), error: failure };
+  return { machine, execution: name, status, input: JSON.parse(input), error: failure };
 }

@@ -98,8 +98,8 @@ async function writeChange(
       ...aboutDashboard({ ...summary, ...summarySet }),
       activity: patchActivity(patch),
       changes: [
-        ...changesOf(summary, summarySet, LOGGED),
-        ...changesOf(detail, detailSet, LOGGED_OF_DETAIL),
+        ...changesOf(summary, summarySet, LOGGED_FIELDS),
+        ...changesOf(detail, detailSet, LOGGED_DETAIL_FIELDS),
         ...tiles.changes,
       ],
     }),
@@ -113,14 +113,14 @@ async function writeChange(
 }
 
 /** The fields whose changes the activity log shows. */
-const LOGGED: LoggedFields = {
+const LOGGED_FIELDS: LoggedFields = {
   name: 'plain',
   description: 'plain',
   pinned: 'plain',
   tags: 'json',
   restriction_level: 'plain',
 };
-const LOGGED_OF_DETAIL: LoggedFields = { filters: 'json', variables: 'json', delete_insights: 'plain' };
+const LOGGED_DETAIL_FIELDS: LoggedFields = { filters: 'json', variables: 'json', delete_insights: 'plain' };
 
 /**
  * Writes what did not fit into the first transaction. Throws a 409 when a change came in between: a part is done and

@@ -59,7 +59,7 @@ interface Creator {
 }
 
 type CreateContext = Pick<Context, 'table' | 'clock' | 'random'>;
-type Once = (dashboardId: string) => readonly Op[];
+type IdempotencyOps = (dashboardId: string) => readonly Op[];
 
 /**
  * Makes a dashboard from the body of a request. Throws a 400 for a template, dashboard or insight that is not there.
@@ -68,7 +68,7 @@ export async function createDashboard(
   context: CreateContext,
   creator: Creator,
   input: z.output<typeof DashboardInput>,
-  idempotencyOps: Once,
+  idempotencyOps: IdempotencyOps,
 ): Promise<DashboardWithInsights> {
   const use_template = input.use_template ?? '';
   const use_dashboard = input.use_dashboard ?? null;
@@ -103,7 +103,7 @@ export async function createFromTemplate(
   context: CreateContext,
   creator: Creator,
   sent: unknown,
-  idempotencyOps: Once,
+  idempotencyOps: IdempotencyOps,
 ): Promise<DashboardWithInsights> {
   const template: Template = checkedTemplate(sent);
   const made: NewDashboard = {
@@ -164,7 +164,7 @@ async function writeDashboard(
   context: CreateContext,
   { tenant, project, uid, activityOps }: Creator,
   made: NewDashboard,
-  idempotencyOps: Once,
+  idempotencyOps: IdempotencyOps,
 ): Promise<DashboardWithInsights> {
   const { table, clock, random } = context;
   const now = clock();

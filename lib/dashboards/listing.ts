@@ -27,11 +27,11 @@ export async function readListing(
   paging: Paging,
 ): Promise<DashboardPage | DashboardItem[]> {
   if (hasFilter(filter)) return readAll(table, project);
-  return (await readPage(table, ranges.dashboardsOf(project), paging)) as unknown as DashboardPage;
+  return readPage(table, ranges.dashboardsOf(project), paging);
 }
 
 async function readAll(table: Table, project: number): Promise<DashboardItem[]> {
-  return (await listAll(table, ranges.dashboardsOf(project))) as DashboardItem[];
+  return listAll(table, ranges.dashboardsOf(project));
 }
 
 /** Returns the page for a member: what a rule hides from them is neither listed nor counted. */

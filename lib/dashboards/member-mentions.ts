@@ -11,7 +11,7 @@ import { collaboratorField } from './collaborators/model.ts';
 
 /** Returns the keys of all mentions of a user, in whatever organization. */
 export async function readMentions(table: Table, uid: string): Promise<Key[]> {
-  return listAll(table, ranges.namingsOf(uid));
+  return listAll(table, ranges.mentionsOf(uid));
 }
 
 /**

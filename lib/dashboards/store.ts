@@ -36,7 +36,7 @@ export async function readSummaries(
 ): Promise<Map<number, DashboardItem>> {
   const asked = [...new Set(ids)];
   if (asked.length === 0) return new Map();
-  const found = (await table.many(asked.map((id) => keys.dashboard(project, id)))) as (DashboardItem | undefined)[];
+  const found = await table.many(asked.map((id) => keys.dashboard(project, id)));
   return new Map(found.flatMap((summary) => (summary?.deleted_at === null ? [[summary.id, summary] as const] : [])));
 }
 

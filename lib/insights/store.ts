@@ -49,7 +49,7 @@ export async function readInsights(
 ): Promise<Map<number, InsightItem>> {
   const asked = [...new Set(ids)];
   if (asked.length === 0) return new Map();
-  const found = (await table.many(asked.map((id) => keys.insight(project, id)))) as (InsightItem | undefined)[];
+  const found = await table.many(asked.map((id) => keys.insight(project, id)));
   return new Map(found.filter((item) => item !== undefined).map((item) => [item.id, item]));
 }
 
@@ -111,7 +111,7 @@ export const aboutInsight = ({ id, name, project_id: project }: InsightItem) =>
   ({ scope: 'Insight', id, name, project }) as const;
 
 /** The fields whose changes the activity log shows. */
-const LOGGED: LoggedFields = { name: 'plain', description: 'plain', query: 'json', filters: 'json' };
+const LOGGED_FIELDS: LoggedFields = { name: 'plain', description: 'plain', query: 'json', filters: 'json' };
 
 /**
  * Returns what a PATCH sets of an insight (its place in the indexes too, when that changes), and its changes for the
@@ -134,5 +134,5 @@ export function insightChange(
     last_modified_by: by,
   };
   checkInsightSize({ ...item, ...set });
-  return { set, changes: changesOf(item, set, LOGGED) };
+  return { set, changes: changesOf(item, set, LOGGED_FIELDS) };
 }

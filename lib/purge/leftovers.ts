@@ -24,7 +24,7 @@ import { type Item, type Key, type Op, type Range, Refused, type Table } from '.
 import { HOUR_MS } from '../ports/units.ts';
 
 /** The organization or project that was deleted. */
-export interface Deleted {
+export interface DeletedTenant {
   readonly organization: string;
   /** Null: the whole organization. */
   readonly project: number | null;
@@ -37,8 +37,8 @@ export interface Deleted {
 /** Yields once for each piece that was left and has been removed, or at least stopped. */
 type Removals = AsyncGenerator<void, void>;
 
-/** Yields the same, and returns whether there was anything. */
-async function* withFinding(removals: Removals): AsyncGenerator<void, boolean> {
+/** Yields the same as `removals`, and returns whether there was any. */
+async function* anyOf(removals: Removals): AsyncGenerator<void, boolean> {
   let isFound = false;
   for await (const _ of removals) {
     isFound = true;
@@ -51,7 +51,7 @@ async function* withFinding(removals: Removals): AsyncGenerator<void, boolean> {
 const PAGE_SIZE = 100;
 
 /** Removes what is left of what was deleted, piece by piece. */
-export async function* removeLeftovers(context: Context, deleted: Deleted): Removals {
+export async function* removeLeftovers(context: Context, deleted: DeletedTenant): Removals {
   const { table } = context;
   const { organization, project, isSettled } = deleted;
   yield* removeExports(context, deleted);
@@ -104,7 +104,7 @@ async function* removeRoot(table: Table, key: Key): Removals {
   yield;
 }
 
-async function* removeExports(context: Context, { organization, project }: Deleted): Removals {
+async function* removeExports(context: Context, { organization, project }: DeletedTenant): Removals {
   const { table } = context;
   // What is stopped here comes after what was stopped before: its runs have until the next walk to end.
   for (const range of [ranges.deletedExportsOf(organization), ranges.exportsOf(organization)]) {
@@ -134,7 +134,7 @@ async function* removeExport(context: Context, item: BatchExportItem): Removals 
     yield;
     if (clock() < item.deleted_at + COMMIT_TIMEOUT_MS) return;
   }
-  if (yield* withFinding(removeBelowExport(context, item))) return;
+  if (yield* anyOf(removeBelowExport(context, item))) return;
   await remove(table, [item], jobOps('export', item.id, null));
   yield;
 }
@@ -179,7 +179,7 @@ async function* forgetExecutions({ workflow }: Context, id: string): Removals {
  * later walk.
  */
 async function* removeProject(context: Context, id: number, isSettled: boolean): Removals {
-  const isFound = yield* withFinding(removeProjectContent(context, id));
+  const isFound = yield* anyOf(removeProjectContent(context, id));
   if (isFound || !isSettled) return;
   await remove(context.table, [keys.project(id)], jobOps('purge', String(id), null));
   yield;

@@ -4,7 +4,7 @@ import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
 import { HOUR_MS, MINUTE_MS } from '../ports/units.ts';
 import type { PurgeInput, WalkOutput } from '../workflow/messages.ts';
-import { type Deleted, removeLeftovers } from './leftovers.ts';
+import { type DeletedTenant, removeLeftovers } from './leftovers.ts';
 
 /** A walk ends after 10 minutes, and says that more is left. */
 const WALK_MS = 10 * MINUTE_MS;
@@ -37,7 +37,7 @@ export async function purge(context: Context, { kind, id }: PurgeInput): Promise
 }
 
 /** Returns a deleted project; undefined when there is none, or it is not deleted. */
-async function deletedProject({ table, clock }: Context, id: string): Promise<Deleted | undefined> {
+async function deletedProject({ table, clock }: Context, id: string): Promise<DeletedTenant | undefined> {
   const key = keys.project(Number(id));
   const project = await table.get(key);
   if (project === undefined || project.deleted_at === null) return undefined;
@@ -46,7 +46,7 @@ async function deletedProject({ table, clock }: Context, id: string): Promise<De
 }
 
 /** Returns a deleted organization; undefined when there is none, or it is not deleted. */
-async function deletedOrganization({ table, clock }: Context, id: string): Promise<Deleted | undefined> {
+async function deletedOrganization({ table, clock }: Context, id: string): Promise<DeletedTenant | undefined> {
   const key = keys.organization(id);
   const organization = await table.get(key);
   if (organization === undefined || organization.deleted_at === null) return undefined;

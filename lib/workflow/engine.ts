@@ -616,10 +616,10 @@ class EmbeddedEngine implements Engine {
   async #notifyOfEnd(item: ExecutionItem): Promise<boolean> {
     const { onEnded } = this.#options;
     const { machine, status } = item;
-    const name = nameOf(item);
+    const execution = nameOf(item);
     const error = item.error && fromJsonText(item.error);
-    this.#log.warning('execution did not succeed', { machine, execution: name, status, error });
-    const ended = { machine, name, status, input: fromJsonText(item.input), error } satisfies Record<
+    this.#log.warning('execution did not succeed', { machine, execution, status, error });
+    const ended = { machine, execution, status, input: fromJsonText(item.input), error } satisfies Record<
       keyof EndedInput,
       Json
     >;
@@ -627,7 +627,7 @@ class EmbeddedEngine implements Engine {
       await onEnded?.(ended, this.#closing.signal);
       return true;
     } catch (failure) {
-      this.#log.error('the end of an execution could not be told', { execution: name, reason: messageOf(failure) });
+      this.#log.error('the end of an execution could not be told', { execution, reason: messageOf(failure) });
       return false;
     }
   }

@@ -4,9 +4,9 @@ import type { MachineName } from './workflow.ts';
  * The messages between the state machines and their steps (functions/steps): the input and the output of every task. A
  * payload is at most 256 KiB of JSON (MAX_PAYLOAD), on AWS and on one machine.
  *
- * A step may run twice, or beside its own ghost, with equal input: `holder`, `token` and `slot` are what it needs to
- * find that its work is done. `holder` is the name of the execution; a PLAN's active entry, the runs and log items
- * carry it, so the engine can be asked about it by name.
+ * A step may run twice, or beside an older one of itself, with equal input: by `execution`, `token` and `slot` it finds
+ * that its work is done. `execution` is the name of its execution, which a PLAN's active entry, the runs and log items
+ * carry too, so the engine can be asked about it.
  */
 
 /** The largest input or output of a state, in bytes of UTF-8: 256 KiB (AWS). */
@@ -32,12 +32,12 @@ export interface ExportRunInput {
 }
 
 export interface BeginInput extends ExportRunInput {
-  readonly holder: string;
+  readonly execution: string;
 }
 
 /**
  * `nothing`: all is done (nothing is due, or every slot was empty: then begin has settled them, renewed the export's
- * latest runs, the backfill's progress and the next job). `hold`: a slot is taken by another holder, or not settled
+ * latest runs, the backfill's progress and the next job). `hold`: a slot is taken by another execution, or not settled
  * yet; begin is asked again after `seconds`. `unload`: Athena runs `unload` first. `deliver`: the rows are read where
  * they lie.
  */
@@ -62,7 +62,7 @@ export interface Deliverable {
 
 export interface SendInput {
   readonly export: string;
-  readonly holder: string;
+  readonly execution: string;
   readonly token: string;
   /** Index into the frozen plan's slots. */
   readonly slot: number;
@@ -83,7 +83,7 @@ export interface Skipped {
 }
 
 export interface FinishInput extends ExportRunInput {
-  readonly holder: string;
+  readonly execution: string;
   /** Null: begin never acquired anything. */
   readonly token: string | null;
   readonly skipped: readonly Skipped[];
@@ -105,7 +105,7 @@ export interface BackfillInput {
 }
 
 export interface PrepareInput extends BackfillInput {
-  readonly holder: string;
+  readonly execution: string;
 }
 
 export interface PrepareOutput {
@@ -116,7 +116,7 @@ export interface PrepareOutput {
 }
 
 export interface CloseInput extends BackfillInput {
-  readonly holder: string;
+  readonly execution: string;
   /** Why the backfill was given up; null on the ordinary way, on which single chunks may still have failed. */
   readonly error: ErrorOutput | null;
 }
@@ -129,6 +129,10 @@ export interface CloseOutput {
 export interface PurgeInput {
   readonly kind: 'organization' | 'project';
   readonly id: string;
+}
+
+interface WalkInput extends PurgeInput {
+  readonly execution: string;
 }
 
 /**
@@ -146,8 +150,7 @@ export interface NoticeInput {
 /** Input of `execution-ended`: an execution that ended by itself in another way than SUCCEEDED, or was stopped. */
 export interface EndedInput {
   readonly machine: MachineName;
-  /** The execution's name: the holder. */
-  readonly name: string;
+  readonly execution: string;
   readonly status: 'FAILED' | 'TIMED_OUT' | 'ABORTED';
   /** The execution's own input: ExportRunInput, BackfillInput, PurgeInput or NoticeInput. */
   readonly input: unknown;

@@ -7,11 +7,11 @@ import type { Json } from './workflow.ts';
 export type StepRunner = (input: Json, signal?: AbortSignal) => Promise<Json>;
 
 /**
- * Makes a step of its own part, `run`, as a function of the context. It logs how the step began and ended
- * with the execution's name (`holder` or `name` of the input), and decides under which name an error leaves, which is
- * what a machine's Retry and Catch match: Transient and Permanent stay, a Busy table is Transient, anything else keeps
- * its own name and is logged with its stack. `signal` is aborted when the execution is stopped or the time is up;
- * where none is given (on Lambda) it never is.
+ * Makes a step of its own part, `run`, as a function of the context. It logs how the step began and ended with the name
+ * of the execution (`execution` of the input), and decides under which name an error leaves, which is what a machine's
+ * Retry and Catch match: Transient and Permanent stay, a Busy table is Transient, anything else keeps its own name and
+ * is logged with its stack. `signal` is aborted when the execution is stopped or the time is up; where none is given (on
+ * Lambda) it never is.
  */
 export const step =
   <In, Out extends object | null>(
@@ -44,6 +44,5 @@ export const step =
 
 function executionOf(input: Json): string | null {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return null;
-  const { holder, name } = input;
-  return typeof holder === 'string' ? holder : typeof name === 'string' ? name : null;
+  return typeof input['execution'] === 'string' ? input['execution'] : null;
 }

@@ -71,7 +71,11 @@ async function beside(
   for (let start = SUNDAY; start < end; start += DAY_MS) {
     const length = Math.min(DAY_MS, end - start);
     const share = Math.round((events * length) / (end - SUNDAY));
-    await run('lake.ts', { home: service.home, projectId: service.projectId, events: share, start, length }, bench);
+    await run(
+      'lake.ts',
+      { dataDirectory: service.dataDirectory, projectId: service.projectId, events: share, start, length },
+      bench,
+    );
   }
   const seconds = async (interval: string, until: number): Promise<number> => {
     const path = await makeExport(service, interval, folderOf(join(bench.folder, `${interval}-${intervals}`)));

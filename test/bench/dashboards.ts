@@ -65,8 +65,8 @@ async function took(service: Service, path: string): Promise<number> {
 }
 
 /** The items behind a first page, for each of them, as DynamoDB counts bytes. */
-async function bytesRead({ home, projectId }: Service): Promise<number> {
-  const table = sqliteTable(join(home, 'workspace.db'), { clock: Date.now });
+async function bytesRead({ dataDirectory, projectId }: Service): Promise<number> {
+  const table = sqliteTable(join(dataDirectory, 'workspace.db'), { clock: Date.now });
   const { items } = await table.list(ranges.dashboardsOf(projectId), { limit: PAGE });
   table.close();
   return items.reduce((sum, item) => sum + sizeOf(item), 0) / items.length;

@@ -112,9 +112,9 @@ const memory = (events: number, { kinds, peakMb }: AllMeasured): Row => ({
 async function measure(bench: Bench, events: number, kinds: readonly Kind[], rounds: number): Promise<AllMeasured> {
   const service = await startService(bench, `export-${events}`);
   bench.say(`generating ${count(events)} events`);
-  const { home, projectId } = service;
-  await run('lake.ts', { home, projectId, events, start: START, length: DAY_MS }, bench);
-  const day = join(home, 'lake/events', `team_id=${projectId}`, 'day=2025-06-02', 'gen=0');
+  const { dataDirectory, projectId } = service;
+  await run('lake.ts', { dataDirectory, projectId, events, start: START, length: DAY_MS }, bench);
+  const day = join(dataDirectory, 'lake/events', `team_id=${projectId}`, 'day=2025-06-02', 'gen=0');
   const files = readdirSync(day).map((name) => join(day, name));
   const measured: Measured[] = [];
   for (const kind of kinds) {

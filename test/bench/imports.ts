@@ -14,7 +14,7 @@ export const importing: Part = async (bench) => {
   bench.say(`importing ${count(lines)} lines`);
   const words = ['import', file, '--project', String(service.projectId), '--json'];
   const began = performance.now();
-  const importing = start('infra/local/admin.ts', words, { WORKSPACE_HOME: service.home }, bench);
+  const importing = start('infra/local/admin.ts', words, { WORKSPACE_HOME: service.dataDirectory }, bench);
   const peakMb = await importing.ended();
   const seconds = (performance.now() - began) / 1000;
   const report = JSON.parse(importing.lines().join('\n')) as { added: number; bad: number };

@@ -31,8 +31,8 @@ export const copying: Part = async (bench) => {
 async function measure(bench: Bench, database: PostgresDatabase, events: number, rounds: number): ReturnType<Part> {
   const service = await startService(bench, 'postgres');
   bench.say(`generating ${count(events)} events`);
-  const { home, projectId } = service;
-  await run('lake.ts', { home, projectId, events, start: START, length: DAY_MS }, bench);
+  const { dataDirectory, projectId } = service;
+  await run('lake.ts', { dataDirectory, projectId, events, start: START, length: DAY_MS }, bench);
   const file = join(bench.folder, 'prepared');
   const ours: number[] = [];
   const theirs: number[] = [];

@@ -22,8 +22,8 @@ export const posting: Part = async (bench) => {
   const events = bench.small ? 200_000 : 1_000_000;
   const service = await startService(bench, 'posts');
   bench.say(`generating ${count(events)} events`);
-  const { home, projectId } = service;
-  await run('lake.ts', { home, projectId, events, start: START, length: DAY_MS }, bench);
+  const { dataDirectory, projectId } = service;
+  await run('lake.ts', { dataDirectory, projectId, events, start: START, length: DAY_MS }, bench);
   const folder = join(bench.folder, 'kept');
   mkdirSync(folder);
   const receiver = startProgram('receiver.ts', { folder }, bench);

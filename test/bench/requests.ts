@@ -53,9 +53,9 @@ export const requesting: Part = async (bench) => {
 
 /** The loads, each after what it needs was made. */
 async function* loads(service: Service, bench: Bench): AsyncGenerator<Load> {
-  const { key, home, organizationId } = service;
+  const { key, dataDirectory, organizationId } = service;
   bench.say(`making users, ${PAGE} organizations and ${PAGE} batch exports`);
-  const made = await run('people.ts', { home, organizations: PAGE, others: USERS }, bench);
+  const made = await run('people.ts', { dataDirectory, organizations: PAGE, others: USERS }, bench);
   const { owner, others } = made.output as { owner: string; others: string[] };
   const exports: string[] = [];
   for (let n = 0; n < PAGE; n += 1)

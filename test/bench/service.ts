@@ -1,10 +1,10 @@
-/** The service as `npm start` runs it, in a process of its own over a home of its own, spoken to over HTTP. */
+/** The service as `npm start` runs it, in a process of its own over a data directory of its own, spoken to over HTTP. */
 import { join } from 'node:path';
 import type { Bench } from './bench.ts';
 import { start } from './processes.ts';
 
 export interface Service {
-  readonly home: string;
+  readonly dataDirectory: string;
   readonly address: string;
   /** A key that may do everything. */
   readonly key: string;
@@ -29,15 +29,15 @@ interface Welcome {
   readonly key: string;
 }
 
-/** Starts a service on a new home below the bench's folder, with commits on the disk and without a rate limit. */
+/** Starts a service on a new data directory below the bench's folder, with commits on the disk and without a rate limit. */
 export async function startService(bench: Bench, name: string): Promise<Service> {
-  const home = join(bench.folder, name);
-  const environment = { WORKSPACE_HOME: home, HOST: '127.0.0.1', PORT: '0', RATE_LIMIT: 'off' };
+  const dataDirectory = join(bench.folder, name);
+  const environment = { WORKSPACE_HOME: dataDirectory, HOST: '127.0.0.1', PORT: '0', RATE_LIMIT: 'off' };
   const { line, stop } = start('infra/local/main.ts', [], environment, bench);
   const welcome = JSON.parse(await line('first start')) as Welcome;
   const { address, key } = welcome;
   return {
-    home,
+    dataDirectory,
     address,
     key,
     organizationId: welcome.organization_id,

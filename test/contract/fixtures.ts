@@ -75,7 +75,7 @@ async function ofRun(world: World, fields: Partial<RunItem> = {}): Promise<Examp
     status: 'Completed',
     phase: null,
     token: `${eid}-1`,
-    holder: 'schedule',
+    execution: 'schedule',
     by: 'schedule',
     backfill: null,
     data_interval_start: slotStart,

@@ -96,8 +96,8 @@ describe('a file', () => {
     const names = ['lib', 'functions', 'infra', 'test'].flatMap((folder) =>
       readdirSync(join(ROOT, folder), { recursive: true }).map((name) => posix.join(folder, String(name))),
     );
-    // jest names the folder of its snapshots.
-    const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+)*$|^__snapshots__$/;
+    // jest names the folder of its snapshots; a README is where a newcomer looks.
+    const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+)*$|^__snapshots__$|^README\.md$/;
     const empty = /^(utils?|helpers?|common|managers?|misc)$|-(utils?|helpers?|manager)$/;
     const wrong = names.filter((path) =>
       path.split('/').some((name) => !kebab.test(name) || empty.test(name.replace(/\..*/, ''))),

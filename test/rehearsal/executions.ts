@@ -84,7 +84,7 @@ export function startExecutions(options: ExecutionsOptions): Executions {
   const tasks = new Map<string, StepRunner>();
 
   /**
-   * The engine's language calls tasks and machines `${name}` where a home has put its own names: what was put in is
+   * The engine's language calls tasks and machines `${name}` where a host has put its own names: what was put in is
    * taken for such a name. A query of Athena is a task like another.
    */
   const nameOf = new Map<string, string>();
@@ -282,7 +282,7 @@ const LOG_DELIVERY = [
 ];
 const TRACING = ['PutTraceSegments', 'PutTelemetryRecords', 'GetSamplingRules', 'GetSamplingTargets'];
 
-function eventOf({ name, status, input, error }: EndedInput, stateMachineArn: string): ExecutionEvent {
+function eventOf({ execution: name, status, input, error }: EndedInput, stateMachineArn: string): ExecutionEvent {
   return {
     source: 'aws.states',
     'detail-type': 'Step Functions Execution Status Change',

@@ -61,21 +61,21 @@ export async function exportWorld({
   destination,
   from,
 }: ExportWorldOptions) {
-  const home = temporaryFolder();
-  if (from !== undefined) cpSync(from, home, { recursive: true });
-  const target = join(home, 'delivered');
+  const folder = temporaryFolder();
+  if (from !== undefined) cpSync(from, folder, { recursive: true });
+  const target = join(folder, 'delivered');
   const time = settableTime();
   time.clock.set(now);
-  const table = sqliteTable(join(home, 'table.db'), { clock: time.clock });
-  const lake = folderSpool(join(home, 'lake'));
+  const table = sqliteTable(join(folder, 'table.db'), { clock: time.clock });
+  const lake = folderSpool(join(folder, 'lake'));
   const warehouse = duckdbWarehouse({ lake, threads: 1 });
   const base = testContext({
     clock: time.clock,
     table,
     lake,
     warehouse,
-    spool: folderSpool(join(home, 'spool')),
-    vault: keyfileVault(join(home, 'vault-key')),
+    spool: folderSpool(join(folder, 'spool')),
+    vault: keyfileVault(join(folder, 'vault-key')),
     settings: { ...LOCAL_SETTINGS, strictAnswers: true, ...settings },
   });
   const wrapped = wrap(table, time.clock);
@@ -170,7 +170,7 @@ export async function exportWorld({
         await Promise.race([tick(context).catch(() => {}), died.promise]);
         if (!(await calm())) return false;
         const [due] = (await table.list(ranges.dueJobs(Date.UTC(9000, 0)), { limit: 1 })).items;
-        const next = due === undefined ? Number.POSITIVE_INFINITY : Date.parse(String(due.second_sk).slice(0, 24));
+        const next = due === undefined ? Number.POSITIVE_INFINITY : Date.parse(due.second_sk.slice(0, 24));
         if (next <= time.clock() || time.ring(Math.min(next, until))) continue;
         time.clock.set(Math.max(time.clock(), Math.min(next, until)));
         if (next > until) return true;
@@ -180,7 +180,7 @@ export async function exportWorld({
   }
 
   return {
-    home,
+    folder,
     target,
     time,
     table,
@@ -217,7 +217,7 @@ export async function exportWorld({
     /** Imports events by their instants; the uuid of each is made of it. */
     async arrive(projectId: number, instants: readonly number[], arrived?: 'now' | 'then'): Promise<void> {
       imports += 1;
-      const file = join(home, `events-${imports}.jsonl`);
+      const file = join(folder, `events-${imports}.jsonl`);
       const line = (at: number, n: number): string =>
         JSON.stringify({
           event: 'e',
@@ -226,7 +226,7 @@ export async function exportWorld({
           properties: { imports },
         });
       writeFileSync(file, instants.map(line).join('\n'));
-      const options = { projectId, files: [file], rejectedFolder: join(home, 'rejected') };
+      const options = { projectId, files: [file], rejectedFolder: join(folder, 'rejected') };
       await importEvents(base, { ...options, ...(arrived === undefined ? {} : { arrived }) });
     },
     /** Delivered files by name, each with the uuids of its rows, in order. */
@@ -248,7 +248,7 @@ export async function exportWorld({
         existsSync(root) ? readdirSync(root, { recursive: true, encoding: 'utf8' }) : [];
       return [
         ...below(target).filter((name) => !name.endsWith('.jsonl')),
-        ...below(join(home, 'spool')).filter((name) => name !== '.unfinished'),
+        ...below(join(folder, 'spool')).filter((name) => name !== '.unfinished'),
       ];
     },
     /** All runs by their slots, oldest first. */
@@ -281,7 +281,7 @@ export async function exportWorld({
       table.close();
       await warehouse.close();
       const kept = temporaryFolder();
-      cpSync(home, kept, { recursive: true });
+      cpSync(folder, kept, { recursive: true });
       return kept;
     },
     async close(): Promise<void> {

@@ -73,7 +73,7 @@ export async function putRun(
     status: 'Completed',
     phase: null,
     token: `${exportId}-1`,
-    holder: 'schedule',
+    execution: 'schedule',
     by: 'schedule',
     backfill: null,
     data_interval_start,

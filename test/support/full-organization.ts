@@ -83,12 +83,12 @@ export async function fullOrganization(
     await send('POST', `${inProject}/batch_exports/${eid}/backfill/`, range);
     for (const [n, status] of (['FailedRetryable', 'Completed'] as const).entries()) {
       const latest_error = status === 'Completed' ? null : 'no route';
-      const names = { token: `${eid}-${n}`, holder: `${eid}-${n}` };
+      const names = { token: `${eid}-${n}`, execution: `${eid}-${n}` };
       const run = await putRun(context, eid, { status, latest_error, ...names });
       const line = { at: clock(), level: 'INFO', message: 'It runs', instance: run.id } as const;
-      await table.write(lineOps(context, eid, run.holder, `send-${n}`, [line]));
+      await table.write(lineOps(context, eid, run.execution, `send-${n}`, [line]));
       await context.spool.write(`${run.token}/plan.json`, '{}');
-      const executions = [run.holder, ...(latest_error === null ? [] : [`${run.id}-1`])];
+      const executions = [run.execution, ...(latest_error === null ? [] : [`${run.id}-1`])];
       for (const execution of executions) await context.workflow.start('export-run', execution, {});
     }
     return eid;

@@ -76,12 +76,12 @@ export async function hourlyExport() {
     remembered,
     findDestination: () => memory,
     begin: (fields: Partial<BeginInput> = {}): Promise<BeginOutput> =>
-      beginRun(context, { export: id, trigger: 'schedule', holder: 'holder', ...fields }),
+      beginRun(context, { export: id, trigger: 'schedule', execution: 'execution', ...fields }),
     /** Sends a slot of what begin answered. */
     send: (begun: BeginOutput, slot = 0, stopped = new AbortController().signal) =>
       sendSlot(
         context,
-        { export: id, holder: 'holder', token: (begun as Deliverable).token, slot, unloaded: null },
+        { export: id, execution: 'execution', token: (begun as Deliverable).token, slot, unloaded: null },
         stopped,
         () => memory,
       ),

@@ -1,4 +1,4 @@
-/** `npm start` and `npm run admin` as a person has them: processes of their own over one home. */
+/** `npm start` and `npm run admin` as a person has them: processes of their own over one data directory. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -20,11 +20,18 @@ export interface LocalService {
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>;
 }
 
-/** Starts the service on a home, on any free port, and waits until it listens. */
-export async function startLocally(home: string): Promise<LocalService> {
+/** Starts the service on a data directory, on any free port, and waits until it listens. */
+export async function startLocally(dataDirectory: string): Promise<LocalService> {
   const child = spawn(process.execPath, ['infra/local/main.ts'], {
     cwd: root,
-    env: { ...process.env, ...COMPILE_CACHE, WORKSPACE_HOME: home, PORT: '0', HOST: '127.0.0.1', RATE_LIMIT: 'off' },
+    env: {
+      ...process.env,
+      ...COMPILE_CACHE,
+      WORKSPACE_HOME: dataDirectory,
+      PORT: '0',
+      HOST: '127.0.0.1',
+      RATE_LIMIT: 'off',
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const lines: Line[] = [];

@@ -13,8 +13,11 @@ import type { PostgresSetup } from './postgres.ts';
 /** What the server says when it takes connections. */
 const READY = 'ready to accept connections';
 
-// The terminal tells a whole group of processes; this one ends by its input, when it has cleaned up.
-process.on('SIGINT', () => {});
+/** Whoever started this is gone, or all processes of its group are told to end. */
+const over = Promise.race([once(process.stdin.resume(), 'end'), once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+
+// Whoever is gone is told nothing.
+process.stdout.on('error', () => {});
 
 const { files, user, password, settings } = JSON.parse(process.argv[2] ?? '') as PostgresSetup;
 const folder = mkdtempSync(join(tmpdir(), 'postgres-'));
@@ -48,7 +51,7 @@ try {
   });
   await Promise.race([ready, ended.then(() => Promise.reject(new Error('it ended')))]);
   process.stdout.write(`${port}\n`);
-  for await (const _ of process.stdin);
+  await Promise.race([over, ended]);
   // At once: nothing of the data is kept.
   server.kill('SIGQUIT');
   await ended;
@@ -57,6 +60,7 @@ try {
   process.exitCode = 1;
 } finally {
   rmSync(folder, { recursive: true, force: true });
+  process.stdin.destroy();
 }
 
 /**

@@ -20,10 +20,10 @@ function backfillWorld(slow = false): World {
   const tasks: Record<string, Task> = {
     'prepare-backfill': () => ({ chunks: [0, 1, 2], concurrency: 2 }),
     'begin-run': (input) => {
-      const { holder } = input as { holder: string };
-      if (holder === 'b-2') return { do: 'nothing' };
-      if (holder === 'b-1' && isFirst('hold')) return { do: 'hold', seconds: 5 };
-      return { do: 'deliver', token: holder, slots: holder === 'b-0' ? [0, 1, 2] : [0], concurrency: 2 };
+      const { execution } = input as { execution: string };
+      if (execution === 'b-2') return { do: 'nothing' };
+      if (execution === 'b-1' && isFirst('hold')) return { do: 'hold', seconds: 5 };
+      return { do: 'deliver', token: execution, slots: execution === 'b-0' ? [0, 1, 2] : [0], concurrency: 2 };
     },
     'send-slot': (input) => {
       const { token, slot } = input as { token: string; slot: number };
@@ -131,7 +131,7 @@ test.each([
       const status = await process.engine.status('backfill', 'b');
       expect(await it.unfinished()).toEqual([]);
       expect(it.time.pending()).toBe(0);
-      const told = it.ended.map(({ name }) => name);
+      const told = it.ended.map(({ execution }) => execution);
       expect(told).toEqual([...new Set(told)]);
       expect(['ABORTED', 'SUCCEEDED']).toContain(status);
       if (status === 'SUCCEEDED') continue;
@@ -164,7 +164,7 @@ test('a process killed while it stops an execution leaves the rest of that to th
         const stopped = before[0] === 'ABORTED';
         const expected = before.map((status) => (status === 'RUNNING' ? 'ABORTED' : status));
         expect(after).toEqual(stopped ? expected : NAMES.map(() => 'SUCCEEDED'));
-        const told = new Set(it.ended.map(({ name }) => name));
+        const told = new Set(it.ended.map(({ execution }) => execution));
         expect(NAMES.filter((name, index) => after[index] === 'ABORTED' && !told.has(name))).toEqual([]);
       }
     }
@@ -390,7 +390,7 @@ test('random machines end as they would have, however often they are killed', as
       const { status, output } = await endOf(model, 'x');
       expect(await endOf(it, 'x')).toMatchObject({ status, output });
       expect(await it.unfinished()).toEqual([]);
-      expect(it.ended.some(({ name }) => name === 'x')).toBe(status === 'FAILED');
+      expect(it.ended.some(({ execution }) => execution === 'x')).toBe(status === 'FAILED');
       // Where an item fails, which of the others had begun is a matter of time.
       const same = status === 'FAILED' || isDeepStrictEqual(distinct(it.calls), distinct(model.calls));
       expect(same).toBe(true);

@@ -411,7 +411,7 @@ describe('a run', () => {
     const running = run(at('07T14:20:00'));
     await started.promise;
     const [open] = await world.runs(id);
-    await engine.stop('export-run', open?.holder ?? '', 'an operator');
+    await engine.stop('export-run', open?.execution ?? '', 'an operator');
     await running;
     await world.arrive(project, [at('07T14:20:00')]);
     await run(at('07T15:20:00'));

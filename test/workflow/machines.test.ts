@@ -56,9 +56,9 @@ async function runToEnd(machine: MachineName, input: Json, tasks: Record<string,
   const it = world({ machines: MACHINES, tasks });
   const { engine, run } = it.boot();
   const begin = it.time.clock();
-  await engine.start(machine, 'holder', input);
+  await engine.start(machine, 'execution', input);
   await run();
-  const item = (await it.items('holder'))[0];
+  const item = (await it.items('execution'))[0];
   const of = (task: string): Json[] => it.calls.filter((call) => call.task === task).map((call) => call.input);
   return {
     status: item?.['status'] as ExecutionStatus,
@@ -88,7 +88,7 @@ describe('export-run', () => {
       'begin-run': () => ({ do: 'nothing' }),
     });
     expect([status, steps, seconds]).toEqual(['SUCCEEDED', ['begin-run'], 0]);
-    expect(of('begin-run')).toEqual([{ ...input, holder: 'holder' }]);
+    expect(of('begin-run')).toEqual([{ ...input, execution: 'execution' }]);
   });
 
   test('sends each slot and finishes', async () => {
@@ -98,12 +98,12 @@ describe('export-run', () => {
       'finish-run': finished,
     });
     expect([status, output]).toEqual(['SUCCEEDED', { completed: 1, failed: 0, cancelled: 0 }]);
-    const common = { export: 'e', holder: 'holder', token: 'e-7', unloaded: null };
+    const common = { export: 'e', execution: 'execution', token: 'e-7', unloaded: null };
     expect(of('send-slot')).toEqual([
       { ...common, slot: 0 },
       { ...common, slot: 2 },
     ]);
-    expect(of('finish-run')).toEqual([{ ...input, holder: 'holder', token: 'e-7', skipped: [], error: null }]);
+    expect(of('finish-run')).toEqual([{ ...input, execution: 'execution', token: 'e-7', skipped: [], error: null }]);
   });
 
   test('unloads first where the warehouse wants it, and says which attempt to read', async () => {
@@ -128,7 +128,7 @@ describe('export-run', () => {
     );
     expect([status, seconds]).toEqual(['SUCCEEDED', 65]);
     expect(of('begin-run')).toEqual(
-      Array.from({ length: 3 }, () => ({ export: 'e', trigger: { backfill: 'b', chunk: 3 }, holder: 'holder' })),
+      Array.from({ length: 3 }, () => ({ export: 'e', trigger: { backfill: 'b', chunk: 3 }, execution: 'execution' })),
     );
   });
 
@@ -139,8 +139,8 @@ describe('export-run', () => {
     });
     expect([status, seconds]).toEqual(['FAILED', 7200]);
     expect(error).toMatchObject({ Error: 'Held' });
-    expect(of('finish-run')).toEqual([{ ...input, holder: 'holder', token: null, skipped: [], error }]);
-    expect(ended).toMatchObject([{ machine: 'export-run', name: 'holder', status: 'FAILED', input }]);
+    expect(of('finish-run')).toEqual([{ ...input, execution: 'execution', token: null, skipped: [], error }]);
+    expect(ended).toMatchObject([{ machine: 'export-run', execution: 'execution', status: 'FAILED', input }]);
   });
 
   test('gives up at once when begin fails for good', async () => {
@@ -220,7 +220,7 @@ describe('export-run', () => {
       [step]: fails('Bug'),
     });
     expect([status, left]).toEqual(['FAILED', []]);
-    expect(ended).toMatchObject([{ name: 'holder', status: 'FAILED', error: { Error: 'Bug' } }]);
+    expect(ended).toMatchObject([{ execution: 'execution', status: 'FAILED', error: { Error: 'Bug' } }]);
   });
 
   test('is timed out after a day, and tries nothing after it', async () => {
@@ -232,7 +232,7 @@ describe('export-run', () => {
     expect([status, seconds, left]).toEqual(['TIMED_OUT', 86_400, []]);
     expect(new Set(of('send-slot').map((each) => (each as { slot: number }).slot)).size).toBe(96);
     expect(of('finish-run')).toEqual([]);
-    expect(ended).toMatchObject([{ name: 'holder', status: 'TIMED_OUT', error: { Error: 'States.Timeout' } }]);
+    expect(ended).toMatchObject([{ execution: 'execution', status: 'TIMED_OUT', error: { Error: 'States.Timeout' } }]);
   });
 });
 
@@ -250,8 +250,8 @@ describe('backfill', () => {
       { status: 'Completed' },
       ['prepare-backfill', 'close-backfill'],
     ]);
-    expect(of('prepare-backfill')).toEqual([{ ...input, holder: 'holder' }]);
-    expect(of('close-backfill')).toEqual([{ ...input, holder: 'holder', error: null }]);
+    expect(of('prepare-backfill')).toEqual([{ ...input, execution: 'execution' }]);
+    expect(of('close-backfill')).toEqual([{ ...input, execution: 'execution', error: null }]);
   });
 
   test('runs each chunk as an execution named after it, and closes after the last', async () => {
@@ -262,7 +262,7 @@ describe('backfill', () => {
     });
     expect([status, steps.at(-1)]).toEqual(['SUCCEEDED', 'close-backfill']);
     expect(of('begin-run')).toEqual(
-      [0, 1, 4].map((chunk) => ({ export: 'e', trigger: { backfill: 'b', chunk }, holder: `b-${chunk}` })),
+      [0, 1, 4].map((chunk) => ({ export: 'e', trigger: { backfill: 'b', chunk }, execution: `b-${chunk}` })),
     );
   });
 
@@ -270,7 +270,7 @@ describe('backfill', () => {
     const { status, steps, ended } = await runToEnd('backfill', input, {
       'prepare-backfill': () => ({ chunks: [0, 1, 2], concurrency: 1 }),
       'begin-run': (each) => {
-        if ((each as { holder: string }).holder === 'b-1') throw named('Permanent');
+        if ((each as { execution: string }).execution === 'b-1') throw named('Permanent');
         return { do: 'nothing' };
       },
       'finish-run': finished,
@@ -278,7 +278,7 @@ describe('backfill', () => {
     });
     expect(status).toBe('SUCCEEDED');
     expect(steps).toEqual(['prepare-backfill', 'begin-run', 'begin-run', 'finish-run', 'begin-run', 'close-backfill']);
-    expect(ended).toMatchObject([{ machine: 'export-run', name: 'b-1', status: 'FAILED' }]);
+    expect(ended).toMatchObject([{ machine: 'export-run', execution: 'b-1', status: 'FAILED' }]);
   });
 
   test('runs as many chunks as 200,000 intervals need', async () => {
@@ -310,7 +310,7 @@ describe('backfill', () => {
       'close-backfill': fails('Bug'),
     });
     expect(status).toBe('FAILED');
-    expect(ended).toMatchObject([{ machine: 'backfill', name: 'holder', status: 'FAILED', input }]);
+    expect(ended).toMatchObject([{ machine: 'backfill', execution: 'execution', status: 'FAILED', input }]);
   });
 });
 
@@ -323,7 +323,7 @@ describe('purge', () => {
       purge: () => ({ do: answers.shift() as string }),
     });
     expect([status, seconds]).toEqual(['SUCCEEDED', 900]);
-    expect(of('purge')).toEqual(Array.from({ length: 4 }, () => ({ ...input, holder: 'holder' })));
+    expect(of('purge')).toEqual(Array.from({ length: 4 }, () => ({ ...input, execution: 'execution' })));
   });
 
   test('tries what may pass again', async () => {

@@ -23,7 +23,7 @@ async function personsWorld() {
   /** Imports changes of persons: who, when, and what is set. */
   const change = async (...changes: readonly (readonly [who: string, at: number, set: object])[]): Promise<void> => {
     imports += 1;
-    const file = join(world.home, `changes-${imports}.jsonl`);
+    const file = join(world.folder, `changes-${imports}.jsonl`);
     const lines = changes.map(([distinct_id, at, $set]) =>
       JSON.stringify({ event: '$set', distinct_id, timestamp: new Date(at).toISOString(), $set }),
     );
@@ -31,7 +31,7 @@ async function personsWorld() {
     await importEvents(world.context, {
       projectId: tenant.project.id,
       files: [file],
-      rejectedFolder: join(world.home, 'rejected'),
+      rejectedFolder: join(world.folder, 'rejected'),
     });
   };
   /** What was delivered: who, and the properties, by the file's first instant. */

@@ -35,10 +35,10 @@ async function started() {
     return String(reply.body?.['id']);
   };
   const arrive = async (events: readonly object[]): Promise<void> => {
-    const file = join(world.home, 'events.jsonl');
+    const file = join(world.folder, 'events.jsonl');
     const timestamp = new Date(NOW).toISOString();
     writeFileSync(file, events.map((event) => JSON.stringify({ distinct_id: 'd', timestamp, ...event })).join('\n'));
-    const rejectedFolder = join(world.home, 'rejected');
+    const rejectedFolder = join(world.folder, 'rejected');
     await importEvents(world.context, { projectId: service.project.id, files: [file], rejectedFolder });
   };
   /** An export with these fields, after which the events arrive. */

@@ -21,7 +21,7 @@ interface Actor {
   readonly project: number | undefined;
 }
 
-/** Returns what logs in the name of an actor. Throws when neither the actor nor the entry names an organization. */
+/** Returns what makes entries in the name of an actor. It throws when neither the actor nor the entry names an organization. */
 export function activityOpsOf({ clock, newId }: LogContext, { organization, project, ...by }: Actor): ActivityOps {
   return (entry) => {
     const owner = entry.organization ?? organization;
@@ -30,7 +30,7 @@ export function activityOpsOf({ clock, newId }: LogContext, { organization, proj
   };
 }
 
-/** Returns what logs the acts of the service itself, or of an operator on the command line. */
+/** Returns what makes entries of the acts of the service itself, or of an operator on the command line. */
 export function systemActivityOps(context: LogContext, organization?: string): ActivityOps {
   return activityOpsOf(context, {
     user_uuid: null,

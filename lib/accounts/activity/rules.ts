@@ -18,7 +18,7 @@ type LoggedAs = 'plain' | 'json' | 'instant';
 export type LoggedFields = Readonly<Record<string, LoggedAs>>;
 
 /**
- * Returns which of the named fields differ between an object as it was and what is set, in the order of their names.
+ * Returns which of `fields` differ between an object as it was and what is set, in the order of `fields`.
  */
 export function changesOf(
   before: Readonly<Record<string, Value | undefined>>,

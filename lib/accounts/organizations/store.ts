@@ -146,7 +146,7 @@ export async function addMember(
 
 /** Returns an organization; undefined when there is none, or it is deleted. */
 export async function findOrganization(table: Table, id: string): Promise<OrganizationItem | undefined> {
-  const organization = (await table.get(keys.organization(id))) as OrganizationItem | undefined;
+  const organization = await table.get(keys.organization(id));
   return organization?.deleted_at === null ? organization : undefined;
 }
 
@@ -157,10 +157,7 @@ export async function organizationsIn(
   table: Table,
   memberships: readonly MembershipItem[],
 ): Promise<OrganizationMembership[]> {
-  const found = (await table.many(memberships.map((member) => keys.organization(member.organization_id)))) as (
-    | OrganizationItem
-    | undefined
-  )[];
+  const found = await table.many(memberships.map((member) => keys.organization(member.organization_id)));
   return memberships
     .flatMap((membership, at) => {
       const organization = found[at];
@@ -177,7 +174,7 @@ export async function membershipsOf(table: Table, uid: string): Promise<Membersh
 
 /** Returns a user's membership in one organization; undefined when they are no member. */
 export async function findMembership(table: Table, uid: string, oid: string): Promise<MembershipItem | undefined> {
-  return (await table.get(keys.membership(uid, oid))) as MembershipItem | undefined;
+  return table.get(keys.membership(uid, oid));
 }
 
 /** Returns the organizations of a user that are not deleted, oldest first. */
@@ -187,7 +184,7 @@ export async function organizationsOf(table: Table, uid: string): Promise<Organi
 }
 
 /** The fields whose changes the activity log shows. */
-const LOGGED: LoggedFields = {
+const LOGGED_FIELDS: LoggedFields = {
   name: 'plain',
   logo_media_id: 'plain',
   is_member_join_email_enabled: 'plain',
@@ -217,10 +214,10 @@ export async function changeOrganization(
       id,
       activity: 'updated',
       name: after.name,
-      changes: changesOf(read, set, LOGGED),
+      changes: changesOf(read, set, LOGGED_FIELDS),
     }),
   ]);
-  return (changed ?? after) as OrganizationItem;
+  return changed ?? after;
 }
 
 /**

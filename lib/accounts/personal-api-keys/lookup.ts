@@ -14,7 +14,7 @@ export const sha256 = (value: string): string => createHash('sha256').update(val
 
 /** Returns the stored key with this value, expired or not; undefined when there is none. One read. */
 export async function findKey(table: Table, value: string): Promise<PersonalApiKeyItem | undefined> {
-  return (await table.get(keys.personalApiKey(sha256(value)))) as PersonalApiKeyItem | undefined;
+  return table.get(keys.personalApiKey(sha256(value)));
 }
 
 /** Moves `last_used_at` when it is more than an hour old. Throws `Refused` when the key is gone. */

@@ -45,7 +45,7 @@ async function systemKeyActivity(context: KeyContext, uid: string): Promise<KeyA
 }
 
 /** The fields that the activity log shows of a key. Its mask changes with its value. */
-const LOGGED: LoggedFields = {
+const LOGGED_FIELDS: LoggedFields = {
   label: 'plain',
   mask: 'plain',
   scopes: 'json',
@@ -122,7 +122,7 @@ export async function createKey(
         { put: item, if: 'absent' },
         ...presenceChecks(maker),
         ...idempotencyOps(id),
-        ...keyOps(logged, 'created', creationChanges(item, LOGGED), item),
+        ...keyOps(logged, 'created', creationChanges(item, LOGGED_FIELDS), item),
       ],
     };
   });
@@ -198,14 +198,14 @@ async function refuseForeignLimits(
 /** Returns the keys of these users, newest first. One read. */
 export async function keysOfUsers(table: Table, users: readonly UserItem[]): Promise<PersonalApiKeyItem[]> {
   const found = await table.many(users.flatMap(refsOf).map((ref) => keys.personalApiKey(ref.sha256)));
-  return (found as (PersonalApiKeyItem | undefined)[])
+  return found
     .filter((item) => item !== undefined)
     .toSorted((a, b) => b.created_at - a.created_at || (a.id < b.id ? 1 : -1));
 }
 
 /** Returns all keys of a user, newest first; none when there is no such user. */
 export async function keysOfUser(table: Table, uid: string): Promise<PersonalApiKeyItem[]> {
-  const user = (await table.get(keys.user(uid))) as UserItem | undefined;
+  const user = await table.get(keys.user(uid));
   return user === undefined ? [] : keysOfUsers(table, [user]);
 }
 
@@ -225,7 +225,7 @@ export async function readUserKeys(
   { userId, keyId }: { userId: string; keyId: string },
   id = keyId,
 ): Promise<UserKeys> {
-  const user = (await table.get(keys.user(userId))) as UserItem | undefined;
+  const user = await table.get(keys.user(userId));
   if (user === undefined) fail('not_authenticated');
   const held = await keysOfUsers(table, [user]);
   const maker = held.find((key) => key.id === keyId);
@@ -260,7 +260,7 @@ export async function changeKey(
       await table.write([
         { change: { pk, sk }, set, add: { ver: 1 }, if: { is: { id, ver } } },
         ...presenceChecks(maker.id === id ? undefined : maker),
-        ...keyOps(activity, 'updated', changesOf(current, set, LOGGED), after, current),
+        ...keyOps(activity, 'updated', changesOf(current, set, LOGGED_FIELDS), after, current),
       ]);
       return after;
     } catch (error) {
@@ -286,7 +286,7 @@ export async function rollKey(
       { remove: { pk, sk }, if: { is: { id, ver } } },
       { put: rolled, if: 'absent' },
       ...presenceChecks(maker.id === id ? undefined : maker),
-      ...keyOps(activity, 'updated', changesOf(item, rolled, LOGGED), rolled),
+      ...keyOps(activity, 'updated', changesOf(item, rolled, LOGGED_FIELDS), rolled),
     ],
   }));
   return { item: rolled, value };
@@ -344,7 +344,7 @@ async function setLimits(
     ...keyOps(
       await systemKeyActivity(context, key.user_uuid),
       'updated',
-      changesOf(key, set, LOGGED),
+      changesOf(key, set, LOGGED_FIELDS),
       { ...key, ...set },
       key,
     ),

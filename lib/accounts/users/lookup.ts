@@ -37,7 +37,7 @@ export async function userLookup(
   if (unseen.size > 0) {
     if (memory.size + unseen.size > MAX_REMEMBERED) memory.clear();
     const asked = [...unseen];
-    const found = (await table.many(asked.map(keys.user))) as (UserItem | undefined)[];
+    const found = await table.many(asked.map(keys.user));
     for (const [at, uuid] of asked.entries()) {
       const item = found[at];
       const user = item === undefined ? null : userObject(item);

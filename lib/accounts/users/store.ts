@@ -41,11 +41,11 @@ export async function createUser(
 
 /** Returns a user. Throws a 404 when there is none. */
 export async function findUser(table: Table, uuid: string): Promise<UserItem> {
-  return ((await table.get(keys.user(uuid))) as UserItem | undefined) ?? fail('not_found');
+  return (await table.get(keys.user(uuid))) ?? fail('not_found');
 }
 
 /** Returns the user who has this e-mail address, in whatever case; undefined when there is none. */
 export async function findUserByEmail(table: Table, email: string): Promise<UserItem | undefined> {
   const mail = await table.get(keys.email(email));
-  return mail === undefined ? undefined : ((await table.get(keys.user(mail['user_uuid'] as string))) as UserItem);
+  return mail === undefined ? undefined : table.get(keys.user(mail.user_uuid));
 }

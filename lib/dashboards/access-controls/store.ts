@@ -90,7 +90,7 @@ export async function putAccessRule(
       ? undefined
       : {
           ...key,
-          ...(target === EVERYONE ? {} : places.namingOf(target, project_id, id)),
+          ...(target === EVERYONE ? {} : places.mentionOf(target, project_id, id)),
           dashboard_id: id,
           target,
           access_level: level,

@@ -13,7 +13,7 @@ import { type CollaboratorInput, type CollaboratorItem, collaboratorField } from
 
 /** Returns the collaborators of a dashboard, in the order in which they were added. */
 export async function readCollaborators(table: Table, { project_id, id }: DashboardPath): Promise<CollaboratorItem[]> {
-  const items = (await listAll(table, ranges.collaboratorsOf(project_id, id))) as CollaboratorItem[];
+  const items = await listAll(table, ranges.collaboratorsOf(project_id, id));
   return items.toSorted((a, b) => a.added_at - b.added_at || (a.id < b.id ? -1 : 1));
 }
 
@@ -31,7 +31,7 @@ export async function findCollaborator(
 ): Promise<CollaboratorWithUser> {
   const [item, user] = await table.many([keys.collaborator(project_id, id, uid), keys.user(uid)]);
   if (item === undefined || user === undefined) fail('not_found');
-  return { item: item as CollaboratorItem, user: user as UserItem };
+  return { item, user };
 }
 
 /** Names a collaborator. Throws a 400 when there is no such user, or they are no member, or a collaborator already. */
@@ -51,7 +51,7 @@ export async function addCollaborator(
   const now = clock();
   const item: CollaboratorItem = {
     ...keys.collaborator(project_id, id, user_uuid),
-    ...places.namingOf(user_uuid, project_id, id),
+    ...places.mentionOf(user_uuid, project_id, id),
     id: newId(),
     dashboard_id: id,
     user_uuid,
@@ -80,7 +80,7 @@ export async function addCollaborator(
     if (ops[error.op] === isMember) refuseStranger();
     throw error;
   }
-  return { item, user: user as UserItem };
+  return { item, user };
 }
 
 function collaboratorChange(action: 'created' | 'deleted', who: { user_uuid: string; level?: number }): Change {

@@ -40,7 +40,7 @@ interface InsightWithTiles {
 /** Reads an insight of the project, whoever asks, for `foundInsight`. One round trip. */
 export async function readInsight(table: Table, project: number, id: number): Promise<InsightWithTiles | undefined> {
   const [item, tiles] = await Promise.all([table.get(keys.insight(project, id)), tilesOfInsight(table, project, id)]);
-  return item === undefined ? undefined : { item: item as InsightItem, tiles };
+  return item === undefined ? undefined : { item, tiles };
 }
 
 /** Returns the insight. Throws a 404 when it is not there, or deleted. */
@@ -155,7 +155,7 @@ export async function changeInsight(
       }),
     ]);
     return {
-      item: (written ?? { ...item, ...set, ver: item.ver + 1 }) as InsightItem,
+      item: written ?? { ...item, ...set, ver: item.ver + 1 },
       tiles: [...tiles.filter((tile) => !removed.tiles.includes(tile)), ...added.tiles],
     };
   });
@@ -243,7 +243,7 @@ export async function readInsightPage(
   paging: Paging,
 ): Promise<{ found: InsightWithTiles[]; count: number; cursor: string | undefined }> {
   const { items, count, cursor } = await readPage(table, ranges.insightsOf(project), paging);
-  const found = (items as InsightItem[]).map(async (item) => ({
+  const found = items.map(async (item) => ({
     item,
     tiles: await tilesOfInsight(table, project, item.id),
   }));

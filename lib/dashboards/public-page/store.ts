@@ -4,7 +4,6 @@ import { readInsights } from '../../insights/store.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Table } from '../../ports/table/table.ts';
 import type { DashboardWithInsights } from '../model.ts';
-import type { SharingTokenItem } from '../sharing/model.ts';
 import { readDashboard } from '../store.ts';
 import { insightsOf } from '../tiles.ts';
 
@@ -13,7 +12,7 @@ import { insightsOf } from '../tiles.ts';
  * not enabled, or the dashboard, its project or its organization is deleted. Two round trips, three with insights.
  */
 export async function findShared(table: Table, access_token: string): Promise<DashboardWithInsights | undefined> {
-  const token = (await table.get(keys.sharingToken(access_token))) as SharingTokenItem | undefined;
+  const token = await table.get(keys.sharingToken(access_token));
   if (token === undefined) return undefined;
   const [stored, project, organization] = await Promise.all([
     readDashboard(table, token.project_id, token.dashboard_id),

@@ -16,9 +16,9 @@ const EVENT_LISTS = {
 const TOLERATED: ReadonlySet<string> = new Set(['interval']);
 
 /**
- * The config that a create makes of what was sent (`stored` undefined), or that a PATCH makes of it and the stored
- * one, secrets included: known keys only, values of the right type (numbers and booleans sent as text become what
- * they say), defaults filled in, and the destination's own rules kept. Refuses with upstream's texts.
+ * Returns the config that a create makes of what was sent (`stored` undefined), or that a PATCH makes of it and the
+ * stored one, secrets included: known keys only, values of the right type (numbers and booleans sent as text become
+ * what they say), defaults filled in. Throws a `Failure` with PostHog's text when it breaks a rule.
  */
 export function checkedConfig(
   destination: Destination,
@@ -30,12 +30,12 @@ export function checkedConfig(
   const { known, fields } = schemaOf(destination);
   const unknown = Object.keys(sent).filter((key) => !fields.has(key) && !TOLERATED.has(key));
   if (unknown.length > 0) {
-    refuseConfig(`Configuration has unknown field/s: ${inQuotes(unknown.toSorted())}`);
+    refuseFields(`Configuration has unknown field/s: ${inQuotes(unknown.toSorted())}`);
   }
   const merged = merge(stored ?? {}, coerced(sent, fields));
   for (const [key, field] of fields) {
     if (!Object.hasOwn(merged, key) && !field.safeParse(undefined).success) {
-      refuseConfig(`Configuration missing required field: '${key}'`);
+      refuseFields(`Configuration missing required field: '${key}'`);
     }
   }
   const parsed = known.safeParse(merged);
@@ -50,7 +50,7 @@ interface ConfigSchema {
   readonly fields: ReadonlyMap<string, z.ZodType>;
 }
 
-/** Made once for each destination: making a schema takes a quarter of the time of a create. */
+/** The schemas that were made: making one takes a quarter of the time of a create. */
 const schemas = new WeakMap<Destination, ConfigSchema>();
 
 function schemaOf(destination: Destination): ConfigSchema {
@@ -63,11 +63,11 @@ function schemaOf(destination: Destination): ConfigSchema {
   return schema;
 }
 
-function refuseConfig(detail: string): never {
+function refuseFields(detail: string): never {
   invalid('destination__non_field_errors', detail);
 }
 
-/** Numbers and booleans sent as text become what they say, where the field is a plain number or boolean. */
+/** Returns what was sent, with text read as a number or a boolean where the field is just that. */
 function coerced(sent: Config, fields: ReadonlyMap<string, z.ZodType>): Config {
   return Object.fromEntries(
     Object.entries(sent)
@@ -76,7 +76,7 @@ function coerced(sent: Config, fields: ReadonlyMap<string, z.ZodType>): Config {
   );
 }
 
-/** The type below defaults and nulls. */
+/** Returns the type of a field below its defaults and nulls. */
 function plainType(field: z.core.$ZodType | undefined): string | undefined {
   const definition = field?._zod.def;
   return definition !== undefined && 'innerType' in definition
@@ -94,7 +94,7 @@ function fromText(text: string, type: string | undefined): unknown {
   return text;
 }
 
-/** What zod expects, by the names of typeName. */
+/** Names of types as `typeName` says them, by zod's. */
 const EXPECTED: ReadonlyMap<string, string> = new Map([
   ['string', 'str'],
   ['number', 'int'],
@@ -112,14 +112,14 @@ function refuseIssue(issue: z.core.$ZodIssue, config: Config): never {
   if (issue.code === 'invalid_type' || (issue.code === 'invalid_value' && found !== 'str')) {
     const expected = issue.code === 'invalid_type' ? (EXPECTED.get(issue.expected) ?? issue.expected) : 'str';
     if (found === expected) invalid('destination', `'${name}' is out of range.`);
-    refuseConfig(`Configuration has invalid type: got '${found}', expected '${expected}'`);
+    refuseFields(`Configuration has invalid type: got '${found}', expected '${expected}'`);
   }
   if (issue.code === 'invalid_value')
     invalid('destination', `"${value as string}" is not a valid choice.`, 'invalid_choice');
   invalid('destination', `'${name}' has an invalid value: ${issue.message}`);
 }
 
-/** The type of a destination stays. */
+/** Throws a `Failure` when the type of a destination is to change. */
 export function checkSameType(stored: string, sent: string): void {
   if (sent === stored) return;
   const advice = 'Delete this batch export and create a new one with the new destination type.';

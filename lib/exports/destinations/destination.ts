@@ -82,7 +82,7 @@ export interface CheckStep<C extends Config = Config> {
  *   secrets: ['pin'],
  *   addresses: ['host'],
  *   check({ tray }) {
- *     if (tray < 1) invalid('destination', 'tray must be a number from 1.');
+ *     if (tray < 1) refuseConfig('tray must be a number from 1.');
  *   },
  *   steps: [{ name: 'Reach the printer', description: 'Ensure that it answers.', run: async (config) => ping(config) }],
  *

@@ -3,7 +3,7 @@ import type { BigIntStats } from 'node:fs';
 import { mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import * as z from 'zod';
-import { invalid, messageOf, Permanent, Transient } from '../../ports/errors.ts';
+import { messageOf, Permanent, Transient } from '../../ports/errors.ts';
 import type { Delivery, Destination, Reach, Receipt } from './destination.ts';
 import { checkFileConfig, FILE_KEYS } from './files/config.ts';
 import {
@@ -16,13 +16,14 @@ import {
   strayNames,
 } from './files/names.ts';
 import { slotFiles } from './files/slot-files.ts';
+import { refuseConfig } from './refusal.ts';
 
 const FolderConfig = z.object({ path: z.string(), prefix: z.string().default(''), ...FILE_KEYS });
 
 type FolderConfig = z.infer<typeof FolderConfig>;
 
 /** Where a slot's files lie. */
-interface Whereabouts {
+interface FolderSlot {
   /** The folder. */
   readonly path: string;
   /** Below it. */
@@ -30,7 +31,7 @@ interface Whereabouts {
 }
 
 /** Finished files that wait, hidden, beside their places. */
-interface FolderReceipt extends Receipt, Whereabouts {
+interface FolderReceipt extends Receipt, FolderSlot {
   /** In the order in which they are put into their places: what says which ones count comes last. */
   readonly files: readonly WaitingFile[];
 }
@@ -59,22 +60,19 @@ export const folder: Destination<FolderConfig, FolderReceipt> = {
     checkFileConfig(config);
     const { path, prefix } = config;
     if (!isAbsolute(path) || path.includes('\0')) {
-      invalid('destination', `path must be an absolute path, such as ${join(sep, 'srv', 'exports')}.`);
+      refuseConfig(`path must be an absolute path, such as ${join(sep, 'srv', 'exports')}.`);
     }
-    if (folderRoots === undefined) invalid('destination', 'This deployment does not offer folders.');
+    if (folderRoots === undefined) refuseConfig('This deployment does not offer folders.');
     if (folderRoots !== null && !isBelow(resolve(path), folderRoots)) {
-      invalid('destination', `path must lie below one of: ${folderRoots.join(', ')}.`);
+      refuseConfig(`path must lie below one of: ${folderRoots.join(', ')}.`);
     }
     if (prefix.split('/').some((name) => name === '.' || name === '..')) {
-      invalid('destination', "prefix may not hold '.' or '..' as a folder's name.");
+      refuseConfig("prefix may not hold '.' or '..' as a folder's name.");
     }
     const targets = longestNames(config).map((name) => placeOf(config.path, name));
     const longest = Math.max(...targets.flatMap((target) => target.split(sep)).map((name) => Buffer.byteLength(name)));
     if (longest > MAX_NAME_BYTES || targets.some((target) => Buffer.byteLength(target) > MAX_PATH_BYTES)) {
-      invalid(
-        'destination',
-        `path and prefix are too long: at most ${MAX_NAME_BYTES} bytes a name, ${MAX_PATH_BYTES} in all.`,
-      );
+      refuseConfig(`path and prefix are too long: at most ${MAX_NAME_BYTES} bytes a name, ${MAX_PATH_BYTES} in all.`);
     }
   },
 
@@ -119,11 +117,11 @@ export const folder: Destination<FolderConfig, FolderReceipt> = {
   },
 };
 
-/** Limits of Linux, less what `.<name>.partial/<uuid>` adds while a file is unfinished. */
+/** Linux's limits, less what `.<name>.partial/<uuid>` adds while a file is unfinished. */
 const MAX_NAME_BYTES = 255 - '..partial'.length;
 const MAX_PATH_BYTES = 4095 - '..partial/'.length - randomUUID().length;
 
-/** The absolute path of a file, always below the folder. */
+/** Returns the absolute path of a file. Throws `Permanent` when it is not below the folder. */
 function placeOf(path: string, name: string): string {
   const target = join(path, name);
   if (!isBelow(target, [resolve(path)])) {
@@ -132,21 +130,21 @@ function placeOf(path: string, name: string): string {
   return target;
 }
 
-const whereabouts = (delivery: Delivery<FolderConfig>): Whereabouts => ({
+const whereabouts = (delivery: Delivery<FolderConfig>): FolderSlot => ({
   path: delivery.config.path,
   names: slotNames(delivery.config, delivery),
 });
 
-/** Where the slot's file lies if it has only one. */
-const wholePlace = ({ path, names }: Whereabouts): string => placeOf(path, fileName(names, null));
+/** Returns where the slot's file lies if it has only one. */
+const wholePlace = ({ path, names }: FolderSlot): string => placeOf(path, fileName(names, null));
 
-/** Where unfinished files of one slot lie: on the same file system, out of sight, found without a listing. */
-function partialsOf(slot: Whereabouts): string {
+/** Returns where unfinished files of one slot lie: on the same file system, out of sight, found without a listing. */
+function partialsOf(slot: FolderSlot): string {
   const target = wholePlace(slot);
   return join(dirname(target), `.${basename(target)}.partial`);
 }
 
-const removePartials = (slot: Whereabouts): Promise<void> =>
+const removePartials = (slot: FolderSlot): Promise<void> =>
   rm(partialsOf(slot), { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
 
 function isBelow(path: string, roots: readonly string[]): boolean {
@@ -156,23 +154,23 @@ function isBelow(path: string, roots: readonly string[]): boolean {
   });
 }
 
-/** Refuses a path that leads outside the allowed roots, through a symbolic link too. */
+/** Throws `Permanent` when a path leads outside the allowed roots, through a symbolic link too. */
 async function checkRoots(path: string, { folderRoots }: Reach): Promise<void> {
   if (folderRoots === null) return;
-  const roots = await Promise.all((folderRoots ?? []).map(realPlace));
-  const place = await realPlace(path);
+  const roots = await Promise.all((folderRoots ?? []).map(realPathOf));
+  const place = await realPathOf(path);
   if (!isBelow(place, roots)) {
     throw new Permanent(`'${place}' is outside the folders that exports may write to: ${roots.join(', ') || 'none'}.`);
   }
 }
 
-/** A path without symbolic links; what does not exist yet is taken as it is. */
-async function realPlace(path: string): Promise<string> {
+/** Returns a path without symbolic links; what does not exist yet is taken as it is. */
+async function realPathOf(path: string): Promise<string> {
   try {
     return await realpath(path);
   } catch (error) {
     if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error;
-    return join(await realPlace(dirname(path)), basename(path));
+    return join(await realPathOf(dirname(path)), basename(path));
   }
 }
 
@@ -212,7 +210,7 @@ async function write(delivery: Delivery<FolderConfig>): Promise<FolderReceipt> {
   }
 }
 
-/** Puts files into their places, in their order. False: one of them is neither there nor where it waited. */
+/** Puts files into their places, in order. Returns false when one of them is neither there nor where it waited. */
 async function putInPlace({ path, names, files }: FolderReceipt): Promise<boolean> {
   const folder = dirname(wholePlace({ path, names }));
   for (const { from, name, mark } of files) {
@@ -266,7 +264,7 @@ async function syncFolder(path: string): Promise<void> {
   await handle.sync();
 }
 
-/** False: there was nothing to move. */
+/** Moves a file. Returns false when there is nothing to move. */
 async function moved(from: string, to: string): Promise<boolean> {
   try {
     await rename(from, to);
@@ -290,7 +288,9 @@ const markIn = ({ ino, mtimeNs, size }: BigIntStats): string => `${ino}-${mtimeN
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException | undefined)?.code;
 
-/** What a person can do about an error of the file system. Full disks are often emptied: those are tried again. */
+/**
+ * What a person can do about an error of the file system, by Node's code. Full disks are often emptied: tried again.
+ */
 const ADVICE: ReadonlyMap<string, { advice: string; failure: typeof Permanent | typeof Transient }> = new Map(
   Object.entries({
     ENOSPC: { advice: 'The disk is full: free some space.', failure: Transient },
@@ -321,7 +321,7 @@ const ADVICE: ReadonlyMap<string, { advice: string; failure: typeof Permanent | 
   }),
 );
 
-/** Turns errors of the file system into what, where and what to do. */
+/** Does the work. Throws errors of the file system as `Permanent` or `Transient`: what, where and what to do. */
 async function explained<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

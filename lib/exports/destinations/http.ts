@@ -6,14 +6,14 @@ import { checkUrl, type Outbound, type PostResponse, post } from '../../ports/ou
 import { MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
 import type { Column } from '../../warehouse/columns.ts';
 import type { Delivery, Destination } from './destination.ts';
-import { listed } from './files/config.ts';
-import { ahead } from './prefetch.ts';
+import { prefetch } from './prefetch.ts';
+import { checkFilled } from './refusal.ts';
 
 const HttpConfig = z.object({ url: z.string(), token: z.string() });
 
 type HttpConfig = z.infer<typeof HttpConfig>;
 
-/** What the receiver has accepted so far, in batches, events and bytes (packed); kept after each batch. */
+/** The batches, events and bytes (packed) that the receiver has accepted so far; kept after each batch. */
 interface Accepted {
   readonly batches: number;
   readonly events: number;
@@ -31,9 +31,9 @@ const COLUMNS: readonly Column[] = [
   { name: 'properties', type: 'json', field: 'capture_properties' },
 ];
 
-/** Upstream's limits of a request: events, and bytes before compression. */
-const BATCH_EVENTS = 5_000;
-const BATCH_BYTES = 50_000_000;
+/** PostHog's limits of a request: events, and bytes before compression. */
+const MAX_BATCH_EVENTS = 5_000;
+const MAX_BATCH_BYTES = 50_000_000;
 
 /** As for files: the lowest level is the fastest. Of a batch of 2 MB some 350 kB are left: one chunk. */
 const GZIP = { level: 1, chunkSize: 512 * 1024 };
@@ -42,8 +42,8 @@ const GZIP = { level: 1, chunkSize: 512 * 1024 };
 const IDLE_TIMEOUT_MS = MINUTE_MS;
 
 /**
- * How long one delivery waits in all for a receiver that is busy: a third of a step's 15 minutes. What
- * waits longer is for the machine's retries.
+ * How long one delivery waits in all for a receiver that is busy: a third of a step's 15 minutes. What waits longer is
+ * for the machine's retries.
  */
 const MAX_WAIT_MS = 5 * MINUTE_MS;
 /** Waits when the receiver names none: 1, 2, 4 ... 60 s. The first is also the shortest of all. */
@@ -65,8 +65,7 @@ export const http: Destination<HttpConfig> = {
 
   check(config, model, reach) {
     if (model !== 'events') invalid(null, 'HTTP batch exports only support the events model');
-    const empty = (['url', 'token'] as const).filter((key) => config[key].trim() === '');
-    if (empty.length > 0) invalid('destination', `The following inputs are empty: ${listed(empty)}`);
+    checkFilled(config, ['url', 'token']);
     checkUrl(config.url, reach);
   },
 
@@ -87,7 +86,7 @@ export const http: Destination<HttpConfig> = {
     let { batches, events, bytes } = ((await delivery.kept()) as Accepted | undefined) ?? NOTHING;
     let waiting = MAX_WAIT_MS;
     try {
-      for await (const batch of ahead(unsent(delivery, batches))) {
+      for await (const batch of prefetch(unsent(delivery, batches))) {
         const headers = { 'idempotency-key': `${delivery.runId}-${batches}` };
         waiting = await sendPatiently(delivery, { body: batch.body, headers }, waiting);
         batches += 1;
@@ -111,11 +110,11 @@ interface Batch {
   readonly body: Buffer;
 }
 
-/** The slot's batches, packed, without those that were accepted. One is packed while the next one is read. */
+/** Yields the slot's batches, packed, without those that were accepted. One is packed while the next one is read. */
 async function* unsent(delivery: Delivery<HttpConfig>, accepted: number): AsyncGenerator<Batch> {
   const pack = packer(delivery.config);
   let n = 0;
-  for await (const { events, lines } of ahead(cut(delivery.rows({ format: 'JSONLines', columns: COLUMNS })))) {
+  for await (const { events, lines } of prefetch(cut(delivery.rows({ format: 'JSONLines', columns: COLUMNS })))) {
     if (n >= accepted) yield { events, body: await pack(lines) };
     n += 1;
   }
@@ -128,7 +127,7 @@ async function* cut(rows: AsyncIterable<Buffer>): AsyncGenerator<{ events: numbe
     let from = 0;
     for (let at = 0; at < piece.length; ) {
       const end = piece.indexOf(LINE_END, at) + 1 || piece.length;
-      if (events === BATCH_EVENTS || (events > 0 && bytes + end - at > BATCH_BYTES)) {
+      if (events === MAX_BATCH_EVENTS || (events > 0 && bytes + end - at > MAX_BATCH_BYTES)) {
         if (at > from) lines.push(piece.subarray(from, at));
         yield { events, lines };
         [events, bytes, lines, from] = [0, 0, [], at];
@@ -147,9 +146,9 @@ const [LINE_END, COMMA, BLANK] = [0x0a, 0x2c, 0x20];
 const gzipped = promisify<Buffer, typeof GZIP, Buffer>(gzip);
 
 /**
- * Packs lines, one batch after another, into requests' bodies: the lines become the items of a list. JSON has no line
- * ends inside its texts. All are joined in one place of memory; one of its own for each would keep the garbage
- * collector at work for a third of the time.
+ * Returns what packs lines, one batch after another, into requests' bodies: the lines become the items of a list. JSON
+ * has no line ends inside its texts. All are joined in one place of memory; one of its own for each would keep the
+ * garbage collector at work for a third of the time.
  */
 function packer({ token }: HttpConfig): (lines: readonly Buffer[]) => Promise<Buffer> {
   const head = Buffer.from(`{"api_key":${JSON.stringify(token)},"historical_migration":true,"batch":[`);
@@ -185,7 +184,7 @@ const send = ({ url }: HttpConfig, outbound: Outbound, { body, headers, signal }
     idleTimeoutMs: IDLE_TIMEOUT_MS,
   });
 
-/** Sends until it is accepted, and waits as long as the receiver says while there is waiting left; answers what is. */
+/** Sends until it is accepted, waiting as long as the receiver says, `waiting` ms at most. Returns the rest of them. */
 async function sendPatiently(delivery: Delivery<HttpConfig>, sent: Sent, waiting: number): Promise<number> {
   const { config, outbound, signal } = delivery;
   let left = waiting;
@@ -212,7 +211,7 @@ async function sendPatiently(delivery: Delivery<HttpConfig>, sent: Sent, waiting
 /** Statuses below 500 that pass: the request took too long, came too early, or there were too many. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
 
-/** Undefined: the receiver has accepted it. */
+/** Returns what an answer says is wrong; undefined when the receiver has accepted the batch. */
 function failureOf({ status, headers, text }: PostResponse, config: HttpConfig): Permanent | Transient | undefined {
   if (status >= 200 && status < 300) return undefined;
   const answered = `${config.url} answered ${status}`;
@@ -227,7 +226,7 @@ function failureOf({ status, headers, text }: PostResponse, config: HttpConfig):
   return new Permanent(`${sentence} Check url and token.`);
 }
 
-/** What a receiver says, on one line, short, and without the token. */
+/** Returns what a receiver says, on one line, short, and without the token. */
 const shortened = (text: string, { token }: HttpConfig): string =>
   text
     .replaceAll(token, '***')
@@ -235,7 +234,7 @@ const shortened = (text: string, { token }: HttpConfig): string =>
     .trim()
     .slice(0, 200);
 
-/** What `Retry-After` asks for, in milliseconds: seconds, or a time by the receiver's own clock. */
+/** Returns what `Retry-After` asks for, in milliseconds: seconds, or a time by the receiver's own clock. */
 function retryAfter({ headers }: PostResponse): number | undefined {
   const { 'retry-after': asked = '', date = '' } = headers;
   const wait = /^\d+$/.test(asked) ? Number(asked) * 1000 : Date.parse(asked) - Date.parse(date);

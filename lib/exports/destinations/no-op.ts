@@ -2,10 +2,10 @@ import * as z from 'zod';
 import type { Destination } from './destination.ts';
 import { FILE_COLUMNS } from './files/config.ts';
 
-/** `arg` says nothing; PostHog has it. */
+/** PostHog's config has `arg`, which says nothing. */
 const NoOpConfig = z.object({ arg: z.string().default('') });
 
-/** Nowhere: reads the rows of an interval as lines of JSON and keeps none of them. For trying exports out. */
+/** Reads the rows of an interval as lines of JSON and keeps none of them: for trying exports out. */
 export const noOp: Destination<z.infer<typeof NoOpConfig>> = {
   type: 'NoOp',
   config: NoOpConfig,

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { checkDatabaseConfig, DATABASE_KEYS } from './databases/config.ts';
 import { claimSlot, noteDelivery, prepareLedger } from './databases/ledger.ts';
-import { mergeEvents, PERSON_KEY, upsertPersons, WAITING } from './databases/merge.ts';
+import { mergeEvents, PERSON_KEY, TEMPORARY_TABLE, upsertPersons } from './databases/merge.ts';
 import type { Session } from './databases/session.ts';
 import { commitTransaction, inSession } from './databases/session-delivery.ts';
 import { qualified, quotedList } from './databases/sql-identifier.ts';
@@ -95,13 +95,13 @@ async function prepareEvents(session: Session, delivery: Delivery<PostgresConfig
   await prepareLedger(session, config, DIALECT);
   await prepareTable(session, config, columns, [], DIALECT);
   await begin(session);
-  const standing = await claimSlot(session, delivery);
-  if (standing.is === 'delivered') return 0;
-  const isFresh = standing.is === 'fresh';
-  if (!isFresh) await makeWaiting(session, config, columns);
-  const target = isFresh ? qualified(config.schema, config.table_name) : WAITING;
+  const prior = await claimSlot(session, delivery);
+  if (prior.is === 'delivered') return 0;
+  const isFresh = prior.is === 'fresh';
+  if (!isFresh) await makeTemporaryTable(session, config, columns);
+  const target = isFresh ? qualified(config.schema, config.table_name) : TEMPORARY_TABLE;
   const { bytes, records } = await copy(session, delivery, columns, target);
-  if (!isFresh) await mergeEvents(session, delivery, columns, records, standing);
+  if (!isFresh) await mergeEvents(session, delivery, columns, records, prior);
   await noteDelivery(session, delivery, records, DIALECT);
   return bytes;
 }
@@ -111,17 +111,21 @@ async function preparePersons(session: Session, delivery: Delivery<PostgresConfi
   const columns = tableColumns(delivery, COLUMNS.persons, DIALECT);
   await prepareTable(session, config, columns, PERSON_KEY, DIALECT);
   await begin(session);
-  await makeWaiting(session, config, columns);
-  const { bytes } = await copy(session, delivery, columns, WAITING);
+  await makeTemporaryTable(session, config, columns);
+  const { bytes } = await copy(session, delivery, columns, TEMPORARY_TABLE);
   await upsertPersons(session, config, columns);
   return bytes;
 }
 
-/** A temporary table with the types of the customer's own, without its rules. It goes with the transaction. */
-async function makeWaiting(session: Session, config: PostgresConfig, columns: readonly TableColumn[]): Promise<void> {
+/** Makes a temporary table with the types of the customer's own, without its rules. It goes with the transaction. */
+async function makeTemporaryTable(
+  session: Session,
+  config: PostgresConfig,
+  columns: readonly TableColumn[],
+): Promise<void> {
   const table = qualified(config.schema, config.table_name);
   await session.query(
-    `CREATE TEMPORARY TABLE ${WAITING} ON COMMIT DROP AS SELECT ${quotedList(namesOf(columns))} FROM ${table} WITH NO DATA`,
+    `CREATE TEMPORARY TABLE ${TEMPORARY_TABLE} ON COMMIT DROP AS SELECT ${quotedList(namesOf(columns))} FROM ${table} WITH NO DATA`,
   );
 }
 

@@ -1,5 +1,5 @@
-/** The same, with the next one asked for while the one before is worked on. Who stops early stops the source. */
-export async function* ahead<T>(source: AsyncGenerator<T>): AsyncGenerator<T, undefined> {
+/** Yields what the source does, and asks for the next one while one is worked on. Who stops early stops the source. */
+export async function* prefetch<T>(source: AsyncGenerator<T>): AsyncGenerator<T, undefined> {
   let next = source.next();
   try {
     for (let one = await next; one.done !== true; one = await next) {

@@ -1,9 +1,8 @@
 import * as z from 'zod';
 import type { Model } from '../../lake/schema.ts';
-import { invalid } from '../../ports/errors.ts';
 import { checkDatabaseConfig, DATABASE_KEYS } from './databases/config.ts';
-import { ledgerOf, noteDelivery, prepareLedger, standingOf } from './databases/ledger.ts';
-import { mergeEvents, mergePersons, PERSON_KEY, WAITING } from './databases/merge.ts';
+import { ledgerOf, noteDelivery, prepareLedger, priorDelivery } from './databases/ledger.ts';
+import { mergeEvents, mergePersons, PERSON_KEY, TEMPORARY_TABLE } from './databases/merge.ts';
 import { type Authorization, copyThroughBucket, insertRows } from './databases/redshift-load.ts';
 import type { Account, Session } from './databases/session.ts';
 import { commitTransaction, inSession } from './databases/session-delivery.ts';
@@ -19,8 +18,9 @@ import {
 } from './databases/table.ts';
 import type { Delivery, Destination } from './destination.ts';
 import type { BucketConfig } from './files/bucket.ts';
+import { refuseConfig } from './refusal.ts';
 
-/** Keys of S3; both or neither, which `check` says in upstream's words. */
+/** Keys of S3; both or neither, which `check` says in PostHog's words. */
 const KeyPair = z.object({
   aws_access_key_id: z.string().optional(),
   aws_secret_access_key: z.string().optional(),
@@ -76,28 +76,28 @@ const dialectOf = (config: RedshiftConfig): DatabaseDialect => ({
 
 const accountOf = (config: RedshiftConfig): Account => ({ ...config, has_self_signed_cert: false });
 
-/** What COPY needs, when all of it is there. */
+/** What COPY needs: where files lie meanwhile, and who may read them. */
 interface Staging {
   readonly bucket: BucketConfig;
   readonly prefix: string;
   readonly authorization: Authorization;
 }
 
-/** Refuses with upstream's texts what is missing. */
+/** Returns what COPY needs. Throws a `Failure` with PostHog's text when something is missing. */
 function stagingOf({ copy_inputs: inputs }: RedshiftConfig): Staging {
-  if (inputs === null || Object.keys(inputs).length === 0) refuse("Missing required inputs for 'COPY'");
+  if (inputs === null || Object.keys(inputs).length === 0) refuseConfig("Missing required inputs for 'COPY'");
   const { s3_bucket, region_name, bucket_credentials, authorization, s3_key_prefix } = inputs;
   if (!s3_bucket || !region_name || bucket_credentials === undefined || authorization === undefined) {
-    refuse("Missing required input for 'COPY'");
+    refuseConfig("Missing required input for 'COPY'");
   }
-  const ours = keysOf(bucket_credentials) ?? refuse("Missing required bucket credentials for 'COPY'");
+  const ours = keysOf(bucket_credentials) ?? refuseConfig("Missing required bucket credentials for 'COPY'");
   if (typeof authorization === 'string' && authorization.trim() === '') {
-    refuse("Missing required IAM role for 'COPY'");
+    refuseConfig("Missing required IAM role for 'COPY'");
   }
   const theirs =
     typeof authorization === 'string'
       ? authorization
-      : (keysOf(authorization) ?? refuse("Missing required credentials for 'COPY'"));
+      : (keysOf(authorization) ?? refuseConfig("Missing required credentials for 'COPY'"));
   const bucket = { bucket_name: s3_bucket, region: region_name, ...ours };
   return {
     bucket: { ...bucket, endpoint_url: null, use_virtual_style_addressing: false },
@@ -110,35 +110,33 @@ function keysOf({ aws_access_key_id, aws_secret_access_key }: z.infer<typeof Key
   return aws_access_key_id && aws_secret_access_key ? { aws_access_key_id, aws_secret_access_key } : undefined;
 }
 
-function refuse(detail: string): never {
-  invalid('destination', detail);
-}
-
-/** Beyond what upstream checks: what becomes a part of a statement or of a request must look like what it is. */
+/** Throws a `Failure` when what becomes a part of a statement or of a request does not look like what it is. */
 function checkStaging({ bucket, prefix, authorization }: Staging): void {
-  if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket.bucket_name)) refuse('s3_bucket is not the name of a bucket.');
+  if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket.bucket_name))
+    refuseConfig('s3_bucket is not the name of a bucket.');
   if (!/^[a-z0-9-]{1,63}$/i.test(bucket.region)) {
-    refuse('region_name must be the name of a region, such as us-east-1.');
+    refuseConfig('region_name must be the name of a region, such as us-east-1.');
   }
   if (!prefix.isWellFormed() || /[\p{Cc}\\]/u.test(prefix) || Buffer.byteLength(prefix) > 512) {
-    refuse('s3_key_prefix may have 512 bytes, without control characters and backslashes.');
+    refuseConfig('s3_key_prefix may have 512 bytes, without control characters and backslashes.');
   }
   const keys = typeof authorization === 'string' ? [bucket] : [bucket, authorization];
   for (const { aws_access_key_id, aws_secret_access_key } of keys) {
     if (!/^[\x21-\x7e]+$/.test(`${aws_access_key_id}${aws_secret_access_key}`)) {
-      refuse('An access key of copy_inputs holds characters that no key has.');
+      refuseConfig('An access key of copy_inputs holds characters that no key has.');
     }
   }
   if (typeof authorization === 'string' && !/^(default|arn:[\w+=,.@:/-]+)$/.test(authorization)) {
-    refuse("authorization must be the ARN of a role, 'default', or an access key with its secret.");
+    refuseConfig("authorization must be the ARN of a role, 'default', or an access key with its secret.");
   }
 }
 
 /**
- * A table of Amazon Redshift. `deliver` loads the rows into a temporary table of a session, by INSERT or by COPY from
- * files in the customer's bucket; `commit` brings them into the table in one transaction, under a lock on the ledger,
- * as keys are not enforced there: a slot that this run has delivered is not delivered again, and where another run
- * has, rows are merged by uuid. Persons are merged by key and version. `reach`: where a bucket is.
+ * Returns the destination that is a table of Amazon Redshift. `deliver` loads the rows into a temporary table of a
+ * session, by INSERT or by COPY from files in the customer's bucket; `commit` brings them into the table in one
+ * transaction, under a lock on the ledger, as keys are not enforced there: a slot that this run has delivered is not
+ * delivered again, and where another run has, rows are merged by uuid. Persons are merged by key and version. `reach`:
+ * where a bucket is.
  */
 export const redshiftVia = (reach: (bucket: BucketConfig) => BucketConfig): Destination<RedshiftConfig> => ({
   type: 'Redshift',
@@ -160,7 +158,7 @@ export const redshiftVia = (reach: (bucket: BucketConfig) => BucketConfig): Dest
       skipped: ({ mode }) => (mode === 'COPY' ? undefined : 'Rows are inserted; only COPY needs a bucket.'),
       run: (config, outbound, allowed, signal) =>
         inSessionOf(accountOf(config), { outbound, reach: allowed, signal }, async (session) => {
-          await session.query(`CREATE TEMPORARY TABLE ${WAITING} ("sample" ${TEXT})`);
+          await session.query(`CREATE TEMPORARY TABLE ${TEMPORARY_TABLE} ("sample" ${TEXT})`);
           const { bucket, ...staging } = stagingOf(config);
           await copyThroughBucket(session, oneRow(), {
             ...staging,
@@ -192,7 +190,7 @@ async function* oneRow(): AsyncGenerator<Buffer> {
 const columnsOf = (delivery: Delivery<RedshiftConfig>): TableColumn[] =>
   tableColumns(delivery, columnsFor(delivery.config, delivery.model), dialectOf(delivery.config));
 
-/** Has the rows wait in the session; gives the bytes that were sent. */
+/** Has the rows wait in the session. Returns the bytes that were sent. */
 async function load(
   session: Session,
   delivery: Delivery<RedshiftConfig>,
@@ -206,9 +204,9 @@ async function load(
   await prepareTable(session, config, columns, model === 'persons' ? PERSON_KEY : [], dialect);
   const names = quotedList(namesOf(columns));
   await session.query(
-    `CREATE TEMPORARY TABLE ${WAITING} AS SELECT ${names} FROM ${qualified(config.schema, config.table_name)} WHERE 1 = 0`,
+    `CREATE TEMPORARY TABLE ${TEMPORARY_TABLE} AS SELECT ${names} FROM ${qualified(config.schema, config.table_name)} WHERE 1 = 0`,
   );
-  if (model === 'events' && (await standingOf(session, delivery)).is === 'delivered') return 0;
+  if (model === 'events' && (await priorDelivery(session, delivery)).is === 'delivered') return 0;
   const rows = delivery.rows({ format: 'CopyText', columns });
   if (config.mode === 'INSERT') return insertRows(session, rows, columns);
   const { bucket, ...staging } = stagingOf(config);
@@ -234,16 +232,16 @@ async function finishEvents(session: Session, delivery: Delivery<RedshiftConfig>
   const { config } = delivery;
   const columns = columnsOf(delivery);
   await begin(session, config);
-  const standing = await standingOf(session, delivery);
-  if (standing.is !== 'delivered') {
-    const { rows } = await session.query(`SELECT count(*) AS records FROM ${WAITING}`);
+  const prior = await priorDelivery(session, delivery);
+  if (prior.is !== 'delivered') {
+    const { rows } = await session.query(`SELECT count(*) AS records FROM ${TEMPORARY_TABLE}`);
     const records = Number(rows[0]?.['records']);
-    if (standing.is === 'fresh') {
+    if (prior.is === 'fresh') {
       const names = quotedList(namesOf(columns));
       await session.query(
-        `INSERT INTO ${qualified(config.schema, config.table_name)} (${names}) SELECT ${names} FROM ${WAITING}`,
+        `INSERT INTO ${qualified(config.schema, config.table_name)} (${names}) SELECT ${names} FROM ${TEMPORARY_TABLE}`,
       );
-    } else await mergeEvents(session, delivery, columns, records, standing);
+    } else await mergeEvents(session, delivery, columns, records, prior);
     await noteDelivery(session, delivery, records, dialectOf(config));
   }
   await commitTransaction(session);

@@ -6,11 +6,11 @@ import type {
   ServerSideEncryption,
 } from '@aws-sdk/client-s3';
 import * as z from 'zod';
-import { invalid, Permanent, Transient } from '../../ports/errors.ts';
+import { Permanent, Transient } from '../../ports/errors.ts';
 import { checkUrl } from '../../ports/outbound/outbound.ts';
 import type { Delivery, Destination, Prepared, Receipt } from './destination.ts';
 import { bucketLabel, connect, explain, nameOf, statusOf } from './files/bucket.ts';
-import { checkFileConfig, FILE_KEYS, listed } from './files/config.ts';
+import { checkFileConfig, FILE_KEYS } from './files/config.ts';
 import {
   fileName,
   isFileOf,
@@ -22,6 +22,7 @@ import {
   strayNames,
 } from './files/names.ts';
 import { slotFiles } from './files/slot-files.ts';
+import { checkFilled, listed, refuseConfig } from './refusal.ts';
 
 const S3Config = z.object({
   bucket_name: z.string(),
@@ -44,7 +45,7 @@ interface S3Receipt extends Receipt {
   readonly names: SlotNames;
   /** In the order in which they become visible. */
   readonly objects: readonly WaitingObject[];
-  /** Whether the objects have numbers, and a manifest after them. */
+  /** The objects have numbers, and a manifest after them. */
   readonly isNumbered: boolean;
 }
 
@@ -57,7 +58,7 @@ interface WaitingObject {
 /** S3 takes parts of 5 MiB and more; its small servers want all parts but the last to be of one size. */
 const PART_BYTES = 8 * 1024 * 1024;
 
-/** S3's own limit: with parts of 8 MiB an object of 78 GiB. */
+/** S3's limit: with parts of 8 MiB an object of 78 GiB. */
 const MAX_PARTS = 10_000;
 
 const ENCRYPTIONS: readonly string[] = ['AES256', 'aws:kms'];
@@ -83,26 +84,23 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
   addresses: ['endpoint_url'],
 
   check(config, _model, reach) {
-    const empty = (['bucket_name', 'region', 'prefix', 'aws_access_key_id', 'aws_secret_access_key'] as const).filter(
-      (key) => config[key].trim() === '',
-    );
-    if (empty.length > 0) invalid('destination', `The following inputs are empty: ${listed(empty)}`);
+    checkFilled(config, ['bucket_name', 'region', 'prefix', 'aws_access_key_id', 'aws_secret_access_key']);
     checkFileConfig(config);
     if (config.encryption && !ENCRYPTIONS.includes(config.encryption)) {
-      invalid('destination', `encryption must be one of ${listed(ENCRYPTIONS)}, or null: as the bucket is set.`);
+      refuseConfig(`encryption must be one of ${listed(ENCRYPTIONS)}, or null: as the bucket is set.`);
     }
     if (config.kms_key_id && config.encryption !== 'aws:kms') {
-      invalid('destination', "kms_key_id is for encryption 'aws:kms' only.");
+      refuseConfig("kms_key_id is for encryption 'aws:kms' only.");
     }
     if (!/^[a-z0-9-]{1,63}$/i.test(config.region)) {
-      invalid('destination', 'region must be the name of a region, such as us-east-1.');
+      refuseConfig('region must be the name of a region, such as us-east-1.');
     }
     for (const key of ['aws_access_key_id', 'aws_secret_access_key'] as const) {
-      if (!/^[\x21-\x7e]+$/.test(config[key])) invalid('destination', `${key} holds characters that no key has.`);
+      if (!/^[\x21-\x7e]+$/.test(config[key])) refuseConfig(`${key} holds characters that no key has.`);
     }
     if (config.endpoint_url) checkUrl(config.endpoint_url, reach);
     if (longestNames(config).some((name) => Buffer.byteLength(name) > MAX_KEY_BYTES)) {
-      invalid('destination', `prefix is too long: an object's whole name may have ${MAX_KEY_BYTES} bytes.`);
+      refuseConfig(`prefix is too long: an object's whole name may have ${MAX_KEY_BYTES} bytes.`);
     }
   },
 
@@ -164,7 +162,7 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
   },
 };
 
-/** What of an object is the same however it is sent. */
+/** Returns what of an object is the same however it is sent. */
 const headOf = ({ config, runId, token }: Delivery<S3Config>, Key: string, ContentType: string) => ({
   Bucket: config.bucket_name,
   Key,
@@ -180,7 +178,7 @@ function contentType({ file_format, compression }: S3Config): string {
   return compression ? 'application/octet-stream' : 'application/x-ndjson';
 }
 
-/** Sends all but the last acts. Memory: at most four parts, with what is not sent yet. */
+/** Sends all but what makes it visible. Memory: at most four parts, with what is not sent yet. */
 async function upload(client: S3, delivery: Delivery<S3Config>): Promise<S3Prepared> {
   const names = slotNames(delivery.config, delivery);
   const objects: Promise<WaitingObject>[] = [];
@@ -244,7 +242,7 @@ const TOO_LARGE =
   'An object of more than 78 GiB (10,000 parts of 8 MiB) cannot be sent. Set max_file_size_mb, or use a shorter ' +
   'interval or compression.';
 
-/** The same bytes in buffers of one size; the last may be shorter. */
+/** Yields the same bytes in buffers of one size; the last may be shorter. */
 async function* inParts(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, undefined> {
   let chunks: Buffer[] = [];
   let bytes = 0;
@@ -263,14 +261,16 @@ async function* inParts(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, u
   if (bytes > 0) yield Buffer.concat(chunks);
 }
 
-/** So many objects become visible at a time. */
-const LANES = 8;
+/** The number of objects that become visible at a time. */
+const MAX_CONCURRENT_COMMITS = 8;
 
-/** Makes the objects visible. False: what `deliver` prepared is gone, and an object there is not of this attempt. */
+/**
+ * Makes the objects visible. Returns false when what was prepared is gone, and an object there is not of this attempt.
+ */
 async function complete(client: S3, delivery: Delivery<S3Config>, { receipt, held }: S3Prepared): Promise<boolean> {
   const { names, objects, isNumbered } = receipt;
-  for (let at = 0; at < objects.length; at += LANES) {
-    const some = objects.slice(at, at + LANES);
+  for (let at = 0; at < objects.length; at += MAX_CONCURRENT_COMMITS) {
+    const some = objects.slice(at, at + MAX_CONCURRENT_COMMITS);
     const done = await Promise.all(some.map((object) => completeOne(client, delivery, object, held)));
     if (done.includes(false)) return false;
   }
@@ -318,7 +318,7 @@ async function isOurs(client: S3, { config, runId, token }: Delivery<S3Config>, 
   }
 }
 
-/** Fine when the upload is gone. */
+/** Aborts an upload; fine when it is gone. */
 async function abort(
   client: S3,
   { bucket_name }: S3Config,
@@ -393,7 +393,7 @@ async function removeStrays(client: S3, delivery: Delivery<S3Config>, receipt: S
   }
 }
 
-/** Not permitted, or not built by a server of the same protocol. */
+/** Returns whether a request is not permitted, or not built by a server of the same protocol. */
 const isForbidden = (error: unknown): boolean => statusOf(error) === 403 || statusOf(error) === 501;
 
 async function explained<T>(

@@ -9,8 +9,8 @@ import type { Config, Destination } from './destination.ts';
 const isObject = (value: unknown): value is Config => typeName(value) === 'dict';
 
 /**
- * `over` laid upon `base`: objects are merged key by key at any depth, anything else is replaced. Nothing is ever
- * removed by omission.
+ * Returns `over` laid upon `base`: objects are merged key by key at any depth, anything else is replaced. Nothing is
+ * ever removed by omission.
  */
 export function merge(base: Config, over: Config): Config {
   const merged = new Map(Object.entries(base));
@@ -21,7 +21,7 @@ export function merge(base: Config, over: Config): Config {
   return Object.fromEntries(merged);
 }
 
-/** A config taken apart: the keys named, at any depth, and the rest. `merge` puts it together again. */
+/** Takes a config apart: the keys named, at any depth, and the rest. `merge` puts it together again. */
 export function splitSecrets(config: Config, names: readonly string[]): { open: Config; secret: Config } {
   const open: [string, unknown][] = [];
   const secret: [string, unknown][] = [];
@@ -36,7 +36,9 @@ export function splitSecrets(config: Config, names: readonly string[]): { open: 
   return { open: Object.fromEntries(open), secret: Object.fromEntries(secret) };
 }
 
-/** Secrets are for the address that they were given for: when it changes, they must come with the change. */
+/**
+ * Throws a `Failure` when an address changes without the secrets: they are for the address that they were given for.
+ */
 export function checkSecretsSentAgain(destination: Destination, stored: Config, merged: Config, sent: Config): void {
   const moved = destination.addresses.filter((key) => !isDeepStrictEqual(stored[key], merged[key]));
   if (moved.length === 0) return;
@@ -47,15 +49,15 @@ export function checkSecretsSentAgain(destination: Destination, stored: Config, 
   }
 }
 
-/** Where values of these names are, at any depth, as `outer.inner`. */
+/** Returns where values of these names are, at any depth, as `outer.inner`. */
 const secretPaths = (config: Config, names: readonly string[]): string[] =>
   Object.entries(config).flatMap(([key, value]) => {
     if (names.includes(key)) return value === null ? [] : [key];
     return isObject(value) ? secretPaths(value, names).map((inner) => `${key}.${inner}`) : [];
   });
 
-/** The fields of a config: as it is, and its secrets sealed. */
-export async function sealed(
+/** Returns the fields by which a config is stored: as it is, and its secrets sealed. */
+export async function sealConfig(
   { vault }: Pick<Context, 'vault'>,
   destination: Destination,
   config: Config,
@@ -69,7 +71,7 @@ export async function sealed(
   };
 }
 
-/** The whole config of an export, secrets included. */
+/** Returns the whole config of an export, secrets included. */
 export async function openConfig({ vault }: Pick<Context, 'vault'>, item: BatchExportItem): Promise<Config> {
   const open: Config = JSON.parse(item.destination_config);
   if (item.destination_secrets === null) return open;

@@ -1,7 +1,7 @@
 import { jobOps } from '../../jobs/job.ts';
 import type { Op } from '../../ports/table/table.ts';
 
-/** What a notice is about. Instants are milliseconds since 1970. */
+/** What a notice tells of. Instants are milliseconds since 1970. */
 export interface Notice {
   readonly export: string;
   readonly type: 'run_failed' | 'backfill_failed' | 'paused';
@@ -14,5 +14,5 @@ export interface Notice {
   readonly at: number;
 }
 
-/** The op that lets a notice be sent, for the transaction of what it tells of. `id`: one of each event. */
+/** Returns the op that lets a notice be sent, for the transaction of what it tells of. `id`: one for each event. */
 export const noticeOps = (id: string, notice: Notice): Op[] => jobOps('notice', id, notice.at, notice);

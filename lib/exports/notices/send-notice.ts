@@ -1,11 +1,11 @@
 /**
- * What people are told of failures without looking for them: a run that failed for good, a backfill that did, a batch
+ * Notices tell people of failures that they do not look for: a run that failed for good, a backfill that did, a batch
  * export that was paused because of it. A notice is a job, written in the transaction of the failure; it is sent to the
  * webhook of the export, and announced as an event where there is a bus, at least once and always with the same id.
  */
 
 import { wireInstant } from '../../http/instant.ts';
-import { type JobItem, jobOps } from '../../jobs/job.ts';
+import { jobOps } from '../../jobs/job.ts';
 import type { Context } from '../../ports/context.ts';
 import { Permanent, Transient } from '../../ports/errors.ts';
 import { post } from '../../ports/outbound/outbound.ts';
@@ -19,6 +19,7 @@ import { webhookHeaders } from './webhook.ts';
 
 /** How long a webhook may be silent, and for how long a notice is tried to be sent. */
 const IDLE_TIMEOUT_MS = 10 * SECOND_MS;
+const MAX_AGE_MS = DAY_MS;
 
 /**
  * Sends a notice, unless it has been sent. A webhook that does not take it is tried again, with the backoff of jobs,
@@ -26,10 +27,10 @@ const IDLE_TIMEOUT_MS = 10 * SECOND_MS;
  */
 export async function sendNotice(context: Context, { notice: id }: NoticeInput, signal: AbortSignal): Promise<void> {
   const { table, clock, events } = context;
-  const job = (await table.get(keys.job('notice', id))) as JobItem | undefined;
+  const job = await table.get(keys.job('notice', id));
   if (job === undefined) return;
   const notice: Notice & { readonly announced?: true } = JSON.parse(job.about ?? '');
-  const item = (await table.get(keys.batchExport(notice.export))) as BatchExportItem | undefined;
+  const item = await table.get(keys.batchExport(notice.export));
   const isWanted = item !== undefined && item.deleted_at === null;
   if (isWanted && events !== null && notice.announced === undefined) {
     const { type, data } = message(item, id, notice);
@@ -42,14 +43,14 @@ export async function sendNotice(context: Context, { notice: id }: NoticeInput, 
     await table.write(done);
     return;
   }
-  const told = await tell(context, item, item.notify_url, id, notice, signal);
-  const isOver = !(told instanceof Transient) || clock() >= notice.at + DAY_MS;
-  const line = lineOf(notice, told, isOver, clock());
+  const failure = await postMessage(context, item, item.notify_url, id, notice, signal);
+  const isOver = !(failure instanceof Transient) || clock() >= notice.at + MAX_AGE_MS;
+  const line = lineOf(notice, failure, isOver, clock());
   await table.write([...(isOver ? done : []), ...lineOps(context, item.id, id, 'notice', [line])]);
 }
 
-/** Posts the message. A failure is answered: `Transient` may be tried again, `Permanent` may not. */
-async function tell(
+/** Posts the message. Returns the failure, if there is one: `Transient` may be tried again, `Permanent` may not. */
+async function postMessage(
   { outbound, vault, clock }: Context,
   item: BatchExportItem,
   url: string,
@@ -75,7 +76,7 @@ async function tell(
   }
 }
 
-/** The body of a webhook, and what an event holds. `text` is for people: chat services show it as it is. */
+/** Returns the body of a webhook, and what an event holds. `text` is for people: chat services show it as it is. */
 function message({ id: batch_export, name, team_id }: BatchExportItem, id: string, notice: Notice) {
   const { type, subject, range, reason, at } = notice;
   const between = range === null ? '' : ` for ${wireInstant(range.start)} - ${wireInstant(range.end)}`;

@@ -12,15 +12,15 @@ const SECRET = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]
 const MIN_BYTES = 24;
 const MAX_BYTES = 64;
 
-/** The key in a signing secret; undefined when the text is none. */
+/** Returns the key in a signing secret; undefined when the text is none. */
 function keyIn(secret: string): Buffer | undefined {
   const key = Buffer.from(SECRET.exec(secret)?.[1] ?? '', 'base64');
   return key.length >= MIN_BYTES && key.length <= MAX_BYTES ? key : undefined;
 }
 
 /**
- * The headers by which a receiver knows the message (`webhook-id`, the same each time it is sent), when it was sent
- * and, with a secret, from whom: `v1,` and the base64 of the HMAC-SHA256 of `<id>.<seconds since 1970>.<body>`.
+ * Returns the headers by which a receiver knows the message (`webhook-id`, the same each time it is sent), when it was
+ * sent and, with a secret, from whom: `v1,` and the base64 of the HMAC-SHA256 of `<id>.<seconds since 1970>.<body>`.
  */
 export function webhookHeaders(id: string, now: number, body: string, secret: string | null): Record<string, string> {
   const seconds = Math.floor(now / 1000);
@@ -31,13 +31,13 @@ export function webhookHeaders(id: string, now: number, body: string, secret: st
   return { ...headers, 'webhook-signature': `v1,${signature}` };
 }
 
-/** What a caller writes of an export's webhook; undefined: he does not. */
+/** What a caller writes of an export's webhook, if anything. */
 interface WebhookInput {
   readonly notify_url?: string | null | undefined;
   readonly notify_secret?: string | null | undefined;
 }
 
-/** Refuses with 400 an address that may not be connected to, and a secret that none can sign with. */
+/** Throws a `Failure` for an address that may not be connected to, and for a secret that none can sign with. */
 export function checkWebhook({ notify_url, notify_secret }: WebhookInput, settings: Settings): void {
   if (typeof notify_url === 'string') checkUrl(notify_url, settings, { attr: 'notify_url', query: true });
   if (typeof notify_secret === 'string' && keyIn(notify_secret) === undefined) {
@@ -45,7 +45,7 @@ export function checkWebhook({ notify_url, notify_secret }: WebhookInput, settin
   }
 }
 
-/** The fields to store, of what was checked: the address, and the secret, sealed. */
+/** Returns the fields to store of what was checked: the address, and the secret, sealed. */
 export async function webhookFields(
   { vault }: Pick<Context, 'vault'>,
   { notify_url, notify_secret }: WebhookInput,

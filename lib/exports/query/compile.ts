@@ -1,5 +1,4 @@
 /** An export's own query and filters: checked when they are written, compiled anew by every run that is begun. */
-
 import { type CheckedQuery, checkedQuery } from '../../hogql/check.ts';
 import type { Expression, QueryColumn, Selected } from '../../hogql/expression.ts';
 import { filterCondition } from '../../hogql/filters.ts';
@@ -27,7 +26,7 @@ type Stored = Pick<BatchExportItem, 'hogql_query' | 'schema' | 'filters'>;
 const MAX_QUERY_SQL = 60_000;
 const MAX_FILTERS_SQL = 30_000;
 
-/** What is stored of the query and the filters that were sent. A 400 about the one that cannot be exported. */
+/** Returns what is stored of the query and the filters that were sent. Fails with 400 for what cannot be exported. */
 export async function queryFields(
   parser: Parser,
   { hogql_query, filters }: Pick<BatchExportPatch, 'hogql_query' | 'filters'>,
@@ -59,7 +58,7 @@ async function explained<T>(attr: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What a run of the export selects. `Permanent`: what is stored is not supported, or no longer. */
+/** Returns what a run of the export selects. Throws `Permanent` when what is stored is not supported, or no longer. */
 export async function selectionOf(parser: Parser, { hogql_query, filters }: Stored): Promise<Selection> {
   const query =
     hogql_query === null ? null : await still('hogql_query', async () => compiled(await parser.query(hogql_query)));

@@ -1,5 +1,5 @@
 /**
- * What customers read about their exports. A step writes its lines as one item when it ends or waits, in the
+ * The log that customers read about their exports. A step writes its lines as one item when it ends or waits, in the
  * transaction of what it says where it can; a run's lines are found by time and id.
  */
 
@@ -25,7 +25,7 @@ export interface LogLine {
   readonly instance: string;
 }
 
-/** What is asked for; instants are exclusive bounds, in milliseconds since 1970. */
+/** Which lines are asked for. Instants are exclusive bounds, in milliseconds since 1970. */
 export interface LogQuery {
   readonly after: number;
   readonly before: number;
@@ -39,7 +39,7 @@ export interface LogQuery {
   readonly offset: number;
 }
 
-/** What a request asks of the lines; by default all that are kept. */
+/** Returns which lines a request asks for; by default all that are kept. */
 export function logsAsked(
   { clock, settings }: Pick<Context, 'clock' | 'settings'>,
   query: {
@@ -67,24 +67,25 @@ interface LogItem extends Item {
   readonly lines: string;
 }
 
-/** Lines of one item: bytes of JSON, and the time between the first and the last. */
-const ITEM_BYTES = 100_000;
-const ITEM_SPAN_MS = 15 * MINUTE_MS;
-/** A line that is longer is cut. */
-const MESSAGE_LENGTH = 4_000;
-/** Parts of the asked time that are read beside one another. */
+/** The limits of the lines of one item: bytes of JSON, and the time between the first and the last. */
+const MAX_ITEM_BYTES = 100_000;
+const MAX_ITEM_SPAN_MS = 15 * MINUTE_MS;
+/** The characters of a message; a longer one is cut. */
+const MAX_MESSAGE_LENGTH = 4_000;
+/** The number of parts of the time asked for that are read beside one another. */
 const SEGMENTS = 8;
 
-const cut = (text: string): string => (text.length > MESSAGE_LENGTH ? `${text.slice(0, MESSAGE_LENGTH - 1)}…` : text);
+const cut = (text: string): string =>
+  text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : text;
 
 /**
- * The ops that write a step's lines: none for no lines, one where they fit into an item (96 lines of this service's
- * own do). The same step writing the same lines again replaces them.
+ * Returns the ops that write a step's lines: none for no lines, one where they fit into an item (96 lines of this
+ * service's own do). The same step writing the same lines again replaces them.
  */
 export function lineOps(
   { settings }: Pick<Context, 'settings'>,
   exportId: string,
-  holder: string,
+  execution: string,
   step: string,
   lines: readonly LogLine[],
 ): Op[] {
@@ -93,7 +94,7 @@ export function lineOps(
     const row = [at, level, cut(message), instance];
     const bytes = Buffer.byteLength(JSON.stringify(row)) + 1;
     const last = parts.at(-1);
-    if (last === undefined || last.bytes + bytes > ITEM_BYTES || at - last.at > ITEM_SPAN_MS) {
+    if (last === undefined || last.bytes + bytes > MAX_ITEM_BYTES || at - last.at > MAX_ITEM_SPAN_MS) {
       parts.push({ at, bytes, rows: [row] });
     } else {
       last.bytes += bytes;
@@ -102,7 +103,7 @@ export function lineOps(
   }
   return parts.map(({ at, rows }, n) => ({
     put: {
-      ...keys.logLines(exportId, at, holder, n === 0 ? step : `${step}.${n}`),
+      ...keys.logLines(exportId, at, execution, n === 0 ? step : `${step}.${n}`),
       ttl: Math.floor((at + settings.logDays * DAY_MS) / 1000),
       lines: JSON.stringify(rows),
     },
@@ -113,15 +114,15 @@ export function lineOps(
 export async function writeLines(
   context: Pick<Context, 'table' | 'settings'>,
   exportId: string,
-  holder: string,
+  execution: string,
   step: string,
   lines: readonly LogLine[],
 ): Promise<void> {
-  const ops = lineOps(context, exportId, holder, step, lines);
+  const ops = lineOps(context, exportId, execution, step, lines);
   if (ops.length > 0) await context.table.write(ops, { apart: true });
 }
 
-/** The lines that match, newest first; `count` is how many match in all. */
+/** Returns the lines that match, newest first; `count` is how many match in all. */
 export async function readLines(
   table: Table,
   exportId: string,
@@ -135,7 +136,7 @@ export async function readLines(
     (instanceId === undefined || line.instance === instanceId) &&
     isSought(line.message);
   const items = await Promise.all(
-    segments(Math.max(0, after - ITEM_SPAN_MS), before).map((part) => readItems(table, exportId, part)),
+    segments(Math.max(0, after - MAX_ITEM_SPAN_MS), before).map((part) => readItems(table, exportId, part)),
   );
   const lines = items.flat().flatMap(linesOf).filter(matches).toReversed();
   lines.sort((a, b) => b.at - a.at);
@@ -143,7 +144,8 @@ export async function readLines(
 }
 
 /**
- * Does a text hold the pattern? What lies between two % is found at its first place: there is nothing to go back for.
+ * Returns whether a text holds the pattern. What lies between two % is found at its first place: there is nothing to go
+ * back for.
  */
 function pattern(search: string): (text: string) => boolean {
   const pieces = search
@@ -161,7 +163,7 @@ function pattern(search: string): (text: string) => boolean {
   };
 }
 
-/** [from, to] in parts of one length, which share no instant. */
+/** Returns [from, to] in parts of one length, which share no instant. */
 function segments(from: number, to: number): { from: number; to: number }[] {
   const length = Math.max(1, Math.ceil((to - from + 1) / SEGMENTS));
   return Array.from({ length: SEGMENTS }, (_, n) => ({
@@ -171,7 +173,7 @@ function segments(from: number, to: number): { from: number; to: number }[] {
 }
 
 async function readItems(table: Table, exportId: string, { from, to }: { from: number; to: number }) {
-  return (await listAll(table, ranges.logLines(exportId, from, to))) as LogItem[];
+  return listAll(table, ranges.logLines(exportId, from, to));
 }
 
 const linesOf = (item: LogItem): LogLine[] =>

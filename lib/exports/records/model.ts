@@ -81,7 +81,7 @@ export interface RunItem extends Item {
   readonly phase: 'committing' | null;
   readonly token: string;
   /** The execution that runs it. */
-  readonly holder: string;
+  readonly execution: string;
   /** On whose behalf: `schedule`, a backfill's id, or the id of the run that is run again. */
   readonly by: string;
   readonly backfill: string | null;
@@ -144,7 +144,7 @@ export const BatchExportRunDetail = BatchExportRun.extend({
   bytes_exported: z.int().nullable(),
 }).meta({ id: 'BatchExportRunDetail' });
 
-/** What a query comes to, as the public product shows it. */
+/** What a query comes to, as PostHog shows it. */
 const Schema = z.object({
   fields: z.array(z.object({ expression: z.string(), alias: z.string() })),
   values: z.record(z.string(), z.string()).describe('The constants of the expressions, by their names.'),
@@ -173,7 +173,7 @@ export const BatchExport = z
   })
   .meta({ id: 'BatchExport' });
 
-/** What a caller writes when he makes an export, or changes one (then every field may be missing). */
+/** What a caller writes to make an export, or to change one (then every field may be missing). */
 export const BatchExportInput = z
   .object({
     name: text().describe('For people; need not be unique.'),
@@ -307,7 +307,7 @@ export const BatchExportLogEntry = z
 
 const wireInstantOrNull = (instant: number | null): string | null => (instant === null ? null : wireInstant(instant));
 
-/** The public object of a stored run, as `latest_runs` holds it. */
+/** Returns the public object of a stored run, as `latest_runs` holds it. */
 export function runObject(run: RunItem): z.output<typeof BatchExportRun> {
   return {
     id: run.id,
@@ -325,12 +325,12 @@ export function runObject(run: RunItem): z.output<typeof BatchExportRun> {
   };
 }
 
-/** The public object of a stored run, by itself. */
+/** Returns the public object of a stored run, by itself. */
 export function runDetailObject(run: RunItem): z.output<typeof BatchExportRunDetail> {
   return { ...runObject(run), backfill: run.backfill, bytes_exported: run.bytes_exported };
 }
 
-/** The public object of a stored export. Its secrets are no part of `destination_config`. */
+/** Returns the public object of a stored export. Its secrets are no part of `destination_config`. */
 export function batchExportObject(item: BatchExportItem): z.output<typeof BatchExport> {
   return {
     id: item.id,
@@ -360,7 +360,7 @@ export interface ChunkProgress {
   readonly records: number;
 }
 
-/** What a backfill has come to so far: the sum of its chunks. */
+/** Returns what a backfill has come to so far: the sum of its chunks. */
 export function progressSum(item: BackfillItem): ChunkProgress {
   const sum = { finished: 0, failed: 0, records: 0 };
   for (const [name, text] of Object.entries(item)) {
@@ -374,8 +374,8 @@ export function progressSum(item: BackfillItem): ChunkProgress {
 }
 
 /**
- * The public object of a stored backfill as it is `now`. `runs`: those of its chunks that are under way, perhaps with
- * others' among them.
+ * Returns the public object of a stored backfill as it is `now`. `runs`: those of its chunks that are under way,
+ * perhaps with others' among them.
  */
 export function backfillObject(
   item: BackfillItem,
@@ -406,14 +406,14 @@ export function backfillObject(
   };
 }
 
-/** When the rest is done if it takes as long as what is done, run by run. */
+/** Returns when the rest is done if it takes as long as what is done, run by run. */
 function estimatedEnd(begun: number, now: number, progress: z.output<typeof BackfillProgress> | null): number | null {
   if (progress === null || progress.finished_runs === 0) return null;
   const { total_runs, finished_runs } = progress;
   return Math.round(now + ((now - begun) * (total_runs - finished_runs)) / finished_runs);
 }
 
-/** Null where upstream has none: a backfill that failed or was cancelled, or one whose runs are not counted yet. */
+/** Returns null where PostHog does: for a backfill that failed or was cancelled, or whose runs are not counted yet. */
 function progressOf(item: BackfillItem, finished: number): z.output<typeof BackfillProgress> | null {
   const total = item.total_runs;
   if (total === null) return null;
@@ -424,7 +424,8 @@ function progressOf(item: BackfillItem, finished: number): z.output<typeof Backf
 }
 
 /**
- * The public object of a log line (`at` in milliseconds since 1970), which is about a run, a backfill or the export.
+ * Returns the public object of a log line (`at` in milliseconds since 1970), which is about a run, a backfill or the
+ * export.
  */
 export function logEntryObject(
   exportId: string,

@@ -1,22 +1,22 @@
-/** What the activity log is told of exports and backfills. Of secrets it says only that they were sent. */
+/** The activity log's entries of exports and backfills. Of secrets they say only that they were sent. */
 import type { Change } from '../../accounts/activity/model.ts';
 import { changesOf, type LoggedFields } from '../../accounts/activity/rules.ts';
 import type { Value } from '../../ports/table/table.ts';
 import type { BatchExportItem } from '../records/model.ts';
 
-/** How an entry names an export. */
+/** Returns how an entry names an export. */
 export const aboutExport = ({ id, name, team_id: project }: BatchExportItem) =>
   ({ scope: 'BatchExport', id, name, project }) as const;
 
-/** How an entry names a backfill of an export. */
+/** Returns how an entry names a backfill of an export. */
 export const aboutBackfill = ({ name, team_id: project }: BatchExportItem, id: string) =>
   ({ scope: 'BatchExportBackfill', id, name, project }) as const;
 
-/** How an entry names a run of an export. */
+/** Returns how an entry names a run of an export. */
 export const aboutRun = ({ name, team_id: project }: BatchExportItem, id: string) =>
   ({ scope: 'BatchExportRun', id, name, project }) as const;
 
-const LOGGED: LoggedFields = {
+const LOGGED_FIELDS: LoggedFields = {
   name: 'plain',
   model: 'plain',
   interval: 'plain',
@@ -28,14 +28,14 @@ const LOGGED: LoggedFields = {
   notify_url: 'plain',
 };
 
-/** What a PATCH changes of an export. `secrets`: names of the secrets that it sends, whatever their values. */
+/** Returns what a PATCH changes of an export. `secrets`: names of the secrets that it sends, whatever their values. */
 export function exportChanges(
   before: BatchExportItem,
   set: Readonly<Record<string, Value | undefined>>,
   secrets: readonly string[],
 ): Change[] {
   return [
-    ...changesOf(before, set, LOGGED),
+    ...changesOf(before, set, LOGGED_FIELDS),
     ...configChanges(before.destination_config, set['destination_config']),
     ...[...secrets.map(within), ...(Object.hasOwn(set, 'notify_secret') ? ['notify_secret'] : [])].map(
       (field): Change => ({ action: 'changed', field, before: null, after: null }),

@@ -1,5 +1,4 @@
-/** Backfills: begun over HTTP, run in chunks by their machine, cancelled over HTTP or closed by the machine. */
-
+/** Backfills as callers begin and estimate them. Their way through the pipeline is told in `../runs/backfill.ts`. */
 import type * as z from 'zod';
 import { wireInstant } from '../../http/instant.ts';
 import { jobOps } from '../../jobs/job.ts';
@@ -26,10 +25,10 @@ import {
   slotsOf,
 } from '../runs/plan.ts';
 import { reapBackfill } from '../runs/reap.ts';
-import { isOpen, rangeText, slotsOfHolder } from '../runs/run.ts';
+import { isOpen, rangeText, slotsOfExecution } from '../runs/run.ts';
 import { exportWithPlan, planOp, runsOf, scheduleOf } from '../runs/store.ts';
 
-/** The job is for a start that was lost; the start itself follows the transaction at once. */
+/** When the job looks whether the start was lost; the start itself follows the transaction at once. */
 const START_RETRY_MS = MINUTE_MS;
 
 /** A range as asked for, in milliseconds since 1970. */
@@ -41,7 +40,8 @@ interface Asked {
 /**
  * Begins a backfill: the item, the claim on its range and the job in one transaction, with what `once` adds; then
  * starts the machine. The range is aligned outward to whole intervals; those that have not ended are left to the
- * schedule. 400: it overlaps another one that is under way, or is too large. The export must not be deleted (404).
+ * schedule. Fails with 400 when it overlaps another one that is under way, or is too large; with 404 when the export is
+ * deleted.
  */
 export async function startBackfill(
   context: Context,
@@ -77,8 +77,8 @@ async function writeBackfill(
 }
 
 /**
- * A backfill that begins in a transaction of the caller's, who writes the plan and the export's job and, once that is
- * done, starts the machine. Refuses as `startBackfill` does; `Refused`: the plan must be read again.
+ * Returns a backfill that begins in a transaction of the caller's, who writes the plan and the export's job and, once
+ * that is done, starts the machine. Fails as `startBackfill` does. Throws `Refused` when the plan must be read again.
  */
 export async function beginning(
   context: Context,
@@ -101,8 +101,8 @@ export async function beginning(
 }
 
 /**
- * What a backfill runs of the range that was asked for: whole slots that have ended. None: an empty range at the edge
- * before it. 400: too many.
+ * Returns what a backfill runs of the range that was asked for: whole slots that have ended. When there are none, it is
+ * an empty range at the edge before it. Fails with 400 when they are too many.
  */
 function slotsAsked(plan: Plan, { interval }: BatchExportItem, { start_at, end_at }: Asked, now: number): ArrivalRange {
   const range = backfillRange(plan, interval, { from: start_at, to: end_at }, now);
@@ -117,7 +117,7 @@ function slotsAsked(plan: Plan, { interval }: BatchExportItem, { start_at, end_a
   return range;
 }
 
-/** What a backfill of a range would run and read: known from the table alone. */
+/** Returns what a backfill of a range would run and read: known from the table alone. */
 export async function estimateBackfill(
   { table, clock, settings }: Pick<Context, 'table' | 'clock' | 'settings'>,
   { item, plan }: { readonly item: BatchExportItem; readonly plan: Plan },
@@ -147,7 +147,7 @@ export async function estimateBackfill(
   };
 }
 
-/** The plan with the range claimed. */
+/** Returns the plan with the range claimed. Fails with 400 when that cannot be. */
 async function claimRange(
   context: Context,
   item: BatchExportItem,
@@ -217,7 +217,8 @@ export async function startMachine({ workflow, log }: Context, backfill: Backfil
 }
 
 /**
- * The runs of these backfills in chunks that are under way: what the backfills themselves are told at a chunk's end.
+ * Returns the runs of these backfills in chunks that are under way: the backfills themselves hear of them at the
+ * chunk's end.
  */
 export async function runsUnderWay(
   table: Table,
@@ -230,6 +231,6 @@ export async function runsUnderWay(
     chunk !== null && open.has(by) && open.get(by)?.[chunkField(chunk)] === undefined;
   const runs = plan.active
     .filter(isUntold)
-    .map((active) => runsOf(table, item.id, slotsOfHolder(item, plan, active), active.by));
+    .map((active) => runsOf(table, item.id, slotsOfExecution(item, plan, active), active.by));
   return (await Promise.all(runs)).flat();
 }

@@ -3,19 +3,18 @@ import type { Model } from '../../lake/schema.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import type { Table } from '../../ports/table/table.ts';
-import type { BatchExportItem, PlanItem } from '../records/model.ts';
 import { planOf } from '../runs/plan.ts';
 
-/** Arrivals, rounded outward to hours; a backfill rounds them to its export's interval. */
+/** A range of arrivals that an export ran before, in whole hours; a backfill rounds them to its export's interval. */
 export interface NeededBackfill extends ArrivalRange {
   readonly export: string;
   readonly name: string;
 }
 
 /**
- * The exports of the project that have run over these hours before, each with the hours: rows that came into them since
- * are delivered by a backfill only. To be read after the rows were committed: what an export plans from then on sees
- * them.
+ * Returns the exports of the project that have run over these hours before, each with the hours: rows that came into
+ * them since are delivered by a backfill only. To be read after the rows were committed: what an export plans from then
+ * on sees them.
  */
 export async function neededBackfills(
   table: Table,
@@ -23,9 +22,9 @@ export async function neededBackfills(
   hours: Readonly<Record<Model, readonly ArrivalRange[]>>,
 ): Promise<NeededBackfill[]> {
   if (Object.values(hours).every((some) => some.length === 0)) return [];
-  const all = (await listAll(table, ranges.exportsOf(project.organization_id))) as BatchExportItem[];
+  const all = await listAll(table, ranges.exportsOf(project.organization_id));
   const exports = all.filter(({ team_id, deleted_at }) => team_id === project.id && deleted_at === null);
-  const plans = (await table.many(exports.map(({ id }) => keys.plan(id)))) as (PlanItem | undefined)[];
+  const plans = await table.many(exports.map(({ id }) => keys.plan(id)));
   return exports.flatMap(({ id, name, model }, n) => {
     const item = plans[n];
     if (item === undefined) return [];

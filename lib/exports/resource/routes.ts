@@ -16,14 +16,14 @@ import {
 
 const tag = 'Batch exports';
 
-/** Both addresses of what lies below the exports: by organization, and by project. */
+/** Returns both addresses of what lies below the exports: by organization, and by project. */
 const below = (path: string) =>
   [
     `/api/organizations/{organization_id}/batch_exports${path}`,
     `/api/projects/{project_id}/batch_exports${path}`,
   ] as const;
 
-/** A path names one of the two; that it is the caller's is proved before the operation runs. */
+/** The tenant in a path, which names one of the two; that it is the caller's is proved before the operation runs. */
 const place = { organization_id: z.string().optional(), project_id: z.string().optional() };
 const inPlace = z.object(place);
 const ofExport = z.object({ ...place, id: uuid() });
@@ -110,7 +110,7 @@ export const destroyBatchExport = route({
   needs: ['workflow'],
 });
 
-/** Read by `backfillRange`, whose refusals are those of backfills, not of fields. */
+/** A bound is read by `backfillRange`, whose refusals are those of backfills, not of fields. */
 const bound = () => z.unknown().optional().meta({ type: 'string', format: 'date-time' });
 
 const BackfillRange = z
@@ -202,7 +202,7 @@ export const listTestSteps = route({
   status: 200,
 });
 
-/** Which step of the destination's test is run. */
+/** The number of the step of the destination's test that is run. */
 const step = integer({ min: 0 }).optional().describe('Which one, from 0. Default: 0.');
 
 const testing = {

@@ -2,16 +2,16 @@ import type { ProjectBrief } from '../../accounts/organizations/model.ts';
 import { datetime, integer } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { invalid } from '../../ports/errors.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../ports/units.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
 import type { Destination } from '../destinations/destination.ts';
 import type { BatchExportInput, BatchExportItem, BatchExportPatch, RunStatus } from '../records/model.ts';
 
-/** The texts of one export that follow from what a caller writes, as stored: name, config, sealed secrets, query ... */
+/** The bytes of an export's texts that follow from what a caller writes: name, config, sealed secrets, query ... */
 export const MAX_EXPORT_BYTES = 100 * 1024;
 
 /**
- * The project that an export of an organization belongs to: the one asked for, which must be the organization's, else
- * the oldest.
+ * Returns the project that an export of an organization belongs to: the one asked for, which must be the
+ * organization's, else the oldest.
  */
 export function projectFor(projects: readonly ProjectBrief[], asked: unknown): ProjectBrief {
   if (asked === undefined || asked === null) {
@@ -26,7 +26,7 @@ export function projectFor(projects: readonly ProjectBrief[], asked: unknown): P
   );
 }
 
-/** Only events can be chosen from by a query or by filters, and by a query only where the columns may be chosen. */
+/** Throws a `Failure` for a query or filters of persons, and for a query where the columns may not be chosen. */
 export function checkSelection(
   { model, hogql_query, filters }: Pick<BatchExportItem, 'model' | 'hogql_query' | 'filters'>,
   destination: Destination | undefined,
@@ -52,7 +52,7 @@ type PlainFields = Pick<
   'name' | 'model' | 'interval' | 'paused' | 'last_paused_at' | 'start_at' | 'end_at'
 >;
 
-/** The plain fields of a new export. */
+/** Returns the plain fields of a new export. */
 export function newFields(input: BatchExportInput, now: number): PlainFields {
   const paused = input.paused ?? false;
   return checkedBounds({
@@ -67,7 +67,8 @@ export function newFields(input: BatchExportInput, now: number): PlainFields {
 }
 
 /**
- * The plain fields that a PATCH sets: those that were sent, and `last_paused_at` when it pauses and does not say.
+ * Returns the plain fields that a PATCH sets: those that were sent, and `last_paused_at` when it pauses and does not
+ * say.
  */
 export function changedFields(item: BatchExportItem, patch: BatchExportPatch, now: number): Partial<PlainFields> {
   const {
@@ -101,7 +102,7 @@ type Sized = Pick<
   'name' | 'destination_config' | 'destination_secrets' | 'hogql_query' | 'schema' | 'filters'
 >;
 
-/** Refuses an export that is larger than MAX_EXPORT_BYTES; hands on any other. */
+/** Returns the export. Throws a `Failure` when it is larger than MAX_EXPORT_BYTES. */
 export function checkedSize<T extends Sized>(item: T): T {
   const { name, destination_config, destination_secrets, hogql_query, schema, filters } = item;
   const texts = [name, destination_config, destination_secrets, hogql_query, schema, filters];
@@ -111,7 +112,7 @@ export function checkedSize<T extends Sized>(item: T): T {
   return item;
 }
 
-/** The range that a backfill was asked for, in milliseconds since 1970. Checks come in upstream's order. */
+/** Returns the range that a backfill was asked for, in milliseconds since 1970. Checks come in PostHog's order. */
 export function requestedRange(
   { start_at, end_at }: { start_at?: unknown; end_at?: unknown },
   now: number,
@@ -125,7 +126,7 @@ export function requestedRange(
   return { start_at: start, end_at: end };
 }
 
-/** A time with an offset at its end; a date's last two digits are none. */
+/** An offset at the end of a time; a date's last two digits are none. */
 const OFFSET = /[T ].*(Z|[+-]\d\d(:?\d\d)?)\s*$/i;
 
 function backfillBound(sent: unknown, which: 'start' | 'end'): number {
@@ -139,8 +140,8 @@ function backfillBound(sent: unknown, which: 'start' | 'end'): number {
   return read.data;
 }
 
-/** What a list of runs was asked for. Times are milliseconds since 1970, inclusive. */
-export interface RunsAsked {
+/** What a list of runs is to hold. Times are milliseconds since 1970, inclusive. */
+export interface RunQuery {
   readonly by: 'created_at' | 'data_interval_start';
   readonly newestFirst: boolean;
   readonly from: number;
@@ -150,16 +151,16 @@ export interface RunsAsked {
 }
 
 /**
- * What a query for runs asks for: by creation it reads `after` and `before`, by interval `start` and `end`; by default
- * the last seven days.
+ * Returns what a query for runs asks for: by creation it reads `after` and `before`, by interval `start` and `end`; by
+ * default the last seven days.
  */
 export function runsAsked(
   query: {
-    readonly ordering?: `${'' | '-'}${RunsAsked['by']}` | undefined;
+    readonly ordering?: `${'' | '-'}${RunQuery['by']}` | undefined;
     readonly status?: readonly RunStatus[] | undefined;
   } & { readonly [name in 'after' | 'before' | 'start' | 'end']?: string | undefined },
   now: number,
-): RunsAsked {
+): RunQuery {
   const ordering = query.ordering ?? '-created_at';
   const isByCreation = ordering.endsWith('created_at');
   const [from, to] = isByCreation ? (['after', 'before'] as const) : (['start', 'end'] as const);
@@ -175,7 +176,7 @@ export function runsAsked(
   };
 }
 
-/** The order in which a list of backfills was asked for. */
+/** Returns the order in which a list of backfills is asked for. */
 export function backfillsAsked({ ordering = '-created_at' }: { readonly ordering?: string | undefined }): {
   readonly by: 'created_at' | 'start_at';
   readonly newestFirst: boolean;
@@ -183,9 +184,9 @@ export function backfillsAsked({ ordering = '-created_at' }: { readonly ordering
   return { by: ordering.endsWith('start_at') ? 'start_at' : 'created_at', newestFirst: ordering.startsWith('-') };
 }
 
-/** Lengths of the units of relative times, in milliseconds. Months and years are the calendar's. */
-const UNITS: ReadonlyMap<string, number> = new Map([
-  ['s', 1_000],
+/** The lengths of the units of relative times. Months and years are the calendar's. */
+const UNIT_MS: ReadonlyMap<string, number> = new Map([
+  ['s', SECOND_MS],
   ['M', MINUTE_MS],
   ['h', HOUR_MS],
   ['d', DAY_MS],
@@ -199,19 +200,19 @@ const MONTHS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * A time in a query: ISO 8601 (UTC where it has no offset), or relative to now: `-7d`, `-24h`; units s, M (minutes),
- * h, d, w, m (months), q, y; never before 1970. Undefined: it is none.
+ * Returns a time in a query: ISO 8601 (UTC where it has no offset), or relative to now: `-7d`, `-24h`; units s, M
+ * (minutes), h, d, w, m (months), q, y; never before 1970. Undefined when it is none.
  */
 export function readTime(text: string, now: number): number | undefined {
   const [, digits = '', unit = ''] = /^-(\d{1,5})([sMhdwmqy])$/.exec(text) ?? [];
   if (digits === '') return datetime().safeParse(text).data;
-  const length = UNITS.get(unit);
+  const length = UNIT_MS.get(unit);
   const then =
     length === undefined ? monthsBefore(now, Number(digits) * (MONTHS.get(unit) ?? 0)) : now - Number(digits) * length;
   return Math.max(then, 0);
 }
 
-/** The same time of day some months before; the month's last day where it has no such day. */
+/** Returns the same time of day some months before; the month's last day where it has no such day. */
 function monthsBefore(now: number, months: number): number {
   const then = new Date(now);
   then.setUTCDate(1);

@@ -11,35 +11,19 @@ import type { Settings } from '../../ports/settings.ts';
 import { filtered } from '../../ports/table/filtered.ts';
 import { keys, places, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
-import { Busy, type Item, type Op, Refused, type Table, type Value } from '../../ports/table/table.ts';
+import { Busy, type Op, Refused, type Table, type Value } from '../../ports/table/table.ts';
 import { MAX_ATTEMPTS, untilWritten } from '../../ports/table/until-written.ts';
 import { MINUTE_MS } from '../../ports/units.ts';
 import { checkedConfig, checkSameType } from '../destinations/config.ts';
 import type { Config, Destination } from '../destinations/destination.ts';
 import { destinationOf } from '../destinations/index.ts';
-import { openConfig, sealed } from '../destinations/secrets.ts';
+import { openConfig, sealConfig } from '../destinations/secrets.ts';
 import { checkWebhook, webhookFields } from '../notices/webhook.ts';
 import { queryFields } from '../query/compile.ts';
-import type {
-  BackfillItem,
-  BatchExportInput,
-  BatchExportItem,
-  BatchExportPatch,
-  PlanItem,
-  RunItem,
-} from '../records/model.ts';
+import type { BackfillItem, BatchExportInput, BatchExportItem, BatchExportPatch, RunItem } from '../records/model.ts';
 import { stopExport } from '../runs/cancel.ts';
-import {
-  firstSlotStart,
-  initialPlan,
-  nextDue,
-  type Plan,
-  pausedRange,
-  planFields,
-  planOf,
-  skipMissed,
-} from '../runs/plan.ts';
-import { type ExportAndPlan, exportWithPlan, planOp } from '../runs/store.ts';
+import { firstSlotStart, initialPlan, nextDue, type Plan, pausedRange, planFields, skipMissed } from '../runs/plan.ts';
+import { backfillWithPlan, type ExportAndPlan, exportWithPlan, planOp } from '../runs/store.ts';
 import { aboutBackfill, aboutExport, exportChanges } from './activity.ts';
 import { beginning, startMachine } from './backfills.ts';
 import {
@@ -48,7 +32,7 @@ import {
   checkSelection,
   newFields,
   projectFor,
-  type RunsAsked,
+  type RunQuery,
   SCHEDULE_FIELDS,
 } from './rules.ts';
 
@@ -56,76 +40,70 @@ type Writing = Pick<Context, 'table' | 'clock' | 'newId' | 'vault' | 'settings' 
 
 const projectsIn = (organization: OrganizationItem): ProjectBrief[] => JSON.parse(organization.projects);
 
-/** Is this the export of the tenant: of the project that the path names, else of any project of the organization? */
-function isOf({ organization, project }: Tenant): (item: Item | undefined) => item is BatchExportItem {
+/** Returns what tells exports of the tenant: of the project that the path names, else of any of the organization's. */
+function isOf({ organization, project }: Tenant): (item: BatchExportItem | undefined) => item is BatchExportItem {
   const teams = new Set((project === undefined ? projectsIn(organization) : [project]).map(({ id }) => id));
-  return (item): item is BatchExportItem => {
-    const { team_id, deleted_at } = (item ?? {}) as Partial<BatchExportItem>;
-    return deleted_at === null && team_id !== undefined && teams.has(team_id);
-  };
+  return (item): item is BatchExportItem => item !== undefined && item.deleted_at === null && teams.has(item.team_id);
 }
 
-/** The export that was read, if it is the tenant's; else 404. */
-export function foundExport(read: Item | undefined, tenant: Tenant): BatchExportItem {
+/** Returns the export that was read. Fails with 404 when it is not the tenant's. */
+export function foundExport(read: BatchExportItem | undefined, tenant: Tenant): BatchExportItem {
   return isOf(tenant)(read) ? read : fail('not_found');
 }
 
 /** An export that was read, whoever's it is, and what was read beside it. */
-type Beside<T> = readonly [batchExport: Item | undefined, beside: T | undefined];
+type Beside<T> = readonly [batchExport: BatchExportItem | undefined, beside: T | undefined];
 
-/** An export and what was read beside it, if it is the tenant's and both are there; else 404. */
+/** Returns an export and what was read beside it. Fails with 404 when one of them is missing, or not the tenant's. */
 export function foundBoth<T>([item, beside]: Beside<T>, tenant: Tenant): readonly [BatchExportItem, T] {
   return [foundExport(item, tenant), beside ?? fail('not_found')];
 }
 
-/** What was read beside an export, if that is the tenant's; else 404. */
+/** Returns what was read beside an export. Fails with 404 when one of them is missing, or not the tenant's. */
 export function foundBeside<T>(read: Beside<T>, tenant: Tenant): T {
   return foundBoth(read, tenant)[1];
 }
 
-/** The tenant's exports among those that were read, newest first. */
-export function foundExports(read: readonly Item[], tenant: Tenant): BatchExportItem[] {
+/** Returns the tenant's exports among those that were read. */
+export function foundExports(read: readonly BatchExportItem[], tenant: Tenant): BatchExportItem[] {
   return read.filter(isOf(tenant));
 }
 
-/** An export as stored, whoever's it is: to be given to `foundExport`. */
-export async function readExport(table: Table, id: string): Promise<Item | undefined> {
+/** Returns an export as stored, whoever's it is: to be given to `foundExport`. */
+export async function readExport(table: Table, id: string): Promise<BatchExportItem | undefined> {
   return table.get(keys.batchExport(id));
 }
 
-/** An export and one of its runs, whoever's they are: to be given to `foundBeside`. */
+/** Returns an export and one of its runs, whoever's they are: to be given to `foundBeside`. */
 export async function readRun(table: Table, id: string, runId: string): Promise<Beside<RunItem>> {
-  const [item, run] = await table.many([keys.batchExport(id), keys.run(id, runId)]);
-  return [item, run as RunItem | undefined];
+  return table.many([keys.batchExport(id), keys.run(id, runId)]);
 }
 
-/** An export, and one of its backfills with the plan, whoever's they are: to be given to `foundBoth`. */
+/** Returns an export, and one of its backfills with the plan, whoever's they are: to be given to `foundBoth`. */
 export async function readBackfill(
   table: Table,
   id: string,
   backfillId: string,
 ): Promise<Beside<{ readonly plan: Plan; readonly backfill: BackfillItem }>> {
-  const wanted = [keys.batchExport(id), keys.plan(id), keys.backfill(id, backfillId)];
-  const [item, plan, backfill] = await table.many(wanted);
-  if (plan === undefined || backfill === undefined) return [item, undefined];
-  return [item, { plan: planOf(plan as PlanItem), backfill: backfill as BackfillItem }];
+  const read = await backfillWithPlan(table, { export: id, backfill: backfillId });
+  return [read?.item, read];
 }
 
-/** A page of an export's runs. */
+/** Returns a page of an export's runs. */
 export async function readRuns(
   table: Table,
   exportId: string,
-  { by, newestFirst, from, to, statuses }: RunsAsked,
+  { by, newestFirst, from, to, statuses }: RunQuery,
   paging: Paging,
 ): Promise<CursorPage<RunItem>> {
   const isByCreation = by === 'created_at';
   const range = isByCreation ? ranges.runsByCreation(exportId, from, to) : ranges.runsBySlot(exportId, from, to);
-  const isAsked = (item: Item): boolean =>
-    (isByCreation || (item as RunItem).data_interval_end <= to) && (statuses?.has((item as RunItem).status) ?? true);
-  return (await readCursorPage(filtered(table, isAsked), { ...range, newestFirst }, paging)) as CursorPage<RunItem>;
+  const isAsked = (run: RunItem): boolean =>
+    (isByCreation || run.data_interval_end <= to) && (statuses?.has(run.status) ?? true);
+  return readCursorPage(filtered(table, isAsked), { ...range, newestFirst }, paging);
 }
 
-/** A page of an export's backfills. */
+/** Returns a page of an export's backfills. */
 export async function readBackfills(
   table: Table,
   exportId: string,
@@ -133,12 +111,12 @@ export async function readBackfills(
   paging: Paging,
 ): Promise<CursorPage<BackfillItem>> {
   const range = by === 'created_at' ? ranges.backfillsByCreation(exportId) : ranges.backfillsByStart(exportId);
-  const all = filtered(table, () => true);
-  return (await readCursorPage(all, { ...range, newestFirst }, paging)) as CursorPage<BackfillItem>;
+  const all = filtered<BackfillItem>(table, () => true);
+  return readCursorPage(all, { ...range, newestFirst }, paging);
 }
 
-/** The exports of an organization, newest first, whichever project's. */
-export async function readExports(table: Table, organizationId: string): Promise<Item[]> {
+/** Returns the exports of an organization, newest first, whichever project's. */
+export async function readExports(table: Table, organizationId: string): Promise<BatchExportItem[]> {
   return listAll(table, ranges.exportsOf(organizationId));
 }
 
@@ -166,7 +144,7 @@ export async function createBatchExport(
     ...fields,
     ...(await webhookFields(context, input, { organization: organization.id, batchExport: id })),
     destination_type: destination.type,
-    ...(await sealed(context, destination, config, { organization: organization.id, batchExport: id })),
+    ...(await sealConfig(context, destination, config, { organization: organization.id, batchExport: id })),
     created_at: now,
     last_updated_at: now,
     latest_runs: '[]',
@@ -200,7 +178,7 @@ export async function createBatchExport(
   throw new Busy('many exports of the project are being made');
 }
 
-/** What a create makes of what was sent, when all of it is right. */
+/** Returns what a create makes of what was sent. Throws a `Failure` when something is wrong. */
 export async function newConfig(
   { clock, settings, parser }: Pick<Context, 'clock' | 'settings' | 'parser'>,
   { organization, project }: Pick<Tenant, 'organization'> & { readonly project?: Tenant['project'] | undefined },
@@ -216,19 +194,19 @@ export async function newConfig(
   return { team, fields, destination, config };
 }
 
-/** What keeps the project's lake from slipping rows in behind the export's first slot. */
+/** Returns what keeps the project's lake from slipping rows in behind the export's first slot. */
 async function liveOps(table: Table, item: BatchExportItem, plan: Plan): Promise<Op[]> {
   const first = firstSlotStart(item, plan);
   return first === null ? [] : lowerLiveOps(table, item.team_id, first);
 }
 
-/** The destination of a type that this deployment can deliver to. */
+/** Returns the destination of a type. Fails with 400 when this deployment cannot deliver to it. */
 function offered(type: string, settings: Settings): Destination {
   const destination = settings.destinations.includes(type) ? destinationOf(type) : undefined;
   return destination ?? invalid('destination__type', `"${type}" is not a valid choice.`, 'invalid_choice');
 }
 
-/** An export and its plan, if that is the tenant's; else 404. */
+/** Returns an export and its plan. Fails with 404 when it is not the tenant's. */
 export function foundWithPlan(read: ExportAndPlan | undefined, tenant: Tenant): ExportAndPlan {
   foundExport(read?.item, tenant);
   return read ?? fail('not_found');
@@ -249,7 +227,7 @@ export async function changeBatchExport(
   return untilChanged(context, read, ifMatch, (now) => writeChange(context, now, patch, activityOps, { query }));
 }
 
-/** Lets the schedule start nothing any more. Paused already: nothing changes. */
+/** Lets the schedule start nothing any more. Changes nothing when the export is paused already. */
 export async function pauseBatchExport(
   context: Writing,
   read: ExportAndPlan,
@@ -263,7 +241,7 @@ export async function pauseBatchExport(
 
 /**
  * Lets the schedule go on; with `backfill`, what the pause left out is exported by a backfill that begins in the same
- * transaction. Answers that backfill, if there was anything left out. Not paused: nothing changes.
+ * transaction. Returns that backfill, if there was anything left out. Changes nothing when the export is not paused.
  */
 export async function unpauseBatchExport(
   context: Context,
@@ -293,7 +271,7 @@ export async function unpauseBatchExport(
   return begun;
 }
 
-/** Has `change` compute and write, from the export as it is, until nobody else is first. */
+/** Has `change` compute and write, from the export as it is, until nobody else is first. Returns what it does. */
 async function untilChanged<T>(
   { table }: Pick<Context, 'table'>,
   read: ExportAndPlan,
@@ -310,7 +288,7 @@ async function untilChanged<T>(
   });
 }
 
-/** What becomes of the plan with a change of the schedule, and what is written beside. */
+/** Returns what becomes of the plan with a change of the schedule, and what is written beside. */
 type Replan = (after: BatchExportItem, plan: Plan) => Promise<{ readonly plan: Plan; readonly ops: readonly Op[] }>;
 
 async function writeChange(
@@ -343,13 +321,13 @@ async function writeChange(
   return changed;
 }
 
-/** Names of the secrets that a PATCH sends. */
+/** Returns the names of the secrets that a PATCH sends. */
 function secretsSent(sent: BatchExportPatch['destination']): string[] {
   const { config = {}, type = '' } = sent ?? {};
   return (destinationOf(type)?.secrets ?? []).filter((name) => Object.hasOwn(config, name));
 }
 
-/** The plan, the job and the lake's bound that follow from a change of what the schedule depends on. */
+/** Returns the plan, the job and the lake's bound that follow from a change of what the schedule depends on. */
 async function rescheduleOps(
   { table, clock, settings }: Writing,
   before: BatchExportItem,
@@ -368,7 +346,7 @@ async function rescheduleOps(
 
 type QueryFields = Awaited<ReturnType<typeof queryFields>>;
 
-/** The fields that a PATCH sets beside destination and webhook, when they go with the rest of the export. */
+/** Returns the fields that a PATCH sets beside destination and webhook. Throws a `Failure` when one is wrong. */
 function checkedFields(
   { clock, settings }: Pick<Context, 'clock' | 'settings'>,
   item: BatchExportItem,
@@ -381,7 +359,7 @@ function checkedFields(
   return fields;
 }
 
-/** What a PATCH makes of an export's config, secrets included, when all that is sent is right. */
+/** Returns what a PATCH makes of an export's config, secrets included. Throws a `Failure` when anything is wrong. */
 export async function changedConfig(
   context: Pick<Context, 'clock' | 'vault' | 'settings' | 'parser'>,
   item: BatchExportItem,
@@ -396,7 +374,7 @@ interface Destined {
   readonly config: Config;
 }
 
-/** What a PATCH makes of an export's config, secrets included. */
+/** Returns what a PATCH makes of an export's config, secrets included. */
 async function destined(
   context: Pick<Context, 'vault' | 'settings'>,
   item: BatchExportItem,
@@ -410,7 +388,7 @@ async function destined(
   return { destination, config: merged };
 }
 
-/** What a PATCH of the destination sets; nothing when it sends none. A new model is checked against the stored one. */
+/** Returns what a PATCH of the destination sets, if it sends one. A new model is checked against the stored one. */
 async function changedDestination(
   context: Writing,
   item: BatchExportItem,
@@ -420,15 +398,15 @@ async function changedDestination(
   if (patch.destination === undefined && (fields.model ?? item.model) === item.model) return {};
   const { destination, config } = await destined(context, item, fields, patch);
   if (patch.destination === undefined) return {};
-  return sealed(context, destination, config, { organization: item.organization_id, batchExport: item.id });
+  return sealConfig(context, destination, config, { organization: item.organization_id, batchExport: item.id });
 }
 
-/** The job stays until nothing of the export runs any more; `begin` stops what the deletion could not. */
+/** When `begin` stops what the deletion could not: the job stays until nothing of the export runs any more. */
 const STOP_RETRY_MS = MINUTE_MS;
 
 /**
  * Deletes an export: it is gone for every reader at once, nothing of it starts any more, and what runs is cancelled.
- * Refused: it is gone, or in none of the versions.
+ * Throws `Refused` when it is gone, or in none of the versions.
  */
 export async function destroyBatchExport(
   context: Context,

@@ -11,37 +11,37 @@ import type { DestinationTestStep, TEST_STATUSES } from '../records/model.ts';
 
 type TestStep = z.input<typeof DestinationTestStep>;
 
-/** A step may take so long: API Gateway waits 29 s for an answer, and an export may be read first. */
+/** How long a step may take: API Gateway waits 29 s for an answer, and an export may be read first. */
 const STEP_TIMEOUT_MS = 20 * SECOND_MS;
 
-/** The steps of a type, in their order. 404: this deployment cannot deliver to such a type, or it has no test. */
+/** Returns the steps of a type, in order. Fails with 404 when the deployment does not offer it, or it has no test. */
 export function stepsOf(type: string, settings: Settings): TestStep[] {
   const destination = settings.destinations.includes(type) ? destinationOf(type) : undefined;
   if (destination === undefined || destination.steps.length === 0) fail('not_found');
   return destination.steps.map(({ name, description }) => ({ name, description, result: null }));
 }
 
-/** Runs one step, from 0, with a config that was checked. 400: there is no such step. */
+/** Runs one step, from 0, with a config that was checked. Fails with 400 when there is no such step. */
 export async function runStep(
   context: Pick<Context, 'outbound' | 'settings' | 'log'>,
   { destination, config }: { readonly destination: Destination; readonly config: Config },
   number = 0,
-  limit = STEP_TIMEOUT_MS,
+  timeoutMs = STEP_TIMEOUT_MS,
 ): Promise<TestStep> {
   const step = destination.steps[number];
   if (step === undefined) invalid('step', `There is no step ${number}: there are ${destination.steps.length}, from 0.`);
-  return { name: step.name, description: step.description, result: await resultOf(context, step, config, limit) };
+  return { name: step.name, description: step.description, result: await resultOf(context, step, config, timeoutMs) };
 }
 
 async function resultOf(
   { outbound, settings, log }: Pick<Context, 'outbound' | 'settings' | 'log'>,
   step: CheckStep,
   config: Config,
-  limit: number,
+  timeoutMs: number,
 ): Promise<{ status: (typeof TEST_STATUSES)[number]; message: string | null }> {
   const skipped = step.skipped?.(config);
   if (skipped !== undefined) return { status: 'Skipped', message: skipped };
-  const late = AbortSignal.timeout(limit);
+  const late = AbortSignal.timeout(timeoutMs);
   const isLate = new Promise<never>((_, reject) => {
     late.addEventListener('abort', () => reject(late.reason), { once: true });
   });
@@ -49,7 +49,7 @@ async function resultOf(
     await Promise.race([step.run(config, outbound, settings, late), isLate]);
     return { status: 'Passed', message: null };
   } catch (error) {
-    if (late.aborted) return { status: 'Failed', message: lateText(limit) };
+    if (late.aborted) return { status: 'Failed', message: lateText(timeoutMs) };
     if (error instanceof Permanent || error instanceof Transient) return { status: 'Failed', message: error.message };
     // What a library says may hold what nobody may read.
     log.error('a test step broke', { step: step.name, reason: messageOf(error) });
@@ -58,5 +58,5 @@ async function resultOf(
   }
 }
 
-const lateText = (limit: number): string =>
-  `There was no answer within ${limit / 1000} seconds. Check the address, and whether a firewall lets connections through.`;
+const lateText = (timeoutMs: number): string =>
+  `There was no answer within ${timeoutMs / SECOND_MS} seconds. Check the address, and whether a firewall lets connections through.`;

@@ -36,7 +36,7 @@ export async function writeAcquired(
   );
   // What failed is counted at the chunk's end.
   const isDone = runs.every(({ status }) => status === 'Completed');
-  const after = isDone ? settle(acquired.plan, mine.holder) : acquired.plan;
+  const after = isDone ? settle(acquired.plan, mine.execution) : acquired.plan;
   const { latest_runs } = item;
   const ended = runs.filter((run) => !isOpen(run));
   const ops: Op[] = [
@@ -47,7 +47,7 @@ export async function writeAcquired(
       if: { is: { latest_runs, ...(chunk === null ? scheduleOf(item) : { deleted_at: null }) } },
     },
     ...followingOps(context, item, work, after, isDone ? runs : null),
-    ...lineOps(context, item.id, mine.holder, 'begin', ended.map(endLine)),
+    ...lineOps(context, item.id, mine.execution, 'begin', ended.map(endLine)),
     ...runs.map((run): Op => ({ put: run, if: 'absent' })),
   ];
   try {

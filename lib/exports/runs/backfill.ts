@@ -21,25 +21,23 @@ import {
 import { laterArrivals } from './estimate.ts';
 import { chunksOf, type Plan, release, slotsOf } from './plan.ts';
 import { isOpen, OPEN } from './run.ts';
-import { exportWithPlan, planOp } from './store.ts';
+import { backfillWithPlan, planOp } from './store.ts';
 
 /** Counts a backfill's chunks, and says that it runs. Returns those that are not done; none when it has ended. */
-export async function prepareBackfill(
-  context: Context,
-  { export: exportId, backfill: id }: BackfillInput,
-): Promise<PrepareOutput> {
+export async function prepareBackfill(context: Context, input: BackfillInput): Promise<PrepareOutput> {
+  const { export: exportId, backfill: id } = input;
   const { table, clock, settings } = context;
   const nothing = { chunks: [], concurrency: settings.backfillConcurrency };
-  const [read, found] = await Promise.all([exportWithPlan(table, exportId), table.get(keys.backfill(exportId, id))]);
-  const backfill = found as BackfillItem | undefined;
-  if (read === undefined || backfill === undefined || !isOpen(backfill)) return nothing;
-  const slots = backfillSlots(read.plan, backfill);
+  const read = await backfillWithPlan(table, input);
+  if (read === undefined || !isOpen(read.backfill)) return nothing;
+  const { item, plan, backfill } = read;
+  const slots = backfillSlots(plan, backfill);
   const set = { status: 'Running', total_runs: slots.count, last_updated_at: clock() };
   try {
     await table.write([
       { change: keys.backfill(exportId, id), set, if: { is: { status: OPEN } } },
       ...jobOps('backfill', id, null),
-      ...lineOps(context, exportId, id, 'prepare', await laterLines(context, read.item, backfill)),
+      ...lineOps(context, exportId, id, 'prepare', await laterLines(context, item, backfill)),
     ]);
   } catch (error) {
     if (error instanceof Refused) return nothing;
@@ -86,14 +84,13 @@ async function laterLines(context: Context, item: BatchExportItem, backfill: Bac
  */
 export async function closeBackfill(
   context: Context,
-  { export: exportId, backfill: id }: BackfillInput,
+  input: BackfillInput,
   ending: { readonly status: RunStatus; readonly reason: string } | null,
 ): Promise<RunStatus> {
-  const { table } = context;
   return untilWritten(async () => {
-    const [read, found] = await Promise.all([exportWithPlan(table, exportId), table.get(keys.backfill(exportId, id))]);
-    const backfill = found as BackfillItem | undefined;
-    if (read === undefined || backfill === undefined) return ending?.status ?? 'Failed';
+    const read = await backfillWithPlan(context.table, input);
+    if (read === undefined) return ending?.status ?? 'Failed';
+    const { plan, backfill } = read;
     if (!isOpen(backfill)) return backfill.status;
     const { finished, records } = progressSum(backfill);
     const total = backfill.total_runs ?? 0;
@@ -104,8 +101,8 @@ export async function closeBackfill(
         ? `Backfill finished successfully: ${counts}`
         : `Backfill ended as ${status}: ${counts}.${ending === null ? '' : ` ${ending.reason}`}`;
     const level = status === 'Completed' ? 'INFO' : 'ERROR';
-    await table.write([
-      ...endOps(context, read.plan, backfill, status, { level, message }),
+    await context.table.write([
+      ...endOps(context, plan, backfill, status, { level, message }),
       ...(status === 'Failed' ? backfillFailureOps(backfill, message, context.clock()) : []),
     ]);
     return status;

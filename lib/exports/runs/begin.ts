@@ -16,7 +16,7 @@ import { stopExport } from './cancel.ts';
 import { type Active, acquire, WATCH_MS } from './plan.ts';
 import { reapAll, reapRun } from './reap.ts';
 import { removeOldRuns } from './retention.ts';
-import { isOpen, slotsOfHolder, tokenOf } from './run.ts';
+import { isOpen, slotsOfExecution, tokenOf } from './run.ts';
 import { inputFor } from './run-input.ts';
 import { exportWithPlan, runsOf } from './store.ts';
 import { removeJobOps, workOf } from './trigger.ts';
@@ -25,8 +25,8 @@ const NOTHING: BeginOutput = { do: 'nothing' };
 
 /**
  * Begins a chunk: closes the lake behind its slots, acquires them with their runs in one transaction, and fixes its
- * input. Slots that no file touches are completed at once. Returns what the machine does next; a holder that has begun
- * already is given the same answer.
+ * input. Slots that no file touches are completed at once. Returns what the machine does next; an execution that has
+ * begun already is given the same answer.
  */
 export async function beginRun(context: Context, input: BeginInput): Promise<BeginOutput> {
   const begun = await untilWritten(() => attempt(context, input));
@@ -44,9 +44,9 @@ async function attempt(context: Context, input: BeginInput): Promise<BeginOutput
     return NOTHING;
   }
   const { item, plan } = read;
-  const mine = plan.active.find(({ holder }) => holder === input.holder);
+  const mine = plan.active.find(({ execution }) => execution === input.execution);
   if (mine !== undefined) {
-    const runs = await runsOf(context.table, item.id, slotsOfHolder(item, plan, mine), mine.by);
+    const runs = await runsOf(context.table, item.id, slotsOfExecution(item, plan, mine), mine.by);
     return answer(context, item, mine, runs);
   }
 
@@ -58,7 +58,7 @@ async function attempt(context: Context, input: BeginInput): Promise<BeginOutput
   const settledAt = range.to + context.settings.settleSeconds * 1000;
   if (settledAt > now) return hold(settledAt - now);
 
-  const wanted = { holder: input.holder, by: work.by, chunk: work.chunk?.number ?? null, ...range, since: now };
+  const wanted = { execution: input.execution, by: work.by, chunk: work.chunk?.number ?? null, ...range, since: now };
   const acquired = acquire(plan, item.interval, wanted);
   if ('taken' in acquired) return whenTaken(context, item, input.trigger, acquired.taken);
   await fence(context, item.team_id, range.to);

@@ -4,12 +4,12 @@ import { fail, invalid, messageOf } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { type Item, type Op, Refused, type Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
-import type { BackfillItem, BatchExportItem, RunItem } from '../records/model.ts';
+import type { BatchExportItem, RunItem } from '../records/model.ts';
 import { endOps } from './backfill.ts';
 import { cancelOpenRun } from './outcome.ts';
 import { type Active, isUnderWay, type Plan } from './plan.ts';
-import { isOpen, slotsOfHolder } from './run.ts';
-import { type ExportAndPlan, exportWithPlan, runsOf, showRuns } from './store.ts';
+import { isOpen, slotsOfExecution } from './run.ts';
+import { backfillWithPlan, type ExportAndPlan, exportWithPlan, runsOf, showRuns } from './store.ts';
 
 /**
  * Cancels a run at once, with `also` in the transaction; its execution is stopped when nothing else is in its chunk,
@@ -23,7 +23,7 @@ export async function cancelRun(
   also: readonly Op[] = [],
 ): Promise<void> {
   const { table, workflow } = context;
-  const run = (await table.get(keys.run(exportId, id))) as RunItem | undefined;
+  const run = await table.get(keys.run(exportId, id));
   if (run === undefined) fail('not_found');
   try {
     await showRuns(context, exportId, [await cancelOpenRun(context, run, also)]);
@@ -35,10 +35,10 @@ export async function cancelRun(
     invalid(null, `Cannot cancel a run that is in '${found.status}' status`);
   }
   const { item, plan } = (await exportWithPlan(table, exportId)) ?? fail('not_found');
-  const mine = plan.active.find(({ holder }) => holder === run.holder);
+  const mine = plan.active.find(({ execution }) => execution === run.execution);
   if (mine === undefined) return;
-  const chunk = await runsOf(table, exportId, slotsOfHolder(item, plan, mine), mine.by);
-  if (!chunk.some(isOpen)) await workflow.stop('export-run', run.holder, 'The run was cancelled.');
+  const chunk = await runsOf(table, exportId, slotsOfExecution(item, plan, mine), mine.by);
+  if (!chunk.some(isOpen)) await workflow.stop('export-run', run.execution, 'The run was cancelled.');
 }
 
 /**
@@ -53,13 +53,12 @@ export async function cancelBackfill(
 ): Promise<void> {
   const { table } = context;
   const { item, plan } = await untilWritten(async () => {
-    const [read, found] = await Promise.all([exportWithPlan(table, exportId), table.get(keys.backfill(exportId, id))]);
-    const backfill = found as BackfillItem | undefined;
-    if (read === undefined || backfill === undefined) return fail('not_found');
+    const found = (await backfillWithPlan(table, { export: exportId, backfill: id })) ?? fail('not_found');
+    const { plan, backfill } = found;
     if (!isOpen(backfill)) invalid(null, `Cannot cancel a backfill that is in '${backfill.status}' status`);
     const line = { level: 'INFO', message: 'Backfill was cancelled' } as const;
-    await table.write([...endOps(context, read.plan, backfill, 'Cancelled', line), ...also]);
-    return read;
+    await table.write([...endOps(context, plan, backfill, 'Cancelled', line), ...also]);
+    return found;
   });
   const reason = 'The backfill was cancelled.';
   const chunks = plan.active.filter(({ by }) => by === id);
@@ -67,14 +66,15 @@ export async function cancelBackfill(
   // Otherwise it ends by itself: its next chunks find that there is nothing to do.
   if (stoppable.every(Boolean)) await context.workflow.stop('backfill', id, reason);
   for (const mine of await retriesOf(table, plan, exportId, id)) {
-    if (await cancelOpenRuns(context, item, plan, mine)) await context.workflow.stop('export-run', mine.holder, reason);
+    if (await cancelOpenRuns(context, item, plan, mine))
+      await context.workflow.stop('export-run', mine.execution, reason);
   }
 }
 
 /** Returns what is under way to run a run of the backfill again. */
 async function retriesOf(table: Table, plan: Plan, exportId: string, backfill: string): Promise<Active[]> {
   const retries = plan.active.filter(({ by, chunk }) => by !== 'schedule' && chunk === null);
-  const origins = (await table.many(retries.map(({ by }) => keys.run(exportId, by)))) as (RunItem | undefined)[];
+  const origins = await table.many(retries.map(({ by }) => keys.run(exportId, by)));
   return retries.filter((_, n) => origins[n]?.backfill === backfill);
 }
 
@@ -103,17 +103,17 @@ export async function stopExport(
   for (const mine of plan.active) {
     const stop = async () => {
       if (!(await cancelOpenRuns(context, item, plan, mine))) return;
-      await workflow.stop('export-run', mine.holder, 'The batch export was deleted.');
+      await workflow.stop('export-run', mine.execution, 'The batch export was deleted.');
     };
-    await stop().catch(failed(mine.holder));
+    await stop().catch(failed(mine.execution));
   }
   const left = await exportWithPlan(table, exportId);
   return left !== undefined && isUnderWay(left.plan) ? left : undefined;
 }
 
-/** Cancels what a holder still runs. Returns whether its execution may be stopped: nothing is being committed. */
+/** Cancels what an execution still runs. Returns whether it may be stopped: nothing is being committed. */
 async function cancelOpenRuns(context: Context, item: BatchExportItem, plan: Plan, mine: Active): Promise<boolean> {
-  const runs = await runsOf(context.table, item.id, slotsOfHolder(item, plan, mine), mine.by);
+  const runs = await runsOf(context.table, item.id, slotsOfExecution(item, plan, mine), mine.by);
   const cancel = async (run: RunItem): Promise<RunItem | Item | undefined> => {
     try {
       return await cancelOpenRun(context, run);

@@ -2,6 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Context } from '../../ports/context.ts';
 import { Permanent } from '../../ports/errors.ts';
+import { SECOND_MS } from '../../ports/units.ts';
 import { deliveredColumns } from '../../warehouse/query-columns.ts';
 import type { Delivery, Destination, Prepared } from '../destinations/destination.ts';
 import { openConfig } from '../destinations/secrets.ts';
@@ -14,7 +15,7 @@ import { type ChunkInput, dropReceipt, keepNote, keepReceipt, noteOf, receiptOf 
 export type DestinationOf = (type: string) => Destination | undefined;
 
 /** How long removing may take, whatever stopped the delivery. */
-const DISCARD_TIMEOUT_MS = 30_000;
+const DISCARD_TIMEOUT_MS = 30 * SECOND_MS;
 
 /** A run of a chunk, its destination, and what the log is told when the run ends or waits. */
 export interface Sending {
@@ -58,7 +59,7 @@ export async function openSending(
     signal,
     say: (level, message) => lines.push({ at: clock(), level, message, instance: run.id }),
     pause: async (milliseconds) => {
-      await writeLines(context, item.id, run.holder, `pause-${run.id}`, lines.splice(0));
+      await writeLines(context, item.id, run.execution, `pause-${run.id}`, lines.splice(0));
       await setTimeout(milliseconds, undefined, { signal }).catch(() => signal.throwIfAborted());
     },
     keep: (note) => keepNote(context, input.token, n, note),

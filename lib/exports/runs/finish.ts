@@ -12,14 +12,14 @@ import {
   type Trigger,
 } from '../../workflow/messages.ts';
 import { destinationOf } from '../destinations/index.ts';
-import type { BackfillItem, ChunkProgress, RunStatus } from '../records/model.ts';
+import type { ChunkProgress, RunStatus } from '../records/model.ts';
 import { backfillSlots, chunkField, closeBackfill } from './backfill.ts';
 import type { DestinationOf } from './delivery.ts';
 import { chunkOf } from './plan.ts';
 import { isOpen, OPEN } from './run.ts';
 import { removeFiles } from './run-files.ts';
-import { type Ending, settleHolder, UNEXPECTED } from './settle.ts';
-import { exportWithPlan, isWritten } from './store.ts';
+import { type Ending, settleExecution, UNEXPECTED } from './settle.ts';
+import { backfillWithPlan, isWritten } from './store.ts';
 
 /**
  * Errors that may pass, though a machine has tried for long. What is unknown is a fault of ours, and not tried again.
@@ -33,14 +33,20 @@ function endingOf(error: ErrorOutput | null | undefined): Ending {
   return error.Error === 'Permanent' ? { status: 'Failed', reason: reasonOf(error) } : UNEXPECTED;
 }
 
-/** Ends a chunk, also one that was given up. Does nothing for a holder that is settled. Returns how its runs ended. */
+/** Ends a chunk, also one that was given up. Does nothing for a settled execution. Returns how its runs ended. */
 export async function finishRun(
   context: Context,
-  { export: exportId, trigger, holder, token, skipped, error }: FinishInput,
+  { export: exportId, trigger, execution, token, skipped, error }: FinishInput,
   findDestination: DestinationOf = destinationOf,
 ): Promise<FinishOutput> {
   const endings = new Map(skipped.map(({ slot, error: cause }) => [slot, endingOf(cause)]));
-  const runs = await settleHolder(context, exportId, holder, (n) => endings.get(n) ?? endingOf(error), findDestination);
+  const runs = await settleExecution(
+    context,
+    exportId,
+    execution,
+    (n) => endings.get(n) ?? endingOf(error),
+    findDestination,
+  );
   if (runs === undefined) {
     if (error !== null) await noteLostChunk(context, exportId, trigger);
     if (token !== null) await removeFiles(context, token);
@@ -57,7 +63,7 @@ export async function finishRun(
  */
 export async function executionEnded(
   context: Context,
-  { machine, name, status, input, error }: EndedInput,
+  { machine, execution, status, input, error }: EndedInput,
   findDestination: DestinationOf = destinationOf,
 ): Promise<void> {
   const ending: Ending = {
@@ -67,7 +73,7 @@ export async function executionEnded(
   }[status];
   if (machine === 'export-run') {
     const { export: exportId, trigger } = input as ExportRunInput;
-    const runs = await settleHolder(context, exportId, name, () => ending, findDestination);
+    const runs = await settleExecution(context, exportId, execution, () => ending, findDestination);
     if (runs === undefined) await noteLostChunk(context, exportId, trigger);
   } else if (machine === 'backfill') {
     await closeBackfill(context, input as BackfillInput, ending);
@@ -77,13 +83,12 @@ export async function executionEnded(
 /** Tells a backfill of a chunk whose execution ended before it acquired anything: its slots were not delivered. */
 async function noteLostChunk({ table, clock }: Context, exportId: string, trigger: Trigger): Promise<void> {
   if (trigger === 'schedule' || !('backfill' in trigger)) return;
-  const key = keys.backfill(exportId, trigger.backfill);
-  const [read, found] = await Promise.all([exportWithPlan(table, exportId), table.get(key)]);
-  const backfill = found as BackfillItem | undefined;
+  const read = await backfillWithPlan(table, { export: exportId, backfill: trigger.backfill });
   const field = chunkField(trigger.chunk);
-  if (read === undefined || backfill === undefined || !isOpen(backfill) || backfill[field] !== undefined) return;
-  const slots = chunkOf(backfillSlots(read.plan, backfill), trigger.chunk);
+  if (read === undefined || !isOpen(read.backfill) || read.backfill[field] !== undefined) return;
+  const slots = chunkOf(backfillSlots(read.plan, read.backfill), trigger.chunk);
   const lost: ChunkProgress = { finished: 0, failed: slots.length, records: 0 };
   const set = { [field]: JSON.stringify(lost), last_updated_at: clock() };
+  const key = keys.backfill(exportId, trigger.backfill);
   await isWritten(table, [{ change: key, set, if: { is: { status: OPEN, [field]: null } } }]);
 }

@@ -53,7 +53,7 @@ export async function cancelOpenRun(context: Context, run: RunItem, also: readon
   const line: LogLine = { at: now, level: 'INFO', message, instance: run.id };
   await context.table.write([
     { change: keys.run(run.batch_export, run.id), set, if: { is: { status: OPEN, phase: null } } },
-    ...lineOps(context, run.batch_export, run.holder, `cancel-${run.id}`, [line]),
+    ...lineOps(context, run.batch_export, run.execution, `cancel-${run.id}`, [line]),
     ...also,
   ]);
   return { ...run, ...set };
@@ -77,7 +77,7 @@ export async function endRun(
   const lines = [...end.lines, { at: now, instance: run.id, ...end.last }];
   const isEnded = await isWritten(context.table, [
     { change: keys.run(run.batch_export, run.id), set, if: { is: { status: OPEN, token: run.token } } },
-    ...lineOps(context, run.batch_export, run.holder, `end-${run.id}`, lines),
+    ...lineOps(context, run.batch_export, run.execution, `end-${run.id}`, lines),
     ...(end.status === 'Failed' ? runFailureOps(run, String(end.fields['latest_error']), now) : []),
     ...(end.ops ?? []),
   ]);

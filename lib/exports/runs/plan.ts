@@ -46,6 +46,7 @@ import {
   slice,
   slotsBetween,
 } from '../../lake/intervals.ts';
+import { MINUTE_MS } from '../../ports/units.ts';
 import type { BatchExportItem, PlanItem } from '../records/model.ts';
 
 /**
@@ -58,14 +59,14 @@ export interface GridRange extends ArrivalRange {
 /** A range that an execution runs now. */
 export interface Active extends ArrivalRange {
   /** The execution's name. */
-  readonly holder: string;
+  readonly execution: string;
   /** On whose behalf: `schedule`, a backfill's id, or the id of the run that is run again. */
   readonly by: string;
   /** The number of the backfill's chunk; null of the others. */
   readonly chunk: number | null;
   /** When it was acquired. */
   readonly since: number;
-  /** The plan's version from then on; the holder's token is `<export id>-<version>`. */
+  /** The plan's version from then on; the execution's token is `<export id>-<version>`. */
   readonly version: number;
 }
 
@@ -109,7 +110,7 @@ export const MAX_BACKFILL_SLOTS = 200_000;
 export const MAX_RANGES = 800;
 
 /** How often an export is looked at while anything of it is under way. */
-export const WATCH_MS = 600_000;
+export const WATCH_MS = 10 * MINUTE_MS;
 
 /** The largest spread of an interval: PostHog's. */
 const SPREAD_SECONDS: Readonly<Record<Interval, number>> = {
@@ -263,15 +264,15 @@ export function spreadOf(item: Pick<Scheduled, 'id' | 'interval'>, timing: Timin
 }
 
 /**
- * Lets a holder run the slots from `from` to `to`, or names the other holder who runs some of them now. A holder that
- * has acquired already is given what it has. The range's grids are fixed from here on.
+ * Lets an execution run the slots from `from` to `to`, or names the other one that runs some of them now. An execution
+ * that has acquired already is given what it has. The range's grids are fixed from here on.
  */
 export function acquire(
   plan: Plan,
   interval: Interval,
   wanted: Omit<Active, 'version'>,
 ): { readonly plan: Plan; readonly mine: Active } | { readonly taken: Active } {
-  const mine = plan.active.find(({ holder }) => holder === wanted.holder);
+  const mine = plan.active.find(({ execution }) => execution === wanted.execution);
   if (mine !== undefined) return { plan, mine };
   const taken = plan.active.find((active) => overlap(active, wanted));
   if (taken !== undefined) return { taken };
@@ -299,9 +300,9 @@ function merged(ranges: readonly GridRange[]): GridRange[] {
   return result;
 }
 
-/** Takes a holder's range back, however its runs ended; the schedule goes on behind it. Unknown holder: unchanged. */
-export function settle(plan: Plan, holder: string): Plan {
-  const mine = plan.active.find((active) => active.holder === holder);
+/** Takes an execution's range back, however its runs ended; the schedule goes on behind it. Unknown: unchanged. */
+export function settle(plan: Plan, execution: string): Plan {
+  const mine = plan.active.find((active) => active.execution === execution);
   if (mine === undefined) return plan;
   return leapt({
     ...plan,

@@ -5,18 +5,22 @@ import { MINUTE_MS } from '../../ports/units.ts';
 import type { BatchExportItem } from '../records/model.ts';
 import { closeBackfill } from './backfill.ts';
 import type { Active, Claim } from './plan.ts';
-import { settleHolder } from './settle.ts';
+import { settleExecution } from './settle.ts';
 import type { ExportAndPlan } from './store.ts';
 
-/** A holder is asked about when it is older: by then a live one has begun for sure. */
+/** An execution is asked about when it is older: by then a live one has begun for sure. */
 const SUSPICIOUS_AFTER_MS = MINUTE_MS;
 
-/** Settles a holder if its execution has ended. Returns whether it had. */
-export async function reapRun(context: Context, { id }: BatchExportItem, { holder, since }: Active): Promise<boolean> {
+/** Settles an execution if it has ended. Returns whether it had. */
+export async function reapRun(
+  context: Context,
+  { id }: BatchExportItem,
+  { execution, since }: Active,
+): Promise<boolean> {
   if (context.clock() - since <= SUSPICIOUS_AFTER_MS) return false;
-  if ((await context.workflow.status('export-run', holder)) === 'RUNNING') return false;
+  if ((await context.workflow.status('export-run', execution)) === 'RUNNING') return false;
   const reason = 'Its execution ended without a word.';
-  await settleHolder(context, id, holder, () => ({ status: 'Failed', reason }));
+  await settleExecution(context, id, execution, () => ({ status: 'Failed', reason }));
   return true;
 }
 

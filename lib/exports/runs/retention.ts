@@ -2,7 +2,6 @@ import type { Context } from '../../ports/context.ts';
 import { ranges } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';
 import { DAY_MS } from '../../ports/units.ts';
-import type { RunItem } from '../records/model.ts';
 import { isOpen } from './run.ts';
 
 /** The number of runs that one look of the schedule removes: a backfill's 200,000 in 200 looks. */
@@ -19,7 +18,6 @@ export async function removeOldRuns(
   if (settings.runDays === null) return;
   const range = ranges.runsByCreation(exportId, undefined, clock() - settings.runDays * DAY_MS);
   const { items } = await table.list({ ...range, newestFirst: false }, { limit: MAX_RUNS_REMOVED });
-  const old = (items as RunItem[]).filter((run) => !isOpen(run));
-  const ops = old.map(({ pk, sk }): Op => ({ remove: { pk, sk } }));
+  const ops = items.filter((run) => !isOpen(run)).map(({ pk, sk }): Op => ({ remove: { pk, sk } }));
   if (ops.length > 0) await table.write(ops, { apart: true });
 }

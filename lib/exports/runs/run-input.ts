@@ -57,6 +57,7 @@ export function isFiltered(item: BatchExportItem): boolean {
 function eventLists({ model, destination_config }: BatchExportItem): Pick<RowQuery, 'includeEvents' | 'excludeEvents'> {
   if (model === 'persons') return { includeEvents: null, excludeEvents: null };
   const { include_events, exclude_events }: Config = JSON.parse(destination_config);
-  const listed = (names: unknown): string[] | null => (Array.isArray(names) && names.length > 0 ? names : null);
-  return { includeEvents: listed(include_events), excludeEvents: listed(exclude_events) };
+  return { includeEvents: namesIn(include_events), excludeEvents: namesIn(exclude_events) };
 }
+
+const namesIn = (list: unknown): string[] | null => (Array.isArray(list) && list.length > 0 ? list : null);

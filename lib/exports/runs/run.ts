@@ -91,7 +91,7 @@ export function newRun(
     status: ended === null ? 'Starting' : failed === null ? 'Completed' : 'Failed',
     phase: null,
     token: tokenOf(item.id, mine),
-    holder: mine.holder,
+    execution: mine.execution,
     by: mine.by,
     backfill,
     data_interval_start: slot.start,
@@ -107,11 +107,11 @@ export function newRun(
   };
 }
 
-/** Returns the name of the files and uploads of what a holder acquired. */
+/** Returns the name of the files and uploads of what an execution acquired. */
 export const tokenOf = (exportId: string, { version }: Pick<Active, 'version'>): string => `${exportId}-${version}`;
 
-/** Returns the slots of what a holder acquired, in order. */
-export const slotsOfHolder = (item: BatchExportItem, plan: Plan, mine: Active): Slot[] =>
+/** Returns the slots of what an execution acquired, in order. */
+export const slotsOfExecution = (item: BatchExportItem, plan: Plan, mine: Active): Slot[] =>
   slice(slotsOf(plan, item.interval, mine), 0, CHUNK);
 
 /** Returns the slot of a run. */

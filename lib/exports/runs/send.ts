@@ -34,7 +34,7 @@ export async function sendSlot(
   const kept = await inputOf(context, token);
   const input = kept && { ...kept, unloaded };
   const runKey = keys.run(exportId, input?.runs[n] ?? '');
-  const [item, run] = (await table.many([keys.batchExport(exportId), runKey])) as [BatchExportItem?, RunItem?];
+  const [item, run] = await table.many([keys.batchExport(exportId), runKey]);
   if (input === undefined || item === undefined || run === undefined) return { slot: n, status: 'Cancelled' };
   if (!isOpen(run) || run.token !== token) return answer(n, run);
 
@@ -49,7 +49,7 @@ export async function sendSlot(
   } finally {
     watch.end();
   }
-  return answer(n, ((await table.get(runKey)) as RunItem | undefined) ?? run);
+  return answer(n, (await table.get(runKey)) ?? run);
 }
 
 const answer = (slot: number, { status }: RunItem): SendOutput => ({
@@ -61,7 +61,7 @@ const answer = (slot: number, { status }: RunItem): SendOutput => ({
 function watching({ table, settings }: Context, run: RunItem): { signal: AbortSignal; end(): void } {
   const lost = new AbortController();
   const look = async (): Promise<void> => {
-    const now = (await table.get(keys.run(run.batch_export, run.id))) as RunItem | undefined;
+    const now = await table.get(keys.run(run.batch_export, run.id));
     if (now === undefined || !isOpen(now) || now.token !== run.token) lost.abort(new Lost('the run was ended'));
   };
   // A look that fails is followed by another one.
@@ -121,7 +121,7 @@ async function recover(
   error: unknown,
   { isLost, isStopped }: { readonly isLost: boolean; readonly isStopped: boolean },
 ): Promise<void> {
-  const found = (await context.table.get(keys.run(run.batch_export, run.id))) as RunItem | undefined;
+  const found = await context.table.get(keys.run(run.batch_export, run.id));
   const isOurs = found !== undefined && isOpen(found) && found.token === run.token;
   const isCommitting = isOurs && found.phase === 'committing';
   if (sending !== undefined && (!isCommitting || error instanceof Permanent)) await undo(context, sending);
@@ -156,6 +156,6 @@ async function noteTrouble(context: Context, run: RunItem, error: Transient, lin
       set: { latest_error: errorText(error.message), last_updated_at: at },
       if: { is: { status: OPEN, token: run.token } },
     },
-    ...lineOps(context, run.batch_export, run.holder, `send-${run.id}`, [...lines, trouble]),
+    ...lineOps(context, run.batch_export, run.execution, `send-${run.id}`, [...lines, trouble]),
   ]);
 }

@@ -1,5 +1,5 @@
 /**
- * Settles what a holder acquired, however its execution ended: its runs, the plan, what the export shows, the next job.
+ * Settles what an execution acquired, however it ended: its runs, the plan, what the export shows, the next job.
  */
 
 import { wireInstant } from '../../http/instant.ts';
@@ -9,7 +9,7 @@ import { messageOf } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
-import { DAY_MS, HOUR_MS } from '../../ports/units.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../ports/units.ts';
 import { destinationOf } from '../destinations/index.ts';
 import { noticeOps } from '../notices/notice.ts';
 import { lineOps } from '../records/logs.ts';
@@ -18,7 +18,7 @@ import { progressFields } from './backfill.ts';
 import { type DestinationOf, discard, openSending, resume } from './delivery.ts';
 import { completeRun, endRun, errorText } from './outcome.ts';
 import { type Active, nextDue, type Plan, settle } from './plan.ts';
-import { isOpen, latestRuns, rangeText, slotOf, slotsOfHolder, tokenOf } from './run.ts';
+import { isOpen, latestRuns, rangeText, slotOf, slotsOfExecution, tokenOf } from './run.ts';
 import { type ChunkInput, inputOf, removeFiles } from './run-files.ts';
 import { exportWithPlan, planOp, runsOf } from './store.ts';
 
@@ -26,7 +26,7 @@ import { exportWithPlan, planOp, runsOf } from './store.ts';
 const MAX_FAILURES_IN_A_ROW = 10;
 
 /** How long a last attempt to commit may take. */
-const LAST_COMMIT_TIMEOUT_MS = 120_000;
+const LAST_COMMIT_TIMEOUT_MS = 2 * MINUTE_MS;
 
 /** How a run ends that did not end by itself. */
 export interface Ending {
@@ -38,21 +38,21 @@ export interface Ending {
 export const UNEXPECTED: Ending = { status: 'Failed', reason: 'An unexpected error has occurred' };
 
 /**
- * Ends the open runs of what a holder acquired, gives the range back, and writes with it what follows. Returns its runs
- * as they ended; undefined when it holds nothing.
+ * Ends the open runs of what an execution acquired, gives the range back, and writes with it what follows. Returns its
+ * runs as they ended; undefined when it holds nothing.
  */
-export async function settleHolder(
+export async function settleExecution(
   context: Context,
   exportId: string,
-  holder: string,
+  execution: string,
   endingOfSlot: (n: number) => Ending,
   findDestination: DestinationOf = destinationOf,
 ): Promise<RunItem[] | undefined> {
   const read = await exportWithPlan(context.table, exportId);
-  const mine = read?.plan.active.find((active) => active.holder === holder);
+  const mine = read?.plan.active.find((active) => active.execution === execution);
   if (read === undefined || mine === undefined) return undefined;
   const token = tokenOf(exportId, mine);
-  const slots = slotsOfHolder(read.item, read.plan, mine);
+  const slots = slotsOfExecution(read.item, read.plan, mine);
   const input = await inputOf(context, token);
   for (const run of await runsOf(context.table, exportId, slots, mine.by)) {
     const n = slots.findIndex(({ start }) => start === run.data_interval_start);
@@ -60,7 +60,7 @@ export async function settleHolder(
     if (!isCommitted && isOpen(run)) await endOpenRun(context, read.item, run, endingOfSlot(n));
   }
   const runs = await runsOf(context.table, exportId, slots, mine.by);
-  await writeSettled(context, exportId, holder, runs);
+  await writeSettled(context, exportId, execution, runs);
   await removeFiles(context, token);
   return runs;
 }
@@ -115,13 +115,13 @@ async function endOpenRun(context: Context, item: BatchExportItem, run: RunItem,
 }
 
 /** Writes the transaction that settles: plan, export, job or backfill, log. */
-async function writeSettled(context: Context, exportId: string, holder: string, runs: RunItem[]): Promise<void> {
+async function writeSettled(context: Context, exportId: string, execution: string, runs: RunItem[]): Promise<void> {
   await untilWritten(async () => {
     const read = await exportWithPlan(context.table, exportId);
-    const mine = read?.plan.active.find((active) => active.holder === holder);
+    const mine = read?.plan.active.find((active) => active.execution === execution);
     if (read === undefined || mine === undefined) return;
     const { item, plan } = read;
-    const after = settle(plan, holder);
+    const after = settle(plan, execution);
     const now = context.clock();
     const failures = mine.by === runs[0]?.backfill ? item.failures_in_a_row : failuresAfter(item, runs);
     const isGivenUp = failures >= MAX_FAILURES_IN_A_ROW && !item.paused && item.deleted_at === null;
@@ -137,7 +137,7 @@ async function writeSettled(context: Context, exportId: string, holder: string, 
         if: { is: { latest_runs, failures_in_a_row, ver, deleted_at } },
       },
       ...followingOps(context, { ...item, ...paused }, mine, after, runs),
-      ...(isGivenUp ? pauseOps(context, item, holder, runs) : []),
+      ...(isGivenUp ? pauseOps(context, item, execution, runs) : []),
     ]);
   });
 }
@@ -153,14 +153,14 @@ function failuresAfter(item: BatchExportItem, runs: readonly RunItem[]): number 
 }
 
 /** Returns what tells that an export was paused: a line of its log, and a notice. */
-function pauseOps(context: Context, { id }: BatchExportItem, holder: string, runs: readonly RunItem[]): Op[] {
+function pauseOps(context: Context, { id }: BatchExportItem, execution: string, runs: readonly RunItem[]): Op[] {
   const at = context.clock();
   const last = runs.findLast((run) => run.latest_error !== null)?.latest_error ?? UNEXPECTED.reason;
   const message =
     `Batch export was paused, as ${MAX_FAILURES_IN_A_ROW} runs in a row failed. The last error was: ${last} ` +
     'Mend the cause, unpause the batch export, and retry the runs that failed or backfill their range.';
   return [
-    ...lineOps(context, id, holder, 'pause', [{ at, level: 'ERROR', message, instance: id }]),
+    ...lineOps(context, id, execution, 'pause', [{ at, level: 'ERROR', message, instance: id }]),
     ...noticeOps(context.newId(), { type: 'paused', export: id, subject: id, range: null, reason: message, at }),
   ];
 }

@@ -4,7 +4,8 @@ import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { type Op, Refused, type Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
-import type { BatchExportItem, PlanItem, RunItem } from '../records/model.ts';
+import type { BackfillInput } from '../../workflow/messages.ts';
+import type { BackfillItem, BatchExportItem, RunItem } from '../records/model.ts';
 import { type Plan, planFields, planOf } from './plan.ts';
 import { latestRuns, runId } from './run.ts';
 
@@ -17,14 +18,23 @@ export interface ExportAndPlan {
 /** Returns an export and its plan; undefined when it was never made, or has been purged. */
 export async function exportWithPlan(table: Table, exportId: string): Promise<ExportAndPlan | undefined> {
   const [item, stored] = await table.many([keys.batchExport(exportId), keys.plan(exportId)]);
-  if (item === undefined || stored === undefined) return undefined;
-  return { item: item as BatchExportItem, plan: planOf(stored as PlanItem) };
+  return item && stored && { item, plan: planOf(stored) };
+}
+
+/** Returns a backfill with its export and plan; undefined when one of them is gone. */
+export async function backfillWithPlan(
+  table: Table,
+  { export: exportId, backfill: id }: BackfillInput,
+): Promise<(ExportAndPlan & { readonly backfill: BackfillItem }) | undefined> {
+  const wanted = [keys.batchExport(exportId), keys.plan(exportId), keys.backfill(exportId, id)] as const;
+  const [item, stored, backfill] = await table.many(wanted);
+  return item && stored && backfill && { item, plan: planOf(stored), backfill };
 }
 
 /** Returns the runs of these slots, in their order. */
 export async function runsOf(table: Table, exportId: string, slots: readonly Slot[], by: string): Promise<RunItem[]> {
   const found = await table.many(slots.map((slot) => keys.run(exportId, runId(exportId, slot, by))));
-  return found.filter((run) => run !== undefined) as RunItem[];
+  return found.filter((run) => run !== undefined);
 }
 
 /** Returns the condition that nothing has changed of what decides when the export is due. */
@@ -46,7 +56,7 @@ export const planOp = (exportId: string, before: Plan, after: Plan): Op => ({
 /** Lets the export's `latest_runs` show these runs as they are now. */
 export async function showRuns({ table }: Pick<Context, 'table'>, exportId: string, runs: readonly RunItem[]) {
   await untilWritten(async () => {
-    const item = (await table.get(keys.batchExport(exportId))) as BatchExportItem | undefined;
+    const item = await table.get(keys.batchExport(exportId));
     if (item === undefined) return;
     const latest_runs = latestRuns(item, runs);
     if (latest_runs === item.latest_runs) return;

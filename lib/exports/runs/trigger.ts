@@ -7,7 +7,7 @@ import { keys } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';
 import { DAY_MS, HOUR_MS } from '../../ports/units.ts';
 import type { BeginInput, Trigger } from '../../workflow/messages.ts';
-import type { BackfillItem, BatchExportItem, RunItem } from '../records/model.ts';
+import type { BackfillItem, BatchExportItem } from '../records/model.ts';
 import { backfillSlots, chunkField } from './backfill.ts';
 import { runFailureOps } from './outcome.ts';
 import { chunkOf, dueSlots, nextDue } from './plan.ts';
@@ -41,7 +41,7 @@ export async function workOf(context: Context, { item, plan }: ExportAndPlan, tr
     return { ops: jobOps('export', item.id, nextDue(item, plan, clock(), settings)) };
   }
   if ('retry' in trigger) return retryOf(context, item, trigger.retry);
-  const backfill = (await table.get(keys.backfill(item.id, trigger.backfill))) as BackfillItem | undefined;
+  const backfill = await table.get(keys.backfill(item.id, trigger.backfill));
   if (backfill === undefined || !isOpen(backfill) || backfill[chunkField(trigger.chunk)] !== undefined) {
     return { ops: [] };
   }
@@ -56,7 +56,7 @@ export async function workOf(context: Context, { item, plan }: ExportAndPlan, tr
  * export waits, hour by hour.
  */
 async function retryOf(context: Context, item: BatchExportItem, retry: string): Promise<Work | Idle> {
-  const run = (await context.table.get(keys.run(item.id, retry))) as RunItem | undefined;
+  const run = await context.table.get(keys.run(item.id, retry));
   const done = jobOps('retry', retry, null);
   if (run?.status !== 'FailedRetryable') return { ops: done };
   const slot = { start: run.data_interval_start, end: run.data_interval_end };
@@ -69,7 +69,7 @@ async function retryOf(context: Context, item: BatchExportItem, retry: string): 
   });
   const { backfill, first_tried_at: firstTriedAt } = run;
   const origin = backfill === null ? undefined : await context.table.get(keys.backfill(item.id, backfill));
-  if ((origin as BackfillItem | undefined)?.status === 'Cancelled') return { ops: [end('Cancelled'), ...done] };
+  if (origin?.status === 'Cancelled') return { ops: [end('Cancelled'), ...done] };
   if (!item.paused) return { by: retry, slots: [slot], chunk: null, backfill, firstTriedAt };
   if (now < firstTriedAt + DAY_MS) return { ops: jobOps('retry', retry, now + HOUR_MS, { export: item.id }) };
   return { ops: [end('Failed'), ...runFailureOps(run, run.latest_error ?? '', now), ...done] };

@@ -8,7 +8,7 @@
  *   project                    P#pid         PROJECT                   O#oid#PROJECTS / created#pid
  *   personal API key           KEY#sha256    KEY
  *   invitation                 V#vid         INVITE                    O#oid#INVITES / created#vid
- *   dashboard: head            D#pid#did     DASH                      P#pid#DASHBOARDS / pinned, name, did  the same
+ *   dashboard: summary         D#pid#did     DASH                      P#pid#DASHBOARDS / pinned, name, did  the same
  *   dashboard, deleted         D#pid#did     DASH                      P#pid#DELETED / DASH#deleted#did      the same
  *   dashboard: detail          D#pid#did     DETAIL
  *   tile                       D#pid#did     TILE#tid                                                        of an insight: I#pid#iid / did#tid
@@ -21,7 +21,7 @@
  *   batch export, deleted      E#eid         EXPORT                    O#oid#DELETED / deleted#eid
  *   run                        E#eid         RUN#rid                   E#eid#RUNS / created#rid    E#eid#RUNS / slot start#rid
  *   backfill                   E#eid         BACKFILL#bid              E#eid#BACKFILLS / created#… E#eid#BACKFILLS / start_at#bid
- *   log lines of one step      L#eid         time#holder#step
+ *   log lines of one step      L#eid         time#execution#step
  *   activity entry             A#oid         time#id
  *   idempotency record         IDEMPOTENCY#uid#hash IDEMPOTENCY
  *   job                        J#kind#id     JOB                                                   DUE / time#kind#id
@@ -122,9 +122,9 @@ export const keys = {
   plan: (eid: string): KeyTo<'plan'> => ({ pk: `E#${eid}`, sk: 'PLAN' }),
   run: (eid: string, rid: string): KeyTo<'run'> => ({ pk: `E#${eid}`, sk: `RUN#${rid}` }),
   backfill: (eid: string, bid: string): KeyTo<'backfill'> => ({ pk: `E#${eid}`, sk: `BACKFILL#${bid}` }),
-  logLines: (eid: string, instant: number, holder: string, step: string): KeyTo<'logLines'> => ({
+  logLines: (eid: string, instant: number, execution: string, step: string): KeyTo<'logLines'> => ({
     pk: `L#${eid}`,
-    sk: `${sortable(instant)}#${holder}#${step}`,
+    sk: `${sortable(instant)}#${execution}#${step}`,
   }),
   activity: (oid: string, instant: number, id: string): KeyTo<'activity'> => ({
     pk: `A#${oid}`,
@@ -188,7 +188,7 @@ export const places = {
   tileOf: (pid: number, iid: number, did: number, tid: number) =>
     second(`I#${pid}#${iid}`, `${padded(did)}#${padded(tid)}`),
   /** A dashboard names a user as a collaborator, or in an access rule. */
-  namingOf: (uid: string, pid: number, did: number) => second(`U#${uid}#WITH`, `${padded(pid)}#${padded(did)}`),
+  mentionOf: (uid: string, pid: number, did: number) => second(`U#${uid}#WITH`, `${padded(pid)}#${padded(did)}`),
   insightOf: (pid: number, created: number, iid: number) =>
     both(`P#${pid}#INSIGHTS`, `${sortable(created)}#${padded(iid)}`),
   deletedInsightOf: (pid: number, deleted: number, iid: number) =>
@@ -223,7 +223,7 @@ export const ranges = {
   projectsOf: (oid: string): Of<'project'> => ({ index: 'first', partition: `O#${oid}#PROJECTS` }),
   invitationsOf: (oid: string): Of<'invitation'> => ({ index: 'first', partition: `O#${oid}#INVITES` }),
   dashboardsOf: (pid: number): Of<'dashboard'> => ({ index: 'first', partition: `P#${pid}#DASHBOARDS` }),
-  /** The head of a dashboard and all that belongs to it. */
+  /** The summary of a dashboard and all that belongs to it. */
   ofDashboard: (
     pid: number,
     did: number,
@@ -235,7 +235,7 @@ export const ranges = {
     prefix: 'WITH#',
   }),
   accessRulesOf: (pid: number, did: number): Of<'accessRule'> => ({ partition: `D#${pid}#${did}`, prefix: 'RULE#' }),
-  namingsOf: (uid: string): EntriesOf<'collaborator' | 'accessRule'> => ({
+  mentionsOf: (uid: string): EntriesOf<'collaborator' | 'accessRule'> => ({
     index: 'second',
     partition: `U#${uid}#WITH`,
   }),

@@ -17,7 +17,7 @@ export const backfillMachine = {
       ...calls('prepare-backfill', {
         export: '{% $states.input.export %}',
         backfill: '{% $states.input.backfill %}',
-        holder: '{% $states.context.Execution.Name %}',
+        execution: '{% $states.context.Execution.Name %}',
       }),
       Output: '{% $merge([$states.input, $states.result.Payload]) %}',
       Catch: otherwise('GiveUp'),
@@ -80,7 +80,7 @@ export const backfillMachine = {
       ...calls('close-backfill', {
         export: '{% $states.input.export %}',
         backfill: '{% $states.input.backfill %}',
-        holder: '{% $states.context.Execution.Name %}',
+        execution: '{% $states.context.Execution.Name %}',
         error: null,
       }),
       Output: '{% $states.result.Payload %}',
@@ -91,7 +91,7 @@ export const backfillMachine = {
       ...calls('close-backfill', {
         export: '{% $states.input.export %}',
         backfill: '{% $states.input.backfill %}',
-        holder: '{% $states.context.Execution.Name %}',
+        execution: '{% $states.context.Execution.Name %}',
         error: '{% $states.input.error %}',
       }),
       Output: CAUGHT,

@@ -17,7 +17,7 @@ export const exportRunMachine = {
       ...calls('begin-run', {
         export: '{% $states.input.export %}',
         trigger: '{% $states.input.trigger %}',
-        holder: '{% $states.context.Execution.Name %}',
+        execution: '{% $states.context.Execution.Name %}',
       }),
       Output: '{% $merge([$states.input, $states.result.Payload]) %}',
       Catch: otherwise('GiveUp'),
@@ -82,7 +82,7 @@ export const exportRunMachine = {
       Items: '{% $states.input.slots %}',
       ItemSelector: {
         export: '{% $states.input.export %}',
-        holder: '{% $states.context.Execution.Name %}',
+        execution: '{% $states.context.Execution.Name %}',
         token: '{% $states.input.token %}',
         slot: '{% $states.context.Map.Item.Value %}',
         unloaded: '{% $exists($states.input.unloaded) ? $states.input.unloaded : null %}',
@@ -119,7 +119,7 @@ export const exportRunMachine = {
       ...calls('finish-run', {
         export: '{% $states.input.export %}',
         trigger: '{% $states.input.trigger %}',
-        holder: '{% $states.context.Execution.Name %}',
+        execution: '{% $states.context.Execution.Name %}',
         token: '{% $states.input.token %}',
         skipped: '{% $states.input.skipped %}',
         error: null,
@@ -132,7 +132,7 @@ export const exportRunMachine = {
       ...calls('finish-run', {
         export: '{% $states.input.export %}',
         trigger: '{% $states.input.trigger %}',
-        holder: '{% $states.context.Execution.Name %}',
+        execution: '{% $states.context.Execution.Name %}',
         token: '{% $exists($states.input.token) ? $states.input.token : null %}',
         skipped: [],
         error: '{% $states.input.error %}',

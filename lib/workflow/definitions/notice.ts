@@ -12,7 +12,7 @@ export const noticeMachine = {
     Send: {
       ...calls('send-notice', {
         notice: '{% $states.input.notice %}',
-        holder: '{% $states.context.Execution.Name %}',
+        execution: '{% $states.context.Execution.Name %}',
       }),
       Output: {},
       Next: 'Done',

@@ -18,7 +18,7 @@ export const purgeMachine = {
       ...calls('purge', {
         kind: '{% $states.input.kind %}',
         id: '{% $states.input.id %}',
-        holder: '{% $states.context.Execution.Name %}',
+        execution: '{% $states.context.Execution.Name %}',
       }),
       Output: {
         kind: '{% $states.input.kind %}',

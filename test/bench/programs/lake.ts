@@ -14,7 +14,7 @@ import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { input } from '../program.ts';
 
 interface Input {
-  readonly home: string;
+  readonly dataDirectory: string;
   readonly projectId: number;
   readonly events: number;
   /** Events arrive evenly over this time, milliseconds; it lies within one day. */
@@ -25,7 +25,7 @@ interface Input {
 /** Rows of a batch, as an import makes them. */
 const BATCH = 1_000_000;
 
-const { home: folder, projectId, events, start, length } = input as Input;
+const { dataDirectory: folder, projectId, events, start, length } = input as Input;
 
 /** Arrival of the n-th event, milliseconds. */
 const arrival = (n: number): number => start + Math.floor((n * length) / events);

@@ -8,9 +8,9 @@ import { createUser } from '../../../lib/accounts/users/store.ts';
 import { logTo } from '../../../lib/ports/log.ts';
 import { input, tell } from '../program.ts';
 
-const wanted = input as { home: string; organizations: number; others: number };
+const wanted = input as { dataDirectory: string; organizations: number; others: number };
 const context = openDataDirectory(
-  wanted.home,
+  wanted.dataDirectory,
   logTo(() => {}, Date.now),
 );
 

@@ -25,11 +25,11 @@ async function world() {
   expect(made.status).toBe(201);
   const backfill = String(made.body?.['backfill_id']);
   const trigger = { backfill, chunk: 0 };
-  const holder = `${backfill}-0`;
+  const execution = `${backfill}-0`;
   await prepareBackfill(context, { export: id, backfill });
-  await context.workflow.start('export-run', holder, {});
-  const begun = await steps.begin({ holder, trigger });
-  return { ...steps, call, range, backfill, trigger, holder, begun };
+  await context.workflow.start('export-run', execution, {});
+  const begun = await steps.begin({ execution, trigger });
+  return { ...steps, call, range, backfill, trigger, execution, begun };
 }
 
 const statuses = (runs: RunItem[]) => runs.map(({ status }) => status);
@@ -62,9 +62,9 @@ test('a run that is being committed is finished, and the machine is left to it',
 });
 
 test('nothing of it begins any more: no chunk, and no run that was to be tried again', async () => {
-  const { context, id, call, backfill, trigger, holder, runs, job } = await world();
+  const { context, id, call, backfill, trigger, execution, runs, job } = await world();
   const error = { Error: 'Transient', Cause: 'The disk is full.' };
-  await finishRun(context, { export: id, trigger, holder, token: null, skipped: [], error });
+  await finishRun(context, { export: id, trigger, execution, token: null, skipped: [], error });
   const again = (await runs()) as [RunItem, RunItem, RunItem];
   expect(statuses(again)).toEqual(['FailedRetryable', 'FailedRetryable', 'FailedRetryable']);
   const [, second] = again;
@@ -72,9 +72,9 @@ test('nothing of it begins any more: no chunk, and no run that was to be tried a
   context.clock.advance(HOUR_MS);
   const retry = { retry: second.id };
   const look = (name: string, of: object) =>
-    beginRun(context, { export: id, holder: name, trigger: of as typeof retry });
+    beginRun(context, { export: id, execution: name, trigger: of as typeof retry });
   expect(await look('again', retry)).toMatchObject({ do: 'deliver' });
-  await finishRun(context, { export: id, trigger: retry, holder: 'again', token: null, skipped: [], error });
+  await finishRun(context, { export: id, trigger: retry, execution: 'again', token: null, skipped: [], error });
   const third = (await runs()).find(({ by }) => by === second.id) as RunItem;
   expect(third).toMatchObject({ status: 'FailedRetryable', backfill });
 
@@ -89,13 +89,13 @@ test('nothing of it begins any more: no chunk, and no run that was to be tried a
 });
 
 test('a run of it that is being tried again is cancelled too', async () => {
-  const { context, id, call, backfill, trigger, holder, runs } = await world();
+  const { context, id, call, backfill, trigger, execution, runs } = await world();
   const error = { Error: 'Transient', Cause: 'The disk is full.' };
-  await finishRun(context, { export: id, trigger, holder, token: null, skipped: [], error });
+  await finishRun(context, { export: id, trigger, execution, token: null, skipped: [], error });
   const [first] = (await runs()) as [RunItem];
   context.clock.advance(HOUR_MS);
   await context.workflow.start('export-run', 'again', {});
-  await beginRun(context, { export: id, holder: 'again', trigger: { retry: first.id } });
+  await beginRun(context, { export: id, execution: 'again', trigger: { retry: first.id } });
   await call('POST', `/${backfill}/cancel`);
   expect((await runs()).find(({ by }) => by === first.id)).toMatchObject({ status: 'Cancelled' });
   expect(context.workflow.stopped).toMatchObject([{ name: backfill }, { machine: 'export-run', name: 'again' }]);

@@ -127,8 +127,8 @@ test('runs that have ended count before their chunk does, and not again when it 
   };
   expect(await told()).toMatchObject({ total_records_count: 0, estimated_end_at: null });
   const trigger = { backfill, chunk: 0 };
-  const holder = `${backfill}-0`;
-  const begun = await begin({ holder, trigger });
+  const execution = `${backfill}-0`;
+  const begun = await begin({ execution, trigger });
   clock.advance(60_000);
   await send(begun, 0);
   expect(await told()).toMatchObject({
@@ -138,7 +138,7 @@ test('runs that have ended count before their chunk does, and not again when it 
   });
   await send(begun, 1);
   await send(begun, 2);
-  await finishRun(context, { export: id, trigger, holder, token: null, skipped: [], error: null });
+  await finishRun(context, { export: id, trigger, execution, token: null, skipped: [], error: null });
   const whole = { total_records_count: 6, progress: { total_runs: 3, finished_runs: 3, progress: 1 } };
   expect(await told()).toMatchObject({ ...whole, status: 'Running' });
   await closeBackfill(context, input, null);

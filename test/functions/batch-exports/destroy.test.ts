@@ -66,7 +66,7 @@ test('what a deletion cannot stop, or a process that dies leaves, is stopped by 
   await tick(context);
   const look = context.workflow.started.find(({ machine }) => machine === 'export-run');
   expect(look).toMatchObject({ input: { export: id, trigger: 'schedule' } });
-  await beginRun(context, { export: id, trigger: 'schedule', holder: String(look?.name) });
+  await beginRun(context, { export: id, trigger: 'schedule', execution: String(look?.name) });
   expect(await context.table.get(keys.backfill(id, backfill))).toMatchObject({ status: 'Cancelled' });
   expect(await context.table.get(keys.job('export', id))).toBeUndefined();
 });

@@ -18,7 +18,7 @@ async function world() {
   const write = (
     message: string,
     { at = START, level = 'INFO', instance = id }: Partial<Omit<LogLine, 'message'>> = {},
-  ) => writeLines(context, id, 'holder', `${at} ${message}`, [{ at, level, message, instance }]);
+  ) => writeLines(context, id, 'execution', `${at} ${message}`, [{ at, level, message, instance }]);
   const logs = async (query = '', path = `${byOrganization(service)}/${id}/logs`) => {
     const { status, body } = await service.call('GET', `${path}${query}`);
     expect({ status, body }).toMatchObject({ status: 200 });

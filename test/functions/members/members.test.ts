@@ -149,7 +149,7 @@ describe('a removed member', () => {
     await addMember(context, { organization: other.organization, user, level: member });
     const name = (pid: number, did: number) => [
       { put: { ...keys.dashboard(pid, did), id: did, name: 'kept', [collaboratorField(user.uuid)]: 37 } },
-      { put: { ...keys.collaborator(pid, did, user.uuid), ...places.namingOf(user.uuid, pid, did) } },
+      { put: { ...keys.collaborator(pid, did, user.uuid), ...places.mentionOf(user.uuid, pid, did) } },
     ];
     const here = Array.from({ length: 100 }, (_, at) => at + 1);
     for (const did of here) await context.table.write(name(service.project.id, did));

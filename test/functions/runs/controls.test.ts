@@ -23,11 +23,11 @@ async function world() {
     const read = await exportWithPlan(context.table, id);
     if (read === undefined) throw new Error('no export');
     const from = MIDNIGHT - changes.length * HOUR_MS;
-    const wanted = { holder: 'holder', by: 'schedule', chunk: null, from, to: MIDNIGHT, since: MIDNIGHT };
+    const wanted = { execution: 'execution', by: 'schedule', chunk: null, from, to: MIDNIGHT, since: MIDNIGHT };
     const acquired = acquire(read.plan, 'hour', wanted);
     if ('taken' in acquired) throw new Error('taken');
     await context.table.write([planOp(id, read.plan, acquired.plan)]);
-    await context.workflow.start('export-run', 'holder', {});
+    await context.workflow.start('export-run', 'execution', {});
     return Promise.all(
       changes.map((change, n) => {
         const slot = { start: from + n * HOUR_MS, end: from + (n + 1) * HOUR_MS };
@@ -35,7 +35,7 @@ async function world() {
           id: runId(id, slot, 'schedule'),
           data_interval_start: slot.start,
           status: 'Running',
-          holder: 'holder',
+          execution: 'execution',
           finished_at: null,
           records_completed: null,
           ...change,
@@ -114,7 +114,7 @@ describe('a cancel', () => {
     });
     const { body } = await service.call('GET', `${byOrganization(service)}/${id}`);
     expect(body).toMatchObject({ latest_runs: [{ id: run.id, status: 'Cancelled' }] });
-    expect(context.workflow.stopped).toMatchObject([{ machine: 'export-run', name: 'holder' }]);
+    expect(context.workflow.stopped).toMatchObject([{ machine: 'export-run', name: 'execution' }]);
   });
 
   test('leaves the execution to the other runs of its chunk', async () => {

@@ -36,7 +36,8 @@ test('intervals that end at once are measured like those that are sent', async (
   context.clock.set(AT_13 + 2 * HOUR_MS + 60_000);
   const recorded: unknown[] = [];
   const metrics = { record: (...told: unknown[]) => void recorded.push(told) };
-  const look = () => beginRun({ ...context, settings, metrics }, { export: id, trigger: 'schedule', holder: 'holder' });
+  const look = () =>
+    beginRun({ ...context, settings, metrics }, { export: id, trigger: 'schedule', execution: 'execution' });
   expect(await look()).toMatchObject({ do: 'deliver' });
   const [empty, failed] = await runs();
   const measured = [
@@ -83,38 +84,38 @@ test('a second look of the schedule leaves to the first what it runs; a backfill
   await arrive(AT_13, 'a');
   context.clock.set(AT_13 + HOUR_MS + 60_000);
   await begin();
-  expect(await begin({ holder: 'another' })).toEqual({ do: 'nothing' });
+  expect(await begin({ execution: 'another' })).toEqual({ do: 'nothing' });
   expect(await job('export')).toMatchObject({ due: AT_13 + HOUR_MS + 660_000 });
   const { item } = await read();
   const backfill = await startBackfill(context, item, { start_at: AT_13, end_at: AT_13 + HOUR_MS });
   const trigger = { backfill: backfill.id, chunk: 0 };
-  expect(await begin({ holder: `${backfill.id}-0`, trigger })).toEqual({ do: 'hold', seconds: 5 });
-  await context.workflow.start('export-run', 'holder', {});
+  expect(await begin({ execution: `${backfill.id}-0`, trigger })).toEqual({ do: 'hold', seconds: 5 });
+  await context.workflow.start('export-run', 'execution', {});
   context.clock.advance(5 * 60_000);
-  expect(await begin({ holder: `${backfill.id}-0`, trigger })).toEqual({ do: 'hold', seconds: 30 });
+  expect(await begin({ execution: `${backfill.id}-0`, trigger })).toEqual({ do: 'hold', seconds: 30 });
   await finishRun(context, {
     export: id,
     trigger: 'schedule',
-    holder: 'holder',
+    execution: 'execution',
     token: null,
     skipped: [],
     error: null,
   });
-  expect(await begin({ holder: `${backfill.id}-0`, trigger })).toMatchObject({ do: 'deliver' });
+  expect(await begin({ execution: `${backfill.id}-0`, trigger })).toMatchObject({ do: 'deliver' });
 });
 
-test('a holder whose execution ended without a word is settled by the next one who meets it', async () => {
+test('an execution that ended without a word is settled by the next one that meets it', async () => {
   const { begin, arrive, context, runs, read } = await hourlyExport();
   await arrive(AT_13, 'a');
   await arrive(AT_13 + HOUR_MS, 'b');
   context.clock.set(AT_13 + HOUR_MS + 60_000);
   await begin();
-  await context.workflow.start('export-run', 'holder', {});
-  context.workflow.end('holder', 'ABORTED');
+  await context.workflow.start('export-run', 'execution', {});
+  context.workflow.end('execution', 'ABORTED');
   context.clock.advance(HOUR_MS);
-  expect(await begin({ holder: 'another' })).toMatchObject({ do: 'deliver', slots: [0] });
+  expect(await begin({ execution: 'another' })).toMatchObject({ do: 'deliver', slots: [0] });
   expect((await runs()).map(({ status }) => status)).toEqual(['Failed', 'Starting']);
-  expect((await read()).plan.active).toMatchObject([{ holder: 'another', from: AT_13 + HOUR_MS }]);
+  expect((await read()).plan.active).toMatchObject([{ execution: 'another', from: AT_13 + HOUR_MS }]);
 });
 
 test('a backfill of an interval that has not settled waits for it', async () => {
@@ -123,7 +124,7 @@ test('a backfill of an interval that has not settled waits for it', async () => 
   const { item } = await read();
   const backfill = await startBackfill(context, item, { start_at: AT_13, end_at: AT_13 + HOUR_MS });
   const trigger = { backfill: backfill.id, chunk: 0 };
-  expect(await begin({ holder: `${backfill.id}-0`, trigger })).toEqual({ do: 'hold', seconds: 20 });
+  expect(await begin({ execution: `${backfill.id}-0`, trigger })).toEqual({ do: 'hold', seconds: 20 });
 });
 
 test('an export that is deleted, or paused, begins nothing, however late the trigger', async () => {
@@ -164,7 +165,7 @@ describe('a retry', () => {
     const error = { Error: 'Transient', Cause: 'The disk is full.' };
     await finishRun(
       world.context,
-      { export: world.id, trigger: 'schedule', holder: 'holder', token: null, skipped: [], error },
+      { export: world.id, trigger: 'schedule', execution: 'execution', token: null, skipped: [], error },
       world.findDestination,
     );
     const [run] = (await world.runs()) as [RunItem];
@@ -177,7 +178,7 @@ describe('a retry', () => {
     expect(run).toMatchObject({ status: 'FailedRetryable', latest_error: 'The disk is full.' });
     expect(await job('retry', run.id)).toMatchObject({ due });
     context.clock.set(due);
-    expect(await begin({ holder: 'again', trigger })).toMatchObject({ do: 'deliver' });
+    expect(await begin({ execution: 'again', trigger })).toMatchObject({ do: 'deliver' });
     expect(await job('retry', run.id)).toBeUndefined();
     expect((await runs()).map(({ status, by }) => [status, by])).toEqual([
       ['FailedRetryable', 'schedule'],
@@ -186,22 +187,22 @@ describe('a retry', () => {
     await finishRun(context, {
       export: run.batch_export,
       trigger,
-      holder: 'again',
+      execution: 'again',
       token: null,
       skipped: [],
       error: null,
     });
-    expect(await begin({ holder: 'once more', trigger })).toEqual({ do: 'nothing' });
+    expect(await begin({ execution: 'once more', trigger })).toEqual({ do: 'nothing' });
   });
 
   test('of a paused export waits, and is given up after a day', async () => {
     const { run, begin, context, runs, job, trigger, due, id } = await failed();
     await context.table.write([{ change: keys.batchExport(id), set: { paused: true } }]);
     context.clock.set(due);
-    expect(await begin({ holder: 'again', trigger })).toEqual({ do: 'nothing' });
+    expect(await begin({ execution: 'again', trigger })).toEqual({ do: 'nothing' });
     expect(await job('retry', run.id)).toMatchObject({ due: due + HOUR_MS, about: JSON.stringify({ export: id }) });
     context.clock.set(due + DAY_MS);
-    expect(await begin({ holder: 'again', trigger })).toEqual({ do: 'nothing' });
+    expect(await begin({ execution: 'again', trigger })).toEqual({ do: 'nothing' });
     expect(await job('retry', run.id)).toBeUndefined();
     expect((await runs()).map(({ status }) => status)).toEqual(['Failed']);
   });

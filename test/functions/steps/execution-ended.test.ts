@@ -23,7 +23,7 @@ describe.each(ENDINGS)('an execution that ended so: %j', (how, status, reason) =
     context.clock.set(AT_13 + HOUR_MS + 60_000);
     await begin();
     const input = { export: id, trigger: 'schedule' };
-    const ended = { machine: 'export-run', name: 'holder', input, ...how } as const;
+    const ended = { machine: 'export-run', execution: 'execution', input, ...how } as const;
     await executionEnded(context, ended, findDestination);
     expect(await runs()).toMatchObject([{ status, latest_error: reason, finished_at: context.clock() }]);
     expect((await read()).plan).toMatchObject({ active: [], next: AT_13 + HOUR_MS });
@@ -38,7 +38,7 @@ describe.each(ENDINGS)('an execution that ended so: %j', (how, status, reason) =
     context.clock.set(AT_13 + 2 * HOUR_MS);
     const backfill = await startBackfill(context, (await read()).item, { start_at: AT_13, end_at: AT_13 + HOUR_MS });
     const input = { export: id, backfill: backfill.id };
-    await executionEnded(context, { machine: 'backfill', name: backfill.id, input, ...how });
+    await executionEnded(context, { machine: 'backfill', execution: backfill.id, input, ...how });
     expect(await context.table.get(keys.backfill(id, backfill.id))).toMatchObject({ status });
     expect((await read()).plan.claimed).toEqual([]);
     expect(await job('backfill', backfill.id)).toBeUndefined();
@@ -48,7 +48,7 @@ describe.each(ENDINGS)('an execution that ended so: %j', (how, status, reason) =
     const { context } = await hourlyExport();
     const write = jest.spyOn(context.table, 'write');
     for (const machine of ['purge', 'notice'] as const) {
-      await executionEnded(context, { machine, name: 'n', input: {}, ...how });
+      await executionEnded(context, { machine, execution: 'n', input: {}, ...how });
     }
     expect(write).not.toHaveBeenCalled();
   });

@@ -109,7 +109,7 @@ test('an unknown error is thrown, and the run is left to the end of its chunk, w
   await expect(send(answer)).rejects.toThrow(TypeError);
   expect(await run()).toMatchObject({ status: 'Running', latest_error: null });
   const skipped = [{ slot: 0, error: { Error: 'TypeError', Cause: 'secret is undefined' } }];
-  const input = { export: id, trigger: 'schedule' as const, holder: 'holder', token, skipped, error: null };
+  const input = { export: id, trigger: 'schedule' as const, execution: 'execution', token, skipped, error: null };
   expect(await finishRun(context, input, findDestination)).toEqual({ completed: 0, failed: 1, cancelled: 0 });
   expect(await run()).toMatchObject({ status: 'Failed', latest_error: 'An unexpected error has occurred' });
 });
@@ -161,7 +161,7 @@ test('a run of a backfill that was cancelled just before its commit is not commi
   await arrive(start, 'a');
   const { item } = await read();
   const { id } = await startBackfill(context, item, { start_at: start, end_at: start + HOUR_MS });
-  const answer = await begin({ holder: `${id}-0`, trigger: { backfill: id, chunk: 0 } });
+  const answer = await begin({ execution: `${id}-0`, trigger: { backfill: id, chunk: 0 } });
   remembered.inside = async (call) => {
     // Only the backfill's own status, as a cancel that dies after its first write leaves it.
     if (call === 'deliver') {
@@ -176,7 +176,7 @@ test('a run of a backfill that was cancelled just before its commit is not commi
 
 test('a worker that comes after its chunk was settled does nothing', async () => {
   const { answer, send, remembered, context, id, findDestination, token } = await begun();
-  const input = { export: id, trigger: 'schedule' as const, holder: 'holder', token, skipped: [], error: null };
+  const input = { export: id, trigger: 'schedule' as const, execution: 'execution', token, skipped: [], error: null };
   await finishRun(context, input, findDestination);
   remembered.calls.length = 0;
   expect(await send(answer)).toEqual({ slot: 0, status: 'Cancelled' });

@@ -90,7 +90,7 @@ describe('a bundle', () => {
 
   test('has the client for buckets beside it where one may be reached, and nowhere else', () => {
     for (const { name } of FUNCTIONS) {
-      const reaches = filesIn(name).includes('lib/exports/destinations/bucket.ts');
+      const reaches = filesIn(name).includes('lib/exports/destinations/files/bucket.ts');
       expect({ name, has: existsSync(join(bundles.folder(name), 'client-s3.js')) }).toEqual({ name, has: reaches });
     }
     const client = join(bundles.folder('batch-exports/create'), 'client-s3.js');

@@ -9,9 +9,9 @@ const event = (machineArn: string, detail: object = {}) =>
     'detail-type': 'Step Functions Execution Status Change',
     source: 'aws.states',
     detail: {
-      executionArn: `${machineArn.replace(':stateMachine:', ':execution:')}:holder`,
+      executionArn: `${machineArn.replace(':stateMachine:', ':execution:')}:execution`,
       stateMachineArn: machineArn,
-      name: 'holder',
+      name: 'execution',
       status: 'FAILED',
       input: '{"export":"e","trigger":"schedule"}',
       inputDetails: { included: true },
@@ -34,7 +34,7 @@ describe('what EventBridge says of an execution that did not succeed', () => {
     for (const status of ['FAILED', 'TIMED_OUT', 'ABORTED']) {
       expect(endedInput(event(arn(machine), { status }))).toEqual({
         machine,
-        name: 'holder',
+        execution: 'execution',
         status,
         input: { export: 'e', trigger: 'schedule' },
         error: null,

@@ -7,8 +7,8 @@ import { type LocalService, run, startLocally } from '../../support/local-servic
 
 const running: LocalService[] = [];
 
-async function start(home: string): Promise<LocalService> {
-  const service = await startLocally(home);
+async function start(folder: string): Promise<LocalService> {
+  const service = await startLocally(folder);
   running.push(service);
   return service;
 }
@@ -17,8 +17,8 @@ afterEach(() => {
   for (const service of running.splice(0)) service.process.kill('SIGKILL');
 });
 
-const admin = async (home: string, ...words: string[]) => {
-  const { code, out, errors } = await run('infra/local/admin.ts', [...words, '--json'], { WORKSPACE_HOME: home });
+const admin = async (folder: string, ...words: string[]) => {
+  const { code, out, errors } = await run('infra/local/admin.ts', [...words, '--json'], { WORKSPACE_HOME: folder });
   if (code !== 0) throw new Error(errors);
   return JSON.parse(out);
 };
@@ -42,8 +42,8 @@ function accessLog(folder: string): string {
 }
 
 test('the first start shows an address, a key and a curl that works, and later starts do not', async () => {
-  const home = temporaryFolder();
-  const service = await start(home);
+  const folder = temporaryFolder();
+  const service = await start(folder);
   const { key, curl } = await service.line('first start');
   expect(curl).toBe(`curl -H 'Authorization: Bearer ${String(key)}' ${service.address}/api/organizations/`);
   const answer = await call(service.address, String(key), '/api/organizations/');
@@ -52,20 +52,20 @@ test('the first start shows an address, a key and a curl that works, and later s
   expect(results).toEqual([expect.objectContaining({ member_count: '2', projects: [expect.anything()] })]);
   expect(await service.end('SIGTERM')).toBe(0);
 
-  const again = await start(home);
+  const again = await start(folder);
   expect((await call(again.address, String(key), '/api/organizations/')).status).toBe(200);
   expect(again.lines.some(({ message }) => message.startsWith('first start'))).toBe(false);
   expect(
-    readdirSync(home).flatMap((name) =>
-      name.endsWith('.db') ? readFileSync(join(home, name)).includes(String(key)) : [],
+    readdirSync(folder).flatMap((name) =>
+      name.endsWith('.db') ? readFileSync(join(folder, name)).includes(String(key)) : [],
     ),
   ).toEqual([false]);
 });
 
-test('a second service on the same home is refused, and one on a port that is taken', async () => {
-  const home = temporaryFolder();
-  const service = await start(home);
-  const second = await run('infra/local/main.ts', [], { WORKSPACE_HOME: home, PORT: '0' });
+test('a second service on the same data directory is refused, and one on a port that is taken', async () => {
+  const folder = temporaryFolder();
+  const service = await start(folder);
+  const second = await run('infra/local/main.ts', [], { WORKSPACE_HOME: folder, PORT: '0' });
   expect(second.code).toBe(1);
   expect(second.errors).toMatch(/^Another service is running on .*WORKSPACE_HOME\.\n$/);
 
@@ -76,33 +76,33 @@ test('a second service on the same home is refused, and one on a port that is ta
   expect(bad.errors).toBe('PORT must be a number from 0 to 65535, not "http".\n');
 });
 
-test('a killed service gives its home back, and what the command line makes meanwhile is seen', async () => {
-  const home = temporaryFolder();
-  const service = await start(home);
+test('a killed service gives its data directory back, and what the command line makes meanwhile is seen', async () => {
+  const folder = temporaryFolder();
+  const service = await start(folder);
   await service.line('first start');
   await service.end('SIGKILL');
-  const halfMade = join(home, 'temporary', 'half.whole.parquet');
+  const halfMade = join(folder, 'temporary', 'half.whole.parquet');
   mkdirSync(dirname(halfMade), { recursive: true });
   writeFileSync(halfMade, '');
-  const next = await start(home);
+  const next = await start(folder);
   expect(existsSync(halfMade)).toBe(false);
 
-  const user = await admin(home, 'user', 'create', '--email', 'ada@example.com', '--first-name', 'Ada');
-  const organization = await admin(home, 'organization', 'create', '--name', 'Engines', '--owner', 'ada@example.com');
+  const user = await admin(folder, 'user', 'create', '--email', 'ada@example.com', '--first-name', 'Ada');
+  const organization = await admin(folder, 'organization', 'create', '--name', 'Engines', '--owner', 'ada@example.com');
   const owner = ['--email', 'ada@example.com'];
-  const { value } = await admin(home, 'key', 'create', ...owner, '--label', 'all', '--scopes', 'organization:read');
+  const { value } = await admin(folder, 'key', 'create', ...owner, '--label', 'all', '--scopes', 'organization:read');
   const seen = await call(next.address, value, `/api/organizations/${organization.id}/`);
   expect(await seen.json()).toMatchObject({ name: 'Engines', membership_level: 15, slug: 'engines' });
   expect(user).toMatchObject({ first_name: 'Ada', email: 'ada@example.com' });
 });
 
 test('a backfill that is killed again and again delivers every event once, in the file of its hour', async () => {
-  const home = temporaryFolder();
+  const folder = temporaryFolder();
   const goal = temporaryFolder();
-  const service = await start(home);
+  const service = await start(folder);
   const { key: shown, project_id: number } = await service.line('first start');
   const [key, project] = [String(shown), String(number)];
-  const report = await admin(home, 'import', accessLog(goal), '--project', project);
+  const report = await admin(folder, 'import', accessLog(goal), '--project', project);
   expect(report).toMatchObject({ events: 2_400, added: 2_400, bad: 0 });
 
   const made = await call(service.address, key, `/api/projects/${project}/batch_exports/`, {
@@ -126,7 +126,7 @@ test('a backfill that is killed again and again delivers every event once, in th
   for (const wait of [50, 150, 300]) {
     await pause(wait);
     await current.end('SIGKILL');
-    current = await start(home);
+    current = await start(folder);
   }
   let status = '';
   while (status !== 'Completed') {

@@ -54,7 +54,7 @@ describe('one walk', () => {
     await arrive(AT_13, 'a');
     context.clock.set(AT_13 + HOUR_MS + 60_000);
     await begin();
-    await context.workflow.start('export-run', 'holder', {});
+    await context.workflow.start('export-run', 'execution', {});
     const { item } = await read();
     await startBackfill(context, item, { start_at: AT_13 - 24 * HOUR_MS, end_at: AT_13 });
     await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
@@ -114,7 +114,7 @@ describe('one walk', () => {
   });
 });
 
-interface Home {
+interface Tables {
   readonly table: Table;
   readonly clock: SettableClock;
   /** Where the engine keeps its executions, unless it is the same table. */
@@ -123,9 +123,9 @@ interface Home {
   everything(): Item[] | Promise<Item[]>;
 }
 
-const sqlite = async (clock: SettableClock): Promise<Home> => tableWithContents(clock);
+const sqlite = async (clock: SettableClock): Promise<Tables> => tableWithContents(clock);
 
-async function dynamodb(clock: SettableClock): Promise<Home> {
+async function dynamodb(clock: SettableClock): Promise<Tables> {
   const client = await dynamodbClient();
   const tableName = await createTable(client);
   const everything = async () => {
@@ -144,7 +144,7 @@ interface State {
   readonly files: readonly string[];
 }
 
-async function stateOf({ everything }: Pick<Home, 'everything'>, { lake, spool }: Context): Promise<State> {
+async function stateOf({ everything }: Pick<Tables, 'everything'>, { lake, spool }: Context): Promise<State> {
   const items = (await everything()).filter(({ pk }) => !pk.startsWith('SEQ#'));
   const files: string[] = [];
   for (const files_ of [lake, spool]) for await (const { path } of files_.list('')) files.push(path);
@@ -157,8 +157,8 @@ const shortRuntime = (ports: Context, table = ports.table) =>
 
 /** Two organizations that hold everything, of the same people, and what there was before the second one came. */
 async function twoOrganizations() {
-  const home = await sqlite(settableClock());
-  const { table, clock } = home;
+  const tables = await sqlite(settableClock());
+  const { table, clock } = tables;
   const base = testContext({ table, clock });
   const { context, engine } = shortRuntime(base);
   const service = await testService(context);
@@ -169,10 +169,10 @@ async function twoOrganizations() {
   }
   await fullOrganization(context, service, joining);
   await engine.idle();
-  const before = await stateOf(home, context);
+  const before = await stateOf(tables, context);
   const goes = await fullOrganization(context, service, joining);
   await engine.idle();
-  return { goes, before, filled: await stateOf(home, context), folder: base.folder };
+  return { goes, before, filled: await stateOf(tables, context), folder: base.folder };
 }
 
 /** The context of a process that dies after so many acts: whatever lasts. */
@@ -214,18 +214,18 @@ describe('to the end', () => {
   });
 
   /** The same two organizations in a table of their own. */
-  async function restored<H extends Home>(open: (clock: SettableClock) => Promise<H>) {
-    const home = await open(settableClock());
-    const { table, clock } = home;
+  async function restored<H extends Tables>(open: (clock: SettableClock) => Promise<H>) {
+    const tables = await open(settableClock());
+    const { table, clock } = tables;
     await table.write(
       Object.values(world.filled.items).map((put) => ({ put })),
       { apart: true },
     );
     const base = testContext({ table, clock });
     cpSync(world.folder, base.folder, { recursive: true });
-    const { context } = shortRuntime(base, home.executions);
+    const { context } = shortRuntime(base, tables.executions);
     const { organization, project } = await placesOf(table, world.goes);
-    return { home, context, clock, organization, project, state: () => stateOf(home, context) };
+    return { tables, context, clock, organization, project, state: () => stateOf(tables, context) };
   }
 
   async function placesOf(table: Table, { id, projects }: FullOrganization) {
@@ -268,7 +268,7 @@ describe('to the end', () => {
   });
 
   /** Deletes the organization and purges it in processes that live for so many acts. */
-  async function purgedInLives(open: (clock: SettableClock) => Promise<Home>, least: number) {
+  async function purgedInLives(open: (clock: SettableClock) => Promise<Tables>, least: number) {
     const { context, clock, organization, state } = await restored(open);
     await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
     const input = { kind: 'organization', id: organization.id } as const;
@@ -315,17 +315,17 @@ describe('to the end', () => {
       const random = seeded(seed);
       const vices = { random: () => (isTrusted ? 1 : random()), busy: 0.1, lost: 0.1, lag: 0.5 };
       const open = async (clock: SettableClock) => {
-        const home = await sqlite(clock);
-        return { ...home, executions: home.table, table: unreliable(home.table, { ...vices, clock }) };
+        const tables = await sqlite(clock);
+        return { ...tables, executions: tables.table, table: unreliable(tables.table, { ...vices, clock }) };
       };
-      const { home, context, clock, organization, state } = await restored(open);
+      const { tables, context, clock, organization, state } = await restored(open);
       await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
       isTrusted = false;
       const input = { kind: 'organization', id: organization.id } as const;
       await walkToTheEnd(input, clock, async () => {
         try {
           const answer = await purge(context, input);
-          if (answer.do === 'rest') await home.table.settle();
+          if (answer.do === 'rest') await tables.table.settle();
           return answer.do;
         } catch (error) {
           if (error instanceof Busy) return 'busy';

@@ -307,7 +307,7 @@ describe('time limits', () => {
     await run();
     expect(it.time.clock()).toBe(begin + 60_000);
     expect(await engine.status('m', 'one')).toBe('TIMED_OUT');
-    expect(it.ended).toMatchObject([{ name: 'one', status: 'TIMED_OUT', error: { Error: 'States.Timeout' } }]);
+    expect(it.ended).toMatchObject([{ execution: 'one', status: 'TIMED_OUT', error: { Error: 'States.Timeout' } }]);
     expect(it.time.pending()).toBe(0);
   });
 
@@ -496,7 +496,7 @@ describe('children', () => {
     const output = JSON.parse(String((await it.items('p'))[0]?.['output'])) as { Error: string; Cause: string };
     expect(output.Error).toBe('States.TaskFailed');
     expect(JSON.parse(output.Cause)).toMatchObject({ Name: 'p-child', Status: 'FAILED', Error: 'Permanent' });
-    expect(it.ended.map(({ name }) => name)).toEqual(['p-child']);
+    expect(it.ended.map(({ execution }) => execution)).toEqual(['p-child']);
   });
 
   test('a child that was started before is joined, running or ended', async () => {
@@ -618,15 +618,15 @@ describe('stopping', () => {
     await engine.idle();
     expect(await engine.status('kid', 'p-child')).toBe('ABORTED');
     expect(reasons).toHaveLength(1);
-    expect(it.ended.toSorted((a, b) => (a.name < b.name ? -1 : 1))).toEqual([
+    expect(it.ended.toSorted((a, b) => (a.execution < b.execution ? -1 : 1))).toEqual([
       {
         machine: 'parent',
-        name: 'p',
+        execution: 'p',
         status: 'ABORTED',
         input: { x: 1 },
         error: { Error: 'Stopped', Cause: 'because' },
       },
-      expect.objectContaining({ machine: 'kid', name: 'p-child', status: 'ABORTED' }),
+      expect.objectContaining({ machine: 'kid', execution: 'p-child', status: 'ABORTED' }),
     ]);
     expect(await it.unfinished()).toEqual([]);
     await engine.stop('parent', 'p', 'again');
@@ -758,7 +758,7 @@ describe('closing', () => {
       await engine.close();
     }
     expect(it.calls.map((call) => (call.at - begin) / 1000)).toEqual([0, 5, 15, 30, 45]);
-    expect(it.ended).toMatchObject([{ name: 'one', status: 'FAILED' }]);
+    expect(it.ended).toMatchObject([{ execution: 'one', status: 'FAILED' }]);
   });
 });
 
@@ -796,7 +796,7 @@ describe('an upgrade', () => {
     await second.engine.resume();
     await second.run();
     expect(await second.engine.status('m', 'a')).toBe('FAILED');
-    expect(it.ended).toMatchObject([{ name: 'a', error: { Error: 'States.Runtime' } }]);
+    expect(it.ended).toMatchObject([{ execution: 'a', error: { Error: 'States.Runtime' } }]);
   });
 });
 

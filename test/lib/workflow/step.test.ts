@@ -9,12 +9,12 @@ describe('a step', () => {
     const context = testContext();
     const { signal } = new AbortController();
     const seen: unknown[] = [];
-    const run = step('send-slot', async (input: { holder: string }, ...rest) => {
+    const run = step('send-slot', async (input: { execution: string }, ...rest) => {
       seen.push(input, ...rest);
       return { done: true };
     })(context);
-    expect(await run({ holder: 'h-1' }, signal)).toEqual({ done: true });
-    expect(seen).toEqual([{ holder: 'h-1' }, context, signal]);
+    expect(await run({ execution: 'h-1' }, signal)).toEqual({ done: true });
+    expect(seen).toEqual([{ execution: 'h-1' }, context, signal]);
     expect(context.lines.map(({ message, fields }) => [message, fields['step'], fields['execution']])).toEqual([
       ['step begins', 'send-slot', 'h-1'],
       ['step ended', 'send-slot', 'h-1'],
@@ -29,7 +29,7 @@ describe('a step', () => {
   ])('%s leaves under the name that machines match', async (_, error, name, level) => {
     const context = testContext();
     const run = step('begin-run', () => Promise.reject(error))(context);
-    await expect(run({ name: 'e' })).rejects.toMatchObject({ name, message: error.message });
+    await expect(run({ execution: 'e' })).rejects.toMatchObject({ name, message: error.message });
     expect(context.lines.at(-1)).toMatchObject({ level, fields: { execution: 'e' } });
   });
 

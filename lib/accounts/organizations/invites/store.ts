@@ -34,7 +34,7 @@ export async function createInvite(
 ): Promise<InviteItem> {
   refuseLevel(membership, level);
   const account = await table.get(keys.email(target_email));
-  const uid = String(account?.['user_uuid'] ?? NOBODY);
+  const uid = account?.user_uuid ?? NOBODY;
   if ((await table.get(keys.membership(uid, organization.id))) !== undefined) {
     invalid('target_email', 'A user with this email address already belongs to the organization.');
   }
@@ -67,7 +67,7 @@ const aboutInvite = ({ id, target_email: name }: InviteItem) => ({ scope: 'Organ
 
 /** Returns an open invitation. Throws a 404 when there is none. */
 export async function readInvite(table: Table, id: string): Promise<InviteItem> {
-  return ((await table.get(keys.invitation(id))) as InviteItem | undefined) ?? fail('not_found');
+  return (await table.get(keys.invitation(id))) ?? fail('not_found');
 }
 
 /** Takes an invitation back. Throws `Refused` when it is gone. */

@@ -20,7 +20,7 @@ interface MemberPath {
 
 /** Returns the membership that a path names. Throws a 404 when there is none. */
 export async function readMember(table: Table, { organization_id, user__uuid }: MemberPath): Promise<MembershipItem> {
-  const found = (await table.get(keys.membership(user__uuid, organization_id))) as MembershipItem | undefined;
+  const found = await table.get(keys.membership(user__uuid, organization_id));
   return found ?? fail('not_found');
 }
 
@@ -84,7 +84,7 @@ export async function removeMember(
   refuseRemoval(actor, target);
   if (!ifMatch.includes(target.ver)) fail('precondition_failed');
   const isLeaving = actor.user_uuid === target.user_uuid;
-  const members = isLeaving ? ((await listAll(table, ranges.membersOf(organization.id))) as MembershipItem[]) : [];
+  const members = isLeaving ? await listAll(table, ranges.membersOf(organization.id)) : [];
   const witness = witnessOf(actor, target, members);
   const ends = await mentionOps();
   while (ends.length > MAX_MENTIONS) await table.write(ends.splice(-MAX_MENTIONS).flat());

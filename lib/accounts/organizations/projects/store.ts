@@ -38,7 +38,7 @@ export function projectBrief({ id, uuid, name, api_token }: ProjectItem): Projec
 
 /** Returns a project; undefined when there is none, or it is deleted. */
 export async function findProject(table: Table, id: number): Promise<ProjectItem | undefined> {
-  const project = (await table.get(keys.project(id))) as ProjectItem | undefined;
+  const project = await table.get(keys.project(id));
   return project?.deleted_at === null ? project : undefined;
 }
 
@@ -47,7 +47,7 @@ export const briefsOf = ({ projects }: OrganizationItem): ProjectBrief[] => JSON
 
 /** Returns the projects of these briefs that are not deleted, in the same order. One read. */
 export async function findProjects(table: Table, briefs: readonly ProjectBrief[]): Promise<ProjectItem[]> {
-  const found = (await table.many(briefs.map(({ id }) => keys.project(id)))) as (ProjectItem | undefined)[];
+  const found = await table.many(briefs.map(({ id }) => keys.project(id)));
   return found.flatMap((project) => (project?.deleted_at === null ? [project] : []));
 }
 

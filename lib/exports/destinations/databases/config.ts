@@ -1,9 +1,8 @@
 /** What the configs of databases that speak PostgreSQL's protocol have in common. */
 import * as z from 'zod';
-import { invalid } from '../../../ports/errors.ts';
 import { checkHost } from '../../../ports/outbound/outbound.ts';
 import type { Reach } from '../destination.ts';
-import { listed } from '../files/config.ts';
+import { checkFilled, refuseConfig } from '../refusal.ts';
 
 export const DATABASE_KEYS = {
   user: z.string(),
@@ -22,24 +21,25 @@ export type DatabaseConfig = z.infer<typeof DatabaseConfig>;
 
 const TEXTS = ['user', 'password', 'host', 'database', 'schema', 'table_name'] as const;
 
-/** Refuses with 400 what can be no database, or may not be reached. `maxNameBytes`: of an identifier. */
+/**
+ * Throws a `Failure` for what can be no database, or may not be reached. `maxNameBytes` is the limit of identifiers.
+ */
 export function checkDatabaseConfig(config: DatabaseConfig, maxNameBytes: number, reach: Reach): void {
-  const empty = TEXTS.filter((key) => config[key].trim() === '');
-  if (empty.length > 0) invalid('destination', `The following inputs are empty: ${listed(empty)}`);
+  checkFilled(config, TEXTS);
   for (const key of TEXTS) {
     if (config[key].includes('\0') || !config[key].isWellFormed()) {
-      invalid('destination', `${key} is not valid Unicode text without NUL.`);
+      refuseConfig(`${key} is not valid Unicode text without NUL.`);
     }
   }
-  if (config.port < 1 || config.port > 65_535) invalid('destination', 'port must be a number from 1 to 65535.');
+  if (config.port < 1 || config.port > 65_535) refuseConfig('port must be a number from 1 to 65535.');
   checkHost(config.host, reach);
   for (const key of ['database', 'schema', 'table_name'] as const) {
     if (Buffer.byteLength(config[key]) > maxNameBytes) {
-      invalid('destination', `${key} is too long: a name may have ${maxNameBytes} bytes.`);
+      refuseConfig(`${key} is too long: a name may have ${maxNameBytes} bytes.`);
     }
   }
   if (config.table_name.toLowerCase() === LEDGER) {
-    invalid('destination', `table_name may not be '${LEDGER}': deliveries are noted in that table.`);
+    refuseConfig(`table_name may not be '${LEDGER}': deliveries are noted in that table.`);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Reads the text format of COPY, as the warehouse writes it: a line is a row, tabs are between the values. */
 
-/** By the letter behind a backslash; any other character stands for itself. */
+/** Characters by the letter behind a backslash; any other letter stands for itself. */
 const ESCAPED: ReadonlyMap<string, string> = new Map([
   ['t', '\t'],
   ['n', '\n'],
@@ -10,10 +10,10 @@ const ESCAPED: ReadonlyMap<string, string> = new Map([
 const unescaped = (text: string): string =>
   text.includes('\\') ? text.replace(/\\([^])/g, (_, letter: string) => ESCAPED.get(letter) ?? letter) : text;
 
-/** A value of a row; null is null. */
+/** A value of a row. */
 type CopyValue = string | null;
 
-/** The rows of a piece of whole lines. */
+/** Returns the rows of a piece of whole lines. */
 export const rowsIn = (piece: Buffer): CopyValue[][] =>
   piece
     .toString()
@@ -22,8 +22,8 @@ export const rowsIn = (piece: Buffer): CopyValue[][] =>
     .map((line) => line.split('\t').map((value) => (value === '\\N' ? null : unescaped(value))));
 
 /**
- * The same rows as Redshift's `COPY … ESCAPE` wants them: it takes the character behind a backslash as it is, so that
- * `\t` would be the letter t.
+ * Returns the same rows as Redshift's `COPY … ESCAPE` wants them: it takes the character behind a backslash as it is,
+ * so that `\t` would be the letter t.
  */
 export function withPlainEscapes(piece: Buffer): Buffer {
   if (!piece.includes('\\')) return piece;

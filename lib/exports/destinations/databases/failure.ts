@@ -4,8 +4,8 @@ import { Permanent, Transient } from '../../../ports/errors.ts';
 import { connectionFailure } from '../../../ports/outbound/outbound.ts';
 import { qualified, quoted } from './sql-identifier.ts';
 
-/** What an error is about. */
-export interface Place {
+/** The table that an error is about, and how it is reached. */
+export interface TableAddress {
   readonly host: string;
   readonly port: number;
   readonly user: string;
@@ -14,25 +14,25 @@ export interface Place {
   readonly table_name: string;
 }
 
-type Advice = (place: Place, error: DatabaseError) => string;
+type Advice = (place: TableAddress, error: DatabaseError) => string;
 
-export const serverOf = ({ host, port }: Pick<Place, 'host' | 'port'>): string =>
+export const serverOf = ({ host, port }: Pick<TableAddress, 'host' | 'port'>): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 
-const databaseOf = (place: Place): string => `database '${place.database}' at ${serverOf(place)}`;
-const tableOf = ({ schema, table_name }: Place): string => qualified(schema, table_name);
+const databaseOf = (place: TableAddress): string => `database '${place.database}' at ${serverOf(place)}`;
+const tableOf = ({ schema, table_name }: TableAddress): string => qualified(schema, table_name);
 
-/** The column that an error names: by itself, or as the place in COPY's input. Never the value. */
+/** Returns the column that an error names: by itself, or as the place in COPY's input. Never the value. */
 const columnOf = ({ column, where }: DatabaseError): string | undefined =>
   column ?? /^COPY [^]*, line \d+, column ([^:]+)/.exec(where ?? '')?.[1];
 
-/** Which row of the interval it was, from 1. */
+/** Returns which row of the interval it was, from 1. */
 const lineOf = ({ where }: DatabaseError): string => {
   const line = /^COPY [^]*, line (\d+)/.exec(where ?? '')?.[1];
   return line === undefined ? '' : ` (row ${line} of the interval)`;
 };
 
-const aboutColumn = (place: Place, error: DatabaseError): string => {
+const aboutColumn = (place: TableAddress, error: DatabaseError): string => {
   const column = columnOf(error);
   return `${column === undefined ? 'a column' : `column ${quoted(column)}`} of ${tableOf(place)}${lineOf(error)}`;
 };
@@ -58,7 +58,7 @@ const violated: Advice = (place, error) =>
   `A row breaks a rule of ${tableOf(place)}${lineOf(error)}: ${error.message}. Remove the rule` +
   `${error.constraint === undefined ? '' : ` ${quoted(error.constraint)}`}, or the rows that are in its way.`;
 
-/** What only a person can mend, by SQLSTATE. */
+/** What to do about errors that only a person can mend, by SQLSTATE. */
 const MENDABLE: ReadonlyMap<string, Advice> = new Map<string, Advice>([
   ['28P01', refused],
   ['28000', refused],
@@ -117,19 +117,19 @@ const MENDABLE: ReadonlyMap<string, Advice> = new Map<string, Advice>([
  */
 const PASSING = /^(08|40|53|57|58)|^(55P03|55006|25P03|25P04|42P01)$/;
 
-/** What passes at Redshift, where nearly all has one SQLSTATE: a conflict of transactions, and a full disk. */
+/** Errors that pass at Redshift, where nearly all have one SQLSTATE: a conflict of transactions, and a full disk. */
 const REDSHIFT_PASSING = /^(1023\b|serializable isolation violation|disk full)/i;
 
 const isDatabaseError = (error: unknown): error is DatabaseError => error instanceof Error && 'severity' in error;
 
-/** The SQLSTATE of an error, explained or not; undefined: it is no error of the server. */
+/** Returns the SQLSTATE of an error, explained or not; undefined when it is no error of the server. */
 export function stateOf(error: unknown): string | undefined {
   const origin = error instanceof Permanent || error instanceof Transient ? error.cause : error;
   return isDatabaseError(origin) ? origin.code : undefined;
 }
 
-/** `Permanent` or `Transient`, with a text for the user. The user's name is a secret, and is not in it. */
-export function explained(error: unknown, place: Place): Permanent | Transient {
+/** Returns `Permanent` or `Transient`, with a text for the user. The user's name is a secret, and is not in it. */
+export function explained(error: unknown, place: TableAddress): Permanent | Transient {
   if (error instanceof Permanent || error instanceof Transient) return error;
   if (!isDatabaseError(error)) return connectionFailure(error, serverOf(place));
   const { code = '', message } = error;

@@ -29,7 +29,7 @@ export const prepareLedger = (session: Session, { schema }: TableConfig, dialect
   );
 
 /** What the ledger says of a slot before it is delivered. */
-export type Standing =
+export type PriorDelivery =
   /** This run has delivered it. */
   | { readonly is: 'delivered' }
   /** Nobody has. */
@@ -45,28 +45,28 @@ const slotValues = ({ start, end }: Slot): string[] => [instant(start), instant(
 
 const keyValues = ({ exportId, config, slot }: Entry): string[] => [exportId, config.table_name, ...slotValues(slot)];
 
-/** The ledger's table. */
+/** Returns the ledger's table. */
 export const ledgerOf = ({ schema }: Pick<TableConfig, 'schema'>): string => qualified(schema, LEDGER);
 
 /**
- * Claims the slot for a run, within its transaction. Another transaction that claims the same one waits until this one
- * has ended, on the row that both write.
+ * Claims the slot for a run, within its transaction, and returns what the ledger said of it. Another transaction that
+ * claims the same one waits until this one has ended, on the row that both write.
  */
-export async function claimSlot(session: Session, entry: Entry): Promise<Standing> {
+export async function claimSlot(session: Session, entry: Entry): Promise<PriorDelivery> {
   const { count } = await session.query(
     `INSERT INTO ${ledgerOf(entry.config)} (${quotedList(namesOf(LEDGER_COLUMNS))})
       VALUES ($1, $2, $3::timestamptz, $4::timestamptz, $5, 0, now())
       ON CONFLICT (${quotedList(LEDGER_KEY)}) DO NOTHING`,
     [...keyValues(entry), entry.runId],
   );
-  return standing(await notes(session, entry, 'FOR UPDATE'), entry, count === 1);
+  return priorIn(await notes(session, entry, 'FOR UPDATE'), entry, count === 1);
 }
 
-/** What the ledger says, to who has locked it, or wants to know no more than how it was just now. */
-export const standingOf = async (session: Session, entry: Entry): Promise<Standing> =>
-  standing(await notes(session, entry), entry);
+/** Returns what the ledger says, to who has locked it, or wants to know no more than how it was just now. */
+export const priorDelivery = async (session: Session, entry: Entry): Promise<PriorDelivery> =>
+  priorIn(await notes(session, entry), entry);
 
-/** The notes on deliveries that touch the slot. */
+/** Returns the notes on deliveries that touch the slot. */
 async function notes(session: Session, entry: Entry, lock = ''): Promise<readonly AnswerRow[]> {
   const { rows } = await session.query(
     `SELECT run_id, records,
@@ -80,8 +80,8 @@ async function notes(session: Session, entry: Entry, lock = ''): Promise<readonl
   return rows;
 }
 
-/** `isNew`: the note of these bounds is the claim itself. */
-function standing(found: readonly AnswerRow[], { runId }: Entry, isNew = false): Standing {
+/** Returns what notes say of a slot. `isNew`: the note of these very bounds is the claim itself. */
+function priorIn(found: readonly AnswerRow[], { runId }: Entry, isNew = false): PriorDelivery {
   const earlier = found.filter(({ bounds }) => bounds === null || !isNew);
   const same = earlier.find(({ bounds }) => bounds !== null);
   if (same?.['run_id'] === runId) return { is: 'delivered' };

@@ -1,32 +1,31 @@
-/** How rows that wait in a temporary table come into a customer's table, when some may be there already. */
-
+/** Brings rows that wait in a temporary table into a customer's table, when some may be there already. */
 import { Permanent } from '../../../ports/errors.ts';
 import type { Column } from '../../../warehouse/columns.ts';
 import type { Delivery } from '../destination.ts';
 import { LEDGER } from './config.ts';
-import type { Standing } from './ledger.ts';
+import type { PriorDelivery } from './ledger.ts';
 import type { Session } from './session.ts';
 import { qualified, quoted, quotedList } from './sql-identifier.ts';
 import { namesOf, type TableConfig } from './table.ts';
 
-/** The temporary table of a session: it may have one delivery at a time. */
-export const WAITING = 'batch_export_rows';
+/** The temporary table of a session, which has one delivery at a time. */
+export const TEMPORARY_TABLE = 'batch_export_rows';
 
-/** What a person who reads the log may want to know of a merge. */
-const told = (records: number, added: number): string =>
+/** Returns what a person who reads the log may want to know of a merge. */
+const mergeText = (records: number, added: number): string =>
   `This interval was delivered before: of ${records} rows ${added} were new, the others are in the table already.`;
 
 /**
  * Adds the events that wait and are not in the table yet. Which is which, the uuid tells, among rows of the same span
  * of timestamps. A query without uuid cannot be merged: then nothing is added if as many rows were delivered before,
- * and it is `Permanent` if they were not as many.
+ * and `Permanent` is thrown if they were not as many.
  */
 export async function mergeEvents(
   session: Session,
   { config, say, slot }: Pick<Delivery<TableConfig>, 'config' | 'say' | 'slot'>,
   columns: readonly Column[],
   records: number,
-  before: Extract<Standing, { is: 'overlapping' }>,
+  before: Extract<PriorDelivery, { is: 'overlapping' }>,
 ): Promise<void> {
   const named = (field: string): string | undefined => columns.find((column) => column.field === field)?.name;
   const [uuid, timestamp] = [named('uuid'), named('timestamp')];
@@ -48,20 +47,20 @@ export async function mergeEvents(
   const span =
     timestamp === undefined
       ? ''
-      : `WHERE ${quoted(timestamp)} >= (SELECT min(${quoted(timestamp)}) FROM ${WAITING})
-          AND ${quoted(timestamp)} <= (SELECT max(${quoted(timestamp)}) FROM ${WAITING})`;
+      : `WHERE ${quoted(timestamp)} >= (SELECT min(${quoted(timestamp)}) FROM ${TEMPORARY_TABLE})
+          AND ${quoted(timestamp)} <= (SELECT max(${quoted(timestamp)}) FROM ${TEMPORARY_TABLE})`;
   const names = namesOf(columns);
   const { count } = await session.query(
     `INSERT INTO ${table} (${quotedList(names)})
       SELECT ${names.map((name) => `waiting.${quoted(name)}`).join(', ')}
-      FROM ${WAITING} AS waiting
+      FROM ${TEMPORARY_TABLE} AS waiting
       LEFT JOIN (SELECT ${quoted(uuid)} AS known FROM ${table} ${span}) AS there ON there.known = waiting.${quoted(uuid)}
       WHERE there.known IS NULL`,
   );
-  say('INFO', told(records, count));
+  say('INFO', mergeText(records, count));
 }
 
-/** By what persons are merged: the primary key of a table of persons. */
+/** The primary key of a table of persons, by which they are merged. */
 export const PERSON_KEY: readonly string[] = ['team_id', 'distinct_id'];
 
 const PERSON_VERSIONS = ['person_version', 'person_distinct_id_version'];
@@ -73,7 +72,7 @@ export async function upsertPersons(session: Session, config: TableConfig, colum
   await session.query(
     // In the order of the key, so that two deliveries never wait for one another.
     `INSERT INTO ${qualified(config.schema, config.table_name)} AS there (${quotedList(names)})
-      SELECT ${quotedList(names)} FROM ${WAITING} ORDER BY ${quotedList(PERSON_KEY)}
+      SELECT ${quotedList(names)} FROM ${TEMPORARY_TABLE} ORDER BY ${quotedList(PERSON_KEY)}
       ON CONFLICT (${quotedList(PERSON_KEY)}) DO UPDATE
       SET ${changes.map((name) => `${quoted(name)} = excluded.${quoted(name)}`).join(', ')}
       WHERE ${PERSON_VERSIONS.map((name) => `excluded.${quoted(name)} > there.${quoted(name)}`).join(' OR ')}`,
@@ -81,19 +80,22 @@ export async function upsertPersons(session: Session, config: TableConfig, colum
 }
 
 /**
- * The same where keys are not enforced: under a lock, older versions are removed and all that is not there is added.
+ * Does the same where keys are not enforced: under a lock, older versions are removed and all that is not there is
+ * added.
  */
 export async function mergePersons(session: Session, config: TableConfig, columns: readonly Column[]): Promise<void> {
   const table = qualified(config.schema, config.table_name);
   const names = namesOf(columns);
   const isSame = (there: string): string =>
-    PERSON_KEY.map((name) => `${there}.${quoted(name)} = ${WAITING}.${quoted(name)}`).join(' AND ');
-  const isNewer = PERSON_VERSIONS.map((name) => `${WAITING}.${quoted(name)} > ${table}.${quoted(name)}`).join(' OR ');
-  await session.query(`DELETE FROM ${table} USING ${WAITING} WHERE ${isSame(table)} AND (${isNewer})`);
+    PERSON_KEY.map((name) => `${there}.${quoted(name)} = ${TEMPORARY_TABLE}.${quoted(name)}`).join(' AND ');
+  const isNewer = PERSON_VERSIONS.map((name) => `${TEMPORARY_TABLE}.${quoted(name)} > ${table}.${quoted(name)}`).join(
+    ' OR ',
+  );
+  await session.query(`DELETE FROM ${table} USING ${TEMPORARY_TABLE} WHERE ${isSame(table)} AND (${isNewer})`);
   await session.query(
     `INSERT INTO ${table} (${quotedList(names)})
-      SELECT ${names.map((name) => `${WAITING}.${quoted(name)}`).join(', ')}
-      FROM ${WAITING} LEFT JOIN ${table} AS there ON ${isSame('there')}
+      SELECT ${names.map((name) => `${TEMPORARY_TABLE}.${quoted(name)}`).join(', ')}
+      FROM ${TEMPORARY_TABLE} LEFT JOIN ${table} AS there ON ${isSame('there')}
       WHERE there.${quoted(PERSON_KEY[0] ?? '')} IS NULL`,
   );
 }

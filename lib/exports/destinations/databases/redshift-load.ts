@@ -1,29 +1,29 @@
-/** The two ways of rows into a table of Redshift: statements with many rows each, and files in a bucket. */
+/** Loads rows into a temporary table of Redshift: by statements with many rows each, or by files in a bucket. */
 import { promisify } from 'node:util';
 import { gzip as gzipped } from 'node:zlib';
 import { Permanent } from '../../../ports/errors.ts';
 import type { Delivery } from '../destination.ts';
 import { type BucketConfig, connect, explain, statusOf } from '../files/bucket.ts';
 import { rowsIn, withPlainEscapes } from './copy-text.ts';
-import { WAITING } from './merge.ts';
+import { TEMPORARY_TABLE } from './merge.ts';
 import type { Session } from './session.ts';
 import { quotedList } from './sql-identifier.ts';
 import { namesOf, type TableColumn } from './table.ts';
 
-/** Values of one statement: the protocol counts them in 16 bits with a sign. */
+/** The values of one statement: the protocol counts them in 16 bits with a sign. */
 const MAX_VALUES = 32_767;
 
-/** Bytes of one statement: half of what Redshift takes (16 MB). */
-const MAX_STATEMENT = 8_000_000;
+/** The bytes of one statement: half of what Redshift takes (16 MB). */
+const MAX_STATEMENT_BYTES = 8_000_000;
 
-/** Inserts rows into the table where they wait; gives the bytes that were sent. */
+/** Inserts rows into the temporary table. Returns the bytes that were sent. */
 export async function insertRows(
   session: Session,
   pieces: AsyncIterable<Buffer>,
   columns: readonly TableColumn[],
 ): Promise<number> {
   const maxRows = Math.floor(MAX_VALUES / columns.length);
-  const head = `INSERT INTO ${WAITING} (${quotedList(namesOf(columns))}) VALUES `;
+  const head = `INSERT INTO ${TEMPORARY_TABLE} (${quotedList(namesOf(columns))}) VALUES `;
   let values: (string | null)[] = [];
   let waiting = 0;
   let bytes = 0;
@@ -37,7 +37,7 @@ export async function insertRows(
     bytes += piece.length;
     for (const row of rowsIn(piece)) {
       const length = row.reduce((sum, value) => sum + (value === null ? 0 : Buffer.byteLength(value)), 0);
-      if (waiting + length > MAX_STATEMENT || values.length >= maxRows * columns.length) await send();
+      if (waiting + length > MAX_STATEMENT_BYTES || values.length >= maxRows * columns.length) await send();
       values.push(...row);
       waiting += length;
     }
@@ -46,7 +46,7 @@ export async function insertRows(
   return bytes;
 }
 
-/** The places of a row's values. Text in a SUPER is a string, unless it is parsed. */
+/** Returns the places of a row's values. Text in a SUPER is a string, unless it is parsed. */
 const rowText = (columns: readonly TableColumn[], row: number): string => {
   const places = columns.map(({ sqlType }, n) => {
     const place = `$${row * columns.length + n + 1}`;
@@ -55,7 +55,7 @@ const rowText = (columns: readonly TableColumn[], row: number): string => {
   return `(${places.join(', ')})`;
 };
 
-/** As what Redshift reads a bucket: the ARN of a role (or `default`), or a key. */
+/** Who Redshift is when it reads a bucket: the ARN of a role (or `default`), or a key. */
 export type Authorization = string | Pick<BucketConfig, 'aws_access_key_id' | 'aws_secret_access_key'>;
 
 interface Copying extends Pick<Delivery, 'outbound' | 'signal' | 'say'> {
@@ -67,14 +67,14 @@ interface Copying extends Pick<Delivery, 'outbound' | 'signal' | 'say'> {
   readonly columns: readonly string[];
 }
 
-/** Bytes of a file before compression: some 5 MB after it, so that every slice of a cluster soon has one. */
+/** The bytes of a file before compression: some 5 MB after it, so that every slice of a cluster soon has one. */
 const FILE_BYTES = 32 * 1024 * 1024;
 
 const gzip = promisify(gzipped);
 
 /**
- * Copies rows into the table where they wait, by files in the customer's bucket and a manifest that names them. They
- * are removed when the table has them. Gives the bytes that were sent.
+ * Copies rows into the temporary table, by files in the customer's bucket and a manifest that names them. They
+ * are removed when the table has them. Returns the bytes that were sent.
  */
 export async function copyThroughBucket(
   session: Session,
@@ -121,7 +121,7 @@ export async function copyThroughBucket(
   }
 }
 
-/** Pieces of whole lines put together to files, with the escapes that Redshift reads. */
+/** Yields files, put together of pieces of whole lines, with the escapes that Redshift reads. */
 async function* inFiles(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let waiting: Buffer[] = [];
   let bytes = 0;
@@ -135,22 +135,22 @@ async function* inFiles(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   if (bytes > 0) yield Buffer.concat(waiting);
 }
 
-/** A text in a statement of Redshift, where a backslash escapes. */
+/** Returns a text as it stands in a statement of Redshift, where a backslash escapes. */
 const literal = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 
-/** The statement; it holds credentials. NULL is `\N` unless something else is said. */
+/** Returns the statement, which holds credentials. NULL is `\N` unless something else is said. */
 function copyText(columns: readonly string[], manifest: string, region: string, authorization: Authorization): string {
   const access =
     typeof authorization === 'string'
       ? `IAM_ROLE ${authorization === 'default' ? authorization : literal(authorization)}`
       : `ACCESS_KEY_ID ${literal(authorization.aws_access_key_id)} SECRET_ACCESS_KEY ${literal(authorization.aws_secret_access_key)}`;
   return (
-    `COPY ${WAITING} (${quotedList(columns)}) FROM ${literal(manifest)} ${access} REGION ${literal(region)} ` +
+    `COPY ${TEMPORARY_TABLE} (${quotedList(columns)}) FROM ${literal(manifest)} ${access} REGION ${literal(region)} ` +
     "MANIFEST GZIP DELIMITER '\\t' ESCAPE TIMEFORMAT 'auto' COMPUPDATE OFF STATUPDATE OFF"
   );
 }
 
-/** Why a load failed, from where Redshift notes it; undefined: it was something else. */
+/** Returns why a load failed, from where Redshift notes it; undefined when it was something else. */
 async function loadFailure(session: Session, error: unknown): Promise<Permanent | undefined> {
   if (!(error instanceof Permanent) || !/_load_errors?/.test(error.message)) return undefined;
   const { rows } = await session

@@ -8,10 +8,10 @@ import { Permanent, Transient } from '../../../ports/errors.ts';
 import { connectionFailure, isPublicAddress } from '../../../ports/outbound/outbound.ts';
 import { SECOND_MS } from '../../../ports/units.ts';
 import type { Delivery } from '../destination.ts';
-import { explained, type Place, serverOf, stateOf } from './failure.ts';
+import { explained, serverOf, stateOf, type TableAddress } from './failure.ts';
 
-/** Where, and as whom. */
-export interface Account extends Place {
+/** The table, and the user who logs in. */
+export interface Account extends TableAddress {
   readonly password: string;
   /** The connection is encrypted, but the server's certificate is not verified. */
   readonly has_self_signed_cert: boolean;
@@ -26,7 +26,7 @@ export type AnswerRow = Readonly<Record<string, string | null>>;
  * the signal's reason.
  */
 export interface Session {
-  /** The rows that a statement answers, how many it touched, and its command's name. */
+  /** Runs a statement. Returns its rows, how many it touched, and its command's name. */
   query(
     text: string,
     values?: readonly (string | null)[],
@@ -39,21 +39,21 @@ export interface Session {
 
 type Way = Pick<Delivery, 'outbound' | 'reach' | 'signal'>;
 
-/** A server may take so long to answer before the first statement. */
+/** How long a server may take to answer before the first statement. */
 const HANDSHAKE_TIMEOUT_MS = 20 * SECOND_MS;
 
-/** Length 8, and the number that asks for TLS. */
+/** The request for TLS: length 8, and its number. */
 const TLS_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 
 /**
- * Connects, over TLS. A server without TLS is taken only at an address that is not public, where the deployment allows
- * those at all.
+ * Connects over TLS, and returns the socket. A server without TLS is taken only at an address that is not public, where
+ * the deployment allows those at all.
  */
 export async function connectTo(account: Account, { outbound, reach, signal }: Way): Promise<Socket> {
   const place = serverOf(account);
   const socket = await outbound.connect(account.host, account.port, signal);
-  // Whoever uses the socket next listens for himself.
-  socket.on('error', () => {}).setKeepAlive(true, 30_000);
+  // Whoever uses the socket next listens for themselves.
+  socket.on('error', () => {}).setKeepAlive(true, 30 * SECOND_MS);
   const handshake = AbortSignal.any([signal, AbortSignal.timeout(HANDSHAKE_TIMEOUT_MS)]);
   try {
     socket.write(TLS_REQUEST);
@@ -88,7 +88,7 @@ export async function connectTo(account: Account, { outbound, reach, signal }: W
   }
 }
 
-/** The one letter by which a server answers the request for TLS; what comes with it unasked is not trusted. */
+/** Returns the one letter by which a server answers the request for TLS; what comes with it unasked is not trusted. */
 async function firstAnswer(socket: Socket, signal: AbortSignal): Promise<string> {
   const ended = new AbortController();
   const end = (): void => ended.abort(new Error('the server closed the connection'));
@@ -151,7 +151,7 @@ export async function openSession(account: Account, way: Way): Promise<Session> 
       const failed = new AbortController();
       const broken = { signal: failed.signal };
       let bytes = 0;
-      const stream = client.query(from(text, { highWaterMark: COPY_BUFFER }));
+      const stream = client.query(from(text, { highWaterMark: COPY_BUFFER_BYTES }));
       stream.on('error', (error) => failed.abort(error));
       const seen = (event: 'drain' | 'finish'): Promise<unknown> =>
         safely(() =>
@@ -188,13 +188,13 @@ export async function openSession(account: Account, way: Way): Promise<Session> 
   };
 }
 
-/** After so long the connection is cut. */
+/** How long a server may take to say goodbye; then the connection is cut. */
 const CLOSE_TIMEOUT_MS = 2 * SECOND_MS;
 
-/** Bytes that wait for the server at most, beside what its connection holds. */
-const COPY_BUFFER = 1024 * 1024;
+/** The bytes that wait for the server at most, beside what its connection holds. */
+const COPY_BUFFER_BYTES = 1024 * 1024;
 
-/** Nothing is left to the environment's own settings of PostgreSQL. */
+/** Returns the client's settings: nothing is left to the environment's own of PostgreSQL. */
 const settings = (account: Account, socket: Socket): ClientConfig => ({
   host: account.host,
   port: account.port,

@@ -8,7 +8,7 @@ import { type Account, connectTo, openSession, type Session } from './session.ts
 import { qualified, quoted } from './sql-identifier.ts';
 import { columnsOf, type DatabaseDialect, prepareTable, type TableColumn } from './table.ts';
 
-/** No such database, or it may not be entered: by then the password was right. */
+/** SQLSTATEs of a database that is not there, or may not be entered: by then the password was right. */
 const AFTER_LOGIN: ReadonlySet<string | undefined> = new Set(['3D000', '42501']);
 
 /** Does some work in a session of its own, which ends with it. */

@@ -1,5 +1,4 @@
 /** A customer's table: its columns, and how it is made when it is missing. */
-
 import type { Model } from '../../../lake/schema.ts';
 import { Permanent } from '../../../ports/errors.ts';
 import type { Column, ColumnType } from '../../../warehouse/columns.ts';
@@ -14,11 +13,12 @@ export interface TableColumn extends Column {
   readonly sqlType: string;
 }
 
-/** A column named like its field. */
+/** Returns a column named like its field. */
 const column = (name: string, type: ColumnType, sqlType: string): TableColumn => ({ name, type, field: name, sqlType });
 
 /**
- * The columns of a table by default, with what databases call texts without a limit, JSON, and the list of elements.
+ * Returns the columns of a table by default, with what databases call texts without a limit, JSON, and the list of
+ * elements.
  */
 export const defaultColumns = (
   text: string,
@@ -57,18 +57,18 @@ export const defaultColumns = (
 export interface DatabaseDialect {
   /** Types of a query's own columns. */
   readonly types: Readonly<Record<ColumnType, string>>;
-  /** A name as the catalog holds it, though it was quoted. */
+  /** Returns a name as the catalog holds it, though it was quoted. */
   readonly folded: (name: string) => string;
   /** The time, as an expression. */
   readonly now: string;
-  /** Bytes of the longest name; more are cut off, silently. */
+  /** The bytes of the longest name; more are cut off, silently. */
   readonly maxNameBytes: number;
 }
 
 /** Columns that every table of PostgreSQL and Redshift has. */
 const SYSTEM_COLUMNS: ReadonlySet<string> = new Set(['tableoid', 'ctid', 'xmin', 'cmin', 'xmax', 'cmax']);
 
-/** Refuses names that no column of a table can have. */
+/** Throws `Permanent` for a name that no column of a table can have. */
 function checkNames(names: readonly string[], { folded, maxNameBytes }: DatabaseDialect): void {
   for (const name of names) {
     const bytes = Buffer.byteLength(name);
@@ -83,8 +83,8 @@ function checkNames(names: readonly string[], { folded, maxNameBytes }: Database
 }
 
 /**
- * The columns of a delivery, each with its type: those of the model, or of the export's query. `Permanent`: one has a
- * name that no table takes.
+ * Returns the columns of a delivery, each with its type: those of the model, or of the export's query. Throws
+ * `Permanent` when one has a name that no table takes.
  */
 export function tableColumns(
   { columns }: Pick<Delivery, 'columns'>,
@@ -105,7 +105,7 @@ const definitionOf = ({ name, sqlType }: SqlColumn): string => `${quoted(name)} 
 
 export type TableConfig = Pick<DatabaseConfig, 'schema' | 'table_name' | 'use_automatic_schema_evolution'>;
 
-/** Somebody made the table, or the column, at the same moment. */
+/** SQLSTATEs of a table or column that somebody made at the same moment. */
 const MADE_MEANWHILE: ReadonlySet<string | undefined> = new Set(['23505', '42P07', '42701', '42710']);
 
 async function make(session: Session, statement: string): Promise<void> {
@@ -116,7 +116,7 @@ async function make(session: Session, statement: string): Promise<void> {
   }
 }
 
-/** The names of a table's columns; none: there is no such table. */
+/** Returns the names of a table's columns; none when there is no such table. */
 export async function columnsOf(
   session: Session,
   schema: string,
@@ -136,7 +136,7 @@ export async function columnsOf(
 
 /**
  * Makes the table with these columns (and unique key) when there is none. A table that lacks a column is given it when
- * the config says so; else it is `Permanent`, with the statement that would add it.
+ * the config says so; else `Permanent` is thrown, with the statement that would add it.
  */
 export async function prepareTable(
   session: Session,

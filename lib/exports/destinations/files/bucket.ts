@@ -5,7 +5,7 @@ import { messageOf, Permanent, Transient } from '../../../ports/errors.ts';
 import type { Outbound } from '../../../ports/outbound/outbound.ts';
 import { MINUTE_MS, SECOND_MS } from '../../../ports/units.ts';
 
-/** Where, and with whose key. */
+/** Where the bucket is, and with whose key it is reached. */
 export interface BucketConfig {
   readonly bucket_name: string;
   readonly region: string;
@@ -18,7 +18,13 @@ export interface BucketConfig {
   readonly kms_key_id?: string | null;
 }
 
-/** A client that reaches only what `outbound` lets through, with no other credentials than the customer's. */
+/** How long a server may take to accept a connection. */
+const CONNECT_TIMEOUT_MS = 10 * SECOND_MS;
+
+/** How long no byte may move: a part of 8 MiB may take longer in all. */
+const IDLE_TIMEOUT_MS = MINUTE_MS;
+
+/** Returns a client that reaches only what `outbound` lets through, with no other credentials than the customer's. */
 export async function connect(config: BucketConfig, { httpAgent, httpsAgent }: Outbound): Promise<S3> {
   // Loaded when first used: those who only read a config need not wait for it.
   const sdk = await import('@aws-sdk/client-s3');
@@ -27,8 +33,7 @@ export async function connect(config: BucketConfig, { httpAgent, httpsAgent }: O
     credentials: { accessKeyId: config.aws_access_key_id, secretAccessKey: config.aws_secret_access_key },
     ...(config.endpoint_url ? compatible(config.endpoint_url, config) : { ignoreConfiguredEndpointUrls: true }),
     maxAttempts: 3,
-    // A part of 8 MiB has 60 s without a byte moving, not 60 s in all.
-    requestHandler: { httpAgent, httpsAgent, connectionTimeout: 10 * SECOND_MS, socketTimeout: MINUTE_MS },
+    requestHandler: { httpAgent, httpsAgent, connectionTimeout: CONNECT_TIMEOUT_MS, socketTimeout: IDLE_TIMEOUT_MS },
     expectContinueHeader: false,
   });
 }
@@ -80,7 +85,7 @@ const wrongRegion: Advice = (config, error) => {
   return `Bucket '${config.bucket_name}' is not in region '${config.region}'. ${advice}`;
 };
 
-/** What only a person can mend, by S3's name of the error or Node's code. */
+/** What to do about errors that only a person can mend, by S3's name of the error or Node's code. */
 const MENDABLE: ReadonlyMap<string, Advice> = new Map<string, Advice>([
   ['NoSuchBucket', (config) => `There is no ${bucketLabel(config)}. Create it, or correct bucket_name.`],
   ['InvalidBucketName', (config) => `'${config.bucket_name}' is no valid name of a bucket. Correct bucket_name.`],
@@ -113,7 +118,7 @@ const BAD_CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY)/;
 /** Errors of S3 that pass, though their status says that the request was wrong. */
 const PASSING = /^(RequestTimeout|RequestTimeTooSkewed|OperationAborted|BadDigest|IncompleteBody|NoSuchUpload)$/;
 
-/** What went wrong, where, what to do, and whether trying again can help. What did not come from S3 stays as it is. */
+/** Returns `Permanent` or `Transient`: what went wrong, where, what to do. What did not come from S3 stays as it is. */
 export function explain(error: unknown, config: BucketConfig): unknown {
   const { name = '', code = '', $metadata } = cluesOf(error);
   if (error instanceof Permanent || error instanceof Transient || $metadata === undefined) return error;

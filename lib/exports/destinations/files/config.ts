@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Model } from '../../../lake/schema.ts';
-import { inQuotes, invalid } from '../../../ports/errors.ts';
 import type { Column } from '../../../warehouse/columns.ts';
+import { listed, refuseConfig } from '../refusal.ts';
 
 /** Keys that every destination of files takes. */
 export const FILE_KEYS = {
@@ -17,7 +17,7 @@ export type FileConfig = z.infer<z.ZodObject<typeof FILE_KEYS>> & {
   readonly legacy_parquet_extension?: boolean;
 };
 
-/** What a file has unless the export says otherwise, in this order. */
+/** The columns of a file unless the export says otherwise, in this order. */
 export const FILE_COLUMNS: Readonly<Record<Model, readonly Column[]>> = {
   events: [
     { name: 'uuid', type: 'text', field: 'uuid' },
@@ -44,35 +44,28 @@ export const FILE_COLUMNS: Readonly<Record<Model, readonly Column[]>> = {
   ],
 };
 
-/** Upstream's file formats, each with its compressions. */
+/** PostHog's file formats, each with its compressions. */
 const COMPRESSIONS: ReadonlyMap<string, readonly string[]> = new Map([
   ['Parquet', ['zstd', 'lz4', 'snappy', 'gzip', 'brotli']],
   ['JSONLines', ['gzip', 'brotli']],
 ]);
 
-/** Refuses with 400 what is no file config, in upstream's words where it has some. */
+/** Throws a `Failure` for what is no file config, in PostHog's words where it has some. */
 export function checkFileConfig({ file_format, compression, max_file_size_mb, prefix }: FileConfig): void {
   const compressions = COMPRESSIONS.get(file_format);
   if (compressions === undefined) {
-    refuse(
+    refuseConfig(
       `File format ${file_format} is not supported. Supported file formats are ${listed([...COMPRESSIONS.keys()])}`,
     );
   }
   if (compression && !compressions.includes(compression)) {
-    refuse(
+    refuseConfig(
       `Compression ${compression} is not supported for file format ${file_format}. ` +
         `Supported compressions are ${listed(compressions)}`,
     );
   }
   if (max_file_size_mb !== null && max_file_size_mb < 0) {
-    refuse('max_file_size_mb must be a number of megabytes; null or 0: one file for each interval.');
+    refuseConfig('max_file_size_mb must be a number of megabytes; null or 0: one file for each interval.');
   }
-  if (!prefix.isWellFormed() || prefix.includes('\0')) refuse('prefix is not valid Unicode text without NUL.');
-}
-
-/** A list as upstream's texts show it. */
-export const listed = (words: readonly string[]): string => `[${inQuotes(words)}]`;
-
-function refuse(detail: string): never {
-  invalid('destination', detail);
+  if (!prefix.isWellFormed() || prefix.includes('\0')) refuseConfig('prefix is not valid Unicode text without NUL.');
 }

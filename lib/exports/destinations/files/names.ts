@@ -1,14 +1,14 @@
-/** What the files of a slot are called, and which of those that lie there do not count. */
+/** Names of the files of a slot, and which of those that lie there do not count. */
 import { HOUR_MS } from '../../../ports/units.ts';
 import type { Delivery } from '../destination.ts';
 import type { FileConfig } from './config.ts';
 
-/** An instant as upstream's file names have it: `2023-07-28T00:00:00+00:00`. */
+/** Returns an instant as PostHog's file names have it: `2023-07-28T00:00:00+00:00`. */
 const instant = (at: number): string => `${new Date(at).toISOString().slice(0, 19)}+00:00`;
 
 type About = Pick<Delivery, 'slot' | 'model'>;
 
-/** What the names of a slot's files begin and end with: all that tells them apart from those of other exports. */
+/** The beginning and the end of the names of a slot's files: all that tells them apart from those of other exports. */
 export interface SlotNames {
   /** `<prefix>/<start>-<end>`, below the destination's root. */
   readonly stem: string;
@@ -17,9 +17,9 @@ export interface SlotNames {
 }
 
 /**
- * The names of a slot's files. In the prefix `{year}` to `{second}` are those of the slot's end, and
+ * Returns the names of a slot's files. In the prefix `{year}` to `{second}` are those of the slot's end, and
  * `{data_interval_start}`, `{data_interval_end}` and `{table}` are known; any other word in braces stays as it is.
- * Never begin with a slash nor have two in a row.
+ * They never begin with a slash, nor have two in a row.
  */
 export function slotNames(config: FileConfig, { slot, model }: About): SlotNames {
   const end = instant(slot.end);
@@ -39,7 +39,7 @@ export function slotNames(config: FileConfig, { slot, model }: About): SlotNames
   return { stem: [...folders, `${instant(slot.start)}-${end}`].join('/'), extension: extensionOf(config) };
 }
 
-/** What names say of a compression. */
+/** The part of a name that tells a compression. */
 const EXTENSIONS: ReadonlyMap<string, string> = new Map([
   ['gzip', '.gz'],
   ['brotli', '.br'],
@@ -53,30 +53,32 @@ function extensionOf({ file_format, compression, legacy_parquet_extension }: Fil
   return file_format === 'Parquet' ? `.parquet${legacy_parquet_extension ? packed : ''}` : `.jsonl${packed}`;
 }
 
-/** The name of the slot's one file (`n` is null), or of the n-th of its files, from 0. */
+/** Returns the name of the slot's one file (`n` is null), or of the n-th of its files, from 0. */
 export const fileName = ({ stem, extension }: SlotNames, n: number | null): string =>
   `${stem}${n === null ? '' : `-${n}`}${extension}`;
 
-/** The name of the file that says which files count, where there may be several. */
+/** Returns the name of the file that says which files count, where there may be several. */
 export const manifestName = ({ stem }: SlotNames): string => `${stem}_manifest.json`;
 
-/** The manifest of files with these names. */
+/** Returns the manifest of files with these names. */
 export const manifestText = (names: readonly string[]): string => JSON.stringify({ files: names });
 
-/** The longest names that files of a slot may have; but for the number, names of all slots are of one length. */
+/**
+ * Returns the longest names that files of a slot may have; but for the number, those of all slots are of one length.
+ */
 export function longestNames(config: FileConfig): string[] {
   const names = slotNames(config, { slot: { start: 0, end: HOUR_MS }, model: 'persons' });
   return [fileName(names, 99_999), manifestName(names)];
 }
 
-/** Is it the name of a file of the slot with this extension, with a number or without? */
+/** Returns whether it is the name of a file of the slot with this extension, with a number or without. */
 export const isFileOf = ({ stem, extension }: SlotNames, name: string): boolean =>
   name.startsWith(stem) && name.slice(stem.length).replace(/^-\d+(?=\.)/, '') === extension;
 
 /**
- * Which of the names that were found are files of earlier deliveries of the slot and count no more, in the order in
- * which they are to be removed: the manifest, then the last file first. The files of another format or compression
- * stay, for another export may write them; so does a manifest without files of ours.
+ * Returns which of the names that were found are files of earlier deliveries of the slot and count no more, in the
+ * order in which they are to be removed: the manifest, then the last file first. The files of another format or
+ * compression stay, for another export may write them; so does a manifest without files of ours.
  */
 export function strayNames(names: SlotNames, found: readonly string[], counting: ReadonlySet<string>): string[] {
   const numberOf = (name: string): number => Number(/^-(\d+)/.exec(name.slice(names.stem.length))?.[1] ?? -1);

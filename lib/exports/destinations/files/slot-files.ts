@@ -5,7 +5,7 @@ import { constants, createBrotliCompress, createGzip } from 'node:zlib';
 import type { ParquetCompression } from '../../../duckdb/parquet.ts';
 import { NEXT_FILE } from '../../../warehouse/warehouse.ts';
 import type { Delivery } from '../destination.ts';
-import { ahead } from '../prefetch.ts';
+import { prefetch } from '../prefetch.ts';
 import { FILE_COLUMNS, type FileConfig } from './config.ts';
 
 /** One of a slot's files on its way. */
@@ -19,15 +19,15 @@ interface SlotFile {
 type Rows = Pick<Delivery, 'model' | 'columns' | 'rows'>;
 
 /** Larger Parquet files are cut: they are made on the disk, beside what they are made of. */
-const PARQUET_BYTES = 4 * 1024 ** 3;
+const MAX_PARQUET_BYTES = 4 * 1024 ** 3;
 
-/** The slot's files. The same rows give the same files, byte for byte, however they come. */
+/** Yields the slot's files. The same rows give the same files, byte for byte, however they come. */
 export function slotFiles(config: FileConfig, { model, columns, rows }: Rows): AsyncIterable<SlotFile> {
   const fields = columns(FILE_COLUMNS[model]);
   const fileBytes = (config.max_file_size_mb ?? 0) * 1024 ** 2;
   if (config.file_format === 'Parquet') {
     const compression = (config.compression || null) as ParquetCompression;
-    const files = rows({ format: 'Parquet', columns: fields, compression, fileBytes: fileBytes || PARQUET_BYTES });
+    const files = rows({ format: 'Parquet', columns: fields, compression, fileBytes: fileBytes || MAX_PARQUET_BYTES });
     return apart(files, fileBytes > 0);
   }
   const lines = rows({ format: 'JSONLines', columns: fields });
@@ -58,7 +58,7 @@ async function* packed(source: AsyncIterable<Buffer>, packing: Transform): Async
   }
 }
 
-/** The files of a stream in which a mark stands before each, unless there is only one. */
+/** Yields the files of a stream in which a mark stands before each, unless there is only one. */
 async function* apart(source: AsyncIterable<Buffer>, isNumbered: boolean): AsyncGenerator<SlotFile> {
   const chunks = source[Symbol.asyncIterator]();
   let next = await chunks.next();
@@ -76,16 +76,16 @@ async function* apart(source: AsyncIterable<Buffer>, isNumbered: boolean): Async
   }
 }
 
-/** How many bytes of lines are packed before the file's size is looked at. */
-const STRIDE = 256 * 1024;
+/** The bytes of lines that are packed before the file's size is looked at. */
+const STRIDE_BYTES = 256 * 1024;
 
-/** Files of about so many bytes, of whole lines. */
+/** Yields files of about so many bytes, of whole lines. */
 async function* cut(
   source: AsyncIterable<Buffer>,
   compression: string | null,
   fileBytes: number,
 ): AsyncGenerator<SlotFile> {
-  const strides = ahead(inStrides(source));
+  const strides = prefetch(inStrides(source));
   let next = await strides.next();
   async function* file(): AsyncGenerator<Buffer> {
     const press = compression ? pressOf(packer(compression)) : NO_PRESS;
@@ -107,7 +107,7 @@ async function* cut(
   }
 }
 
-/** A compressor that tells after each piece what has come out: that depends on nothing but what went in. */
+/** A compressor that returns after each piece what has come out: that depends on nothing but what went in. */
 interface Press {
   add(bytes: Buffer): Promise<Buffer>;
   end(): Promise<Buffer>;
@@ -135,14 +135,14 @@ function pressOf(packing: Transform): Press {
   };
 }
 
-/** The same lines in pieces that do not depend on how they came: each ends with the line that fills it. */
+/** Yields the same lines in pieces that do not depend on how they came: each ends with the line that fills it. */
 async function* inStrides(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, undefined> {
   let chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of source) {
     let rest = chunk;
-    while (bytes + rest.length >= STRIDE) {
-      const end = rest.indexOf(0x0a, Math.max(0, STRIDE - bytes - 1)) + 1;
+    while (bytes + rest.length >= STRIDE_BYTES) {
+      const end = rest.indexOf(0x0a, Math.max(0, STRIDE_BYTES - bytes - 1)) + 1;
       if (end === 0) break;
       yield Buffer.concat([...chunks, rest.subarray(0, end)]);
       [chunks, bytes, rest] = [[], 0, rest.subarray(end)];

@@ -269,7 +269,7 @@ class World {
     if (last.end + TIMING.settleSeconds * 1000 > this.#now) return false;
     this.#count += 1;
     const wanted = {
-      holder: `${by}-${this.#count}`,
+      execution: `${by}-${this.#count}`,
       by,
       chunk: null,
       from: first.start,
@@ -307,7 +307,7 @@ class World {
         this.#delivered.push(file.slot);
       }
     }
-    this.#set(settle(this.#plan, work.mine.holder));
+    this.#set(settle(this.#plan, work.mine.execution));
   }
 
   #backfill(from: number, to: number): void {

@@ -43,7 +43,7 @@ const hourly = (fields: Partial<Scheduled> = {}): Scheduled => ({
 });
 
 const wanted = (from: string, to: string, fields: Partial<Active> = {}): Omit<Active, 'version'> => ({
-  holder: 'somebody',
+  execution: 'somebody',
   by: 'schedule',
   chunk: null,
   from: at(from),
@@ -204,15 +204,15 @@ describe('a change of the interval', () => {
 
 describe('who holds a range', () => {
   test('keeps others out until it is settled, and is given the same again', () => {
-    const first = acquire(plan, 'hour', wanted('01-07T13:00:00', '01-07T15:00:00', { holder: 'first' }));
+    const first = acquire(plan, 'hour', wanted('01-07T13:00:00', '01-07T15:00:00', { execution: 'first' }));
     if ('taken' in first) throw new Error('taken');
     expect(first.mine.version).toBe(plan.version + 1);
-    const second = wanted('01-07T14:00:00', '01-07T16:00:00', { holder: 'second' });
+    const second = wanted('01-07T14:00:00', '01-07T16:00:00', { execution: 'second' });
     expect(acquire(first.plan, 'hour', second)).toEqual({ taken: first.mine });
-    expect(acquire(first.plan, 'hour', { ...wanted('01-07T13:00:00', '01-07T15:00:00'), holder: 'first' })).toEqual(
+    expect(acquire(first.plan, 'hour', { ...wanted('01-07T13:00:00', '01-07T15:00:00'), execution: 'first' })).toEqual(
       first,
     );
-    const beside = acquire(first.plan, 'hour', wanted('01-07T15:00:00', '01-07T16:00:00', { holder: 'second' }));
+    const beside = acquire(first.plan, 'hour', wanted('01-07T15:00:00', '01-07T16:00:00', { execution: 'second' }));
     expect('mine' in beside).toBe(true);
     const settled = settle(first.plan, 'first');
     expect(settled.next).toBe(at('01-07T15:00:00'));

@@ -53,7 +53,7 @@ describe('runs that are older than they are kept', () => {
     const made = await runs();
     expect(made.length).toBeGreaterThan(0);
     context.clock.advance(401 * DAY_MS);
-    for (let n = 0; n < 3; n += 1) await begin({ holder: `holder ${n}` });
+    for (let n = 0; n < 3; n += 1) await begin({ execution: `execution ${n}` });
     const old = new Set(made.map((run) => run.id));
     expect((await runs()).filter((run) => run.batch_export === id && old.has(run.id))).toEqual([]);
   });
