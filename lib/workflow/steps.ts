@@ -37,7 +37,10 @@ const SETTLES = {
   uses: { spool: ['read', 'remove'] },
 } as const satisfies StepRow;
 
-/** Every step. All but `execution-ended` are called by a state machine; that one is called when an execution failed. */
+/**
+ * Every step. All but `execution-ended` are called by a state machine; that one is called when an execution did not
+ * succeed. Those that read and write the table and move files take minutes at the very most.
+ */
 export const STEPS = {
   // It also finishes a batch of the lake whose importer died: its files are copied to their places and removed.
   'begin-run': {

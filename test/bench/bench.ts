@@ -1,4 +1,4 @@
-/** What every part of the bench is given, and what it gives: rows of one table. */
+/** The parts of the bench: each is given a folder and a signal, and returns rows of one table. */
 
 export interface Bench {
   /** The quick form: a tenth of the data, a fifth of the time. */
@@ -7,7 +7,7 @@ export interface Bench {
   readonly folder: string;
   /** Aborted when the bench has taken too long, or is interrupted. */
   readonly signal: AbortSignal;
-  /** Tells who waits what is being done. */
+  /** Tells whoever waits what is being done. */
   readonly say: (what: string) => void;
 }
 
@@ -24,7 +24,7 @@ export interface Row {
 
 export type Part = (bench: Bench) => Promise<Row[]>;
 
-/** The middle one; of an even number the upper of the two. None: NaN. */
+/** Returns the middle value; of an even number of them the upper of the two; of none NaN. */
 export const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 
@@ -41,7 +41,7 @@ const TITLES = ['', 'measured', 'beside', 'ratio', 'goal', '', ''];
 /** Columns of numbers. */
 const RIGHT = new Set([1, 3, 4]);
 
-/** The rows as plain text, in columns. */
+/** Returns the rows as plain text, in columns. */
 export function tableOf(rows: readonly Row[]): string {
   const lines = [TITLES, ...rows.map(cellsOf)];
   const widths = TITLES.map((_, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)));

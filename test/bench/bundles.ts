@@ -1,4 +1,4 @@
-/** What Lambda loads before a function's first work: size and time of each bundle, beside one of the libraries alone. */
+/** The code that Lambda loads for a function: size and time of each bundle, beside one of the libraries alone. */
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { bundle, OPTIONS } from '../../infra/aws/bundle.ts';
 import { ENVIRONMENT, FUNCTIONS } from '../../infra/aws/functions.ts';
 import { type Bench, count, median, type Part, type Row } from './bench.ts';
 
-/** What every function of ours is made of, doing the least that needs all of it. */
+/** The libraries of which every function is made, doing the least that needs all of them. */
 const REFERENCE = `
   import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
   import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
@@ -29,7 +29,10 @@ const KB = 1024;
 const MOST_KB = 450;
 const MOST_RATIO = 1.15;
 
-/** What parses a language, speaks a customer's protocol, forms bytes, moves files or is the reference has no goal. */
+/**
+ * Bundles without a goal: they parse a language, speak a customer's protocol, form bytes, move files or hold the
+ * reference.
+ */
 const APART = /markdown-it|"openapi":"3|DeleteObjects|hogql_parser|hogql-parser|SCRAM-SHA-256|@duckdb/;
 
 export const bundling: Part = async (bench) => {

@@ -1,4 +1,4 @@
-/** A project with 10,000 dashboards: what a page far down costs beside the first, and what a list reads. */
+/** A project with 10,000 dashboards: the cost of a page far down beside the first, and the bytes that a list reads. */
 import { join } from 'node:path';
 import { ranges } from '../../lib/ports/table/keys.ts';
 import { sizeOf } from '../../lib/ports/table/semantics.ts';
@@ -57,14 +57,14 @@ export const listingDashboards: Part = async (bench) => {
   return rows;
 };
 
-/** How long a request takes, in milliseconds. */
+/** Returns how long a request takes, in milliseconds. */
 async function took(service: Service, path: string): Promise<number> {
   const began = performance.now();
   await service.call('GET', path);
   return performance.now() - began;
 }
 
-/** The items behind a first page, for each of them, as DynamoDB counts bytes. */
+/** Returns the bytes that the items of a first page have on average, as DynamoDB counts them. */
 async function bytesRead({ dataDirectory, projectId }: Service): Promise<number> {
   const table = sqliteTable(join(dataDirectory, 'workspace.db'), { clock: Date.now });
   const { items } = await table.list(ranges.dashboardsOf(projectId), { limit: PAGE });

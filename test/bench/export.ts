@@ -16,7 +16,7 @@ const MB = 1_000_000;
 /** Goals: throughput by the bare pipeline's; resident memory in MB. */
 const GOAL = { ratio: 0.8, peakMb: 700 };
 
-/** What is delivered where, and which bare pipeline stands beside it. */
+/** The destinations, each with the bare pipeline that stands beside it. */
 interface Kind {
   readonly what: string;
   readonly destination: object;
@@ -135,7 +135,7 @@ async function measure(bench: Bench, events: number, kinds: readonly Kind[], rou
   return { kinds: measured, peakMb: await service.stop() };
 }
 
-/** What the newest run delivered, which must be all events. */
+/** Returns the bytes that the newest run delivered. Throws when they are not all events. */
 async function bytesOf(service: Service, path: string, events: number): Promise<number> {
   const { body } = await service.call('GET', `${path}runs/`);
   const [newest] = body['results'] as { records_completed: number; bytes_exported: number }[];

@@ -5,7 +5,7 @@ import type { Service } from './service.ts';
 /** An export's destination: a folder, of packed lines of JSON. */
 export const folderOf = (path: string) => ({ type: 'Folder', config: { path, compression: 'gzip' } });
 
-/** Makes an export that runs nothing by itself; gives its path in the API. */
+/** Makes an export that runs nothing by itself, and returns its path in the API. */
 export async function makeExport(service: Service, interval: string, destination: object): Promise<string> {
   const exports = `/api/projects/${service.projectId}/batch_exports/`;
   const { body } = await service.call('POST', exports, {
@@ -17,7 +17,7 @@ export async function makeExport(service: Service, interval: string, destination
   return `${exports}${String(body['id'])}/`;
 }
 
-/** Backfills [start, end), milliseconds, and waits until every run has completed. Gives the seconds that it took. */
+/** Backfills [start, end), milliseconds, and waits until every run has completed. Returns the seconds that it took. */
 export async function backfill(service: Service, path: string, start: number, end: number, { signal }: Bench) {
   const began = performance.now();
   const { headers } = await service.call('POST', `${path}backfill/`, {

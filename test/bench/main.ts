@@ -60,7 +60,7 @@ for (const name of names) {
 }
 process.stdout.write(`${tableOf(rows)}\n`);
 
-/** What it was measured on, in one line. */
+/** Returns the machine that it was measured on, in one line. */
 function machine(): string {
   const cores = cpus();
   const versions = ['@duckdb/node-api', 'autocannon'].map((name) => `${name} ${versionOf(name)}`);

@@ -1,4 +1,4 @@
-/** Programs in processes of their own, so that what one takes is not counted for another. */
+/** Programs in processes of their own, so that the memory and time of one are not counted for another. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -26,11 +26,11 @@ export async function run(name: string, input: object, where: Where): Promise<{ 
 }
 
 interface Started {
-  /** What it has written so far. */
+  /** Returns what it has written so far. */
   readonly lines: () => string[];
-  /** The line with this text in it, as soon as it is there. */
+  /** Resolves to the line with this text in it, as soon as it is there. */
   readonly line: (text: string) => Promise<string>;
-  /** Ends it with SIGTERM; gives the most memory that it ever had (resident, in MB). */
+  /** Ends it with SIGTERM; returns the most memory that it ever had (resident, in MB). */
   readonly stop: () => Promise<number>;
   /** The same, once it has ended by itself. */
   readonly ended: () => Promise<number>;

@@ -1,4 +1,4 @@
-/** How a program of the bench is told what to do, and tells what came of it. */
+/** The input and the output of a program of the bench. */
 import { readFileSync } from 'node:fs';
 
 /** The input, from the file that is the program's argument. */

@@ -13,8 +13,8 @@ const PAGE = 100;
 const USERS = 1_000;
 
 /**
- * What a well-known management API on Node and SQLite does a second on a machine like this one (2 cores), its load
- * generator included; and how many times that is our goal.
+ * The requests a second of a well-known management API on Node and SQLite on a machine like this one (2 cores), its load
+ * generator included; and how many times that is the goal.
  */
 const KNOWN = {
   retrieve: { perSecond: 552, times: 10 },
@@ -51,7 +51,7 @@ export const requesting: Part = async (bench) => {
   return rows;
 };
 
-/** The loads, each after what it needs was made. */
+/** Yields the loads, each after what it needs was made. */
 async function* loads(service: Service, bench: Bench): AsyncGenerator<Load> {
   const { key, dataDirectory, organizationId } = service;
   bench.say(`making users, ${PAGE} organizations and ${PAGE} batch exports`);

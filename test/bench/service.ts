@@ -1,4 +1,4 @@
-/** The service as `npm start` runs it, in a process of its own over a data directory of its own, spoken to over HTTP. */
+/** The service as `npm start` runs it: a process of its own over a data directory of its own, called over HTTP. */
 import { join } from 'node:path';
 import type { Bench } from './bench.ts';
 import { start } from './processes.ts';
@@ -10,9 +10,9 @@ export interface Service {
   readonly key: string;
   readonly organizationId: string;
   readonly projectId: number;
-  /** Sends a request; throws when it is refused. */
+  /** Sends a request. Throws when it is refused. */
   call(method: string, path: string, body?: object): Promise<Answer>;
-  /** Ends the service; gives the most memory that it ever had, in MB. */
+  /** Ends the service; returns the most memory that it ever had, in MB. */
   stop(): Promise<number>;
 }
 
@@ -29,7 +29,7 @@ interface Welcome {
   readonly key: string;
 }
 
-/** Starts a service on a new data directory below the bench's folder, with commits on the disk and without a rate limit. */
+/** Starts a service on a new data directory of the bench, with commits on the disk and without a rate limit. */
 export async function startService(bench: Bench, name: string): Promise<Service> {
   const dataDirectory = join(bench.folder, name);
   const environment = { WORKSPACE_HOME: dataDirectory, HOST: '127.0.0.1', PORT: '0', RATE_LIMIT: 'off' };

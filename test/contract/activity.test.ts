@@ -73,7 +73,7 @@ describe.each(writes)('$handler', (row) => {
       created_at: world.context.clock(),
       ttl: world.context.clock() / 1000 + (400 * DAY_MS) / 1000,
     };
-    // A key is told of in the log of each organization that it opens, once.
+    // A key is in the log of each organization that it opens, once.
     const isKey = row.handler.startsWith('personal-api-keys/');
     const logs = new Set(added.map(({ organization_id }) => organization_id));
     expect(added).toMatchObject(isKey ? Array.from(logs, () => entry) : [entry]);

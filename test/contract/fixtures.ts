@@ -17,7 +17,7 @@ export interface World {
   readonly destination?: object;
 }
 
-/** What a request needs beside its row. `params` may name more than a path has. */
+/** The parts of a request beside its row. `params` may name more than a path has. */
 export interface Example {
   readonly params: Readonly<Record<string, string>>;
   /** With its question mark. */
@@ -149,7 +149,7 @@ async function ofKey(world: World): Promise<Example> {
   return { params: { id: String(body?.['id']) } };
 }
 
-/** A dashboard with a text tile. */
+/** Makes a dashboard with a text tile. */
 async function ofDashboard(world: World): Promise<Example & { tile: unknown }> {
   const params = place(world);
   const sent = { name: 'Weekly', tiles: [{ text: { body: 'Hello' } }] };

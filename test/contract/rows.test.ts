@@ -1,4 +1,4 @@
-/** What every row promises, tried on every row over HTTP: the cases are made from `lib/api/routes.ts`. */
+/** The promises of every row, tried on every row over HTTP: the cases are made from `lib/api/routes.ts`. */
 import * as fc from 'fast-check';
 import * as z from 'zod';
 import { createOrganization } from '../../lib/accounts/organizations/store.ts';
@@ -21,7 +21,7 @@ async function exampleOf(world: World, { handler }: Route): Promise<Example> {
   return fixture(world);
 }
 
-/** A template with its parameters filled in, as clients write it: with a slash at the end. */
+/** Returns a template with its parameters filled in, as clients write it: with a slash at the end. */
 const filled = (template: string, params: Readonly<Record<string, string>>): string =>
   `${template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))}/`;
 
@@ -35,7 +35,7 @@ const failure = (kind: keyof typeof FAILURES, detail?: string) => {
   return { status, body: { ...body, ...(detail === undefined ? {} : { detail }), attr: null } };
 };
 
-/** What is wrong with a reply to odd input: it must be a success, or a refusal with exactly the four fields. */
+/** Returns the fault of a reply to odd input: it must be a success, or a refusal with exactly the four fields. */
 function faultOf({ status, body }: Reply): unknown {
   const isRefusal = status >= 400 && status < 500;
   if (status === 405 && body === undefined) return undefined;
@@ -307,7 +307,7 @@ describe.each(cases)('$name', ({ row, path }) => {
         world.service.call(row.method, filled(path, params), { body: sent, headers: { 'Idempotency-Key': 'once' } });
       const [first, second] = [await repeat(body), await repeat(body)];
       expect(summaryOf(first)).toMatchObject({ status: row.status });
-      // The value of a key is told once.
+      // The value of a key is shown once.
       const told = first.body !== undefined && 'value' in first.body ? { ...first.body, value: null } : first.body;
       expect(summaryOf(second)).toEqual({ status: first.status, body: told });
       expect(['idempotent-replayed', 'location', 'etag'].map((name) => second.headers.get(name))).toEqual([
@@ -341,7 +341,7 @@ describe('a twin path', () => {
     expect(twins.length).toBeGreaterThan(30);
   });
 
-  // What a row does it does by its handler and the parameters of the path, which are the same on both.
+  // A row works by its handler and the parameters of the path, which are the same on both.
   test.each(twins)('$name answers a valid request, and knows who may not send it', async ({ row, path }) => {
     const replyTo = async (template: string, change: CallOptions & { params?: Record<string, string> } = {}) => {
       const { params, query = '', body } = await exampleOf(world, row);

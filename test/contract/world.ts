@@ -1,5 +1,5 @@
 /**
- * Where the rows are tried: a service in this process, or the stage that `CONTRACT_STAGE` names (JSON of
+ * The service on which the rows are tried: one in this process, or the stage that `CONTRACT_STAGE` names (JSON of
  * `ContractStage`), as the rehearsal has it.
  */
 import { randomBytes } from 'node:crypto';
@@ -25,7 +25,7 @@ export interface ContractStage {
   readonly destination: object;
 }
 
-/** A world of its own, with nothing in it but an owner, their organization and its project. */
+/** Returns a new world, with nothing in it but an owner, their organization and its project. */
 export async function newWorld(): Promise<World> {
   const named = process.env['CONTRACT_STAGE'];
   if (named === undefined) {

@@ -8,7 +8,7 @@ import type { Lambda } from './lambda.ts';
 import type { Permissions } from './permissions.ts';
 
 const ANY = 'x-amazon-apigateway-any-method';
-/** What the answers of the authorizer are kept by; the server knows no other. */
+/** The source by which answers of the authorizer are kept; the server knows no other. */
 const IDENTITY = 'method.request.header.Authorization, context.httpMethod, context.resourcePath';
 
 interface Definition {
@@ -41,7 +41,7 @@ interface ApiOptions {
   readonly lambda: Lambda;
 }
 
-/** The template's REST API, and how long its methods wait for a function, in milliseconds. */
+/** Returns the template's REST API, and how long its methods wait for a function, in milliseconds. */
 export function apiOf({ assembly, permissions, lambda }: ApiOptions): { api: RestApi; timeoutMs: number } {
   const resource = assembly.theOne('AWS::ApiGateway::RestApi');
   const { StageName: stage } = assembly.theOne('AWS::ApiGateway::Stage').properties;
@@ -133,7 +133,7 @@ function responseOf({ statusCode, responseParameters = {}, responseTemplates }: 
   };
 }
 
-/** A function's answer, if it is one that API Gateway takes. */
+/** Returns the answer of a function. Throws when API Gateway would not take it. */
 function proxyResult(value: unknown): APIGatewayProxyResult {
   const known = ['statusCode', 'headers', 'multiValueHeaders', 'body', 'isBase64Encoded'];
   const { statusCode, body = '' } = (value ?? {}) as Partial<APIGatewayProxyResult>;

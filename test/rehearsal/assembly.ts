@@ -18,7 +18,7 @@ export interface Resource {
   readonly type: string;
   /** Resolved; a function or an attribute that is not known throws when it is met here. */
   readonly properties: Properties;
-  /** What `Ref` gives. */
+  /** The value of `Ref`. */
   readonly ref: string;
 }
 
@@ -160,7 +160,7 @@ const referenced = (name: string, known: Known): string => PSEUDO[name] ?? resou
 
 const arn = (service: string, rest: string): string => `arn:${PARTITION}:${service}:${REGION}:${ACCOUNT}:${rest}`;
 
-/** A name as CloudFormation makes one up: at most `most` characters, different for every resource. */
+/** Returns a name as CloudFormation makes one up: at most `most` characters, different for every resource. */
 function generated({ stack, id }: Resource, most = 64): string {
   const mark = createHash('sha256').update(`${stack}/${id}`).digest('hex').slice(0, 8);
   return `${`${stack}-${id}`.slice(0, most - 9)}-${mark}`;

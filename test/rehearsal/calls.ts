@@ -1,5 +1,5 @@
 /**
- * The one door to AWS: every call of every function comes by. The access key tells who calls; the call's actions are
+ * The only way to AWS: every call of every function comes by. The access key tells who calls; the call's actions are
  * checked against its role, and then the service answers that stands for AWS's: DynamoDB Local, a server that speaks
  * S3's protocol, or a small imitation.
  */
@@ -47,7 +47,7 @@ interface CallsOptions {
 export interface Calls {
   /** `http://127.0.0.1:…`: the endpoint of every service. */
   readonly address: string;
-  /** Told of every call before it is passed on; one that answers a promise holds the call up. */
+  /** Notified of every call before it is passed on; a listener that returns a promise holds the call up. */
   readonly watch: (seen: Watcher) => () => void;
   /** Calls so far. */
   readonly log: readonly Call[];
@@ -228,7 +228,7 @@ function deny(response: ServerResponse, service: string, message: string): void 
   }
 }
 
-/** The actions that a call needs, each on its resource. */
+/** Returns the actions that a call needs, each on its resource. */
 function accessesOf(service: string, action: string, received: Received): Access[] {
   if (service === 's3') return s3Accesses(action, received);
   const asked = JSON.parse(received.body.toString());
@@ -272,13 +272,13 @@ function dynamodbAccesses(action: string, asked: any): Access[] {
   }
 }
 
-/** `/bucket/the/key`: the endpoint is an address, so the bucket is in the path. */
+/** Reads `/bucket/the/key`: the endpoint is an address, so the bucket is in the path. */
 function s3ObjectOf({ pathname }: URL): { bucket: string; key: string } {
   const [, bucket = '', ...key] = pathname.split('/');
   return { bucket, key: decodeURIComponent(key.join('/')) };
 }
 
-/** The name of the operation. */
+/** Returns the name of the operation. */
 function s3Action({ method, url, headers }: Received): string {
   const { key } = s3ObjectOf(url);
   const has = (name: string): boolean => url.searchParams.has(name);

@@ -6,7 +6,7 @@ import type { Stage } from './stage.ts';
 
 /**
  * Runs the contract suite against the stage, in a process of its own: the tests whose names the pattern matches, by
- * default all. How many there were; throws what jest says when one failed.
+ * default all. Returns how many there were. Throws what jest says when one failed.
  */
 export async function contract({ address, aws, tableName, clock, customer }: Stage, pattern?: string): Promise<string> {
   const place: ContractStage = {

@@ -6,7 +6,7 @@ import type { Permissions } from './permissions.ts';
 
 type Pattern = { readonly [name: string]: Pattern | readonly unknown[] };
 
-/** Does an event have what a pattern wants? A list names the values of which the event has one. */
+/** Returns whether an event has what a pattern wants. A list names the values of which the event has one. */
 function matches(pattern: Pattern, event: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(pattern).every(([name, wanted]) => {
     const found = event[name];
@@ -28,7 +28,7 @@ interface Options {
   readonly lambda: Lambda;
 }
 
-/** Sends an event to the targets of every rule that it matches; throws when a target failed, as what retries. */
+/** Sends an event to the targets of every rule that it matches. Throws when a target failed. */
 export async function emit({ assembly, permissions, lambda }: Options, event: object): Promise<void> {
   for (const rule of assembly.ofType('AWS::Events::Rule')) {
     const { EventPattern, State, Targets } = rule.properties;
@@ -62,7 +62,7 @@ export function eventBus(options: Options): (action: string, asked: { Entries: E
   };
 }
 
-/** Calls the target of the one schedule, as it does every minute; gives what the function answered. */
+/** Calls the target of the one schedule, as it does every minute; returns what the function answered. */
 export async function ring({ assembly, permissions, lambda }: Options): Promise<unknown> {
   const { ScheduleExpression, State, Target } = assembly.theOne('AWS::Scheduler::Schedule').properties;
   if (ScheduleExpression !== 'rate(1 minute)' || State !== 'ENABLED')

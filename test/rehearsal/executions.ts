@@ -24,7 +24,7 @@ interface ExecutionsOptions {
   readonly log: Log;
   /** Runs a query of Athena with the rights of a role. */
   readonly query: (role: string, query: Query) => Promise<void>;
-  /** Told of every execution that ended, as EventBridge is. */
+  /** Notified of every execution that ended, as EventBridge is. */
   readonly emit: (event: ExecutionEvent) => Promise<void>;
 }
 
@@ -54,7 +54,7 @@ class StatesError extends Error {
   }
 }
 
-/** What a failed function is to a state machine: the error's type is the name that Retry and Catch match. */
+/** A failed function as a state machine meets it: the error's type is the name that Retry and Catch match. */
 class FunctionFailed extends Error {
   override readonly name: string;
   constructor(errorType: string, message: string) {
@@ -137,7 +137,7 @@ export function startExecutions(options: ExecutionsOptions): Executions {
     return JSON.parse(outcome.payload) as Json;
   }
 
-  /** What a nested execution needs: to start, to follow and to stop, and the rule by which its end is told. */
+  /** Checks the rights that a nested execution needs: to start, to follow and to stop it, and the rule of its end. */
   function checkChild(role: string, arn: string, where: string): void {
     const executions = `${arn.replace(':stateMachine:', ':execution:')}:any`;
     const rule = `${arn.replace(':states:', ':events:').replace(/stateMachine:.*/, '')}rule/StepFunctionsGetEventsForStepFunctionsExecutionRule`;

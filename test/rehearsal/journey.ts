@@ -1,4 +1,4 @@
-/** What a stage's first days are like: keys, an import, a scheduled export, backfills, and what goes wrong on the way. */
+/** The first days of a stage: keys, an import, a scheduled export, backfills, and what goes wrong on the way. */
 
 import { strict as assert } from 'node:assert';
 import { randomBytes } from 'node:crypto';
@@ -41,7 +41,7 @@ interface Reply {
   readonly body: any;
 }
 
-/** Web server's log of so many days, with `perHour` lines in each hour. */
+/** Returns the log of a web server over so many days, with `perHour` lines in each hour. */
 function accessLog(from: number, hours: number, perHour: number): string {
   const lines: string[] = [];
   for (let hour = 0; hour < hours; hour += 1) {
@@ -57,7 +57,7 @@ function accessLog(from: number, hours: number, perHour: number): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** What the command line has, over the services of a stage. */
+/** Returns the context that the command line has, over the services of a stage. */
 function adminContext({ stage, folder, log }: JourneyOptions): admin.AdminContext & { close(): void } {
   const { dynamodb, s3 } = operatorClients(stage);
   const context = {
@@ -107,7 +107,7 @@ export async function journey(options: JourneyOptions): Promise<void> {
     return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
   };
   const exportsPath = (): string => `/api/projects/${projectId}/batch_exports`;
-  /** All of them, which may be more than a page. */
+  /** Returns all of them, which may be more than a page. */
   const runs = async (id = exportId): Promise<Run[]> => {
     const all: Run[] = [];
     for (let path: string | undefined = `${exportsPath()}/${id}/runs`; path !== undefined; ) {
@@ -118,14 +118,14 @@ export async function journey(options: JourneyOptions): Promise<void> {
     return all;
   };
 
-  /** Makes an hourly export; its id. */
+  /** Makes an hourly export and returns its id. */
   const create = async (fields: object): Promise<string> => {
     const { status, body } = await call('POST', `${exportsPath()}/`, { interval: 'hour', ...fields });
     assert.equal(status, 201, JSON.stringify(body));
     return body.id;
   };
 
-  /** Lines of every delivered object, by its name. */
+  /** Returns the lines of every delivered object, by its name. */
   const delivered = async (): Promise<Map<string, number>> => {
     const found = new Map<string, number>();
     for (const name of await customer.keys()) {
@@ -138,7 +138,7 @@ export async function journey(options: JourneyOptions): Promise<void> {
   const rowsIn = (files: ReadonlyMap<string, number>): number =>
     [...files.values()].reduce((sum, rows) => sum + rows, 0);
 
-  /** Waits until what was started has ended, as an execution's states allow. */
+  /** Waits until no execution has anything to do before a later instant. */
   const settle = async (): Promise<void> => {
     await executions.engine.idle();
     await setTimeout(50);
@@ -146,8 +146,8 @@ export async function journey(options: JourneyOptions): Promise<void> {
   };
 
   /**
-   * At the first call of a function to AWS of this kind, which is held up meanwhile. The answer, once it is done: was
-   * there such a call?
+   * Acts at the first call of a function to AWS of this kind, which is held up meanwhile. The function that it
+   * returns resolves, once that is done, to whether there was such a call.
    */
   const atFirst = (caller: string, action: string, act: () => unknown): (() => Promise<boolean>) => {
     let acting: Promise<unknown> | undefined;
@@ -172,7 +172,7 @@ export async function journey(options: JourneyOptions): Promise<void> {
     return location.split('/dev')[1] ?? '';
   };
 
-  /** The first run of another export, after a backfill of it. */
+  /** Backfills another export, and returns the first of its runs. */
   const backfilled = async (id: string, from: number, to: number): Promise<Run | undefined> => {
     await backfill(from, to, id);
     await settle();

@@ -1,4 +1,4 @@
-/** What the service asks of KMS, with one key: data keys that open only under the encryption context they were made for. */
+/** KMS with one key, as far as the service asks it: data keys that open only under their encryption context. */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
 /** An error as KMS answers it. */

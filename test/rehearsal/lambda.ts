@@ -20,7 +20,7 @@ const MAX_PROCESSES = 40;
 /** Processes of one function, as reserved concurrency would have it; more invocations wait. */
 const MAX_OF_ONE = 6;
 
-/** What Lambda says instead of an answer. */
+/** Lambda's words instead of an answer. */
 interface Failed {
   readonly errorType: string;
   readonly errorMessage: string;
@@ -28,7 +28,7 @@ interface Failed {
 
 type Invocation = { readonly payload: string } | { readonly failed: Failed };
 
-/** What a function has done so far. */
+/** The work of a function so far. */
 interface Statistics {
   readonly name: string;
   readonly invocations: number;
@@ -43,9 +43,9 @@ interface Statistics {
 export interface Lambda {
   /** Calls the function with this ARN; waits for a place if need be. `PayloadTooLarge` for an event over 6 MB. */
   invoke(arn: string, event: unknown): Promise<Invocation>;
-  /** Kills the processes of a function that are at work; true when there were any. */
+  /** Kills the processes of a function that are at work; returns whether there were any. */
   kill(arn: string): boolean;
-  /** The role and the name (without its stage) of the function that has this access key. */
+  /** Returns the role and the name (without its stage) of the function that has this access key. */
   owner(accessKey: string): { readonly role: string; readonly name: string } | undefined;
   statistics(): Statistics[];
   close(): Promise<void>;
@@ -60,7 +60,7 @@ interface LambdaOptions {
   readonly clockOffset: () => number;
   /** A file with the certificates of authorities that functions trust beside the public ones. */
   readonly trusted: string;
-  /** What a function writes to its log, and what its process writes beside. */
+  /** Takes the text that a function writes to its log, and what its process writes beside. */
   readonly log: (name: string, text: string) => void;
 }
 
@@ -324,7 +324,7 @@ export function startLambda(options: LambdaOptions): Lambda {
   };
 }
 
-/** What Lambda sets in every function's environment, beside the template's variables. */
+/** Returns the variables that Lambda sets in every function's environment, beside the template's. */
 function lambdaEnvironment({ resource, accessKey }: Deployed, memory: number): Record<string, string> {
   const { ref, properties } = resource;
   return {

@@ -1,5 +1,5 @@
 /**
- * What the roles of an assembly may do, as IAM would decide it: the statements that the templates have, and a refusal of
+ * The rights of an assembly's roles, as IAM would decide them: the statements that the templates have, and a refusal of
  * whatever they do not use today (Deny, NotAction, other conditions). Remembers what was refused and what was used.
  */
 import type { Assembly, Properties, Resource } from './assembly.ts';
@@ -13,16 +13,16 @@ export interface Access {
 
 interface Refusal extends Access {
   readonly role: string;
-  /** Who asked, in words. */
+  /** The asker, in words. */
   readonly caller: string;
 }
 
 export interface Permissions {
-  /** May the role? A refusal is remembered, and fails the rehearsal. */
+  /** Returns whether the role may. A refusal, here and of `mayInvoke`, is remembered, and fails the rehearsal. */
   allows(role: string, access: Access, caller: string): boolean;
-  /** May this service (`apigateway.amazonaws.com`) invoke the function for this source? Refusals are remembered too. */
+  /** Returns whether this service (`apigateway.amazonaws.com`) may invoke the function for this source. */
   mayInvoke(lambda: string, principal: string, source: string): boolean;
-  /** Is there the right, whether or not it is used? */
+  /** Returns whether there is the right, without noting a use of it. */
   has(role: string, access: Access): boolean;
   readonly refusals: readonly Refusal[];
   /** `action resource` of statements that a role did not use, and the roles that did not. */

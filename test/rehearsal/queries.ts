@@ -26,7 +26,7 @@ class QueryFailed extends Error {
 interface QueriesOptions {
   readonly assembly: Assembly;
   readonly client: S3;
-  /** Does the caller's role allow it? Athena acts with its rights. */
+  /** Returns whether the caller's role allows it: Athena acts with its rights. */
   readonly allows: (access: Access) => boolean;
 }
 

@@ -1,9 +1,9 @@
-/** What a rehearsal found, for a person. */
+/** The findings of a rehearsal, for a person. */
 import type { Stage } from './stage.ts';
 
 /**
- * Why a right stays though a rehearsal does not use it, by the roles that have it. What is not named here nobody knows
- * a use of.
+ * Why a right stays though a rehearsal does not use it, by the roles that have it. A right that is not named
+ * here has no known use.
  */
 const STAYS: readonly { readonly right: RegExp; readonly roles: RegExp; readonly why: string }[] = [
   {
@@ -44,7 +44,7 @@ const STAYS: readonly { readonly right: RegExp; readonly roles: RegExp; readonly
   },
 ];
 
-/** The report, and how many faults are in it. */
+/** Returns the report, and how many faults are in it. */
 export function reportOf({ lambda, permissions, calls, executions }: Stage): { text: string; faults: number } {
   const functions = lambda.statistics();
   const used = functions.filter(({ invocations }) => invocations > 0);
@@ -78,7 +78,7 @@ export function reportOf({ lambda, permissions, calls, executions }: Stage): { t
   return { text: lines.join('\n'), faults: refused.length + calls.strange.length };
 }
 
-/** A line for each reason, and one for the roles without any. */
+/** Returns a line for each reason, and one for the roles without any. */
 function unusedLines(right: string, roles: readonly string[]): string[] {
   const reasons = new Map<string, string[]>();
   for (const role of roles) {
@@ -90,7 +90,7 @@ function unusedLines(right: string, roles: readonly string[]): string[] {
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
 const ms = (value = 0): string => `${Math.round(value)} ms`;
-/** A logical id without the mark that CDK puts behind it. */
+/** Returns a logical id without the mark that CDK puts behind it. */
 const plain = (id: string): string => id.replace(/[0-9A-F]{8}$/, '');
 const titled = (title: string, lines: readonly string[]): string[] =>
   lines.length === 0 ? [] : [`${title}:`, ...lines.map((line) => `  ${line}`)];

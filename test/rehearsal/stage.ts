@@ -23,7 +23,7 @@ import { type Lambda, startLambda } from './lambda.ts';
 import { type Permissions, permissionsOf } from './permissions.ts';
 import { runQuery } from './queries.ts';
 
-/** Who may do everything: whoever deploys, imports and looks after the stage. */
+/** The access key of an operator, who may do everything: deploy, import and look after the stage. */
 const OPERATOR = 'AKIAOPERATOR';
 
 export interface Stage {
@@ -48,11 +48,11 @@ export interface Stage {
   readonly customer: Bucket & { readonly destination: object };
   /** Of a customer's servers; functions trust it as they do a public authority's. */
   readonly certificate: Certificate;
-  /** ARN of a function, by its name below `functions/`. */
+  /** Returns the ARN of a function, by its name below `functions/`. */
   functionNamed(name: string): string;
-  /** The schedule's next minute: what is due is started. */
+  /** Starts what is due, as the schedule does every minute. */
   tick(): Promise<unknown>;
-  /** As an operator does in the console. */
+  /** Stops an execution, as an operator does in the console. */
   abort(machine: string, execution: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -192,7 +192,7 @@ export async function startStage({ assembly, log, functionLog }: StageOptions): 
   }
 }
 
-/** An S3 destination at a public name, which leads here (surroundings.ts). */
+/** Returns an S3 destination at a public name, which leads here (surroundings.ts). */
 function destinationAt({ url, config }: Bucket): object {
   const endpoint_url = url.replace('127.0.0.1', 'acme-storage.com');
   return { type: 'S3', config: { ...config, endpoint_url, use_virtual_style_addressing: true } };
@@ -203,7 +203,7 @@ type GlobalTable = Pick<
   'KeySchema' | 'AttributeDefinitions' | 'BillingMode' | 'GlobalSecondaryIndexes'
 >;
 
-/** A global table's definition, as that of a table. */
+/** Returns the definition of a global table as that of a table. */
 const tableInput = (TableName: string, table: GlobalTable): CreateTableCommandInput => ({
   TableName,
   KeySchema: table.KeySchema,
@@ -212,7 +212,7 @@ const tableInput = (TableName: string, table: GlobalTable): CreateTableCommandIn
   GlobalSecondaryIndexes: table.GlobalSecondaryIndexes,
 });
 
-/** A client of the stage's services, with an operator's rights. */
+/** Returns clients of the stage's services, with an operator's rights. */
 export const operatorClients = ({ aws }: Stage) => ({
   dynamodb: new DynamoDBClient({ ...aws, maxAttempts: 1 }),
   s3: new S3(aws),

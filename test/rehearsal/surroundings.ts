@@ -1,7 +1,6 @@
 /**
- * What stands for the world around a function's process: the rehearsal's clock, and an internet in which every public
- * name leads to this machine. Whether an address may be reached is still decided by the function: it sees a public
- * address first.
+ * The world around a function's process: the rehearsal's clock, and an internet in which every public name leads to
+ * this machine. Whether an address may be reached is still decided by the function: it sees a public address first.
  */
 import dns from 'node:dns';
 import { Socket } from 'node:net';
@@ -15,7 +14,7 @@ export function advanceClock(milliseconds: number): void {
   offset = milliseconds;
 }
 
-/** Of a documentation of the net's root servers: public, and never connected to. */
+/** A public address, of a root server of the net; it is never connected to. */
 const SOMEWHERE = { address: '198.41.0.4', family: 4 };
 const HERE = { address: '127.0.0.1', family: 4 };
 
@@ -31,11 +30,11 @@ dns.lookup = answering(SOMEWHERE) as unknown as typeof dns.lookup;
 
 const isHere = (host: unknown): boolean => host === undefined || host === '127.0.0.1' || host === 'localhost';
 
-/** A connection elsewhere: first looked up as the caller wants it, then made to this machine. */
+/** Looks a name up as the caller wants it, and then connects to this machine. */
 // oxlint-disable-next-line typescript/unbound-method -- bound again at each call
 const connect = Socket.prototype.connect as (this: Socket, ...given: unknown[]) => Socket;
 Socket.prototype.connect = function (this: Socket, ...given: unknown[]): Socket {
-  // What node:net hands on internally is a list in a list.
+  // Internally, node:net hands on a list in a list.
   const [first] = Array.isArray(given[0]) ? given[0] : given;
   if (typeof first === 'object' && first !== null && !isHere((first as { host?: unknown }).host)) {
     const options = first as { lookup?: Lookup };

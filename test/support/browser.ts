@@ -1,8 +1,10 @@
-/** A real browser for tests of pages: Debian's chromium, or another one of its family that is installed. */
-import { existsSync } from 'node:fs';
+/** A real browser for tests of pages, from a package: whatever this machine has installed is not asked for. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
-const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const MODULES = join(import.meta.dirname, '../../node_modules');
 
 /** It runs as root in containers, and asks nobody for anything that a page does not name. */
 const ARGUMENTS = [
@@ -26,18 +28,12 @@ interface Visit {
 
 type OpenPage = (options?: BrowserContextOptions) => Promise<Visit>;
 
-/** `describe` for what needs a browser: without one the block is skipped, loudly. */
+/** `describe` for what needs a browser. */
 export function describeInBrowser(name: string, body: (open: OpenPage) => void): void {
-  const executablePath = PLACES.find((place) => existsSync(place));
-  if (executablePath === undefined) {
-    process.stderr.write(`\nNot tested in a browser, for there is none (apt-get install chromium): ${name}.\n`);
-    describe.skip(name, () => body(() => Promise.reject(new Error('there is no browser'))));
-    return;
-  }
   describe(name, () => {
     let browser: Browser;
     beforeAll(async () => {
-      browser = await chromium.launch({ executablePath, args: ARGUMENTS });
+      browser = await launch();
     });
     afterAll(() => browser.close());
     body(async (options = {}) => {
@@ -50,4 +46,38 @@ export function describeInBrowser(name: string, body: (open: OpenPage) => void):
       return { page, complaints, requests };
     });
   });
+}
+
+/** Starts the browser in a new, empty folder of its own, with the libraries and fonts of its package. */
+function launch(): Promise<Browser> {
+  const folder = unpacked();
+  const env = {
+    ...process.env,
+    LD_LIBRARY_PATH: join(folder, 'al2023/lib'),
+    FONTCONFIG_PATH: join(folder, 'fonts'),
+  };
+  return chromium.launch({ executablePath: join(folder, 'chromium'), args: ARGUMENTS, env });
+}
+
+/** The folder of what the package holds, which is unpacked once for each version. */
+function unpacked(): string {
+  const { version } = JSON.parse(readFileSync(join(MODULES, '@sparticuz/chromium/package.json'), 'utf8')) as {
+    version: string;
+  };
+  const folder = join(MODULES, `.cache/chromium-${version}`);
+  if (existsSync(folder)) return folder;
+  mkdirSync(join(MODULES, '.cache'), { recursive: true });
+  const fresh = mkdtempSync(`${folder}-`);
+  const script = "import('@sparticuz/chromium').then(({ default: chromium }) => chromium.executablePath())";
+  // It unpacks into the temporary folder, and the libraries that it needs only where it takes this for Lambda.
+  const env = { ...process.env, TMPDIR: fresh, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' };
+  execFileSync(process.execPath, ['-e', script], { cwd: MODULES, env });
+  try {
+    renameSync(fresh, folder);
+  } catch (error) {
+    // Another process was faster.
+    rmSync(fresh, { recursive: true, force: true });
+    if (!existsSync(folder)) throw error;
+  }
+  return folder;
 }

@@ -68,7 +68,7 @@ export async function startBucket(): Promise<Bucket> {
   };
 }
 
-/** What an address is about: an object, a listing of uploads, one upload. */
+/** Returns what an address names: an object, a listing of uploads, or one upload. */
 const about = (address: string) => {
   const { pathname, searchParams } = new URL(address, 'http://server');
   const key = decodeURIComponent(pathname.slice(`/${NAME}/`.length));
@@ -80,7 +80,7 @@ const about = (address: string) => {
   };
 };
 
-/** S3 lists in the order of bytes; the server behind has that of a language. */
+/** Sorts listings by bytes, as S3 does; the server behind sorts as a language does. */
 function listInOrder(app: ReturnType<typeof buildApp>): void {
   const keyIn = (object: string): string => /<Key>(.*)<\/Key>/.exec(object)?.[1] ?? '';
   const ordered = (objects: string): string =>
@@ -95,8 +95,8 @@ function listInOrder(app: ReturnType<typeof buildApp>): void {
 }
 
 /**
- * Unfinished uploads, as the requests that pass by tell (id, key). The server behind cannot list them, so
- * ListMultipartUploads is answered from here.
+ * Returns the unfinished uploads (id, key), which it learns from the requests that pass. The server behind cannot list
+ * them, so it answers ListMultipartUploads itself.
  */
 function trackUploads(app: ReturnType<typeof buildApp>): ReadonlyMap<string, string> {
   const uploads = new Map<string, string>();

@@ -7,7 +7,7 @@ export interface Certificate {
   readonly cert: string;
 }
 
-/** A value in DER: its tag, its length, and its bytes or the values in it. */
+/** Returns a value in DER: its tag, its length, and its bytes or the values in it. */
 function der(tag: number, ...inner: readonly (Buffer | string)[]): Buffer {
   const content = Buffer.concat(inner.map((one) => (typeof one === 'string' ? Buffer.from(one) : one)));
   const { length } = content;
@@ -18,7 +18,7 @@ function der(tag: number, ...inner: readonly (Buffer | string)[]): Buffer {
 const sequence = (...inner: readonly Buffer[]): Buffer => der(0x30, ...inner);
 const octets = (inner: Buffer): Buffer => der(0x04, inner);
 const bits = (inner: Buffer): Buffer => der(0x03, Buffer.from([0]), inner);
-/** An object identifier, from the bytes that stand for it. */
+/** Returns an object identifier, from the bytes that stand for it. */
 const identifier = (hex: string): Buffer => der(0x06, Buffer.from(hex, 'hex'));
 
 /** 1.2.840.10045.4.3.2 */

@@ -5,7 +5,7 @@ import { HOUR_MS } from '../../lib/ports/units.ts';
 
 const uuid = (n: number): string => `01890000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
 
-/** The fields of one event, which its number makes. */
+/** Returns the fields of one event, which its number makes. */
 function eventLine(n: number): string {
   const at = new Date(Date.UTC(2023, 6, 28) + (n % HOUR_MS)).toISOString().replace('Z', '000Z');
   const properties = JSON.stringify({ n, path: `/page/${n}\\`, text: 'tab\tand\nline' });

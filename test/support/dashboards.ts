@@ -31,19 +31,19 @@ export interface Dashboards {
   readonly service: Service;
   /** `/api/projects/<id>` of the seeded project. */
   readonly project: string;
-  /** A call below the project. */
+  /** Calls a path below the project. */
   readonly call: (method: string, path: string, body?: unknown, options?: CallOptions) => Promise<Reply>;
-  /** A dashboard that must be made, as the seeded owner unless `options` name another key. */
+  /** Makes a dashboard, as the seeded owner unless `options` name another key. Throws when it is refused. */
   readonly dashboard: (body?: object, options?: CallOptions) => Promise<DashboardJson>;
-  /** An insight that must be made. */
+  /** Makes an insight. Throws when it is refused. */
   readonly insight: (body?: object, options?: CallOptions) => Promise<InsightJson>;
-  /** A dashboard that must be there. */
+  /** Reads a dashboard. Throws when it is not there. */
   readonly found: (id: number, options?: CallOptions) => Promise<DashboardJson>;
-  /** What a PATCH that must hold answers. */
+  /** Changes a dashboard and returns what the PATCH answers. Throws when it is refused. */
   readonly changed: (id: number, body: object, options?: CallOptions) => Promise<DashboardJson>;
 }
 
-/** A service whose round trips to the table are counted. */
+/** Starts a service whose round trips to the table are counted. */
 export async function dashboards(over?: Table): Promise<Dashboards> {
   const context = testContext(over === undefined ? {} : { table: over });
   const table = countRoundTrips(context.table);
@@ -69,16 +69,16 @@ export async function dashboards(over?: Table): Promise<Dashboards> {
   };
 }
 
-/** What an answer says, without its headers. */
+/** Returns the status and the body of an answer. */
 export const told = ({ status, body }: Reply) => ({ status, body });
 
-/** A refusal that names a field. */
+/** Returns the refusal that names a field. */
 export const bad = (detail: string, attr: string | null = null, code = 'invalid_input') => ({
   status: 400,
   body: { type: 'validation_error', code, detail, attr },
 });
 
-/** A refusal of what the caller may not. */
+/** Returns the refusal of what the caller may not do. */
 export const denied = (detail: string) => ({
   status: 403,
   body: { type: 'authentication_error', code: 'permission_denied', detail, attr: null },

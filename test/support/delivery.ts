@@ -35,17 +35,17 @@ export async function* lines(count: number): AsyncGenerator<Buffer> {
   }
 }
 
-/** All that comes, in one piece. */
+/** Returns all that comes, in one piece. */
 export async function atOnce(source: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of source) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
-/** Tells bytes apart. */
+/** Returns a text that is another one for other bytes. */
 export const digest = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
-/** A delivery of so many lines (of COPY text: events or persons) to a local address, unless said otherwise. */
+/** Returns a delivery of so many lines (of COPY text: events or persons) to a local address, but for the changes. */
 export function delivery<C extends Config>(
   destination: Destination<C>,
   config: Config,

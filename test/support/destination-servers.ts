@@ -6,9 +6,9 @@ import { type Receiver, startReceiver } from './receiver.ts';
 
 export interface DestinationServer {
   readonly destination: NonNullable<ExportWorldOptions['destination']>;
-  /** The uuid of every row that is there, as often as it is there, in order. */
+  /** Returns the uuid of every row that is there, as often as it is there, in order. */
   rows(): Promise<string[]>;
-  /** What no reader should meet: unfinished uploads, open sessions. */
+  /** Returns what no reader should meet: unfinished uploads, open sessions. */
   leftovers(): Promise<readonly string[]>;
   empty(): Promise<void>;
   close(): Promise<void>;

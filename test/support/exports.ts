@@ -8,7 +8,7 @@ import { keys, places } from '../../lib/ports/table/keys.ts';
 import { HOUR_MS } from '../../lib/ports/units.ts';
 import type { Reply, Service } from './service.ts';
 
-/** Both addresses of the seeded organization's exports. */
+/** Exports have a path below their organization, and the same below their project. */
 export const byOrganization = ({ organization }: Service): string =>
   `/api/organizations/${organization.id}/batch_exports`;
 export const byProject = ({ project }: Service): string => `/api/projects/${project.id}/batch_exports`;
@@ -30,14 +30,14 @@ export const INPUT = { name: 'Hourly', destination: FOLDER, interval: 'hour' };
 export const create = (service: Service, body: unknown = INPUT, path = byOrganization(service)): Promise<Reply> =>
   service.call('POST', path, { body });
 
-/** The id of a new export. */
+/** Makes an export and returns its id. */
 export async function newExport(service: Service, body: object = {}, path?: string): Promise<string> {
   const reply = await create(service, { ...INPUT, ...body }, path);
   if (reply.status !== 201) throw new Error(`no export: ${JSON.stringify(reply.body)}`);
   return String(reply.body?.['id']);
 }
 
-/** One more project of an organization. */
+/** Adds a project to an organization. */
 export async function addProject(context: Context, { id }: OrganizationItem): Promise<ProjectItem> {
   const { table, clock } = context;
   const project = await newProject(context, { organizationId: id, name: 'Second', now: clock() });
@@ -47,7 +47,7 @@ export async function addProject(context: Context, { id }: OrganizationItem): Pr
   return project;
 }
 
-/** Takes a project away, as its deletion does at once. */
+/** Removes a project as far as its deletion does at once. */
 export async function removeProject({ table, clock }: Context, project: ProjectItem): Promise<void> {
   const key = keys.organization(project.organization_id);
   const stored = (await table.get(key)) as OrganizationItem;
@@ -58,7 +58,7 @@ export async function removeProject({ table, clock }: Context, project: ProjectI
   ]);
 }
 
-/** A run as a machine would have made it; by default one of an hour that ended now. */
+/** Writes a run as a machine would have made it; by default one of an hour that ended now. */
 export async function putRun(
   { table, newId, clock }: Context,
   exportId: string,

@@ -1,8 +1,11 @@
-/** Calls of the file system, told before they are made. */
+/** Calls of the file system, watched. */
 import files from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 
-/** Calls `before` ahead of every call of the file system; what it throws the call ends with. Gives what ends it. */
+/**
+ * Calls `before` ahead of every call of the file system, which fails with what that throws. Returns the function that
+ * stops the watching.
+ */
 export async function watchFileCalls(before: () => void): Promise<() => void> {
   const undo: (() => void)[] = [];
   const watch = (target: object, name: string): void => {

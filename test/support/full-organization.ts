@@ -15,7 +15,7 @@ export interface FullOrganization {
   readonly exports: readonly string[];
 }
 
-/** Who joins it: a user who was made by `service.newUser`, and a key of theirs that may do so. */
+/** A user to join it, who was made by `service.newUser`, and a key of theirs that may do so. */
 interface Joining {
   readonly user: UserItem;
   readonly key: string;
@@ -23,7 +23,7 @@ interface Joining {
 
 type Body = Record<string, unknown>;
 
-/** Makes it as the seeded owner, over HTTP where that can be. Of those who join, the last one leaves again. */
+/** Makes it as the seeded owner, over HTTP where possible. Of those who join, the last one leaves again. */
 export async function fullOrganization(
   context: Context,
   service: Service,
@@ -74,7 +74,7 @@ export async function fullOrganization(
   await fillLake();
   return { id, projects: [pid, Number(empty)], exports };
 
-  /** An export with a backfill that has not ended, and runs that have. */
+  /** Makes an export with a backfill that has not ended, and runs that have. */
   async function fullExport(name: string): Promise<string> {
     const destination = { type: 'Folder', config: { path: '/srv/exports' } };
     const batchExport = await send('POST', `${inProject}/batch_exports/`, { name, interval: 'hour', destination });

@@ -18,11 +18,11 @@ import type { Warehouse } from '../../lib/warehouse/warehouse.ts';
 import type { BeginInput, BeginOutput, Deliverable } from '../../lib/workflow/messages.ts';
 import { testContext } from './context.ts';
 
-/** What a destination was asked to do, and what it shows to readers. */
+/** The calls of a destination, and the texts that it shows to readers. */
 interface Remembered {
   readonly calls: string[];
   readonly shown: Map<number, string>;
-  /** What happens inside a call, before it has any effect. */
+  /** Is called inside each call, before that has any effect. */
   inside: (call: 'deliver' | 'commit' | 'discard', signal: AbortSignal) => Promise<void> | void;
 }
 

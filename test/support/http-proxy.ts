@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /**
- * What becomes of a request: it is passed on; refused with 403; or the connection breaks, either before the server sees
- * the request or after the server has done it.
+ * The fate of a request: it is passed on; refused with 403; or the connection breaks, either before the server sees the
+ * request or after the server has done it.
  */
 type Fate = 'passes' | 'is refused' | 'breaks before' | 'breaks after';
 
@@ -51,8 +51,9 @@ export async function startHttpProxy(target: string, fateOf: (incoming: Incoming
 }
 
 /**
- * A proxy for a process that dies at its n-th request, either before the server sees it or after the server has done it:
- * `kill.run` is called, and that request and all later ones get no answer. `requests` are the methods up to the n-th.
+ * Starts a proxy for a process that dies at its n-th request, either before the server sees it or after the server has
+ * done it: `kill.run` is called, and that request and all later ones get no answer. `requests`
+ * returns the methods up to the n-th.
  */
 export async function startKillingHttpProxy(
   target: string,

@@ -1,4 +1,4 @@
-/** Imports into a project of a lake in a folder: what their tests have in common. */
+/** Imports into a project of a lake in a folder. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { neededBackfills } from '../../lib/exports/resource/import-backfills.ts';

@@ -40,7 +40,7 @@ interface Entrance {
   readonly close: () => void;
 }
 
-/** A server of this process, at a free port. */
+/** Returns an entrance to a server of this process, which listens at a free port. */
 function entranceOf(server: Server): Entrance {
   const sockets: Socket[] = [];
   server.on('connection', (socket) => sockets.push(socket));
@@ -138,6 +138,6 @@ function session(act: Act, died: Promise<void>, host: string, port: number): Ser
 
 const [COPY_IN, TERMINATE] = Buffer.from('GX');
 
-/** Does it end with `ReadyForQuery`: a Z, its length, and the state of the transaction? */
+/** Returns whether it ends with `ReadyForQuery`: a Z, its length, and the state of the transaction. */
 const isReady = (data: Buffer): boolean =>
   data.subarray(-6, -1).equals(Buffer.from([0x5a, 0, 0, 0, 5])) && data.length >= 6;

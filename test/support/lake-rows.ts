@@ -12,7 +12,7 @@ const START = Date.UTC(2026, 0, 1);
 /** Events as lines of the columns that files have. */
 export const LINES: Form = { format: 'JSONLines', columns: FILE_COLUMNS.events };
 
-/** A row of the lake; what is not given is as a plain event has it. */
+/** A plain event as a row of the lake: the columns that a test does not name. */
 const ROW = {
   uuid: '01940000-0000-7000-8000-000000000001',
   event: 'paid',

@@ -12,11 +12,11 @@ type Line = Readonly<Record<string, unknown>> & { readonly message: string };
 export interface LocalService {
   readonly process: ChildProcess;
   readonly address: string;
-  /** What it has logged so far. */
+  /** The lines that it has logged so far. */
   readonly lines: Line[];
-  /** The line with a message that begins so. */
+  /** Resolves to the first line whose message begins so. Rejects when the service ends before. */
   line(beginning: string): Promise<Line>;
-  /** Sends the signal and waits for the end; answers the exit code, null after a kill. */
+  /** Sends the signal and waits for the end; returns the exit code, null after a kill. */
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>;
 }
 

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 
 interface PostgresProxy {
   readonly port: number;
-  /** What the client has said so far: statements by their first word, and what the protocol says beside. */
+  /** Returns the acts of the client so far: statements by their first word, and the other messages of the protocol. */
   readonly acts: () => string[];
   close(): Promise<void>;
 }
@@ -16,7 +16,7 @@ const MESSAGES: ReadonlyMap<string, string> = new Map([
   ['X', 'goodbye'],
 ]);
 
-/** What a client says with its first bytes in a turn; before the log-in, messages have no letter. */
+/** Returns the act that a client's first bytes in a turn begin; before the log-in, messages have no letter. */
 function actOf(said: Buffer): string {
   const letter = said.toString('latin1', 0, 1);
   if (letter === '\0') return 'hello';

@@ -2,7 +2,7 @@ import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { type Credentials, toContext } from '../../lib/http/credentials.ts';
 import type { Route } from '../../lib/http/route.ts';
 
-/** What a test says of a request; the rest is as a plain client sends it. */
+/** The parts of a request that a test names; the rest is as a plain client sends it. */
 export interface Sent {
   /** Which of the row's paths; default: the first. */
   readonly path?: string;
@@ -20,7 +20,7 @@ export interface Sent {
   readonly domainName?: string;
 }
 
-/** The event with which a REST API's gateway calls the row's function. */
+/** Returns the event with which a REST API's gateway calls the row's function. */
 export function proxyEvent(row: Pick<Route, 'method' | 'paths'>, sent: Sent = {}): APIGatewayProxyEvent {
   const template = sent.path ?? row.paths[0];
   const params = sent.params ?? {};

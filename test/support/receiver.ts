@@ -17,7 +17,7 @@ export type Reply = { status: number; headers?: Record<string, string>; body?: s
 export interface Receiver {
   readonly url: string;
   readonly received: Received[];
-  /** What it answers; by default 200 without a body. It may look at what came. */
+  /** Returns the answer to the n-th request (from 1); by default 200 without a body. */
   answer: (request: Received, n: number) => Reply;
   /** Forgets what came, and answers 200 again. */
   reset(): void;

@@ -1,12 +1,12 @@
 /**
- * What Redshift has and PostgreSQL lacks, so that its statements can be run: the type SUPER and two functions, and, on
- * the proxy before the server, COPY from a manifest in a bucket.
+ * A PostgreSQL that runs Redshift's statements: with the type SUPER and two functions, and, on a proxy before the
+ * server, COPY from a manifest in a bucket.
  */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import type { Bucket } from './bucket.ts';
 
-/** For the schema `public` of a database. */
+/** Statements that add to the schema `public` of a database what Redshift has and PostgreSQL lacks. */
 export const REDSHIFT_WORDS = `
   CREATE DOMAIN public.super AS jsonb;
   CREATE FUNCTION public.json_parse(text) RETURNS jsonb LANGUAGE sql AS 'SELECT $1::jsonb';
@@ -22,7 +22,7 @@ export interface RedshiftProxy {
   close(): Promise<void>;
 }
 
-/** Redshift's own reading of its escapes, written with PostgreSQL's. */
+/** Returns text with Redshift's escapes as PostgreSQL's. */
 const asPostgres = (text: string): string =>
   text.replace(/\\([^])/g, (_, next: string) => {
     const letter = { '\t': 't', '\n': 'n', '\r': 'r', '\\': '\\', N: 'N' }[next];
@@ -40,7 +40,7 @@ const message = (letter: string, body: Buffer): Buffer => {
 const [COPY_IN, ERROR] = [0x47, 0x45];
 const READY = Buffer.from([0x5a, 0, 0, 0, 5]);
 
-/** What Redshift answers when a value of a file does not fit. */
+/** Redshift's answer when a value of a file does not fit. */
 const LOAD_FAILED = Buffer.concat([
   message(
     'E',
@@ -51,7 +51,7 @@ const LOAD_FAILED = Buffer.concat([
   message('Z', Buffer.from('I')),
 ]);
 
-/** The rows that a manifest names. */
+/** Returns the rows of the files that a manifest names. */
 async function rowsOf(bucket: Bucket, manifestUrl: string): Promise<string> {
   const keyOf = (url: string): string => url.slice(`s3://${bucket.name}/`.length);
   const manifest = JSON.parse(String((await bucket.read(keyOf(manifestUrl))).body)) as { entries: { url: string }[] };
@@ -92,7 +92,7 @@ export async function startRedshiftProxy(port: number, bucket: Bucket): Promise<
         onward.write(message('d', Buffer.from(rows)));
         onward.write(message('c', Buffer.alloc(0)));
       } else {
-        // What is said of the rows may come in pieces.
+        // The answer to the rows may come in pieces.
         answer = Buffer.concat([answer, piece]);
         if (!READY.equals(answer.subarray(-6, -1))) return;
         client.write(answer[0] === ERROR ? LOAD_FAILED : answer);

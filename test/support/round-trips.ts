@@ -2,7 +2,7 @@ import type { Table } from '../../lib/ports/table/table.ts';
 
 /** A table that counts. */
 export interface CountingTable extends Table {
-  /** Round trips since the last call of `counted`; requests sent at the same time count as one. */
+  /** Returns the round trips since the last call of `counted`; requests sent at the same time count as one. */
   counted(): number;
 }
 

@@ -8,11 +8,11 @@ import { onEnd, type SettableClock, settableClock, temporaryFolder } from './con
 interface TableWithContents {
   readonly table: Table;
   readonly clock: SettableClock;
-  /** Every item, in the order of keys; those whose time is over too. */
+  /** Returns every item, in the order of keys; those whose time is over too. */
   readonly everything: () => Item[];
 }
 
-/** A new table; it is closed after the tests of the file. */
+/** Returns a new table, which is closed after the tests of the file. */
 export function tableWithContents(clock = settableClock()): TableWithContents {
   const path = join(temporaryFolder(), 'table.sqlite');
   const table = sqliteTable(path, { clock });

@@ -9,7 +9,8 @@ interface Fault {
 }
 
 /**
- * What is wrong with a statement, by its grammar alone; nothing: Trino can read it. Athena's own UNLOAD is not in it.
+ * Returns a function that names the faults of a statement by the grammar alone; none, and Trino can read it. Athena's
+ * own UNLOAD is not in the grammar.
  * The package's modules name one another in a way that only bundlers follow, so it is bundled first.
  */
 export function trinoGrammar(): (sql: string) => readonly string[] {

@@ -21,15 +21,15 @@ interface UnreliableTable extends Table {
 }
 
 /**
- * A table with DynamoDB's vices over any adapter, for tests of stores: indexes that lag behind, item by item and in
- * no common order, writes that are refused, and writes whose answer is lost. Indexes show what was written through
+ * Returns a table with DynamoDB's vices over any adapter, for tests of stores: indexes that lag behind, item by item and
+ * in no common order, writes that are refused, and writes whose answer is lost. Indexes show what was written through
  * this wrapper.
  */
 export function unreliable(
   table: Table,
   { random, clock, busy = 0, lost = 0, lag = 0 }: Unreliability,
 ): UnreliableTable {
-  /** What the indexes show: a table of their own, to which changed items are brought late. */
+  /** The content of the indexes: a table of their own, to which changed items come late. */
   const indexes = sqliteTable(':memory:', { clock });
   const late = new Map<string, { key: Key; item: Item | undefined }[]>();
   let healed = false;

@@ -1,6 +1,6 @@
 import type { ExecutionStatus, Json, MachineName, Workflow } from '../../lib/workflow/workflow.ts';
 
-/** A workflow that starts nothing: it remembers what was asked of it, in order. */
+/** A workflow that runs nothing: it remembers the calls, in order. */
 export interface RecordingWorkflow extends Workflow {
   readonly started: { machine: MachineName; name: string; input: Json }[];
   readonly stopped: { machine: MachineName; name: string; cause: string }[];

@@ -223,9 +223,7 @@ async function putInPlace({ path, names, files }: FolderReceipt): Promise<boolea
   return true;
 }
 
-/**
- * Removes files of earlier deliveries of the slot that count no more. They are found without a listing of the folder.
- */
+/** Removes files of earlier deliveries of the slot that count no more. They are found without listing the folder. */
 async function removeStrays({ path, names, files }: FolderReceipt): Promise<void> {
   const isThere = async (name: string): Promise<boolean> => (await markOf(placeOf(path, name))) !== undefined;
   const found: string[] = [];
@@ -288,38 +286,25 @@ const markIn = ({ ino, mtimeNs, size }: BigIntStats): string => `${ino}-${mtimeN
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException | undefined)?.code;
 
-/**
- * What a person can do about an error of the file system, by Node's code. Full disks are often emptied: tried again.
- */
-const ADVICE: ReadonlyMap<string, { advice: string; failure: typeof Permanent | typeof Transient }> = new Map(
-  Object.entries({
-    ENOSPC: { advice: 'The disk is full: free some space.', failure: Transient },
-    EDQUOT: { advice: 'The disk quota is used up: free some space.', failure: Transient },
-    EMFILE: { advice: 'Too many open files.', failure: Transient },
-    EACCES: {
-      advice: 'Permission denied: let the service write to this folder, or choose another path.',
-      failure: Permanent,
-    },
-    EPERM: {
-      advice: 'Not permitted: let the service write to this folder, or choose another path.',
-      failure: Permanent,
-    },
-    EROFS: { advice: 'The file system is read-only: choose another path.', failure: Permanent },
-    ENOTDIR: {
-      advice: 'A part of the path is a file, not a folder: choose another path or prefix.',
-      failure: Permanent,
-    },
-    EEXIST: { advice: 'A file is in the way of a folder: choose another path or prefix.', failure: Permanent },
-    EISDIR: {
-      advice: 'A folder is in the place of the file: remove it, or choose another prefix.',
-      failure: Permanent,
-    },
-    ENAMETOOLONG: { advice: 'The name is too long: choose a shorter path or prefix.', failure: Permanent },
-    ELOOP: { advice: 'Symbolic links go in a circle: choose another path.', failure: Permanent },
-    EXDEV: { advice: 'The folder is spread over two file systems: choose another path.', failure: Permanent },
-    EINVAL: { advice: 'The file system does not take this name: choose another path or prefix.', failure: Permanent },
-  }),
-);
+/** What a person can do about an error of the file system, by Node's code. */
+const ADVICE: ReadonlyMap<string, string> = new Map([
+  ['ENOSPC', 'The disk is full: free some space.'],
+  ['EDQUOT', 'The disk quota is used up: free some space.'],
+  ['EMFILE', 'Too many open files.'],
+  ['EACCES', 'Permission denied: let the service write to this folder, or choose another path.'],
+  ['EPERM', 'Not permitted: let the service write to this folder, or choose another path.'],
+  ['EROFS', 'The file system is read-only: choose another path.'],
+  ['ENOTDIR', 'A part of the path is a file, not a folder: choose another path or prefix.'],
+  ['EEXIST', 'A file is in the way of a folder: choose another path or prefix.'],
+  ['EISDIR', 'A folder is in the place of the file: remove it, or choose another prefix.'],
+  ['ENAMETOOLONG', 'The name is too long: choose a shorter path or prefix.'],
+  ['ELOOP', 'Symbolic links go in a circle: choose another path.'],
+  ['EXDEV', 'The folder is spread over two file systems: choose another path.'],
+  ['EINVAL', 'The file system does not take this name: choose another path or prefix.'],
+]);
+
+/** Errors that pass, though there is advice: full disks are often emptied. */
+const PASSING: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EMFILE']);
 
 /** Does the work. Throws errors of the file system as `Permanent` or `Transient`: what, where and what to do. */
 async function explained<T>(path: string, work: () => Promise<T>): Promise<T> {
@@ -328,7 +313,8 @@ async function explained<T>(path: string, work: () => Promise<T>): Promise<T> {
   } catch (error) {
     const code = codeOf(error);
     if (code === undefined || !(error as NodeJS.ErrnoException).syscall) throw error;
-    const { advice, failure } = ADVICE.get(code) ?? { advice: messageOf(error), failure: Transient };
-    throw new failure(`Could not write '${path}'. ${advice}`, { cause: error });
+    const advice = ADVICE.get(code);
+    const failure = advice === undefined || PASSING.has(code) ? Transient : Permanent;
+    throw new failure(`Could not write '${path}'. ${advice ?? messageOf(error)}`, { cause: error });
   }
 }

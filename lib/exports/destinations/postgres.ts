@@ -7,14 +7,14 @@ import { commitTransaction, inSession } from './databases/session-delivery.ts';
 import { qualified, quotedList } from './databases/sql-identifier.ts';
 import { databaseSteps } from './databases/steps.ts';
 import {
-  type DatabaseDialect,
   defaultColumns,
   namesOf,
   prepareTable,
   type TableColumn,
+  type TableDialect,
   tableColumns,
 } from './databases/table.ts';
-import type { Delivery, Destination } from './destination.ts';
+import type { Delivery, Destination, Receipt } from './destination.ts';
 
 const PostgresConfig = z.object({
   ...DATABASE_KEYS,
@@ -26,7 +26,7 @@ type PostgresConfig = z.infer<typeof PostgresConfig>;
 
 const COLUMNS = defaultColumns('TEXT', 'JSONB', 'JSONB');
 
-const DIALECT: DatabaseDialect = {
+const DIALECT: TableDialect = {
   types: {
     text: 'TEXT',
     json: 'JSONB',
@@ -46,7 +46,7 @@ const DIALECT: DatabaseDialect = {
  * it. Events go straight into the table, with a note in the ledger: a slot that this run has delivered is not delivered
  * again, and where another run has, rows are merged by uuid. Persons are merged by key and version.
  */
-export const postgres: Destination<PostgresConfig> = {
+export const postgres: Destination<PostgresConfig, Receipt, Session> = {
   type: 'Postgres',
   config: PostgresConfig,
   secrets: ['user', 'password'],

@@ -9,14 +9,14 @@ import { commitTransaction, inSession } from './databases/session-delivery.ts';
 import { qualified, quotedList } from './databases/sql-identifier.ts';
 import { databaseSteps, inSessionOf } from './databases/steps.ts';
 import {
-  type DatabaseDialect,
   defaultColumns,
   namesOf,
   prepareTable,
   type TableColumn,
+  type TableDialect,
   tableColumns,
 } from './databases/table.ts';
-import type { Delivery, Destination } from './destination.ts';
+import type { Delivery, Destination, Receipt } from './destination.ts';
 import type { BucketConfig } from './files/bucket.ts';
 import { refuseConfig } from './refusal.ts';
 
@@ -57,7 +57,7 @@ const columnsFor = (config: RedshiftConfig, model: Model): readonly TableColumn[
 
 const MAX_NAME_BYTES = 127;
 
-const dialectOf = (config: RedshiftConfig): DatabaseDialect => ({
+const dialectOf = (config: RedshiftConfig): TableDialect => ({
   types: {
     text: TEXT,
     json: jsonType(config),
@@ -138,7 +138,9 @@ function checkStaging({ bucket, prefix, authorization }: Staging): void {
  * delivered again, and where another run has, rows are merged by uuid. Persons are merged by key and version. `reach`:
  * where a bucket is.
  */
-export const redshiftVia = (reach: (bucket: BucketConfig) => BucketConfig): Destination<RedshiftConfig> => ({
+export const redshiftVia = (
+  reach: (bucket: BucketConfig) => BucketConfig,
+): Destination<RedshiftConfig, Receipt, Session> => ({
   type: 'Redshift',
   config: RedshiftConfig,
   secrets: ['user', 'password', 'aws_access_key_id', 'aws_secret_access_key'],

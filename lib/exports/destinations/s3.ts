@@ -264,9 +264,7 @@ async function* inParts(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, u
 /** The number of objects that become visible at a time. */
 const MAX_CONCURRENT_COMMITS = 8;
 
-/**
- * Makes the objects visible. Returns false when what was prepared is gone, and an object there is not of this attempt.
- */
+/** Makes the objects visible. Returns false when what was prepared is gone, and another attempt's object is there. */
 async function complete(client: S3, delivery: Delivery<S3Config>, { receipt, held }: S3Prepared): Promise<boolean> {
   const { names, objects, isNumbered } = receipt;
   for (let at = 0; at < objects.length; at += MAX_CONCURRENT_COMMITS) {

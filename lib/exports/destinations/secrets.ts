@@ -36,9 +36,7 @@ export function splitSecrets(config: Config, names: readonly string[]): { open: 
   return { open: Object.fromEntries(open), secret: Object.fromEntries(secret) };
 }
 
-/**
- * Throws a `Failure` when an address changes without the secrets: they are for the address that they were given for.
- */
+/** Throws a `Failure` when an address changes without the secrets: they are for the one that they were given for. */
 export function checkSecretsSentAgain(destination: Destination, stored: Config, merged: Config, sent: Config): void {
   const moved = destination.addresses.filter((key) => !isDeepStrictEqual(stored[key], merged[key]));
   if (moved.length === 0) return;

@@ -32,7 +32,7 @@ import { exportWithPlan, planOp, runsOf, scheduleOf } from '../runs/store.ts';
 const START_RETRY_MS = MINUTE_MS;
 
 /** A range as asked for, in milliseconds since 1970. */
-interface Asked {
+interface RequestedRange {
   readonly start_at: number;
   readonly end_at: number;
 }
@@ -46,7 +46,7 @@ interface Asked {
 export async function startBackfill(
   context: Context,
   { id: exportId }: Pick<BatchExportItem, 'id'>,
-  asked: Asked,
+  asked: RequestedRange,
   idempotencyOps: (backfillId: string) => readonly Op[] = () => [],
 ): Promise<BackfillItem> {
   const id = context.newId();
@@ -59,7 +59,7 @@ async function writeBackfill(
   context: Context,
   exportId: string,
   id: string,
-  asked: Asked,
+  asked: RequestedRange,
   idempotencyOps: (backfillId: string) => readonly Op[],
 ): Promise<BackfillItem> {
   const { table, clock, settings } = context;
@@ -85,7 +85,7 @@ export async function beginning(
   item: BatchExportItem,
   plan: Plan,
   id: string,
-  asked: Asked,
+  asked: RequestedRange,
 ): Promise<{ readonly plan: Plan; readonly backfill: BackfillItem; readonly ops: readonly Op[] }> {
   const now = context.clock();
   const range = slotsAsked(plan, item, asked, now);
@@ -104,7 +104,12 @@ export async function beginning(
  * Returns what a backfill runs of the range that was asked for: whole slots that have ended. When there are none, it is
  * an empty range at the edge before it. Fails with 400 when they are too many.
  */
-function slotsAsked(plan: Plan, { interval }: BatchExportItem, { start_at, end_at }: Asked, now: number): ArrivalRange {
+function slotsAsked(
+  plan: Plan,
+  { interval }: BatchExportItem,
+  { start_at, end_at }: RequestedRange,
+  now: number,
+): ArrivalRange {
   const range = backfillRange(plan, interval, { from: start_at, to: end_at }, now);
   if (range === undefined) {
     const { start } = slotAt(plan, interval, start_at);
@@ -121,7 +126,7 @@ function slotsAsked(plan: Plan, { interval }: BatchExportItem, { start_at, end_a
 export async function estimateBackfill(
   { table, clock, settings }: Pick<Context, 'table' | 'clock' | 'settings'>,
   { item, plan }: { readonly item: BatchExportItem; readonly plan: Plan },
-  asked: Asked,
+  asked: RequestedRange,
 ): Promise<z.input<typeof BackfillEstimate>> {
   const now = clock();
   const range = slotsAsked(plan, item, asked, now);
@@ -171,7 +176,7 @@ async function claimRange(
 function newBackfill(
   item: BatchExportItem,
   id: string,
-  asked: Asked,
+  asked: RequestedRange,
   { from, to }: ArrivalRange,
   now: number,
 ): BackfillItem {

@@ -110,7 +110,7 @@ export const destroyBatchExport = route({
   needs: ['workflow'],
 });
 
-/** A bound is read by `backfillRange`, whose refusals are those of backfills, not of fields. */
+/** A bound is read by `requestedRange`, whose refusals are those of backfills, not of fields. */
 const bound = () => z.unknown().optional().meta({ type: 'string', format: 'date-time' });
 
 const BackfillRange = z

@@ -21,9 +21,7 @@ import { removeFiles } from './run-files.ts';
 import { type Ending, settleExecution, UNEXPECTED } from './settle.ts';
 import { backfillWithPlan, isWritten } from './store.ts';
 
-/**
- * Errors that may pass, though a machine has tried for long. What is unknown is a fault of ours, and not tried again.
- */
+/** Errors that may pass, though a machine has tried for long. What is unknown is our own fault, and not tried again. */
 const PASSING_ERROR =
   /^(Transient|Held|States\.Timeout|States\.TaskFailed|Sandbox\.Timedout|Lambda\.|Runtime\.|Athena\.(TooManyRequests|Throttling))/;
 

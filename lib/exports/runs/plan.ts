@@ -49,9 +49,7 @@ import {
 import { MINUTE_MS } from '../../ports/units.ts';
 import type { BatchExportItem, PlanItem } from '../records/model.ts';
 
-/**
- * A range that is cut on the grid of its interval. Its own ends may be off that grid: then its outer slots are short.
- */
+/** A range that is cut on the grid of its interval. Its ends may be off that grid: then its outer slots are short. */
 export interface GridRange extends ArrivalRange {
   readonly interval: Interval;
 }
@@ -217,9 +215,7 @@ function firstAllowed(item: Scheduled, plan: Plan): number {
   return item.start_at === null ? plan.next : slotAt(plan, item.interval, item.start_at - 1).start;
 }
 
-/**
- * Returns the start of the first slot that the schedule will run, to which FENCE.live is lowered; null: there is none.
- */
+/** Returns the start of the first slot that the schedule will run, to which FENCE.live is lowered; null if none. */
 export function firstSlotStart(item: Scheduled, plan: Plan): number | null {
   return scheduledFrom(item, plan, plan.next)?.start ?? null;
 }

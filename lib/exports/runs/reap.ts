@@ -37,9 +37,7 @@ export async function reapBackfill(
   return true;
 }
 
-/**
- * Does both for all that is under way of an export: nobody else may ever meet it. Returns whether the plan has changed.
- */
+/** Does both for all that is under way of an export: nobody else may meet it. Returns whether the plan has changed. */
 export async function reapAll(context: Context, { item, plan }: ExportAndPlan): Promise<boolean> {
   let isChanged = false;
   for (const mine of plan.active) isChanged = (await reapRun(context, item, mine)) || isChanged;

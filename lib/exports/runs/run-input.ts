@@ -51,9 +51,7 @@ export function isFiltered(item: BatchExportItem): boolean {
   return item.model === 'persons' || choices.some((one) => one !== null);
 }
 
-/**
- * Returns the lists of events in an export's config. They say nothing of persons, and an empty list restricts nothing.
- */
+/** Returns the lists of events in an export's config. They say nothing of persons; an empty list restricts nothing. */
 function eventLists({ model, destination_config }: BatchExportItem): Pick<RowQuery, 'includeEvents' | 'excludeEvents'> {
   if (model === 'persons') return { includeEvents: null, excludeEvents: null };
   const { include_events, exclude_events }: Config = JSON.parse(destination_config);

@@ -59,9 +59,7 @@ export const isOpen = ({ status }: { readonly status: RunStatus }): boolean => O
 /** The number of runs that an export's `latest_runs` holds. */
 const MAX_LATEST_RUNS = 10;
 
-/**
- * Returns the one id that a slot's run has on behalf of the schedule, of a backfill, or of the run that is run again.
- */
+/** Returns the one id that a slot's run has on behalf of the schedule, a backfill, or the run that is run again. */
 export const runId = (exportId: string, slot: Slot, by: string): string => v5(`${slot.start} ${by}`, exportId);
 
 /** Returns a run that begins at `now`. `ended` says that it ends at once: without rows, or for this reason. */

@@ -1,6 +1,4 @@
-/**
- * The step that sends one slot: its rows are prepared at the destination, its receipt is kept, then it is committed.
- */
+/** The step that sends a slot: its rows are prepared at the destination, its receipt is kept, then it is committed. */
 import type { Context } from '../../ports/context.ts';
 import { messageOf, Permanent, Transient } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';

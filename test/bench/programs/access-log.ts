@@ -23,7 +23,7 @@ function logTime(instant: number): string {
   return `${day}/${month}/${year}:${time} +0000`;
 }
 
-/** A number below `most` that looks random and is the same in every run. */
+/** Returns a number below `most` that looks random and is the same in every run. */
 const below = (most: number, n: number): number => (Math.imul(n ^ 0x9e3779b9, 0x85ebca6b) >>> 0) % most;
 
 function line(n: number): string {

@@ -1,4 +1,4 @@
-/** As much of S3's protocol as a delivery needs, on a server that forgets what it is given: what it costs to send. */
+/** As much of S3's protocol as a delivery needs, on a server that forgets what it is given: the cost of sending. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tell } from '../program.ts';

@@ -1,4 +1,4 @@
-/** What any export to PostgreSQL must do at least: COPY of text that lies ready in a file. */
+/** The least that any export to PostgreSQL must do: COPY of text that is ready in a file. */
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { Client, type ClientConfig } from 'pg';

@@ -1,4 +1,4 @@
-/** Unpacks a file and splits it into lines: what any import must do at least. */
+/** Unpacks a file and splits it into lines: the least that any import must do. */
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { createGunzip } from 'node:zlib';

@@ -1,6 +1,6 @@
 /**
- * What anybody would write in ten lines: DuckDB prints each row as JSON, zlib's level 1 compresses, a file takes it. Or
- * DuckDB writes a Parquet file.
+ * The pipeline that anybody would write in ten lines: DuckDB prints each row as JSON, zlib's level 1 compresses, a file
+ * takes it. Or DuckDB writes a Parquet file.
  */
 import { createWriteStream } from 'node:fs';
 import { stat } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** Reads each request and answers the same bytes: what node:http can do at most. Prints its address. */
+/** Reads each request and answers the same bytes: the most that node:http can do. Prints its address. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { input, tell } from '../program.ts';

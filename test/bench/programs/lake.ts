@@ -1,4 +1,4 @@
-/** Publishes generated events through the lake's door, in batches of consecutive arrivals, as an import of history does. */
+/** Publishes generated events to the lake, in batches of consecutive arrivals, as an import of history does. */
 
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -27,7 +27,7 @@ const BATCH = 1_000_000;
 
 const { dataDirectory: folder, projectId, events, start, length } = input as Input;
 
-/** Arrival of the n-th event, milliseconds. */
+/** Returns the arrival of the n-th event, in milliseconds. */
 const arrival = (n: number): number => start + Math.floor((n * length) / events);
 
 /** Events of some 500 bytes as JSON, of 100,000 people, in one order of arrival. */

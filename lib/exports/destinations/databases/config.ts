@@ -21,9 +21,7 @@ export type DatabaseConfig = z.infer<typeof DatabaseConfig>;
 
 const TEXTS = ['user', 'password', 'host', 'database', 'schema', 'table_name'] as const;
 
-/**
- * Throws a `Failure` for what can be no database, or may not be reached. `maxNameBytes` is the limit of identifiers.
- */
+/** Throws a `Failure` for what can be no database, or may not be reached. `maxNameBytes`: the limit of identifiers. */
 export function checkDatabaseConfig(config: DatabaseConfig, maxNameBytes: number, reach: Reach): void {
   checkFilled(config, TEXTS);
   for (const key of TEXTS) {

@@ -4,7 +4,7 @@ import type { Delivery } from '../destination.ts';
 import { LEDGER } from './config.ts';
 import type { AnswerRow, Session } from './session.ts';
 import { qualified, quotedList } from './sql-identifier.ts';
-import { type DatabaseDialect, namesOf, prepareTable, type TableConfig } from './table.ts';
+import { namesOf, prepareTable, type TableConfig, type TableDialect } from './table.ts';
 
 const LEDGER_KEY = ['batch_export_id', 'table_name', 'interval_start', 'interval_end'];
 
@@ -19,7 +19,7 @@ const LEDGER_COLUMNS = [
   { name: 'delivered_at', sqlType: 'TIMESTAMPTZ NOT NULL' },
 ];
 
-export const prepareLedger = (session: Session, { schema }: TableConfig, dialect: DatabaseDialect): Promise<void> =>
+export const prepareLedger = (session: Session, { schema }: TableConfig, dialect: TableDialect): Promise<void> =>
   prepareTable(
     session,
     { schema, table_name: LEDGER, use_automatic_schema_evolution: false },
@@ -94,7 +94,7 @@ export async function noteDelivery(
   session: Session,
   entry: Entry,
   records: number,
-  { now }: DatabaseDialect,
+  { now }: TableDialect,
 ): Promise<void> {
   const ledger = ledgerOf(entry.config);
   const values = [...keyValues(entry), entry.runId, String(records)];

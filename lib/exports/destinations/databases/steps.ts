@@ -6,7 +6,7 @@ import { stateOf } from './failure.ts';
 import { prepareLedger } from './ledger.ts';
 import { type Account, connectTo, openSession, type Session } from './session.ts';
 import { qualified, quoted } from './sql-identifier.ts';
-import { columnsOf, type DatabaseDialect, prepareTable, type TableColumn } from './table.ts';
+import { columnsOf, prepareTable, type TableColumn, type TableDialect } from './table.ts';
 
 /** SQLSTATEs of a database that is not there, or may not be entered: by then the password was right. */
 const AFTER_LOGIN: ReadonlySet<string | undefined> = new Set(['3D000', '42501']);
@@ -28,7 +28,7 @@ export async function inSessionOf(
 export function databaseSteps<C extends DatabaseConfig>(
   account: (config: C) => Account,
   columns: (config: C) => readonly TableColumn[],
-  dialect: (config: C) => DatabaseDialect,
+  dialect: (config: C) => TableDialect,
 ): readonly CheckStep<C>[] {
   return [
     {

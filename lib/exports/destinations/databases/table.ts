@@ -54,7 +54,7 @@ export const defaultColumns = (
 });
 
 /** What PostgreSQL and Redshift call differently. */
-export interface DatabaseDialect {
+export interface TableDialect {
   /** Types of a query's own columns. */
   readonly types: Readonly<Record<ColumnType, string>>;
   /** Returns a name as the catalog holds it, though it was quoted. */
@@ -69,7 +69,7 @@ export interface DatabaseDialect {
 const SYSTEM_COLUMNS: ReadonlySet<string> = new Set(['tableoid', 'ctid', 'xmin', 'cmin', 'xmax', 'cmax']);
 
 /** Throws `Permanent` for a name that no column of a table can have. */
-function checkNames(names: readonly string[], { folded, maxNameBytes }: DatabaseDialect): void {
+function checkNames(names: readonly string[], { folded, maxNameBytes }: TableDialect): void {
   for (const name of names) {
     const bytes = Buffer.byteLength(name);
     if (bytes > maxNameBytes) {
@@ -89,7 +89,7 @@ function checkNames(names: readonly string[], { folded, maxNameBytes }: Database
 export function tableColumns(
   { columns }: Pick<Delivery, 'columns'>,
   defaults: readonly TableColumn[],
-  dialect: DatabaseDialect,
+  dialect: TableDialect,
 ): TableColumn[] {
   const typed = new Map<Column, TableColumn>(defaults.map((column) => [column, column]));
   const chosen = columns(defaults);
@@ -121,7 +121,7 @@ export async function columnsOf(
   session: Session,
   schema: string,
   table: string,
-  { folded }: DatabaseDialect,
+  { folded }: TableDialect,
 ): Promise<string[]> {
   const { rows } = await session.query(
     `SELECT a.attname AS name
@@ -143,7 +143,7 @@ export async function prepareTable(
   config: TableConfig,
   columns: readonly SqlColumn[],
   key: readonly string[],
-  dialect: DatabaseDialect,
+  dialect: TableDialect,
 ): Promise<void> {
   const { schema, table_name, use_automatic_schema_evolution: isEvolving } = config;
   const table = qualified(schema, table_name);

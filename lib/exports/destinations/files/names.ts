@@ -63,9 +63,7 @@ export const manifestName = ({ stem }: SlotNames): string => `${stem}_manifest.j
 /** Returns the manifest of files with these names. */
 export const manifestText = (names: readonly string[]): string => JSON.stringify({ files: names });
 
-/**
- * Returns the longest names that files of a slot may have; but for the number, those of all slots are of one length.
- */
+/** Returns the longest names that files of a slot may have; but for the number, those of all slots have one length. */
 export function longestNames(config: FileConfig): string[] {
   const names = slotNames(config, { slot: { start: 0, end: HOUR_MS }, model: 'persons' });
   return [fileName(names, 99_999), manifestName(names)];
