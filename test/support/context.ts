@@ -136,8 +136,11 @@ function memoized<Question, Answer>(answer: (question: Question) => Promise<Answ
 }
 
 /** The parser of all contexts of a file: each parse takes a thread, and a tenth of a second. */
-const { query, expressions } = threadParser();
-const parser: Parser = { query: memoized(query), expressions: memoized(expressions) };
+const threads = threadParser();
+const parser: Parser = {
+  query: memoized((text: string) => threads.query(text)),
+  expressions: memoized((texts: readonly string[]) => threads.expressions(texts)),
+};
 
 /** A fresh context; every member may be replaced. */
 export function testContext<Overrides extends Partial<Context & { clock: SettableClock }>>(
