@@ -29,7 +29,7 @@ import { checkTileCount, insightsOf, type NewTile, tileChanges } from './tiles.t
 type ChangeContext = Pick<Context, 'table' | 'clock'>;
 
 /** Who changes a dashboard, and from which version. */
-export interface Changer {
+interface Changer {
   readonly member: MemberWithLevel;
   readonly ifMatch: readonly number[] | undefined;
   readonly activityOps: ActivityOps;

@@ -50,7 +50,7 @@ interface NewDashboard {
 }
 
 /** Who makes a dashboard, and where. */
-export interface Creator {
+interface Creator {
   readonly tenant: Tenant;
   readonly project: number;
   /** The caller's uuid. */

@@ -17,7 +17,7 @@ export const html = (parts: TemplateStringsArray, ...values: Content[]): Markup 
 /** Returns a text as markup that is escaped already. */
 export const trusted = (markup: string): Markup => raw(markup);
 
-export interface HtmlPage {
+interface HtmlPage {
   readonly title: string;
   /** The content of the `body` element. */
   readonly body: Markup;

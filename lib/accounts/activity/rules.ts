@@ -10,7 +10,7 @@ const MAX_VALUE_LENGTH = 300;
 const MAX_CHANGES = 40;
 
 /** How the log shows a stored field: as it is, as the JSON in its text, or as an instant. */
-export type LoggedAs = 'plain' | 'json' | 'instant';
+type LoggedAs = 'plain' | 'json' | 'instant';
 
 export type LoggedFields = Readonly<Record<string, LoggedAs>>;
 

@@ -15,7 +15,7 @@ declare module '../../ports/table/keys.ts' {
 }
 
 /** The organization that has a slug, as it is stored. */
-export interface SlugItem extends Item {
+interface SlugItem extends Item {
   readonly organization_id: string;
 }
 

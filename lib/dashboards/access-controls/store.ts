@@ -21,7 +21,7 @@ import {
 } from './model.ts';
 
 /** The summary of a dashboard, and its rules. */
-export interface DashboardRules {
+interface DashboardRules {
   readonly summary: DashboardItem;
   /** The one for everybody last. */
   readonly rules: readonly AccessRuleItem[];

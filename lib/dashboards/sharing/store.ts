@@ -41,7 +41,7 @@ function tokenItem(
 }
 
 /** A dashboard's summary and sharing, whoever asks, for `foundSharing`. */
-export type SharingRead = readonly [summary: DashboardItem | undefined, sharing: SharingItem | undefined];
+type SharingRead = readonly [summary: DashboardItem | undefined, sharing: SharingItem | undefined];
 
 /** Reads a dashboard's summary and sharing. One read. */
 export async function readSharing(table: Table, { project_id, id }: DashboardPath): Promise<SharingRead> {

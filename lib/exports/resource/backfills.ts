@@ -32,7 +32,7 @@ import { exportWithPlan, planOp, runsOf, scheduleOf } from '../runs/store.ts';
 const START_RETRY_MS = MINUTE_MS;
 
 /** A range as asked for, in milliseconds since 1970. */
-export interface RequestedRange {
+interface RequestedRange {
   readonly start_at: number;
   readonly end_at: number;
 }
@@ -104,7 +104,7 @@ export async function claimBackfill(
  * Returns what a backfill runs of the range that was asked for: whole slots that have ended. When there are none, it is
  * an empty range at the edge before it. Fails with 400 when they are too many.
  */
-export function slotsAsked(
+function slotsAsked(
   plan: Plan,
   { interval }: BatchExportItem,
   { start_at, end_at }: RequestedRange,

@@ -101,7 +101,7 @@ async function changeBriefs(
 }
 
 /** A project, and the organization that it belongs to. */
-export interface ProjectPlace {
+interface ProjectPlace {
   readonly organization: OrganizationItem;
   readonly project: ProjectItem;
 }
