@@ -72,7 +72,7 @@ export async function putRun(
     batch_export: exportId,
     status: 'Completed',
     phase: null,
-    token: `${exportId}-1`,
+    attempt: `${exportId}-1`,
     execution: 'schedule',
     by: 'schedule',
     backfill: null,

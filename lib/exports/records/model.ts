@@ -1,14 +1,14 @@
 import * as z from 'zod';
 import { boolean, choice, datetime, freeObject, text } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
-import { INTERVALS, type Interval } from '../../lake/intervals.ts';
+import { FREQUENCIES, type Frequency } from '../../lake/intervals.ts';
 import { MODELS, type Model } from '../../lake/schema.ts';
+import { fromJsonText, type JsonText } from '../../ports/table/json-text.ts';
 import type { Item } from '../../ports/table/table.ts';
 
 declare module '../../ports/table/keys.ts' {
   interface Items {
     batchExport: BatchExportItem;
-    plan: PlanItem;
     run: RunItem;
     backfill: BackfillItem;
   }
@@ -28,11 +28,11 @@ export interface BatchExportItem extends Item {
   readonly name: string;
   readonly model: Model;
   readonly destination_type: string;
-  /** JSON of the config without its secrets. */
-  readonly destination_config: string;
+  /** The config without its secrets. */
+  readonly destination_config: JsonText<Readonly<Record<string, unknown>>>;
   /** JSON of the secrets, sealed by the vault; null when the type has none. */
   readonly destination_secrets: string | null;
-  readonly interval: Interval;
+  readonly interval: Frequency;
   readonly paused: boolean;
   readonly last_paused_at: number | null;
   readonly start_at: number | null;
@@ -40,36 +40,21 @@ export interface BatchExportItem extends Item {
   readonly created_at: number;
   readonly last_updated_at: number;
   readonly hogql_query: string | null;
-  /** JSON of a list that is not empty; null or absent: none. */
-  readonly filters?: string | null;
+  /** A list that is not empty; null or absent: none. */
+  readonly filters?: JsonText<unknown[]> | null;
   /** Where failures are told; null or absent: nowhere. */
   readonly notify_url?: string | null;
   /** What its messages are signed with, sealed by the vault. */
   readonly notify_secret?: string | null;
-  /** JSON of what the query comes to, for clients; null: there is no query. */
-  readonly schema: string | null;
-  /** JSON of the newest ten public run objects, newest first. */
-  readonly latest_runs: string;
+  /** What the query comes to, for clients; null: there is no query. */
+  readonly schema: JsonText<z.output<typeof Schema>> | null;
+  /** The newest ten public run objects, newest first. */
+  readonly latest_runs: JsonText<z.output<typeof BatchExportRun>[]>;
   readonly failures_in_a_row: number;
   /** Set: gone for every reader; the item stays until purge. */
   readonly deleted_at: number | null;
   /** Counts changes of the writable fields (ETag). */
   readonly ver: number;
-}
-
-/** Who may run which slots of one export; changed only by the functions of `plan.ts`, under its version. */
-export interface PlanItem extends Item {
-  readonly version: number;
-  /** The end of the last planned slot of the schedule. */
-  readonly next: number;
-  /** JSON of `Range[]`: what the schedule passes over. */
-  readonly skipped: string;
-  /** JSON of `GridRange[]`: ranges that were run, and the grid they were run on. */
-  readonly ran: string;
-  /** JSON of `Claim[]`: the ranges of backfills that have not ended. */
-  readonly claimed: string;
-  /** JSON of `Active[]`: who is running what. */
-  readonly active: string;
 }
 
 /** A run as stored. */
@@ -79,7 +64,7 @@ export interface RunItem extends Item {
   readonly status: RunStatus;
   /** Set before the destination's commit; from then on the run is finished, not cancelled. */
   readonly phase: 'committing' | null;
-  readonly token: string;
+  readonly attempt: string;
   /** The execution that runs it. */
   readonly execution: string;
   /** On whose behalf: `schedule`, a backfill's id, or the id of the run that is run again. */
@@ -91,7 +76,7 @@ export interface RunItem extends Item {
   readonly records_completed: number | null;
   readonly bytes_exported: number | null;
   readonly latest_error: string | null;
-  /** When the slot's first run was made that this one repeats; else its own `created_at`. */
+  /** When the interval's first run was made that this one repeats; else its own `created_at`. */
   readonly first_tried_at: number;
   readonly created_at: number;
   readonly finished_at: number | null;
@@ -110,12 +95,12 @@ export interface BackfillItem extends Item {
   /** Aligned outward to the interval, without intervals that have not ended. */
   readonly adjusted_start_at: number;
   readonly adjusted_end_at: number;
-  readonly interval: Interval;
+  readonly interval: Frequency;
   readonly total_runs: number | null;
   readonly created_at: number;
   readonly finished_at: number | null;
   readonly last_updated_at: number;
-  // Progress is put by chunk as `chunk_<n>`: JSON of { finished, failed, records }, never added to.
+  // Progress is put by batch as `batch_<n>`: JSON of { finished, failed, records }, never added to.
 }
 
 const instant = z.iso.datetime();
@@ -158,7 +143,7 @@ export const BatchExport = z
     name: z.string(),
     model: z.enum(MODELS),
     destination: z.object({ type: z.string(), config: z.record(z.string(), z.unknown()) }),
-    interval: z.enum(INTERVALS),
+    interval: z.enum(FREQUENCIES),
     paused: z.boolean(),
     created_at: instant,
     last_updated_at: instant,
@@ -186,7 +171,7 @@ export const BatchExportInput = z
           'exclude_events, lists of event names.',
       ),
     }),
-    interval: choice(INTERVALS).describe('How much time one run exports.'),
+    interval: choice(FREQUENCIES).describe('How much time one run exports.'),
     paused: boolean().optional().describe('A paused export starts no runs by itself; backfills run. Default: false.'),
     last_paused_at: datetime().nullable().optional().describe('Set by the service when `paused` becomes true.'),
     start_at: datetime().nullable().optional().describe('No runs are triggered before this time.'),
@@ -337,7 +322,7 @@ export function batchExportObject(item: BatchExportItem): z.output<typeof BatchE
     team_id: item.team_id,
     name: item.name,
     model: item.model,
-    destination: { type: item.destination_type, config: JSON.parse(item.destination_config) },
+    destination: { type: item.destination_type, config: fromJsonText(item.destination_config) },
     interval: item.interval,
     paused: item.paused,
     created_at: wireInstant(item.created_at),
@@ -345,36 +330,36 @@ export function batchExportObject(item: BatchExportItem): z.output<typeof BatchE
     last_paused_at: wireInstantOrNull(item.last_paused_at),
     start_at: wireInstantOrNull(item.start_at),
     end_at: wireInstantOrNull(item.end_at),
-    latest_runs: JSON.parse(item.latest_runs),
+    latest_runs: fromJsonText(item.latest_runs),
     notify_url: item.notify_url ?? null,
     hogql_query: item.hogql_query,
-    schema: item.schema === null ? null : JSON.parse(item.schema),
-    filters: JSON.parse(item.filters ?? '[]'),
+    schema: item.schema === null ? null : fromJsonText(item.schema),
+    filters: item.filters ? fromJsonText(item.filters) : [],
   };
 }
 
-/** What one chunk of a backfill has come to; stored as JSON in the backfill's field `chunk_<n>`. */
-export interface ChunkProgress {
+/** What one batch of a backfill has come to; stored as JSON in the backfill's field `batch_<n>`. */
+export interface BatchProgress {
   readonly finished: number;
   readonly failed: number;
   readonly records: number;
 }
 
-/** Returns what a backfill has come to so far: the sum of its chunks. */
-export function progressSum(item: BackfillItem): ChunkProgress {
+/** Returns what a backfill has come to so far: the sum of its batches. */
+export function progressSum(item: BackfillItem): BatchProgress {
   const sum = { finished: 0, failed: 0, records: 0 };
   for (const [name, text] of Object.entries(item)) {
-    if (!name.startsWith('chunk_')) continue;
-    const chunk: ChunkProgress = JSON.parse(String(text));
-    sum.finished += chunk.finished;
-    sum.failed += chunk.failed;
-    sum.records += chunk.records;
+    if (!name.startsWith('batch_')) continue;
+    const batch: BatchProgress = JSON.parse(String(text));
+    sum.finished += batch.finished;
+    sum.failed += batch.failed;
+    sum.records += batch.records;
   }
   return sum;
 }
 
 /**
- * Returns the public object of a stored backfill as it is `now`. `runs`: those of its chunks that are under way,
+ * Returns the public object of a stored backfill as it is `now`. `runs`: those of its batches that are under way,
  * perhaps with others' among them.
  */
 export function backfillObject(
@@ -382,10 +367,10 @@ export function backfillObject(
   now: number,
   runs: readonly RunItem[] = [],
 ): z.output<typeof BatchExportBackfill> {
-  const chunks = progressSum(item);
+  const batches = progressSum(item);
   const ended = runs.filter(({ backfill, finished_at }) => backfill === item.id && finished_at !== null);
-  const records = ended.reduce((sum, run) => sum + (run.records_completed ?? 0), chunks.records);
-  const progress = progressOf(item, chunks.finished + chunks.failed + ended.length);
+  const records = ended.reduce((sum, run) => sum + (run.records_completed ?? 0), batches.records);
+  const progress = progressOf(item, batches.finished + batches.failed + ended.length);
   return {
     id: item.id,
     batch_export: item.batch_export,

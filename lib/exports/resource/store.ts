@@ -1,14 +1,14 @@
 import type { ActivityOps } from '../../accounts/activity/model.ts';
 import { systemActivityOps } from '../../accounts/activity/ops.ts';
-import type { OrganizationItem, ProjectBrief } from '../../accounts/organizations/model.ts';
 import type { Tenant } from '../../accounts/organizations/tenant.ts';
 import { type CursorPage, type Paging, readCursorPage } from '../../http/page.ts';
 import { jobOps } from '../../jobs/job.ts';
-import { lowerLiveOps } from '../../lake/fence.ts';
+import { LIVE_LOWERED, lowerLiveOps } from '../../lake/fence.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
 import type { Settings } from '../../ports/settings.ts';
 import { filtered } from '../../ports/table/filtered.ts';
+import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys, places, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { Busy, type Op, Refused, type Table, type Value } from '../../ports/table/table.ts';
@@ -22,7 +22,15 @@ import { checkWebhook, webhookFields } from '../notices/webhook.ts';
 import { queryFields } from '../query/compile.ts';
 import type { BackfillItem, BatchExportInput, BatchExportItem, BatchExportPatch, RunItem } from '../records/model.ts';
 import { stopExport } from '../runs/cancel.ts';
-import { firstSlotStart, initialPlan, nextDue, type Plan, pausedRange, planFields, skipMissed } from '../runs/plan.ts';
+import {
+  firstIntervalStart,
+  initialPlan,
+  nextDue,
+  type Plan,
+  pausedRange,
+  planFields,
+  skipMissed,
+} from '../runs/plan.ts';
 import { backfillWithPlan, type ExportAndPlan, exportWithPlan, planOp } from '../runs/store.ts';
 import { aboutBackfill, aboutExport, exportChanges } from './activity.ts';
 import { claimBackfill, startMachine } from './backfills.ts';
@@ -38,11 +46,9 @@ import {
 
 type Writing = Pick<Context, 'table' | 'clock' | 'newId' | 'vault' | 'settings' | 'parser'>;
 
-const projectsIn = (organization: OrganizationItem): ProjectBrief[] => JSON.parse(organization.projects);
-
 /** Returns what tells exports of the tenant: of the project that the path names, else of any of the organization's. */
 function isOf({ organization, project }: Tenant): (item: BatchExportItem | undefined) => item is BatchExportItem {
-  const teams = new Set((project === undefined ? projectsIn(organization) : [project]).map(({ id }) => id));
+  const teams = new Set((project === undefined ? fromJsonText(organization.projects) : [project]).map(({ id }) => id));
   return (item): item is BatchExportItem => item !== undefined && item.deleted_at === null && teams.has(item.team_id);
 }
 
@@ -97,7 +103,7 @@ export async function readRuns(
   paging: Paging,
 ): Promise<CursorPage<RunItem>> {
   const isByCreation = by === 'created_at';
-  const range = isByCreation ? ranges.runsByCreation(exportId, from, to) : ranges.runsBySlot(exportId, from, to);
+  const range = isByCreation ? ranges.runsByCreation(exportId, from, to) : ranges.runsByInterval(exportId, from, to);
   const isAsked = (run: RunItem): boolean =>
     (isByCreation || run.data_interval_end <= to) && (statuses?.has(run.status) ?? true);
   return readCursorPage(filtered(table, isAsked), { ...range, newestFirst }, paging);
@@ -147,21 +153,28 @@ export async function createBatchExport(
     ...(await sealConfig(context, destination, config, { organization: organization.id, batchExport: id })),
     created_at: now,
     last_updated_at: now,
-    latest_runs: '[]',
+    latest_runs: toJsonText([]),
     failures_in_a_row: 0,
     deleted_at: null,
     ver: 1,
   });
   const plan = initialPlan(item, now);
   for (let left = MAX_ATTEMPTS; left > 0; left--) {
-    const live = await liveOps(table, item, plan);
     const ops: Op[] = [
-      { check: keys.organization(organization.id), if: { is: { id: organization.id, deleted_at: null } } },
-      { check: keys.project(team.id), if: { is: { organization_id: organization.id, deleted_at: null } } },
+      {
+        check: keys.organization(organization.id),
+        if: { is: { id: organization.id, deleted_at: null } },
+        else: 'organization_gone',
+      },
+      {
+        check: keys.project(team.id),
+        if: { is: { organization_id: organization.id, deleted_at: null } },
+        else: 'project_gone',
+      },
       { put: item, if: 'absent' },
       { put: { ...keys.plan(id), ...planFields(plan) }, if: 'absent' },
       ...jobOps('export', id, nextDue(item, plan, now, settings)),
-      ...live,
+      ...(await liveOps(table, item, plan)),
       ...idempotencyOps(id),
       ...activityOps({ ...aboutExport(item), activity: 'created' }),
     ];
@@ -170,9 +183,9 @@ export async function createBatchExport(
       return item;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      if (error.op === 0) fail('not_found', 'Organization not found.');
-      if (error.op === 1) fail('not_found', 'Project not found.');
-      if (!live.includes(ops[error.op] as Op)) throw error;
+      if (error.reason === 'organization_gone') fail('not_found', 'Organization not found.');
+      if (error.reason === 'project_gone') fail('not_found', 'Project not found.');
+      if (error.reason !== LIVE_LOWERED) throw error;
     }
   }
   throw new Busy('many exports of the project are being made');
@@ -184,7 +197,7 @@ export async function newConfig(
   { organization, project }: Pick<Tenant, 'organization'> & { readonly project?: Tenant['project'] | undefined },
   input: BatchExportInput,
 ) {
-  const team = project ?? projectFor(projectsIn(organization), input.team_id);
+  const team = project ?? projectFor(fromJsonText(organization.projects), input.team_id);
   const destination = offered(input.destination.type, settings);
   const query = { hogql_query: null, schema: null, filters: null, ...(await queryFields(parser, input)) };
   const fields = { ...newFields(input, clock()), ...query };
@@ -194,9 +207,9 @@ export async function newConfig(
   return { team, fields, destination, config };
 }
 
-/** Returns what keeps the project's lake from slipping rows in behind the export's first slot. */
+/** Returns what keeps the project's lake from slipping rows in behind the export's first interval. */
 async function liveOps(table: Table, item: BatchExportItem, plan: Plan): Promise<Op[]> {
-  const first = firstSlotStart(item, plan);
+  const first = firstIntervalStart(item, plan);
   return first === null ? [] : lowerLiveOps(table, item.team_id, first);
 }
 
