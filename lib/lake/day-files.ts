@@ -1,5 +1,4 @@
 /** Rows of a DuckDB as files of the lake: one for each day of arrival, sorted, with what its FILE item tells. */
-
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';

@@ -6,7 +6,6 @@
  * export), the execution of the purge itself (7 days in a data directory), executions on AWS (90 days). The
  * activity log of an organization goes with it; its entries about a deleted project stay as long as the rest.
  */
-
 import { dirname } from 'node:path/posix';
 import { type DeletedPlaces, keysOfUsers, removeLimits } from '../accounts/personal-api-keys/store.ts';
 import type { BatchExportItem } from '../exports/records/model.ts';

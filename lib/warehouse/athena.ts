@@ -2,7 +2,6 @@
  * The warehouse on AWS. Athena selects and filters: one UNLOAD for a batch, into a folder of the run's files for each interval,
  * as the lake's own columns. A converter forms the final bytes of an interval; only the function that sends carries one.
  */
-
 import { trinoColumn, trinoLiteral, trinoText } from '../hogql/trino.ts';
 import type { Interval } from '../lake/intervals.ts';
 import { EVENT_COLUMNS, LAKE_MODELS, type Model } from '../lake/schema.ts';

@@ -1,5 +1,4 @@
 /** A lake of generated events, one big interval of it delivered to each destination of files. */
-
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DAY_MS } from '../../lib/ports/units.ts';

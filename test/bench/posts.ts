@@ -1,5 +1,4 @@
 /** An interval of generated events posted to a receiver, beside the same batches posted by themselves. */
-
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DAY_MS } from '../../lib/ports/units.ts';

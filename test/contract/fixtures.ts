@@ -1,5 +1,4 @@
 /** One valid request for every row. A new row needs a line here: the suite fails until it has one. */
-
 import { createOrganization } from '../../lib/accounts/organizations/store.ts';
 import { keysOfUser, revokeKey } from '../../lib/accounts/personal-api-keys/store.ts';
 import type { RunItem } from '../../lib/exports/records/model.ts';

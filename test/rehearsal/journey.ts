@@ -1,5 +1,4 @@
 /** The first days of a stage: keys, an import, a scheduled export, backfills, and what goes wrong on the way. */
-
 import { strict as assert } from 'node:assert';
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';

@@ -1,5 +1,4 @@
 /** An hourly export whose lake holds what a test says, and a destination in memory: for tests of single steps. */
-
 import { Readable } from 'node:stream';
 import { createOrganization } from '../../lib/accounts/organizations/store.ts';
 import { createUser } from '../../lib/accounts/users/store.ts';

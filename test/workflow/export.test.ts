@@ -1,5 +1,4 @@
 /** Exports from end to end: real table, lake, warehouse, machines and steps, into a folder. */
-
 import { readLines } from '../../lib/exports/records/logs.ts';
 import type { BackfillItem, RunItem } from '../../lib/exports/records/model.ts';
 import { startBackfill } from '../../lib/exports/resource/backfills.ts';

@@ -1,5 +1,4 @@
 /** Estimates what a range holds and costs from the lake's list of files, without a query: exact to hours of arrival. */
-
 import { isTouched, type LakeFile } from '../../lake/catalog.ts';
 import { type ArrivalRange, alignDown, type Intervals } from '../../lake/intervals.ts';
 import type { Settings } from '../../ports/settings.ts';

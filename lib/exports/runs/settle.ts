@@ -1,5 +1,4 @@
 /** Settles what an execution acquired, however it ended: runs, plan, what the export shows, the next job. */
-
 import { wireInstant } from '../../http/instant.ts';
 import { jobOps } from '../../jobs/job.ts';
 import type { Context } from '../../ports/context.ts';

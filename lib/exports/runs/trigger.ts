@@ -1,5 +1,4 @@
 /** What a trigger wants to be run: what is due by the schedule, a batch of a backfill, or a run that failed. */
-
 import { jobOps } from '../../jobs/job.ts';
 import type { Interval } from '../../lake/intervals.ts';
 import type { Context } from '../../ports/context.ts';

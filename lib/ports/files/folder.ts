@@ -2,7 +2,6 @@
  * Files in a folder. A file is written beside its place, brought to the disk, and moved there by one rename, so a
  * reader sees the whole file or none, also after a power cut.
  */
-
 import { randomUUID } from 'node:crypto';
 import { constants, createReadStream, type Dirent } from 'node:fs';
 import { access, copyFile, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';

@@ -1,5 +1,4 @@
 /** What a caller may do to a run, over HTTP: retrieve, retry, cancel. */
-
 import type { RunItem } from '../../../lib/exports/records/model.ts';
 import { acquire } from '../../../lib/exports/runs/plan.ts';
 import { runId } from '../../../lib/exports/runs/run.ts';

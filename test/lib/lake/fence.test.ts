@@ -8,7 +8,6 @@
  *
  * Each of the commit's conditions is taken out in turn, and then the model must find what it is there for.
  */
-
 import * as fc from 'fast-check';
 import { historyEnd } from '../../../lib/lake/arrival.ts';
 import { filesBetween } from '../../../lib/lake/catalog.ts';

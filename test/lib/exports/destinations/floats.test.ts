@@ -1,5 +1,4 @@
 /** Every bit of a float arrives: from a line of a source, through the lake, at each destination, in each format. */
-
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { array, assert, asyncProperty, bigInt, constantFrom, double, integer, oneof, tuple } from 'fast-check';

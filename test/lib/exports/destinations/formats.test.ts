@@ -1,5 +1,4 @@
 /** Every format that a file may have, made of a lake by the real warehouse, and read back by DuckDB. */
-
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

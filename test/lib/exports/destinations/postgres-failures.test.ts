@@ -1,5 +1,4 @@
 /** What a customer is told when a PostgreSQL is not as an export needs it, before it is made and when it runs. */
-
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { assert, property, string } from 'fast-check';
 import { checkedConfig } from '../../../../lib/exports/destinations/config.ts';

@@ -4,7 +4,6 @@
  * file ever loses a row, and every row that arrived after the export began is delivered, unless its time came while
  * the schedule was closed. Each protection taken away must break this. PLAN_HISTORIES sets how many are tried.
  */
-
 import * as fc from 'fast-check';
 import {
   type Active,
