@@ -3,7 +3,7 @@ import type { Alias, Known, SelectQuery, Syntax } from './syntax.ts';
 
 /** What a query comes to, as PostHog shows it. */
 export interface QuerySchema {
-  readonly fields: readonly { readonly expression: string; readonly alias: string }[];
+  readonly fields: { readonly expression: string; readonly alias: string }[];
   /** The constants of the expressions, by their names. */
   readonly values: Readonly<Record<string, string>>;
   /** The query in normal form. */

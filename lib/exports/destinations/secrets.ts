@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { typeName } from '../../http/fields.ts';
 import type { Context } from '../../ports/context.ts';
 import { inQuotes, invalid } from '../../ports/errors.ts';
+import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import type { Belonging } from '../../ports/vault/vault.ts';
 import type { BatchExportItem } from '../records/model.ts';
 import type { Config, Destination } from './destination.ts';
@@ -64,14 +65,14 @@ export async function sealConfig(
   const { open, secret } = splitSecrets(config, destination.secrets);
   const hasSecrets = Object.keys(secret).length > 0;
   return {
-    destination_config: JSON.stringify(open),
+    destination_config: toJsonText(open),
     destination_secrets: hasSecrets ? await vault.seal(JSON.stringify(secret), belonging) : null,
   };
 }
 
 /** Returns the whole config of an export, secrets included. */
 export async function openConfig({ vault }: Pick<Context, 'vault'>, item: BatchExportItem): Promise<Config> {
-  const open: Config = JSON.parse(item.destination_config);
+  const open = fromJsonText(item.destination_config);
   if (item.destination_secrets === null) return open;
   const belonging = { organization: item.organization_id, batchExport: item.id };
   return merge(open, JSON.parse(await vault.open(item.destination_secrets, belonging)));

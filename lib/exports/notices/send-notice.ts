@@ -5,10 +5,11 @@
  */
 
 import { wireInstant } from '../../http/instant.ts';
-import { jobOps } from '../../jobs/job.ts';
+import { aboutOf, jobOps } from '../../jobs/job.ts';
 import type { Context } from '../../ports/context.ts';
 import { Permanent, Transient } from '../../ports/errors.ts';
 import { post } from '../../ports/outbound/outbound.ts';
+import { toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { DAY_MS, SECOND_MS } from '../../ports/units.ts';
 import type { NoticeInput } from '../../workflow/messages.ts';
@@ -29,13 +30,13 @@ export async function sendNotice(context: Context, { notice: id }: NoticeInput, 
   const { table, clock, events } = context;
   const job = await table.get(keys.job('notice', id));
   if (job === undefined) return;
-  const notice: Notice & { readonly announced?: true } = JSON.parse(job.about ?? '');
+  const notice = aboutOf('notice', job) as Notice & { readonly announced?: true };
   const item = await table.get(keys.batchExport(notice.export));
   const isWanted = item !== undefined && item.deleted_at === null;
   if (isWanted && events !== null && notice.announced === undefined) {
     const { type, data } = message(item, id, notice);
     await events.publish(type, data);
-    const about = JSON.stringify({ ...notice, announced: true });
+    const about = toJsonText({ ...notice, announced: true });
     await table.write([{ change: keys.job('notice', id), set: { about }, if: { is: { about: job.about } } }]);
   }
   const done = jobOps('notice', id, null);

@@ -9,6 +9,7 @@ import { schemaOf } from '../../hogql/text.ts';
 import { trinoColumn, trinoText } from '../../hogql/trino.ts';
 import { EVENTS_TABLE } from '../../lake/events-table.ts';
 import { invalid, Permanent } from '../../ports/errors.ts';
+import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import type { BatchExportItem, BatchExportPatch } from '../records/model.ts';
 
 /** Columns and condition of an export; null: the destination's columns, no condition. Plain JSON. */
@@ -41,12 +42,12 @@ async function fieldsOfQuery(parser: Parser, query: string | null): Promise<Pick
   if (query === null) return { hogql_query: null, schema: null };
   const syntax = await parser.query(query);
   compiled(syntax);
-  return { hogql_query: query, schema: JSON.stringify(schemaOf(syntax as unknown as SelectQuery)) };
+  return { hogql_query: query, schema: toJsonText(schemaOf(syntax as unknown as SelectQuery)) };
 }
 
 async function fieldsOfFilters(parser: Parser, filters: unknown): Promise<Pick<Stored, 'filters'>> {
   const condition = await compiledFilters(parser, filters);
-  return { filters: condition === null ? null : JSON.stringify(filters) };
+  return { filters: condition === null ? null : toJsonText(filters as unknown[]) };
 }
 
 async function explained<T>(attr: string, work: () => Promise<T>): Promise<T> {
@@ -62,7 +63,7 @@ async function explained<T>(attr: string, work: () => Promise<T>): Promise<T> {
 export async function selectionOf(parser: Parser, { hogql_query, filters }: Stored): Promise<Selection> {
   const query =
     hogql_query === null ? null : await still('hogql_query', async () => compiled(await parser.query(hogql_query)));
-  const condition = filters ? await still('filters', () => compiledFilters(parser, JSON.parse(filters))) : null;
+  const condition = filters ? await still('filters', () => compiledFilters(parser, fromJsonText(filters))) : null;
   const conditions = [query?.where ?? null, condition].filter((one) => one !== null);
   const where: Expression | null =
     conditions.length > 1 ? { operator: 'and', of: conditions, type: 'boolean' } : (conditions[0] ?? null);

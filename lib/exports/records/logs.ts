@@ -5,6 +5,7 @@
 
 import type { Context } from '../../ports/context.ts';
 import type { Level } from '../../ports/log.ts';
+import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import type { Item, Op, Table } from '../../ports/table/table.ts';
@@ -62,9 +63,12 @@ export function logsAsked(
   };
 }
 
+/** A line as stored. */
+type Row = [at: number, level: Level, message: string, instance: string];
+
 interface LogItem extends Item {
-  /** JSON of `[at, level, message, instance][]`, oldest first. */
-  readonly lines: string;
+  /** Oldest first. */
+  readonly lines: JsonText<Row[]>;
 }
 
 /** The limits of the lines of one item: bytes of JSON, and the time between the first and the last. */
@@ -89,9 +93,9 @@ export function lineOps(
   step: string,
   lines: readonly LogLine[],
 ): Op[] {
-  const parts: { at: number; bytes: number; rows: unknown[] }[] = [];
+  const parts: { at: number; bytes: number; rows: Row[] }[] = [];
   for (const { at, level, message, instance } of lines) {
-    const row = [at, level, cut(message), instance];
+    const row: Row = [at, level, cut(message), instance];
     const bytes = Buffer.byteLength(JSON.stringify(row)) + 1;
     const last = parts.at(-1);
     if (last === undefined || last.bytes + bytes > MAX_ITEM_BYTES || at - last.at > MAX_ITEM_SPAN_MS) {
@@ -105,7 +109,7 @@ export function lineOps(
     put: {
       ...keys.logLines(exportId, at, execution, n === 0 ? step : `${step}.${n}`),
       ttl: Math.floor((at + settings.logDays * DAY_MS) / 1000),
-      lines: JSON.stringify(rows),
+      lines: toJsonText(rows),
     },
   }));
 }
@@ -177,7 +181,7 @@ async function readItems(table: Table, exportId: string, { from, to }: { from: n
 }
 
 const linesOf = (item: LogItem): LogLine[] =>
-  (JSON.parse(item.lines) as [number, Level, string, string][]).map(([at, level, message, instance]) => ({
+  fromJsonText(item.lines).map(([at, level, message, instance]) => ({
     at,
     level,
     message,

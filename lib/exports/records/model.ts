@@ -3,12 +3,12 @@ import { boolean, choice, datetime, freeObject, text } from '../../http/fields.t
 import { wireInstant } from '../../http/instant.ts';
 import { INTERVALS, type Interval } from '../../lake/intervals.ts';
 import { MODELS, type Model } from '../../lake/schema.ts';
+import { fromJsonText, type JsonText } from '../../ports/table/json-text.ts';
 import type { Item } from '../../ports/table/table.ts';
 
 declare module '../../ports/table/keys.ts' {
   interface Items {
     batchExport: BatchExportItem;
-    plan: PlanItem;
     run: RunItem;
     backfill: BackfillItem;
   }
@@ -28,8 +28,8 @@ export interface BatchExportItem extends Item {
   readonly name: string;
   readonly model: Model;
   readonly destination_type: string;
-  /** JSON of the config without its secrets. */
-  readonly destination_config: string;
+  /** The config without its secrets. */
+  readonly destination_config: JsonText<Readonly<Record<string, unknown>>>;
   /** JSON of the secrets, sealed by the vault; null when the type has none. */
   readonly destination_secrets: string | null;
   readonly interval: Interval;
@@ -40,36 +40,21 @@ export interface BatchExportItem extends Item {
   readonly created_at: number;
   readonly last_updated_at: number;
   readonly hogql_query: string | null;
-  /** JSON of a list that is not empty; null or absent: none. */
-  readonly filters?: string | null;
+  /** A list that is not empty; null or absent: none. */
+  readonly filters?: JsonText<unknown[]> | null;
   /** Where failures are told; null or absent: nowhere. */
   readonly notify_url?: string | null;
   /** What its messages are signed with, sealed by the vault. */
   readonly notify_secret?: string | null;
-  /** JSON of what the query comes to, for clients; null: there is no query. */
-  readonly schema: string | null;
-  /** JSON of the newest ten public run objects, newest first. */
-  readonly latest_runs: string;
+  /** What the query comes to, for clients; null: there is no query. */
+  readonly schema: JsonText<z.output<typeof Schema>> | null;
+  /** The newest ten public run objects, newest first. */
+  readonly latest_runs: JsonText<z.output<typeof BatchExportRun>[]>;
   readonly failures_in_a_row: number;
   /** Set: gone for every reader; the item stays until purge. */
   readonly deleted_at: number | null;
   /** Counts changes of the writable fields (ETag). */
   readonly ver: number;
-}
-
-/** Who may run which slots of one export; changed only by the functions of `plan.ts`, under its version. */
-export interface PlanItem extends Item {
-  readonly version: number;
-  /** The end of the last planned slot of the schedule. */
-  readonly next: number;
-  /** JSON of `Range[]`: what the schedule passes over. */
-  readonly skipped: string;
-  /** JSON of `GridRange[]`: ranges that were run, and the grid they were run on. */
-  readonly ran: string;
-  /** JSON of `Claim[]`: the ranges of backfills that have not ended. */
-  readonly claimed: string;
-  /** JSON of `Active[]`: who is running what. */
-  readonly active: string;
 }
 
 /** A run as stored. */
@@ -337,7 +322,7 @@ export function batchExportObject(item: BatchExportItem): z.output<typeof BatchE
     team_id: item.team_id,
     name: item.name,
     model: item.model,
-    destination: { type: item.destination_type, config: JSON.parse(item.destination_config) },
+    destination: { type: item.destination_type, config: fromJsonText(item.destination_config) },
     interval: item.interval,
     paused: item.paused,
     created_at: wireInstant(item.created_at),
@@ -345,11 +330,11 @@ export function batchExportObject(item: BatchExportItem): z.output<typeof BatchE
     last_paused_at: wireInstantOrNull(item.last_paused_at),
     start_at: wireInstantOrNull(item.start_at),
     end_at: wireInstantOrNull(item.end_at),
-    latest_runs: JSON.parse(item.latest_runs),
+    latest_runs: fromJsonText(item.latest_runs),
     notify_url: item.notify_url ?? null,
     hogql_query: item.hogql_query,
-    schema: item.schema === null ? null : JSON.parse(item.schema),
-    filters: JSON.parse(item.filters ?? '[]'),
+    schema: item.schema === null ? null : fromJsonText(item.schema),
+    filters: item.filters ? fromJsonText(item.filters) : [],
   };
 }
 

@@ -1,14 +1,14 @@
 import type { ActivityOps } from '../../accounts/activity/model.ts';
 import { systemActivityOps } from '../../accounts/activity/ops.ts';
-import type { OrganizationItem, ProjectBrief } from '../../accounts/organizations/model.ts';
 import type { Tenant } from '../../accounts/organizations/tenant.ts';
 import { type CursorPage, type Paging, readCursorPage } from '../../http/page.ts';
 import { jobOps } from '../../jobs/job.ts';
-import { lowerLiveOps } from '../../lake/fence.ts';
+import { LIVE_LOWERED, lowerLiveOps } from '../../lake/fence.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
 import type { Settings } from '../../ports/settings.ts';
 import { filtered } from '../../ports/table/filtered.ts';
+import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys, places, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { Busy, type Op, Refused, type Table, type Value } from '../../ports/table/table.ts';
@@ -38,11 +38,9 @@ import {
 
 type Writing = Pick<Context, 'table' | 'clock' | 'newId' | 'vault' | 'settings' | 'parser'>;
 
-const projectsIn = (organization: OrganizationItem): ProjectBrief[] => JSON.parse(organization.projects);
-
 /** Returns what tells exports of the tenant: of the project that the path names, else of any of the organization's. */
 function isOf({ organization, project }: Tenant): (item: BatchExportItem | undefined) => item is BatchExportItem {
-  const teams = new Set((project === undefined ? projectsIn(organization) : [project]).map(({ id }) => id));
+  const teams = new Set((project === undefined ? fromJsonText(organization.projects) : [project]).map(({ id }) => id));
   return (item): item is BatchExportItem => item !== undefined && item.deleted_at === null && teams.has(item.team_id);
 }
 
@@ -147,21 +145,28 @@ export async function createBatchExport(
     ...(await sealConfig(context, destination, config, { organization: organization.id, batchExport: id })),
     created_at: now,
     last_updated_at: now,
-    latest_runs: '[]',
+    latest_runs: toJsonText([]),
     failures_in_a_row: 0,
     deleted_at: null,
     ver: 1,
   });
   const plan = initialPlan(item, now);
   for (let left = MAX_ATTEMPTS; left > 0; left--) {
-    const live = await liveOps(table, item, plan);
     const ops: Op[] = [
-      { check: keys.organization(organization.id), if: { is: { id: organization.id, deleted_at: null } } },
-      { check: keys.project(team.id), if: { is: { organization_id: organization.id, deleted_at: null } } },
+      {
+        check: keys.organization(organization.id),
+        if: { is: { id: organization.id, deleted_at: null } },
+        else: 'organization_gone',
+      },
+      {
+        check: keys.project(team.id),
+        if: { is: { organization_id: organization.id, deleted_at: null } },
+        else: 'project_gone',
+      },
       { put: item, if: 'absent' },
       { put: { ...keys.plan(id), ...planFields(plan) }, if: 'absent' },
       ...jobOps('export', id, nextDue(item, plan, now, settings)),
-      ...live,
+      ...(await liveOps(table, item, plan)),
       ...idempotencyOps(id),
       ...activityOps({ ...aboutExport(item), activity: 'created' }),
     ];
@@ -170,9 +175,9 @@ export async function createBatchExport(
       return item;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      if (error.op === 0) fail('not_found', 'Organization not found.');
-      if (error.op === 1) fail('not_found', 'Project not found.');
-      if (!live.includes(ops[error.op] as Op)) throw error;
+      if (error.reason === 'organization_gone') fail('not_found', 'Organization not found.');
+      if (error.reason === 'project_gone') fail('not_found', 'Project not found.');
+      if (error.reason !== LIVE_LOWERED) throw error;
     }
   }
   throw new Busy('many exports of the project are being made');
@@ -184,7 +189,7 @@ export async function newConfig(
   { organization, project }: Pick<Tenant, 'organization'> & { readonly project?: Tenant['project'] | undefined },
   input: BatchExportInput,
 ) {
-  const team = project ?? projectFor(projectsIn(organization), input.team_id);
+  const team = project ?? projectFor(fromJsonText(organization.projects), input.team_id);
   const destination = offered(input.destination.type, settings);
   const query = { hogql_query: null, schema: null, filters: null, ...(await queryFields(parser, input)) };
   const fields = { ...newFields(input, clock()), ...query };

@@ -48,14 +48,13 @@ export async function writeAcquired(
     },
     ...followingOps(context, item, work, after, isDone ? runs : null),
     ...lineOps(context, item.id, mine.execution, 'begin', ended.map(endLine)),
-    ...runs.map((run): Op => ({ put: run, if: 'absent' })),
+    ...runs.map((run): Op => ({ put: run, if: 'absent', else: 'run_exists' })),
   ];
   try {
     await context.table.write(ops);
   } catch (error) {
-    const refused = error instanceof Refused ? ops[error.op] : undefined;
-    if (refused === undefined || !('put' in refused)) throw error;
-    throw new Error(`run ${String(refused.put['id'])} is there, but not in the plan`, { cause: error });
+    if (!(error instanceof Refused) || error.reason !== 'run_exists') throw error;
+    throw new Error(`run ${String(error.found?.['id'])} is there, but not in the plan`, { cause: error });
   }
   for (const run of ended) measure(context, run);
   return runs;

@@ -2,7 +2,7 @@
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid, messageOf } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
-import { type Item, type Op, Refused, type Table } from '../../ports/table/table.ts';
+import { type Op, Refused, type Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import type { BatchExportItem, RunItem } from '../records/model.ts';
 import { endOps } from './backfill.ts';
@@ -29,7 +29,7 @@ export async function cancelRun(
     await showRuns(context, exportId, [await cancelOpenRun(context, run, also)]);
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    const found = error.found as RunItem | undefined;
+    const found = error.foundAt(run);
     if (found === undefined) fail('not_found');
     if (isOpen(found)) invalid(null, 'Cannot cancel a run that is being committed');
     invalid(null, `Cannot cancel a run that is in '${found.status}' status`);
@@ -114,15 +114,15 @@ export async function stopExport(
 /** Cancels what an execution still runs. Returns whether it may be stopped: nothing is being committed. */
 async function cancelOpenRuns(context: Context, item: BatchExportItem, plan: Plan, mine: Active): Promise<boolean> {
   const runs = await runsOf(context.table, item.id, slotsOfExecution(item, plan, mine), mine.by);
-  const cancel = async (run: RunItem): Promise<RunItem | Item | undefined> => {
+  const cancel = async (run: RunItem): Promise<RunItem | undefined> => {
     try {
       return await cancelOpenRun(context, run);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      return error.found;
+      return error.foundAt(run);
     }
   };
-  const now = (await Promise.all(runs.filter(isOpen).map(cancel))) as (RunItem | undefined)[];
+  const now = await Promise.all(runs.filter(isOpen).map(cancel));
   const known = now.filter((run) => run !== undefined);
   await showRuns(context, item.id, known);
   return !known.some(isOpen);

@@ -3,6 +3,7 @@
 import { isTouched, type LakeFile } from '../../lake/catalog.ts';
 import { type ArrivalRange, alignDown, type Slots } from '../../lake/intervals.ts';
 import type { Settings } from '../../ports/settings.ts';
+import { fromJsonText } from '../../ports/table/json-text.ts';
 import { HOUR_MS } from '../../ports/units.ts';
 import { CHUNK, chunksOf } from './plan.ts';
 
@@ -26,7 +27,7 @@ export function amountIn(files: readonly LakeFile[], range: ArrivalRange): Amoun
 function rowsIn(file: LakeFile, { from, to }: ArrivalRange): number {
   const midnight = alignDown(file.min_arrival, 'day');
   let found = 0;
-  for (const [hour, rows] of (JSON.parse(file.hours) as number[]).entries()) {
+  for (const [hour, rows] of fromJsonText(file.hours).entries()) {
     if (rows === 0) continue;
     const start = Math.max(midnight + hour * HOUR_MS, file.min_arrival);
     const end = Math.min(midnight + (hour + 1) * HOUR_MS, file.max_arrival + 1);

@@ -46,8 +46,16 @@ import {
   slice,
   slotsBetween,
 } from '../../lake/intervals.ts';
+import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
+import type { Item } from '../../ports/table/table.ts';
 import { MINUTE_MS } from '../../ports/units.ts';
-import type { BatchExportItem, PlanItem } from '../records/model.ts';
+import type { BatchExportItem } from '../records/model.ts';
+
+declare module '../../ports/table/keys.ts' {
+  interface Items {
+    plan: PlanItem;
+  }
+}
 
 /** A range that is cut on the grid of its interval. Its ends may be off that grid: then its outer slots are short. */
 export interface GridRange extends ArrivalRange {
@@ -84,6 +92,14 @@ export interface Plan {
   readonly ran: readonly GridRange[];
   readonly claimed: readonly Claim[];
   readonly active: readonly Active[];
+}
+
+/** A plan as stored. */
+export interface PlanItem extends Item, Pick<Plan, 'version' | 'next'> {
+  readonly skipped: JsonText<Plan['skipped']>;
+  readonly ran: JsonText<Plan['ran']>;
+  readonly claimed: JsonText<Plan['claimed']>;
+  readonly active: JsonText<Plan['active']>;
 }
 
 /** What the schedule depends on. */
@@ -129,10 +145,10 @@ export function planOf(item: PlanItem): Plan {
   return {
     version: item.version,
     next: item.next,
-    skipped: JSON.parse(item.skipped),
-    ran: JSON.parse(item.ran),
-    claimed: JSON.parse(item.claimed),
-    active: JSON.parse(item.active),
+    skipped: fromJsonText(item.skipped),
+    ran: fromJsonText(item.ran),
+    claimed: fromJsonText(item.claimed),
+    active: fromJsonText(item.active),
   };
 }
 
@@ -141,10 +157,10 @@ export function planFields(plan: Plan): Pick<PlanItem, 'version' | 'next' | 'ski
   return {
     version: plan.version,
     next: plan.next,
-    skipped: JSON.stringify(plan.skipped),
-    ran: JSON.stringify(plan.ran),
-    claimed: JSON.stringify(plan.claimed),
-    active: JSON.stringify(plan.active),
+    skipped: toJsonText(plan.skipped),
+    ran: toJsonText(plan.ran),
+    claimed: toJsonText(plan.claimed),
+    active: toJsonText(plan.active),
   };
 }
 

@@ -1,8 +1,8 @@
 /** Fixes what a chunk delivers: its slots, the export's query as it is now, and the list of the lake's files. */
 import { filesBetween, type LakeFile } from '../../lake/catalog.ts';
 import type { Context } from '../../ports/context.ts';
+import { fromJsonText } from '../../ports/table/json-text.ts';
 import type { RowQuery } from '../../warehouse/warehouse.ts';
-import type { Config } from '../destinations/destination.ts';
 import { selectionOf } from '../query/compile.ts';
 import type { BatchExportItem, RunItem } from '../records/model.ts';
 import type { Active } from './plan.ts';
@@ -54,7 +54,7 @@ export function isFiltered(item: BatchExportItem): boolean {
 /** Returns the lists of events in an export's config. They say nothing of persons; an empty list restricts nothing. */
 function eventLists({ model, destination_config }: BatchExportItem): Pick<RowQuery, 'includeEvents' | 'excludeEvents'> {
   if (model === 'persons') return { includeEvents: null, excludeEvents: null };
-  const { include_events, exclude_events }: Config = JSON.parse(destination_config);
+  const { include_events, exclude_events } = fromJsonText(destination_config);
   return { includeEvents: namesIn(include_events), excludeEvents: namesIn(exclude_events) };
 }
 

@@ -46,6 +46,7 @@
 import { v5 } from 'uuid';
 import { wireInstant } from '../../http/instant.ts';
 import { type Slot, slice } from '../../lake/intervals.ts';
+import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys, places } from '../../ports/table/keys.ts';
 import { type BatchExportItem, type RunItem, type RunStatus, runObject } from '../records/model.ts';
 import { type Active, CHUNK, type Plan, slotsOf } from './plan.ts';
@@ -119,12 +120,15 @@ export const slotOf = (run: RunItem): Slot => ({ start: run.data_interval_start,
 export const rangeText = ({ start, end }: Slot): string => `range ${wireInstant(start)} - ${wireInstant(end)}`;
 
 /** Returns `latest_runs` with these runs as they are now: the newest ten, newest first. */
-export function latestRuns(item: Pick<BatchExportItem, 'latest_runs'>, runs: readonly RunItem[]): string {
+export function latestRuns(
+  item: Pick<BatchExportItem, 'latest_runs'>,
+  runs: readonly RunItem[],
+): BatchExportItem['latest_runs'] {
   type Latest = ReturnType<typeof runObject>;
-  const byId = new Map((JSON.parse(item.latest_runs) as Latest[]).map((run) => [run.id, run]));
+  const byId = new Map(fromJsonText(item.latest_runs).map((run) => [run.id, run]));
   for (const run of runs) byId.set(run.id, runObject(run));
   const age = (run: Latest): number => Date.parse(run.created_at);
   const newestFirst = (a: Latest, b: Latest): number =>
     age(b) - age(a) || Date.parse(b.data_interval_start) - Date.parse(a.data_interval_start) || (a.id < b.id ? 1 : -1);
-  return JSON.stringify([...byId.values()].toSorted(newestFirst).slice(0, MAX_LATEST_RUNS));
+  return toJsonText([...byId.values()].toSorted(newestFirst).slice(0, MAX_LATEST_RUNS));
 }

@@ -1,4 +1,5 @@
 import { latestRuns } from '../../../lib/exports/runs/run.ts';
+import { toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { settableClock, testContext } from '../../support/context.ts';
 import {
@@ -115,7 +116,7 @@ test('a strange error of a run does not break the list', async () => {
   const service = await testService(context);
   const id = await newExport(service);
   const run = await putRun(context, id, { status: 'Failed', latest_error: '\u2028 __proto__ \ud83d 🐍' });
-  const latest_runs = latestRuns({ latest_runs: '[]' }, [run]);
+  const latest_runs = latestRuns({ latest_runs: toJsonText([]) }, [run]);
   await context.table.write([{ change: keys.batchExport(id), set: { latest_runs } }]);
   expect(await list(service, byOrganization(service))).toMatchObject({
     results: [{ latest_runs: [{ id: run.id, latest_error: run.latest_error }] }],

@@ -1,4 +1,5 @@
 import { latestRuns } from '../../../lib/exports/runs/run.ts';
+import { toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { settableClock, testContext } from '../../support/context.ts';
@@ -17,7 +18,7 @@ test('the latest runs are shown as the interface has them', async () => {
   const service = await testService(context);
   const id = await newExport(service);
   const run = await putRun(context, id, { latest_error: 'Bucket is gone', status: 'Failed', records_completed: null });
-  const latest_runs = latestRuns({ latest_runs: '[]' }, [run]);
+  const latest_runs = latestRuns({ latest_runs: toJsonText([]) }, [run]);
   await context.table.write([{ change: keys.batchExport(id), set: { latest_runs } }]);
   const { body } = await service.call('GET', `${byOrganization(service)}/${id}`);
   expect(body?.['latest_runs']).toStrictEqual([

@@ -11,6 +11,7 @@ import {
   requestedRange,
   runsAsked,
 } from '../../../../lib/exports/resource/rules.ts';
+import { toJsonText } from '../../../../lib/ports/table/json-text.ts';
 import { DAY_MS } from '../../../../lib/ports/units.ts';
 import { refusal, refused } from '../../../support/refusals.ts';
 import { sampleDestination } from '../../../support/sample-destination.ts';
@@ -43,7 +44,7 @@ describe('the project of a new export', () => {
 });
 
 describe('a query and filters', () => {
-  const event = JSON.stringify([{ key: 'a', type: 'event' }]);
+  const event = toJsonText<unknown[]>([{ key: 'a', type: 'event' }]);
 
   test.each([
     ['hogql_query', { model: 'persons', hogql_query: 'SELECT event FROM events' }],
@@ -141,7 +142,7 @@ describe('the fields that a PATCH sets', () => {
 test('an export has a largest size, counted in bytes', () => {
   const item = (name: string, secrets: string | null) => ({
     name,
-    destination_config: '{}',
+    destination_config: toJsonText({}),
     destination_secrets: secrets,
     hogql_query: null,
     schema: null,
