@@ -31,7 +31,7 @@ const PRIVATE: BucketProps = {
 /** Uploads that a process died over are taken away after a day. */
 const NO_LEFTOVERS = { abortIncompleteMultipartUploadAfter: Duration.days(1) };
 
-export interface DataStackProps {
+interface DataStackProps {
   readonly stage: Stage;
   readonly options: StageOptions;
 }

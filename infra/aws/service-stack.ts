@@ -17,7 +17,7 @@ import type { DataStack } from './data-stack.ts';
 import type { StageOptions } from './options.ts';
 import { type Stage, tagsOf } from './stages.ts';
 
-export interface ServiceStackProps {
+interface ServiceStackProps {
   readonly stage: Stage;
   readonly options: StageOptions;
   readonly data: DataStack;

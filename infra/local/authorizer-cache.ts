@@ -7,7 +7,7 @@ export const AUTHORIZER_TTL_MS = MINUTE_MS;
 const MAX_KEPT = 10_000;
 
 /** An authorizer's answer, as the gateway goes on with it. */
-export interface Authorized {
+interface Authorized {
   /** May a request to this ARN pass? */
   readonly permits: (methodArn: string) => boolean;
   /** Its context, all text, and the principal. */

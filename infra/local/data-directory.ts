@@ -23,7 +23,7 @@ export function dataDirectoryPath(environment: NodeJS.ProcessEnv = process.env):
 export const temporaryIn = (folder: string): string => join(folder, 'temporary');
 
 /** All that a data directory holds, opened: every port but the workflow, which only the running service has. */
-export interface DataDirectory extends Omit<Context, 'workflow'> {
+interface DataDirectory extends Omit<Context, 'workflow'> {
   readonly folder: string;
   close(): void;
 }
@@ -56,7 +56,7 @@ export function openDataDirectory(folder: string, log: Log): DataDirectory {
 }
 
 /** Another process serves this data directory. */
-export class DataDirectoryInUse extends Error {
+class DataDirectoryInUse extends Error {
   override readonly name = 'DataDirectoryInUse';
 }
 

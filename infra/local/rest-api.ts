@@ -62,7 +62,7 @@ export class PayloadTooLarge extends Error {
   override readonly name = 'PayloadTooLarge';
 }
 
-export interface ServeOptions {
+interface ServeOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
@@ -202,7 +202,7 @@ interface Match {
 const ignored = (): void => {};
 
 /** Undefined: no template fits. */
-export type PathMatcher = (path: string) => Match | 'malformed' | undefined;
+type PathMatcher = (path: string) => Match | 'malformed' | undefined;
 
 /** Makes the matcher of path templates, which any number of servers may share. */
 export function pathMatcher(templates: readonly string[]): PathMatcher {

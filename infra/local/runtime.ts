@@ -3,12 +3,12 @@ import { MACHINES } from '../../lib/workflow/definitions/index.ts';
 import { type Engine, type EngineOptions, startEngine } from '../../lib/workflow/engine.ts';
 import { type NamedSteps, stepRunners } from './functions.ts';
 
-export interface RuntimeOptions extends Partial<Pick<EngineOptions, 'table' | 'timer' | 'random'>> {
+interface RuntimeOptions extends Partial<Pick<EngineOptions, 'table' | 'timer' | 'random'>> {
   /** Returns what the engine runs in the place of the steps below `functions/steps`, which it is given. */
   readonly steps?: (own: NamedSteps, context: Context) => NamedSteps;
 }
 
-export interface Runtime {
+interface Runtime {
   readonly context: Context;
   readonly engine: Engine;
 }

@@ -11,7 +11,7 @@ import type { RateLimit } from './token-bucket.ts';
 /** How often what is due is looked for. */
 const TICK_INTERVAL_MS = 500;
 
-export interface ServiceOptions {
+interface ServiceOptions {
   readonly folder: string;
   readonly host: string;
   /** 0: any free port. */

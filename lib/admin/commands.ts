@@ -147,7 +147,7 @@ export async function revokeKey(context: AdminContext, _options: object, words: 
   };
 }
 
-export interface ImportOptions {
+export interface ImportCommandOptions {
   readonly project: number;
   readonly format?: ImportFormat;
   readonly arrived?: 'now' | 'then';
@@ -157,7 +157,7 @@ export interface ImportOptions {
 
 export async function importFiles(
   context: AdminContext,
-  options: ImportOptions,
+  options: ImportCommandOptions,
   files: string[],
   progress: Progress,
 ): Promise<Outcome> {

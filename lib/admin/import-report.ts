@@ -5,7 +5,7 @@ import type { ImportReport } from '../lake/import/import.ts';
 const isoRange = ({ from, to }: { from: number; to: number }) => ({ start: wireInstant(from), end: wireInstant(to) });
 
 /** What an import did, and which backfills deliver what it added to hours that were exported before. */
-export interface ImportOutcome extends Omit<ImportReport, 'hours'> {
+interface ImportOutcome extends Omit<ImportReport, 'hours'> {
   readonly backfills: readonly NeededBackfill[];
 }
 

@@ -5,7 +5,7 @@ import * as commands from './commands.ts';
 import type { Progress } from './progress.ts';
 
 /** What the command line needs of its surroundings. */
-export interface Surroundings {
+interface Surroundings {
   /** Opens the data directory, or a stage on AWS, for one command. */
   open(stage: string | undefined): Promise<commands.AdminContext & { close(): void }>;
   readonly print: (text: string) => void;
@@ -119,7 +119,7 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
     root,
     'import <file...>',
     'Import events and persons from files. The same file twice adds nothing.',
-    (context, options: commands.ImportOptions, files) =>
+    (context, options: commands.ImportCommandOptions, files) =>
       commands.importFiles(context, options, files.map(surroundings.resolve), surroundings.progress()),
   )
     .requiredOption('--project <id>', 'the project that gets the events', wholeNumber)

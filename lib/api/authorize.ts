@@ -13,7 +13,7 @@ import { fromJsonText } from '../ports/table/json-text.ts';
 export type ScopeLookup = (method: string, template: string) => Route['scope'] | undefined;
 
 /** A request as the gateway matched it, without the path's parameters. */
-export interface AuthorizationRequest {
+interface AuthorizationRequest {
   /** The header as sent. */
   readonly authorization: string | undefined;
   readonly method: string;
@@ -21,7 +21,7 @@ export interface AuthorizationRequest {
   readonly template: string;
 }
 
-export type Decision =
+type Decision =
   | { readonly kind: 'allow'; readonly credentials: Credentials }
   /** There is no key, or it is malformed, unknown, expired or revoked: nobody can tell which. */
   | { readonly kind: 'unauthorized' }

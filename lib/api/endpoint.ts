@@ -143,9 +143,7 @@ function requestLog(row: Route, context: Context): Middleware {
   };
 }
 
-/**
- * Answers whatever is thrown with one of the public failures. A mistake of ours is logged, and its answer says nothing.
- */
+/** Answers whatever is thrown with one of the public failures. A mistake of ours is logged and not shown. */
 function failureAnswers(pageOf: AnyOperation['failurePage']): Middleware {
   return {
     onError: (request) => {

@@ -5,7 +5,7 @@ import { FAILURES, type FailureKind } from '../ports/errors.ts';
 import { TAGS } from './tags.ts';
 
 /** A JSON Schema or a part of an OpenAPI document. */
-export type JsonObject = { readonly [name: string]: unknown };
+type JsonObject = { readonly [name: string]: unknown };
 
 export interface OpenApi {
   readonly openapi: '3.1.0';

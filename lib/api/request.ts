@@ -40,10 +40,7 @@ export interface Request<R extends Route = Route, Read = undefined> {
    * `is: { ver: [...ifMatch] }`; when the write is refused, `endpoint` answers 412.
    */
   readonly ifMatch: readonly number[] | undefined;
-  /**
-   * Returns the ops to add to the transaction that creates `objectId`, so that a repeat with one Idempotency-Key is
-   * known.
-   */
+  /** Returns ops for the transaction that creates `objectId`, by which a repeat of the request is known. */
   readonly idempotencyOps: (objectId: string) => Op[];
   /**
    * Returns the ops of an entry of the activity log, to add to the transaction of the change. Every operation that

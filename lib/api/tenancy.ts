@@ -18,7 +18,7 @@ import type { Table } from '../ports/table/table.ts';
 const CURRENT = '@current';
 
 /** The project or organization that a path names, and the failure when it is not there, or not the caller's. */
-export type TenantPath = { readonly missing: () => Failure } & (
+type TenantPath = { readonly missing: () => Failure } & (
   | { readonly project: number }
   | { readonly organization: string; readonly project?: undefined }
 );

@@ -29,7 +29,7 @@ import { checkTileCount, insightsOf, type NewTile, tileChanges } from './tiles.t
 type ChangeContext = Pick<Context, 'table' | 'clock'>;
 
 /** Who changes a dashboard, and from which version. */
-export interface Changer {
+interface Changer {
   readonly member: MemberWithLevel;
   readonly ifMatch: readonly number[] | undefined;
   readonly activityOps: ActivityOps;
@@ -122,10 +122,7 @@ const LOGGED_FIELDS: LoggedFields = {
 };
 const LOGGED_DETAIL_FIELDS: LoggedFields = { filters: 'json', variables: 'json', delete_insights: 'plain' };
 
-/**
- * Writes what did not fit into the first transaction. Throws a 409 when a change came in between: a part is done and
- * stays.
- */
+/** Writes what did not fit into the first transaction. Throws a 409 when a change came in between: a part stays. */
 async function writeRest(table: Table, { project_id, id, deleted_at }: DashboardItem, groups: readonly Op[][]) {
   try {
     for (const group of groups) {

@@ -50,7 +50,7 @@ interface NewDashboard {
 }
 
 /** Who makes a dashboard, and where. */
-export interface Creator {
+interface Creator {
   readonly tenant: Tenant;
   readonly project: number;
   /** The caller's uuid. */
@@ -61,9 +61,7 @@ export interface Creator {
 type CreateContext = Pick<Context, 'table' | 'clock' | 'random'>;
 type IdempotencyOps = (dashboardId: string) => readonly Op[];
 
-/**
- * Makes a dashboard from the body of a request. Throws a 400 for a template, dashboard or insight that is not there.
- */
+/** Makes a dashboard from a body. Throws a 400 for a template, dashboard or insight that is not there. */
 export async function createDashboard(
   context: CreateContext,
   creator: Creator,

@@ -12,7 +12,7 @@ import type { DashboardFilter, DashboardItem } from './model.ts';
 import { maySee } from './rules.ts';
 
 /** The dashboards of one page, and how many there are in all. */
-export interface DashboardPage {
+interface DashboardPage {
   readonly items: readonly DashboardItem[];
   readonly count: number;
   readonly cursor?: string | undefined;
@@ -51,7 +51,7 @@ export async function listingFor(
 }
 
 /** Returns the summaries that fit the filter and are not hidden, in its order. They come pinned first, then by name. */
-export function filterAndSort(
+function filterAndSort(
   summaries: readonly DashboardItem[],
   member: MemberWithLevel,
   filter: DashboardFilter,

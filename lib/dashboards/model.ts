@@ -23,7 +23,7 @@ declare module '../ports/table/keys.ts' {
 export const RESTRICTION = { everyone: 21, collaborators: 37 } as const;
 export type RestrictionLevel = (typeof RESTRICTION)[keyof typeof RESTRICTION];
 
-export const CREATION_MODES = ['default', 'template', 'duplicate'] as const;
+const CREATION_MODES = ['default', 'template', 'duplicate'] as const;
 export type CreationMode = (typeof CREATION_MODES)[number];
 
 /** A dashboard has at most so many tiles. */
@@ -166,7 +166,7 @@ export const TemplateInput = z.object({
   creation_context: text({ blank: true }).nullable().optional(),
 });
 
-export const ORDERINGS = ['name', '-name', 'created_at', '-created_at', 'pinned', '-pinned'] as const;
+const ORDERINGS = ['name', '-name', 'created_at', '-created_at', 'pinned', '-pinned'] as const;
 
 /** The query of a list. */
 export const DashboardQuery = z.object({
@@ -214,7 +214,7 @@ const TileText = z.object({
 });
 
 /** A tile; one of `insight` and `text` is null. */
-export const Tile = z
+const Tile = z
   .object({
     id: z.int(),
     layouts: freeObject(),
@@ -242,7 +242,7 @@ export const DashboardDetail = z
   .meta({ id: 'DashboardDetail' });
 
 /** The caller's rights, as far as an answer shows them. */
-export type Levels = Pick<
+type Levels = Pick<
   z.output<typeof Dashboard>,
   'restriction_level' | 'effective_restriction_level' | 'effective_privilege_level' | 'user_access_level'
 >;

@@ -7,7 +7,7 @@ import { collaboratorField, PRIVILEGE, type PrivilegeLevel } from './collaborato
 import { type DashboardItem, RESTRICTION, type RestrictionLevel } from './model.ts';
 
 /** What a member may do with one dashboard. */
-export interface Rights {
+interface Rights {
   readonly restriction_level: RestrictionLevel;
   readonly effective_restriction_level: RestrictionLevel;
   readonly effective_privilege_level: PrivilegeLevel;
@@ -17,7 +17,7 @@ export interface Rights {
 }
 
 /** Returns whether nobody can take rights from the member: the dashboard's creator, an admin, an owner. */
-export function hasInherentRights(summary: DashboardItem, { user_uuid, level }: MemberWithLevel): boolean {
+function hasInherentRights(summary: DashboardItem, { user_uuid, level }: MemberWithLevel): boolean {
   return summary.created_by === user_uuid || level >= LEVELS.admin;
 }
 

@@ -25,10 +25,7 @@ export async function readDashboard(table: Table, project: number, id: number): 
   };
 }
 
-/**
- * Returns the summaries of these dashboards that are there and not deleted, by number. Without a number it reads
- * nothing.
- */
+/** Returns the summaries of these dashboards that are not deleted, by number. Without a number it reads nothing. */
 export async function readSummaries(
   table: Table,
   project: number,

@@ -16,9 +16,9 @@ export interface NewTile extends Pick<TileItem, 'text' | 'layouts' | 'color' | '
 }
 
 /** The fields of a tile that a change sets. */
-export type TileSet = Partial<Pick<TileItem, 'text' | 'layouts' | 'color' | 'last_modified_at' | 'last_modified_by'>>;
+type TileSet = Partial<Pick<TileItem, 'text' | 'layouts' | 'color' | 'last_modified_at' | 'last_modified_by'>>;
 
-export interface TileChanges {
+interface TileChanges {
   readonly added: readonly NewTile[];
   readonly changed: ReadonlyMap<number, TileSet>;
   readonly removed: ReadonlySet<number>;

@@ -37,8 +37,8 @@ export function column(table: QueryTable, name: string): Expression {
   if (field === undefined) throw new Error(`the table has no field ${name}`);
   return field;
 }
-export const text = (value: string): Expression => ({ constant: value, type: 'text' });
-export const integer = (value: number): Expression => ({ constant: String(value), type: 'integer' });
+export const textConstant = (value: string): Expression => ({ constant: value, type: 'text' });
+export const integerConstant = (value: number): Expression => ({ constant: String(value), type: 'integer' });
 /** The index, from 0, of a place in an array, from 1; undefined: it is none. */
 export const indexOf = (place: number): number | undefined =>
   Number.isInteger(place) && place >= 1 && place <= 1_000_000 ? place - 1 : undefined;

@@ -9,11 +9,11 @@ import {
   comparable,
   converted,
   indexOf,
-  integer,
+  integerConstant,
   isNothing,
   nothing,
   operation,
-  text,
+  textConstant,
   truth,
 } from './build.ts';
 import {
@@ -221,7 +221,7 @@ function expression(syntax: Syntax, scope: Scope): Expression {
       return operation('element', [argument(list, 'texts', '[ ]'), argument(at, 'integer', '[ ]')]);
     }
     case 'TupleAccess':
-      return operation('element', [argument(expression(node.tuple, scope), 'texts', '.'), integer(node.index)]);
+      return operation('element', [argument(expression(node.tuple, scope), 'texts', '.'), integerConstant(node.index)]);
     case 'Array':
       return operation(
         'list',
@@ -261,7 +261,7 @@ function constant({ value, value_type }: Extract<Known, { node: 'Constant' }>): 
   if (typeof value === 'string') {
     if (value_type === 'number') return refuse(`Number out of range: ${value}`);
     if (value.includes('\0') || !value.isWellFormed()) refuse('Null characters are not allowed');
-    return text(value);
+    return textConstant(value);
   }
   if (/^-?\d+$/.test(value.number)) return { constant: value.number, type: 'integer' };
   return { constant: value.number, type: 'float' };
@@ -324,7 +324,7 @@ function place(value: Expression, path: readonly (string | number)[], whole: rea
   if (path.length === 0) return value;
   if (value.type === 'json') return operation('property', [value], { path: path.map(keyOrPlace) });
   if (value.type === 'texts' && path.length === 1 && typeof path[0] === 'number')
-    return operation('element', [value, integer(path[0])]);
+    return operation('element', [value, integerConstant(path[0])]);
   return refuse(`Invalid HogQL query: Unable to resolve field: ${whole.join('.').slice(0, 200)}`);
 }
 
@@ -455,7 +455,7 @@ function called(node: Call, scope: Scope): Expression {
   const isUnit =
     /^date_?(Diff|Add|Sub|Trunc)$/i.test(name) && unit !== undefined && isA(unit, 'Field') && unit.chain.length === 1;
   const args = isUnit
-    ? [text(String(unit.chain[0])), ...node.args.slice(1).map((one) => expression(one, scope))]
+    ? [textConstant(String(unit.chain[0])), ...node.args.slice(1).map((one) => expression(one, scope))]
     : node.args.map((one) => expression(one, scope));
   return call(name, args);
 }
@@ -500,5 +500,5 @@ function overList({ name, args: [each, list, ...rest] }: Call, scope: Scope): Ex
     undefined,
     argument(body, type, `The lambda of ${name}()`),
   );
-  return name === 'arrayExists' ? operation('less', [integer(0), operation('list_length', [found])]) : found;
+  return name === 'arrayExists' ? operation('less', [integerConstant(0), operation('list_length', [found])]) : found;
 }

@@ -10,7 +10,7 @@
 export type Type = 'text' | 'json' | 'integer' | 'float' | 'boolean' | 'instant' | 'date' | 'texts';
 
 /** A field that a query may name: the column that holds it, and its type. */
-export interface QueryField {
+interface QueryField {
   readonly column: string;
   readonly type: Type;
 }

@@ -1,6 +1,6 @@
 /** Property filters, as PostHog's clients send them, to one condition of the checked tree. */
 import { inQuotes } from '../ports/errors.ts';
-import { column, converted, operation, text } from './build.ts';
+import { column, converted, operation, textConstant } from './build.ts';
 import { checkedCondition } from './check.ts';
 import type { Expression, QueryTable } from './expression.ts';
 import { equal, less, lessOrEqual, like, matches } from './functions.ts';
@@ -92,15 +92,17 @@ const not = (condition: Expression): Expression => operation('not', [condition])
 const exact: Compare = (property, value, operator) =>
   anyOf(
     scalars(value, operator).map((one) =>
-      equal([property, typeof one === 'number' ? float(one) : text(String(one))], operator),
+      equal([property, typeof one === 'number' ? float(one) : textConstant(String(one))], operator),
     ),
   );
 const holding: Compare = (property, value, operator) =>
   anyOf(
-    scalars(value, operator).map((one) => like(property, text(likeHolding(String(one))), operator, { anyCase: true })),
+    scalars(value, operator).map((one) =>
+      like(property, textConstant(likeHolding(String(one))), operator, { anyCase: true }),
+    ),
   );
 const matching: Compare = (property, value, operator) =>
-  anyOf(scalars(value, operator).map((one) => matches(property, text(String(one)), operator)));
+  anyOf(scalars(value, operator).map((one) => matches(property, textConstant(String(one)), operator)));
 
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
@@ -108,7 +110,7 @@ const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 function sized(value: Scalar): Expression {
   return typeof value === 'number' || (typeof value === 'string' && NUMBER.test(value))
     ? float(Number(value))
-    : text(String(value));
+    : textConstant(String(value));
 }
 const greater: Compare = (property, value, operator) => less([sized(only(value, operator)), property], operator);
 const smaller: Compare = (property, value, operator) => less([property, sized(only(value, operator))], operator);
@@ -131,7 +133,7 @@ function moment(value: unknown, operator: string): { at: Expression; isDay: bool
   if (typeof one !== 'string' || !DATE.test(one) || Number.isNaN(Date.parse(one))) {
     return refuse(`The value of a filter '${operator}' must be a date such as 2026-11-21 or 2026-11-21T10:00:00Z`);
   }
-  return { at: converted(text(one), 'instant', operator), isDay: one.length === '2026-11-21'.length };
+  return { at: converted(textConstant(one), 'instant', operator), isDay: one.length === '2026-11-21'.length };
 }
 const time = (property: Expression, operator: string): Expression => converted(property, 'instant', operator);
 const day = (instant: Expression): Expression => operation('date_of_instant', [instant]);

@@ -5,12 +5,11 @@ import {
   constantText,
   converted,
   indexOf,
-  integer,
+  integerConstant,
   isNothing,
   nothing,
   operation,
-  text,
-  truth,
+  textConstant,
   unified,
 } from './build.ts';
 import type { Expression, Operator, Part, Path, Step, Type, Unit } from './expression.ts';
@@ -27,7 +26,7 @@ import { refuse } from './refusal.ts';
 /** Makes the tree of a call; `name` is as the author wrote it, for the texts of refusals. */
 type Build = (of: readonly Expression[], name: string) => Expression;
 
-export interface FunctionSpec {
+interface FunctionSpec {
   readonly least: number;
   readonly most: number;
   readonly build: Build;
@@ -79,7 +78,7 @@ const rounding = (operator: Operator): FunctionSpec =>
   });
 
 export const equal = (of: readonly Expression[], name: string): Expression => operation('equal', comparable(of, name));
-export const unequal = (of: readonly Expression[], name: string): Expression => operation('not', [equal(of, name)]);
+const unequal = (of: readonly Expression[], name: string): Expression => operation('not', [equal(of, name)]);
 export const less = (of: readonly Expression[], name: string): Expression => operation('less', ordered(of, name));
 export const lessOrEqual = (of: readonly Expression[], name: string): Expression =>
   operation('less_or_equal', ordered(of, name));
@@ -169,7 +168,7 @@ const zoneAt = (of: readonly Expression[], n: number, name: string): string | un
   of.length > n ? checkedZone(constantOf(of, n, name)) : undefined;
 
 /** The start of the step that a time lies in; of weeks and more, a date. */
-export function truncated(value: Expression, step: Step, zone: string | undefined, name: string): Expression {
+function truncated(value: Expression, step: Step, zone: string | undefined, name: string): Expression {
   const at = clock(value, zone, name);
   const start = operation('truncate', [at.local], { step });
   if (['week', 'monday', 'month', 'quarter', 'year'].includes(step)) return operation('date_of_instant', [start]);
@@ -187,7 +186,7 @@ const part = (which: Part): FunctionSpec =>
 /** A time that is so many units later; a date stays one where the unit is whole days. */
 export function shifted(value: Expression, count: Expression, unit: Unit, isBack: boolean, name: string): Expression {
   const n = argument(count, 'integer', name);
-  const by = isBack ? operation('subtract', [integer(0), n]) : n;
+  const by = isBack ? operation('subtract', [integerConstant(0), n]) : n;
   const zone = zones.get(value);
   const moved = operation('add_units', [argument(value, 'instant', name), by], { unit });
   const isDate = value.type === 'date' && !['second', 'minute', 'hour'].includes(unit);
@@ -292,8 +291,8 @@ const entries: readonly (readonly [string, FunctionSpec])[] = [
     exactly(1, (of, name) => {
       const value = given(of, 0);
       return value.type === 'texts'
-        ? operation('less', [integer(0), operation('list_length', [value])])
-        : operation('less', [text(''), argument(value, 'text', `${name}()`)]);
+        ? operation('less', [integerConstant(0), operation('list_length', [value])])
+        : operation('less', [textConstant(''), argument(value, 'text', `${name}()`)]);
     }),
   ],
 
@@ -347,7 +346,7 @@ const entries: readonly (readonly [string, FunctionSpec])[] = [
   ['modulo', counting('modulo', 'modulo_float', 2)],
   [
     'negate',
-    exactly(1, (of, name) => arithmetic([integer(0), given(of, 0)], `${name}()`, 'subtract', 'subtract_float')),
+    exactly(1, (of, name) => arithmetic([integerConstant(0), given(of, 0)], `${name}()`, 'subtract', 'subtract_float')),
   ],
   ['abs', counting('abs', 'abs_float', 1)],
   ['floor', rounding('floor')],
@@ -392,7 +391,7 @@ const entries: readonly (readonly [string, FunctionSpec])[] = [
   ['lengthUTF8', simple('length', 'text')],
   ['substring', between(2, 3, substring)],
   ['substringUTF8', between(2, 3, substring)],
-  ['left', exactly(2, (of, name) => substring([given(of, 0), integer(1), given(of, 1)], name))],
+  ['left', exactly(2, (of, name) => substring([given(of, 0), integerConstant(1), given(of, 1)], name))],
   ['replaceAll', replacing('replace_pattern', true)],
   ['replace', replacing('replace_pattern', true)],
   ['replaceOne', replacing('replace_pattern_once', true)],
@@ -442,14 +441,14 @@ const entries: readonly (readonly [string, FunctionSpec])[] = [
   ['has', simple('has', 'texts', 'text')],
 
   // JSON
-  ['JSONExtractString', json('json_scalar', (found) => otherwise(found, text('')))],
-  ['JSONExtractInt', json('json_scalar', (found) => otherwise(converted(found, 'integer', ''), integer(0)))],
+  ['JSONExtractString', json('json_scalar', (found) => otherwise(found, textConstant('')))],
+  ['JSONExtractInt', json('json_scalar', (found) => otherwise(converted(found, 'integer', ''), integerConstant(0)))],
   [
     'JSONExtractFloat',
     json('json_scalar', (found) => otherwise(converted(found, 'float', ''), { constant: '0', type: 'float' })),
   ],
-  ['JSONExtractBool', json('json_raw', (found) => equal([converted(found, 'text', ''), text('true')], ''))],
-  ['JSONExtractRaw', json('json_raw', (found) => otherwise(converted(found, 'text', ''), text('')))],
+  ['JSONExtractBool', json('json_raw', (found) => equal([converted(found, 'text', ''), textConstant('true')], ''))],
+  ['JSONExtractRaw', json('json_raw', (found) => otherwise(converted(found, 'text', ''), textConstant('')))],
   ['JSONExtractArrayRaw', json('json_elements', (found) => otherwise(found, operation('list', [])))],
   ['JSONHas', json('json_has')],
   ['JSONLength', json('json_length')],
@@ -458,7 +457,7 @@ const entries: readonly (readonly [string, FunctionSpec])[] = [
   ['now', exactly(0, () => now)],
   ['now64', between(0, 1, () => now)],
   ['today', exactly(0, today)],
-  ['yesterday', exactly(0, (_, name) => shifted(today(), integer(1), 'day', true, name))],
+  ['yesterday', exactly(0, (_, name) => shifted(today(), integerConstant(1), 'day', true, name))],
   [
     'toTimeZone',
     exactly(2, (of, name) => {
@@ -477,7 +476,7 @@ const entries: readonly (readonly [string, FunctionSpec])[] = [
   [
     'toStartOfWeek',
     between(1, 3, (of, name) => {
-      const mode = of[1] ?? integer(0);
+      const mode = of[1] ?? integerConstant(0);
       const isMode = 'constant' in mode && mode.type === 'integer';
       if (!isMode) refuse(`Argument 2 of ${name}() must be 0 (weeks from Sunday) or 1 (from Monday)`);
       return truncated(given(of, 0), Number(mode.constant) % 2 === 0 ? 'week' : 'monday', zoneAt(of, 2, name), name);
@@ -539,8 +538,8 @@ const entries: readonly (readonly [string, FunctionSpec])[] = [
 
 function isEmpty(value: Expression, name: string): Expression {
   return value.type === 'texts'
-    ? operation('equal', [operation('list_length', [value]), integer(0)])
-    : operation('equal', [argument(value, 'text', `${name}()`), text('')]);
+    ? operation('equal', [operation('list_length', [value]), integerConstant(0)])
+    : operation('equal', [argument(value, 'text', `${name}()`), textConstant('')]);
 }
 
 /** Conditions and values in turn, and the value where none holds. */
@@ -575,9 +574,6 @@ function splitting(longest: number): FunctionSpec {
     return operation('split', [argument(given(of, 1), 'text', `${name}()`)], { text: by });
   });
 }
-
-/** A condition that is always so: what an empty list of conditions comes to. */
-export const always = truth(true);
 
 const byName: ReadonlyMap<string, FunctionSpec> = new Map(entries);
 const byLowerName: ReadonlyMap<string, FunctionSpec> = new Map(

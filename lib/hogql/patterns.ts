@@ -9,7 +9,7 @@ const MAX_REPEATS = 1000;
 const MAX_GROUPS = 8;
 
 /** A regular expression as the printers take it; a dot matches line ends too, as in ClickHouse. */
-export interface Pattern {
+interface Pattern {
   readonly pattern: string;
   readonly groups: number;
 }

@@ -49,13 +49,13 @@ function constant(value: string | number | boolean | null, type: Type, dialect: 
 
 /** Microseconds of the units that are always as long. */
 const microseconds = (ms: number): bigint => BigInt(ms) * 1000n;
-const WIDTHS = {
+const WIDTHS_US = {
   second: microseconds(SECOND_MS),
   minute: microseconds(MINUTE_MS),
   hour: microseconds(HOUR_MS),
   day: microseconds(DAY_MS),
 };
-const WEEK = 7n * WIDTHS.day;
+const WEEK_US = 7n * WIDTHS_US.day;
 
 /**
  * A multiple of the width that makes every instant of the years 1 to 9999 positive when it is added (year 1 is
@@ -65,19 +65,19 @@ const shift = (width: bigint): bigint => (100_000_000_000_000_000n / width + 1n)
 
 /** Width, and what steps are counted from: 4 January 1970 was a Sunday, the 5th a Monday. */
 const STEPS: Readonly<Record<Exclude<Step, 'month' | 'quarter' | 'year'>, readonly [width: bigint, origin: bigint]>> = {
-  second: [WIDTHS.second, 0n],
-  minute: [WIDTHS.minute, 0n],
-  five_minutes: [5n * WIDTHS.minute, 0n],
-  ten_minutes: [10n * WIDTHS.minute, 0n],
-  fifteen_minutes: [15n * WIDTHS.minute, 0n],
-  hour: [WIDTHS.hour, 0n],
-  day: [WIDTHS.day, 0n],
-  week: [WEEK, 3n * WIDTHS.day],
-  monday: [WEEK, 4n * WIDTHS.day],
+  second: [WIDTHS_US.second, 0n],
+  minute: [WIDTHS_US.minute, 0n],
+  five_minutes: [5n * WIDTHS_US.minute, 0n],
+  ten_minutes: [10n * WIDTHS_US.minute, 0n],
+  fifteen_minutes: [15n * WIDTHS_US.minute, 0n],
+  hour: [WIDTHS_US.hour, 0n],
+  day: [WIDTHS_US.day, 0n],
+  week: [WEEK_US, 3n * WIDTHS_US.day],
+  monday: [WEEK_US, 4n * WIDTHS_US.day],
 };
 
 /** What the dialects write differently in operators that are otherwise alike. */
-export interface Spelling {
+interface Spelling {
   /** Division of integers. */
   readonly slash: string;
   /** The first instant of the month, quarter or year. */
@@ -154,7 +154,7 @@ export function alike({ slash, startOf, unitsSince1970, addMonths }: Spelling) {
     boolean_of_float: ([x]) => `(${x} <> 0)`,
     instant_of_date: same,
     instant_of_seconds: ([x]) => tried(`${x} * 1000000`),
-    date_of_instant: ([x]) => tried(`${floorDivided(String(x), WIDTHS.day)} * ${WIDTHS.day}`),
+    date_of_instant: ([x]) => tried(`${floorDivided(String(x), WIDTHS_US.day)} * ${WIDTHS_US.day}`),
     text_of_json: same,
     json_of_text: same,
     text_of_integer: ([x]) => `CAST(${x} AS VARCHAR)`,
@@ -174,14 +174,14 @@ export function alike({ slash, startOf, unitsSince1970, addMonths }: Spelling) {
     count_units: ([x], { unit }) => {
       if (isMonths(unit)) return tried(unitsSince1970(String(x), unit));
       // Weeks are counted by their Mondays.
-      if (unit === 'week') return tried(floorDivided(`(${x} - ${STEPS.monday[1]})`, WEEK));
-      return tried(floorDivided(String(x), WIDTHS[unit]));
+      if (unit === 'week') return tried(floorDivided(`(${x} - ${STEPS.monday[1]})`, WEEK_US));
+      return tried(floorDivided(String(x), WIDTHS_US[unit]));
     },
     add_units: ([x, n], { unit }) => {
       if (isMonths(unit)) return tried(addMonths(String(x), `${n} * ${MONTHS[unit]}`));
-      return tried(`${x} + ${n} * ${unit === 'week' ? WEEK : WIDTHS[unit]}`);
+      return tried(`${x} + ${n} * ${unit === 'week' ? WEEK_US : WIDTHS_US[unit]}`);
     },
-    seconds: ([x]) => tried(floorDivided(String(x), WIDTHS.second)),
+    seconds: ([x]) => tried(floorDivided(String(x), WIDTHS_US.second)),
     milliseconds: ([x]) => tried(floorDivided(String(x), 1000n)),
   } as const satisfies Partial<Record<Operator, Printed>>;
 }

@@ -1,16 +1,16 @@
 /** What the parser makes of a text, as far as it is read here. */
 
 /** A node of any kind: a name, and whatever it has. */
-export interface OtherSyntax {
+interface OtherSyntax {
   readonly node: string;
 }
 
-export interface Field {
+interface Field {
   readonly node: 'Field';
   readonly chain: readonly (string | number)[];
 }
 
-export interface Constant {
+interface Constant {
   readonly node: 'Constant';
   /** A number as it was written, so that no digit is lost. */
   readonly value: string | { readonly number: string } | boolean | null;
@@ -34,7 +34,7 @@ export interface Alias {
   readonly expr: Syntax;
 }
 
-export interface ArithmeticOperation {
+interface ArithmeticOperation {
   readonly node: 'ArithmeticOperation';
   readonly op: '+' | '-' | '*' | '/' | '%';
   readonly left: Syntax;
@@ -48,7 +48,7 @@ export interface CompareOperation {
   readonly right: Syntax;
 }
 
-export interface BetweenExpr {
+interface BetweenExpr {
   readonly node: 'BetweenExpr';
   readonly expr: Syntax;
   readonly low: Syntax;
@@ -56,23 +56,23 @@ export interface BetweenExpr {
   readonly negated: boolean;
 }
 
-export interface Logic {
+interface Logic {
   readonly node: 'And' | 'Or';
   readonly exprs: readonly Syntax[];
 }
 
-export interface Not {
+interface Not {
   readonly node: 'Not';
   readonly expr: Syntax;
 }
 
-export interface ArrayAccess {
+interface ArrayAccess {
   readonly node: 'ArrayAccess';
   readonly array: Syntax;
   readonly property: Syntax;
 }
 
-export interface TupleAccess {
+interface TupleAccess {
   readonly node: 'TupleAccess';
   readonly tuple: Syntax;
   readonly index: number;
@@ -89,7 +89,7 @@ export interface Lambda {
   readonly expr: Syntax;
 }
 
-export interface TypeCast {
+interface TypeCast {
   readonly node: 'TypeCast';
   readonly expr: Syntax;
   readonly type_name: string;

@@ -2,7 +2,7 @@
 import type { Alias, Known, SelectQuery, Syntax } from './syntax.ts';
 
 /** What a query comes to, as PostHog shows it. */
-export interface QuerySchema {
+interface QuerySchema {
   readonly fields: { readonly expression: string; readonly alias: string }[];
   /** The constants of the expressions, by their names. */
   readonly values: Readonly<Record<string, string>>;
@@ -11,7 +11,7 @@ export interface QuerySchema {
 }
 
 /** An identifier, in backquotes where it is no plain word. */
-export const identifier = (name: string | number): string => {
+const identifier = (name: string | number): string => {
   if (typeof name === 'number') return String(name);
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : `\`${name.replace(/[\\`]/g, '\\$&')}\``;
 };

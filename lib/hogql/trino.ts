@@ -39,7 +39,7 @@ const PARTS = {
  * A text as a literal. A brace is written by its number, so that no constant is taken for the `{attempt}` of an
  * UNLOAD.
  */
-export function literal(text: string): string {
+export function trinoLiteral(text: string): string {
   const quoted = text.replaceAll("'", "''");
   if (!quoted.includes('{')) return `'${quoted}'`;
   return `U&'${quoted.replaceAll('\\', '\\\\').replaceAll('{', '\\007B')}'`;
@@ -55,13 +55,13 @@ const bound = (value: string, body: (name: string) => string): string =>
   `element_at(transform(ARRAY[${value}], bound -> ${body('bound')}), 1)`;
 
 const pathText = (path: Path): string =>
-  literal(
+  trinoLiteral(
     `$${path.map((key) => (typeof key === 'number' ? `[${key}]` : `["${key.replace(/["\\]/g, '\\$&')}"]`)).join('')}`,
   );
 
 const atPath = (name: string, document: string, path: Path): string => `TRY(${name}(${document}, ${pathText(path)}))`;
 
-const whole = (text: string, pattern: string): string => `regexp_extract(${text}, ${literal(pattern)})`;
+const whole = (text: string, pattern: string): string => `regexp_extract(${text}, ${trinoLiteral(pattern)})`;
 
 /** As `$1`, beginning with group `first`; a dollar or backslash of the text is escaped. */
 const replacementOf = (pieces: readonly (string | number)[], first = 0): string =>
@@ -74,14 +74,14 @@ const strictInstant = (text: string): string =>
     [String.raw`([+-][0-9]{2})([0-9]{2})\z`, '$1:$2'],
     [String.raw`(\.[0-9]{6})[0-9]+`, '$1'],
   ].reduce(
-    (found, [pattern = '', by]) => `regexp_replace(${found}, ${literal(pattern)}, '${by}')`,
+    (found, [pattern = '', by]) => `regexp_replace(${found}, ${trinoLiteral(pattern)}, '${by}')`,
     `replace(${whole(text, INSTANT_TEXT)}, ' ', 'T')`,
   );
 
 const notNull = (of: readonly string[]): string => `filter(ARRAY[${of.join(', ')}], bound -> bound IS NOT NULL)`;
 
 const TRINO: Dialect = {
-  literal,
+  literal: trinoLiteral,
   types: {
     text: 'varchar',
     json: 'varchar',
@@ -125,22 +125,22 @@ const TRINO: Dialect = {
     bytes: ([x]) => `length(to_utf8(${x}))`,
     substring: ([x, from, n]) => `TRY(substr(${x}, nullif(${from}, 0), greatest(${n}, 0)))`,
     substring_from: ([x, from]) => `TRY(substr(${x}, nullif(${from}, 0)))`,
-    replace: ([x, by], { text }) => `replace(${x}, ${literal(text)}, ${by})`,
+    replace: ([x, by], { text }) => `replace(${x}, ${trinoLiteral(text)}, ${by})`,
     replace_pattern: ([x], { pattern, replacement }) =>
-      `regexp_replace(${x}, ${literal(pattern)}, ${literal(replacementOf(replacement))})`,
+      `regexp_replace(${x}, ${trinoLiteral(pattern)}, ${trinoLiteral(replacementOf(replacement))})`,
     // Up to the first match, which is all that a pattern anchored to the beginning can find.
     replace_pattern_once: ([x], { pattern, replacement }) =>
-      `regexp_replace(${x}, ${literal(`(?s)^(.*?)(?:${pattern})`)}, ${literal(`$1${replacementOf(replacement, 1)}`)})`,
-    matches: ([x], { pattern }) => `coalesce(regexp_like(${x}, ${literal(pattern)}), FALSE)`,
+      `regexp_replace(${x}, ${trinoLiteral(`(?s)^(.*?)(?:${pattern})`)}, ${trinoLiteral(`$1${replacementOf(replacement, 1)}`)})`,
+    matches: ([x], { pattern }) => `coalesce(regexp_like(${x}, ${trinoLiteral(pattern)}), FALSE)`,
     // No match is an empty text, but null stays null.
     extract: ([x], { pattern, group }) =>
-      `element_at(concat(regexp_extract_all(${x}, ${literal(pattern)}, ${group}), ARRAY['']), 1)`,
-    like: ([x], { like }) => `coalesce(${x} LIKE ${literal(like)} ESCAPE '\\', FALSE)`,
+      `element_at(concat(regexp_extract_all(${x}, ${trinoLiteral(pattern)}, ${group}), ARRAY['']), 1)`,
+    like: ([x], { like }) => `coalesce(${x} LIKE ${trinoLiteral(like)} ESCAPE '\\', FALSE)`,
     starts_with: (of) => `coalesce(starts_with(${of.join(', ')}), FALSE)`,
     ends_with: (of) => `coalesce(starts_with(${of.map((one) => `reverse(${one})`).join(', ')}), FALSE)`,
 
-    split: ([x], { text }) => `split(${x}, ${literal(text)})`,
-    join: ([x], { text }) => `array_join(${x}, ${literal(text)})`,
+    split: ([x], { text }) => `split(${x}, ${trinoLiteral(text)})`,
+    join: ([x], { text }) => `array_join(${x}, ${trinoLiteral(text)})`,
     list: (of) => `CAST(ARRAY[${of.join(', ')}] AS array(varchar))`,
     element: (of) => `TRY(element_at(${of.join(', ')}))`,
     has: (of) => `coalesce(contains(${of.join(', ')}), FALSE)`,
@@ -158,7 +158,7 @@ const TRINO: Dialect = {
       `transform(TRY(CAST(${atPath('json_extract', String(x), path)} AS array(json))), bound -> json_format(bound))`,
 
     part: ([x], { part }) => `TRY(${PARTS[part]}(${time(String(x))}))`,
-    format: ([x], { format }) => `TRY(date_format(${time(String(x))}, ${literal(formatText(format, FORMAT))}))`,
+    format: ([x], { format }) => `TRY(date_format(${time(String(x))}, ${trinoLiteral(formatText(format, FORMAT))}))`,
     local: ([x], { zone }) =>
       `TRY(${microseconds(`CAST(at_timezone(${zoned(String(x))}, '${zone}') AS timestamp(6))`)})`,
     from_local: ([x], { zone }) => `TRY(${microseconds(`with_timezone(${time(String(x))}, '${zone}')`)})`,

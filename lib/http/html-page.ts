@@ -17,7 +17,7 @@ export const html = (parts: TemplateStringsArray, ...values: Content[]): Markup 
 /** Returns a text as markup that is escaped already. */
 export const trusted = (markup: string): Markup => raw(markup);
 
-export interface HtmlPage {
+interface HtmlPage {
   readonly title: string;
   /** The content of the `body` element. */
   readonly body: Markup;
@@ -36,9 +36,7 @@ export interface HtmlPage {
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/**
- * Returns a page with its headers. It loads nothing but what it names, and tells no other site where its reader was.
- */
+/** Returns a page with its headers. It loads only what it names, and tells no other site where its reader was. */
 export function htmlPage(page: HtmlPage): TextAnswer {
   const { title, body, head, style, script, sources = {}, isFramable = false, cacheControl, headers } = page;
   const inline = (name: string, text: string | undefined): string[] =>

@@ -57,9 +57,7 @@ function numberOf(value: string | undefined): number | undefined {
   return Math.min(Number(value), Number.MAX_SAFE_INTEGER);
 }
 
-/**
- * Returns the cursor of `<offset>.<cursor>`, as `next` carries it; undefined when the caller has changed the offset.
- */
+/** Returns the cursor of `<offset>.<cursor>`, as `next` carries it; undefined when the caller changed the offset. */
 function cursorAt(offset: number, value: string | undefined): string | undefined {
   const prefix = `${offset}.`;
   return value?.startsWith(prefix) === true ? value.slice(prefix.length) : undefined;
@@ -169,9 +167,7 @@ export interface CursorPage<T extends Item = Item> {
 
 const CURSOR = /^(after|before)\.(.+)$/;
 
-/**
- * Returns one page of a range, forward from a cursor or back from it. Throws `BadCursor` when the cursor does not fit.
- */
+/** Returns one page of a range, forward from a cursor or back. Throws `BadCursor` when the cursor does not fit. */
 export async function readCursorPage<T extends Item>(
   table: { list(range: Range<NoInfer<T>>, page: Page): Promise<Listed<NoInfer<T>>> },
   range: Range<T>,

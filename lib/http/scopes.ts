@@ -14,7 +14,7 @@ export const SCOPE_OBJECTS = [
   'warehouse_view', 'web_analytics', 'webhook',
 ] as const;
 
-export type ScopeObject = (typeof SCOPE_OBJECTS)[number];
+type ScopeObject = (typeof SCOPE_OBJECTS)[number];
 export type Scope = `${ScopeObject}:${'read' | 'write'}`;
 
 /** Returns whether a key with these scopes may do what needs `required`. An empty list may do nothing. */

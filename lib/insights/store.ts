@@ -1,6 +1,4 @@
-/**
- * Insights by themselves, without the tiles that show them: how one is made, read, changed, deleted and brought back.
- */
+/** Makes, reads, changes, deletes and restores insights by themselves, without the tiles that show them. */
 import type * as z from 'zod';
 import type { Change } from '../accounts/activity/model.ts';
 import { changesOf, type LoggedFields } from '../accounts/activity/rules.ts';

@@ -26,7 +26,7 @@ export interface JobItem extends Item {
 export type JobKind = JobItem['kind'];
 
 /** What a job needs beyond its id. An `export` job needs nothing: its id is the export's. */
-export interface About {
+interface About {
   readonly export: Record<string, never>;
   readonly backfill: { readonly export: string };
   /** The job's id is the run's that ended FailedRetryable. */

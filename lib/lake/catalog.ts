@@ -29,7 +29,7 @@ export interface LakeFile {
   readonly hours: JsonText<number[]>;
 }
 
-export type LakeFileItem = Item & LakeFile;
+type LakeFileItem = Item & LakeFile;
 
 /** A file as it stands in the lake. */
 export type PublishedFile = LakeFile & { readonly model: Model };

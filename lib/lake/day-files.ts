@@ -13,7 +13,7 @@ import type { WrittenFile } from './publish.ts';
 import { LAKE_MODELS, type Model, ROW_GROUP } from './schema.ts';
 
 /** Where files are made, and where in the lake they go then. */
-export interface DayFilesTarget {
+interface DayFilesTarget {
   /** A folder of the local disk, that is made when it is needed. */
   readonly scratch: string;
   readonly folder: string;

@@ -11,7 +11,7 @@ declare module '../ports/table/keys.ts' {
 }
 
 /** What readers of a project's lake may rely on, as stored. Instants are milliseconds since 1970. */
-export interface FenceItem extends Item {
+interface FenceItem extends Item {
   /** What arrives as live cannot appear before this instant any more. */
   readonly at?: number;
   /** Where live arrivals begin; absent while the project has no export. */

@@ -48,11 +48,6 @@ export function alignDown(instant: number, interval: Interval): number {
   return Math.floor((instant - origin) / length) * length + origin;
 }
 
-/** The first boundary that is not before the instant. */
-export function alignUp(instant: number, interval: Interval): number {
-  return alignDown(instant + LENGTH[interval] - 1, interval);
-}
-
 export function isOnGrid(instant: number, interval: Interval): boolean {
   return alignDown(instant, interval) === instant;
 }

@@ -23,7 +23,7 @@ const FILES_AT_ONCE = MAX_TRANSACTION - 1;
 export const MANIFEST = 'batch.json';
 
 /** A committed batch, as stored until its files stand at their place. */
-export interface PendingItem extends Item {
+interface PendingItem extends Item {
   readonly batch: string;
   readonly at: number;
 }

@@ -31,7 +31,7 @@ export interface Stamp {
  * Writes the batch's files, so stamped, into `folder` of the lake. Called again with a new folder and stamp when the
  * commit was refused. A file's rows are of one arrival day, none later than `at`. No files: nothing is published.
  */
-export type WriteBatch = (stamp: Stamp, folder: string) => Promise<readonly WrittenFile[]>;
+type WriteBatch = (stamp: Stamp, folder: string) => Promise<readonly WrittenFile[]>;
 
 /** The project was deleted, or never was. */
 export class ProjectGone extends Error {

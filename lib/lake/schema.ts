@@ -9,10 +9,10 @@ export type Model = (typeof MODELS)[number];
 type LakeColumn = { readonly name: string; readonly type: 'VARCHAR' | 'BIGINT' | 'BOOLEAN' };
 
 /** What a reader may rely on: rows of a file of events lie in this order. `uuid` makes it total. */
-export const FILE_ORDER = ['inserted_us', 'timestamp_us', 'uuid'] as const;
+const FILE_ORDER = ['inserted_us', 'timestamp_us', 'uuid'] as const;
 
 /** The same for persons: a distinct_id has one row of an arrival. */
-export const PERSON_FILE_ORDER = ['inserted_us', 'distinct_id'] as const;
+const PERSON_FILE_ORDER = ['inserted_us', 'distinct_id'] as const;
 
 export const EVENT_COLUMNS = [
   // Lower case, with hyphens. Made of content, or the event's own: with the timestamp it says which event this is.

@@ -70,7 +70,7 @@ export interface ErrorBody {
   attr: string | null;
 }
 
-export interface FailureOptions {
+interface FailureOptions {
   /** The text for people; by default the kind's own. */
   detail?: string;
   /** The field at fault, nested names joined with `__`. */

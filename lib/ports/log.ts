@@ -1,5 +1,5 @@
 export type Level = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
-export type LogFields = Readonly<Record<string, unknown>>;
+type LogFields = Readonly<Record<string, unknown>>;
 
 /** The service's own log, not the log of an export, which customers read. It is never given a secret. */
 export interface Log {

@@ -1,7 +1,7 @@
 /** JSON in which a number keeps the digits that it was written with, where JavaScript's numbers would lose some. */
 
 /** A number as it was written; `JSON.stringify` writes it back. */
-export interface RawNumber {
+interface RawNumber {
   readonly rawJSON: string;
 }
 

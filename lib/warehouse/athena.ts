@@ -3,7 +3,7 @@
  * as the lake's own columns. A converter forms the final bytes of a slot; only the function that sends carries one.
  */
 
-import { literal, trinoColumn, trinoText } from '../hogql/trino.ts';
+import { trinoColumn, trinoLiteral, trinoText } from '../hogql/trino.ts';
 import type { Slot } from '../lake/intervals.ts';
 import { EVENT_COLUMNS, LAKE_MODELS, type Model } from '../lake/schema.ts';
 import { Permanent } from '../ports/errors.ts';
@@ -17,7 +17,7 @@ export interface Converter {
   read(model: Model, paths: readonly string[], form: Form, signal: AbortSignal): AsyncIterable<Buffer>;
 }
 
-export interface AthenaOptions {
+interface AthenaOptions {
   /** Its tables have the names of the lake's models. */
   readonly database: string;
   readonly workGroup: string;
@@ -157,4 +157,4 @@ const dayOf = (instant: number): string => new Date(instant).toISOString().slice
 const filesOf = ({ files }: FrozenPlan, lake: AthenaOptions['lake']): string =>
   `"$path" IN (${literals(files.map(({ path }) => lake.address(path)))})`;
 
-const literals = (texts: readonly string[]): string => texts.map(literal).join(', ');
+const literals = (texts: readonly string[]): string => texts.map(trinoLiteral).join(', ');

@@ -7,7 +7,7 @@ import type { Spool } from '../ports/files/files.ts';
 import type { Converter } from './athena.ts';
 import { lineDatabase } from './line-database.ts';
 
-export interface ConverterOptions extends DatabaseLimits {
+interface ConverterOptions extends DatabaseLimits {
   readonly spool: Pick<Spool, 'save'>;
   /** Where a slot's files are while they are read. Default: a folder of this process below the system's temporary one. */
   readonly folder?: string;

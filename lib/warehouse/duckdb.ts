@@ -15,7 +15,7 @@ import { computedColumns } from './query-columns.ts';
 import { type Stretch, stretches } from './row-order.ts';
 import type { Form, FrozenPlan, RowQuery, Warehouse } from './warehouse.ts';
 
-export interface DuckdbWarehouseOptions extends DatabaseLimits {
+interface DuckdbWarehouseOptions extends DatabaseLimits {
   readonly lake: Spool;
 }
 

@@ -29,7 +29,7 @@ export interface Rows {
 }
 
 /** A database that is opened when it is first needed. */
-export interface LineDatabase {
+interface LineDatabase {
   /** What `work` yields over a connection of its own. Ends with the signal's reason on abort, `Transient` without memory. */
   during<T>(signal: AbortSignal, work: (connection: DuckDBConnection) => AsyncIterable<T>): AsyncGenerator<T>;
   /** The rows that a query answers, in a form: lines in pieces of whole ones, or a Parquet file, on the disk meanwhile. */

@@ -4,7 +4,7 @@ import { EVENTS_TABLE } from '../lake/events-table.ts';
 import type { Column } from './columns.ts';
 
 /** A column that is no field of the lake: the warehouse gives it this name in its rows. */
-export interface Computed {
+interface Computed {
   readonly field: string;
   readonly column: Selected;
 }

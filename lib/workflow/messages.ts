@@ -131,10 +131,6 @@ export interface PurgeInput {
   readonly id: string;
 }
 
-export interface WalkInput extends PurgeInput {
-  readonly execution: string;
-}
-
 /**
  * `more`: its 10 minutes were over, walk on. `rest`: walked to the end and found something, so once more after a rest.
  */

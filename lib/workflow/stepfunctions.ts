@@ -9,7 +9,7 @@ import {
 import { orTransient } from '../ports/aws-failures.ts';
 import type { MachineName, Workflow } from './workflow.ts';
 
-export interface StepFunctionsOptions {
+interface StepFunctionsOptions {
   readonly client: SFNClient;
   /** ARNs of the state machines. */
   readonly machines: Readonly<Record<MachineName, string>>;

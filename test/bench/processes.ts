@@ -25,7 +25,7 @@ export async function run(name: string, input: object, where: Where): Promise<{ 
   return { output: JSON.parse(started.lines().at(-1) ?? 'null'), peakMb };
 }
 
-export interface Started {
+interface Started {
   /** Returns what it has written so far. */
   readonly lines: () => string[];
   /** Resolves to the line with this text in it, as soon as it is there. */

@@ -16,7 +16,7 @@ export interface Service {
   stop(): Promise<number>;
 }
 
-export interface Answer {
+interface Answer {
   readonly headers: Headers;
   readonly text: string;
   readonly body: Readonly<Record<string, unknown>>;

@@ -21,7 +21,7 @@ import { anyText } from '../support/any-text.ts';
 import type { SettableClock } from '../support/context.ts';
 
 /** A fresh, empty table and the clock that it reads. */
-export type Open = () => Promise<{ table: Table; clock: SettableClock }>;
+type Open = () => Promise<{ table: Table; clock: SettableClock }>;
 
 /** A key, and the smallest item that may lie there. */
 const key = (sk = 'b', pk = 'a'): Item => ({ pk, sk });
@@ -70,7 +70,7 @@ async function walk(table: Table, range: Range, limit: number): Promise<Item[]> 
   return items;
 }
 
-export function conditionCases(open: Open): void {
+function conditionCases(open: Open): void {
   describe('conditions', () => {
     const stored: Item = { ...key(), text: 'm', n: 5, yes: true, nil: null };
     const cases: [string, Condition, boolean, boolean][] = [

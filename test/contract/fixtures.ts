@@ -50,12 +50,12 @@ async function ofExport(world: World, fields: object = {}): Promise<Example> {
   return { params: { ...place(world), id: String(body?.['id']) } };
 }
 
-const DAY = { start_at: '2025-12-30T00:00:00Z', end_at: '2025-12-31T00:00:00Z' };
+const RANGE = { start_at: '2025-12-30T00:00:00Z', end_at: '2025-12-31T00:00:00Z' };
 
 /** No machine runs it: what a request sees of it stays as it is, on a stage too. */
 async function ofBackfill(world: World): Promise<Example> {
   const { params } = await ofExport(world);
-  const asked = { start_at: Date.parse(DAY.start_at), end_at: Date.parse(DAY.end_at) };
+  const asked = { start_at: Date.parse(RANGE.start_at), end_at: Date.parse(RANGE.end_at) };
   const { id } = await startBackfill(world.context, { id: params['id'] ?? '' }, asked);
   return { params: { ...params, backfill_id: id } };
 }
@@ -261,8 +261,8 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   'batch-exports/retrieve': (world) => ofExport(world),
   'batch-exports/update': async (world) => ({ ...(await ofExport(world)), body: { name: 'Renamed' } }),
   'batch-exports/destroy': (world) => ofExport(world),
-  'batch-exports/backfill': async (world) => ({ ...(await ofExport(world)), body: DAY }),
-  'batch-exports/backfill-estimate': async (world) => ({ ...(await ofExport(world)), body: DAY }),
+  'batch-exports/backfill': async (world) => ({ ...(await ofExport(world)), body: RANGE }),
+  'batch-exports/backfill-estimate': async (world) => ({ ...(await ofExport(world)), body: RANGE }),
   'batch-exports/pause': (world) => ofExport(world),
   'batch-exports/unpause': async (world) => ({
     ...(await ofExport(world, { paused: true })),
@@ -278,7 +278,7 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   'runs/cancel': (world) => ofRun(world, { status: 'Running' }),
   'runs/logs': (world) => ofRun(world),
   'backfills/list': (world) => ofExport(world),
-  'backfills/create': async (world) => ({ ...(await ofExport(world)), body: DAY }),
+  'backfills/create': async (world) => ({ ...(await ofExport(world)), body: RANGE }),
   'backfills/cancel': ofBackfill,
   'backfills/retrieve': ofBackfill,
 

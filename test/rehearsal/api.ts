@@ -35,7 +35,7 @@ interface ResponseDefinition {
   readonly responseTemplates: Readonly<Record<string, string>>;
 }
 
-export interface ApiOptions {
+interface ApiOptions {
   readonly assembly: Assembly;
   readonly permissions: Permissions;
   readonly lambda: Lambda;

@@ -9,19 +9,19 @@ import { ACCOUNT, PARTITION, REGION } from './assembly.ts';
 import type { Access, Permissions } from './permissions.ts';
 
 /** A service of which the protocol is JSON: answers a call by its name, or throws an error with AWS's name for it. */
-export type JsonService = (action: string, asked: never) => object | Promise<object>;
+type JsonService = (action: string, asked: never) => object | Promise<object>;
 
 const JSON_SERVICES = ['events', 'kms', 'states'] as const;
-export type JsonServiceName = (typeof JSON_SERVICES)[number];
+type JsonServiceName = (typeof JSON_SERVICES)[number];
 
-export interface Caller {
+interface Caller {
   readonly name: string;
   /** Null: somebody who may do everything, as an operator with the rights of an administrator. */
   readonly role: string | null;
 }
 
 /** One call, as it came by. */
-export interface Call {
+interface Call {
   readonly caller: string;
   readonly service: string;
   readonly action: string;
@@ -29,9 +29,9 @@ export interface Call {
   readonly units: number;
 }
 
-export type Watcher = (call: Omit<Call, 'units'>) => unknown;
+type Watcher = (call: Omit<Call, 'units'>) => unknown;
 
-export interface CallsOptions {
+interface CallsOptions {
   readonly permissions: Permissions;
   readonly caller: (accessKey: string) => Caller | undefined;
   readonly dynamodb: string;

@@ -7,7 +7,7 @@ import type { Permissions } from './permissions.ts';
 type Pattern = { readonly [name: string]: Pattern | readonly unknown[] };
 
 /** Returns whether an event has what a pattern wants. A list names the values of which the event has one. */
-export function matches(pattern: Pattern, event: Readonly<Record<string, unknown>>): boolean {
+function matches(pattern: Pattern, event: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(pattern).every(([name, wanted]) => {
     const found = event[name];
     if (!Array.isArray(wanted)) {

@@ -16,7 +16,7 @@ import type { Lambda } from './lambda.ts';
 import type { Permissions } from './permissions.ts';
 import type { Query } from './queries.ts';
 
-export interface ExecutionsOptions {
+interface ExecutionsOptions {
   readonly assembly: Assembly;
   readonly permissions: Permissions;
   readonly lambda: Lambda;
@@ -28,7 +28,7 @@ export interface ExecutionsOptions {
   readonly emit: (event: ExecutionEvent) => Promise<void>;
 }
 
-export interface ExecutionEvent {
+interface ExecutionEvent {
   readonly source: 'aws.states';
   readonly 'detail-type': 'Step Functions Execution Status Change';
   readonly detail: Readonly<Record<string, Json>>;

@@ -17,7 +17,7 @@ import { HOUR_MS, MINUTE_MS } from '../../lib/ports/units.ts';
 import { RECEIVERS } from './receivers.ts';
 import { operatorClients, type Stage } from './stage.ts';
 
-export interface JourneyOptions {
+interface JourneyOptions {
   readonly stage: Stage;
   /** A folder of its own. */
   readonly folder: string;

@@ -2,7 +2,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
 /** An error as KMS answers it. */
-export class KmsError extends Error {
+class KmsError extends Error {
   override readonly name: string;
   constructor(name: string) {
     super(name);

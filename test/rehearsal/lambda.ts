@@ -21,15 +21,15 @@ const MAX_PROCESSES = 40;
 const MAX_OF_ONE = 6;
 
 /** Lambda's words instead of an answer. */
-export interface Failed {
+interface Failed {
   readonly errorType: string;
   readonly errorMessage: string;
 }
 
-export type Invocation = { readonly payload: string } | { readonly failed: Failed };
+type Invocation = { readonly payload: string } | { readonly failed: Failed };
 
 /** The work of a function so far. */
-export interface Statistics {
+interface Statistics {
   readonly name: string;
   readonly invocations: number;
   readonly failures: number;
@@ -51,7 +51,7 @@ export interface Lambda {
   close(): Promise<void>;
 }
 
-export interface LambdaOptions {
+interface LambdaOptions {
   readonly assembly: Assembly;
   readonly permissions: Permissions;
   /** Where every AWS service is. */

@@ -11,7 +11,7 @@ export interface Access {
   readonly keys?: Readonly<Record<string, string>>;
 }
 
-export interface Refusal extends Access {
+interface Refusal extends Access {
   readonly role: string;
   /** The asker, in words. */
   readonly caller: string;

@@ -19,11 +19,11 @@ export interface Query {
 }
 
 /** A query that Athena would fail. */
-export class QueryFailed extends Error {
+class QueryFailed extends Error {
   override readonly name = 'States.TaskFailed';
 }
 
-export interface QueriesOptions {
+interface QueriesOptions {
   readonly assembly: Assembly;
   readonly client: S3;
   /** Returns whether the caller's role allows it: Athena acts with its rights. */

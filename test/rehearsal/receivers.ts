@@ -6,7 +6,7 @@ import { startReceiver } from '../support/receiver.ts';
 import { REDSHIFT_WORDS } from '../support/redshift-stand-in.ts';
 import { startTlsProxy } from '../support/tls-proxy.ts';
 
-export interface Receiver {
+interface Receiver {
   /** Type and config. */
   readonly destination: { readonly type: string; readonly config: object };
   /** Rows that have arrived; null: nobody can tell. */

@@ -57,7 +57,7 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-export interface StageOptions {
+interface StageOptions {
   readonly assembly: Assembly;
   readonly log: Log;
   readonly functionLog: (name: string, text: string) => void;

@@ -18,7 +18,7 @@ const ARGUMENTS = [
 ];
 
 /** A page under test. */
-export interface Visit {
+interface Visit {
   readonly page: Page;
   /** What the browser complained about: violations of the security policy, errors of scripts, what it could not load. */
   readonly complaints: readonly string[];
@@ -26,7 +26,7 @@ export interface Visit {
   readonly requests: readonly string[];
 }
 
-export type OpenPage = (options?: BrowserContextOptions) => Promise<Visit>;
+type OpenPage = (options?: BrowserContextOptions) => Promise<Visit>;
 
 /** `describe` for what needs a browser. */
 export function describeInBrowser(name: string, body: (open: OpenPage) => void): void {

@@ -98,7 +98,7 @@ export function settableClock(now = START): SettableClock {
 }
 
 /** Uuids of version 7: the clock's instant, then a count. */
-export function countedIds(clock: () => number): () => string {
+function countedIds(clock: () => number): () => string {
   let count = 0;
   return () => {
     const time = clock().toString(16).padStart(12, '0');
@@ -108,7 +108,7 @@ export function countedIds(clock: () => number): () => string {
 }
 
 /** Bytes that look random and are the same in every run. */
-export function countedBytes(): (bytes: number) => Buffer {
+function countedBytes(): (bytes: number) => Buffer {
   let count = 0;
   return (bytes) => {
     count += 1;
@@ -136,8 +136,11 @@ function memoized<Question, Answer>(answer: (question: Question) => Promise<Answ
 }
 
 /** The parser of all contexts of a file: each parse takes a thread, and a tenth of a second. */
-const { query, expressions } = threadParser();
-const parser: Parser = { query: memoized(query), expressions: memoized(expressions) };
+const threads = threadParser();
+const parser: Parser = {
+  query: memoized((text: string) => threads.query(text)),
+  expressions: memoized((texts: readonly string[]) => threads.expressions(texts)),
+};
 
 /** A fresh context; every member may be replaced. */
 export function testContext<Overrides extends Partial<Context & { clock: SettableClock }>>(

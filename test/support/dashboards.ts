@@ -4,9 +4,9 @@ import { type TestContext, testContext } from './context.ts';
 import { type CountingTable, countRoundTrips } from './round-trips.ts';
 import { type CallOptions, type Reply, type Service, testService } from './service.ts';
 
-export type Json = Record<string, unknown>;
+type Json = Record<string, unknown>;
 
-export interface TileJson {
+interface TileJson {
   readonly id: number;
   readonly layouts: Json;
   readonly color: string | null;
@@ -20,7 +20,7 @@ export interface DashboardJson extends Json {
   readonly tiles: TileJson[];
 }
 
-export interface InsightJson extends Json {
+interface InsightJson extends Json {
   readonly id: number;
   readonly dashboards: number[];
 }

@@ -21,7 +21,7 @@ export interface Faults {
   readonly partial?: number;
 }
 
-export type Fault = Exclude<keyof Faults, 'random'>;
+type Fault = Exclude<keyof Faults, 'random'>;
 
 export interface Injected {
   /** How often each came to pass. */

@@ -37,7 +37,7 @@ import { type Death, never, settableTime } from './engine-world.ts';
 import { type Act, killableOutbound } from './killable-outbound.ts';
 
 /** Stands between the steps and the destination: it is called before each call of the destination. */
-export type Intrude = (call: 'deliver' | 'commit' | 'discard', signal: AbortSignal) => Promise<void>;
+type Intrude = (call: 'deliver' | 'commit' | 'discard', signal: AbortSignal) => Promise<void>;
 
 export interface ExportWorldOptions {
   readonly now: number;

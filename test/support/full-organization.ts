@@ -16,7 +16,7 @@ export interface FullOrganization {
 }
 
 /** A user to join it, who was made by `service.newUser`, and a key of theirs that may do so. */
-export interface Joining {
+interface Joining {
   readonly user: UserItem;
   readonly key: string;
 }

@@ -19,7 +19,7 @@ import type { BeginInput, BeginOutput, Deliverable } from '../../lib/workflow/me
 import { testContext } from './context.ts';
 
 /** The calls of a destination, and the texts that it shows to readers. */
-export interface Remembered {
+interface Remembered {
   readonly calls: string[];
   readonly shown: Map<number, string>;
   /** Is called inside each call, before that has any effect. */

@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
  * The fate of a request: it is passed on; refused with 403; or the connection breaks, either before the server sees the
  * request or after the server has done it.
  */
-export type Fate = 'passes' | 'is refused' | 'breaks before' | 'breaks after';
+type Fate = 'passes' | 'is refused' | 'breaks before' | 'breaks after';
 
-export interface HttpProxy {
+interface HttpProxy {
   readonly url: string;
   close(): Promise<void>;
 }

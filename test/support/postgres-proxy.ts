@@ -1,7 +1,7 @@
 /** A proxy before a PostgreSQL that reads what a client says, and breaks at any statement, or has the client killed. */
 import { type AddressInfo, connect, createServer } from 'node:net';
 
-export interface PostgresProxy {
+interface PostgresProxy {
   readonly port: number;
   /** Returns the acts of the client so far: statements by their first word, and the other messages of the protocol. */
   readonly acts: () => string[];

@@ -40,7 +40,7 @@ export interface Service extends Gateway {
 }
 
 /** A service that answers somewhere, and the context over its table. */
-export interface Running {
+interface Running {
   readonly context: Context;
   /** Before the path: `http://127.0.0.1:8010`, with the stage if there is one. */
   readonly address: string;

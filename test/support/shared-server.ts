@@ -13,7 +13,7 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-export interface SharedServer {
+interface SharedServer {
   /** Opens the door: in jest's own process, before any test. */
   open(): Promise<void>;
   /** The address of the server, which runs by then. Throws with the reason when it cannot be started. */

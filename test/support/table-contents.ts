@@ -5,7 +5,7 @@ import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
 import type { Item, Table } from '../../lib/ports/table/table.ts';
 import { onEnd, type SettableClock, settableClock, temporaryFolder } from './context.ts';
 
-export interface TableWithContents {
+interface TableWithContents {
   readonly table: Table;
   readonly clock: SettableClock;
   /** Returns every item, in the order of keys; those whose time is over too. */

@@ -13,7 +13,7 @@ export interface Unreliability {
   readonly lag?: number;
 }
 
-export interface UnreliableTable extends Table {
+interface UnreliableTable extends Table {
   /** Lets the indexes catch up with everything. */
   settle(): Promise<void>;
   /** From now on nothing fails and no index lags. */

@@ -119,7 +119,7 @@ const rules = (
 const sumOf = (usingMetrics: Record<string, IMetric>, period: Duration): MathExpression =>
   new MathExpression({ expression: Object.keys(usingMetrics).join(' + '), usingMetrics, period });
 
-export interface AlarmsProps {
+interface AlarmsProps {
   readonly stage: Stage;
   readonly options: StageOptions;
   readonly measured: Measured;

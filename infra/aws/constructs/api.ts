@@ -29,7 +29,7 @@ const INTEGRATION_TIMEOUT_MS = 29 * SECOND_MS;
 /** Name of the security scheme in the definition. */
 const KEY = 'key';
 
-export interface ApiProps {
+interface ApiProps {
   readonly stage: Stage;
   /** An address of its own, at whose root the API is served. */
   readonly domain: StageOptions['domain'];

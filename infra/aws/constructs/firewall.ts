@@ -5,7 +5,7 @@ import { Construct } from 'constructs';
 import { gatewayResponse } from '../../../lib/http/gateway-responses.ts';
 import type { Stage } from '../stages.ts';
 
-export interface FirewallProps {
+interface FirewallProps {
   readonly stage: Stage;
   readonly api: IRestApi;
 }

@@ -11,7 +11,7 @@ import { ENVIRONMENT, FUNCTIONS, flat, type LambdaSpec, type Variable } from '..
 import type { Stage } from '../stages.ts';
 import { allow, permit } from './permissions.ts';
 
-export interface FunctionsProps {
+interface FunctionsProps {
   readonly stage: Stage;
   readonly data: DataStack;
   readonly workGroup: string;

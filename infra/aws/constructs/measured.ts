@@ -31,7 +31,7 @@ export interface Measured {
 
 const FIVE_MINUTES = Duration.minutes(5);
 
-export interface Watched extends Pick<Measured, 'machines' | 'functions' | 'sender'> {
+interface Watched extends Pick<Measured, 'machines' | 'functions' | 'sender'> {
   readonly stage: Stage;
   readonly apiName: string;
   readonly tableName: string;

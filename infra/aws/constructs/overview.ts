@@ -3,7 +3,7 @@ import { Construct } from 'constructs';
 import type { Stage } from '../stages.ts';
 import type { Measured } from './measured.ts';
 
-export interface OverviewProps {
+interface OverviewProps {
   readonly stage: Stage;
   readonly measured: Measured;
   readonly alarms: readonly IAlarm[];

@@ -22,7 +22,7 @@ export function machineArns(stack: Stack, stage: Stage): Record<MachineName, str
   return Object.fromEntries(MACHINE_NAMES.map((name) => [name, arn(name)])) as Record<MachineName, string>;
 }
 
-export interface WorkflowsProps {
+interface WorkflowsProps {
   readonly stage: Stage;
   readonly data: DataStack;
   readonly workGroup: string;

@@ -24,7 +24,7 @@ export const ACTIVITY_SCOPES = [
   'BatchExportBackfill',
   'BatchExportRun',
 ] as const;
-export type ActivityScope = (typeof ACTIVITY_SCOPES)[number];
+type ActivityScope = (typeof ACTIVITY_SCOPES)[number];
 
 /** What somebody did to an object. */
 export type ActivityVerb =

@@ -12,7 +12,7 @@ const RETENTION_SECONDS = (400 * DAY_MS) / 1000;
 type LogContext = Pick<Context, 'clock' | 'newId'>;
 
 /** Who does something, and where. */
-export interface Actor {
+interface Actor {
   readonly user_uuid: string | null;
   readonly key_mask: string | null;
   readonly request_id: string | null;

@@ -6,20 +6,15 @@ import type { ActivityVerb, Change } from './model.ts';
 
 /** A value is kept to so many characters of its JSON; a longer one as the text of its beginning. */
 const MAX_VALUE_LENGTH = 300;
-/**
- * An entry keeps so many changes; objects have fewer fields. 40 x (2 x 300 characters + names) is under 100 kB in any
- * script.
- */
+/** An entry keeps so many changes. 40 x (2 x 300 characters + names) is under 100 kB in any script. */
 const MAX_CHANGES = 40;
 
 /** How the log shows a stored field: as it is, as the JSON in its text, or as an instant. */
-export type LoggedAs = 'plain' | 'json' | 'instant';
+type LoggedAs = 'plain' | 'json' | 'instant';
 
 export type LoggedFields = Readonly<Record<string, LoggedAs>>;
 
-/**
- * Returns which of `fields` differ between an object as it was and what is set, in the order of `fields`.
- */
+/** Returns which of `fields` differ between an object as it was and what is set, in the order of `fields`. */
 export function changesOf(
   before: Readonly<Record<string, Value | undefined>>,
   set: Readonly<Record<string, Value | undefined>>,

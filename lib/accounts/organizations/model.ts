@@ -15,7 +15,7 @@ declare module '../../ports/table/keys.ts' {
 }
 
 /** The organization that has a slug, as it is stored. */
-export interface SlugItem extends Item {
+interface SlugItem extends Item {
   readonly organization_id: string;
 }
 
@@ -57,9 +57,7 @@ export interface ProjectItem extends Item {
   readonly api_token: string;
   readonly created_at: number;
   readonly deleted_at: number | null;
-  /**
-   * Set with the first access rule that hides a dashboard from somebody: from then on lists look at every dashboard.
-   */
+  /** Set with the first access rule that hides a dashboard: from then on lists look at every dashboard. */
   readonly hides_dashboards?: boolean;
   readonly ver: number;
 }

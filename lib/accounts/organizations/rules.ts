@@ -32,9 +32,7 @@ export interface OrganizationMembership {
   readonly membership: MembershipItem;
 }
 
-/**
- * Returns what `@current` stands for: the organization that was joined first, and its project with the lowest number.
- */
+/** Returns what `@current` stands for: the organization joined first, and its project with the lowest number. */
 export function currentPlace(
   joined: readonly OrganizationMembership[],
 ): Partial<OrganizationMembership> & { readonly project?: ProjectBrief } {

@@ -156,9 +156,7 @@ export async function findOrganization(table: Table, id: string): Promise<Organi
   return organization?.deleted_at === null ? organization : undefined;
 }
 
-/**
- * Returns the organizations of these memberships that are not deleted, oldest first, with the memberships. One read.
- */
+/** Returns the organizations of these memberships that are not deleted, each with its own, oldest first. One read. */
 export async function organizationsIn(
   table: Table,
   memberships: readonly MembershipItem[],

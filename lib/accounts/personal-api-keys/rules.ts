@@ -6,7 +6,7 @@ import type { MembershipItem } from '../organizations/model.ts';
 import type { Grant, PersonalApiKeyItem } from './model.ts';
 
 /** A user may have so many keys at a time, as with PostHog. */
-export const MAX_KEYS = 10;
+const MAX_KEYS = 10;
 
 /** Throws a 400 when a user who has this many keys may not have another. */
 export function refuseTooMany(held: number): void {

@@ -30,10 +30,10 @@ export interface NewKey {
 }
 
 /** The changes that a caller may make to a key. */
-export type KeyChanges = z.output<typeof PersonalApiKeyPatch>;
+type KeyChanges = z.output<typeof PersonalApiKeyPatch>;
 
 /** How an act on a user's key is logged: in each organization, of these memberships, that the key opens. */
-export interface KeyActivity {
+interface KeyActivity {
   readonly activityOps: ActivityOps;
   readonly memberships: readonly MembershipItem[];
 }
@@ -213,7 +213,7 @@ export async function keysOfUser(table: Table, uid: string): Promise<PersonalApi
 }
 
 /** A user, the key that asks, and another key of that user (or the same one). */
-export interface UserKeys {
+interface UserKeys {
   readonly user: UserItem;
   readonly maker: PersonalApiKeyItem;
   readonly item: PersonalApiKeyItem;

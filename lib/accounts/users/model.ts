@@ -11,7 +11,7 @@ declare module '../../ports/table/keys.ts' {
 }
 
 /** The user who has an e-mail address, as it is stored. */
-export interface EmailItem extends Item {
+interface EmailItem extends Item {
   readonly user_uuid: string;
 }
 

@@ -21,7 +21,7 @@ import {
 } from './model.ts';
 
 /** The summary of a dashboard, and its rules. */
-export interface DashboardRules {
+interface DashboardRules {
   readonly summary: DashboardItem;
   /** The one for everybody last. */
   readonly rules: readonly AccessRuleItem[];
@@ -52,10 +52,7 @@ interface RuleRequest {
   readonly level: AccessLevel | null;
 }
 
-/**
- * Returns the rule that the body asks for. Throws a 400 for a level that does not exist, or a target that cannot be
- * one.
- */
+/** Returns the rule that the body asks for. Throws a 400 for an unknown level, or a target that cannot be one. */
 function requestedRule({ access_level, organization_member, role }: z.output<typeof AccessControlInput>): RuleRequest {
   const level = ACCESS_LEVELS.find((one) => one === access_level) ?? null;
   if (access_level !== null && level === null) {

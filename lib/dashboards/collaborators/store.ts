@@ -18,7 +18,7 @@ export async function readCollaborators(table: Table, { project_id, id }: Dashbo
 }
 
 /** A collaborator and their user. */
-export interface CollaboratorWithUser {
+interface CollaboratorWithUser {
   readonly item: CollaboratorItem;
   readonly user: UserItem;
 }

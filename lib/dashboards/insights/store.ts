@@ -31,7 +31,7 @@ import { checkTileCount, invalidReference } from '../tiles.ts';
 import { dashboardsOf, tilesOfInsight } from './tiles.ts';
 
 /** An insight, and the tiles that show it. */
-export interface InsightWithTiles {
+interface InsightWithTiles {
   readonly item: InsightItem;
   /** Keys of tiles, those of deleted dashboards too. */
   readonly tiles: readonly Key[];
@@ -77,7 +77,7 @@ export async function insightObjects(
 }
 
 /** Who writes an insight, and where. */
-export interface Author {
+interface Author {
   readonly project: number;
   readonly member: MemberWithLevel;
   readonly activityOps: ActivityOps;

@@ -41,7 +41,7 @@ function tokenItem(
 }
 
 /** A dashboard's summary and sharing, whoever asks, for `foundSharing`. */
-export type SharingRead = readonly [summary: DashboardItem | undefined, sharing: SharingItem | undefined];
+type SharingRead = readonly [summary: DashboardItem | undefined, sharing: SharingItem | undefined];
 
 /** Reads a dashboard's summary and sharing. One read. */
 export async function readSharing(table: Table, { project_id, id }: DashboardPath): Promise<SharingRead> {
@@ -54,9 +54,7 @@ export function foundSharing([summary, sharing]: SharingRead, tenant: Tenant): S
   return sharing as SharingItem;
 }
 
-/**
- * Returns what a change starts from. Throws as `foundSharing`, and a 403 when the member may not edit the dashboard.
- */
+/** Returns what a change starts from. Throws as `foundSharing`, and a 403 when the member may not edit. */
 export function foundSharingToEdit(read: SharingRead, tenant: Tenant): SharingRead {
   foundSummaryToEdit(read[0], tenant);
   return read;

@@ -10,16 +10,13 @@ import { type Template, templateFault } from './template.ts';
 import websiteTraffic from './website-traffic.json' with { type: 'json' };
 
 /** The templates that come with the service, by the names that clients know, and by their own. */
-const TEMPLATES: ReadonlyMap<string, unknown> = new Map(
+export const TEMPLATES: ReadonlyMap<string, unknown> = new Map(
   [
     { key: 'DEFAULT_APP', template: defaultApp },
     { key: 'WEBSITE_TRAFFIC', template: websiteTraffic },
     { key: 'FEATURE_ADOPTION', template: featureAdoption },
   ].flatMap(({ key, template }) => [[key, template] as const, [template.template_name, template] as const]),
 );
-
-/** Every name that `use_template` may have. */
-export const templateNames: readonly string[] = [...TEMPLATES.keys()];
 
 /** Returns the template of this name. Throws a 400 when there is none. */
 export function templateNamed(name: string): Template {

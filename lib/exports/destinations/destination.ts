@@ -75,27 +75,24 @@ export interface CheckStep<C extends Config = Config> {
  * Both throw `Transient` (tried again with backoff) or `Permanent` (the user's to fix: what, where, what to do).
  *
  * @example
- * // A spool of paper: pages are printed face down, and turned over together.
- * export const printer: Destination<PrinterConfig, PrinterReceipt> = {
- *   type: 'Printer',
- *   config: z.object({ host: z.string(), pin: z.string(), tray: z.int().default(1) }),
- *   secrets: ['pin'],
+ * // Files on a server: uploaded under a hidden name, then renamed.
+ * export const sftp: Destination<SftpConfig, Receipt> = {
+ *   type: 'SFTP',
+ *   config: z.object({ host: z.string(), user: z.string(), password: z.string(), path: z.string().default('/') }),
+ *   secrets: ['user', 'password'],
  *   addresses: ['host'],
- *   check({ tray }) {
- *     if (tray < 1) refuseConfig('tray must be a number from 1.');
- *   },
- *   steps: [{ name: 'Reach the printer', description: 'Ensure that it answers.', run: async (config) => ping(config) }],
+ *   check: (config) => checkFilled(config, ['host', 'user', 'password']),
+ *   steps: [{ name: 'Log in', description: 'Ensure that the server takes the password.', run: logIn }],
  *
- *   async deliver({ config, model, columns, rows, token, signal }) {
- *     const form = { format: 'JSONLines', columns: columns(FILE_COLUMNS[model]) } as const;
- *     let bytes = 0;
- *     for await (const lines of rows(form)) bytes += await printFaceDown(config, token, lines, signal);
- *     return { receipt: { bytes, job: token } };
+ *   async deliver(delivery) {
+ *     const columns = delivery.columns(FILE_COLUMNS[delivery.model]);
+ *     const bytes = await upload(hiddenName(delivery), delivery.rows({ format: 'JSONLines', columns }), delivery);
+ *     return { receipt: { bytes } };
  *   },
- *   // After a crash this may be the second time: what lies face up stays so.
- *   commit: ({ config }, { receipt }) => turnOver(config, receipt.job),
- *   // Without a receipt the printer was killed in the middle: the token names its pages all the same.
- *   discard: ({ config, token }, prepared) => shred(config, prepared?.receipt.job ?? token),
+ *   // May be the second time: fine when the file is in its place already. Gone altogether: it is uploaded again.
+ *   commit: (delivery) => rename(hiddenName(delivery), shownName(delivery), delivery),
+ *   // The hidden name follows from the delivery, so that it is known without a receipt too.
+ *   discard: (delivery) => remove(hiddenName(delivery), delivery),
  * };
  */
 export interface Destination<C extends Config = Config, R extends Receipt = Receipt, H = unknown> {

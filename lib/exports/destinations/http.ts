@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import * as z from 'zod';
 import { invalid, Permanent, Transient } from '../../ports/errors.ts';
-import { type Answer, checkUrl, type Outbound, post } from '../../ports/outbound/outbound.ts';
+import { checkUrl, type Outbound, type PostResponse, post } from '../../ports/outbound/outbound.ts';
 import { MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
 import type { Column } from '../../warehouse/columns.ts';
 import type { Delivery, Destination } from './destination.ts';
@@ -212,7 +212,7 @@ async function sendPatiently(delivery: Delivery<HttpConfig>, sent: Sent, waiting
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /** Returns what an answer says is wrong; undefined when the receiver has accepted the batch. */
-function failureOf({ status, headers, text }: Answer, config: HttpConfig): Permanent | Transient | undefined {
+function failureOf({ status, headers, text }: PostResponse, config: HttpConfig): Permanent | Transient | undefined {
   if (status >= 200 && status < 300) return undefined;
   const answered = `${config.url} answered ${status}`;
   if (status < 400) {
@@ -235,7 +235,7 @@ const shortened = (text: string, { token }: HttpConfig): string =>
     .slice(0, 200);
 
 /** Returns what `Retry-After` asks for, in milliseconds: seconds, or a time by the receiver's own clock. */
-function retryAfter({ headers }: Answer): number | undefined {
+function retryAfter({ headers }: PostResponse): number | undefined {
   const { 'retry-after': asked = '', date = '' } = headers;
   const wait = /^\d+$/.test(asked) ? Number(asked) * 1000 : Date.parse(asked) - Date.parse(date);
   return Number.isNaN(wait) ? undefined : Math.max(0, wait);

@@ -10,7 +10,7 @@ import { s3 } from './s3.ts';
 const ALL: readonly Destination[] = [folder, http, noOp, postgres, redshift, s3];
 
 /** Every kind of destination, by its type. */
-export const destinations: ReadonlyMap<string, Destination> = new Map(ALL.map((one) => [one.type, one]));
+const destinations: ReadonlyMap<string, Destination> = new Map(ALL.map((one) => [one.type, one]));
 
 /** Returns the destination of a type; undefined when there is none. */
 export const destinationOf = (type: string): Destination | undefined => destinations.get(type);

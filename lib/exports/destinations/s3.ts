@@ -9,7 +9,7 @@ import * as z from 'zod';
 import { Permanent, Transient } from '../../ports/errors.ts';
 import { checkUrl } from '../../ports/outbound/outbound.ts';
 import type { Delivery, Destination, Prepared, Receipt } from './destination.ts';
-import { connect, explain, nameOf, placeOf, statusOf } from './files/bucket.ts';
+import { bucketLabel, connect, explain, nameOf, statusOf } from './files/bucket.ts';
 import { checkFileConfig, FILE_KEYS } from './files/config.ts';
 import {
   fileName,
@@ -143,7 +143,7 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
         // What deliver prepared is gone; the rows are still there.
         ready = await upload(client, delivery);
         if (!(await complete(client, delivery, ready))) {
-          throw new Transient(`The upload to ${placeOf(delivery.config)} was aborted from outside, twice.`);
+          throw new Transient(`The upload to ${bucketLabel(delivery.config)} was aborted from outside, twice.`);
         }
       }
       await removeStrays(client, delivery, ready.receipt);

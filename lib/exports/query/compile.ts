@@ -13,7 +13,7 @@ import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import type { BatchExportItem, BatchExportPatch } from '../records/model.ts';
 
 /** Columns and condition of an export; null: the destination's columns, no condition. Plain JSON. */
-export interface Selection {
+interface Selection {
   readonly select: readonly QueryColumn[] | null;
   readonly where: Expression | null;
 }

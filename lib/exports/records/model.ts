@@ -106,7 +106,7 @@ export interface BackfillItem extends Item {
 const instant = z.iso.datetime();
 
 /** A run inside an export's `latest_runs`. */
-export const BatchExportRun = z
+const BatchExportRun = z
   .object({
     id: z.uuid(),
     status: z.enum(RUN_STATUSES),
@@ -215,7 +215,7 @@ export const BatchExportPatch = BatchExportInput.partial().meta({ id: 'BatchExpo
 export type BatchExportPatch = z.output<typeof BatchExportPatch>;
 
 /** How far a backfill is. `progress` is between 0 and 1, to one decimal. */
-export const BackfillProgress = z
+const BackfillProgress = z
   .object({ total_runs: z.int(), finished_runs: z.int(), progress: z.number().min(0).max(1) })
   .meta({ id: 'BackfillProgress' });
 

@@ -32,14 +32,14 @@ import { exportWithPlan, planOp, runsOf, scheduleOf } from '../runs/store.ts';
 const START_RETRY_MS = MINUTE_MS;
 
 /** A range as asked for, in milliseconds since 1970. */
-export interface RequestedRange {
+interface RequestedRange {
   readonly start_at: number;
   readonly end_at: number;
 }
 
 /**
- * Begins a backfill: the item, the claim on its range and the job in one transaction, with what `once` adds; then
- * starts the machine. The range is aligned outward to whole intervals; those that have not ended are left to the
+ * Begins a backfill: the item, the claim on its range and the job in one transaction, with what `idempotencyOps` adds;
+ * then starts the machine. The range is aligned outward to whole intervals; those that have not ended are left to the
  * schedule. Fails with 400 when it overlaps another one that is under way, or is too large; with 404 when the export is
  * deleted.
  */
@@ -65,7 +65,7 @@ async function writeBackfill(
   const { table, clock, settings } = context;
   const { item, plan } = (await exportWithPlan(table, exportId)) ?? fail('not_found');
   if (item.deleted_at !== null) fail('not_found');
-  const { plan: claimed, backfill, ops } = await beginning(context, item, plan, id, asked);
+  const { plan: claimed, backfill, ops } = await claimBackfill(context, item, plan, id, asked);
   await table.write([
     planOp(exportId, plan, claimed),
     { check: keys.batchExport(exportId), if: { is: scheduleOf(item) } },
@@ -80,7 +80,7 @@ async function writeBackfill(
  * Returns a backfill that begins in a transaction of the caller's, who writes the plan and the export's job and, once
  * that is done, starts the machine. Fails as `startBackfill` does. Throws `Refused` when the plan must be read again.
  */
-export async function beginning(
+export async function claimBackfill(
   context: Context,
   item: BatchExportItem,
   plan: Plan,
@@ -104,7 +104,7 @@ export async function beginning(
  * Returns what a backfill runs of the range that was asked for: whole slots that have ended. When there are none, it is
  * an empty range at the edge before it. Fails with 400 when they are too many.
  */
-export function slotsAsked(
+function slotsAsked(
   plan: Plan,
   { interval }: BatchExportItem,
   { start_at, end_at }: RequestedRange,

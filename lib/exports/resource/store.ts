@@ -25,7 +25,7 @@ import { stopExport } from '../runs/cancel.ts';
 import { firstSlotStart, initialPlan, nextDue, type Plan, pausedRange, planFields, skipMissed } from '../runs/plan.ts';
 import { backfillWithPlan, type ExportAndPlan, exportWithPlan, planOp } from '../runs/store.ts';
 import { aboutBackfill, aboutExport, exportChanges } from './activity.ts';
-import { beginning, startMachine } from './backfills.ts';
+import { claimBackfill, startMachine } from './backfills.ts';
 import {
   changedFields,
   checkedSize,
@@ -120,7 +120,7 @@ export async function readExports(table: Table, organizationId: string): Promise
 
 /**
  * Makes an export with its plan and its first job, and lets the lake know from when on its rows matter, in one
- * transaction, together with what `once` adds.
+ * transaction, together with what `idempotencyOps` adds.
  */
 export async function createBatchExport(
   context: Writing,
@@ -262,7 +262,7 @@ export async function unpauseBatchExport(
     let made: BackfillItem | undefined;
     const replan: Replan = async (item, plan) => {
       if (missed === undefined) return { plan, ops: [] };
-      const begins = await beginning(context, item, plan, id, { start_at: missed.from, end_at: missed.to });
+      const begins = await claimBackfill(context, item, plan, id, { start_at: missed.from, end_at: missed.to });
       made = begins.backfill;
       return {
         plan: begins.plan,

@@ -84,10 +84,9 @@ export async function prepare(context: Context, sending: Sending): Promise<Prepa
   return sending.prepared;
 }
 
-/** Removes what is prepared for the slot. The receipt goes first, so that nobody commits what is being removed. */
+/** Removes what is known to be prepared. The receipt goes first, so that nobody commits what is being removed. */
 export async function discard(context: Context, sending: Sending): Promise<void> {
-  const { destination, delivery, n } = sending;
-  const prepared = sending.prepared ?? (await resume(context, sending));
+  const { destination, delivery, n, prepared } = sending;
   await dropReceipt(context, delivery.token, n);
   await destination.discard({ ...delivery, signal: AbortSignal.timeout(DISCARD_TIMEOUT_MS) }, prepared);
 }

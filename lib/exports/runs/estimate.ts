@@ -8,7 +8,7 @@ import { HOUR_MS } from '../../ports/units.ts';
 import { CHUNK, chunksOf } from './plan.ts';
 
 /** Rows and stored bytes. */
-export interface Amount {
+interface Amount {
   readonly rows: number;
   readonly bytes: number;
 }
@@ -37,7 +37,7 @@ function rowsIn(file: LakeFile, { from, to }: ArrivalRange): number {
 }
 
 /** What queries read, and what they cost. */
-export interface Scan {
+interface Scan {
   readonly queries: number;
   readonly bytes: number;
   readonly cost_usd: number;

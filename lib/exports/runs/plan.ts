@@ -109,7 +109,7 @@ export type Scheduled = Pick<
 >;
 
 /** What of the settings decides when a slot is due. */
-export interface Timing {
+interface Timing {
   readonly settleSeconds: number;
   readonly spreadSeconds: number;
 }

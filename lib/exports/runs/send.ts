@@ -134,9 +134,13 @@ async function recover(
   }
 }
 
-/** Removes what was prepared. If that fails, it is left to the next attempt, or to the end of the run. */
+/**
+ * Removes what was prepared, by somebody else too. If that fails, it is left to the next attempt, or to the end of the
+ * run.
+ */
 async function undo(context: Context, sending: Sending): Promise<void> {
   try {
+    if (sending.prepared === undefined) await resume(context, sending);
     await discard(context, sending);
   } catch (error) {
     context.log.warning('what was prepared could not be removed', { run: sending.run.id, reason: messageOf(error) });

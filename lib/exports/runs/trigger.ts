@@ -28,7 +28,7 @@ export interface Work {
 }
 
 /** There is nothing to run now: what becomes of the trigger's job. */
-export interface Idle {
+interface Idle {
   readonly ops: readonly Op[];
 }
 

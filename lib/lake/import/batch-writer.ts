@@ -28,7 +28,7 @@ const BYTES_OF_A_CHARACTER = 3;
 export const ofModel = (files: readonly PublishedFile[], model: Model): PublishedFile[] =>
   files.filter((file) => file.model === model);
 
-export interface BatchWriterOptions {
+interface BatchWriterOptions {
   readonly context: Publishing;
   readonly lease: Lease;
   readonly staging: Staging;

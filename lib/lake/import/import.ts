@@ -48,7 +48,7 @@ export interface ImportOptions {
   readonly onProgress?: (progress: ImportProgress) => void;
 }
 
-export interface ImportProgress {
+interface ImportProgress {
   /** Of the files as they lie, read so far, and in all. */
   readonly bytes: number;
   readonly totalBytes: number;
@@ -57,7 +57,7 @@ export interface ImportProgress {
 }
 
 /** What became of one file. `events`, `persons`, `bad` and `blank` records are all that it has; a header is blank. */
-export interface FileReport {
+interface FileReport {
   readonly file: string;
   /** Null: it could not be told. */
   readonly format: ImportFormat | null;
@@ -93,7 +93,7 @@ export interface ImportReport {
   readonly hours: Readonly<Record<Model, readonly ArrivalRange[]>>;
 }
 
-export interface PersonReport {
+interface PersonReport {
   /** Records that are states of persons, in all files. */
   readonly read: number;
   /** Rows that were added to the model `persons`: states of a distinct_id. */

@@ -70,7 +70,7 @@ const NTH_UUID = `regexp_replace(sha256(concat(first, ' ', n)),
   '^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$', '\\1-\\2-8\\3-a\\4-\\5')`;
 
 /** What is in the staging table, after known rows were dropped. */
-export interface StagedBatch {
+interface StagedBatch {
   readonly rows: number;
   /** How many events were dropped: they are in the lake, or were in this batch before. */
   readonly known: number;
@@ -79,7 +79,7 @@ export interface StagedBatch {
 }
 
 /** How a batch is written: where to, and as what it arrives, in milliseconds. */
-export interface WriteOptions {
+interface WriteOptions {
   readonly at: number;
   readonly historyEnd: number;
   /** A folder of the lake. */
@@ -91,7 +91,7 @@ export interface WriteOptions {
 }
 
 /** Local files that may hold an event of a range of timestamps (milliseconds, inclusive). */
-export type Overlapping = (min: number, max: number) => Promise<readonly string[]>;
+type Overlapping = (min: number, max: number) => Promise<readonly string[]>;
 
 export interface Staging {
   /** Takes a staging file in and drops what is known. */

@@ -16,7 +16,7 @@ import { PersonFold, type PersonRow } from './fold.ts';
 export type StateFiles = (buckets?: readonly number[]) => Promise<readonly string[]>;
 
 /** The states of a project are kept in so many files, by their distinct_ids. */
-export const BUCKETS = 64;
+const BUCKETS = 64;
 
 /** SQL of a distinct_id's bucket; the same in every version of DuckDB. */
 export const BUCKET = `(md5_number_lower(distinct_id) % ${BUCKETS})::INTEGER`;
@@ -27,7 +27,7 @@ export const NEWEST = 'row_number() OVER (PARTITION BY distinct_id ORDER BY inse
 /** The table that holds the rows. */
 export const DERIVED = 'person_rows';
 
-export interface DeriveOptions {
+interface DeriveOptions {
   readonly projectId: number;
   /** Arrival of a change that comes late, microseconds. */
   readonly at: number;

@@ -34,7 +34,7 @@ export interface PersonRow {
 }
 
 /** Whose change it is, when it happened, and when it arrived if nothing newer had: microseconds. */
-export interface ChangeOf {
+interface ChangeOf {
   readonly distinctId: string;
   readonly timestamp: number;
   readonly arrival: number;

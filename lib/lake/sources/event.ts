@@ -30,7 +30,7 @@ export const YEARS = { first: 1700, last: 2199 } as const;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** A uuid in the form in which it is stored, or undefined when it is none. */
-export const uuidOf = (value: unknown): string | undefined =>
+export const canonicalUuid = (value: unknown): string | undefined =>
   typeof value === 'string' && UUID.test(value) ? value.toLowerCase() : undefined;
 
 /** The parts of a date as microseconds since 1970, or undefined when there is no such date, or not in these years. */

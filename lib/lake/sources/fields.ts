@@ -17,7 +17,7 @@
 
 import { isObject, numberText } from '../../ports/raw-number.ts';
 import { personChangeOf, personStateChange } from '../persons/change.ts';
-import { isoMicroseconds, type SourceEvent, storable, storableText, uuidOf, YEARS } from './event.ts';
+import { canonicalUuid, isoMicroseconds, type SourceEvent, storable, storableText, YEARS } from './event.ts';
 import { parseExact } from './exact-json.ts';
 
 /** Ends the reading of a record with a reason. */
@@ -118,7 +118,7 @@ function requiredText(value: unknown, name: string): string {
 const distinctIdOf = (value: unknown): string => requiredText(numberText(value) ?? value, 'distinct_id');
 
 function optionalUuid(value: unknown, name: string): string | null {
-  return isMissing(value) ? null : (uuidOf(value) ?? refuse(`${name} is not a UUID`));
+  return isMissing(value) ? null : (canonicalUuid(value) ?? refuse(`${name} is not a UUID`));
 }
 
 function objectOf(value: unknown, name: string): Record<string, unknown> | undefined {

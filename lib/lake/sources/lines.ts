@@ -26,7 +26,7 @@ export interface Line {
   readonly problem?: string;
 }
 
-export interface FileLines {
+interface FileLines {
   /** Lines in order, many at a time, blank ones too. Read it once. */
   batches(): AsyncGenerator<readonly Line[]>;
   /** Bytes of the file read so far. */

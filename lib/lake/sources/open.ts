@@ -15,7 +15,7 @@ import type { TableMapping } from './table-rows.ts';
 export const IMPORT_FORMATS = ['combined', 'jsonl', 'csv', 'parquet'] as const;
 export type ImportFormat = (typeof IMPORT_FORMATS)[number];
 
-export interface SourceOptions {
+interface SourceOptions {
   readonly path: string;
   /** Of the file, in bytes. */
   readonly size: number;
@@ -26,7 +26,7 @@ export interface SourceOptions {
   readonly limits: DatabaseLimits;
 }
 
-export interface Source {
+interface Source {
   /** Records in order, many at a time. Read it once. Never throws for what the file holds. */
   batches(): AsyncGenerator<readonly SourceRecord[]>;
   /** Null: it could not be told. */

@@ -11,7 +11,7 @@ import { type RowReader, rowReader, type TableMapping, typedCell } from './table
 /** How a Parquet file begins. */
 export const PARQUET_MAGIC = 'PAR1';
 
-export interface ParquetRows {
+interface ParquetRows {
   /** A record's line is the row as JSON, by its number from 1. Read it once. */
   batches(): AsyncGenerator<readonly SourceRecord[]>;
   /** The part of all rows that was read, up to 1. */

@@ -3,7 +3,7 @@ import { orTransient } from '../aws-failures.ts';
 import { Transient } from '../errors.ts';
 import type { Events } from './events.ts';
 
-export interface EventBridgeOptions {
+interface EventBridgeOptions {
   readonly client: EventBridgeClient;
   /** Name or ARN of the bus. */
   readonly bus: string;

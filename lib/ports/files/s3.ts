@@ -25,7 +25,7 @@ import { partsOf } from './path.ts';
 /** S3's limit of one DeleteObjects. */
 const MAX_REMOVED = 1000;
 
-export interface S3SpoolOptions {
+interface S3SpoolOptions {
   readonly client: S3Client;
   readonly bucket: string;
 }

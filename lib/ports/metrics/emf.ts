@@ -4,7 +4,7 @@ import { METRICS, type MetricName, type Metrics } from './metrics.ts';
 export const NAMESPACE = 'Workspaces';
 export const DIMENSION = 'stage';
 
-export interface EmfOptions {
+interface EmfOptions {
   readonly write: (text: string) => void;
   readonly clock: () => number;
   readonly stage: string;

@@ -17,7 +17,7 @@ export const METRICS = {
 } as const;
 
 export type MetricName = keyof typeof METRICS;
-export type Measures = Readonly<Partial<Record<MetricName, number>>>;
+type Measures = Readonly<Partial<Record<MetricName, number>>>;
 
 /** The port to those who watch the service. */
 export interface Metrics {

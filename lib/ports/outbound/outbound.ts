@@ -188,7 +188,7 @@ export interface Post {
 }
 
 /** A server's answer. */
-export interface Answer {
+export interface PostResponse {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   /** The first ANSWER_BYTES of the body. */
@@ -205,7 +205,7 @@ const MAX_IDLE_TIMEOUTS = 5;
  * Posts to an address. A redirect is an answer like any other: nothing follows it. Throws
  * `Permanent` or `Transient` when there is no answer, and the signal's reason when it is aborted.
  */
-export async function post({ httpAgent, httpsAgent }: Outbound, url: string, given: Post): Promise<Answer> {
+export async function post({ httpAgent, httpsAgent }: Outbound, url: string, given: Post): Promise<PostResponse> {
   const { headers, body, signal, idleTimeoutMs } = given;
   const { protocol, host } = new URL(url);
   const isSecure = protocol === 'https:';
@@ -234,7 +234,7 @@ export async function post({ httpAgent, httpsAgent }: Outbound, url: string, giv
   }
 }
 
-async function read(answer: IncomingMessage): Promise<Answer> {
+async function read(answer: IncomingMessage): Promise<PostResponse> {
   const pieces: Buffer[] = [];
   let bytes = 0;
   for await (const piece of answer as AsyncIterable<Buffer>) {

@@ -77,7 +77,7 @@ class Again extends Error {
   }
 }
 
-export interface DynamodbOptions {
+interface DynamodbOptions {
   /** Made with `maxAttempts: 1`. */
   readonly client: DynamoDBClient;
   readonly tableName: string;

@@ -70,7 +70,7 @@ export const TABLE_DEFINITION = {
 } as const;
 
 /** Returns an instant (milliseconds since 1970, years 0 to 9999) as text whose order is the order of time. */
-export function sortable(instant: number): string {
+function sortable(instant: number): string {
   return new Date(instant).toISOString();
 }
 

@@ -8,7 +8,7 @@ import { MAX_TRANSACTION, TooLarge } from './table.ts';
 /** The largest item, in bytes: DynamoDB's 400 KB. */
 export const MAX_ITEM = 400 * 1024;
 /** The largest transaction, in bytes: DynamoDB's 4 MB. */
-export const MAX_TRANSACTION_BYTES = 4 * 1024 * 1024;
+const MAX_TRANSACTION_BYTES = 4 * 1024 * 1024;
 const MAX_PARTITION = 2048;
 const MAX_SORT = 1024;
 
@@ -30,7 +30,7 @@ export function isPossibleKey({ pk, sk }: Key): boolean {
 }
 
 /** Returns the value of a field, null when the item or the field is absent. */
-export function valueOf(item: Item | undefined, field: string): Value {
+function valueOf(item: Item | undefined, field: string): Value {
   return item !== undefined && Object.hasOwn(item, field) ? (item[field] ?? null) : null;
 }
 

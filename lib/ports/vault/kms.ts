@@ -22,7 +22,7 @@ import { type Belonging, notOfThisForm, type Vault } from './vault.ts';
 const VERSION = 'kms1';
 const LENGTH_BYTES = 2;
 
-export interface KmsOptions {
+interface KmsOptions {
   readonly client: KMSClient;
   /** Id or ARN of the stage's key. */
   readonly keyId: string;

@@ -9,7 +9,7 @@ const BACKOFF = { IntervalSeconds: 5, BackoffRate: 2, MaxDelaySeconds: 300, Jitt
  * process died, is tried twice more: it may be a slow hour, but 12 x 15 minutes would be three of them. Permanent and
  * anything unknown: never.
  */
-export const RETRY = [
+const RETRY = [
   {
     ErrorEquals: [
       'Transient',

@@ -7,7 +7,7 @@ import { testContext } from '../../support/context.ts';
 import { byProject, newExport } from '../../support/exports.ts';
 import { testService } from '../../support/service.ts';
 
-const DAY = Date.UTC(2025, 11, 30);
+const MIDNIGHT = Date.UTC(2025, 11, 30);
 
 async function world(settings: Partial<Settings> = {}) {
   const context = testContext({ settings: { ...LOCAL_SETTINGS, strictAnswers: true, ...settings } });
@@ -18,8 +18,8 @@ async function world(settings: Partial<Settings> = {}) {
   const file = async (hours: Record<number, number>, bytes: number, ago = 0): Promise<void> => {
     files += 1;
     const counts = Array.from({ length: 24 }, (_, hour) => hours[hour] ?? 0);
-    const first = DAY + counts.findIndex((rows) => rows > 0) * HOUR_MS;
-    const last = DAY + (counts.findLastIndex((rows) => rows > 0) + 1) * HOUR_MS - 1;
+    const first = MIDNIGHT + counts.findIndex((rows) => rows > 0) * HOUR_MS;
+    const last = MIDNIGHT + (counts.findLastIndex((rows) => rows > 0) + 1) * HOUR_MS - 1;
     const arrivals = { min_arrival: first, max_arrival: last };
     const happened = { min_timestamp: first - ago, max_timestamp: last - ago };
     const key = keys.lakeFile(service.project.id, 'events', '2025-12-30', first, 'batch', files);

@@ -1,7 +1,7 @@
 /** What people, and nobody, would write: nothing but a refusal is thrown, and what is accepted runs on any row. */
 import * as fc from 'fast-check';
 import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
-import { text } from '../../../lib/hogql/build.ts';
+import { textConstant } from '../../../lib/hogql/build.ts';
 import { checkedQuery } from '../../../lib/hogql/check.ts';
 import { duckdbColumn, duckdbText } from '../../../lib/hogql/duckdb.ts';
 import type { Selected } from '../../../lib/hogql/expression.ts';
@@ -220,9 +220,9 @@ test('a constant ends where it should, and is what it was, in both dialects', as
   await fc.assert(
     fc.asyncProperty(pieces, async (all) => {
       const source = all.join('').replaceAll('\0', '');
-      const [found] = await run(duckdbText(text(source), NOW));
+      const [found] = await run(duckdbText(textConstant(source), NOW));
       expect(found).toBe(source);
-      const printed = trinoText(text(source), 'slot_end');
+      const printed = trinoText(textConstant(source), 'slot_end');
       expect(readByTrino(printed)).toBe(source);
       expect(printed).not.toContain('{');
     }),

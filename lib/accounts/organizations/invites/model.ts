@@ -12,9 +12,7 @@ declare module '../../../ports/table/keys.ts' {
   }
 }
 
-/**
- * An invitation as it is stored. Instants are milliseconds since 1970; from `expires_at` on it does not exist (`ttl`).
- */
+/** An invitation as it is stored. Instants are milliseconds since 1970; it is gone from `expires_at` on (`ttl`). */
 export interface InviteItem extends Item {
   readonly id: string;
   readonly organization_id: string;

@@ -13,7 +13,7 @@ import type { Tenant } from '../tenant.ts';
 import { refuseChange, refuseRemoval, witnessOf } from './rules.ts';
 
 /** The parameters by which a path names a member. */
-export interface MemberPath {
+interface MemberPath {
   readonly organization_id: string;
   readonly user__uuid: string;
 }
@@ -25,7 +25,7 @@ export async function readMember(table: Table, { organization_id, user__uuid }: 
 }
 
 /** A member whom somebody changes or removes, and their user. */
-export interface MemberWithUser {
+interface MemberWithUser {
   readonly target: MembershipItem;
   readonly user: UserItem;
 }
@@ -66,7 +66,7 @@ export async function changeLevel(
 const MAX_MENTIONS = 30;
 
 /** A member who is removed, and the ops that remove them from wherever they are named: at most three for each place. */
-export interface MemberRemoval extends MemberWithUser {
+interface MemberRemoval extends MemberWithUser {
   readonly mentionOps: () => Promise<Op[][]>;
 }
 

@@ -1,7 +1,7 @@
 import { invalid } from '../../../ports/errors.ts';
 
 /** An organization has at most so many: each takes about 250 bytes of its item, which holds 400 KB. */
-export const MAX_PROJECTS = 1_000;
+const MAX_PROJECTS = 1_000;
 
 /** Throws a 400 when an organization with this many projects may not have another. */
 export function refuseTooManyProjects(count: number): void {

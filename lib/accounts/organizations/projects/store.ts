@@ -101,7 +101,7 @@ async function changeBriefs(
 }
 
 /** A project, and the organization that it belongs to. */
-export interface ProjectPlace {
+interface ProjectPlace {
   readonly organization: OrganizationItem;
   readonly project: ProjectItem;
 }
@@ -117,9 +117,7 @@ const isThere = (ifMatch: readonly number[] | undefined) => ({
   is: { deleted_at: null, ...(ifMatch === undefined ? {} : { ver: ifMatch }) },
 });
 
-/**
- * Renames a project; undefined keeps the name. Throws `Refused` when it is gone, or its version is none of `ifMatch`.
- */
+/** Renames a project; undefined keeps the name. Throws `Refused` when it is gone, or in none of `ifMatch`. */
 export async function renameProject(
   table: Table,
   { organization, project }: ProjectPlace,

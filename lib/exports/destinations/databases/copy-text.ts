@@ -11,7 +11,7 @@ const unescaped = (text: string): string =>
   text.includes('\\') ? text.replace(/\\([^])/g, (_, letter: string) => ESCAPED.get(letter) ?? letter) : text;
 
 /** A value of a row. */
-export type CopyValue = string | null;
+type CopyValue = string | null;
 
 /** Returns the rows of a piece of whole lines. */
 export const rowsIn = (piece: Buffer): CopyValue[][] =>

@@ -62,20 +62,20 @@ export const nameOf = (error: unknown): string => cluesOf(error).name ?? '';
 
 export const statusOf = (error: unknown): number | undefined => cluesOf(error).$metadata?.httpStatusCode;
 
-export const placeOf = ({ bucket_name, endpoint_url, region }: BucketConfig): string =>
+export const bucketLabel = ({ bucket_name, endpoint_url, region }: BucketConfig): string =>
   `bucket '${bucket_name}' ${endpoint_url ? `at ${endpoint_url}` : `in region ${region}`}`;
 
 type Advice = (config: BucketConfig, error: unknown) => string;
 
 const denied: Advice = (config, error) =>
-  `Access to ${placeOf(config)} was denied (${messageOf(error)}). Allow the key s3:PutObject and ` +
+  `Access to ${bucketLabel(config)} was denied (${messageOf(error)}). Allow the key s3:PutObject and ` +
   's3:AbortMultipartUpload there, or use another key.';
 
 const badKey: Advice = (config) =>
-  `The access key for ${placeOf(config)} is not known, or has expired. Send a valid aws_access_key_id and its secret.`;
+  `The access key for ${bucketLabel(config)} is not known, or has expired. Send a valid aws_access_key_id and its secret.`;
 
 const badEncryptionKey: Advice = (config, error) =>
-  `${placeOf(config)} could not encrypt with the key '${config.kms_key_id}' (${messageOf(error)}). Correct kms_key_id, or ` +
+  `${bucketLabel(config)} could not encrypt with the key '${config.kms_key_id}' (${messageOf(error)}). Correct kms_key_id, or ` +
   'enable the key and allow its use.';
 
 const wrongRegion: Advice = (config, error) => {
@@ -87,7 +87,7 @@ const wrongRegion: Advice = (config, error) => {
 
 /** What to do about errors that only a person can mend, by S3's name of the error or Node's code. */
 const MENDABLE: ReadonlyMap<string, Advice> = new Map<string, Advice>([
-  ['NoSuchBucket', (config) => `There is no ${placeOf(config)}. Create it, or correct bucket_name.`],
+  ['NoSuchBucket', (config) => `There is no ${bucketLabel(config)}. Create it, or correct bucket_name.`],
   ['InvalidBucketName', (config) => `'${config.bucket_name}' is no valid name of a bucket. Correct bucket_name.`],
   ['AccessDenied', denied],
   ['InvalidAccessKeyId', badKey],
@@ -95,18 +95,20 @@ const MENDABLE: ReadonlyMap<string, Advice> = new Map<string, Advice>([
   ['InvalidToken', badKey],
   [
     'SignatureDoesNotMatch',
-    (config) => `The secret key for ${placeOf(config)} is wrong. Send aws_access_key_id and its secret again.`,
+    (config) => `The secret key for ${bucketLabel(config)} is wrong. Send aws_access_key_id and its secret again.`,
   ],
   ['PermanentRedirect', wrongRegion],
   ['AuthorizationHeaderMalformed', wrongRegion],
   ['IllegalLocationConstraintException', wrongRegion],
   [
     'ENOTFOUND',
-    (config) => `There is no host for ${placeOf(config)}. Correct ${config.endpoint_url ? 'endpoint_url' : 'region'}.`,
+    (config) =>
+      `There is no host for ${bucketLabel(config)}. Correct ${config.endpoint_url ? 'endpoint_url' : 'region'}.`,
   ],
   [
     'EPROTO',
-    (config) => `The server for ${placeOf(config)} does not speak TLS. Use http:// in endpoint_url, or another port.`,
+    (config) =>
+      `The server for ${bucketLabel(config)} does not speak TLS. Use http:// in endpoint_url, or another port.`,
   ],
 ]);
 
@@ -121,7 +123,7 @@ export function explain(error: unknown, config: BucketConfig): unknown {
   const { name = '', code = '', $metadata } = cluesOf(error);
   if (error instanceof Permanent || error instanceof Transient || $metadata === undefined) return error;
   const { httpStatusCode: status } = $metadata;
-  const place = placeOf(config);
+  const place = bucketLabel(config);
   const permanent = (text: string): Permanent => new Permanent(text, { cause: error });
 
   if (name.startsWith('KMS.')) return permanent(badEncryptionKey(config, error));

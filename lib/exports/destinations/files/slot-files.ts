@@ -9,7 +9,7 @@ import { prefetch } from '../prefetch.ts';
 import { FILE_COLUMNS, type FileConfig } from './config.ts';
 
 /** One of a slot's files on its way. */
-export interface SlotFile {
+interface SlotFile {
   /** Its number; null: the slot has one file, without a number and a manifest. */
   readonly n: number | null;
   /** To be read to its end before the next file is asked for. */

@@ -19,7 +19,7 @@ import { delivery, digest } from '../../../support/delivery.ts';
 import { writeRows } from '../../../support/lake-rows.ts';
 
 const START = Date.UTC(2026, 0, 1);
-const HOUR = { start: START, end: START + HOUR_MS };
+const SLOT = { start: START, end: START + HOUR_MS };
 const STEM = '2026-01-01T00:00:00+00:00-2026-01-01T01:00:00+00:00';
 const MIB = 1024 ** 2;
 
@@ -69,12 +69,12 @@ function given(to: Destination, config: object, excludeEvents: string[] | null =
     model: 'events',
     query: { includeEvents: null, excludeEvents },
     files: listed,
-    slots: [HOUR],
+    slots: [SLOT],
   };
   const { signal } = new AbortController();
   return delivery(to, config as Delivery['config'], 0, {
-    slot: HOUR,
-    rows: (form) => warehouse.read(plan, HOUR, form, signal),
+    slot: SLOT,
+    rows: (form) => warehouse.read(plan, SLOT, form, signal),
   });
 }
 
