@@ -2,5 +2,5 @@ import { beginRun } from '../../lib/exports/runs/begin.ts';
 import type { BeginInput } from '../../lib/workflow/messages.ts';
 import { step } from '../../lib/workflow/step.ts';
 
-/** Decides which slots are run, acquires them, and freezes what they deliver. */
+/** Decides which intervals are run, acquires them, and freezes what they deliver. */
 export const handler = step('begin-run', (input: BeginInput, context) => beginRun(context, input));

@@ -25,7 +25,7 @@ export async function checkBootstrap(client: Client = new CloudFormationClient()
 }
 
 /**
- * What a stage's data stack exports: its resources' names, by what they are (`table`, `lake`, `spool`, `key`). What was
+ * What a stage's data stack exports: its resources' names, by what they are (`table`, `lake`, `runFiles`, `key`). What was
  * restored takes the place of the stack's own.
  */
 export async function resourcesOf(stage: Stage, client: Client = new CloudFormationClient()) {

@@ -43,7 +43,7 @@ interface DataStackProps {
 export class DataStack extends Stack {
   readonly tableName: string;
   readonly lakeBucket: string;
-  readonly spoolBucket: string;
+  readonly runFilesBucket: string;
   readonly keyArn: string;
   /** The Glue database; over each model of the lake is a table of its name. */
   readonly database: string;
@@ -88,10 +88,10 @@ export class DataStack extends Stack {
       // What was removed by mistake can be brought back for a week.
       lifecycleRules: [{ ...NO_LEFTOVERS, noncurrentVersionExpiration: Duration.days(7) }],
     });
-    const spool = new Bucket(this, 'Spool', {
+    const runFiles = new Bucket(this, 'RunFiles', {
       ...PRIVATE,
       serverAccessLogsBucket: accessLogs as IBucket,
-      serverAccessLogsPrefix: 'spool/',
+      serverAccessLogsPrefix: 'runs/',
       // A run lives for a day and its retries for one more; what is older was left by something that died.
       lifecycleRules: [{ ...NO_LEFTOVERS, expiration: Duration.days(7) }],
     });
@@ -124,7 +124,7 @@ export class DataStack extends Stack {
     if (restoredTable !== undefined) exported('restored-table', restoredTable);
     this.tableName = restoredTable ?? ownTable;
     this.lakeBucket = exported('lake', lake.bucketName);
-    this.spoolBucket = exported('spool', spool.bucketName);
+    this.runFilesBucket = exported('runFiles', runFiles.bucketName);
     this.keyArn = exported('key', sealing.keyArn);
   }
 }

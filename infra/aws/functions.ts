@@ -12,13 +12,13 @@ export const ENVIRONMENT = {
   always: ['STAGE', 'TABLE_NAME', 'SETTINGS', 'LOG_LEVEL'],
   workflow: ['MACHINES'],
   vault: ['KEY_ARN'],
-  spool: ['SPOOL_BUCKET'],
+  runFiles: ['RUN_FILES_BUCKET'],
   lake: ['LAKE_BUCKET'],
   outbound: [],
   parser: [],
   events: ['EVENT_BUS'],
-  warehouse: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'SPOOL_BUCKET'],
-  converter: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'SPOOL_BUCKET'],
+  warehouse: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'RUN_FILES_BUCKET'],
+  converter: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'RUN_FILES_BUCKET'],
 } as const satisfies Readonly<Record<StepNeed | 'always', readonly string[]>>;
 
 export type Variable = (typeof ENVIRONMENT)[keyof typeof ENVIRONMENT][number];

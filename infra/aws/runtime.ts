@@ -13,7 +13,7 @@ import { v7 } from 'uuid';
 import { threadParser } from '../../lib/hogql/parse.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { eventBridgeEvents } from '../../lib/ports/events/eventbridge.ts';
-import { s3Spool } from '../../lib/ports/files/s3.ts';
+import { s3Files } from '../../lib/ports/files/s3.ts';
 import { isLevel, jsonLines, logTo } from '../../lib/ports/log.ts';
 import { emfMetrics } from '../../lib/ports/metrics/emf.ts';
 import { openOutbound } from '../../lib/ports/outbound/outbound.ts';
@@ -41,9 +41,9 @@ export const workflow = (): Workflow =>
 
 export const vault = () => kmsVault({ client: new KMSClient(), keyId: variable('KEY_ARN') });
 
-export const spool = () => s3Spool({ client: new S3Client(), bucket: variable('SPOOL_BUCKET') });
+export const runFiles = () => s3Files({ client: new S3Client(), bucket: variable('RUN_FILES_BUCKET') });
 
-export const lake = () => s3Spool({ client: new S3Client(), bucket: variable('LAKE_BUCKET') });
+export const lake = () => s3Files({ client: new S3Client(), bucket: variable('LAKE_BUCKET') });
 
 export const outbound = () => openOutbound(settings());
 
@@ -62,11 +62,11 @@ export const warehouse = (converter?: Converter) =>
     database: variable('LAKE_DATABASE'),
     workGroup: variable('WORK_GROUP'),
     lake: lake(),
-    spool: spool(),
+    runFiles: runFiles(),
     ...(converter === undefined ? {} : { converter }),
   });
 
-const PORTS = ['workflow', 'warehouse', 'spool', 'lake', 'vault', 'outbound', 'parser', 'events'] as const;
+const PORTS = ['workflow', 'warehouse', 'runFiles', 'lake', 'vault', 'outbound', 'parser', 'events'] as const;
 type PortName = (typeof PORTS)[number];
 
 const write = (text: string): void => void process.stdout.write(text);

@@ -39,7 +39,7 @@ export class ServiceStack extends Stack {
         enforceWorkGroupConfiguration: true,
         publishCloudWatchMetricsEnabled: true,
         resultConfiguration: {
-          outputLocation: `s3://${data.spoolBucket}/athena/`,
+          outputLocation: `s3://${data.runFilesBucket}/athena/`,
           encryptionConfiguration: { encryptionOption: 'SSE_S3' },
         },
       },
@@ -70,7 +70,7 @@ export class ServiceStack extends Stack {
       tableName: data.tableName,
       machines: workflows.machines,
       functions: [tick, functionNamed('steps/execution-ended')],
-      sender: functionNamed('steps/send-slot'),
+      sender: functionNamed('steps/send-interval'),
     });
     const { all: alarms } = new Alarms(this, 'Alarms', { stage, options, measured });
     new Overview(this, 'Overview', { stage, measured, alarms });

@@ -5,7 +5,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { v7 } from 'uuid';
 import type { AdminContext } from '../../lib/admin/commands.ts';
-import { s3Spool } from '../../lib/ports/files/s3.ts';
+import { s3Files } from '../../lib/ports/files/s3.ts';
 import type { Log } from '../../lib/ports/log.ts';
 import { dynamodbTable } from '../../lib/ports/table/dynamodb.ts';
 import { resourcesOf } from './account.ts';
@@ -24,7 +24,7 @@ export async function openStage(name: string, folder: string, log: Log): Promise
   return {
     folder: join(folder, stage.name),
     table: dynamodbTable({ client: dynamodb, tableName: resource('table'), clock }),
-    lake: s3Spool({ client: s3, bucket: resource('lake') }),
+    lake: s3Files({ client: s3, bucket: resource('lake') }),
     clock,
     newId: v7,
     random: randomBytes,

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { v7 } from 'uuid';
 import { threadParser } from '../../lib/hogql/parse.ts';
 import type { Context } from '../../lib/ports/context.ts';
-import { folderSpool } from '../../lib/ports/files/folder.ts';
+import { folderFiles } from '../../lib/ports/files/folder.ts';
 import type { Log } from '../../lib/ports/log.ts';
 import { loggedMetrics } from '../../lib/ports/metrics/logged.ts';
 import { openOutbound } from '../../lib/ports/outbound/outbound.ts';
@@ -33,13 +33,13 @@ export function openDataDirectory(folder: string, log: Log): DataDirectory {
   mkdirSync(folder, { recursive: true });
   chmodSync(folder, 0o700);
   const clock = Date.now;
-  const lake = folderSpool(join(folder, 'lake'));
+  const lake = folderFiles(join(folder, 'lake'));
   const table = sqliteTable(join(folder, 'workspace.db'), { clock });
   return {
     folder,
     table,
     lake,
-    spool: folderSpool(join(folder, 'spool')),
+    runFiles: folderFiles(join(folder, 'runs')),
     warehouse: duckdbWarehouse({ lake, tempDirectory: temporaryIn(folder) }),
     vault: keyfileVault(join(folder, 'vault.key')),
     events: null,

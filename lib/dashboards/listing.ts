@@ -1,5 +1,4 @@
 /** Lists of dashboards: a page of the index, or, for a filter or hidden dashboards, a page of all summaries. */
-
 import type { MemberWithLevel } from '../accounts/organizations/model.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { LEVELS } from '../http/levels.ts';

@@ -3,7 +3,6 @@
  * when an instance is used again, and crashes on deep nesting; so each parse has an instance of its own, in a thread
  * of its own, which is ended when its time is up.
  */
-
 import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import { Semaphore } from '../ports/semaphore.ts';

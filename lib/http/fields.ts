@@ -3,7 +3,6 @@
  * the text "5") and refuse with its codes and texts. A kind is required and not null unless it says `.optional()` or
  * `.nullable()`; what is absent stays absent. Lists are `z.array`, nested objects are `z.object`.
  */
-
 import * as z from 'zod';
 import { Failure, inQuotes } from '../ports/errors.ts';
 import { isObject, isRawNumber, numberText } from '../ports/raw-number.ts';

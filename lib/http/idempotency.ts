@@ -2,7 +2,6 @@
  * Idempotency-Key: a repeat of a request that created something is answered with that object again. The record of the
  * key is written in the create's own transaction, so it exists exactly when the object does.
  */
-
 import { createHash } from 'node:crypto';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { Failure } from '../ports/errors.ts';

@@ -1,5 +1,4 @@
 /** Finds the jobs that are due, and starts the machines that do them. */
-
 import type { Context } from '../ports/context.ts';
 import { messageOf } from '../ports/errors.ts';
 import { Semaphore } from '../ports/semaphore.ts';

@@ -10,7 +10,7 @@ export type Arrived = 'auto' | 'now' | 'then';
 
 /**
  * The instant (milliseconds) before which an event's own time is its arrival. `live` is the earliest start of a first
- * slot among the project's exports, null while there is none: then everything is history.
+ * interval among the project's exports, null while there is none: then everything is history.
  */
 export function historyEnd(arrived: Arrived, live: number | null, historyDays: number): number {
   if (arrived === 'now') return Number.NEGATIVE_INFINITY;

@@ -1,5 +1,4 @@
 /** The files of the lake: what each holds, where it lies, and which hold rows of a time. */
-
 import { fromJsonText, type JsonText } from '../ports/table/json-text.ts';
 import { ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';

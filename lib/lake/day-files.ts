@@ -1,11 +1,10 @@
 /** Rows of a DuckDB as files of the lake: one for each day of arrival, sorted, with what its FILE item tells. */
-
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { literal } from '../duckdb/database.ts';
 import { rowsPerGroup } from '../duckdb/parquet.ts';
-import type { Spool } from '../ports/files/files.ts';
+import type { FileStore } from '../ports/files/files.ts';
 import { toJsonText } from '../ports/table/json-text.ts';
 import { DAY_MS } from '../ports/units.ts';
 import { dayOf, type LakeFile } from './catalog.ts';
@@ -17,7 +16,7 @@ interface DayFilesTarget {
   /** A folder of the local disk, that is made when it is needed. */
   readonly scratch: string;
   readonly folder: string;
-  readonly lake: Spool;
+  readonly lake: FileStore;
 }
 
 /** SQL of how many bytes a row's texts have on average; 0: there are no rows. */

@@ -35,13 +35,15 @@ export const LIVE_LOWERED = 'live_lowered';
 
 /**
  * What the transaction that creates an export, or moves its start, must hold, so that no import takes rows of its
- * slots for history: at most one op, that lowers `live` to the start (milliseconds) of its first slot. `live` never
+ * intervals for history: at most one op, that lowers `live` to the start (milliseconds) of its first interval. `live` never
  * rises. It is refused for `LIVE_LOWERED`: then ask again.
  */
-export async function lowerLiveOps(table: Table, projectId: number, firstSlotStart: number): Promise<Op[]> {
+export async function lowerLiveOps(table: Table, projectId: number, firstIntervalStart: number): Promise<Op[]> {
   const live = liveOf(await table.get(keys.fence(projectId)));
-  if (live !== null && live <= firstSlotStart) return [];
-  return [{ change: keys.fence(projectId), set: { live: firstSlotStart }, if: { is: { live } }, else: LIVE_LOWERED }];
+  if (live !== null && live <= firstIntervalStart) return [];
+  return [
+    { change: keys.fence(projectId), set: { live: firstIntervalStart }, if: { is: { live } }, else: LIVE_LOWERED },
+  ];
 }
 
 /** Where live arrivals begin, as the fence's item says (milliseconds); null while the project has no export. */

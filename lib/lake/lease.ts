@@ -1,5 +1,4 @@
 /** The lease that makes its holder the one importer of a project. */
-
 import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
 import { type Item, type Op, Refused } from '../ports/table/table.ts';

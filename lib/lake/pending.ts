@@ -3,7 +3,7 @@
  * time, beside anybody (`publish.ts` tells the four steps).
  */
 import type { Context } from '../ports/context.ts';
-import type { Spool } from '../ports/files/files.ts';
+import type { FileStore } from '../ports/files/files.ts';
 import { ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import { type Item, type Key, MAX_TRANSACTION, type Op } from '../ports/table/table.ts';
@@ -74,7 +74,7 @@ export async function finish(
   }
 }
 
-async function manifestIn(lake: Spool, folder: string): Promise<Manifest> {
+async function manifestIn(lake: FileStore, folder: string): Promise<Manifest> {
   const text = await lake.read(`${folder}${MANIFEST}`);
   if (text === undefined) throw new Error(`the lake has lost ${folder}${MANIFEST}`);
   return JSON.parse(text.toString()) as Manifest;

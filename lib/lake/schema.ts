@@ -64,8 +64,8 @@ export const LAKE_MODELS: Readonly<Record<Model, { columns: readonly LakeColumn[
 };
 
 /**
- * Rows of one row group, unless they are long: what a reader of a slot decodes at least, and what sorting goes by.
- * Measured with slots of 5,000 rows in files of a million: of 50,000, a slot takes a quarter more; of 8,192, the file's
+ * Rows of one row group, unless they are long: what a reader of an interval decodes at least, and what sorting goes by.
+ * Measured with intervals of 5,000 rows in files of a million: of 50,000, an interval takes a quarter more; of 8,192, the file's
  * footer takes what is gained.
  */
 export const ROW_GROUP = 16_384;

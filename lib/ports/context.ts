@@ -2,7 +2,7 @@ import type { Parser } from '../hogql/parse.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Workflow } from '../workflow/workflow.ts';
 import type { Events } from './events/events.ts';
-import type { Spool } from './files/files.ts';
+import type { FileStore } from './files/files.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import type { Outbound } from './outbound/outbound.ts';
@@ -19,9 +19,9 @@ export interface Context {
   readonly workflow: Workflow;
   readonly warehouse: Warehouse;
   /** The files that runs keep until they are delivered. */
-  readonly spool: Spool;
+  readonly runFiles: FileStore;
   /** The lake's files. */
-  readonly lake: Spool;
+  readonly lake: FileStore;
   readonly vault: Vault;
   /** The way to customers' addresses. */
   readonly outbound: Outbound;

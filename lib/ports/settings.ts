@@ -1,14 +1,14 @@
 /** The choices that differ between deployments. Times are in the unit that the name says. */
 export interface Settings {
-  /** A slot is due this long after its end; saves writers a rewrite, decides nothing. */
+  /** An interval is due this long after its end; saves writers a rewrite, decides nothing. */
   readonly settleSeconds: number;
   /** Exports of one interval start at most this long after one another, so that they do not start all at once. */
   readonly spreadSeconds: number;
-  /** An imported event older than the project's first slot by this much keeps its own time as arrival. */
+  /** An imported event older than the project's first interval by this much keeps its own time as arrival. */
   readonly historyDays: number;
-  /** Chunks of one backfill that run at the same time. */
+  /** Batches of one backfill that run at the same time. */
   readonly backfillConcurrency: number;
-  /** Slots of one chunk that are delivered at the same time. */
+  /** Intervals of one batch that are delivered at the same time. */
   readonly deliveryConcurrency: number;
   /** The log of an export is kept for this long. */
   readonly logDays: number;

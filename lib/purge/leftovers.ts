@@ -6,7 +6,6 @@
  * export), the execution of the purge itself (7 days in a data directory), executions on AWS (90 days). The
  * activity log of an organization goes with it; its entries about a deleted project stay as long as the rest.
  */
-
 import { dirname } from 'node:path/posix';
 import { type DeletedPlaces, keysOfUsers, removeLimits } from '../accounts/personal-api-keys/store.ts';
 import type { BatchExportItem } from '../exports/records/model.ts';
@@ -16,7 +15,7 @@ import { exportWithPlan } from '../exports/runs/store.ts';
 import { jobOps } from '../jobs/job.ts';
 import { projectFolders } from '../lake/catalog.ts';
 import type { Context } from '../ports/context.ts';
-import type { Spool } from '../ports/files/files.ts';
+import type { FileStore } from '../ports/files/files.ts';
 import { idsIn, isSameKind, keys, ranges } from '../ports/table/keys.ts';
 import { type Item, type Key, type Op, type Range, Refused, type Table } from '../ports/table/table.ts';
 import { HOUR_MS } from '../ports/units.ts';
@@ -148,13 +147,13 @@ async function isStillRunning(context: Context, item: BatchExportItem): Promise<
 }
 
 async function* removeBelowExport(context: Context, { id }: BatchExportItem): Removals {
-  const { table, spool } = context;
+  const { table, runFiles } = context;
   for await (const items of pagesOf(table, ranges.ofExport(id))) {
     const found = items.filter(({ sk }) => sk !== keys.batchExport(id).sk);
     if (found.length === 0) continue;
     const runs = found.filter(isSameKind(keys.run(id, '')));
     const backfills = found.filter(isSameKind(keys.backfill(id, '')));
-    for (const token of new Set(runs.map((run) => run.token))) await spool.remove(`${token}/`);
+    for (const attempt of new Set(runs.map((run) => run.attempt))) await runFiles.remove(`${attempt}/`);
     const retried = runs.filter(({ latest_error }) => latest_error !== null);
     for (const one of [...retried, ...backfills]) yield* forgetExecutions(context, one.id);
     await remove(table, found, [
@@ -198,7 +197,7 @@ async function* removeProjectContent(context: Context, id: number): Removals {
 }
 
 /** Removes the files below a folder, those that lie together at a time. */
-async function* removeFiles(files: Spool, folder: string): Removals {
+async function* removeFiles(files: FileStore, folder: string): Removals {
   for (let path = await firstOf(files, folder); path !== undefined; path = await firstOf(files, folder)) {
     await files.remove(dirname(path));
     yield;
@@ -207,7 +206,7 @@ async function* removeFiles(files: Spool, folder: string): Removals {
   await files.remove(folder);
 }
 
-async function firstOf(files: Spool, folder: string): Promise<string | undefined> {
+async function firstOf(files: FileStore, folder: string): Promise<string | undefined> {
   for await (const { path } of files.list(folder)) return path;
   return undefined;
 }

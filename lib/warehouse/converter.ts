@@ -3,23 +3,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type DatabaseLimits, parquet } from '../duckdb/database.ts';
 import { LAKE_MODELS } from '../lake/schema.ts';
-import type { Spool } from '../ports/files/files.ts';
+import type { FileStore } from '../ports/files/files.ts';
 import type { Converter } from './athena.ts';
 import { lineDatabase } from './line-database.ts';
 
 interface ConverterOptions extends DatabaseLimits {
-  readonly spool: Pick<Spool, 'save'>;
-  /** Where a slot's files are while they are read. Default: a folder of this process below the system's temporary one. */
+  readonly runFiles: Pick<FileStore, 'save'>;
+  /** Where an interval's files are while they are read. Default: a folder of this process below the system's temporary one. */
   readonly folder?: string;
 }
 
 /**
- * DuckDB over a slot's unloaded files, which it first copies to the disk. They have no order, so the rows are sorted;
- * what memory does not hold is spilled to the disk. The files of one slot, the latest asked for, are kept; one slot
+ * DuckDB over an interval's unloaded files, which it first copies to the disk. They have no order, so the rows are sorted;
+ * what memory does not hold is spilled to the disk. The files of one interval, the latest asked for, are kept; one interval
  * at a time may be asked for.
  */
 export function duckdbConverter(options: ConverterOptions): Converter & { close(): Promise<void> } {
-  const { spool, folder = join(tmpdir(), `unloaded-${process.pid}`) } = options;
+  const { runFiles, folder = join(tmpdir(), `unloaded-${process.pid}`) } = options;
   const database = lineDatabase(options);
   let kept: { readonly key: string; readonly files: Promise<string[]> } | undefined;
 
@@ -29,7 +29,7 @@ export function duckdbConverter(options: ConverterOptions): Converter & { close(
     const files: string[] = [];
     for (const [n, path] of paths.entries()) {
       const file = join(folder, `${n}.parquet`);
-      await spool.save(path, file);
+      await runFiles.save(path, file);
       files.push(file);
     }
     return files;

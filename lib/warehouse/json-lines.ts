@@ -2,7 +2,6 @@
  * One row as one line of JSON, as an SQL expression of DuckDB. Joining text takes half the time of building a struct and
  * printing it.
  */
-
 import { literal } from '../duckdb/database.ts';
 import { type Column, type ColumnType, fieldOf } from './columns.ts';
 

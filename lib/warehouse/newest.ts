@@ -1,6 +1,6 @@
 /**
- * Which rows of persons a slot delivers: of each distinct_id the newest that arrived in it. A bit for each row of the
- * slot's files marks them, so files are read as they lie, in their order, and what is held grows with the number of
+ * Which rows of persons an interval delivers: of each distinct_id the newest that arrived in it. A bit for each row of the
+ * interval's files marks them, so files are read as they lie, in their order, and what is held grows with the number of
  * rows, not with their properties.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';

@@ -1,15 +1,15 @@
 import type { ParquetCompression } from '../duckdb/parquet.ts';
 import type { Expression, QueryColumn } from '../hogql/expression.ts';
-import type { Slot } from '../lake/intervals.ts';
+import type { Interval } from '../lake/intervals.ts';
 import type { Model } from '../lake/schema.ts';
 import type { Column } from './columns.ts';
 
 /**
- * What `begin` froze for a chunk: the query and the list of immutable lake files. It lies in the spool as
- * `<token>/plan.json`; every attempt and retry reads that, so each delivers the same rows.
+ * What `begin` froze for a batch: the query and the list of immutable lake files. It lies among the run's files as
+ * `<attempt>/plan.json`; every attempt and retry reads that, so each delivers the same rows.
  */
 export interface FrozenPlan {
-  readonly token: string;
+  readonly attempt: string;
   readonly exportId: string;
   readonly organizationId: string;
   readonly teamId: number;
@@ -17,8 +17,8 @@ export interface FrozenPlan {
   readonly query: RowQuery;
   /** Paths in the lake, each with the arrival range that it holds, in milliseconds, inclusive. */
   readonly files: readonly { readonly path: string; readonly from: number; readonly to: number }[];
-  readonly slots: readonly Slot[];
-  /** Not frozen, but told to the reader: which attempt of Unload wrote the rows. Null or absent: none did. */
+  readonly intervals: readonly Interval[];
+  /** Not frozen, but told to the reader: which try of Unload wrote the rows. Null or absent: none did. */
   readonly unloaded?: number | null;
 }
 
@@ -51,10 +51,10 @@ export const NEXT_FILE: Buffer = Buffer.alloc(0);
 
 /** The port to the engine that selects rows and forms the final bytes. */
 export interface Warehouse {
-  /** What the machine's Unload state sends to Athena for these of the slots; null where rows are read as they lie. */
-  unload(plan: FrozenPlan, slots: readonly number[]): Promise<{ QueryString: string; WorkGroup: string } | null>;
-  /** How many rows the slot delivers. */
-  count(plan: FrozenPlan, slot: Slot, signal: AbortSignal): Promise<number>;
-  /** The slot's rows in the final form, in a fixed order; lines come in chunks of whole ones. Ends with an error on abort. */
-  read(plan: FrozenPlan, slot: Slot, form: Form, signal: AbortSignal): AsyncIterable<Buffer>;
+  /** What the machine's Unload state sends to Athena for these of the intervals; null where rows are read as they lie. */
+  unload(plan: FrozenPlan, intervals: readonly number[]): Promise<{ QueryString: string; WorkGroup: string } | null>;
+  /** How many rows the interval delivers. */
+  count(plan: FrozenPlan, interval: Interval, signal: AbortSignal): Promise<number>;
+  /** The interval's rows in the final form, in a fixed order; lines come in pieces of whole ones. Ends with an error on abort. */
+  read(plan: FrozenPlan, interval: Interval, form: Form, signal: AbortSignal): AsyncIterable<Buffer>;
 }

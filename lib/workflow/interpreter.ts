@@ -2,7 +2,6 @@
  * The meaning of states: runs one branch (a machine, or one item of a Map) from state to state. It keeps nothing and
  * knows no clock; its host does what it asks for and keeps its position.
  */
-
 import { evaluate, type StatesVariable, withinLimit } from './expression.ts';
 import { StateError, takes } from './state-error.ts';
 import { type Flow, type MapState, onlyComputes, type State, type Task } from './states-language.ts';

@@ -4,7 +4,7 @@ import type { MachineName } from './workflow.ts';
  * The messages between the state machines and their steps (functions/steps): the input and the output of every task. A
  * payload is at most 256 KiB of JSON (MAX_PAYLOAD), on AWS and on one machine.
  *
- * A step may run twice, or beside an older one of itself, with equal input: by `execution`, `token` and `slot` it finds
+ * A step may run twice, or beside an older one of itself, with equal input: by `execution`, `attempt` and `interval` it finds
  * that its work is done. `execution` is the name of its execution, which a PLAN's active entry, the runs and log items
  * carry too, so the engine can be asked about it.
  */
@@ -20,12 +20,12 @@ export type ErrorOutput = {
 
 /**
  * Why an `export-run` looks at its export. `schedule`: whatever is due. `retry`: the id of the run that ended
- * FailedRetryable, whose slot is run again. `backfill` and `chunk`: the chunk's slots, up to 96, follow from its
+ * FailedRetryable, whose interval is run again. `backfill` and `batch`: the batch's intervals, up to 96, follow from its
  * number (from 0).
  */
-export type Trigger = 'schedule' | { readonly retry: string } | { readonly backfill: string; readonly chunk: number };
+export type Trigger = 'schedule' | { readonly retry: string } | { readonly backfill: string; readonly batch: number };
 
-/** Input of an `export-run` execution. A backfill's are named `<backfill>-<chunk>`, a job's `<id>-<minute>`. */
+/** Input of an `export-run` execution. A backfill's are named `<backfill>-<batch>`, a job's `<id>-<minute>`. */
 export interface ExportRunInput {
   readonly export: string;
   readonly trigger: Trigger;
@@ -36,8 +36,8 @@ export interface BeginInput extends ExportRunInput {
 }
 
 /**
- * `nothing`: all is done (nothing is due, or every slot was empty: then begin has settled them, renewed the export's
- * latest runs, the backfill's progress and the next job). `hold`: a slot is taken by another execution, or not settled
+ * `nothing`: all is done (nothing is due, or every interval was empty: then begin has settled them, renewed the export's
+ * latest runs, the backfill's progress and the next job). `hold`: an interval is taken by another execution, or not settled
  * yet; begin is asked again after `seconds`. `unload`: Athena runs `unload` first. `deliver`: the rows are read where
  * they lie.
  */
@@ -46,16 +46,16 @@ export type BeginOutput =
   | { readonly do: 'hold' /** 5 to 60. */; readonly seconds: number }
   | (Deliverable & {
       readonly do: 'unload';
-      /** `QueryString`: at most 150 kB; `{attempt}` in it becomes the number of the attempt, from 0. */
+      /** `QueryString`: at most 150 kB; `{try}` in it becomes the number of the try, from 0. */
       readonly unload: { readonly QueryString: string; readonly WorkGroup: string };
     })
   | (Deliverable & { readonly do: 'deliver' });
 
 export interface Deliverable {
   /** `<export id>-<plan version at acquire>`. */
-  readonly token: string;
-  /** Which of the frozen plan's slots are to be sent: indexes into it, at most 96, at least one. */
-  readonly slots: readonly number[];
+  readonly attempt: string;
+  /** Which of the frozen plan's intervals are to be sent: indexes into it, at most 96, at least one. */
+  readonly intervals: readonly number[];
   /** How many of them at the same time. */
   readonly concurrency: number;
 }
@@ -63,31 +63,31 @@ export interface Deliverable {
 export interface SendInput {
   readonly export: string;
   readonly execution: string;
-  readonly token: string;
-  /** Index into the frozen plan's slots. */
-  readonly slot: number;
-  /** Which attempt of Unload wrote the rows (`spool/<token>/<attempt>/`); null: nothing was unloaded. */
+  readonly attempt: string;
+  /** Index into the frozen plan's intervals. */
+  readonly interval: number;
+  /** Which try of Unload wrote the rows (`runs/<attempt>/<try>/`); null: nothing was unloaded. */
   readonly unloaded: number | null;
 }
 
-/** How the slot's run ended. Transient trouble is thrown, never answered. */
+/** How the interval's run ended. Transient trouble is thrown, never answered. */
 export interface SendOutput {
-  readonly slot: number;
+  readonly interval: number;
   readonly status: 'Completed' | 'Failed' | 'Cancelled';
 }
 
-/** A slot that Send could not bring to an end. Its cause is cut to 500 characters: 96 x 500 x 4 bytes = 192 kB. */
+/** An interval that Send could not bring to an end. Its cause is cut to 500 characters: 96 x 500 x 4 bytes = 192 kB. */
 export interface Skipped {
-  readonly slot: number;
+  readonly interval: number;
   readonly error: ErrorOutput;
 }
 
 export interface FinishInput extends ExportRunInput {
   readonly execution: string;
   /** Null: begin never acquired anything. */
-  readonly token: string | null;
+  readonly attempt: string | null;
   readonly skipped: readonly Skipped[];
-  /** Why the whole chunk was given up; null on the ordinary way. */
+  /** Why the whole batch was given up; null on the ordinary way. */
   readonly error: ErrorOutput | null;
 }
 
@@ -109,15 +109,15 @@ export interface PrepareInput extends BackfillInput {
 }
 
 export interface PrepareOutput {
-  /** Numbers of the chunks to run, at most 2,084; none: straight to Close. */
-  readonly chunks: readonly number[];
+  /** Numbers of the batches to run, at most 2,084; none: straight to Close. */
+  readonly batches: readonly number[];
   /** How many of them at the same time. */
   readonly concurrency: number;
 }
 
 export interface CloseInput extends BackfillInput {
   readonly execution: string;
-  /** Why the backfill was given up; null on the ordinary way, on which single chunks may still have failed. */
+  /** Why the backfill was given up; null on the ordinary way, on which single batches may still have failed. */
   readonly error: ErrorOutput | null;
 }
 

@@ -9,7 +9,7 @@ export type StepNeed = Need | 'warehouse' | 'converter' | 'events';
 /** The things that a step does with executions and files. With the table and with secrets all do the same. */
 export interface StepUses {
   readonly workflow?: readonly ('look' | 'stop')[];
-  readonly spool?: readonly FileUse[];
+  readonly runFiles?: readonly FileUse[];
   readonly lake?: readonly FileUse[];
 }
 
@@ -33,8 +33,8 @@ export interface StepRow {
 const SETTLES = {
   timeout: 300,
   memory: 512,
-  needs: ['warehouse', 'spool', 'vault', 'outbound'],
-  uses: { spool: ['read', 'remove'] },
+  needs: ['warehouse', 'runFiles', 'vault', 'outbound'],
+  uses: { runFiles: ['read', 'remove'] },
 } as const satisfies StepRow;
 
 /**
@@ -49,16 +49,16 @@ export const STEPS = {
     needs: [...SETTLES.needs, 'workflow', 'lake', 'parser'],
     uses: {
       workflow: ['look', 'stop'],
-      spool: ['read', 'write', 'write-parts'],
+      runFiles: ['read', 'write', 'write-parts'],
       lake: ['read', 'write', 'remove'],
     },
   },
   // DuckDB's 400 MB of rows and Node's share, at more than two cores, for as long as Lambda gives.
-  'send-slot': {
+  'send-interval': {
     timeout: 900,
     memory: 4096,
-    needs: ['converter', 'spool', 'vault', 'outbound'],
-    uses: { spool: ['read', 'write', 'remove'] },
+    needs: ['converter', 'runFiles', 'vault', 'outbound'],
+    uses: { runFiles: ['read', 'write', 'remove'] },
   },
   'finish-run': SETTLES,
   'prepare-backfill': { timeout: 300, memory: 512, needs: [] },
@@ -67,8 +67,8 @@ export const STEPS = {
   purge: {
     timeout: 720,
     memory: 512,
-    needs: ['workflow', 'spool', 'lake'],
-    uses: { workflow: ['stop'], spool: ['read', 'remove'], lake: ['read', 'remove'] },
+    needs: ['workflow', 'runFiles', 'lake'],
+    uses: { workflow: ['stop'], runFiles: ['read', 'remove'], lake: ['read', 'remove'] },
   },
   // It waits at most 50 s for a webhook.
   'send-notice': { timeout: 60, memory: 512, needs: ['vault', 'outbound', 'events'] },

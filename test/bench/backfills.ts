@@ -1,5 +1,4 @@
 /** Backfills of many intervals: the cost of an interval by itself, and beside one export of the same events. */
-
 import { join } from 'node:path';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/ports/units.ts';
 import { atLeast, atMost, type Bench, count, type Part, type Row, rate } from './bench.ts';

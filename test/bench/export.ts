@@ -1,5 +1,4 @@
-/** A lake of generated events, one big slot of it delivered to each destination of files. */
-
+/** A lake of generated events, one big interval of it delivered to each destination of files. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DAY_MS } from '../../lib/ports/units.ts';
@@ -8,7 +7,7 @@ import { backfill, folderOf, makeExport } from './exports.ts';
 import { run, startProgram } from './processes.ts';
 import { type Service, startService } from './service.ts';
 
-/** All events arrive on this day, which is the slot. */
+/** All events arrive on this day, which is the interval. */
 const START = Date.UTC(2025, 5, 2);
 /** The best of so many rounds counts, for both. */
 const ROUNDS = 3;

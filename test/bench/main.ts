@@ -1,5 +1,4 @@
 /** `npm run bench [-- <part>] [-- --small]`: prints one table; each row is a ratio to a limit or to a peer. */
-
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { cpus, release, tmpdir, totalmem, type } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,4 @@
 /** A day of generated events into a table of PostgreSQL, beside a bare COPY of the same rows as prepared text. */
-
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';

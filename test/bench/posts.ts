@@ -1,5 +1,4 @@
-/** A slot of generated events posted to a receiver, beside the same batches posted by themselves. */
-
+/** An interval of generated events posted to a receiver, beside the same batches posted by themselves. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DAY_MS } from '../../lib/ports/units.ts';
@@ -8,7 +7,7 @@ import { backfill, makeExport } from './exports.ts';
 import { run, startProgram } from './processes.ts';
 import { startService } from './service.ts';
 
-/** All events arrive on this day, which is the slot. */
+/** All events arrive on this day, which is the interval. */
 const START = Date.UTC(2025, 5, 2);
 /** The best of so many rounds counts, for both. */
 const ROUNDS = 3;

@@ -1,5 +1,4 @@
 /** Requests a second, through the local gateway, with every write on the disk before it is answered. */
-
 import { join } from 'node:path';
 import { HOUR_MS } from '../../lib/ports/units.ts';
 import { atLeast, type Bench, type Part, type Row, rate } from './bench.ts';

@@ -1,5 +1,4 @@
 /** Operations on a stage on AWS, as the rehearsal has it: how long Lambda takes for them, and what the table does. */
-
 import { readAssembly } from '../rehearsal/assembly.ts';
 import { contract } from '../rehearsal/contract.ts';
 import { startStage, synthesize } from '../rehearsal/stage.ts';

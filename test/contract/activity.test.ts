@@ -1,5 +1,4 @@
 /** Whoever changes something leaves one entry in the log of the organization, whatever row it is. */
-
 import type { ActivityItem } from '../../lib/accounts/activity/model.ts';
 import { routes } from '../../lib/api/routes.ts';
 import type { Route } from '../../lib/http/route.ts';

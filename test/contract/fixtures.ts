@@ -1,5 +1,4 @@
 /** One valid request for every row. A new row needs a line here: the suite fails until it has one. */
-
 import { createOrganization } from '../../lib/accounts/organizations/store.ts';
 import { keysOfUser, revokeKey } from '../../lib/accounts/personal-api-keys/store.ts';
 import type { RunItem } from '../../lib/exports/records/model.ts';
@@ -66,19 +65,19 @@ async function ofRun(world: World, fields: Partial<RunItem> = {}): Promise<Examp
   const { table, newId, clock } = world.context;
   const { id: eid = '' } = params;
   const id = newId();
-  const slotStart = clock() - HOUR_MS;
+  const intervalStart = clock() - HOUR_MS;
   const run: RunItem = {
     ...keys.run(eid, id),
-    ...places.runOf(eid, clock(), slotStart, id),
+    ...places.runOf(eid, clock(), intervalStart, id),
     id,
     batch_export: eid,
     status: 'Completed',
     phase: null,
-    token: `${eid}-1`,
+    attempt: `${eid}-1`,
     execution: 'schedule',
     by: 'schedule',
     backfill: null,
-    data_interval_start: slotStart,
+    data_interval_start: intervalStart,
     data_interval_end: clock(),
     records_total_count: 0,
     records_completed: 0,

@@ -107,7 +107,7 @@ describe('the house', () => {
   });
 
   test('lets the delivery of an interval reach nothing of the API', () => {
-    const files = reached('functions/steps/send-slot.ts');
+    const files = reached('functions/steps/send-interval.ts');
     expect(files.filter((path) => /^lib\/(api|exports\/resource)\//.test(path))).toEqual([]);
   });
 });

@@ -1,5 +1,4 @@
 /** The first days of a stage: keys, an import, a scheduled export, backfills, and what goes wrong on the way. */
-
 import { strict as assert } from 'node:assert';
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -9,7 +8,7 @@ import { gunzipSync } from 'node:zlib';
 import { v7 } from 'uuid';
 import * as admin from '../../lib/admin/commands.ts';
 import { silentProgress } from '../../lib/admin/progress.ts';
-import { s3Spool } from '../../lib/ports/files/s3.ts';
+import { s3Files } from '../../lib/ports/files/s3.ts';
 import type { Log } from '../../lib/ports/log.ts';
 import { CLOUD_SETTINGS } from '../../lib/ports/settings.ts';
 import { dynamodbTable } from '../../lib/ports/table/dynamodb.ts';
@@ -62,7 +61,7 @@ function adminContext({ stage, folder, log }: JourneyOptions): admin.AdminContex
   const { dynamodb, s3 } = operatorClients(stage);
   const context = {
     table: dynamodbTable({ client: dynamodb, tableName: stage.tableName, clock: stage.clock.now }),
-    lake: s3Spool({ client: s3, bucket: stage.lakeBucket }),
+    lake: s3Files({ client: s3, bucket: stage.lakeBucket }),
     clock: stage.clock.now,
     newId: v7,
     random: randomBytes,
@@ -82,7 +81,7 @@ export async function journey(options: JourneyOptions): Promise<void> {
   const context = adminContext(options);
   const { clock, customer, executions } = stage;
   const PER_HOUR = 10;
-  // Two chunks of up to 96 intervals; in the short form less than one.
+  // Two batches of up to 96 intervals; in the short form less than one.
   const hours = short ? 12 : 120;
   const start = Date.UTC(2015, 4, 17);
   let key = '';
@@ -319,7 +318,7 @@ export async function journey(options: JourneyOptions): Promise<void> {
   await step('a backfill that is cancelled while it runs', async () => {
     await customer.empty();
     let location = '';
-    const cancelled = atFirst('steps/send-slot', 'GetObject', async () => {
+    const cancelled = atFirst('steps/send-interval', 'GetObject', async () => {
       const { status, body } = await call('POST', `${location}cancel/`);
       assert.equal(status, 200, JSON.stringify(body));
     });
@@ -334,7 +333,7 @@ export async function journey(options: JourneyOptions): Promise<void> {
   await step('a run that is cancelled, and run again', async () => {
     const address = `${exportsPath()}/${exportId}/runs`;
     let run = '';
-    const cancelled = atFirst('steps/send-slot', 'GetObject', async () => {
+    const cancelled = atFirst('steps/send-interval', 'GetObject', async () => {
       run = (await call('GET', `${address}?limit=1`)).body.results[0].id;
       const { status, body } = await call('POST', `${address}/${run}/cancel/`);
       assert.equal(status, 200, JSON.stringify(body));
@@ -353,8 +352,8 @@ export async function journey(options: JourneyOptions): Promise<void> {
 
   await step('a function that is killed while it sends', async () => {
     await customer.empty();
-    const killed = atFirst('steps/send-slot', 'GetObject', () =>
-      stage.lambda.kill(stage.functionNamed('steps/send-slot')),
+    const killed = atFirst('steps/send-interval', 'GetObject', () =>
+      stage.lambda.kill(stage.functionNamed('steps/send-interval')),
     );
     const location = await backfill(start, start + 3 * HOUR_MS);
     await settle();
@@ -371,7 +370,7 @@ export async function journey(options: JourneyOptions): Promise<void> {
     const first = async () =>
       (await runs()).find(({ data_interval_start }) => Date.parse(data_interval_start) === start);
     let id = '';
-    const aborted = atFirst('steps/send-slot', 'GetObject', async () => {
+    const aborted = atFirst('steps/send-interval', 'GetObject', async () => {
       await stage.abort('export-run', `${id}-0`);
       for (let tries = 0; (await first())?.status !== 'Terminated' && tries < 50; tries += 1) await setTimeout(100);
     });

@@ -1,5 +1,4 @@
 /** Customers' servers for the destinations beside S3, each at a public name that leads here (surroundings.ts). */
-
 import type { Certificate } from '../support/certificate.ts';
 import { openPostgres, startPostgres } from '../support/postgres.ts';
 import { startReceiver } from '../support/receiver.ts';

@@ -2,8 +2,8 @@
 import type { Stage } from './stage.ts';
 
 /**
- * Why a right stays though a rehearsal does not use it, by the roles that have it. A right that is not named
- * here has no known use.
+ * Why a right stays though a rehearsal does not use it, by the roles that have it. A right that is not named here has
+ * no known use.
  */
 const STAYS: readonly { readonly right: RegExp; readonly roles: RegExp; readonly why: string }[] = [
   {
@@ -21,21 +21,21 @@ const STAYS: readonly { readonly right: RegExp; readonly roles: RegExp; readonly
   { right: /^kms:Decrypt /, roles: /^FunctionsSteps/, why: 'a last commit, and webhooks that are signed' },
   {
     right: /^states:DescribeExecution /,
-    roles: /^Functions(Endpoints\w*Workflow|StepsLakeOutboundParser\w*)Role$/,
+    roles: /^Functions(Endpoints\w*Workflow|Steps\w*WorkflowLook\w*)Role$/,
     why: 'what is in the way has died without a word',
   },
   {
     right: /^states:St(op|art)Execution /,
-    roles: /^Functions\w*WorkflowRole$/,
+    roles: /^Functions\w*Workflow\w*Role$/,
     why: 'an export is deleted while it runs; a backfill that its request could not start',
   },
   {
-    right: /^s3:(AbortMultipartUpload|ListMultipartUploadParts|ListBucketMultipartUploads) .*spool/,
+    right: /^s3:(AbortMultipartUpload|ListMultipartUploadParts|ListBucketMultipartUploads) .*runFiles/,
     roles: /./,
     why: 'files over 5 MB are sent in parts',
   },
-  { right: /^s3:DeleteObject .*spool/, roles: /^FunctionsSteps/, why: 'what a run that broke has kept' },
-  { right: /^s3:GetObject .*spool/, roles: /^Workflows/, why: 'Athena reads what it has written' },
+  { right: /^s3:DeleteObject .*runFiles/, roles: /^FunctionsSteps/, why: 'what a run that broke has kept' },
+  { right: /^s3:GetObject .*runFiles/, roles: /^Workflows/, why: 'Athena reads what it has written' },
   { right: /^athena:StopQueryExecution /, roles: /^Workflows/, why: 'an execution is stopped while it queries' },
   {
     right: /^lambda:InvokeFunction .*:\*$/,

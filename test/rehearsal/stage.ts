@@ -38,7 +38,7 @@ export interface Stage {
   };
   readonly tableName: string;
   readonly lakeBucket: string;
-  readonly spoolBucket: string;
+  readonly runFilesBucket: string;
   readonly clock: RehearsalClock;
   readonly lambda: Lambda;
   readonly permissions: Permissions;
@@ -163,7 +163,7 @@ export async function startStage({ assembly, log, functionLog }: StageOptions): 
       aws,
       tableName: table.ref,
       lakeBucket: bucketOf(/^Lake/),
-      spoolBucket: bucketOf(/^Spool/),
+      runFilesBucket: bucketOf(/^FileStore/),
       clock,
       lambda,
       permissions,

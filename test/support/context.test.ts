@@ -6,8 +6,8 @@ describe('the context of tests', () => {
     const [item] = await context.table.write([{ put: { pk: 'A', sk: 'B', n: 1 } }]);
     expect(await context.table.get({ pk: 'A', sk: 'B' })).toEqual(item);
 
-    await context.spool.write('a/b', 'text');
-    expect(await context.spool.read('a/b')).toEqual(Buffer.from('text'));
+    await context.runFiles.write('a/b', 'text');
+    expect(await context.runFiles.read('a/b')).toEqual(Buffer.from('text'));
     expect(await context.lake.read('a/b')).toBeUndefined();
 
     const belonging = { organization: 'o', batchExport: 'e' };

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Parser, threadParser } from '../../lib/hogql/parse.ts';
 import type { Context } from '../../lib/ports/context.ts';
-import { folderSpool } from '../../lib/ports/files/folder.ts';
+import { folderFiles } from '../../lib/ports/files/folder.ts';
 import { type LogSink, logTo } from '../../lib/ports/log.ts';
 import { loggedMetrics } from '../../lib/ports/metrics/logged.ts';
 import { openOutbound } from '../../lib/ports/outbound/outbound.ts';
@@ -159,8 +159,8 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
   return {
     workflow: recordingWorkflow(),
     warehouse: noWarehouse,
-    spool: folderSpool(join(path, 'spool')),
-    lake: folderSpool(join(path, 'lake')),
+    runFiles: folderFiles(join(path, 'runs')),
+    lake: folderFiles(join(path, 'lake')),
     vault: keyfileVault(join(path, 'vault-key')),
     events: null,
     outbound: openOutbound(LOCAL_SETTINGS),

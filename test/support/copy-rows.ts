@@ -1,5 +1,4 @@
 /** Events and persons in the text format of COPY, as the warehouse gives them in a database's default columns. */
-
 import type { Model } from '../../lib/lake/schema.ts';
 import { HOUR_MS } from '../../lib/ports/units.ts';
 

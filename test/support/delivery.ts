@@ -5,7 +5,7 @@ import { openOutbound } from '../../lib/ports/outbound/outbound.ts';
 import { copyRows } from './copy-rows.ts';
 
 /** The hour that test deliveries are about. */
-export const SLOT = { start: Date.UTC(2023, 6, 28, 0), end: Date.UTC(2023, 6, 28, 1) };
+export const INTERVAL = { start: Date.UTC(2023, 6, 28, 0), end: Date.UTC(2023, 6, 28, 1) };
 
 /** The run of test deliveries, and another one of the same export. */
 export const RUN = '01890000-0000-5000-8000-000000000002';
@@ -57,10 +57,10 @@ export function delivery<C extends Config>(
   return {
     exportId: '01890000-0000-7000-8000-000000000001',
     runId: RUN,
-    token: '01890000-0000-7000-8000-000000000001-1',
+    attempt: '01890000-0000-7000-8000-000000000001-1',
     model: 'events',
     teamId: 1,
-    slot: SLOT,
+    interval: INTERVAL,
     config: destination.config.parse(config) as C,
     columns: (defaults) => defaults,
     rows: ({ format }) => (format === 'CopyText' ? copyRows(changes.model ?? 'events', count) : lines(count)),

@@ -1,5 +1,4 @@
 /** DynamoDB Local for tests. One Java process serves the whole run of jest. */
-
 import { spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';

@@ -2,7 +2,6 @@
  * The embedded engine in a world that a test holds in its hand: time that moves only when told, tasks that are the
  * test's own functions, a table that survives the process, and processes that can be killed at any write.
  */
-
 import { logTo } from '../../lib/ports/log.ts';
 import { ranges } from '../../lib/ports/table/keys.ts';
 import { listAll } from '../../lib/ports/table/list-all.ts';

@@ -3,7 +3,6 @@
  * a folder or a server of the test's as destination, time that moves only when told, and a process that can be killed
  * before or after any durable act, after which another one goes on over the same files.
  */
-
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runtimeOf } from '../../infra/local/runtime.ts';
@@ -16,13 +15,13 @@ import { changeBatchExport, createBatchExport } from '../../lib/exports/resource
 import type { DestinationOf } from '../../lib/exports/runs/delivery.ts';
 import { finishRun } from '../../lib/exports/runs/finish.ts';
 import { type Plan, type PlanItem, planOf } from '../../lib/exports/runs/plan.ts';
-import { sendSlot } from '../../lib/exports/runs/send.ts';
+import { sendInterval } from '../../lib/exports/runs/send.ts';
 import { exportWithPlan } from '../../lib/exports/runs/store.ts';
 import { tick } from '../../lib/jobs/tick.ts';
 import { importEvents } from '../../lib/lake/import/import.ts';
 import type { Context } from '../../lib/ports/context.ts';
-import type { Spool } from '../../lib/ports/files/files.ts';
-import { folderSpool } from '../../lib/ports/files/folder.ts';
+import type { FileStore } from '../../lib/ports/files/files.ts';
+import { folderFiles } from '../../lib/ports/files/folder.ts';
 import { LOCAL_SETTINGS, type Settings } from '../../lib/ports/settings.ts';
 import { keys, ranges } from '../../lib/ports/table/keys.ts';
 import { listAll } from '../../lib/ports/table/list-all.ts';
@@ -67,14 +66,14 @@ export async function exportWorld({
   const time = settableTime();
   time.clock.set(now);
   const table = sqliteTable(join(folder, 'table.db'), { clock: time.clock });
-  const lake = folderSpool(join(folder, 'lake'));
+  const lake = folderFiles(join(folder, 'lake'));
   const warehouse = duckdbWarehouse({ lake, threads: 1 });
   const base = testContext({
     clock: time.clock,
     table,
     lake,
     warehouse,
-    spool: folderSpool(join(folder, 'spool')),
+    runFiles: folderFiles(join(folder, 'runs')),
     vault: keyfileVault(join(folder, 'vault-key')),
     settings: { ...LOCAL_SETTINGS, strictAnswers: true, ...settings },
   });
@@ -111,11 +110,11 @@ export async function exportWorld({
       list: (range, page) => alive(() => one.list(range, page)),
       write: (ops, options) => act(`write ${ops.length}`, () => one.write(ops, options)),
     });
-    const killableSpool = (spool: Spool): Spool => ({
-      ...spool,
-      read: (path) => alive(() => spool.read(path)),
-      write: (path, content) => act(`spool ${path}`, () => spool.write(path, content)),
-      remove: (path) => act(`spool remove ${path}`, () => spool.remove(path)),
+    const killableFiles = (runFiles: FileStore): FileStore => ({
+      ...runFiles,
+      read: (path) => alive(() => runFiles.read(path)),
+      write: (path, content) => act(`run files ${path}`, () => runFiles.write(path, content)),
+      remove: (path) => act(`run files remove ${path}`, () => runFiles.remove(path)),
     });
     const killable = (one: Destination): Destination => ({
       ...one,
@@ -141,11 +140,11 @@ export async function exportWorld({
     };
     const outbound = killableOutbound(act, died.promise);
     outbounds.push(outbound);
-    const ports = { ...base, table: killableTable(wrapped), spool: killableSpool(base.spool), outbound };
+    const ports = { ...base, table: killableTable(wrapped), runFiles: killableFiles(base.runFiles), outbound };
     /** The steps that reach a destination, over the one that may die. */
     const delivering: Readonly<Record<string, (context: Context) => StepRunner>> = {
-      'send-slot': step('send-slot', (input: SendInput, over, signal) =>
-        sendSlot(over, input, signal, findDestination),
+      'send-interval': step('send-interval', (input: SendInput, over, signal) =>
+        sendInterval(over, input, signal, findDestination),
       ),
       'finish-run': step('finish-run', (input: FinishInput, over) => finishRun(over, input, findDestination)),
     };
@@ -242,16 +241,16 @@ export async function exportWorld({
           .map((line) => JSON.parse(line).uuid);
       return new Map(names.toSorted().map((name) => [name, uuids(name)]));
     },
-    /** Returns what runs and deaths left: hidden folders of the destination, and files of the spool. */
+    /** Returns what runs and deaths left: hidden folders of the destination, and files of the run files. */
     leftovers(): string[] {
       const below = (root: string): string[] =>
         existsSync(root) ? readdirSync(root, { recursive: true, encoding: 'utf8' }) : [];
       return [
         ...below(target).filter((name) => !name.endsWith('.jsonl')),
-        ...below(join(folder, 'spool')).filter((name) => name !== '.unfinished'),
+        ...below(join(folder, 'runs')).filter((name) => name !== '.unfinished'),
       ];
     },
-    /** All runs by their slots, oldest first. */
+    /** All runs by their intervals, oldest first. */
     async runs(exportId: string): Promise<RunItem[]> {
       const found = await listAll(table, ranges.runsByCreation(exportId));
       return found.toSorted((a, b) => a.data_interval_start - b.data_interval_start || a.created_at - b.created_at);

@@ -1,5 +1,4 @@
 /** Batch exports, runs and log lines for tests: exports over HTTP, what the machines make straight into the table. */
-
 import type { OrganizationItem, ProjectItem } from '../../lib/accounts/organizations/model.ts';
 import { newProject, projectBrief } from '../../lib/accounts/organizations/projects/store.ts';
 import type { RunItem } from '../../lib/exports/records/model.ts';
@@ -72,7 +71,7 @@ export async function putRun(
     batch_export: exportId,
     status: 'Completed',
     phase: null,
-    token: `${exportId}-1`,
+    attempt: `${exportId}-1`,
     execution: 'schedule',
     by: 'schedule',
     backfill: null,

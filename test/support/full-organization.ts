@@ -87,7 +87,7 @@ export async function fullOrganization(
       const run = await putRun(context, eid, { status, latest_error, ...names });
       const line = { at: clock(), level: 'INFO', message: 'It runs', instance: run.id } as const;
       await table.write(lineOps(context, eid, run.execution, `send-${n}`, [line]));
-      await context.spool.write(`${run.token}/plan.json`, '{}');
+      await context.runFiles.write(`${run.attempt}/plan.json`, '{}');
       const executions = [run.execution, ...(latest_error === null ? [] : [`${run.id}-1`])];
       for (const execution of executions) await context.workflow.start('export-run', execution, {});
     }

@@ -1,5 +1,4 @@
 /** An hourly export whose lake holds what a test says, and a destination in memory: for tests of single steps. */
-
 import { Readable } from 'node:stream';
 import { createOrganization } from '../../lib/accounts/organizations/store.ts';
 import { createUser } from '../../lib/accounts/users/store.ts';
@@ -9,7 +8,7 @@ import type { BatchExportItem, RunItem } from '../../lib/exports/records/model.t
 import { createBatchExport } from '../../lib/exports/resource/store.ts';
 import { beginRun } from '../../lib/exports/runs/begin.ts';
 import type { Plan } from '../../lib/exports/runs/plan.ts';
-import { sendSlot } from '../../lib/exports/runs/send.ts';
+import { sendInterval } from '../../lib/exports/runs/send.ts';
 import { exportWithPlan } from '../../lib/exports/runs/store.ts';
 import { LOCAL_SETTINGS } from '../../lib/ports/settings.ts';
 import { keys, ranges } from '../../lib/ports/table/keys.ts';
@@ -31,8 +30,8 @@ export async function hourlyExport() {
   const rows = new Map<number, string[]>();
   const warehouse: Warehouse = {
     unload: () => Promise.resolve(null),
-    count: (_plan, slot) => Promise.resolve(rows.get(slot.start)?.length ?? 0),
-    read: (_plan, slot) => Readable.from((rows.get(slot.start) ?? []).map((row) => Buffer.from(`${row}\n`))),
+    count: (_plan, interval) => Promise.resolve(rows.get(interval.start)?.length ?? 0),
+    read: (_plan, interval) => Readable.from((rows.get(interval.start) ?? []).map((row) => Buffer.from(`${row}\n`))),
   };
   const settings = { ...LOCAL_SETTINGS, strictAnswers: true, cancelSeconds: 0.005 };
   const context = testContext({ warehouse, settings });
@@ -48,18 +47,18 @@ export async function hourlyExport() {
   const memory: Destination = {
     ...(folder as unknown as Destination),
     async deliver(delivery) {
-      const { signal, slot } = delivery;
+      const { signal, interval } = delivery;
       remembered.calls.push('deliver');
       await remembered.inside('deliver', signal);
       const pieces: Buffer[] = [];
       for await (const piece of delivery.rows({ format: 'JSONLines', columns: [] })) pieces.push(piece);
       const text = Buffer.concat(pieces).toString();
-      return { receipt: { bytes: text.length, text, slot: slot.start } };
+      return { receipt: { bytes: text.length, text, interval: interval.start } };
     },
     async commit({ signal }, { receipt }) {
       remembered.calls.push('commit');
       await remembered.inside('commit', signal);
-      remembered.shown.set(Number(receipt['slot']), String(receipt['text']));
+      remembered.shown.set(Number(receipt['interval']), String(receipt['text']));
     },
     async discard({ signal }, prepared) {
       remembered.calls.push(prepared === undefined ? 'discard' : 'discard receipt');
@@ -77,11 +76,11 @@ export async function hourlyExport() {
     findDestination: () => memory,
     begin: (fields: Partial<BeginInput> = {}): Promise<BeginOutput> =>
       beginRun(context, { export: id, trigger: 'schedule', execution: 'execution', ...fields }),
-    /** Sends a slot of what begin answered. */
-    send: (begun: BeginOutput, slot = 0, stopped = new AbortController().signal) =>
-      sendSlot(
+    /** Sends an interval of what begin answered. */
+    send: (begun: BeginOutput, interval = 0, stopped = new AbortController().signal) =>
+      sendInterval(
         context,
-        { export: id, execution: 'execution', token: (begun as Deliverable).token, slot, unloaded: null },
+        { export: id, execution: 'execution', attempt: (begun as Deliverable).attempt, interval, unloaded: null },
         stopped,
         () => memory,
       ),

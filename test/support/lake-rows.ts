@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { literal, openDatabase } from '../../lib/duckdb/database.ts';
 import { FILE_COLUMNS } from '../../lib/exports/destinations/files/config.ts';
 import { LAKE_MODELS, type Model } from '../../lib/lake/schema.ts';
-import type { Spool } from '../../lib/ports/files/files.ts';
+import type { FileStore } from '../../lib/ports/files/files.ts';
 import type { Form, FrozenPlan } from '../../lib/warehouse/warehouse.ts';
 
 const START = Date.UTC(2026, 0, 1);
@@ -49,7 +49,7 @@ export type PersonRow = { readonly [Column in keyof typeof PERSON]: (typeof PERS
 type Value = string | number | boolean | null;
 
 /** Writes each list of events as a file of project 7's first day of 2026, into a lake in a folder. */
-export const writeRows = (lake: Spool, files: readonly (readonly Partial<Row>[])[]): Promise<FrozenPlan['files']> =>
+export const writeRows = (lake: FileStore, files: readonly (readonly Partial<Row>[])[]): Promise<FrozenPlan['files']> =>
   write(
     lake,
     'events',
@@ -58,7 +58,7 @@ export const writeRows = (lake: Spool, files: readonly (readonly Partial<Row>[])
 
 /** The same for persons. */
 export const writePersons = (
-  lake: Spool,
+  lake: FileStore,
   files: readonly (readonly Partial<PersonRow>[])[],
 ): Promise<FrozenPlan['files']> =>
   write(
@@ -68,7 +68,7 @@ export const writePersons = (
   );
 
 async function write(
-  lake: Spool,
+  lake: FileStore,
   model: Model,
   files: readonly (readonly Readonly<Record<string, Value>>[])[],
 ): Promise<FrozenPlan['files']> {

@@ -23,11 +23,11 @@ async function costOf(intervals: number): Promise<{ acts: number; milliseconds: 
   return { ...cost, runs };
 }
 
-test('a backfill without data costs a few writes a chunk of 96, whatever its length, and under 10 ms an interval', async () => {
+test('a backfill without data costs a few writes a batch of 96, whatever its length, and under 10 ms an interval', async () => {
   const few = await costOf(960);
   const many = await costOf(4_800);
   expect([few.runs, many.runs]).toEqual([960, 4_800]);
-  // A chunk: the Map's item, the execution's start and end, the fence, and one transaction with its 96 runs.
+  // A batch: the Map's item, the execution's start and end, the fence, and one transaction with its 96 runs.
   expect((many.acts - few.acts) / 40).toBeLessThanOrEqual(6);
   expect(many.milliseconds / 4_800).toBeLessThan(10);
 });

@@ -11,25 +11,25 @@ import { type Death, named, type Process, type Task, type World, world } from '.
 const BACKFILL = { export: 'e', backfill: 'b' };
 
 /**
- * A backfill of three chunks, two at a time: the first has three slots, of which one is sent at the second try and one
+ * A backfill of three batches, two at a time: the first has three intervals, of which one is sent at the second try and one
  * never; the second is held once; the third has nothing to do.
  */
 function backfillWorld(slow = false): World {
   const tried = new Set<string>();
   const isFirst = (what: string): boolean => !tried.has(what) && tried.add(what) !== undefined;
   const tasks: Record<string, Task> = {
-    'prepare-backfill': () => ({ chunks: [0, 1, 2], concurrency: 2 }),
+    'prepare-backfill': () => ({ batches: [0, 1, 2], concurrency: 2 }),
     'begin-run': (input) => {
       const { execution } = input as { execution: string };
       if (execution === 'b-2') return { do: 'nothing' };
       if (execution === 'b-1' && isFirst('hold')) return { do: 'hold', seconds: 5 };
-      return { do: 'deliver', token: execution, slots: execution === 'b-0' ? [0, 1, 2] : [0], concurrency: 2 };
+      return { do: 'deliver', token: execution, intervals: execution === 'b-0' ? [0, 1, 2] : [0], concurrency: 2 };
     },
-    'send-slot': (input) => {
-      const { token, slot } = input as { token: string; slot: number };
-      if (token === 'b-0' && slot === 1 && isFirst('send')) throw named('Transient');
-      if (token === 'b-0' && slot === 2) throw named('Permanent');
-      return { slot, status: 'Completed' };
+    'send-interval': (input) => {
+      const { token, interval } = input as { token: string; interval: number };
+      if (token === 'b-0' && interval === 1 && isFirst('send')) throw named('Transient');
+      if (token === 'b-0' && interval === 2) throw named('Permanent');
+      return { interval, status: 'Completed' };
     },
     'finish-run': () => ({ completed: 1, failed: 0, cancelled: 0 }),
     'close-backfill': () => ({ status: 'Completed' }),
@@ -81,12 +81,12 @@ test('a process killed before or after any of its writes costs at most a task ru
   for (const death of deaths(writes)) {
     const it = backfillWorld();
     const finished = new Map<string, number>();
-    // From the write on that finishes an item of Deliver, its slot must not be sent again.
+    // From the write on that finishes an item of Deliver, its interval must not be sent again.
     const onWrite = (_: number, ops: readonly Op[]): void => {
       for (const op of ops) {
         if ('put' in op && op.put.sk.startsWith('ITEM#Deliver') && op.put['output'] !== undefined) {
-          const slot = Number(op.put.sk.slice(-15));
-          finished.set(`${op.put.pk.slice(2)} ${slot}`, it.calls.length);
+          const interval = Number(op.put.sk.slice(-15));
+          finished.set(`${op.put.pk.slice(2)} ${interval}`, it.calls.length);
         }
       }
     };
@@ -99,8 +99,8 @@ test('a process killed before or after any of its writes costs at most a task ru
     expect(it.calls.length).toBeLessThanOrEqual(model.calls.length + 3);
     expect(finished.size).toBe(4);
     const again = it.calls.filter(({ task, input }, index) => {
-      const { token, slot } = input as { token: string; slot: number };
-      return task === 'send-slot' && index >= (finished.get(`${token} ${slot}`) ?? Number.POSITIVE_INFINITY);
+      const { token, interval } = input as { token: string; interval: number };
+      return task === 'send-interval' && index >= (finished.get(`${token} ${interval}`) ?? Number.POSITIVE_INFINITY);
     });
     expect(again).toEqual([]);
   }

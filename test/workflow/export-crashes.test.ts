@@ -1,5 +1,5 @@
 /**
- * The process is killed before and after every durable act of an export (writes to the table and the spool, calls of the
+ * The process is killed before and after every durable act of an export (writes to the table and the run files, calls of the
  * destination), and another process goes on over the same files: nothing is lost, nothing is delivered twice.
  */
 import { startBackfill } from '../../lib/exports/resource/backfills.ts';
@@ -58,7 +58,7 @@ async function story(from: string, id: string, death?: Death) {
     claimed: plan.claimed,
     statuses: runs.map((run) => `${new Date(run.data_interval_start).toISOString().slice(8, 13)} ${run.status}`),
     latest: JSON.parse((await world.item(id)).latest_runs).map((run: { status: string }) => run.status),
-    backfills: (await world.backfills(id)).map(({ status, total_runs, chunk_0 }) => ({ status, total_runs, chunk_0 })),
+    backfills: (await world.backfills(id)).map(({ status, total_runs, batch_0 }) => ({ status, total_runs, batch_0 })),
   };
   // What a dead process waits for never comes.
   if (survived) await first.engine.close();

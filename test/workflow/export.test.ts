@@ -1,5 +1,4 @@
 /** Exports from end to end: real table, lake, warehouse, machines and steps, into a folder. */
-
 import { readLines } from '../../lib/exports/records/logs.ts';
 import type { BackfillItem, RunItem } from '../../lib/exports/records/model.ts';
 import { startBackfill } from '../../lib/exports/resource/backfills.ts';
@@ -153,7 +152,7 @@ describe('the schedule', () => {
   });
 });
 
-/** A slot by its days and hours in January. */
+/** An interval by its days and hours in January. */
 const file2 = (from: number, to: number): string =>
   `${new Date(from).toISOString().slice(8, 13)} ${new Date(to).toISOString().slice(8, 13)}`;
 
@@ -266,7 +265,7 @@ describe('a backfill', () => {
     await run();
     expect(await backfill(id)).toMatchObject({
       status: 'Failed',
-      chunk_0: JSON.stringify({ finished: 23, failed: 1, records: 1 }),
+      batch_0: JSON.stringify({ finished: 23, failed: 1, records: 1 }),
     });
     expect(world.delivered().size).toBe(1);
   });
@@ -329,7 +328,7 @@ describe('a run', () => {
     expect(world.leftovers()).toEqual([]);
   });
 
-  test.each(['alone in its chunk', 'beside others'])(
+  test.each(['alone in its batch', 'beside others'])(
     'that is cancelled while it is delivered, %s, leaves nothing',
     async (how) => {
       const started = Promise.withResolvers<void>();

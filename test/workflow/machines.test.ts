@@ -72,13 +72,13 @@ async function runToEnd(machine: MachineName, input: Json, tasks: Record<string,
   };
 }
 
-const sent: Task = (input) => ({ slot: (input as { slot: number }).slot, status: 'Completed' });
+const sent: Task = (input) => ({ interval: (input as { interval: number }).interval, status: 'Completed' });
 const finished: Task = () => ({ completed: 1, failed: 0, cancelled: 0 });
 const fails =
   (name: string, message?: string): Task =>
   () =>
     Promise.reject(named(name, message));
-const deliver = { do: 'deliver', token: 'e-7', slots: [0, 2], concurrency: 2 };
+const deliver = { do: 'deliver', attempt: 'e-7', intervals: [0, 2], concurrency: 2 };
 
 describe('export-run', () => {
   const input = { export: 'e', trigger: 'schedule' };
@@ -91,44 +91,44 @@ describe('export-run', () => {
     expect(of('begin-run')).toEqual([{ ...input, execution: 'execution' }]);
   });
 
-  test('sends each slot and finishes', async () => {
+  test('sends each interval and finishes', async () => {
     const { status, output, of } = await runToEnd('export-run', input, {
       'begin-run': () => deliver,
-      'send-slot': sent,
+      'send-interval': sent,
       'finish-run': finished,
     });
     expect([status, output]).toEqual(['SUCCEEDED', { completed: 1, failed: 0, cancelled: 0 }]);
-    const common = { export: 'e', execution: 'execution', token: 'e-7', unloaded: null };
-    expect(of('send-slot')).toEqual([
-      { ...common, slot: 0 },
-      { ...common, slot: 2 },
+    const common = { export: 'e', execution: 'execution', attempt: 'e-7', unloaded: null };
+    expect(of('send-interval')).toEqual([
+      { ...common, interval: 0 },
+      { ...common, interval: 2 },
     ]);
-    expect(of('finish-run')).toEqual([{ ...input, execution: 'execution', token: 'e-7', skipped: [], error: null }]);
+    expect(of('finish-run')).toEqual([{ ...input, execution: 'execution', attempt: 'e-7', skipped: [], error: null }]);
   });
 
   test('unloads first where the warehouse wants it, and says which attempt to read', async () => {
-    const unload = { QueryString: "UNLOAD ... 's3://spool/e-7/{attempt}/'", WorkGroup: 'exports' };
+    const unload = { QueryString: "UNLOAD ... 's3://runFiles/e-7/{try}/'", WorkGroup: 'exports' };
     const { status, of } = await runToEnd('export-run', input, {
       'begin-run': () => ({ ...deliver, do: 'unload', unload }),
-      'send-slot': sent,
+      'send-interval': sent,
       'finish-run': finished,
     });
     expect(status).toBe('SUCCEEDED');
-    expect(of('send-slot')).toMatchObject([{ unloaded: 0 }, { unloaded: 0 }]);
+    expect(of('send-interval')).toMatchObject([{ unloaded: 0 }, { unloaded: 0 }]);
   });
 
   test('holds as long as begin says and asks again', async () => {
     const answers = [{ do: 'hold', seconds: 5 }, { do: 'hold', seconds: 60 }, { do: 'nothing' }];
     const { status, seconds, of } = await runToEnd(
       'export-run',
-      { export: 'e', trigger: { backfill: 'b', chunk: 3 } },
+      { export: 'e', trigger: { backfill: 'b', batch: 3 } },
       {
         'begin-run': () => answers.shift() as Json,
       },
     );
     expect([status, seconds]).toEqual(['SUCCEEDED', 65]);
     expect(of('begin-run')).toEqual(
-      Array.from({ length: 3 }, () => ({ export: 'e', trigger: { backfill: 'b', chunk: 3 }, execution: 'execution' })),
+      Array.from({ length: 3 }, () => ({ export: 'e', trigger: { backfill: 'b', batch: 3 }, execution: 'execution' })),
     );
   });
 
@@ -139,13 +139,13 @@ describe('export-run', () => {
     });
     expect([status, seconds]).toEqual(['FAILED', 7200]);
     expect(error).toMatchObject({ Error: 'Held' });
-    expect(of('finish-run')).toEqual([{ ...input, execution: 'execution', token: null, skipped: [], error }]);
+    expect(of('finish-run')).toEqual([{ ...input, execution: 'execution', attempt: null, skipped: [], error }]);
     expect(ended).toMatchObject([{ machine: 'export-run', execution: 'execution', status: 'FAILED', input }]);
   });
 
   test('gives up at once when begin fails for good', async () => {
     const { status, error, of } = await runToEnd('export-run', input, {
-      'begin-run': fails('Permanent', 'The slot is too big.'),
+      'begin-run': fails('Permanent', 'The interval is too big.'),
       'finish-run': finished,
     });
     expect([status, error, of('begin-run').length]).toEqual([
@@ -153,7 +153,7 @@ describe('export-run', () => {
       expect.objectContaining({ Error: 'Permanent' }),
       1,
     ]);
-    expect(of('finish-run')).toMatchObject([{ token: null, skipped: [], error: { Error: 'Permanent' } }]);
+    expect(of('finish-run')).toMatchObject([{ attempt: null, skipped: [], error: { Error: 'Permanent' } }]);
   });
 
   test('tries what may pass 12 times, in about 15 minutes with the middle of the jitter', async () => {
@@ -164,45 +164,46 @@ describe('export-run', () => {
     expect([status, of('begin-run').length, seconds]).toEqual(['FAILED', 12, 1815 / 2]);
   });
 
-  test('skips a slot that cannot be sent; the others go on, and finish knows why', async () => {
+  test('skips an interval that cannot be sent; the others go on, and finish knows why', async () => {
     const { status, of } = await runToEnd('export-run', input, {
-      'begin-run': () => ({ ...deliver, slots: [0, 1, 2, 3] }),
-      'send-slot': (each) => {
-        const { slot } = each as { slot: number };
-        if (slot === 1) throw named('Transient', 'the bucket is down');
-        if (slot === 2) throw named('TypeError', 'x'.repeat(5000));
-        return { slot, status: slot === 3 ? 'Failed' : 'Completed' };
+      'begin-run': () => ({ ...deliver, intervals: [0, 1, 2, 3] }),
+      'send-interval': (each) => {
+        const { interval } = each as { interval: number };
+        if (interval === 1) throw named('Transient', 'the bucket is down');
+        if (interval === 2) throw named('TypeError', 'x'.repeat(5000));
+        return { interval, status: interval === 3 ? 'Failed' : 'Completed' };
       },
       'finish-run': finished,
     });
     expect(status).toBe('SUCCEEDED');
     const [finish] = of('finish-run') as unknown as { skipped: Skipped[]; error: null }[];
-    expect(finish?.skipped.map(({ slot, error }) => [slot, error.Error, error.Cause?.length])).toEqual([
+    expect(finish?.skipped.map(({ interval, error }) => [interval, error.Error, error.Cause?.length])).toEqual([
       [1, 'Transient', expect.any(Number)],
       [2, 'TypeError', 500],
     ]);
     expect(finish?.skipped[0]?.error.Cause).toContain('the bucket is down');
-    const tries = (slot: number) => of('send-slot').filter((each) => (each as { slot: number }).slot === slot).length;
+    const tries = (interval: number) =>
+      of('send-interval').filter((each) => (each as { interval: number }).interval === interval).length;
     expect([0, 1, 2, 3].map(tries)).toEqual([1, 12, 1, 1]);
   });
 
-  test('tries a slot whose worker dies three times, then skips it', async () => {
+  test('tries an interval whose worker dies three times, then skips it', async () => {
     const { status, of, seconds } = await runToEnd('export-run', input, {
-      'begin-run': () => ({ ...deliver, slots: [4] }),
-      'send-slot': fails('Sandbox.Timedout'),
+      'begin-run': () => ({ ...deliver, intervals: [4] }),
+      'send-interval': fails('Sandbox.Timedout'),
       'finish-run': finished,
     });
-    expect([status, of('send-slot').length, seconds]).toEqual(['SUCCEEDED', 3, (5 + 10) / 2]);
-    expect(of('finish-run')).toMatchObject([{ skipped: [{ slot: 4, error: { Error: 'Sandbox.Timedout' } }] }]);
+    expect([status, of('send-interval').length, seconds]).toEqual(['SUCCEEDED', 3, (5 + 10) / 2]);
+    expect(of('finish-run')).toMatchObject([{ skipped: [{ interval: 4, error: { Error: 'Sandbox.Timedout' } }] }]);
   });
 
   test('gives up when begin answers nonsense', async () => {
     const { status, of } = await runToEnd('export-run', input, {
-      'begin-run': () => ({ ...deliver, slots: 'all' }),
+      'begin-run': () => ({ ...deliver, intervals: 'all' }),
       'finish-run': finished,
     });
-    expect([status, of('send-slot')]).toEqual(['FAILED', []]);
-    expect(of('finish-run')).toMatchObject([{ token: 'e-7', error: { Error: 'States.QueryEvaluationError' } }]);
+    expect([status, of('send-interval')]).toEqual(['FAILED', []]);
+    expect(of('finish-run')).toMatchObject([{ attempt: 'e-7', error: { Error: 'States.QueryEvaluationError' } }]);
     const unknown = await runToEnd('export-run', input, { 'begin-run': () => ({ do: 'dance' }) });
     expect([unknown.status, unknown.error]).toEqual([
       'FAILED',
@@ -216,7 +217,7 @@ describe('export-run', () => {
   ])('fails when %s cannot be done, and that is told', async (step, begun) => {
     const { status, ended, left } = await runToEnd('export-run', input, {
       'begin-run': () => begun,
-      'send-slot': sent,
+      'send-interval': sent,
       [step]: fails('Bug'),
     });
     expect([status, left]).toEqual(['FAILED', []]);
@@ -225,12 +226,16 @@ describe('export-run', () => {
 
   test('is timed out after a day, and tries nothing after it', async () => {
     const { status, seconds, ended, of, left } = await runToEnd('export-run', input, {
-      'begin-run': () => ({ ...deliver, slots: Array.from({ length: 96 }, (_, slot) => slot), concurrency: 1 }),
-      'send-slot': fails('Transient'),
+      'begin-run': () => ({
+        ...deliver,
+        intervals: Array.from({ length: 96 }, (_, interval) => interval),
+        concurrency: 1,
+      }),
+      'send-interval': fails('Transient'),
     });
-    // 12 tries of a slot take 907.5 s with the middle of the jitter: 95 of the 96 are skipped within the day.
+    // 12 tries of an interval take 907.5 s with the middle of the jitter: 95 of the 96 are skipped within the day.
     expect([status, seconds, left]).toEqual(['TIMED_OUT', 86_400, []]);
-    expect(new Set(of('send-slot').map((each) => (each as { slot: number }).slot)).size).toBe(96);
+    expect(new Set(of('send-interval').map((each) => (each as { interval: number }).interval)).size).toBe(96);
     expect(of('finish-run')).toEqual([]);
     expect(ended).toMatchObject([{ execution: 'execution', status: 'TIMED_OUT', error: { Error: 'States.Timeout' } }]);
   });
@@ -240,9 +245,9 @@ describe('backfill', () => {
   const input = { export: 'e', backfill: 'b' };
   const nothing: Task = () => ({ do: 'nothing' });
 
-  test('without chunks is closed at once', async () => {
+  test('without batches is closed at once', async () => {
     const { status, output, steps, of } = await runToEnd('backfill', input, {
-      'prepare-backfill': () => ({ chunks: [], concurrency: 2 }),
+      'prepare-backfill': () => ({ batches: [], concurrency: 2 }),
       'close-backfill': () => ({ status: 'Completed' }),
     });
     expect([status, output, steps]).toEqual([
@@ -254,21 +259,21 @@ describe('backfill', () => {
     expect(of('close-backfill')).toEqual([{ ...input, execution: 'execution', error: null }]);
   });
 
-  test('runs each chunk as an execution named after it, and closes after the last', async () => {
+  test('runs each batch as an execution named after it, and closes after the last', async () => {
     const { status, steps, of } = await runToEnd('backfill', input, {
-      'prepare-backfill': () => ({ chunks: [0, 1, 4], concurrency: 2 }),
+      'prepare-backfill': () => ({ batches: [0, 1, 4], concurrency: 2 }),
       'begin-run': nothing,
       'close-backfill': () => ({ status: 'Completed' }),
     });
     expect([status, steps.at(-1)]).toEqual(['SUCCEEDED', 'close-backfill']);
     expect(of('begin-run')).toEqual(
-      [0, 1, 4].map((chunk) => ({ export: 'e', trigger: { backfill: 'b', chunk }, execution: `b-${chunk}` })),
+      [0, 1, 4].map((batch) => ({ export: 'e', trigger: { backfill: 'b', batch }, execution: `b-${batch}` })),
     );
   });
 
-  test('goes on when a chunk fails', async () => {
+  test('goes on when a batch fails', async () => {
     const { status, steps, ended } = await runToEnd('backfill', input, {
-      'prepare-backfill': () => ({ chunks: [0, 1, 2], concurrency: 1 }),
+      'prepare-backfill': () => ({ batches: [0, 1, 2], concurrency: 1 }),
       'begin-run': (each) => {
         if ((each as { execution: string }).execution === 'b-1') throw named('Permanent');
         return { do: 'nothing' };
@@ -281,10 +286,10 @@ describe('backfill', () => {
     expect(ended).toMatchObject([{ machine: 'export-run', execution: 'b-1', status: 'FAILED' }]);
   });
 
-  test('runs as many chunks as 200,000 intervals need', async () => {
-    const chunks = Array.from({ length: 2084 }, (_, chunk) => chunk);
+  test('runs as many batches as 200,000 intervals need', async () => {
+    const batches = Array.from({ length: 2084 }, (_, batch) => batch);
     const { status, of, left } = await runToEnd('backfill', input, {
-      'prepare-backfill': () => ({ chunks, concurrency: 2 }),
+      'prepare-backfill': () => ({ batches, concurrency: 2 }),
       'begin-run': nothing,
       'close-backfill': () => ({ status: 'Completed' }),
     });
@@ -301,7 +306,7 @@ describe('backfill', () => {
   });
 
   test.each([
-    ['after its chunks', () => ({ chunks: [0], concurrency: 2 })],
+    ['after its batches', () => ({ batches: [0], concurrency: 2 })],
     ['after a failure', fails('Permanent')],
   ])('fails when it cannot be closed %s, and that is told', async (_, prepare) => {
     const { status, ended } = await runToEnd('backfill', input, {

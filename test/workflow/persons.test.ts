@@ -1,5 +1,4 @@
 /** Exports of persons from end to end: imported events, schedule and backfill, into a folder. */
-
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startBackfill } from '../../lib/exports/resource/backfills.ts';

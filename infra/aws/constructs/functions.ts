@@ -122,7 +122,7 @@ const FILE_ACTIONS: Readonly<Record<FileUse, string>> = {
 /** The requests that bring secrets. All other functions only open them. */
 const SEALING = ['batch-exports/create', 'batch-exports/update'];
 
-/** What a role's functions need and do, in words: `StepsLakeReadRemoveSpoolReadRemoveWorkflowStopRole`. */
+/** What a role's functions need and do, in words: `StepsLakeReadRemoveRunFilesReadRemoveWorkflowStopRole`. */
 function roleName(kind: Kind, { name, needs, uses = {} }: LambdaSpec): string {
   const used = (need: StepNeed): readonly string[] =>
     need === 'vault' && SEALING.includes(name) ? ['seal'] : (uses[need as keyof StepUses] ?? []);
@@ -175,7 +175,7 @@ function statementsOf(
         },
       }),
     ],
-    spool: objectsOf(uses.spool, `arn:${partition}:s3:::${data.spoolBucket}`),
+    runFiles: objectsOf(uses.runFiles, `arn:${partition}:s3:::${data.runFilesBucket}`),
     lake: objectsOf(uses.lake, `arn:${partition}:s3:::${data.lakeBucket}`),
     outbound: [],
     parser: [],
@@ -207,7 +207,7 @@ function environmentOf({ needs }: LambdaSpec, props: FunctionsProps): Record<str
     LOG_LEVEL: () => stage.logLevel,
     MACHINES: () => JSON.stringify(machines),
     KEY_ARN: () => data.keyArn,
-    SPOOL_BUCKET: () => data.spoolBucket,
+    RUN_FILES_BUCKET: () => data.runFilesBucket,
     LAKE_BUCKET: () => data.lakeBucket,
     LAKE_DATABASE: () => data.database,
     WORK_GROUP: () => workGroup,

@@ -41,7 +41,7 @@ export class Overview extends Construct {
             machines.map((machine) => machine.metricStarted()),
             machines.map((machine) => machine.metricFailed()),
           ),
-          graph('Time to send a slot (ms)', [
+          graph('Time to send an interval (ms)', [
             sender.metricDuration({ statistic: 'p50' }),
             sender.metricDuration({ statistic: 'Maximum' }),
           ]),

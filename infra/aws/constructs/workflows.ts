@@ -46,7 +46,7 @@ export class Workflows extends Construct {
         stateMachineName: machineName(stage.name, name),
         stateMachineType: StateMachineType.STANDARD,
         definitionBody: DefinitionBody.fromString(substituted(text, [...steps, ...Object.entries(machines)])),
-        // Inputs name exports and slots, and nothing of a customer's.
+        // Inputs name exports and intervals, and nothing of a customer's.
         logs: { destination: logs, level: LogLevel.ALL, includeExecutionData: true },
         tracingEnabled: true,
       });
@@ -90,10 +90,9 @@ const substituted = (text: string, names: readonly (readonly [string, string])[]
 /** What `athena:startQueryExecution.sync` does with the caller's rights: the query, what it reads, what it unloads. */
 function queries(scope: Construct, { data, workGroup }: WorkflowsProps): PolicyStatement[] {
   const { partition, region, account } = Stack.of(scope);
-  const [lake, spool] = [data.lakeBucket, data.spoolBucket].map((bucket) => `arn:${partition}:s3:::${bucket}`) as [
-    string,
-    string,
-  ];
+  const [lake, runFiles] = [data.lakeBucket, data.runFilesBucket].map(
+    (bucket) => `arn:${partition}:s3:::${bucket}`,
+  ) as [string, string];
   const glue = (path: string): string => `arn:${partition}:glue:${region}:${account}:${path}`;
   return [
     allow(
@@ -112,9 +111,12 @@ function queries(scope: Construct, { data, workGroup }: WorkflowsProps): PolicyS
       ['s3:GetObject'],
       MODELS.map((model) => `${lake}/${model}/*`),
     ),
-    allow(['s3:GetObject', 's3:PutObject', 's3:AbortMultipartUpload', 's3:ListMultipartUploadParts'], [`${spool}/*`]),
-    allow(['s3:GetBucketLocation', 's3:ListBucket'], [lake, spool]),
-    allow(['s3:ListBucketMultipartUploads'], [spool]),
+    allow(
+      ['s3:GetObject', 's3:PutObject', 's3:AbortMultipartUpload', 's3:ListMultipartUploadParts'],
+      [`${runFiles}/*`],
+    ),
+    allow(['s3:GetBucketLocation', 's3:ListBucket'], [lake, runFiles]),
+    allow(['s3:ListBucketMultipartUploads'], [runFiles]),
   ];
 }
 

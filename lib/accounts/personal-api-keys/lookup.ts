@@ -1,5 +1,4 @@
 /** Personal API keys by their values: all that an authorizer needs of them. */
-
 import { createHash } from 'node:crypto';
 import { keys } from '../../ports/table/keys.ts';
 import type { Table } from '../../ports/table/table.ts';

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { Slot } from '../../lake/intervals.ts';
+import type { Interval } from '../../lake/intervals.ts';
 import type { Model } from '../../lake/schema.ts';
 import type { Outbound } from '../../ports/outbound/outbound.ts';
 import type { Settings } from '../../ports/settings.ts';
@@ -12,15 +12,15 @@ export type Config = Readonly<Record<string, unknown>>;
 /** What a deployment lets destinations reach. */
 export type Reach = Pick<Settings, 'privateAddresses' | 'folderRoots'>;
 
-/** One slot on its way to one destination: what `deliver`, `commit` and `discard` are given. */
+/** One interval on its way to one destination: what `deliver`, `commit` and `discard` are given. */
 export interface Delivery<C extends Config = Config> {
   readonly exportId: string;
   readonly runId: string;
-  /** `<export id>-<plan version>`: names files and uploads of this attempt's chunk. */
-  readonly token: string;
+  /** `<export id>-<plan version>`: names files and uploads of this attempt's batch. */
+  readonly attempt: string;
   readonly model: Model;
   readonly teamId: number;
-  readonly slot: Slot;
+  readonly interval: Interval;
   readonly config: C;
   /** Returns the columns to deliver: those of the export's own query if it has one, else the destination's. */
   columns(defaults: readonly Column[]): readonly Column[];
@@ -28,7 +28,7 @@ export interface Delivery<C extends Config = Config> {
   rows(form: Form): AsyncIterable<Buffer>;
   readonly outbound: Outbound;
   readonly reach: Reach;
-  /** Aborted when the run is cancelled or loses its slot; a destination stops and leaves nothing visible. */
+  /** Aborted when the run is cancelled or loses its interval; a destination stops and leaves nothing visible. */
   readonly signal: AbortSignal;
   /** Tells the customer something, in the export's log. */
   say(level: 'INFO' | 'WARNING', message: string): void;

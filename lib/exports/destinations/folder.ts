@@ -6,32 +6,32 @@ import * as z from 'zod';
 import { messageOf, Permanent, Transient } from '../../ports/errors.ts';
 import type { Delivery, Destination, Reach, Receipt } from './destination.ts';
 import { checkFileConfig, FILE_KEYS } from './files/config.ts';
+import { intervalFiles } from './files/interval-files.ts';
 import {
   fileName,
+  type IntervalNames,
+  intervalNames,
   longestNames,
   manifestName,
   manifestText,
-  type SlotNames,
-  slotNames,
   strayNames,
 } from './files/names.ts';
-import { slotFiles } from './files/slot-files.ts';
 import { refuseConfig } from './refusal.ts';
 
 const FolderConfig = z.object({ path: z.string(), prefix: z.string().default(''), ...FILE_KEYS });
 
 type FolderConfig = z.infer<typeof FolderConfig>;
 
-/** Where a slot's files lie. */
-interface FolderSlot {
+/** Where an interval's files lie. */
+interface FolderInterval {
   /** The folder. */
   readonly path: string;
   /** Below it. */
-  readonly names: SlotNames;
+  readonly names: IntervalNames;
 }
 
 /** Finished files that wait, hidden, beside their places. */
-interface FolderReceipt extends Receipt, FolderSlot {
+interface FolderReceipt extends Receipt, FolderInterval {
   /** In the order in which they are put into their places: what says which ones count comes last. */
   readonly files: readonly WaitingFile[];
 }
@@ -112,8 +112,8 @@ export const folder: Destination<FolderConfig, FolderReceipt> = {
   },
 
   async discard(delivery, prepared) {
-    const slot = prepared?.receipt ?? whereabouts(delivery);
-    await explained(wholePlace(slot), () => removePartials(slot));
+    const interval = prepared?.receipt ?? whereabouts(delivery);
+    await explained(wholePlace(interval), () => removePartials(interval));
   },
 };
 
@@ -130,22 +130,22 @@ function placeOf(path: string, name: string): string {
   return target;
 }
 
-const whereabouts = (delivery: Delivery<FolderConfig>): FolderSlot => ({
+const whereabouts = (delivery: Delivery<FolderConfig>): FolderInterval => ({
   path: delivery.config.path,
-  names: slotNames(delivery.config, delivery),
+  names: intervalNames(delivery.config, delivery),
 });
 
-/** Returns where the slot's file lies if it has only one. */
-const wholePlace = ({ path, names }: FolderSlot): string => placeOf(path, fileName(names, null));
+/** Returns where the interval's file lies if it has only one. */
+const wholePlace = ({ path, names }: FolderInterval): string => placeOf(path, fileName(names, null));
 
-/** Returns where unfinished files of one slot lie: on the same file system, out of sight, found without a listing. */
-function partialsOf(slot: FolderSlot): string {
-  const target = wholePlace(slot);
+/** Returns where unfinished files of one interval lie: on the same file system, out of sight, found without a listing. */
+function partialsOf(interval: FolderInterval): string {
+  const target = wholePlace(interval);
   return join(dirname(target), `.${basename(target)}.partial`);
 }
 
-const removePartials = (slot: FolderSlot): Promise<void> =>
-  rm(partialsOf(slot), { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
+const removePartials = (interval: FolderInterval): Promise<void> =>
+  rm(partialsOf(interval), { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
 
 function isBelow(path: string, roots: readonly string[]): boolean {
   return roots.some((root) => {
@@ -177,12 +177,12 @@ async function realPathOf(path: string): Promise<string> {
 /** Writes the files beside their places, and takes away what earlier attempts left there. */
 async function write(delivery: Delivery<FolderConfig>): Promise<FolderReceipt> {
   const { config, reach, signal } = delivery;
-  const slot = whereabouts(delivery);
-  const { names } = slot;
-  const partials = partialsOf(slot);
+  const interval = whereabouts(delivery);
+  const { names } = interval;
+  const partials = partialsOf(interval);
   await checkRoots(dirname(partials), reach);
   await makeFolder(dirname(partials));
-  await removePartials(slot);
+  await removePartials(interval);
   await mkdir(partials, { recursive: true });
   const files: WaitingFile[] = [];
   let bytes = 0;
@@ -197,14 +197,14 @@ async function write(delivery: Delivery<FolderConfig>): Promise<FolderReceipt> {
   };
   try {
     let isNumbered = false;
-    for await (const { n, bytes: content } of slotFiles(config, delivery)) {
+    for await (const { n, bytes: content } of intervalFiles(config, delivery)) {
       bytes += await prepare(fileName(names, n), content);
       isNumbered = n !== null;
     }
     if (isNumbered) await prepare(manifestName(names), manifestText(files.map(({ name }) => name)));
-    return { ...slot, bytes, files };
+    return { ...interval, bytes, files };
   } catch (error) {
-    await removePartials(slot);
+    await removePartials(interval);
     signal.throwIfAborted();
     throw error;
   }
@@ -223,7 +223,7 @@ async function putInPlace({ path, names, files }: FolderReceipt): Promise<boolea
   return true;
 }
 
-/** Removes files of earlier deliveries of the slot that count no more. They are found without listing the folder. */
+/** Removes files of earlier deliveries of the interval that count no more. They are found without listing the folder. */
 async function removeStrays({ path, names, files }: FolderReceipt): Promise<void> {
   const isThere = async (name: string): Promise<boolean> => (await markOf(placeOf(path, name))) !== undefined;
   const found: string[] = [];

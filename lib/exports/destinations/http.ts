@@ -110,7 +110,7 @@ interface Batch {
   readonly body: Buffer;
 }
 
-/** Yields the slot's batches, packed, without those that were accepted. One is packed while the next one is read. */
+/** Yields the interval's batches, packed, without those that were accepted. One is packed while the next one is read. */
 async function* unsent(delivery: Delivery<HttpConfig>, accepted: number): AsyncGenerator<Batch> {
   const pack = packer(delivery.config);
   let n = 0;

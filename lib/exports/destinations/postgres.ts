@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { checkDatabaseConfig, DATABASE_KEYS } from './databases/config.ts';
-import { claimSlot, noteDelivery, prepareLedger } from './databases/ledger.ts';
+import { claimInterval, noteDelivery, prepareLedger } from './databases/ledger.ts';
 import { mergeEvents, PERSON_KEY, TEMPORARY_TABLE, upsertPersons } from './databases/merge.ts';
 import type { Session } from './databases/session.ts';
 import { commitTransaction, inSession } from './databases/session-delivery.ts';
@@ -43,7 +43,7 @@ const DIALECT: TableDialect = {
 
 /**
  * A table of a PostgreSQL database. `deliver` sends the rows within a transaction that it leaves open; `commit` commits
- * it. Events go straight into the table, with a note in the ledger: a slot that this run has delivered is not delivered
+ * it. Events go straight into the table, with a note in the ledger: an interval that this run has delivered is not delivered
  * again, and where another run has, rows are merged by uuid. Persons are merged by key and version.
  */
 export const postgres: Destination<PostgresConfig, Receipt, Session> = {
@@ -95,7 +95,7 @@ async function prepareEvents(session: Session, delivery: Delivery<PostgresConfig
   await prepareLedger(session, config, DIALECT);
   await prepareTable(session, config, columns, [], DIALECT);
   await begin(session);
-  const prior = await claimSlot(session, delivery);
+  const prior = await claimInterval(session, delivery);
   if (prior.is === 'delivered') return 0;
   const isFresh = prior.is === 'fresh';
   if (!isFresh) await makeTemporaryTable(session, config, columns);

@@ -134,7 +134,7 @@ function checkStaging({ bucket, prefix, authorization }: Staging): void {
 /**
  * Returns the destination that is a table of Amazon Redshift. `deliver` loads the rows into a temporary table of a
  * session, by INSERT or by COPY from files in the customer's bucket; `commit` brings them into the table in one
- * transaction, under a lock on the ledger, as keys are not enforced there: a slot that this run has delivered is not
+ * transaction, under a lock on the ledger, as keys are not enforced there: an interval that this run has delivered is not
  * delivered again, and where another run has, rows are merged by uuid. Persons are merged by key and version. `reach`:
  * where a bucket is.
  */
@@ -198,7 +198,7 @@ async function load(
   delivery: Delivery<RedshiftConfig>,
   reach: (bucket: BucketConfig) => BucketConfig,
 ): Promise<number> {
-  const { config, model, token, slot, outbound, signal } = delivery;
+  const { config, model, attempt, interval, outbound, signal } = delivery;
   const dialect = dialectOf(config);
   const columns = columnsOf(delivery);
   await session.query('SET statement_timeout TO 0');
@@ -216,7 +216,7 @@ async function load(
     ...staging,
     bucket: reach(bucket),
     // Every attempt writes over what a killed one left.
-    folder: `${token}/${new Date(slot.start).toISOString()}`,
+    folder: `${attempt}/${new Date(interval.start).toISOString()}`,
     columns: namesOf(columns),
     outbound,
     signal,

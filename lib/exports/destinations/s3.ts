@@ -11,17 +11,17 @@ import { checkUrl } from '../../ports/outbound/outbound.ts';
 import type { Delivery, Destination, Prepared, Receipt } from './destination.ts';
 import { bucketLabel, connect, explain, nameOf, statusOf } from './files/bucket.ts';
 import { checkFileConfig, FILE_KEYS } from './files/config.ts';
+import { intervalFiles } from './files/interval-files.ts';
 import {
   fileName,
+  type IntervalNames,
+  intervalNames,
   isFileOf,
   longestNames,
   manifestName,
   manifestText,
-  type SlotNames,
-  slotNames,
   strayNames,
 } from './files/names.ts';
-import { slotFiles } from './files/slot-files.ts';
 import { checkFilled, listed, refuseConfig } from './refusal.ts';
 
 const S3Config = z.object({
@@ -42,7 +42,7 @@ type S3Config = z.infer<typeof S3Config>;
 
 /** Objects that wait to become visible. */
 interface S3Receipt extends Receipt {
-  readonly names: SlotNames;
+  readonly names: IntervalNames;
   /** In the order in which they become visible. */
   readonly objects: readonly WaitingObject[];
   /** The objects have numbers, and a manifest after them. */
@@ -74,7 +74,7 @@ type S3Prepared = Prepared<S3Receipt, Unsent>;
 /**
  * A bucket on S3 or on a server that speaks its protocol. `deliver` sends multipart uploads, which nobody sees;
  * `commit` completes them, puts the manifest if there is one, and then removes what does not count any more. What is
- * below one part is one PutObject in `commit`. An object's metadata names run and token: by it a commit that was cut
+ * below one part is one PutObject in `commit`. An object's metadata names run and attempt: by it a commit that was cut
  * off knows its own work.
  */
 export const s3: Destination<S3Config, S3Receipt, Unsent> = {
@@ -157,17 +157,17 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
       for (const { key, upload: one } of known?.objects ?? []) {
         if (one) await abort(client, delivery.config, key, one.id, delivery.signal);
       }
-      await abortLeftovers(client, delivery, known?.names ?? slotNames(delivery.config, delivery));
+      await abortLeftovers(client, delivery, known?.names ?? intervalNames(delivery.config, delivery));
     });
   },
 };
 
 /** Returns what of an object is the same however it is sent. */
-const headOf = ({ config, runId, token }: Delivery<S3Config>, Key: string, ContentType: string) => ({
+const headOf = ({ config, runId, attempt }: Delivery<S3Config>, Key: string, ContentType: string) => ({
   Bucket: config.bucket_name,
   Key,
   ContentType,
-  Metadata: { run: runId, token },
+  Metadata: { run: runId, attempt },
   ...(config.encryption && { ServerSideEncryption: config.encryption as ServerSideEncryption }),
   ...(config.kms_key_id && { SSEKMSKeyId: config.kms_key_id }),
 });
@@ -180,7 +180,7 @@ function contentType({ file_format, compression }: S3Config): string {
 
 /** Sends all but what makes it visible. Memory: at most four parts, with what is not sent yet. */
 async function upload(client: S3, delivery: Delivery<S3Config>): Promise<S3Prepared> {
-  const names = slotNames(delivery.config, delivery);
+  const names = intervalNames(delivery.config, delivery);
   const objects: Promise<WaitingObject>[] = [];
   const begun: { readonly key: string; readonly id: string }[] = [];
   const sent: Promise<CompletedPart>[] = [];
@@ -216,7 +216,7 @@ async function upload(client: S3, delivery: Delivery<S3Config>): Promise<S3Prepa
   };
 
   try {
-    for await (const { n, bytes: content } of slotFiles(delivery.config, delivery)) {
+    for await (const { n, bytes: content } of intervalFiles(delivery.config, delivery)) {
       isNumbered = n !== null;
       const key = fileName(names, n);
       const bodies = inParts(content);
@@ -306,10 +306,10 @@ async function completeOne(
   }
 }
 
-async function isOurs(client: S3, { config, runId, token }: Delivery<S3Config>, Key: string): Promise<boolean> {
+async function isOurs(client: S3, { config, runId, attempt }: Delivery<S3Config>, Key: string): Promise<boolean> {
   try {
     const { Metadata = {} } = await client.headObject({ Bucket: config.bucket_name, Key });
-    return Metadata['run'] === runId && Metadata['token'] === token;
+    return Metadata['run'] === runId && Metadata['attempt'] === attempt;
   } catch (error) {
     if (statusOf(error) === 404 || statusOf(error) === 403) return false;
     throw error;
@@ -331,8 +331,8 @@ async function abort(
   }
 }
 
-/** Aborts uploads to the slot's keys that earlier attempts left behind; only one attempt at a time holds a slot. */
-async function abortLeftovers(client: S3, delivery: Delivery<S3Config>, names: SlotNames): Promise<void> {
+/** Aborts uploads to the interval's keys that earlier attempts left behind; only one attempt at a time holds an interval. */
+async function abortLeftovers(client: S3, delivery: Delivery<S3Config>, names: IntervalNames): Promise<void> {
   const { config, signal } = delivery;
   const about = { Bucket: config.bucket_name, Prefix: names.stem };
   const leftovers: { Key: string; UploadId: string }[] = [];
@@ -359,7 +359,7 @@ async function abortLeftovers(client: S3, delivery: Delivery<S3Config>, names: S
   }
 }
 
-/** Removes objects of earlier deliveries of the slot that count no more. */
+/** Removes objects of earlier deliveries of the interval that count no more. */
 async function removeStrays(client: S3, delivery: Delivery<S3Config>, receipt: S3Receipt): Promise<void> {
   const { names, objects, isNumbered } = receipt;
   const Bucket = delivery.config.bucket_name;
@@ -381,7 +381,7 @@ async function removeStrays(client: S3, delivery: Delivery<S3Config>, receipt: S
     for (const Key of strays) await client.deleteObject({ Bucket, Key });
   } catch (error) {
     if (!isForbidden(error)) throw error;
-    // A slot of one file that never had several has nothing to remove.
+    // An interval of one file that never had several has nothing to remove.
     if (!isNumbered && strays.length === 0) return;
     delivery.say(
       'WARNING',

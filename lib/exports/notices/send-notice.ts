@@ -3,7 +3,6 @@
  * export that was paused because of it. A notice is a job, written in the transaction of the failure; it is sent to the
  * webhook of the export, and announced as an event where there is a bus, at least once and always with the same id.
  */
-
 import { wireInstant } from '../../http/instant.ts';
 import { aboutOf, jobOps } from '../../jobs/job.ts';
 import type { Context } from '../../ports/context.ts';

@@ -21,8 +21,8 @@ interface Selection {
 type Stored = Pick<BatchExportItem, 'hogql_query' | 'schema' | 'filters'>;
 
 /**
- * Athena's SQL of a query, and of the filters, in bytes: together with slots and names of events it is at most the
- * 150 kB that the query of a chunk may have.
+ * Athena's SQL of a query, and of the filters, in bytes: together with intervals and names of events it is at most the
+ * 150 kB that the query of a batch may have.
  */
 const MAX_QUERY_SQL = 60_000;
 const MAX_FILTERS_SQL = 30_000;

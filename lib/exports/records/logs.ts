@@ -2,7 +2,6 @@
  * The log that customers read about their exports. A step writes its lines as one item when it ends or waits, in the
  * transaction of what it says where it can; a run's lines are found by time and id.
  */
-
 import type { Context } from '../../ports/context.ts';
 import type { Level } from '../../ports/log.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';

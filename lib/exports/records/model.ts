@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { boolean, choice, datetime, freeObject, text } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
-import { INTERVALS, type Interval } from '../../lake/intervals.ts';
+import { FREQUENCIES, type Frequency } from '../../lake/intervals.ts';
 import { MODELS, type Model } from '../../lake/schema.ts';
 import { fromJsonText, type JsonText } from '../../ports/table/json-text.ts';
 import type { Item } from '../../ports/table/table.ts';
@@ -32,7 +32,7 @@ export interface BatchExportItem extends Item {
   readonly destination_config: JsonText<Readonly<Record<string, unknown>>>;
   /** JSON of the secrets, sealed by the vault; null when the type has none. */
   readonly destination_secrets: string | null;
-  readonly interval: Interval;
+  readonly interval: Frequency;
   readonly paused: boolean;
   readonly last_paused_at: number | null;
   readonly start_at: number | null;
@@ -64,7 +64,7 @@ export interface RunItem extends Item {
   readonly status: RunStatus;
   /** Set before the destination's commit; from then on the run is finished, not cancelled. */
   readonly phase: 'committing' | null;
-  readonly token: string;
+  readonly attempt: string;
   /** The execution that runs it. */
   readonly execution: string;
   /** On whose behalf: `schedule`, a backfill's id, or the id of the run that is run again. */
@@ -76,7 +76,7 @@ export interface RunItem extends Item {
   readonly records_completed: number | null;
   readonly bytes_exported: number | null;
   readonly latest_error: string | null;
-  /** When the slot's first run was made that this one repeats; else its own `created_at`. */
+  /** When the interval's first run was made that this one repeats; else its own `created_at`. */
   readonly first_tried_at: number;
   readonly created_at: number;
   readonly finished_at: number | null;
@@ -95,12 +95,12 @@ export interface BackfillItem extends Item {
   /** Aligned outward to the interval, without intervals that have not ended. */
   readonly adjusted_start_at: number;
   readonly adjusted_end_at: number;
-  readonly interval: Interval;
+  readonly interval: Frequency;
   readonly total_runs: number | null;
   readonly created_at: number;
   readonly finished_at: number | null;
   readonly last_updated_at: number;
-  // Progress is put by chunk as `chunk_<n>`: JSON of { finished, failed, records }, never added to.
+  // Progress is put by batch as `batch_<n>`: JSON of { finished, failed, records }, never added to.
 }
 
 const instant = z.iso.datetime();
@@ -143,7 +143,7 @@ export const BatchExport = z
     name: z.string(),
     model: z.enum(MODELS),
     destination: z.object({ type: z.string(), config: z.record(z.string(), z.unknown()) }),
-    interval: z.enum(INTERVALS),
+    interval: z.enum(FREQUENCIES),
     paused: z.boolean(),
     created_at: instant,
     last_updated_at: instant,
@@ -171,7 +171,7 @@ export const BatchExportInput = z
           'exclude_events, lists of event names.',
       ),
     }),
-    interval: choice(INTERVALS).describe('How much time one run exports.'),
+    interval: choice(FREQUENCIES).describe('How much time one run exports.'),
     paused: boolean().optional().describe('A paused export starts no runs by itself; backfills run. Default: false.'),
     last_paused_at: datetime().nullable().optional().describe('Set by the service when `paused` becomes true.'),
     start_at: datetime().nullable().optional().describe('No runs are triggered before this time.'),
@@ -338,28 +338,28 @@ export function batchExportObject(item: BatchExportItem): z.output<typeof BatchE
   };
 }
 
-/** What one chunk of a backfill has come to; stored as JSON in the backfill's field `chunk_<n>`. */
-export interface ChunkProgress {
+/** What one batch of a backfill has come to; stored as JSON in the backfill's field `batch_<n>`. */
+export interface BatchProgress {
   readonly finished: number;
   readonly failed: number;
   readonly records: number;
 }
 
-/** Returns what a backfill has come to so far: the sum of its chunks. */
-export function progressSum(item: BackfillItem): ChunkProgress {
+/** Returns what a backfill has come to so far: the sum of its batches. */
+export function progressSum(item: BackfillItem): BatchProgress {
   const sum = { finished: 0, failed: 0, records: 0 };
   for (const [name, text] of Object.entries(item)) {
-    if (!name.startsWith('chunk_')) continue;
-    const chunk: ChunkProgress = JSON.parse(String(text));
-    sum.finished += chunk.finished;
-    sum.failed += chunk.failed;
-    sum.records += chunk.records;
+    if (!name.startsWith('batch_')) continue;
+    const batch: BatchProgress = JSON.parse(String(text));
+    sum.finished += batch.finished;
+    sum.failed += batch.failed;
+    sum.records += batch.records;
   }
   return sum;
 }
 
 /**
- * Returns the public object of a stored backfill as it is `now`. `runs`: those of its chunks that are under way,
+ * Returns the public object of a stored backfill as it is `now`. `runs`: those of its batches that are under way,
  * perhaps with others' among them.
  */
 export function backfillObject(
@@ -367,10 +367,10 @@ export function backfillObject(
   now: number,
   runs: readonly RunItem[] = [],
 ): z.output<typeof BatchExportBackfill> {
-  const chunks = progressSum(item);
+  const batches = progressSum(item);
   const ended = runs.filter(({ backfill, finished_at }) => backfill === item.id && finished_at !== null);
-  const records = ended.reduce((sum, run) => sum + (run.records_completed ?? 0), chunks.records);
-  const progress = progressOf(item, chunks.finished + chunks.failed + ended.length);
+  const records = ended.reduce((sum, run) => sum + (run.records_completed ?? 0), batches.records);
+  const progress = progressOf(item, batches.finished + batches.failed + ended.length);
   return {
     id: item.id,
     batch_export: item.batch_export,

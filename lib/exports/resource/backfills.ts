@@ -12,20 +12,20 @@ import { untilWritten } from '../../ports/table/until-written.ts';
 import { MINUTE_MS } from '../../ports/units.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
 import type { BackfillEstimate, BackfillItem, BatchExportItem, RunItem } from '../records/model.ts';
-import { chunkField } from '../runs/backfill.ts';
+import { batchField } from '../runs/backfill.ts';
 import { amountIn, laterArrivals, scanOf } from '../runs/estimate.ts';
 import {
   type Active,
   backfillRange,
   claim,
-  MAX_BACKFILL_SLOTS,
+  intervalAt,
+  intervalsOf,
+  MAX_BACKFILL_INTERVALS,
   nextDue,
   type Plan,
-  slotAt,
-  slotsOf,
 } from '../runs/plan.ts';
 import { reapBackfill } from '../runs/reap.ts';
-import { isOpen, rangeText, slotsOfExecution } from '../runs/run.ts';
+import { intervalsOfExecution, isOpen, rangeText } from '../runs/run.ts';
 import { exportWithPlan, planOp, runsOf, scheduleOf } from '../runs/store.ts';
 
 /** When the job looks whether the start was lost; the start itself follows the transaction at once. */
@@ -88,7 +88,7 @@ export async function claimBackfill(
   asked: RequestedRange,
 ): Promise<{ readonly plan: Plan; readonly backfill: BackfillItem; readonly ops: readonly Op[] }> {
   const now = context.clock();
-  const range = slotsAsked(plan, item, asked, now);
+  const range = intervalsAsked(plan, item, asked, now);
   const isEmpty = range.from === range.to;
   const claimed = isEmpty ? plan : await claimRange(context, item, plan, id, range);
   const backfill = newBackfill(item, id, asked, range, now);
@@ -101,23 +101,26 @@ export async function claimBackfill(
 }
 
 /**
- * Returns what a backfill runs of the range that was asked for: whole slots that have ended. When there are none, it is
+ * Returns what a backfill runs of the range that was asked for: whole intervals that have ended. When there are none, it is
  * an empty range at the edge before it. Fails with 400 when they are too many.
  */
-function slotsAsked(
+function intervalsAsked(
   plan: Plan,
-  { interval }: BatchExportItem,
+  { interval: frequency }: BatchExportItem,
   { start_at, end_at }: RequestedRange,
   now: number,
 ): ArrivalRange {
-  const range = backfillRange(plan, interval, { from: start_at, to: end_at }, now);
+  const range = backfillRange(plan, frequency, { from: start_at, to: end_at }, now);
   if (range === undefined) {
-    const { start } = slotAt(plan, interval, start_at);
+    const { start } = intervalAt(plan, frequency, start_at);
     return { from: start, to: start };
   }
-  const { count } = slotsOf(plan, interval, range);
-  if (count > MAX_BACKFILL_SLOTS) {
-    invalid(null, `A backfill may have at most ${MAX_BACKFILL_SLOTS} intervals, this range has ${count}: split it.`);
+  const { count } = intervalsOf(plan, frequency, range);
+  if (count > MAX_BACKFILL_INTERVALS) {
+    invalid(
+      null,
+      `A backfill may have at most ${MAX_BACKFILL_INTERVALS} intervals, this range has ${count}: split it.`,
+    );
   }
   return range;
 }
@@ -129,8 +132,8 @@ export async function estimateBackfill(
   asked: RequestedRange,
 ): Promise<z.input<typeof BackfillEstimate>> {
   const now = clock();
-  const range = slotsAsked(plan, item, asked, now);
-  const slots = slotsOf(plan, item.interval, range);
+  const range = intervalsAsked(plan, item, asked, now);
+  const intervals = intervalsOf(plan, item.interval, range);
   const [files, after] = await Promise.all([
     filesBetween(table, item.team_id, item.model, range.from, range.to),
     filesBetween(table, item.team_id, item.model, range.to, now + 1),
@@ -141,9 +144,9 @@ export async function estimateBackfill(
     end_at: wireInstant(asked.end_at),
     adjusted_start_at: wireInstant(range.from),
     adjusted_end_at: wireInstant(range.to),
-    intervals: slots.count,
+    intervals: intervals.count,
     ...amountIn(files, range),
-    scan: settings.scanPrice === null ? null : scanOf(files, slots, settings.scanPrice),
+    scan: settings.scanPrice === null ? null : scanOf(files, intervals, settings.scanPrice),
     later: later && {
       rows: later.rows,
       first_arrival: wireInstant(later.first),
@@ -201,11 +204,17 @@ function newBackfill(
 }
 
 function firstLine(backfill: BackfillItem): LogLine {
-  const { created_at: at, id: instance, interval, adjusted_start_at: start, adjusted_end_at: end } = backfill;
+  const {
+    created_at: at,
+    id: instance,
+    interval: frequency,
+    adjusted_start_at: start,
+    adjusted_end_at: end,
+  } = backfill;
   const rest = backfill.end_at > end ? ' Intervals that have not ended are left to the schedule.' : '';
   const message =
     start === end
-      ? `Backfill has nothing to run: no interval (${interval}) of its range has ended.${rest}`
+      ? `Backfill has nothing to run: no interval (${frequency}) of its range has ended.${rest}`
       : `Backfill of ${rangeText({ start, end })} begins.${rest}`;
   return { at, level: 'INFO', message, instance };
 }
@@ -222,8 +231,8 @@ export async function startMachine({ workflow, log }: Context, backfill: Backfil
 }
 
 /**
- * Returns the runs of these backfills in chunks that are under way: the backfills themselves hear of them at the
- * chunk's end.
+ * Returns the runs of these backfills in batches that are under way: the backfills themselves hear of them at the
+ * batch's end.
  */
 export async function runsUnderWay(
   table: Table,
@@ -232,10 +241,10 @@ export async function runsUnderWay(
   backfills: readonly BackfillItem[],
 ): Promise<RunItem[]> {
   const open = new Map(backfills.filter(isOpen).map((backfill) => [backfill.id, backfill]));
-  const isUntold = ({ by, chunk }: Active): boolean =>
-    chunk !== null && open.has(by) && open.get(by)?.[chunkField(chunk)] === undefined;
+  const isUntold = ({ by, batch }: Active): boolean =>
+    batch !== null && open.has(by) && open.get(by)?.[batchField(batch)] === undefined;
   const runs = plan.active
     .filter(isUntold)
-    .map((active) => runsOf(table, item.id, slotsOfExecution(item, plan, active), active.by));
+    .map((active) => runsOf(table, item.id, intervalsOfExecution(item, plan, active), active.by));
   return (await Promise.all(runs)).flat();
 }

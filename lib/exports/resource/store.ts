@@ -22,7 +22,15 @@ import { checkWebhook, webhookFields } from '../notices/webhook.ts';
 import { queryFields } from '../query/compile.ts';
 import type { BackfillItem, BatchExportInput, BatchExportItem, BatchExportPatch, RunItem } from '../records/model.ts';
 import { stopExport } from '../runs/cancel.ts';
-import { firstSlotStart, initialPlan, nextDue, type Plan, pausedRange, planFields, skipMissed } from '../runs/plan.ts';
+import {
+  firstIntervalStart,
+  initialPlan,
+  nextDue,
+  type Plan,
+  pausedRange,
+  planFields,
+  skipMissed,
+} from '../runs/plan.ts';
 import { backfillWithPlan, type ExportAndPlan, exportWithPlan, planOp } from '../runs/store.ts';
 import { aboutBackfill, aboutExport, exportChanges } from './activity.ts';
 import { claimBackfill, startMachine } from './backfills.ts';
@@ -95,7 +103,7 @@ export async function readRuns(
   paging: Paging,
 ): Promise<CursorPage<RunItem>> {
   const isByCreation = by === 'created_at';
-  const range = isByCreation ? ranges.runsByCreation(exportId, from, to) : ranges.runsBySlot(exportId, from, to);
+  const range = isByCreation ? ranges.runsByCreation(exportId, from, to) : ranges.runsByInterval(exportId, from, to);
   const isAsked = (run: RunItem): boolean =>
     (isByCreation || run.data_interval_end <= to) && (statuses?.has(run.status) ?? true);
   return readCursorPage(filtered(table, isAsked), { ...range, newestFirst }, paging);
@@ -199,9 +207,9 @@ export async function newConfig(
   return { team, fields, destination, config };
 }
 
-/** Returns what keeps the project's lake from slipping rows in behind the export's first slot. */
+/** Returns what keeps the project's lake from slipping rows in behind the export's first interval. */
 async function liveOps(table: Table, item: BatchExportItem, plan: Plan): Promise<Op[]> {
-  const first = firstSlotStart(item, plan);
+  const first = firstIntervalStart(item, plan);
   return first === null ? [] : lowerLiveOps(table, item.team_id, first);
 }
 

@@ -1,5 +1,4 @@
 /** The test of a destination: its connection checks, run one at a time before an export is made or changed. */
-
 import type * as z from 'zod';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid, messageOf, Permanent, Transient } from '../../ports/errors.ts';

@@ -1,7 +1,7 @@
-/** Acquires a chunk: in one transaction the plan, the runs, and what becomes of the job or of the backfill. */
+/** Acquires a batch: in one transaction the plan, the runs, and what becomes of the job or of the backfill. */
 import { jobOps } from '../../jobs/job.ts';
 import { isTouched, type LakeFile } from '../../lake/catalog.ts';
-import type { Slot } from '../../lake/intervals.ts';
+import type { Interval } from '../../lake/intervals.ts';
 import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { type Op, Refused } from '../../ports/table/table.ts';
@@ -11,15 +11,15 @@ import { progressFields } from './backfill.ts';
 import { amountIn } from './estimate.ts';
 import { measure, noRowsText } from './outcome.ts';
 import { type Active, nextDue, type Plan, settle, WATCH_MS } from './plan.ts';
-import { isOpen, latestRuns, newRun, OPEN, rangeText, slotOf } from './run.ts';
+import { intervalOf, isOpen, latestRuns, newRun, OPEN, rangeText } from './run.ts';
 import { isFiltered } from './run-input.ts';
 import { type ExportAndPlan, planOp, scheduleOf } from './store.ts';
 import type { Work } from './trigger.ts';
 
 /**
  * Writes what was acquired: plan, export, job or backfill, log lines and runs, at most 4 + 96 items. `files`: the
- * lake's, of the chunk's range. Returns the runs; those that need not be sent have ended, and when all are completed
- * the chunk is settled too. Throws `Refused` when the plan or the schedule is not as it was read.
+ * lake's, of the batch's range. Returns the runs; those that need not be sent have ended, and when all are completed
+ * the batch is settled too. Throws `Refused` when the plan or the schedule is not as it was read.
  */
 export async function writeAcquired(
   context: Context,
@@ -30,11 +30,11 @@ export async function writeAcquired(
 ): Promise<readonly RunItem[]> {
   const now = context.clock();
   const { mine } = acquired;
-  const { chunk, backfill, firstTriedAt } = work;
-  const runs = work.slots.map((slot) =>
-    newRun(now, item, slot, mine, { ended: endedAtOnce(context, item, files, slot), backfill, firstTriedAt }),
+  const { batch, backfill, firstTriedAt } = work;
+  const runs = work.intervals.map((interval) =>
+    newRun(now, item, interval, mine, { ended: endedAtOnce(context, item, files, interval), backfill, firstTriedAt }),
   );
-  // What failed is counted at the chunk's end.
+  // What failed is counted at the batch's end.
   const isDone = runs.every(({ status }) => status === 'Completed');
   const after = isDone ? settle(acquired.plan, mine.execution) : acquired.plan;
   const { latest_runs } = item;
@@ -44,7 +44,7 @@ export async function writeAcquired(
     {
       change: keys.batchExport(item.id),
       set: { latest_runs: latestRuns(item, runs) },
-      if: { is: { latest_runs, ...(chunk === null ? scheduleOf(item) : { deleted_at: null }) } },
+      if: { is: { latest_runs, ...(batch === null ? scheduleOf(item) : { deleted_at: null }) } },
     },
     ...followingOps(context, item, work, after, isDone ? runs : null),
     ...lineOps(context, item.id, mine.execution, 'begin', ended.map(endLine)),
@@ -64,16 +64,16 @@ export async function writeAcquired(
 function followingOps(
   { clock, settings }: Context,
   item: BatchExportItem,
-  { by, chunk }: Work,
+  { by, batch }: Work,
   plan: Plan,
   done: readonly RunItem[] | null,
 ): Op[] {
   const now = clock();
-  if (chunk !== null) {
-    const key = keys.backfill(item.id, chunk.backfill.id);
+  if (batch !== null) {
+    const key = keys.backfill(item.id, batch.backfill.id);
     const open = { is: { status: OPEN } };
     if (done === null) return [{ check: key, if: open }];
-    return [{ change: key, set: { ...progressFields(chunk.number, done), last_updated_at: now }, if: open }];
+    return [{ change: key, set: { ...progressFields(batch.number, done), last_updated_at: now }, if: open }];
   }
   const due = by === 'schedule' && done === null ? now + WATCH_MS : nextDue(item, plan, now, settings);
   return [...(by === 'schedule' ? [] : jobOps('retry', by, null)), ...jobOps('export', item.id, due)];
@@ -82,14 +82,14 @@ function followingOps(
 const gigabytes = (n: number): string => (n / 1e9).toFixed(1);
 
 /**
- * Returns how a run ends that need not be sent: no file touches its slot, or the files hold more than a worker can
+ * Returns how a run ends that need not be sent: no file touches its interval, or the files hold more than a worker can
  * deliver; null when it is to be sent. How much the filters of an export let through is not known yet.
  */
 function endedAtOnce(
   { settings: { maxIntervalBytes } }: Context,
   item: BatchExportItem,
   files: readonly LakeFile[],
-  { start, end }: Slot,
+  { start, end }: Interval,
 ): Parameters<typeof newRun>[4]['ended'] {
   if (!files.some((file) => isTouched(file, start, end))) return 'empty';
   const { rows, bytes } = amountIn(files, { from: start, to: end });
@@ -106,7 +106,7 @@ function endedAtOnce(
 }
 
 function endLine(run: RunItem): LogLine {
-  const range = rangeText(slotOf(run));
+  const range = rangeText(intervalOf(run));
   const about = { at: run.created_at, instance: run.id } as const;
   if (run.latest_error === null) return { ...about, level: 'INFO', message: noRowsText(range) };
   const message = `Batch export for ${range} failed with a non-recoverable error: ${run.latest_error}`;

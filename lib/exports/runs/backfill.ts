@@ -1,8 +1,8 @@
-/** A backfill's way through the pipeline: counted in chunks, each of which notes what it has come to, then closed. */
+/** A backfill's way through the pipeline: counted in batches, each of which notes what it has come to, then closed. */
 import { wireInstant } from '../../http/instant.ts';
 import { jobOps } from '../../jobs/job.ts';
 import { filesBetween } from '../../lake/catalog.ts';
-import type { Slots } from '../../lake/intervals.ts';
+import type { Intervals } from '../../lake/intervals.ts';
 import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { type Op, Refused } from '../../ports/table/table.ts';
@@ -13,26 +13,26 @@ import { type LogLine, lineOps } from '../records/logs.ts';
 import {
   type BackfillItem,
   type BatchExportItem,
-  type ChunkProgress,
+  type BatchProgress,
   progressSum,
   type RunItem,
   type RunStatus,
 } from '../records/model.ts';
 import { laterArrivals } from './estimate.ts';
-import { chunksOf, type Plan, release, slotsOf } from './plan.ts';
+import { batchesOf, intervalsOf, type Plan, release } from './plan.ts';
 import { isOpen, OPEN } from './run.ts';
 import { backfillWithPlan, planOp } from './store.ts';
 
-/** Counts a backfill's chunks, and says that it runs. Returns those that are not done; none when it has ended. */
+/** Counts a backfill's batches, and says that it runs. Returns those that are not done; none when it has ended. */
 export async function prepareBackfill(context: Context, input: BackfillInput): Promise<PrepareOutput> {
   const { export: exportId, backfill: id } = input;
   const { table, clock, settings } = context;
-  const nothing = { chunks: [], concurrency: settings.backfillConcurrency };
+  const nothing = { batches: [], concurrency: settings.backfillConcurrency };
   const read = await backfillWithPlan(table, input);
   if (read === undefined || !isOpen(read.backfill)) return nothing;
   const { item, plan, backfill } = read;
-  const slots = backfillSlots(plan, backfill);
-  const set = { status: 'Running', total_runs: slots.count, last_updated_at: clock() };
+  const intervals = backfillIntervals(plan, backfill);
+  const set = { status: 'Running', total_runs: intervals.count, last_updated_at: clock() };
   try {
     await table.write([
       { change: keys.backfill(exportId, id), set, if: { is: { status: OPEN } } },
@@ -43,24 +43,26 @@ export async function prepareBackfill(context: Context, input: BackfillInput): P
     if (error instanceof Refused) return nothing;
     throw error;
   }
-  const chunks = Array.from({ length: chunksOf(slots.count) }, (_, n) => n);
-  return { ...nothing, chunks: chunks.filter((n) => backfill[chunkField(n)] === undefined) };
+  const batches = Array.from({ length: batchesOf(intervals.count) }, (_, n) => n);
+  return { ...nothing, batches: batches.filter((n) => backfill[batchField(n)] === undefined) };
 }
 
-/** Returns the field of a backfill that holds what its n-th chunk has come to. */
-export const chunkField = (n: number): string => `chunk_${n}`;
+/** Returns the field of a backfill that holds what its n-th batch has come to. */
+export const batchField = (n: number): string => `batch_${n}`;
 
-/** Returns what a chunk has come to, now that all its runs have ended: put, so that it may be written twice. */
-export function progressFields(chunk: number, runs: readonly RunItem[]): Record<string, string> {
+/** Returns what a batch has come to, now that all its runs have ended: put, so that it may be written twice. */
+export function progressFields(batch: number, runs: readonly RunItem[]): Record<string, string> {
   const completed = runs.filter(({ status }) => status === 'Completed');
   const records = completed.reduce((sum, run) => sum + (run.records_completed ?? 0), 0);
-  const progress: ChunkProgress = { finished: completed.length, failed: runs.length - completed.length, records };
-  return { [chunkField(chunk)]: JSON.stringify(progress) };
+  const progress: BatchProgress = { finished: completed.length, failed: runs.length - completed.length, records };
+  return { [batchField(batch)]: JSON.stringify(progress) };
 }
 
-/** Returns a backfill's slots; they stay what they are while its claim stands. */
-export const backfillSlots = (plan: Plan, { interval, adjusted_start_at, adjusted_end_at }: BackfillItem): Slots =>
-  slotsOf(plan, interval, { from: adjusted_start_at, to: adjusted_end_at });
+/** Returns a backfill's intervals; they stay what they are while its claim stands. */
+export const backfillIntervals = (
+  plan: Plan,
+  { interval: frequency, adjusted_start_at, adjusted_end_at }: BackfillItem,
+): Intervals => intervalsOf(plan, frequency, { from: adjusted_start_at, to: adjusted_end_at });
 
 /**
  * Returns the line that events of the range are exported with the intervals in which they arrived, where that may be
@@ -80,7 +82,7 @@ async function laterLines(context: Context, item: BatchExportItem, backfill: Bac
 
 /**
  * Ends a backfill that has not ended: gives its range back, removes its job, and says how it went. Without an `ending`
- * it is told by what the chunks have come to: Failed when a run was not delivered. Returns the status that it has now.
+ * it is told by what the batches have come to: Failed when a run was not delivered. Returns the status that it has now.
  */
 export async function closeBackfill(
   context: Context,

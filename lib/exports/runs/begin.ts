@@ -1,7 +1,7 @@
 /**
- * The first step of a chunk. Its story: what does the trigger want (`trigger`)? Is it free (`plan`), or has whoever
+ * The first step of a batch. Its story: what does the trigger want (`trigger`)? Is it free (`plan`), or has whoever
  * holds it died (`reap`)? Then it is acquired with its runs (`acquisition`), its input is fixed (`run-input`), and
- * `send` delivers each slot.
+ * `send` delivers each interval.
  */
 import { jobOps } from '../../jobs/job.ts';
 import { filesBetween, type LakeFile } from '../../lake/catalog.ts';
@@ -16,7 +16,7 @@ import { stopExport } from './cancel.ts';
 import { type Active, acquire, WATCH_MS } from './plan.ts';
 import { reapAll, reapRun } from './reap.ts';
 import { removeOldRuns } from './retention.ts';
-import { isOpen, slotsOfExecution, tokenOf } from './run.ts';
+import { attemptOf, intervalsOfExecution, isOpen } from './run.ts';
 import { inputFor } from './run-input.ts';
 import { exportWithPlan, runsOf } from './store.ts';
 import { removeJobOps, workOf } from './trigger.ts';
@@ -24,8 +24,8 @@ import { removeJobOps, workOf } from './trigger.ts';
 const NOTHING: BeginOutput = { do: 'nothing' };
 
 /**
- * Begins a chunk: closes the lake behind its slots, acquires them with their runs in one transaction, and fixes its
- * input. Slots that no file touches are completed at once. Returns what the machine does next; an execution that has
+ * Begins a batch: closes the lake behind its intervals, acquires them with their runs in one transaction, and fixes its
+ * input. Intervals that no file touches are completed at once. Returns what the machine does next; an execution that has
  * begun already is given the same answer.
  */
 export async function beginRun(context: Context, input: BeginInput): Promise<BeginOutput> {
@@ -46,7 +46,7 @@ async function attempt(context: Context, input: BeginInput): Promise<BeginOutput
   const { item, plan } = read;
   const mine = plan.active.find(({ execution }) => execution === input.execution);
   if (mine !== undefined) {
-    const runs = await runsOf(context.table, item.id, slotsOfExecution(item, plan, mine), mine.by);
+    const runs = await runsOf(context.table, item.id, intervalsOfExecution(item, plan, mine), mine.by);
     return answer(context, item, mine, runs);
   }
 
@@ -54,11 +54,11 @@ async function attempt(context: Context, input: BeginInput): Promise<BeginOutput
   const work = await workOf(context, read, input.trigger);
   if ('ops' in work) return leave(context, work.ops);
   const now = context.clock();
-  const range = { from: work.slots[0]?.start ?? 0, to: work.slots.at(-1)?.end ?? 0 };
+  const range = { from: work.intervals[0]?.start ?? 0, to: work.intervals.at(-1)?.end ?? 0 };
   const settledAt = range.to + context.settings.settleSeconds * 1000;
   if (settledAt > now) return hold(settledAt - now);
 
-  const wanted = { execution: input.execution, by: work.by, chunk: work.chunk?.number ?? null, ...range, since: now };
+  const wanted = { execution: input.execution, by: work.by, batch: work.batch?.number ?? null, ...range, since: now };
   const acquired = acquire(plan, item.interval, wanted);
   if ('taken' in acquired) return whenTaken(context, item, input.trigger, acquired.taken);
   await fence(context, item.team_id, range.to);
@@ -81,7 +81,7 @@ const hold = (milliseconds: number): BeginOutput => ({
 });
 
 /**
- * Somebody else holds some of the slots: the chunk waits, unless their execution has died; then everything is read
+ * Somebody else holds some of the intervals: the batch waits, unless their execution has died; then everything is read
  * again. The schedule never waits for itself.
  */
 async function whenTaken(
@@ -96,7 +96,7 @@ async function whenTaken(
   return trigger === 'schedule' && taken.by === 'schedule' ? NOTHING : hold((now - taken.since) / 10);
 }
 
-/** Returns the answer for a chunk that has something to send. `files`: the lake's, if they are at hand. */
+/** Returns the answer for a batch that has something to send. `files`: the lake's, if they are at hand. */
 async function answer(
   context: Context,
   item: BatchExportItem,
@@ -105,12 +105,12 @@ async function answer(
   files?: readonly LakeFile[],
 ): Promise<BeginOutput> {
   const input = await inputFor(context, item, mine, runs, files);
-  const token = tokenOf(item.id, mine);
+  const attempt = attemptOf(item.id, mine);
   const open = [...runs.keys()].filter((n) => isOpen(runs[n] as RunItem));
   const { deliveryConcurrency: concurrency } = context.settings;
   // All have failed at once, or have ended when a begin is repeated: Send says so of any of them.
-  if (open.length === 0) return { do: 'deliver', token, slots: [0], concurrency };
-  const next = { token, slots: open, concurrency };
+  if (open.length === 0) return { do: 'deliver', attempt, intervals: [0], concurrency };
+  const next = { attempt, intervals: open, concurrency };
   const unload = await context.warehouse.unload(input, open);
   return unload === null ? { do: 'deliver', ...next } : { do: 'unload', ...next, unload };
 }

@@ -8,11 +8,11 @@ import type { BatchExportItem, RunItem } from '../records/model.ts';
 import { endOps } from './backfill.ts';
 import { cancelOpenRun } from './outcome.ts';
 import { type Active, isUnderWay, type Plan } from './plan.ts';
-import { isOpen, slotsOfExecution } from './run.ts';
+import { intervalsOfExecution, isOpen } from './run.ts';
 import { backfillWithPlan, type ExportAndPlan, exportWithPlan, runsOf, showRuns } from './store.ts';
 
 /**
- * Cancels a run at once, with `also` in the transaction; its execution is stopped when nothing else is in its chunk,
+ * Cancels a run at once, with `also` in the transaction; its execution is stopped when nothing else is in its batch,
  * else its worker sees it within `cancelSeconds`. Fails with 404 when there is none; with 400 when it has ended, or is
  * being committed.
  */
@@ -37,8 +37,8 @@ export async function cancelRun(
   const { item, plan } = (await exportWithPlan(table, exportId)) ?? fail('not_found');
   const mine = plan.active.find(({ execution }) => execution === run.execution);
   if (mine === undefined) return;
-  const chunk = await runsOf(table, exportId, slotsOfExecution(item, plan, mine), mine.by);
-  if (!chunk.some(isOpen)) await workflow.stop('export-run', run.execution, 'The run was cancelled.');
+  const batch = await runsOf(table, exportId, intervalsOfExecution(item, plan, mine), mine.by);
+  if (!batch.some(isOpen)) await workflow.stop('export-run', run.execution, 'The run was cancelled.');
 }
 
 /**
@@ -61,9 +61,9 @@ export async function cancelBackfill(
     return found;
   });
   const reason = 'The backfill was cancelled.';
-  const chunks = plan.active.filter(({ by }) => by === id);
-  const stoppable = await Promise.all(chunks.map((mine) => cancelOpenRuns(context, item, plan, mine)));
-  // Otherwise it ends by itself: its next chunks find that there is nothing to do.
+  const batches = plan.active.filter(({ by }) => by === id);
+  const stoppable = await Promise.all(batches.map((mine) => cancelOpenRuns(context, item, plan, mine)));
+  // Otherwise it ends by itself: its next batches find that there is nothing to do.
   if (stoppable.every(Boolean)) await context.workflow.stop('backfill', id, reason);
   for (const mine of await retriesOf(table, plan, exportId, id)) {
     if (await cancelOpenRuns(context, item, plan, mine))
@@ -73,7 +73,7 @@ export async function cancelBackfill(
 
 /** Returns what is under way to run a run of the backfill again. */
 async function retriesOf(table: Table, plan: Plan, exportId: string, backfill: string): Promise<Active[]> {
-  const retries = plan.active.filter(({ by, chunk }) => by !== 'schedule' && chunk === null);
+  const retries = plan.active.filter(({ by, batch }) => by !== 'schedule' && batch === null);
   const origins = await table.many(retries.map(({ by }) => keys.run(exportId, by)));
   return retries.filter((_, n) => origins[n]?.backfill === backfill);
 }
@@ -113,7 +113,7 @@ export async function stopExport(
 
 /** Cancels what an execution still runs. Returns whether it may be stopped: nothing is being committed. */
 async function cancelOpenRuns(context: Context, item: BatchExportItem, plan: Plan, mine: Active): Promise<boolean> {
-  const runs = await runsOf(context.table, item.id, slotsOfExecution(item, plan, mine), mine.by);
+  const runs = await runsOf(context.table, item.id, intervalsOfExecution(item, plan, mine), mine.by);
   const cancel = async (run: RunItem): Promise<RunItem | undefined> => {
     try {
       return await cancelOpenRun(context, run);

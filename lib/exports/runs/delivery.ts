@@ -1,4 +1,4 @@
-/** One slot on its way to its destination, as `send` and `settle` handle it: prepared, then committed or discarded. */
+/** One interval on its way to its destination, as `send` and `settle` handle it: prepared, then committed or discarded. */
 import { setTimeout } from 'node:timers/promises';
 import type { Context } from '../../ports/context.ts';
 import { Permanent } from '../../ports/errors.ts';
@@ -8,8 +8,8 @@ import type { Delivery, Destination, Prepared } from '../destinations/destinatio
 import { openConfig } from '../destinations/secrets.ts';
 import { type LogLine, writeLines } from '../records/logs.ts';
 import type { BatchExportItem, RunItem } from '../records/model.ts';
-import { slotOf } from './run.ts';
-import { type ChunkInput, dropReceipt, keepNote, keepReceipt, noteOf, receiptOf } from './run-files.ts';
+import { intervalOf } from './run.ts';
+import { type BatchInput, dropReceipt, keepNote, keepReceipt, noteOf, receiptOf } from './run-files.ts';
 
 /** How a step finds a destination by its type; a test adds its own. */
 export type DestinationOf = (type: string) => Destination | undefined;
@@ -17,10 +17,10 @@ export type DestinationOf = (type: string) => Destination | undefined;
 /** How long removing may take, whatever stopped the delivery. */
 const DISCARD_TIMEOUT_MS = 30 * SECOND_MS;
 
-/** A run of a chunk, its destination, and what the log is told when the run ends or waits. */
+/** A run of a batch, its destination, and what the log is told when the run ends or waits. */
 export interface Sending {
   readonly run: RunItem;
-  /** The index of the run's slot in its chunk. */
+  /** The index of the run's interval in its batch. */
   readonly n: number;
   readonly destination: Destination;
   readonly delivery: Delivery;
@@ -29,11 +29,11 @@ export interface Sending {
   prepared: Prepared | undefined;
 }
 
-/** Makes a slot ready to be sent. Throws `Permanent` when its destination cannot be used at all. */
+/** Makes an interval ready to be sent. Throws `Permanent` when its destination cannot be used at all. */
 export async function openSending(
   context: Context,
   item: BatchExportItem,
-  input: ChunkInput,
+  input: BatchInput,
   n: number,
   run: RunItem,
   signal: AbortSignal,
@@ -42,18 +42,18 @@ export async function openSending(
   const { warehouse, settings, outbound, clock } = context;
   const destination = findDestination(item.destination_type);
   if (destination === undefined) throw new Permanent(`There is no destination of type '${item.destination_type}'.`);
-  const slot = slotOf(run);
+  const interval = intervalOf(run);
   const lines: LogLine[] = [];
   const delivery: Delivery = {
     exportId: item.id,
     runId: run.id,
-    token: input.token,
+    attempt: input.attempt,
     model: input.model,
     teamId: input.teamId,
-    slot,
+    interval,
     config: await openConfig(context, item),
     columns: (defaults) => deliveredColumns(input.query.select ?? null, defaults),
-    rows: (form) => warehouse.read(input, slot, form, signal),
+    rows: (form) => warehouse.read(input, interval, form, signal),
     outbound,
     reach: settings,
     signal,
@@ -62,31 +62,31 @@ export async function openSending(
       await writeLines(context, item.id, run.execution, `pause-${run.id}`, lines.splice(0));
       await setTimeout(milliseconds, undefined, { signal }).catch(() => signal.throwIfAborted());
     },
-    keep: (note) => keepNote(context, input.token, n, note),
-    kept: () => noteOf(context, input.token, n),
+    keep: (note) => keepNote(context, input.attempt, n, note),
+    kept: () => noteOf(context, input.attempt, n),
   };
   return { run, n, destination, delivery, lines, prepared: undefined };
 }
 
 /** Returns what an earlier attempt prepared, as its receipt tells; undefined when there is no receipt. */
 export async function resume(context: Context, sending: Sending): Promise<Prepared | undefined> {
-  const receipt = await receiptOf(context, sending.delivery.token, sending.n);
+  const receipt = await receiptOf(context, sending.delivery.attempt, sending.n);
   sending.prepared = receipt && { receipt };
   return sending.prepared;
 }
 
-/** Prepares the slot and keeps the receipt: from then on its commit can be finished by whoever comes. */
+/** Prepares the interval and keeps the receipt: from then on its commit can be finished by whoever comes. */
 export async function prepare(context: Context, sending: Sending): Promise<Prepared> {
   const { destination, delivery, n } = sending;
   sending.prepared = await destination.deliver(delivery);
   delivery.signal.throwIfAborted();
-  await keepReceipt(context, delivery.token, n, sending.prepared.receipt);
+  await keepReceipt(context, delivery.attempt, n, sending.prepared.receipt);
   return sending.prepared;
 }
 
 /** Removes what is known to be prepared. The receipt goes first, so that nobody commits what is being removed. */
 export async function discard(context: Context, sending: Sending): Promise<void> {
   const { destination, delivery, n, prepared } = sending;
-  await dropReceipt(context, delivery.token, n);
+  await dropReceipt(context, delivery.attempt, n);
   await destination.discard({ ...delivery, signal: AbortSignal.timeout(DISCARD_TIMEOUT_MS) }, prepared);
 }

@@ -1,11 +1,10 @@
 /** Estimates what a range holds and costs from the lake's list of files, without a query: exact to hours of arrival. */
-
 import { isTouched, type LakeFile } from '../../lake/catalog.ts';
-import { type ArrivalRange, alignDown, type Slots } from '../../lake/intervals.ts';
+import { type ArrivalRange, alignDown, type Intervals } from '../../lake/intervals.ts';
 import type { Settings } from '../../ports/settings.ts';
 import { fromJsonText } from '../../ports/table/json-text.ts';
 import { HOUR_MS } from '../../ports/units.ts';
-import { CHUNK, chunksOf } from './plan.ts';
+import { BATCH_SIZE, batchesOf } from './plan.ts';
 
 /** Rows and stored bytes. */
 interface Amount {
@@ -44,15 +43,19 @@ interface Scan {
 }
 
 /**
- * Returns what the queries of a backfill read at most: one for each chunk that a file touches, which reads its files
+ * Returns what the queries of a backfill read at most: one for each batch that a file touches, which reads its files
  * whole. The cost is rounded up to a hundredth of a cent.
  */
-export function scanOf(files: readonly LakeFile[], slots: Slots, price: NonNullable<Settings['scanPrice']>): Scan {
+export function scanOf(
+  files: readonly LakeFile[],
+  intervals: Intervals,
+  price: NonNullable<Settings['scanPrice']>,
+): Scan {
   const read = new Map<number, number>();
   for (const file of files) {
-    const last = chunkAt(slots, file.max_arrival);
-    for (let n = chunkAt(slots, file.min_arrival); n <= last; n++) {
-      const { from, to } = chunkRange(slots, n);
+    const last = batchAt(intervals, file.max_arrival);
+    for (let n = batchAt(intervals, file.min_arrival); n <= last; n++) {
+      const { from, to } = batchRange(intervals, n);
       if (isTouched(file, from, to)) read.set(n, (read.get(n) ?? 0) + file.bytes);
     }
   }
@@ -61,17 +64,17 @@ export function scanOf(files: readonly LakeFile[], slots: Slots, price: NonNulla
   return { queries: read.size, bytes, cost_usd };
 }
 
-const chunkRange = (slots: Slots, n: number): ArrivalRange => ({
-  from: slots.at(n * CHUNK).start,
-  to: slots.at(Math.min((n + 1) * CHUNK, slots.count) - 1).end,
+const batchRange = (intervals: Intervals, n: number): ArrivalRange => ({
+  from: intervals.at(n * BATCH_SIZE).start,
+  to: intervals.at(Math.min((n + 1) * BATCH_SIZE, intervals.count) - 1).end,
 });
 
-/** Returns the chunk that an instant is in, or the nearest one: slots follow one another without a gap. */
-function chunkAt(slots: Slots, instant: number): number {
-  let [low, high] = [0, chunksOf(slots.count) - 1];
+/** Returns the batch that an instant is in, or the nearest one: intervals follow one another without a gap. */
+function batchAt(intervals: Intervals, instant: number): number {
+  let [low, high] = [0, batchesOf(intervals.count) - 1];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    if (chunkRange(slots, middle).to <= instant) low = middle + 1;
+    if (batchRange(intervals, middle).to <= instant) low = middle + 1;
     else high = middle;
   }
   return low;

@@ -1,4 +1,4 @@
-/** The end of a chunk, as the machine tells it: by its last step, or by an execution that did not succeed. */
+/** The end of a batch, as the machine tells it: by its last step, or by an execution that did not succeed. */
 import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
 import {
@@ -12,10 +12,10 @@ import {
   type Trigger,
 } from '../../workflow/messages.ts';
 import { destinationOf } from '../destinations/index.ts';
-import type { ChunkProgress, RunStatus } from '../records/model.ts';
-import { backfillSlots, chunkField, closeBackfill } from './backfill.ts';
+import type { BatchProgress, RunStatus } from '../records/model.ts';
+import { backfillIntervals, batchField, closeBackfill } from './backfill.ts';
 import type { DestinationOf } from './delivery.ts';
-import { chunkOf } from './plan.ts';
+import { batchOf } from './plan.ts';
 import { isOpen, OPEN } from './run.ts';
 import { removeFiles } from './run-files.ts';
 import { type Ending, settleExecution, UNEXPECTED } from './settle.ts';
@@ -31,13 +31,13 @@ function endingOf(error: ErrorOutput | null | undefined): Ending {
   return error.Error === 'Permanent' ? { status: 'Failed', reason: reasonOf(error) } : UNEXPECTED;
 }
 
-/** Ends a chunk, also one that was given up. Does nothing for a settled execution. Returns how its runs ended. */
+/** Ends a batch, also one that was given up. Does nothing for a settled execution. Returns how its runs ended. */
 export async function finishRun(
   context: Context,
-  { export: exportId, trigger, execution, token, skipped, error }: FinishInput,
+  { export: exportId, trigger, execution, attempt, skipped, error }: FinishInput,
   findDestination: DestinationOf = destinationOf,
 ): Promise<FinishOutput> {
-  const endings = new Map(skipped.map(({ slot, error: cause }) => [slot, endingOf(cause)]));
+  const endings = new Map(skipped.map(({ interval, error: cause }) => [interval, endingOf(cause)]));
   const runs = await settleExecution(
     context,
     exportId,
@@ -46,8 +46,8 @@ export async function finishRun(
     findDestination,
   );
   if (runs === undefined) {
-    if (error !== null) await noteLostChunk(context, exportId, trigger);
-    if (token !== null) await removeFiles(context, token);
+    if (error !== null) await noteLostBatch(context, exportId, trigger);
+    if (attempt !== null) await removeFiles(context, attempt);
   }
   const count = (...statuses: RunStatus[]): number =>
     (runs ?? []).filter((run) => statuses.includes(run.status)).length;
@@ -72,20 +72,20 @@ export async function executionEnded(
   if (machine === 'export-run') {
     const { export: exportId, trigger } = input as ExportRunInput;
     const runs = await settleExecution(context, exportId, execution, () => ending, findDestination);
-    if (runs === undefined) await noteLostChunk(context, exportId, trigger);
+    if (runs === undefined) await noteLostBatch(context, exportId, trigger);
   } else if (machine === 'backfill') {
     await closeBackfill(context, input as BackfillInput, ending);
   }
 }
 
-/** Tells a backfill of a chunk whose execution ended before it acquired anything: its slots were not delivered. */
-async function noteLostChunk({ table, clock }: Context, exportId: string, trigger: Trigger): Promise<void> {
+/** Tells a backfill of a batch whose execution ended before it acquired anything: its intervals were not delivered. */
+async function noteLostBatch({ table, clock }: Context, exportId: string, trigger: Trigger): Promise<void> {
   if (trigger === 'schedule' || !('backfill' in trigger)) return;
   const read = await backfillWithPlan(table, { export: exportId, backfill: trigger.backfill });
-  const field = chunkField(trigger.chunk);
+  const field = batchField(trigger.batch);
   if (read === undefined || !isOpen(read.backfill) || read.backfill[field] !== undefined) return;
-  const slots = chunkOf(backfillSlots(read.plan, read.backfill), trigger.chunk);
-  const lost: ChunkProgress = { finished: 0, failed: slots.length, records: 0 };
+  const intervals = batchOf(backfillIntervals(read.plan, read.backfill), trigger.batch);
+  const lost: BatchProgress = { finished: 0, failed: intervals.length, records: 0 };
   const set = { [field]: JSON.stringify(lost), last_updated_at: clock() };
   const key = keys.backfill(exportId, trigger.backfill);
   await isWritten(table, [{ change: key, set, if: { is: { status: OPEN, [field]: null } } }]);

@@ -5,7 +5,7 @@ import type { Op, Value } from '../../ports/table/table.ts';
 import { noticeOps } from '../notices/notice.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
 import type { RunItem, RunStatus } from '../records/model.ts';
-import { OPEN, rangeText, slotOf } from './run.ts';
+import { intervalOf, OPEN, rangeText } from './run.ts';
 import { isWritten } from './store.ts';
 
 /** `latest_error` in characters: at most 2 KB of UTF-8. */
@@ -25,7 +25,7 @@ export function completeRun(
   { records, bytes }: { readonly records: number; readonly bytes: number },
   lines: readonly LogLine[],
 ): Promise<boolean> {
-  const range = rangeText(slotOf(run));
+  const range = rangeText(intervalOf(run));
   const message =
     records === 0
       ? noRowsText(range)
@@ -37,7 +37,7 @@ export function completeRun(
 
 /** Fails a run that is open and ours, for good. Returns false when somebody else has ended it. */
 export function failRun(context: Context, run: RunItem, reason: string, lines: readonly LogLine[]): Promise<boolean> {
-  const message = `Batch export for ${rangeText(slotOf(run))} failed with a non-recoverable error: ${reason}`;
+  const message = `Batch export for ${rangeText(intervalOf(run))} failed with a non-recoverable error: ${reason}`;
   const fields = { latest_error: errorText(reason) };
   return endRun(context, run, { status: 'Failed', fields, lines, last: { level: 'ERROR', message } });
 }
@@ -49,7 +49,7 @@ export function failRun(context: Context, run: RunItem, reason: string, lines: r
 export async function cancelOpenRun(context: Context, run: RunItem, also: readonly Op[] = []): Promise<RunItem> {
   const now = context.clock();
   const set = { status: 'Cancelled', finished_at: now, last_updated_at: now } as const;
-  const message = `Batch export for ${rangeText(slotOf(run))} was cancelled`;
+  const message = `Batch export for ${rangeText(intervalOf(run))} was cancelled`;
   const line: LogLine = { at: now, level: 'INFO', message, instance: run.id };
   await context.table.write([
     { change: keys.run(run.batch_export, run.id), set, if: { is: { status: OPEN, phase: null } } },
@@ -76,7 +76,7 @@ export async function endRun(
   const set = { ...end.fields, status: end.status, phase: null, finished_at: now, last_updated_at: now };
   const lines = [...end.lines, { at: now, instance: run.id, ...end.last }];
   const isEnded = await isWritten(context.table, [
-    { change: keys.run(run.batch_export, run.id), set, if: { is: { status: OPEN, token: run.token } } },
+    { change: keys.run(run.batch_export, run.id), set, if: { is: { status: OPEN, attempt: run.attempt } } },
     ...lineOps(context, run.batch_export, run.execution, `end-${run.id}`, lines),
     ...(end.status === 'Failed' ? runFailureOps(run, String(end.fields['latest_error']), now) : []),
     ...(end.ops ?? []),
@@ -96,7 +96,7 @@ export const runFailureOps = (run: RunItem, reason: string, at: number): Op[] =>
         type: 'run_failed',
         export: run.batch_export,
         subject: run.id,
-        range: slotOf(run),
+        range: intervalOf(run),
         reason,
         at,
       });

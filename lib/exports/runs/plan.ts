@@ -1,28 +1,28 @@
 /**
- * An export's PLAN: who may run which slots, and where their edges are. Pure functions.
+ * An export's PLAN: who may run which intervals, and where their edges are. Pure functions.
  *
- * A slot's edges never move once a run has them: `ran` keeps every range that was run with the grid that it was run on,
- * and new slots are cut at the edges of what is there. So two files of one export never hold the same row, whatever
- * happens to the interval. Edges are found by `slotAt` and nowhere else.
+ * An interval's edges never move once a run has them: `ran` keeps every range that was run with the grid that it was run on,
+ * and new intervals are cut at the edges of what is there. So two files of one export never hold the same row, whatever
+ * happens to the interval. Edges are found by `intervalAt` and nowhere else.
  *
  * What follows are the states of an instant. Claimed may hold together with any of the others: a backfill runs again
  * what has run before.
  *
  * ## Free
  *
- * Entered when the export is made (`initialPlan`): all of time is. Slots are cut on the grid of the export's interval
+ * Entered when the export is made (`initialPlan`): all of time is. Intervals are cut on the grid of the export's frequency
  * as it is now. Left to Active, to Skipped, or to Claimed.
  *
  * ## Skipped (`skipped`)
  *
- * Entered from Free when the time of its slots came while the export was paused, or out of its bounds (`skipMissed`).
+ * Entered from Free when the time of its intervals came while the export was paused, or out of its bounds (`skipMissed`).
  * The schedule passes over it; a backfill may claim it. Left when `next`, the end of what the schedule has planned,
  * leaps over it: then it is forgotten.
  *
  * ## Claimed (`claimed`)
  *
  * Entered when a backfill begins (`claim`), for its whole range: the grids of what in it was free stay until it ends,
- * and its slots become Active chunk by chunk. Left when the backfill ends (`release`): what nobody has run is Free
+ * and its intervals become Active batch by batch. Left when the backfill ends (`release`): what nobody has run is Free
  * again.
  *
  * ## Active (`active`)
@@ -32,19 +32,19 @@
  *
  * ## Ran (`ran`)
  *
- * Entered together with Active, and never left: a slot that is run again has the same edges, and is Active meanwhile.
+ * Entered together with Active, and never left: an interval that is run again has the same edges, and is Active meanwhile.
  */
 import {
   type ArrivalRange,
   alignDown,
   chained,
+  type Frequency,
   type Interval,
+  type Intervals,
+  intervalsBetween,
   isOnGrid,
   LENGTH,
-  type Slot,
-  type Slots,
   slice,
-  slotsBetween,
 } from '../../lake/intervals.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import type { Item } from '../../ports/table/table.ts';
@@ -57,9 +57,9 @@ declare module '../../ports/table/keys.ts' {
   }
 }
 
-/** A range that is cut on the grid of its interval. Its ends may be off that grid: then its outer slots are short. */
+/** A range that is cut on the grid of its frequency. Its ends may be off that grid: then its outer intervals are short. */
 export interface GridRange extends ArrivalRange {
-  readonly interval: Interval;
+  readonly frequency: Frequency;
 }
 
 /** A range that an execution runs now. */
@@ -68,11 +68,11 @@ export interface Active extends ArrivalRange {
   readonly execution: string;
   /** On whose behalf: `schedule`, a backfill's id, or the id of the run that is run again. */
   readonly by: string;
-  /** The number of the backfill's chunk; null of the others. */
-  readonly chunk: number | null;
+  /** The number of the backfill's batch; null of the others. */
+  readonly batch: number | null;
   /** When it was acquired. */
   readonly since: number;
-  /** The plan's version from then on; the execution's token is `<export id>-<version>`. */
+  /** The plan's version from then on; the execution's attempt is `<export id>-<version>`. */
   readonly version: number;
 }
 
@@ -84,11 +84,11 @@ export interface Claim extends ArrivalRange {
 
 export interface Plan {
   readonly version: number;
-  /** The end of the last planned slot of the schedule. */
+  /** The end of the last planned interval of the schedule. */
   readonly next: number;
   /** Ranges after `next` that the schedule passes over: their time came while it was paused or out of its bounds. */
   readonly skipped: readonly ArrivalRange[];
-  /** Ranges that are run or were run, in order; what is in here keeps its slots for good. */
+  /** Ranges that are run or were run, in order; what is in here keeps its intervals for good. */
   readonly ran: readonly GridRange[];
   readonly claimed: readonly Claim[];
   readonly active: readonly Active[];
@@ -108,17 +108,17 @@ export type Scheduled = Pick<
   'id' | 'interval' | 'paused' | 'last_paused_at' | 'start_at' | 'end_at' | 'deleted_at'
 >;
 
-/** What of the settings decides when a slot is due. */
+/** What of the settings decides when an interval is due. */
 interface Timing {
   readonly settleSeconds: number;
   readonly spreadSeconds: number;
 }
 
-/** The slots of one chunk: 96 runs, plan, job, export and backfill fill a transaction of 100. */
-export const CHUNK = 96;
+/** The intervals of one batch: 96 runs, plan, job, export and backfill fill a transaction of 100. */
+export const BATCH_SIZE = 96;
 
-/** The slots of one backfill: 2,084 chunks of 96, whose history fits into an execution's 25,000 events. */
-export const MAX_BACKFILL_SLOTS = 200_000;
+/** The intervals of one backfill: 2,084 batches of 96, whose history fits into an execution's 25,000 events. */
+export const MAX_BACKFILL_INTERVALS = 200_000;
 
 /** The ranges that a plan keeps apart: 60 KB at 60 to 75 bytes each. */
 export const MAX_RANGES = 800;
@@ -127,7 +127,7 @@ export const MAX_RANGES = 800;
 export const WATCH_MS = 10 * MINUTE_MS;
 
 /** The largest spread of an interval: PostHog's. */
-const SPREAD_SECONDS: Readonly<Record<Interval, number>> = {
+const SPREAD_SECONDS: Readonly<Record<Frequency, number>> = {
   'every 5 minutes': 60,
   'every 15 minutes': 180,
   hour: 900,
@@ -135,7 +135,7 @@ const SPREAD_SECONDS: Readonly<Record<Interval, number>> = {
   week: 1_800,
 };
 
-/** Returns the plan of an export that is created now: the schedule's first slot is the one that now is in. */
+/** Returns the plan of an export that is created now: the schedule's first interval is the one that now is in. */
 export function initialPlan(item: Pick<Scheduled, 'interval'>, now: number): Plan {
   return { version: 1, next: alignDown(now, item.interval), skipped: [], ran: [], claimed: [], active: [] };
 }
@@ -169,9 +169,9 @@ const overlap = (a: ArrivalRange, b: ArrivalRange): boolean => a.from < b.to && 
 
 /**
  * Returns the range around an instant in which one grid holds: of what was run, of what a backfill claimed, else of the
- * export's interval, free from the edge before the instant to the edge after it.
+ * export's frequency, free from the edge before the instant to the edge after it.
  */
-function gridAt(plan: Plan, interval: Interval, instant: number): GridRange & { readonly free: boolean } {
+function gridAt(plan: Plan, frequency: Frequency, instant: number): GridRange & { readonly free: boolean } {
   const ran = plan.ran.find((range) => holds(range, instant));
   if (ran !== undefined) return { ...ran, free: false };
   const claims = plan.claimed.flatMap((claim) => claim.grids);
@@ -181,21 +181,21 @@ function gridAt(plan: Plan, interval: Interval, instant: number): GridRange & { 
   if (claim === undefined) edges.push(plan.next);
   const from = Math.max(Number.NEGATIVE_INFINITY, ...edges.filter((edge) => edge <= instant));
   const to = Math.min(Number.POSITIVE_INFINITY, ...edges.filter((edge) => edge > instant));
-  return { from, to, interval: claim?.interval ?? interval, free: claim === undefined };
+  return { from, to, frequency: claim?.frequency ?? frequency, free: claim === undefined };
 }
 
-/** Returns the slot that an instant is in. */
-export function slotAt(plan: Plan, interval: Interval, instant: number): Slot {
-  const grid = gridAt(plan, interval, instant);
-  const start = alignDown(instant, grid.interval);
-  return { start: Math.max(start, grid.from), end: Math.min(start + LENGTH[grid.interval], grid.to) };
+/** Returns the interval that an instant is in. */
+export function intervalAt(plan: Plan, frequency: Frequency, instant: number): Interval {
+  const grid = gridAt(plan, frequency, instant);
+  const start = alignDown(instant, grid.frequency);
+  return { start: Math.max(start, grid.from), end: Math.min(start + LENGTH[grid.frequency], grid.to) };
 }
 
-/** Returns the grids that hold in a range whose ends are edges of slots: one after the other, without a gap. */
-function gridsIn(plan: Plan, interval: Interval, range: ArrivalRange): (GridRange & { readonly free: boolean })[] {
+/** Returns the grids that hold in a range whose ends are edges of intervals: one after the other, without a gap. */
+function gridsIn(plan: Plan, frequency: Frequency, range: ArrivalRange): (GridRange & { readonly free: boolean })[] {
   const grids = [];
   for (let from = range.from; from < range.to; ) {
-    const grid = gridAt(plan, interval, from);
+    const grid = gridAt(plan, frequency, from);
     const to = Math.min(grid.to, range.to);
     grids.push({ ...grid, from, to });
     from = to;
@@ -203,52 +203,52 @@ function gridsIn(plan: Plan, interval: Interval, range: ArrivalRange): (GridRang
   return grids;
 }
 
-/** Returns the slots of a range whose ends are edges of slots. */
-export function slotsOf(plan: Plan, interval: Interval, range: ArrivalRange): Slots {
-  return chained(gridsIn(plan, interval, range).map((grid) => slotsBetween(grid.from, grid.to, grid.interval)));
+/** Returns the intervals of a range whose ends are edges of intervals. */
+export function intervalsOf(plan: Plan, frequency: Frequency, range: ArrivalRange): Intervals {
+  return chained(gridsIn(plan, frequency, range).map((grid) => intervalsBetween(grid.from, grid.to, grid.frequency)));
 }
 
-/** Returns how many chunks a number of slots makes. */
-export const chunksOf = (slots: number): number => Math.ceil(slots / CHUNK);
+/** Returns how many batches a number of intervals makes. */
+export const batchesOf = (intervals: number): number => Math.ceil(intervals / BATCH_SIZE);
 
-/** Returns the n-th chunk's slots, from 0. */
-export const chunkOf = (slots: Slots, n: number): Slot[] => slice(slots, n * CHUNK, CHUNK);
+/** Returns the n-th batch's intervals, from 0. */
+export const batchOf = (intervals: Intervals, n: number): Interval[] => slice(intervals, n * BATCH_SIZE, BATCH_SIZE);
 
 /** Returns whether the schedule may run anything at all. */
 const isScheduled = (item: Scheduled): boolean => !item.paused && item.deleted_at === null;
 
-/** Returns the schedule's first slot at or after an instant; undefined when `end_at` forbids it and all later ones. */
-function scheduledFrom(item: Scheduled, plan: Plan, instant: number): Slot | undefined {
+/** Returns the schedule's first interval at or after an instant; undefined when `end_at` forbids it and all later ones. */
+function scheduledFrom(item: Scheduled, plan: Plan, instant: number): Interval | undefined {
   const from = Math.max(instant, plan.next, firstAllowed(item, plan));
   const skipped = plan.skipped.find((range) => holds(range, from));
   if (skipped !== undefined) return scheduledFrom(item, plan, skipped.to);
-  const slot = slotAt(plan, item.interval, from);
-  return item.end_at !== null && slot.end > item.end_at ? undefined : slot;
+  const interval = intervalAt(plan, item.interval, from);
+  return item.end_at !== null && interval.end > item.end_at ? undefined : interval;
 }
 
-/** Returns the start of the first slot that `start_at` allows: the one that ends then, or first after it. */
+/** Returns the start of the first interval that `start_at` allows: the one that ends then, or first after it. */
 function firstAllowed(item: Scheduled, plan: Plan): number {
-  return item.start_at === null ? plan.next : slotAt(plan, item.interval, item.start_at - 1).start;
+  return item.start_at === null ? plan.next : intervalAt(plan, item.interval, item.start_at - 1).start;
 }
 
-/** Returns the start of the first slot that the schedule will run, to which FENCE.live is lowered; null if none. */
-export function firstSlotStart(item: Scheduled, plan: Plan): number | null {
+/** Returns the start of the first interval that the schedule will run, to which FENCE.live is lowered; null if none. */
+export function firstIntervalStart(item: Scheduled, plan: Plan): number | null {
   return scheduledFrom(item, plan, plan.next)?.start ?? null;
 }
 
 /**
- * Returns the slots that the schedule is to run now: those after `next` that ended a settle time ago, in order and
- * without a gap, at most a chunk. None while the export is paused, deleted or past its end.
+ * Returns the intervals that the schedule is to run now: those after `next` that ended a settle time ago, in order and
+ * without a gap, at most a batch. None while the export is paused, deleted or past its end.
  */
-export function dueSlots(item: Scheduled, plan: Plan, now: number, timing: Timing): Slot[] {
-  const due: Slot[] = [];
+export function dueIntervals(item: Scheduled, plan: Plan, now: number, timing: Timing): Interval[] {
+  const due: Interval[] = [];
   if (!isScheduled(item)) return due;
-  for (let from = plan.next; due.length < CHUNK; ) {
-    const slot = scheduledFrom(item, plan, from);
-    if (slot === undefined || slot.end + timing.settleSeconds * 1000 > now) break;
-    if (due.length > 0 && slot.start !== from) break;
-    due.push(slot);
-    from = slot.end;
+  for (let from = plan.next; due.length < BATCH_SIZE; ) {
+    const interval = scheduledFrom(item, plan, from);
+    if (interval === undefined || interval.end + timing.settleSeconds * 1000 > now) break;
+    if (due.length > 0 && interval.start !== from) break;
+    due.push(interval);
+    from = interval.end;
   }
   return due;
 }
@@ -259,14 +259,14 @@ export function dueSlots(item: Scheduled, plan: Plan, now: number, timing: Timin
  * telling.
  */
 export function nextDue(item: Scheduled, plan: Plan, now: number, timing: Timing): number | null {
-  const slot = isScheduled(item) ? scheduledFrom(item, plan, plan.next) : undefined;
-  const due = slot && Math.max(now, slot.end + timing.settleSeconds * 1000 + spreadOf(item, timing));
+  const interval = isScheduled(item) ? scheduledFrom(item, plan, plan.next) : undefined;
+  const due = interval && Math.max(now, interval.end + timing.settleSeconds * 1000 + spreadOf(item, timing));
   return isUnderWay(plan) ? Math.min(due ?? Number.POSITIVE_INFINITY, now + WATCH_MS) : (due ?? null);
 }
 
 /**
- * Returns by how much this export starts after the others of its interval, in milliseconds: always the same, and at
- * most `spreadSeconds`. It only keeps exports from starting all at once; a slot's edges do not know of it.
+ * Returns by how much this export starts after the others of its frequency, in milliseconds: always the same, and at
+ * most `spreadSeconds`. It only keeps exports from starting all at once; an interval's edges do not know of it.
  */
 export function spreadOf(item: Pick<Scheduled, 'id' | 'interval'>, timing: Timing): number {
   const most = Math.min(SPREAD_SECONDS[item.interval], timing.spreadSeconds) * 1000;
@@ -276,12 +276,12 @@ export function spreadOf(item: Pick<Scheduled, 'id' | 'interval'>, timing: Timin
 }
 
 /**
- * Lets an execution run the slots from `from` to `to`, or names the other one that runs some of them now. An execution
+ * Lets an execution run the intervals from `from` to `to`, or names the other one that runs some of them now. An execution
  * that has acquired already is given what it has. The range's grids are fixed from here on.
  */
 export function acquire(
   plan: Plan,
-  interval: Interval,
+  frequency: Frequency,
   wanted: Omit<Active, 'version'>,
 ): { readonly plan: Plan; readonly mine: Active } | { readonly taken: Active } {
   const mine = plan.active.find(({ execution }) => execution === wanted.execution);
@@ -289,15 +289,15 @@ export function acquire(
   const taken = plan.active.find((active) => overlap(active, wanted));
   if (taken !== undefined) return { taken };
   const entry = { ...wanted, version: plan.version + 1 };
-  const ran = merged([...plan.ran, ...unrun(plan, interval, wanted)]);
+  const ran = merged([...plan.ran, ...unrun(plan, frequency, wanted)]);
   return { plan: { ...plan, version: entry.version, ran, active: [...plan.active, entry] }, mine: entry };
 }
 
 /** Returns what of a range nobody has run yet, on the grids that hold there. */
-function unrun(plan: Plan, interval: Interval, range: ArrivalRange): GridRange[] {
-  return gridsIn(plan, interval, range)
+function unrun(plan: Plan, frequency: Frequency, range: ArrivalRange): GridRange[] {
+  return gridsIn(plan, frequency, range)
     .filter((grid) => !plan.ran.some((ran) => overlap(ran, grid)))
-    .map(({ from, to, interval }) => ({ from, to, interval }));
+    .map(({ from, to, frequency: cut }) => ({ from, to, frequency: cut }));
 }
 
 /** Joins neighbours of one interval where they meet on its grid. Elsewhere the joint is an edge to keep. */
@@ -305,7 +305,8 @@ function merged(ranges: readonly GridRange[]): GridRange[] {
   const result: GridRange[] = [];
   for (const range of ranges.toSorted((a, b) => a.from - b.from)) {
     const last = result.at(-1);
-    const joins = last?.to === range.from && last.interval === range.interval && isOnGrid(range.from, range.interval);
+    const joins =
+      last?.to === range.from && last.frequency === range.frequency && isOnGrid(range.from, range.frequency);
     if (joins) result[result.length - 1] = { ...last, to: range.to };
     else result.push(range);
   }
@@ -332,12 +333,12 @@ function leapt(plan: Plan): Plan {
 }
 
 /**
- * Returns the plan to write with a change of `paused`, `start_at` or `end_at`: slots whose time came while the export
- * as it was (`before`) did not allow them are passed over by the schedule for good; a backfill may run them. Slots that
+ * Returns the plan to write with a change of `paused`, `start_at` or `end_at`: intervals whose time came while the export
+ * as it was (`before`) did not allow them are passed over by the schedule for good; a backfill may run them. Intervals that
  * ended before a pause and had not been run yet still will be.
  */
 export function skipMissed(plan: Plan, before: Scheduled, now: number): Plan {
-  const edgeBefore = (instant: number): number => Math.max(plan.next, slotAt(plan, before.interval, instant).start);
+  const edgeBefore = (instant: number): number => Math.max(plan.next, intervalAt(plan, before.interval, instant).start);
   const until = edgeBefore(now);
   const closed = [before.end_at, before.paused ? (before.last_paused_at ?? plan.next) : null].filter(
     (at) => at !== null,
@@ -363,40 +364,40 @@ export const isUnderWay = ({ active, claimed }: Plan): boolean => active.length 
 export function pausedRange(plan: Plan, item: Scheduled, now: number): ArrivalRange | undefined {
   const since = item.last_paused_at ?? plan.next;
   const first = item.start_at === null ? since : Math.max(since, firstAllowed(item, plan));
-  const from = slotAt(plan, item.interval, first).start;
-  const to = slotAt(plan, item.interval, Math.min(now, item.end_at ?? now)).start;
+  const from = intervalAt(plan, item.interval, first).start;
+  const to = intervalAt(plan, item.interval, Math.min(now, item.end_at ?? now)).start;
   return from < to ? { from, to } : undefined;
 }
 
 /**
- * Returns what a backfill of [from, to) runs: whole slots, so aligned outward, without those that have not ended (the
+ * Returns what a backfill of [from, to) runs: whole intervals, so aligned outward, without those that have not ended (the
  * schedule's to run). Undefined: none of them has.
  */
 export function backfillRange(
   plan: Plan,
-  interval: Interval,
+  frequency: Frequency,
   asked: ArrivalRange,
   now: number,
 ): ArrivalRange | undefined {
-  const from = slotAt(plan, interval, asked.from).start;
-  const last = slotAt(plan, interval, asked.to - 1);
-  const to = last.end <= now ? last.end : Math.min(last.start, slotAt(plan, interval, now).start);
+  const from = intervalAt(plan, frequency, asked.from).start;
+  const last = intervalAt(plan, frequency, asked.to - 1);
+  const to = last.end <= now ? last.end : Math.min(last.start, intervalAt(plan, frequency, now).start);
   return from < to ? { from, to } : undefined;
 }
 
 /**
- * Reserves a backfill's range, so that its slots stay what they are until it ends. Refused: it overlaps another one's,
+ * Reserves a backfill's range, so that its intervals stay what they are until it ends. Refused: it overlaps another one's,
  * or the plan would have to keep more than MAX_RANGES apart.
  */
 export function claim(
   plan: Plan,
-  interval: Interval,
+  frequency: Frequency,
   backfill: string,
   range: ArrivalRange,
 ): { readonly plan: Plan } | { readonly refused: 'overlap'; readonly by: Claim } | { readonly refused: 'ranges' } {
   const other = plan.claimed.find((other) => overlap(other, range));
   if (other !== undefined) return { refused: 'overlap', by: other };
-  const grids = unrun(plan, interval, range);
+  const grids = unrun(plan, frequency, range);
   const kept = merged([...plan.ran, ...plan.claimed.flatMap((one) => one.grids), ...grids]).length;
   if (kept > MAX_RANGES) return { refused: 'ranges' };
   const claimed = [...plan.claimed, { backfill, ...range, grids }];

@@ -1,5 +1,4 @@
-/** Settles what executions hold that ended without a word: nobody was told, so whoever needs their slots looks. */
-
+/** Settles what executions hold that ended without a word: nobody was told, so whoever needs their intervals looks. */
 import type { Context } from '../../ports/context.ts';
 import { MINUTE_MS } from '../../ports/units.ts';
 import type { BatchExportItem } from '../records/model.ts';

@@ -8,7 +8,7 @@ import { isOpen } from './run.ts';
 const MAX_RUNS_REMOVED = 1_000;
 
 /**
- * Removes runs that were made `runDays` ago and have ended. No trigger can run their slots again: which slots are still
+ * Removes runs that were made `runDays` ago and have ended. No trigger can run their intervals again: which intervals are still
  * to be run is known from the plan, the backfill and the retry's job, never from the absence of a run.
  */
 export async function removeOldRuns(

@@ -1,56 +1,56 @@
 /**
- * The files that a chunk keeps until it is settled, below its token: its input; a receipt for each slot that is
- * prepared and not yet committed; and the note that a destination leaves for its next attempt at a slot.
+ * The files that a batch keeps until it is settled, below its attempt: its input; a receipt for each interval that is
+ * prepared and not yet committed; and the note that a destination leaves for its next attempt at an interval.
  */
 import type { Context } from '../../ports/context.ts';
 import type { FrozenPlan } from '../../warehouse/warehouse.ts';
 import type { Receipt } from '../destinations/destination.ts';
 
-/** What a chunk delivers, fixed when it begins, and the runs of its slots, in their order. */
-export interface ChunkInput extends FrozenPlan {
+/** What a batch delivers, fixed when it begins, and the runs of its intervals, in their order. */
+export interface BatchInput extends FrozenPlan {
   /** On whose behalf, as in the run's `by`. */
   readonly by: string;
   readonly runs: readonly string[];
 }
 
-type Files = Pick<Context, 'spool'>;
+type Files = Pick<Context, 'runFiles'>;
 
-const inputPath = (token: string): string => `${token}/plan.json`;
-const receiptPath = (token: string, slot: number): string => `${token}/receipt-${slot}.json`;
-const notePath = (token: string, slot: number): string => `${token}/note-${slot}.json`;
+const inputPath = (attempt: string): string => `${attempt}/plan.json`;
+const receiptPath = (attempt: string, interval: number): string => `${attempt}/receipt-${interval}.json`;
+const notePath = (attempt: string, interval: number): string => `${attempt}/note-${interval}.json`;
 
-async function read({ spool }: Files, path: string): Promise<unknown> {
-  const text = await spool.read(path);
+async function read({ runFiles }: Files, path: string): Promise<unknown> {
+  const text = await runFiles.read(path);
   return text === undefined ? undefined : JSON.parse(text.toString());
 }
 
-/** Writes a chunk's input, once: whoever comes later reads what is there. */
-export const keepInput = ({ spool }: Files, input: ChunkInput): Promise<void> =>
-  spool.write(inputPath(input.token), JSON.stringify(input));
+/** Writes a batch's input, once: whoever comes later reads what is there. */
+export const keepInput = ({ runFiles }: Files, input: BatchInput): Promise<void> =>
+  runFiles.write(inputPath(input.attempt), JSON.stringify(input));
 
-/** Returns a chunk's input; undefined when it was never written, or the chunk is settled. */
-export const inputOf = (files: Files, token: string): Promise<ChunkInput | undefined> =>
-  read(files, inputPath(token)) as Promise<ChunkInput | undefined>;
+/** Returns a batch's input; undefined when it was never written, or the batch is settled. */
+export const inputOf = (files: Files, attempt: string): Promise<BatchInput | undefined> =>
+  read(files, inputPath(attempt)) as Promise<BatchInput | undefined>;
 
-/** Writes the receipt of what is prepared for a slot. */
-export const keepReceipt = ({ spool }: Files, token: string, slot: number, receipt: Receipt): Promise<void> =>
-  spool.write(receiptPath(token, slot), JSON.stringify(receipt));
+/** Writes the receipt of what is prepared for an interval. */
+export const keepReceipt = ({ runFiles }: Files, attempt: string, interval: number, receipt: Receipt): Promise<void> =>
+  runFiles.write(receiptPath(attempt, interval), JSON.stringify(receipt));
 
-/** Returns the receipt of what is prepared for a slot; undefined when nothing is, as far as is known. */
-export const receiptOf = (files: Files, token: string, slot: number): Promise<Receipt | undefined> =>
-  read(files, receiptPath(token, slot)) as Promise<Receipt | undefined>;
+/** Returns the receipt of what is prepared for an interval; undefined when nothing is, as far as is known. */
+export const receiptOf = (files: Files, attempt: string, interval: number): Promise<Receipt | undefined> =>
+  read(files, receiptPath(attempt, interval)) as Promise<Receipt | undefined>;
 
 /** Removes a receipt: what it names is about to be removed. */
-export const dropReceipt = ({ spool }: Files, token: string, slot: number): Promise<void> =>
-  spool.remove(receiptPath(token, slot));
+export const dropReceipt = ({ runFiles }: Files, attempt: string, interval: number): Promise<void> =>
+  runFiles.remove(receiptPath(attempt, interval));
 
-/** Writes the note of a slot, plain JSON, in place of the one before. */
-export const keepNote = ({ spool }: Files, token: string, slot: number, note: unknown): Promise<void> =>
-  spool.write(notePath(token, slot), JSON.stringify(note));
+/** Writes the note of an interval, plain JSON, in place of the one before. */
+export const keepNote = ({ runFiles }: Files, attempt: string, interval: number, note: unknown): Promise<void> =>
+  runFiles.write(notePath(attempt, interval), JSON.stringify(note));
 
-/** Returns the note of a slot; undefined when there is none. */
-export const noteOf = (files: Files, token: string, slot: number): Promise<unknown> =>
-  read(files, notePath(token, slot));
+/** Returns the note of an interval; undefined when there is none. */
+export const noteOf = (files: Files, attempt: string, interval: number): Promise<unknown> =>
+  read(files, notePath(attempt, interval));
 
-/** Removes all that the chunk keeps. */
-export const removeFiles = ({ spool }: Files, token: string): Promise<void> => spool.remove(`${token}/`);
+/** Removes all that the batch keeps. */
+export const removeFiles = ({ runFiles }: Files, attempt: string): Promise<void> => runFiles.remove(`${attempt}/`);

@@ -1,4 +1,4 @@
-/** Fixes what a chunk delivers: its slots, the export's query as it is now, and the list of the lake's files. */
+/** Fixes what a batch delivers: its intervals, the export's query as it is now, and the list of the lake's files. */
 import { filesBetween, type LakeFile } from '../../lake/catalog.ts';
 import type { Context } from '../../ports/context.ts';
 import { fromJsonText } from '../../ports/table/json-text.ts';
@@ -6,11 +6,11 @@ import type { RowQuery } from '../../warehouse/warehouse.ts';
 import { selectionOf } from '../query/compile.ts';
 import type { BatchExportItem, RunItem } from '../records/model.ts';
 import type { Active } from './plan.ts';
-import { slotOf, tokenOf } from './run.ts';
-import { type ChunkInput, inputOf, keepInput } from './run-files.ts';
+import { attemptOf, intervalOf } from './run.ts';
+import { type BatchInput, inputOf, keepInput } from './run-files.ts';
 
 /**
- * Returns the input of a chunk that was acquired, and fixes it when that has not been done: from then on every attempt
+ * Returns the input of a batch that was acquired, and fixes it when that has not been done: from then on every attempt
  * delivers the same rows. `known`: the lake's files of its range, if they are at hand. Throws `Permanent` when the
  * export's own query cannot be run.
  */
@@ -20,20 +20,20 @@ export async function inputFor(
   mine: Active,
   runs: readonly RunItem[],
   known?: readonly LakeFile[],
-): Promise<ChunkInput> {
-  const token = tokenOf(item.id, mine);
-  const kept = await inputOf(context, token);
+): Promise<BatchInput> {
+  const attempt = attemptOf(item.id, mine);
+  const kept = await inputOf(context, attempt);
   if (kept !== undefined) return kept;
   const files = known ?? (await filesBetween(context.table, item.team_id, item.model, mine.from, mine.to));
-  const input: ChunkInput = {
-    token,
+  const input: BatchInput = {
+    attempt,
     exportId: item.id,
     organizationId: item.organization_id,
     teamId: item.team_id,
     model: item.model,
     query: { ...eventLists(item), ...(await selectionOf(context.parser, item)) },
     files: files.map(({ path, min_arrival, max_arrival }) => ({ path, from: min_arrival, to: max_arrival })),
-    slots: runs.map(slotOf),
+    intervals: runs.map(intervalOf),
     by: mine.by,
     runs: runs.map(({ id }) => id),
   };
@@ -42,7 +42,7 @@ export async function inputFor(
 }
 
 /**
- * Returns whether the export may leave out rows of its slots, or many of them. Of persons only the newest are
+ * Returns whether the export may leave out rows of its intervals, or many of them. Of persons only the newest are
  * delivered.
  */
 export function isFiltered(item: BatchExportItem): boolean {

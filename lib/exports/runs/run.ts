@@ -45,11 +45,11 @@
  */
 import { v5 } from 'uuid';
 import { wireInstant } from '../../http/instant.ts';
-import { type Slot, slice } from '../../lake/intervals.ts';
+import { type Interval, slice } from '../../lake/intervals.ts';
 import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys, places } from '../../ports/table/keys.ts';
 import { type BatchExportItem, type RunItem, type RunStatus, runObject } from '../records/model.ts';
-import { type Active, CHUNK, type Plan, slotsOf } from './plan.ts';
+import { type Active, BATCH_SIZE, intervalsOf, type Plan } from './plan.ts';
 
 /** Statuses of a run or backfill that has not ended. */
 export const OPEN: readonly RunStatus[] = ['Starting', 'Running'];
@@ -60,14 +60,15 @@ export const isOpen = ({ status }: { readonly status: RunStatus }): boolean => O
 /** The number of runs that an export's `latest_runs` holds. */
 const MAX_LATEST_RUNS = 10;
 
-/** Returns the one id that a slot's run has on behalf of the schedule, a backfill, or the run that is run again. */
-export const runId = (exportId: string, slot: Slot, by: string): string => v5(`${slot.start} ${by}`, exportId);
+/** Returns the one id that an interval's run has on behalf of the schedule, a backfill, or the run that is run again. */
+export const runId = (exportId: string, interval: Interval, by: string): string =>
+  v5(`${interval.start} ${by}`, exportId);
 
 /** Returns a run that begins at `now`. `ended` says that it ends at once: without rows, or for this reason. */
 export function newRun(
   now: number,
   item: BatchExportItem,
-  slot: Slot,
+  interval: Interval,
   mine: Active,
   {
     ended,
@@ -79,22 +80,22 @@ export function newRun(
     readonly firstTriedAt: number | null;
   },
 ): RunItem {
-  const id = runId(item.id, slot, mine.by);
+  const id = runId(item.id, interval, mine.by);
   const none = ended === 'empty' ? 0 : null;
   const failed = ended === null || ended === 'empty' ? null : ended.failed;
   return {
     ...keys.run(item.id, id),
-    ...places.runOf(item.id, now, slot.start, id),
+    ...places.runOf(item.id, now, interval.start, id),
     id,
     batch_export: item.id,
     status: ended === null ? 'Starting' : failed === null ? 'Completed' : 'Failed',
     phase: null,
-    token: tokenOf(item.id, mine),
+    attempt: attemptOf(item.id, mine),
     execution: mine.execution,
     by: mine.by,
     backfill,
-    data_interval_start: slot.start,
-    data_interval_end: slot.end,
+    data_interval_start: interval.start,
+    data_interval_end: interval.end,
     records_total_count: none,
     records_completed: none,
     bytes_exported: none,
@@ -107,17 +108,17 @@ export function newRun(
 }
 
 /** Returns the name of the files and uploads of what an execution acquired. */
-export const tokenOf = (exportId: string, { version }: Pick<Active, 'version'>): string => `${exportId}-${version}`;
+export const attemptOf = (exportId: string, { version }: Pick<Active, 'version'>): string => `${exportId}-${version}`;
 
-/** Returns the slots of what an execution acquired, in order. */
-export const slotsOfExecution = (item: BatchExportItem, plan: Plan, mine: Active): Slot[] =>
-  slice(slotsOf(plan, item.interval, mine), 0, CHUNK);
+/** Returns the intervals of what an execution acquired, in order. */
+export const intervalsOfExecution = (item: BatchExportItem, plan: Plan, mine: Active): Interval[] =>
+  slice(intervalsOf(plan, item.interval, mine), 0, BATCH_SIZE);
 
-/** Returns the slot of a run. */
-export const slotOf = (run: RunItem): Slot => ({ start: run.data_interval_start, end: run.data_interval_end });
+/** Returns the interval of a run. */
+export const intervalOf = (run: RunItem): Interval => ({ start: run.data_interval_start, end: run.data_interval_end });
 
-/** Returns a slot's bounds as log lines name them. */
-export const rangeText = ({ start, end }: Slot): string => `range ${wireInstant(start)} - ${wireInstant(end)}`;
+/** Returns an interval's bounds as log lines name them. */
+export const rangeText = ({ start, end }: Interval): string => `range ${wireInstant(start)} - ${wireInstant(end)}`;
 
 /** Returns `latest_runs` with these runs as they are now: the newest ten, newest first. */
 export function latestRuns(

@@ -1,4 +1,4 @@
-/** The step that sends a slot: its rows are prepared at the destination, its receipt is kept, then it is committed. */
+/** The step that sends an interval: its rows are prepared at the destination, its receipt is kept, then it is committed. */
 import type { Context } from '../../ports/context.ts';
 import { messageOf, Permanent, Transient } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
@@ -9,8 +9,8 @@ import { type LogLine, lineOps } from '../records/logs.ts';
 import type { BatchExportItem, RunItem } from '../records/model.ts';
 import { type DestinationOf, discard, openSending, prepare, resume, type Sending } from './delivery.ts';
 import { cancelOpenRun, completeRun, errorText, failRun } from './outcome.ts';
-import { isOpen, OPEN, rangeText, slotOf } from './run.ts';
-import { type ChunkInput, inputOf } from './run-files.ts';
+import { intervalOf, isOpen, OPEN, rangeText } from './run.ts';
+import { type BatchInput, inputOf } from './run-files.ts';
 import { isWritten } from './store.ts';
 
 /** The run is not this worker's any more: it was cancelled, or somebody else ended it. */
@@ -19,22 +19,22 @@ class Lost extends Error {
 }
 
 /**
- * Sends a slot, or finishes what an earlier attempt began: it may run twice, and two at once. What only the user can
+ * Sends an interval, or finishes what an earlier attempt began: it may run twice, and two at once. What only the user can
  * mend ends the run as Failed. Throws what may pass, and what is unknown.
  */
-export async function sendSlot(
+export async function sendInterval(
   context: Context,
-  { export: exportId, token, slot: n, unloaded }: SendInput,
+  { export: exportId, attempt, interval: n, unloaded }: SendInput,
   stopped: AbortSignal,
   findDestination: DestinationOf = destinationOf,
 ): Promise<SendOutput> {
   const { table } = context;
-  const kept = await inputOf(context, token);
+  const kept = await inputOf(context, attempt);
   const input = kept && { ...kept, unloaded };
   const runKey = keys.run(exportId, input?.runs[n] ?? '');
   const [item, run] = await table.many([keys.batchExport(exportId), runKey]);
-  if (input === undefined || item === undefined || run === undefined) return { slot: n, status: 'Cancelled' };
-  if (!isOpen(run) || run.token !== token) return answer(n, run);
+  if (input === undefined || item === undefined || run === undefined) return { interval: n, status: 'Cancelled' };
+  if (!isOpen(run) || run.attempt !== attempt) return answer(n, run);
 
   const watch = watching(context, run);
   const signal = AbortSignal.any([stopped, watch.signal]);
@@ -50,8 +50,8 @@ export async function sendSlot(
   return answer(n, (await table.get(runKey)) ?? run);
 }
 
-const answer = (slot: number, { status }: RunItem): SendOutput => ({
-  slot,
+const answer = (interval: number, { status }: RunItem): SendOutput => ({
+  interval,
   status: status === 'Completed' || status === 'Cancelled' ? status : 'Failed',
 });
 
@@ -60,20 +60,20 @@ function watching({ table, settings }: Context, run: RunItem): { signal: AbortSi
   const lost = new AbortController();
   const look = async (): Promise<void> => {
     const now = await table.get(keys.run(run.batch_export, run.id));
-    if (now === undefined || !isOpen(now) || now.token !== run.token) lost.abort(new Lost('the run was ended'));
+    if (now === undefined || !isOpen(now) || now.attempt !== run.attempt) lost.abort(new Lost('the run was ended'));
   };
   // A look that fails is followed by another one.
   const timer = setInterval(() => void look().catch(() => {}), settings.cancelSeconds * 1000).unref();
   return { signal: lost.signal, end: () => clearInterval(timer) };
 }
 
-async function send(context: Context, sending: Sending, item: BatchExportItem, input: ChunkInput): Promise<void> {
+async function send(context: Context, sending: Sending, item: BatchExportItem, input: BatchInput): Promise<void> {
   const { run, destination, delivery, lines } = sending;
   let prepared = await resume(context, sending);
   let records = run.records_total_count ?? 0;
   if (prepared === undefined) {
     lines.push({ at: context.clock(), level: 'INFO', message: startText(item, run), instance: run.id });
-    records = await context.warehouse.count(input, delivery.slot, delivery.signal);
+    records = await context.warehouse.count(input, delivery.interval, delivery.signal);
     await change(context, run, { status: 'Running', records_total_count: records });
     if (records === 0) {
       await completeRun(context, run, { records: 0, bytes: 0 }, []);
@@ -87,7 +87,7 @@ async function send(context: Context, sending: Sending, item: BatchExportItem, i
 }
 
 const startText = (item: BatchExportItem, run: RunItem): string =>
-  `Batch exporting ${rangeText(slotOf(run))} to ${item.destination_type}`;
+  `Batch exporting ${rangeText(intervalOf(run))} to ${item.destination_type}`;
 
 /** Changes the run while it is open and ours. Throws `Lost` when it is not. */
 async function change(
@@ -97,7 +97,7 @@ async function change(
   also: readonly Op[] = [],
 ): Promise<void> {
   const set = { ...fields, last_updated_at: clock() };
-  const mine = { is: { status: OPEN, token: run.token } };
+  const mine = { is: { status: OPEN, attempt: run.attempt } };
   const ops: Op[] = [{ change: keys.run(run.batch_export, run.id), set, if: mine }, ...also];
   if (!(await isWritten(table, ops))) throw new Lost('the run was ended');
 }
@@ -120,7 +120,7 @@ async function recover(
   { isLost, isStopped }: { readonly isLost: boolean; readonly isStopped: boolean },
 ): Promise<void> {
   const found = await context.table.get(keys.run(run.batch_export, run.id));
-  const isOurs = found !== undefined && isOpen(found) && found.token === run.token;
+  const isOurs = found !== undefined && isOpen(found) && found.attempt === run.attempt;
   const isCommitting = isOurs && found.phase === 'committing';
   if (sending !== undefined && (!isCommitting || error instanceof Permanent)) await undo(context, sending);
   if (isLost || error instanceof Lost) {
@@ -150,13 +150,13 @@ async function undo(context: Context, sending: Sending): Promise<void> {
 /** Lets the customer see what is in the way, while it is tried again. */
 async function noteTrouble(context: Context, run: RunItem, error: Transient, lines: readonly LogLine[]): Promise<void> {
   const at = context.clock();
-  const message = `Batch export for ${rangeText(slotOf(run))} failed for now and will be tried again: ${error.message}`;
+  const message = `Batch export for ${rangeText(intervalOf(run))} failed for now and will be tried again: ${error.message}`;
   const trouble: LogLine = { at, level: 'WARNING', message, instance: run.id };
   await isWritten(context.table, [
     {
       change: keys.run(run.batch_export, run.id),
       set: { latest_error: errorText(error.message), last_updated_at: at },
-      if: { is: { status: OPEN, token: run.token } },
+      if: { is: { status: OPEN, attempt: run.attempt } },
     },
     ...lineOps(context, run.batch_export, run.execution, `send-${run.id}`, [...lines, trouble]),
   ]);

@@ -1,5 +1,4 @@
 /** Settles what an execution acquired, however it ended: runs, plan, what the export shows, the next job. */
-
 import { wireInstant } from '../../http/instant.ts';
 import { jobOps } from '../../jobs/job.ts';
 import type { Context } from '../../ports/context.ts';
@@ -16,8 +15,8 @@ import { progressFields } from './backfill.ts';
 import { type DestinationOf, discard, openSending, resume } from './delivery.ts';
 import { completeRun, endRun, errorText } from './outcome.ts';
 import { type Active, nextDue, type Plan, settle } from './plan.ts';
-import { isOpen, latestRuns, rangeText, slotOf, slotsOfExecution, tokenOf } from './run.ts';
-import { type ChunkInput, inputOf, removeFiles } from './run-files.ts';
+import { attemptOf, intervalOf, intervalsOfExecution, isOpen, latestRuns, rangeText } from './run.ts';
+import { type BatchInput, inputOf, removeFiles } from './run-files.ts';
 import { exportWithPlan, planOp, runsOf } from './store.ts';
 
 /** The number of runs that failed for good in a row, after which an export is paused. */
@@ -43,23 +42,23 @@ export async function settleExecution(
   context: Context,
   exportId: string,
   execution: string,
-  endingOfSlot: (n: number) => Ending,
+  endingOfInterval: (n: number) => Ending,
   findDestination: DestinationOf = destinationOf,
 ): Promise<RunItem[] | undefined> {
   const read = await exportWithPlan(context.table, exportId);
   const mine = read?.plan.active.find((active) => active.execution === execution);
   if (read === undefined || mine === undefined) return undefined;
-  const token = tokenOf(exportId, mine);
-  const slots = slotsOfExecution(read.item, read.plan, mine);
-  const input = await inputOf(context, token);
-  for (const run of await runsOf(context.table, exportId, slots, mine.by)) {
-    const n = slots.findIndex(({ start }) => start === run.data_interval_start);
+  const attempt = attemptOf(exportId, mine);
+  const intervals = intervalsOfExecution(read.item, read.plan, mine);
+  const input = await inputOf(context, attempt);
+  for (const run of await runsOf(context.table, exportId, intervals, mine.by)) {
+    const n = intervals.findIndex(({ start }) => start === run.data_interval_start);
     const isCommitted = input !== undefined && (await cleared(context, read.item, input, n, run, findDestination));
-    if (!isCommitted && isOpen(run)) await endOpenRun(context, read.item, run, endingOfSlot(n));
+    if (!isCommitted && isOpen(run)) await endOpenRun(context, read.item, run, endingOfInterval(n));
   }
-  const runs = await runsOf(context.table, exportId, slots, mine.by);
+  const runs = await runsOf(context.table, exportId, intervals, mine.by);
   await writeSettled(context, exportId, execution, runs);
-  await removeFiles(context, token);
+  await removeFiles(context, attempt);
   return runs;
 }
 
@@ -70,7 +69,7 @@ export async function settleExecution(
 async function cleared(
   context: Context,
   item: BatchExportItem,
-  input: ChunkInput,
+  input: BatchInput,
   n: number,
   run: RunItem,
   findDestination: DestinationOf,
@@ -99,7 +98,7 @@ async function endOpenRun(context: Context, item: BatchExportItem, run: RunItem,
     ending.status === 'FailedRetryable' && again <= run.first_tried_at + DAY_MS && item.deleted_at === null;
   const status = ending.status === 'FailedRetryable' && !isRetried ? 'Failed' : ending.status;
   const reason = ending.reason === '' ? UNEXPECTED.reason : ending.reason;
-  const what = `Batch export for ${rangeText(slotOf(run))}`;
+  const what = `Batch export for ${rangeText(intervalOf(run))}`;
   const message = isRetried
     ? `${what} failed and will be tried again at ${wireInstant(again)}: ${reason}`
     : `${what} ended as ${status}: ${reason}`;
@@ -167,12 +166,12 @@ function pauseOps(context: Context, { id }: BatchExportItem, execution: string, 
 function followingOps(
   { clock, settings }: Context,
   item: BatchExportItem,
-  { by, chunk }: Active,
+  { by, batch }: Active,
   plan: Plan,
   runs: readonly RunItem[],
 ): Op[] {
   const now = clock();
-  if (chunk === null) return jobOps('export', item.id, nextDue(item, plan, now, settings));
-  const set = { ...progressFields(chunk, runs), last_updated_at: now };
+  if (batch === null) return jobOps('export', item.id, nextDue(item, plan, now, settings));
+  const set = { ...progressFields(batch, runs), last_updated_at: now };
   return [{ change: keys.backfill(item.id, by), set, if: 'present' }];
 }

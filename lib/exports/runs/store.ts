@@ -1,5 +1,5 @@
 /** Reads and writes what the pipeline shares: an export with its plan, runs, and what an export shows of its runs. */
-import type { Slot } from '../../lake/intervals.ts';
+import type { Interval } from '../../lake/intervals.ts';
 import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { type Op, Refused, type Table } from '../../ports/table/table.ts';
@@ -31,15 +31,20 @@ export async function backfillWithPlan(
   return item && stored && backfill && { item, plan: planOf(stored), backfill };
 }
 
-/** Returns the runs of these slots, in their order. */
-export async function runsOf(table: Table, exportId: string, slots: readonly Slot[], by: string): Promise<RunItem[]> {
-  const found = await table.many(slots.map((slot) => keys.run(exportId, runId(exportId, slot, by))));
+/** Returns the runs of these intervals, in their order. */
+export async function runsOf(
+  table: Table,
+  exportId: string,
+  intervals: readonly Interval[],
+  by: string,
+): Promise<RunItem[]> {
+  const found = await table.many(intervals.map((interval) => keys.run(exportId, runId(exportId, interval, by))));
   return found.filter((run) => run !== undefined);
 }
 
 /** Returns the condition that nothing has changed of what decides when the export is due. */
-export const scheduleOf = ({ interval, paused, start_at, end_at }: BatchExportItem) => ({
-  interval,
+export const scheduleOf = ({ interval: frequency, paused, start_at, end_at }: BatchExportItem) => ({
+  interval: frequency,
   paused,
   start_at,
   end_at,

@@ -1,16 +1,15 @@
-/** What a trigger wants to be run: what is due by the schedule, a chunk of a backfill, or a run that failed. */
-
+/** What a trigger wants to be run: what is due by the schedule, a batch of a backfill, or a run that failed. */
 import { jobOps } from '../../jobs/job.ts';
-import type { Slot } from '../../lake/intervals.ts';
+import type { Interval } from '../../lake/intervals.ts';
 import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';
 import { DAY_MS, HOUR_MS } from '../../ports/units.ts';
 import type { BeginInput, Trigger } from '../../workflow/messages.ts';
 import type { BackfillItem, BatchExportItem } from '../records/model.ts';
-import { backfillSlots, chunkField } from './backfill.ts';
+import { backfillIntervals, batchField } from './backfill.ts';
 import { runFailureOps } from './outcome.ts';
-import { chunkOf, dueSlots, nextDue } from './plan.ts';
+import { batchOf, dueIntervals, nextDue } from './plan.ts';
 import { isOpen, runId } from './run.ts';
 import type { ExportAndPlan } from './store.ts';
 
@@ -18,12 +17,12 @@ import type { ExportAndPlan } from './store.ts';
 export interface Work {
   /** On whose behalf, as in a run's `by`. */
   readonly by: string;
-  /** In order, without a gap, at most a chunk. */
-  readonly slots: readonly Slot[];
-  readonly chunk: { readonly backfill: BackfillItem; readonly number: number } | null;
+  /** In order, without a gap, at most a batch. */
+  readonly intervals: readonly Interval[];
+  readonly batch: { readonly backfill: BackfillItem; readonly number: number } | null;
   /** The backfill that the runs belong to, a retry of its runs too. */
   readonly backfill: string | null;
-  /** When the slot was first tried, if it is tried again. */
+  /** When the interval was first tried, if it is tried again. */
   readonly firstTriedAt: number | null;
 }
 
@@ -36,31 +35,31 @@ interface Idle {
 export async function workOf(context: Context, { item, plan }: ExportAndPlan, trigger: Trigger): Promise<Work | Idle> {
   const { table, clock, settings } = context;
   if (trigger === 'schedule') {
-    const slots = dueSlots(item, plan, clock(), settings);
-    if (slots.length > 0) return { by: 'schedule', slots, chunk: null, backfill: null, firstTriedAt: null };
+    const intervals = dueIntervals(item, plan, clock(), settings);
+    if (intervals.length > 0) return { by: 'schedule', intervals, batch: null, backfill: null, firstTriedAt: null };
     return { ops: jobOps('export', item.id, nextDue(item, plan, clock(), settings)) };
   }
   if ('retry' in trigger) return retryOf(context, item, trigger.retry);
   const backfill = await table.get(keys.backfill(item.id, trigger.backfill));
-  if (backfill === undefined || !isOpen(backfill) || backfill[chunkField(trigger.chunk)] !== undefined) {
+  if (backfill === undefined || !isOpen(backfill) || backfill[batchField(trigger.batch)] !== undefined) {
     return { ops: [] };
   }
-  const slots = chunkOf(backfillSlots(plan, backfill), trigger.chunk);
-  if (slots.length === 0) return { ops: [] };
-  const chunk = { backfill, number: trigger.chunk };
-  return { by: backfill.id, slots, chunk, backfill: backfill.id, firstTriedAt: null };
+  const intervals = batchOf(backfillIntervals(plan, backfill), trigger.batch);
+  if (intervals.length === 0) return { ops: [] };
+  const batch = { backfill, number: trigger.batch };
+  return { by: backfill.id, intervals, batch, backfill: backfill.id, firstTriedAt: null };
 }
 
 /**
- * Returns the slot of a run that is to be run again, unless that has been done, or its backfill was cancelled. A paused
+ * Returns the interval of a run that is to be run again, unless that has been done, or its backfill was cancelled. A paused
  * export waits, hour by hour.
  */
 async function retryOf(context: Context, item: BatchExportItem, retry: string): Promise<Work | Idle> {
   const run = await context.table.get(keys.run(item.id, retry));
   const done = jobOps('retry', retry, null);
   if (run?.status !== 'FailedRetryable') return { ops: done };
-  const slot = { start: run.data_interval_start, end: run.data_interval_end };
-  if ((await context.table.get(keys.run(item.id, runId(item.id, slot, retry)))) !== undefined) return { ops: done };
+  const interval = { start: run.data_interval_start, end: run.data_interval_end };
+  if ((await context.table.get(keys.run(item.id, runId(item.id, interval, retry)))) !== undefined) return { ops: done };
   const now = context.clock();
   const end = (status: 'Cancelled' | 'Failed'): Op => ({
     change: keys.run(item.id, retry),
@@ -70,7 +69,7 @@ async function retryOf(context: Context, item: BatchExportItem, retry: string): 
   const { backfill, first_tried_at: firstTriedAt } = run;
   const origin = backfill === null ? undefined : await context.table.get(keys.backfill(item.id, backfill));
   if (origin?.status === 'Cancelled') return { ops: [end('Cancelled'), ...done] };
-  if (!item.paused) return { by: retry, slots: [slot], chunk: null, backfill, firstTriedAt };
+  if (!item.paused) return { by: retry, intervals: [interval], batch: null, backfill, firstTriedAt };
   if (now < firstTriedAt + DAY_MS) return { ops: jobOps('retry', retry, now + HOUR_MS, { export: item.id }) };
   return { ops: [end('Failed'), ...runFailureOps(run, run.latest_error ?? '', now), ...done] };
 }

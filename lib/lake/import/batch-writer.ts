@@ -1,5 +1,4 @@
 /** From rows to batches: one is filled, on disk, while the one before is published. */
-
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MINUTE_MS } from '../../ports/units.ts';

@@ -8,7 +8,6 @@
  * has before it. So the same file twice adds nothing, a file that has grown adds its new records, and two files that
  * hold equal ones hold the same events. Of a person what is not newer than known adds nothing.
  */
-
 import { hash } from 'node:crypto';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

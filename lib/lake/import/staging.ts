@@ -7,7 +7,7 @@
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { type DatabaseLimits, literal, openDatabase, parquet } from '../../duckdb/database.ts';
-import type { Spool } from '../../ports/files/files.ts';
+import type { FileStore } from '../../ports/files/files.ts';
 import { arrivalSql } from '../arrival.ts';
 import { writeDayFiles } from '../day-files.ts';
 import { DERIVED, derivePersons } from '../persons/derive.ts';
@@ -84,7 +84,7 @@ interface WriteOptions {
   readonly historyEnd: number;
   /** A folder of the lake. */
   readonly folder: string;
-  readonly lake: Spool;
+  readonly lake: FileStore;
   /** Given when the batch changes persons. */
   readonly persons?: PersonStates;
   readonly signal: AbortSignal;

@@ -46,7 +46,7 @@ const NAMESPACE = '932979b4-65c3-4424-8467-0b66ec27bc22';
 /** PostHog's limit of a person's properties, in bytes of JSON. */
 const LARGEST_PROPERTIES = 512 * 1024;
 
-/** No edge of a slot lies within such a stretch, so only the last state in it can ever be seen, in microseconds. */
+/** No edge of an interval lies within such a stretch, so only the last state in it can ever be seen, in microseconds. */
 const STRETCH = LENGTH['every 5 minutes'] * 1000;
 
 /** What programs send that do not know who it is, and nothing. As PostHog lists them. */

@@ -11,7 +11,6 @@
  * A dash is a missing value. A line whose tail is cut off is an event with the fields that are there, as long as the
  * time is.
  */
-
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { isIP } from 'node:net';

@@ -14,7 +14,6 @@
  *
  * Other fields are ignored. Numbers in properties keep all their digits.
  */
-
 import { isObject, numberText } from '../../ports/raw-number.ts';
 import { personChangeOf, personStateChange } from '../persons/change.ts';
 import { canonicalUuid, isoMicroseconds, type SourceEvent, storable, storableText, YEARS } from './event.ts';

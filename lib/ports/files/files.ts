@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
  * root the lake. A path is relative, `/`-separated, made of the lake's and the runs' own names (never a caller's text).
  * A written file is durable and whole, or not there.
  */
-export interface Spool {
+export interface FileStore {
   /** Returns the bytes, undefined when there is no such file. */
   read(path: string): Promise<Buffer | undefined>;
   /** Writes or replaces a file. */

@@ -1,32 +1,31 @@
 /**
- * The spool in a folder. A file is written beside its place, brought to the disk, and moved there by one rename, so a
+ * Files in a folder. A file is written beside its place, brought to the disk, and moved there by one rename, so a
  * reader sees the whole file or none, also after a power cut.
  */
-
 import { randomUUID } from 'node:crypto';
 import { constants, createReadStream, type Dirent } from 'node:fs';
 import { access, copyFile, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { compareText } from '../table/semantics.ts';
 import { DAY_MS } from '../units.ts';
-import type { Spool } from './files.ts';
+import type { FileStore } from './files.ts';
 import { partsOf, UNFINISHED } from './path.ts';
 
 /** What is left there by a process that died is removed after a day. */
 const LEFTOVER_AGE_MS = DAY_MS;
 
-/** Returns a spool below `root`, which is made when the first file is written. */
-export function folderSpool(root: string): Spool {
+/** Returns the files below `root`, which is made when the first file is written. */
+export function folderFiles(root: string): FileStore {
   const base = resolve(root);
   const unfinished = join(base, UNFINISHED);
   let swept: Promise<void> | undefined;
 
   const place = (path: string): string => join(base, ...partsOf(path));
 
-  /** Returns the place of a file or folder: `folder/` is fine, and an empty path is the whole spool. */
+  /** Returns the place of a file or folder: `folder/` is fine, and an empty path is all of them. */
   const placeOf = (prefix: string): string => (prefix === '' ? base : place(prefix.replace(/\/$/, '')));
 
-  const write: Spool['write'] = async (path, content) => {
+  const write: FileStore['write'] = async (path, content) => {
     const target = place(path);
     await mkdir(unfinished, { recursive: true });
     await (swept ??= sweep(unfinished));
@@ -76,7 +75,7 @@ export function folderSpool(root: string): Spool {
       return paths.map(place);
     },
     remove: async (prefix) => {
-      if (prefix === '') throw new TypeError('removing the whole spool');
+      if (prefix === '') throw new TypeError('removing the whole runFiles');
       await rm(placeOf(prefix), { recursive: true, force: true });
     },
     address: place,

@@ -1,5 +1,5 @@
 /**
- * The spool in a bucket. S3 shows an object when it is whole, or not at all. The upload of a stream that broke is
+ * Files in a bucket. S3 shows an object when it is whole, or not at all. The upload of a stream that broke is
  * aborted; that of a process that died is removed by the bucket's lifecycle.
  */
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
@@ -19,20 +19,20 @@ import {
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { orTransient } from '../aws-failures.ts';
-import type { Spool } from './files.ts';
+import type { FileStore } from './files.ts';
 import { partsOf } from './path.ts';
 
 /** S3's limit of one DeleteObjects. */
 const MAX_REMOVED = 1000;
 
-interface S3SpoolOptions {
+interface S3FilesOptions {
   readonly client: S3Client;
   readonly bucket: string;
 }
 
-/** Returns a spool in the whole of a bucket. A file that is moved may have 5 GB. */
-export function s3Spool({ client, bucket: Bucket }: S3SpoolOptions): Spool {
-  const write: Spool['write'] = async (path, Body) => {
+/** Returns the files in the whole of a bucket. A file that is moved may have 5 GB. */
+export function s3Files({ client, bucket: Bucket }: S3FilesOptions): FileStore {
+  const write: FileStore['write'] = async (path, Body) => {
     await sent(new Upload({ client, params: { Bucket, Key: keyOf(path), Body } }).done());
   };
 
@@ -52,7 +52,7 @@ export function s3Spool({ client, bucket: Bucket }: S3SpoolOptions): Spool {
     }
   }
 
-  const save: Spool['save'] = async (path, localFile) => {
+  const save: FileStore['save'] = async (path, localFile) => {
     const { Body } = await sent(client.send(new GetObjectCommand({ Bucket, Key: keyOf(path) })));
     await sent(pipeline(Body as Readable, createWriteStream(localFile)));
   };
@@ -88,7 +88,7 @@ export function s3Spool({ client, bucket: Bucket }: S3SpoolOptions): Spool {
       return copies;
     },
     remove: async (path) => {
-      if (path === '') throw new TypeError('removing the whole spool');
+      if (path === '') throw new TypeError('removing the whole runFiles');
       const found: { Key: string }[] = [];
       for await (const file of list(path)) found.push({ Key: file.path });
       for (let at = 0; at < found.length; at += MAX_REMOVED) {

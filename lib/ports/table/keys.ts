@@ -19,7 +19,7 @@
  *   insight, deleted           I#pid#iid     INSIGHT                   P#pid#DELETED / INSIGHT#deleted#iid   the same
  *   batch export / its plan    E#eid         EXPORT | PLAN             O#oid#EXPORTS / created#eid
  *   batch export, deleted      E#eid         EXPORT                    O#oid#DELETED / deleted#eid
- *   run                        E#eid         RUN#rid                   E#eid#RUNS / created#rid    E#eid#RUNS / slot start#rid
+ *   run                        E#eid         RUN#rid                   E#eid#RUNS / created#rid    E#eid#RUNS / interval start#rid
  *   backfill                   E#eid         BACKFILL#bid              E#eid#BACKFILLS / created#… E#eid#BACKFILLS / start_at#bid
  *   log lines of one step      L#eid         time#execution#step
  *   activity entry             A#oid         time#id
@@ -196,9 +196,9 @@ export const places = {
   exportOf: (oid: string, created: number, eid: string) => first(`O#${oid}#EXPORTS`, `${sortable(created)}#${eid}`),
   deletedExportOf: (oid: string, deleted: number, eid: string) =>
     first(`O#${oid}#DELETED`, `${sortable(deleted)}#${eid}`),
-  runOf: (eid: string, created: number, slotStart: number, rid: string) => ({
+  runOf: (eid: string, created: number, intervalStart: number, rid: string) => ({
     ...first(`E#${eid}#RUNS`, `${sortable(created)}#${rid}`),
-    ...second(`E#${eid}#RUNS`, `${sortable(slotStart)}#${rid}`),
+    ...second(`E#${eid}#RUNS`, `${sortable(intervalStart)}#${rid}`),
   }),
   backfillOf: (eid: string, created: number, startAt: number, bid: string) => ({
     ...first(`E#${eid}#BACKFILLS`, `${sortable(created)}#${bid}`),
@@ -259,8 +259,8 @@ export const ranges = {
     ...between(from, to),
     newestFirst: true,
   }),
-  /** Runs whose slot starts in [from, to]. */
-  runsBySlot: (eid: string, from?: number, to?: number): EntriesOf<'run'> => ({
+  /** Runs whose interval starts in [from, to]. */
+  runsByInterval: (eid: string, from?: number, to?: number): EntriesOf<'run'> => ({
     index: 'second',
     partition: `E#${eid}#RUNS`,
     ...between(from, to),

@@ -2,14 +2,14 @@ import type { Definition } from '../states-language.ts';
 import { CAUGHT, calls, FAILED, otherwise } from './task.ts';
 
 /**
- * Runs a backfill as chunks of up to 96 slots, each an execution of `export-run` named `<backfill>-<chunk>`. Input:
- * BackfillInput. A chunk that fails does not stop the others: its own execution has told the backfill. 200,000 slots
- * are 2,084 chunks: about 8 history events each, 17,000 of the 25,000 that one execution may have.
+ * Runs a backfill as batches of up to 96 intervals, each an execution of `export-run` named `<backfill>-<batch>`. Input:
+ * BackfillInput. A batch that fails does not stop the others: its own execution has told the backfill. 200,000 intervals
+ * are 2,084 batches: about 8 history events each, 17,000 of the 25,000 that one execution may have.
  */
 export const backfillMachine = {
-  Comment: 'A range of an export again, in chunks of up to 96 slots.',
+  Comment: 'A range of an export again, in batches of up to 96 intervals.',
   QueryLanguage: 'JSONata',
-  // 30 days. 2,084 chunks, 2 at a time, half an hour each: 22 days; the rest is room.
+  // 30 days. 2,084 batches, 2 at a time, half an hour each: 22 days; the rest is room.
   TimeoutSeconds: 2_592_000,
   StartAt: 'Prepare',
   States: {
@@ -21,32 +21,32 @@ export const backfillMachine = {
       }),
       Output: '{% $merge([$states.input, $states.result.Payload]) %}',
       Catch: otherwise('GiveUp'),
-      Next: 'Chunks',
+      Next: 'Batches',
     },
-    Chunks: {
+    Batches: {
       Type: 'Map',
-      Items: '{% $states.input.chunks %}',
+      Items: '{% $states.input.batches %}',
       ItemSelector: {
         export: '{% $states.input.export %}',
         backfill: '{% $states.input.backfill %}',
-        chunk: '{% $states.context.Map.Item.Value %}',
+        batch: '{% $states.context.Map.Item.Value %}',
       },
       MaxConcurrency: '{% $states.input.concurrency %}',
       ItemProcessor: {
         ProcessorConfig: { Mode: 'INLINE' },
-        StartAt: 'Chunk',
+        StartAt: 'Batch',
         States: {
-          Chunk: {
+          Batch: {
             Type: 'Task',
             Resource: 'arn:aws:states:::states:startExecution.sync:2',
             Arguments: {
               StateMachineArn: '${export-run}',
-              Name: '{% $states.input.backfill & "-" & $string($states.input.chunk) %}',
+              Name: '{% $states.input.backfill & "-" & $string($states.input.batch) %}',
               Input: {
                 export: '{% $states.input.export %}',
                 trigger: {
                   backfill: '{% $states.input.backfill %}',
-                  chunk: '{% $states.input.chunk %}',
+                  batch: '{% $states.input.batch %}',
                 },
               },
             },
@@ -65,8 +65,8 @@ export const backfillMachine = {
                 JitterStrategy: 'FULL',
               },
             ],
-            Output: '{% $states.input.chunk %}',
-            Catch: [{ ErrorEquals: ['States.ALL'], Output: '{% $states.input.chunk %}', Next: 'Ended' }],
+            Output: '{% $states.input.batch %}',
+            Catch: [{ ErrorEquals: ['States.ALL'], Output: '{% $states.input.batch %}', Next: 'Ended' }],
             End: true,
           },
           Ended: { Type: 'Pass', End: true },

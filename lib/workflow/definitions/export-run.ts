@@ -2,13 +2,13 @@ import type { Definition } from '../states-language.ts';
 import { CAUGHT, calls, FAILED, otherwise } from './task.ts';
 
 /**
- * Runs up to 96 slots of one export: a scheduled look at it, a retry, or a chunk of a backfill. Input: ExportRunInput.
- * messages.ts says what passes between its states. Transitions: 4 without data, 7 with one slot and no unload, 8 with.
+ * Runs up to 96 intervals of one export: a scheduled look at it, a retry, or a batch of a backfill. Input: ExportRunInput.
+ * messages.ts says what passes between its states. Transitions: 4 without data, 7 with one interval and no unload, 8 with.
  */
 export const exportRunMachine = {
-  Comment: 'Up to 96 slots of one export: begin, unload once, send each, finish.',
+  Comment: 'Up to 96 intervals of one export: begin, unload once, send each, finish.',
   QueryLanguage: 'JSONata',
-  // A day. 96 slots, 4 at a time, 15 minutes each: 6 hours, and 2 of holding; the rest is room for retries. An active
+  // A day. 96 intervals, 4 at a time, 15 minutes each: 6 hours, and 2 of holding; the rest is room for retries. An active
   // entry of the plan that is older is not being run by anybody.
   TimeoutSeconds: 86_400,
   StartAt: 'Begin',
@@ -55,7 +55,7 @@ export const exportRunMachine = {
       Arguments: {
         // The target of an UNLOAD must be empty, and a failed one leaves files behind: each attempt has its own.
         QueryString:
-          '{% $replace($states.input.unload.QueryString, "{attempt}", $string($states.context.State.RetryCount)) %}',
+          '{% $replace($states.input.unload.QueryString, "{try}", $string($states.context.State.RetryCount)) %}',
         WorkGroup: '{% $states.input.unload.WorkGroup %}',
       },
       // Athena ends a query after 30 minutes; 30 more for its queue.
@@ -79,12 +79,12 @@ export const exportRunMachine = {
     },
     Deliver: {
       Type: 'Map',
-      Items: '{% $states.input.slots %}',
+      Items: '{% $states.input.intervals %}',
       ItemSelector: {
         export: '{% $states.input.export %}',
         execution: '{% $states.context.Execution.Name %}',
-        token: '{% $states.input.token %}',
-        slot: '{% $states.context.Map.Item.Value %}',
+        attempt: '{% $states.input.attempt %}',
+        interval: '{% $states.context.Map.Item.Value %}',
         unloaded: '{% $exists($states.input.unloaded) ? $states.input.unloaded : null %}',
       },
       MaxConcurrency: '{% $states.input.concurrency %}',
@@ -93,7 +93,7 @@ export const exportRunMachine = {
         StartAt: 'Send',
         States: {
           Send: {
-            ...calls('send-slot', '{% $states.input %}'),
+            ...calls('send-interval', '{% $states.input %}'),
             Output: '{% $states.result.Payload %}',
             Catch: otherwise('Skip'),
             End: true,
@@ -101,7 +101,7 @@ export const exportRunMachine = {
           Skip: {
             Type: 'Pass',
             Output: {
-              slot: '{% $states.input.slot %}',
+              interval: '{% $states.input.interval %}',
               error: {
                 Error: '{% $states.input.error.Error %}',
                 Cause: '{% $substring($string($states.input.error.Cause), 0, 500) %}',
@@ -120,7 +120,7 @@ export const exportRunMachine = {
         export: '{% $states.input.export %}',
         trigger: '{% $states.input.trigger %}',
         execution: '{% $states.context.Execution.Name %}',
-        token: '{% $states.input.token %}',
+        attempt: '{% $states.input.attempt %}',
         skipped: '{% $states.input.skipped %}',
         error: null,
       }),
@@ -133,7 +133,7 @@ export const exportRunMachine = {
         export: '{% $states.input.export %}',
         trigger: '{% $states.input.trigger %}',
         execution: '{% $states.context.Execution.Name %}',
-        token: '{% $exists($states.input.token) ? $states.input.token : null %}',
+        attempt: '{% $exists($states.input.attempt) ? $states.input.attempt : null %}',
         skipped: [],
         error: '{% $states.input.error %}',
       }),

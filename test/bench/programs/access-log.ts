@@ -1,5 +1,4 @@
 /** Writes a web server's log in the combined format, gzipped: a week of requests, some 230 bytes each. */
-
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';

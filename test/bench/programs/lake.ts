@@ -1,5 +1,4 @@
 /** Publishes generated events to the lake, in batches of consecutive arrivals, as an import of history does. */
-
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -9,7 +9,7 @@ import { testService } from '../../support/service.ts';
 
 const AT_13 = Date.UTC(2026, 0, 7, 13);
 
-/** A backfill of three hours, begun over HTTP, whose one chunk has begun. */
+/** A backfill of three hours, begun over HTTP, whose one batch has begun. */
 async function world() {
   const steps = await hourlyExport();
   const { context, id, project } = steps;
@@ -24,7 +24,7 @@ async function world() {
   const made = await call('POST', '', range);
   expect(made.status).toBe(201);
   const backfill = String(made.body?.['backfill_id']);
-  const trigger = { backfill, chunk: 0 };
+  const trigger = { backfill, batch: 0 };
   const execution = `${backfill}-0`;
   await prepareBackfill(context, { export: id, backfill });
   await context.workflow.start('export-run', execution, {});
@@ -61,10 +61,10 @@ test('a run that is being committed is finished, and the machine is left to it',
   expect(context.workflow.stopped).toEqual([]);
 });
 
-test('nothing of it begins any more: no chunk, and no run that was to be tried again', async () => {
+test('nothing of it begins any more: no batch, and no run that was to be tried again', async () => {
   const { context, id, call, backfill, trigger, execution, runs, job } = await world();
   const error = { Error: 'Transient', Cause: 'The disk is full.' };
-  await finishRun(context, { export: id, trigger, execution, token: null, skipped: [], error });
+  await finishRun(context, { export: id, trigger, execution, attempt: null, skipped: [], error });
   const again = (await runs()) as [RunItem, RunItem, RunItem];
   expect(statuses(again)).toEqual(['FailedRetryable', 'FailedRetryable', 'FailedRetryable']);
   const [, second] = again;
@@ -74,13 +74,13 @@ test('nothing of it begins any more: no chunk, and no run that was to be tried a
   const look = (name: string, of: object) =>
     beginRun(context, { export: id, execution: name, trigger: of as typeof retry });
   expect(await look('again', retry)).toMatchObject({ do: 'deliver' });
-  await finishRun(context, { export: id, trigger: retry, execution: 'again', token: null, skipped: [], error });
+  await finishRun(context, { export: id, trigger: retry, execution: 'again', attempt: null, skipped: [], error });
   const third = (await runs()).find(({ by }) => by === second.id) as RunItem;
   expect(third).toMatchObject({ status: 'FailedRetryable', backfill });
 
   expect(await call('POST', `/${backfill}/cancel`)).toMatchObject({ status: 200 });
   context.clock.advance(HOUR_MS);
-  expect(await look('chunk', { backfill, chunk: 0 })).toEqual({ do: 'nothing' });
+  expect(await look('batch', { backfill, batch: 0 })).toEqual({ do: 'nothing' });
   for (const { id: run } of [...again.filter((run) => run !== second), third]) {
     expect(await look(`retry-${run}`, { retry: run })).toEqual({ do: 'nothing' });
     expect(await job('retry', run)).toBeUndefined();
@@ -91,7 +91,7 @@ test('nothing of it begins any more: no chunk, and no run that was to be tried a
 test('a run of it that is being tried again is cancelled too', async () => {
   const { context, id, call, backfill, trigger, execution, runs } = await world();
   const error = { Error: 'Transient', Cause: 'The disk is full.' };
-  await finishRun(context, { export: id, trigger, execution, token: null, skipped: [], error });
+  await finishRun(context, { export: id, trigger, execution, attempt: null, skipped: [], error });
   const [first] = (await runs()) as [RunItem];
   context.clock.advance(HOUR_MS);
   await context.workflow.start('export-run', 'again', {});

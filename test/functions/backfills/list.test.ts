@@ -1,6 +1,6 @@
 import { type BackfillItem, backfillObject } from '../../../lib/exports/records/model.ts';
 import { runsUnderWay, startBackfill } from '../../../lib/exports/resource/backfills.ts';
-import { chunkField, closeBackfill, prepareBackfill } from '../../../lib/exports/runs/backfill.ts';
+import { batchField, closeBackfill, prepareBackfill } from '../../../lib/exports/runs/backfill.ts';
 import { finishRun } from '../../../lib/exports/runs/finish.ts';
 import { wireInstant } from '../../../lib/http/instant.ts';
 import { keys, places } from '../../../lib/ports/table/keys.ts';
@@ -64,8 +64,8 @@ test('a backfill tells what was asked for, what it runs, and how far it is', asy
     end_at: Date.UTC(2025, 11, 31, 12, 30),
     adjusted_end_at: Date.UTC(2025, 11, 31, 13),
     total_runs: 13,
-    [chunkField(0)]: JSON.stringify({ finished: 5, failed: 1, records: 70 }),
-    [chunkField(3)]: JSON.stringify({ finished: 2, failed: 0, records: 0 }),
+    [batchField(0)]: JSON.stringify({ finished: 5, failed: 1, records: 70 }),
+    [batchField(3)]: JSON.stringify({ finished: 2, failed: 0, records: 0 }),
   });
   const answer = {
     id: item.id,
@@ -112,7 +112,7 @@ test.each<[Partial<BackfillItem>, object | null]>([
   expect((await list()).results).toMatchObject([{ progress, estimated_end_at: null }]);
 });
 
-test('runs that have ended count before their chunk does, and not again when it has', async () => {
+test('runs that have ended count before their batch does, and not again when it has', async () => {
   const { context, id, begin, send, arrive, read } = await hourlyExport();
   const { clock, table } = context;
   for (const hour of [0, 1, 2]) await arrive(AT_13 + hour * HOUR_MS, `a${hour}`, `b${hour}`);
@@ -126,7 +126,7 @@ test('runs that have ended count before their chunk does, and not again when it 
     return backfillObject(now, clock(), await runsUnderWay(table, item, (await read()).plan, [now]));
   };
   expect(await told()).toMatchObject({ total_records_count: 0, estimated_end_at: null });
-  const trigger = { backfill, chunk: 0 };
+  const trigger = { backfill, batch: 0 };
   const execution = `${backfill}-0`;
   const begun = await begin({ execution, trigger });
   clock.advance(60_000);
@@ -138,7 +138,7 @@ test('runs that have ended count before their chunk does, and not again when it 
   });
   await send(begun, 1);
   await send(begun, 2);
-  await finishRun(context, { export: id, trigger, execution, token: null, skipped: [], error: null });
+  await finishRun(context, { export: id, trigger, execution, attempt: null, skipped: [], error: null });
   const whole = { total_records_count: 6, progress: { total_runs: 3, finished_runs: 3, progress: 1 } };
   expect(await told()).toMatchObject({ ...whole, status: 'Running' });
   await closeBackfill(context, input, null);

@@ -59,7 +59,7 @@ test('tells intervals, rows and bytes of what arrived in the range, and starts n
   expect(await listAll(context.table, ranges.backfillsByCreation(id))).toEqual([]);
 });
 
-test('on AWS it tells what the queries scan: each chunk its files whole, and at least the minimum', async () => {
+test('on AWS it tells what the queries scan: each batch its files whole, and at least the minimum', async () => {
   const { file, estimate } = await world({ scanPrice: CLOUD_SETTINGS.scanPrice });
   await file({ 10: 60, 11: 40 }, 3_000_000_000);
   await file({ 12: 1 }, 1_000);

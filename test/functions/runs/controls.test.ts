@@ -1,5 +1,4 @@
 /** What a caller may do to a run, over HTTP: retrieve, retry, cancel. */
-
 import type { RunItem } from '../../../lib/exports/records/model.ts';
 import { acquire } from '../../../lib/exports/runs/plan.ts';
 import { runId } from '../../../lib/exports/runs/run.ts';
@@ -18,22 +17,22 @@ async function world() {
   const service = await testService(context);
   const id = await newExport(service);
   const at = (run: { readonly id: string }, action = '') => `${byOrganization(service)}/${id}/runs/${run.id}${action}`;
-  /** Runs of the two hours before midnight, in one chunk of the schedule, as begin leaves them. */
+  /** Runs of the two hours before midnight, in one batch of the schedule, as begin leaves them. */
   const underWay = async (...changes: Partial<RunItem>[]): Promise<RunItem[]> => {
     const read = await exportWithPlan(context.table, id);
     if (read === undefined) throw new Error('no export');
     const from = MIDNIGHT - changes.length * HOUR_MS;
-    const wanted = { execution: 'execution', by: 'schedule', chunk: null, from, to: MIDNIGHT, since: MIDNIGHT };
+    const wanted = { execution: 'execution', by: 'schedule', batch: null, from, to: MIDNIGHT, since: MIDNIGHT };
     const acquired = acquire(read.plan, 'hour', wanted);
     if ('taken' in acquired) throw new Error('taken');
     await context.table.write([planOp(id, read.plan, acquired.plan)]);
     await context.workflow.start('export-run', 'execution', {});
     return Promise.all(
       changes.map((change, n) => {
-        const slot = { start: from + n * HOUR_MS, end: from + (n + 1) * HOUR_MS };
+        const interval = { start: from + n * HOUR_MS, end: from + (n + 1) * HOUR_MS };
         return putRun(context, id, {
-          id: runId(id, slot, 'schedule'),
-          data_interval_start: slot.start,
+          id: runId(id, interval, 'schedule'),
+          data_interval_start: interval.start,
           status: 'Running',
           execution: 'execution',
           finished_at: null,
@@ -117,7 +116,7 @@ describe('a cancel', () => {
     expect(context.workflow.stopped).toMatchObject([{ machine: 'export-run', name: 'execution' }]);
   });
 
-  test('leaves the execution to the other runs of its chunk', async () => {
+  test('leaves the execution to the other runs of its batch', async () => {
     const { context, service, at, underWay } = await world();
     const [first, second] = (await underWay({}, {})) as [RunItem, RunItem];
     await service.call('POST', at(first, '/cancel'));

@@ -15,7 +15,7 @@ test('nothing is due: the job waits for the next interval', async () => {
   expect(await job('export')).toMatchObject({ due: AT_13 + HOUR_MS + 30_000 });
 });
 
-test('intervals that no file touches are completed at once, without the destination or the spool', async () => {
+test('intervals that no file touches are completed at once, without the destination or the run files', async () => {
   const { begin, runs, read, remembered, context, job } = await hourlyExport();
   context.clock.set(AT_13 + 5 * HOUR_MS + 60_000);
   expect(await begin()).toEqual({ do: 'nothing' });
@@ -25,7 +25,7 @@ test('intervals that no file touches are completed at once, without the destinat
   expect((await read()).plan).toMatchObject({ next: AT_13 + 5 * HOUR_MS, active: [] });
   expect(JSON.parse((await read()).item.latest_runs)).toHaveLength(5);
   expect(remembered.calls).toEqual([]);
-  for await (const file of context.spool.list('')) throw new Error(`${file.path} is in the spool`);
+  for await (const file of context.runFiles.list('')) throw new Error(`${file.path} is in the run files`);
   expect(await job('export')).toMatchObject({ due: AT_13 + 6 * HOUR_MS + 30_000 });
 });
 
@@ -58,15 +58,15 @@ test('a begin that is repeated gives the same answer and the same runs', async (
   await arrive(AT_13 + 2 * HOUR_MS, 'b');
   context.clock.set(AT_13 + 3 * HOUR_MS + 60_000);
   const first = await begin();
-  expect(first).toMatchObject({ do: 'deliver', slots: [0, 2], concurrency: 4 });
+  expect(first).toMatchObject({ do: 'deliver', intervals: [0, 2], concurrency: 4 });
   const made = await runs();
-  // What arrives between the two, as history does, is not for this chunk.
-  const frozen = await context.spool.read(`${(first as { token: string }).token}/plan.json`);
+  // What arrives between the two, as history does, is not for this batch.
+  const frozen = await context.runFiles.read(`${(first as { attempt: string }).attempt}/plan.json`);
   await arrive(AT_13 + HOUR_MS, 'late');
   context.clock.advance(1_000);
   expect(await begin()).toEqual(first);
   expect(await runs()).toEqual(made);
-  expect(await context.spool.read(`${(first as { token: string }).token}/plan.json`)).toEqual(frozen);
+  expect(await context.runFiles.read(`${(first as { attempt: string }).attempt}/plan.json`)).toEqual(frozen);
 });
 
 test('a begin that died before it froze its plan freezes it when it is repeated', async () => {
@@ -74,9 +74,9 @@ test('a begin that died before it froze its plan freezes it when it is repeated'
   await arrive(AT_13, 'a');
   context.clock.set(AT_13 + HOUR_MS + 60_000);
   const first = await begin();
-  await context.spool.remove(`${(first as { token: string }).token}/`);
+  await context.runFiles.remove(`${(first as { attempt: string }).attempt}/`);
   expect(await begin()).toEqual(first);
-  expect(await context.spool.read(`${(first as { token: string }).token}/plan.json`)).toBeDefined();
+  expect(await context.runFiles.read(`${(first as { attempt: string }).attempt}/plan.json`)).toBeDefined();
 });
 
 test('a second look of the schedule leaves to the first what it runs; a backfill waits for it', async () => {
@@ -88,7 +88,7 @@ test('a second look of the schedule leaves to the first what it runs; a backfill
   expect(await job('export')).toMatchObject({ due: AT_13 + HOUR_MS + 660_000 });
   const { item } = await read();
   const backfill = await startBackfill(context, item, { start_at: AT_13, end_at: AT_13 + HOUR_MS });
-  const trigger = { backfill: backfill.id, chunk: 0 };
+  const trigger = { backfill: backfill.id, batch: 0 };
   expect(await begin({ execution: `${backfill.id}-0`, trigger })).toEqual({ do: 'hold', seconds: 5 });
   await context.workflow.start('export-run', 'execution', {});
   context.clock.advance(5 * 60_000);
@@ -97,7 +97,7 @@ test('a second look of the schedule leaves to the first what it runs; a backfill
     export: id,
     trigger: 'schedule',
     execution: 'execution',
-    token: null,
+    attempt: null,
     skipped: [],
     error: null,
   });
@@ -113,7 +113,7 @@ test('an execution that ended without a word is settled by the next one that mee
   await context.workflow.start('export-run', 'execution', {});
   context.workflow.end('execution', 'ABORTED');
   context.clock.advance(HOUR_MS);
-  expect(await begin({ execution: 'another' })).toMatchObject({ do: 'deliver', slots: [0] });
+  expect(await begin({ execution: 'another' })).toMatchObject({ do: 'deliver', intervals: [0] });
   expect((await runs()).map(({ status }) => status)).toEqual(['Failed', 'Starting']);
   expect((await read()).plan.active).toMatchObject([{ execution: 'another', from: AT_13 + HOUR_MS }]);
 });
@@ -123,7 +123,7 @@ test('a backfill of an interval that has not settled waits for it', async () => 
   context.clock.set(AT_13 + HOUR_MS + 10_000);
   const { item } = await read();
   const backfill = await startBackfill(context, item, { start_at: AT_13, end_at: AT_13 + HOUR_MS });
-  const trigger = { backfill: backfill.id, chunk: 0 };
+  const trigger = { backfill: backfill.id, batch: 0 };
   expect(await begin({ execution: `${backfill.id}-0`, trigger })).toEqual({ do: 'hold', seconds: 20 });
 });
 
@@ -165,7 +165,7 @@ describe('a retry', () => {
     const error = { Error: 'Transient', Cause: 'The disk is full.' };
     await finishRun(
       world.context,
-      { export: world.id, trigger: 'schedule', execution: 'execution', token: null, skipped: [], error },
+      { export: world.id, trigger: 'schedule', execution: 'execution', attempt: null, skipped: [], error },
       world.findDestination,
     );
     const [run] = (await world.runs()) as [RunItem];
@@ -173,7 +173,7 @@ describe('a retry', () => {
     return { ...world, run, trigger, due: world.context.clock() + HOUR_MS };
   };
 
-  test('runs the slot of a run that failed for now again, once', async () => {
+  test('runs the interval of a run that failed for now again, once', async () => {
     const { run, begin, context, runs, job, trigger, due } = await failed();
     expect(run).toMatchObject({ status: 'FailedRetryable', latest_error: 'The disk is full.' });
     expect(await job('retry', run.id)).toMatchObject({ due });
@@ -188,7 +188,7 @@ describe('a retry', () => {
       export: run.batch_export,
       trigger,
       execution: 'again',
-      token: null,
+      attempt: null,
       skipped: [],
       error: null,
     });

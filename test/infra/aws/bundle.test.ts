@@ -49,7 +49,7 @@ describe('a bundle', () => {
 
   test('holds a converter where bytes are formed, and nowhere else', () => {
     const having = FUNCTIONS.filter(({ name }) => filesIn(name).some((path) => CONVERTER.test(path)));
-    expect(having.map(({ name }) => name)).toEqual(['steps/send-slot']);
+    expect(having.map(({ name }) => name)).toEqual(['steps/send-interval']);
   });
 
   test('holds the adapters that the function needs, and no other', () => {

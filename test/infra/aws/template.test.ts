@@ -226,7 +226,7 @@ describe('the functions of a stage', () => {
       FUNCTIONS.map(({ name, timeout }) => ({
         name,
         timeout,
-        architecture: name === 'steps/send-slot' ? 'x86_64' : 'arm64',
+        architecture: name === 'steps/send-interval' ? 'x86_64' : 'arm64',
       })),
     );
   });
@@ -272,7 +272,7 @@ describe('the functions of a stage', () => {
     const more = {
       workflow: 'states',
       vault: 'kms',
-      spool: 's3',
+      runFiles: 's3',
       lake: 's3',
       outbound: null,
       parser: null,
@@ -299,9 +299,9 @@ describe('the functions of a stage', () => {
   test('touch files and executions only as they must', () => {
     const having = (right: string) =>
       FUNCTIONS.map(({ name }) => name).filter((name) => rightsOf(name).some((one) => one.startsWith(right)));
-    expect(having('s3:PutObject ')).toEqual(['steps/begin-run', 'steps/send-slot']);
+    expect(having('s3:PutObject ')).toEqual(['steps/begin-run', 'steps/send-interval']);
     expect(having('s3:DeleteObject ').toSorted()).toEqual(
-      ['begin-run', 'execution-ended', 'finish-run', 'purge', 'send-slot'].map((step) => `steps/${step}`),
+      ['begin-run', 'execution-ended', 'finish-run', 'purge', 'send-interval'].map((step) => `steps/${step}`),
     );
     expect(having('dynamodb:BatchWriteItem ').every((name) => name.startsWith('steps/'))).toBe(true);
     const looking = (name: string) =>
@@ -390,7 +390,7 @@ describe('what must survive', () => {
   const STATEFUL: Readonly<Record<string, string>> = {
     TableCD117FA1: 'AWS::DynamoDB::GlobalTable',
     Lake5F1B88EA: 'AWS::S3::Bucket',
-    SpoolAE8DEF48: 'AWS::S3::Bucket',
+    RunFiles1D83B63E: 'AWS::S3::Bucket',
     AccessLogs8B620ECA: 'AWS::S3::Bucket',
     Key961B73FD: 'AWS::KMS::Key',
   };
@@ -461,7 +461,7 @@ describe('what is kept for a time', () => {
   };
 
   test.each([
-    ['Spool', { ExpirationInDays: 7 }],
+    ['RunFiles', { ExpirationInDays: 7 }],
     ['AccessLogs', { ExpirationInDays: 90 }],
     ['Lake', { NoncurrentVersionExpiration: { NoncurrentDays: 7 } }],
   ])('%s: %j, and uploads that somebody died over for a day', (name, rule) => {

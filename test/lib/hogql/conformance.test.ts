@@ -14,7 +14,7 @@ import { FUNCTION_NAMES } from '../../../lib/hogql/functions.ts';
 import { threadParser } from '../../../lib/hogql/parse.ts';
 import { trinoColumn, trinoText } from '../../../lib/hogql/trino.ts';
 import { EVENTS_TABLE } from '../../../lib/lake/events-table.ts';
-import { folderSpool } from '../../../lib/ports/files/folder.ts';
+import { folderFiles } from '../../../lib/ports/files/folder.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import { deliveredColumns } from '../../../lib/warehouse/query-columns.ts';
 import type { FrozenPlan } from '../../../lib/warehouse/warehouse.ts';
@@ -26,7 +26,7 @@ import { CONSTRUCTS, type Construct, EVENT } from './constructs.ts';
 // Parsing starts threads, and reading databases; a loaded machine takes its time.
 jest.setTimeout(60_000);
 
-const SLOT = { start: Date.UTC(2026, 0, 7, 13), end: Date.UTC(2026, 0, 7, 14) };
+const INTERVAL = { start: Date.UTC(2026, 0, 7, 13), end: Date.UTC(2026, 0, 7, 14) };
 const parser = threadParser();
 
 const selectOf = async (constructs: readonly Construct[]): Promise<readonly QueryColumn[]> => {
@@ -36,24 +36,25 @@ const selectOf = async (constructs: readonly Construct[]): Promise<readonly Quer
 
 let given: (select: readonly QueryColumn[]) => Promise<unknown[]>;
 beforeAll(async () => {
-  const lake = folderSpool(join(temporaryFolder(), 'lake'));
+  const lake = folderFiles(join(temporaryFolder(), 'lake'));
   const files = await writeRows(lake, [[EVENT]]);
   const warehouse = duckdbWarehouse({ lake, threads: 1 });
   onEnd(() => void warehouse.close());
   given = async (select) => {
     const plan: FrozenPlan = {
-      token: 't',
+      attempt: 't',
       exportId: 'e',
       organizationId: 'o',
       teamId: 7,
       model: 'events',
-      slots: [SLOT],
+      intervals: [INTERVAL],
       files,
       query: { includeEvents: null, excludeEvents: null, select },
     };
     const form = { format: 'JSONLines', columns: deliveredColumns(select, []) } as const;
     let line = '';
-    for await (const piece of warehouse.read(plan, SLOT, form, AbortSignal.timeout(60_000))) line += piece.toString();
+    for await (const piece of warehouse.read(plan, INTERVAL, form, AbortSignal.timeout(60_000)))
+      line += piece.toString();
     return Object.values(JSON.parse(line, exactly));
   };
 });
@@ -74,7 +75,7 @@ describe.each(Object.entries(CONSTRUCTS))('%s', (_, constructs) => {
   });
 
   test('are asked of Athena', () => {
-    expect(named(select.map((one) => trinoColumn(one as Selected, 'slot_end')))).toMatchSnapshot();
+    expect(named(select.map((one) => trinoColumn(one as Selected, 'interval_end')))).toMatchSnapshot();
   });
 });
 
@@ -126,7 +127,7 @@ describe('Trino can read', () => {
         ...(each && { each: OF[each] }),
         type: 'text',
       };
-      expect(faultsOf(`SELECT ${trinoText(node as Expression, 'slot_end')} FROM events`)).toEqual([]);
+      expect(faultsOf(`SELECT ${trinoText(node as Expression, 'interval_end')} FROM events`)).toEqual([]);
     }
   });
 

@@ -131,7 +131,7 @@ test('what is accepted runs on any row, and is printed for Athena', async () => 
       if (column === undefined) return;
       accepted += 1;
       await run(duckdbColumn(column as Selected, NOW));
-      expect(trinoColumn(column as Selected, 'slot_end')).not.toContain('{');
+      expect(trinoColumn(column as Selected, 'interval_end')).not.toContain('{');
       expect(schemaOf(query).fields).toHaveLength(1);
     }),
     { numRuns: 600 },
@@ -191,7 +191,7 @@ test('filters of any form are refused, or run on any row', async () => {
       const condition = await unlessRefused(() => filterCondition(noParser, EVENTS_TABLE, filters));
       if (!condition) return;
       expect((await run(duckdbText(condition, NOW))).every((one) => typeof one === 'boolean')).toBe(true);
-      trinoText(condition, 'slot_end');
+      trinoText(condition, 'interval_end');
     }),
     { numRuns: 300 },
   );
@@ -222,7 +222,7 @@ test('a constant ends where it should, and is what it was, in both dialects', as
       const source = all.join('').replaceAll('\0', '');
       const [found] = await run(duckdbText(textConstant(source), NOW));
       expect(found).toBe(source);
-      const printed = trinoText(textConstant(source), 'slot_end');
+      const printed = trinoText(textConstant(source), 'interval_end');
       expect(readByTrino(printed)).toBe(source);
       expect(printed).not.toContain('{');
     }),

@@ -8,7 +8,6 @@
  *
  * Each of the commit's conditions is taken out in turn, and then the model must find what it is there for.
  */
-
 import * as fc from 'fast-check';
 import { historyEnd } from '../../../lib/lake/arrival.ts';
 import { filesBetween } from '../../../lib/lake/catalog.ts';
@@ -17,7 +16,7 @@ import { ImportUnderWay, LeaseLost, underLease } from '../../../lib/lake/lease.t
 import { finishPending } from '../../../lib/lake/pending.ts';
 import { publish, type WrittenFile } from '../../../lib/lake/publish.ts';
 import type { Context } from '../../../lib/ports/context.ts';
-import type { Spool } from '../../../lib/ports/files/files.ts';
+import type { FileStore } from '../../../lib/ports/files/files.ts';
 import { toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { sqliteTable } from '../../../lib/ports/table/sqlite.ts';
@@ -57,7 +56,7 @@ function mutated(table: Table, projectId: number, mutation: Mutation | undefined
 }
 
 /** Files in memory; a file is its rows as JSON. */
-function memorySpool(): Spool & { readonly files: Map<string, Buffer> } {
+function memoryFiles(): FileStore & { readonly files: Map<string, Buffer> } {
   const files = new Map<string, Buffer>();
   const below = (prefix: string): string[] => [...files.keys()].filter((path) => path.startsWith(prefix));
   return {
@@ -94,7 +93,7 @@ async function play(table: Table, seed: number, mutation?: Mutation): Promise<vo
   projects += 1;
   const projectId = projects;
   const time = settableClock(START);
-  const lake = memorySpool();
+  const lake = memoryFiles();
   const base = testPorts(mutated(table, projectId, mutation), lake, time);
   await table.write([{ put: { ...keys.project(projectId), id: projectId, deleted_at: null } }]);
 
@@ -211,7 +210,7 @@ async function play(table: Table, seed: number, mutation?: Mutation): Promise<vo
   expect((await table.list(ranges.pendingBatches(projectId), { limit: 1 })).items).toEqual([]);
 }
 
-function rowsIn(lake: ReturnType<typeof memorySpool>, files: readonly { path: string }[]): Row[] {
+function rowsIn(lake: ReturnType<typeof memoryFiles>, files: readonly { path: string }[]): Row[] {
   return files.flatMap(({ path }) => JSON.parse(String(lake.files.get(path))) as Row[]);
 }
 
@@ -260,7 +259,7 @@ async function importAll(
 }
 
 let ids = 0;
-const testPorts = (table: Table, lake: Spool, clock: () => number): Context => ({
+const testPorts = (table: Table, lake: FileStore, clock: () => number): Context => ({
   ...context,
   table,
   lake,

@@ -27,20 +27,20 @@ async function exported(context: Context, model: Model, form: Form, projectId = 
     from: min_arrival,
     to: max_arrival,
   }));
-  const slot = { start: 0, end: END };
+  const interval = { start: 0, end: END };
   const plan = {
-    token: 't',
+    attempt: 't',
     exportId: 'e',
     organizationId: 'o',
     teamId: projectId,
     model,
     files,
-    slots: [slot],
+    intervals: [interval],
     query: { includeEvents: null, excludeEvents: null },
   };
   const warehouse = duckdbWarehouse({ lake: context.lake, threads: 1 });
   const pieces: Buffer[] = [];
-  for await (const piece of warehouse.read(plan, slot, form, new AbortController().signal)) pieces.push(piece);
+  for await (const piece of warehouse.read(plan, interval, form, new AbortController().signal)) pieces.push(piece);
   await warehouse.close();
   return Buffer.concat(pieces);
 }

@@ -1,5 +1,5 @@
 import { allFiles } from '../../../lib/lake/catalog.ts';
-import { s3Spool } from '../../../lib/ports/files/s3.ts';
+import { s3Files } from '../../../lib/ports/files/s3.ts';
 import { type Bucket, startBucket } from '../../support/bucket.ts';
 import { fileIn, importContext, PROJECT, run } from '../../support/imports.ts';
 
@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => bucket.close());
 
 test('an import into a lake in a bucket knows the events and the persons that are there', async () => {
-  const context = { ...(await importContext()), lake: s3Spool({ client: bucket.client, bucket: bucket.name }) };
+  const context = { ...(await importContext()), lake: s3Files({ client: bucket.client, bucket: bucket.name }) };
   const line = (distinctId: string, second: number, more: object): string =>
     JSON.stringify({ event: '$set', distinct_id: distinctId, timestamp: 1_700_000_000 + second, ...more });
   const first = [line('ada', 0, { $set: { a: 1 } }), line('bob', 1, { $set: { a: 2 } }), line('eve', 2, {})];

@@ -214,12 +214,12 @@ describe('isTouched', () => {
   };
 
   test.each([
-    ['a slot before the first row', 0, 3.5, false],
-    ['a slot that ends right after the first row', 0, 3.5 + 1 / HOUR_MS, true],
+    ['an interval before the first row', 0, 3.5, false],
+    ['an interval that ends right after the first row', 0, 3.5 + 1 / HOUR_MS, true],
     ['hours without rows between', 4, 20, false],
     ['the rest of an hour with rows', 3.9, 4, true],
-    ['a slot from the last row on', 20.25, 24, true],
-    ['a slot after the last row', 20.25 + 1 / HOUR_MS, 24, false],
+    ['an interval from the last row on', 20.25, 24, true],
+    ['an interval after the last row', 20.25 + 1 / HOUR_MS, 24, false],
     ['the whole day', 0, 24, true],
     ['the next day', 24, 48, false],
   ])('%s', (_what, from, to, expected) => {

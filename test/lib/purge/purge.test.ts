@@ -9,7 +9,7 @@ import { createOrganization, deleteOrganization } from '../../../lib/accounts/or
 import { createKey, keysOfUser } from '../../../lib/accounts/personal-api-keys/store.ts';
 import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
 import type { Context } from '../../../lib/ports/context.ts';
-import type { Spool } from '../../../lib/ports/files/files.ts';
+import type { FileStore } from '../../../lib/ports/files/files.ts';
 import { dynamodbTable } from '../../../lib/ports/table/dynamodb.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { Busy, type Item, type Table } from '../../../lib/ports/table/table.ts';
@@ -138,16 +138,16 @@ async function dynamodb(clock: SettableClock): Promise<Tables> {
   return { table: dynamodbTable({ client, tableName, clock }), clock, everything };
 }
 
-/** What is stored, without the counters of numbers: items by their keys, and the files of lake and spool. */
+/** What is stored, without the counters of numbers: items by their keys, and the files of lake and run files. */
 interface State {
   readonly items: Readonly<Record<string, Item>>;
   readonly files: readonly string[];
 }
 
-async function stateOf({ everything }: Pick<Tables, 'everything'>, { lake, spool }: Context): Promise<State> {
+async function stateOf({ everything }: Pick<Tables, 'everything'>, { lake, runFiles }: Context): Promise<State> {
   const items = (await everything()).filter(({ pk }) => !pk.startsWith('SEQ#'));
   const files: string[] = [];
-  for (const files_ of [lake, spool]) for await (const { path } of files_.list('')) files.push(path);
+  for (const files_ of [lake, runFiles]) for await (const { path } of files_.list('')) files.push(path);
   return { items: Object.fromEntries(items.map((item) => [`${item.pk} ${item.sk}`, item])), files };
 }
 
@@ -186,8 +186,8 @@ function mortal(context: Context, acts: number): Context {
     left -= 1;
     return alive(work);
   };
-  const { table, lake, spool, workflow } = context;
-  const files = (one: Spool): Spool => ({ ...one, remove: (path) => act(() => one.remove(path)) });
+  const { table, lake, runFiles, workflow } = context;
+  const files = (one: FileStore): FileStore => ({ ...one, remove: (path) => act(() => one.remove(path)) });
   return {
     ...context,
     table: {
@@ -197,7 +197,7 @@ function mortal(context: Context, acts: number): Context {
       write: (ops, options) => act(() => table.write(ops, options)),
     },
     lake: files(lake),
-    spool: files(spool),
+    runFiles: files(runFiles),
     workflow: {
       start: (...execution) => act(() => workflow.start(...execution)),
       stop: (...execution) => act(() => workflow.stop(...execution)),

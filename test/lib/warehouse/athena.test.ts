@@ -2,8 +2,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '../../../lib/duckdb/database.ts';
 import { FILE_COLUMNS } from '../../../lib/exports/destinations/files/config.ts';
-import type { Spool } from '../../../lib/ports/files/files.ts';
-import { folderSpool } from '../../../lib/ports/files/folder.ts';
+import type { FileStore } from '../../../lib/ports/files/files.ts';
+import { folderFiles } from '../../../lib/ports/files/folder.ts';
 import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { athenaWarehouse } from '../../../lib/warehouse/athena.ts';
 import { duckdbConverter } from '../../../lib/warehouse/converter.ts';
@@ -17,39 +17,39 @@ const never = new AbortController().signal;
 const hour = (n: number) => ({ start: START + n * HOUR_MS, end: START + (n + 1) * HOUR_MS });
 
 const PLAN: FrozenPlan = {
-  token: 'e-3',
+  attempt: 'e-3',
   exportId: 'e',
   organizationId: 'o',
   teamId: 7,
   model: 'events',
-  query: { includeEvents: ['paid', "it's {attempt}"], excludeEvents: ['$pageview'] },
+  query: { includeEvents: ['paid', "it's {try}"], excludeEvents: ['$pageview'] },
   files: [{ path: 'events/team_id=7/day=2026-01-01/gen=0/0.parquet', from: START, to: START + HOUR_MS }],
-  slots: [hour(0), hour(1)],
+  intervals: [hour(0), hour(1)],
 };
 
-const inBucket = (bucket: string): Pick<Spool, 'address'> => ({ address: (path) => `s3://${bucket}/${path}` });
-const nothing = { ...inBucket('spool'), list: async function* () {} };
-const ATHENA = { database: 'dev', workGroup: 'dev-exports', lake: inBucket('lake'), spool: nothing };
+const inBucket = (bucket: string): Pick<FileStore, 'address'> => ({ address: (path) => `s3://${bucket}/${path}` });
+const nothing = { ...inBucket('runFiles'), list: async function* () {} };
+const ATHENA = { database: 'dev', workGroup: 'dev-exports', lake: inBucket('lake'), runFiles: nothing };
 const queryOf = async (plan: FrozenPlan): Promise<string> =>
-  (await athenaWarehouse(ATHENA).unload(plan, [...plan.slots.keys()]))?.QueryString ?? '';
+  (await athenaWarehouse(ATHENA).unload(plan, [...plan.intervals.keys()]))?.QueryString ?? '';
 
 describe('what Athena is asked', () => {
-  test('is one UNLOAD of a chunk, with a folder for each slot', async () => {
+  test('is one UNLOAD of a batch, with a folder for each interval', async () => {
     expect(await athenaWarehouse(ATHENA).unload(PLAN, [0, 1])).toMatchInlineSnapshot(`
 {
-  "QueryString": "UNLOAD (SELECT uuid, event, distinct_id, team_id, properties, timestamp_us, inserted_us, created_us, person_id, person_properties, elements_chain, slot FROM (
-SELECT uuid, event, distinct_id, CAST(team_id AS bigint) AS team_id, properties, timestamp_us, inserted_us, created_us, person_id, person_properties, elements_chain, CASE WHEN inserted_us >= 1767225600000000 AND inserted_us < 1767229200000000 THEN 0 WHEN inserted_us >= 1767229200000000 AND inserted_us < 1767232800000000 THEN 1 END AS slot, CASE WHEN inserted_us >= 1767225600000000 AND inserted_us < 1767229200000000 THEN BIGINT '1767229200000000' WHEN inserted_us >= 1767229200000000 AND inserted_us < 1767232800000000 THEN BIGINT '1767232800000000' END AS slot_end
+  "QueryString": "UNLOAD (SELECT uuid, event, distinct_id, team_id, properties, timestamp_us, inserted_us, created_us, person_id, person_properties, elements_chain, interval_number FROM (
+SELECT uuid, event, distinct_id, CAST(team_id AS bigint) AS team_id, properties, timestamp_us, inserted_us, created_us, person_id, person_properties, elements_chain, CASE WHEN inserted_us >= 1767225600000000 AND inserted_us < 1767229200000000 THEN 0 WHEN inserted_us >= 1767229200000000 AND inserted_us < 1767232800000000 THEN 1 END AS interval_number, CASE WHEN inserted_us >= 1767225600000000 AND inserted_us < 1767229200000000 THEN BIGINT '1767229200000000' WHEN inserted_us >= 1767229200000000 AND inserted_us < 1767232800000000 THEN BIGINT '1767232800000000' END AS interval_end
 FROM "dev"."events"
 WHERE team_id = '7' AND day BETWEEN '2026-01-01' AND '2026-01-01' AND (inserted_us >= 1767225600000000 AND inserted_us < 1767229200000000 OR inserted_us >= 1767229200000000 AND inserted_us < 1767232800000000) AND event IN ('paid', U&'it''s \\007Battempt}') AND event NOT IN ('$pageview') AND "$path" IN ('s3://lake/events/team_id=7/day=2026-01-01/gen=0/0.parquet')))
-TO 's3://spool/e-3/{attempt}/'
-WITH (format = 'PARQUET', compression = 'SNAPPY', partitioned_by = ARRAY['slot'])",
+TO 's3://runFiles/e-3/{try}/'
+WITH (format = 'PARQUET', compression = 'SNAPPY', partitioned_by = ARRAY['interval_number'])",
   "WorkGroup": "dev-exports",
 }
 `);
   });
 
   test('has one place only where the attempt is put in, whatever events are called', async () => {
-    expect((await queryOf(PLAN)).split('{attempt}')).toHaveLength(2);
+    expect((await queryOf(PLAN)).split('{try}')).toHaveLength(2);
   });
 
   test('names days, not files, when the files are too many for a query', async () => {
@@ -62,15 +62,17 @@ WITH (format = 'PARQUET', compression = 'SNAPPY', partitioned_by = ARRAY['slot']
     expect(query).toContain("day BETWEEN '2026-01-01' AND '2026-01-01'");
   });
 
-  test('is of persons the newest row of each distinct_id in each slot', async () => {
+  test('is of persons the newest row of each distinct_id in each interval', async () => {
     const query = await queryOf({ ...PLAN, model: 'persons', query: { includeEvents: null, excludeEvents: null } });
-    expect(query).toContain('row_number() OVER (PARTITION BY slot, distinct_id ORDER BY inserted_us DESC) AS age');
+    expect(query).toContain(
+      'row_number() OVER (PARTITION BY interval_number, distinct_id ORDER BY inserted_us DESC) AS age',
+    );
     expect(query).toContain('FROM "dev"."persons"');
   });
 
-  test('fits a state, for 96 slots and as many files as it names', async () => {
-    const slots = Array.from({ length: 96 }, (_, n) => hour(n));
-    const query = await queryOf({ ...PLAN, slots });
+  test('fits a state, for 96 intervals and as many files as it names', async () => {
+    const intervals = Array.from({ length: 96 }, (_, n) => hour(n));
+    const query = await queryOf({ ...PLAN, intervals });
     expect(query).toContain("day BETWEEN '2026-01-01' AND '2026-01-04'");
     expect(Buffer.byteLength(query)).toBeLessThan(30_000);
   });
@@ -86,11 +88,11 @@ async function unloadHere(
   query: string,
   { model }: FrozenPlan,
   database: string,
-  lake: Spool,
+  lake: FileStore,
   target: string,
 ): Promise<void> {
   const select = /^UNLOAD \((.*)\)\nTO '/s.exec(query)?.[1] ?? '';
-  expect(query).toContain("partitioned_by = ARRAY['slot'])");
+  expect(query).toContain("partitioned_by = ARRAY['interval_number'])");
   const instance = await openDatabase({});
   const connection = await instance.connect();
   await connection.run(`CREATE SCHEMA "${database}"`);
@@ -98,7 +100,7 @@ async function unloadHere(
     SELECT * EXCLUDE (team_id, day), team_id::VARCHAR AS team_id, day::VARCHAR AS day, filename AS "$path"
     FROM read_parquet('${lake.address(model)}/*/*/*/*.parquet', filename = true, hive_partitioning = true)`);
   mkdirSync(target, { recursive: true });
-  await connection.run(`COPY (${select}) TO '${target}' (FORMAT parquet, PARTITION_BY (slot))`);
+  await connection.run(`COPY (${select}) TO '${target}' (FORMAT parquet, PARTITION_BY (interval_number))`);
   connection.closeSync();
   instance.closeSync();
 }
@@ -110,7 +112,7 @@ async function textOf(warehouse: Warehouse, plan: FrozenPlan, n: number): Promis
   return Buffer.concat(pieces).toString();
 }
 
-test('slots that are not to be sent are not read', async () => {
+test('intervals that are not to be sent are not read', async () => {
   const query = (await athenaWarehouse(ATHENA).unload(PLAN, [1]))?.QueryString ?? '';
   expect(query).toContain(
     `CASE WHEN inserted_us >= ${hour(1).start}000 AND inserted_us < ${hour(1).end}000 THEN 1 END`,
@@ -119,9 +121,9 @@ test('slots that are not to be sent are not read', async () => {
 });
 
 describe('what was unloaded', () => {
-  test('gives the same bytes as the lake read where it lies, slot by slot', async () => {
+  test('gives the same bytes as the lake read where it lies, interval by interval', async () => {
     const folder = temporaryFolder();
-    const [lake, spool] = [folderSpool(join(folder, 'lake')), folderSpool(join(folder, 'spool'))];
+    const [lake, runFiles] = [folderFiles(join(folder, 'lake')), folderFiles(join(folder, 'runs'))];
     const row = (n: number, more: Partial<Row> = {}): Partial<Row> => ({
       uuid: `01940000-0000-7000-8000-${String(n).padStart(12, '0')}`,
       event: n % 3 === 0 ? 'paid' : n % 3 === 1 ? "it's" : 'other',
@@ -141,14 +143,14 @@ describe('what was unloaded', () => {
       ...PLAN,
       query: { includeEvents: ['paid', "it's"], excludeEvents: ['other'] },
       files,
-      slots: [hour(0), hour(1), hour(2)],
+      intervals: [hour(0), hour(1), hour(2)],
     };
-    const converter = duckdbConverter({ spool, folder: join(folder, 'unloaded') });
-    const athena = athenaWarehouse({ database: 'dev', workGroup: 'w', lake, spool, converter });
+    const converter = duckdbConverter({ runFiles, folder: join(folder, 'unloaded') });
+    const athena = athenaWarehouse({ database: 'dev', workGroup: 'w', lake, runFiles, converter });
     const here = duckdbWarehouse({ lake });
 
-    const query = (await athena.unload(plan, [...plan.slots.keys()]))?.QueryString ?? '';
-    await unloadHere(query, plan, 'dev', lake, spool.address(`${plan.token}/1`));
+    const query = (await athena.unload(plan, [...plan.intervals.keys()]))?.QueryString ?? '';
+    await unloadHere(query, plan, 'dev', lake, runFiles.address(`${plan.attempt}/1`));
     const told = { ...plan, unloaded: 1 };
     const counts: number[] = [];
     for (const n of [0, 1, 2]) {
@@ -162,9 +164,9 @@ describe('what was unloaded', () => {
     await Promise.all([converter.close(), here.close()]);
   });
 
-  test('of persons is the newest row of each distinct_id in each slot, as the lake gives it', async () => {
+  test('of persons is the newest row of each distinct_id in each interval, as the lake gives it', async () => {
     const folder = temporaryFolder();
-    const [lake, spool] = [folderSpool(join(folder, 'lake')), folderSpool(join(folder, 'spool'))];
+    const [lake, runFiles] = [folderFiles(join(folder, 'lake')), folderFiles(join(folder, 'runs'))];
     const row = (who: string, minute: number, more: Partial<PersonRow> = {}): Partial<PersonRow> => {
       const at = (START + minute * 60_000) * 1000;
       return { distinct_id: who, inserted_us: at, person_version: at, properties: `{"at":${minute}}`, ...more };
@@ -179,13 +181,13 @@ describe('what was unloaded', () => {
       model: 'persons',
       query: { includeEvents: null, excludeEvents: null },
       files,
-      slots: [hour(0), hour(1)],
+      intervals: [hour(0), hour(1)],
     };
-    const converter = duckdbConverter({ spool, folder: join(folder, 'unloaded') });
-    const athena = athenaWarehouse({ database: 'dev', workGroup: 'w', lake, spool, converter });
+    const converter = duckdbConverter({ runFiles, folder: join(folder, 'unloaded') });
+    const athena = athenaWarehouse({ database: 'dev', workGroup: 'w', lake, runFiles, converter });
     const here = duckdbWarehouse({ lake });
     const query = (await athena.unload(plan, [0, 1]))?.QueryString ?? '';
-    await unloadHere(query, plan, 'dev', lake, spool.address(`${plan.token}/1`));
+    await unloadHere(query, plan, 'dev', lake, runFiles.address(`${plan.attempt}/1`));
     const told = { ...plan, unloaded: 1 };
     const expected = [
       [
@@ -214,13 +216,13 @@ describe('what was unloaded', () => {
   });
 
   test('is read only by who has a converter, and only after it was unloaded', async () => {
-    const spool = {
+    const runFiles = {
       ...nothing,
       list: async function* () {
-        yield { path: 'e-3/0/slot=0/a', size: 1 };
+        yield { path: 'e-3/0/interval_number=0/a', size: 1 };
       },
     };
-    const athena = athenaWarehouse({ ...ATHENA, spool });
+    const athena = athenaWarehouse({ ...ATHENA, runFiles });
     await expect(athena.count({ ...PLAN, unloaded: 0 }, hour(0), never)).rejects.toThrow(
       'only the function that sends',
     );

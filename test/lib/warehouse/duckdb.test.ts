@@ -3,7 +3,7 @@ import os from 'node:os';
 import { join } from 'node:path';
 import { literal, openDatabase, parquet, pathList } from '../../../lib/duckdb/database.ts';
 import type { Expression, QueryColumn } from '../../../lib/hogql/expression.ts';
-import { folderSpool } from '../../../lib/ports/files/folder.ts';
+import { folderFiles } from '../../../lib/ports/files/folder.ts';
 import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import { deliveredColumns } from '../../../lib/warehouse/query-columns.ts';
@@ -23,32 +23,32 @@ afterAll(async () => {
 /** A warehouse over files of these rows, and a plan of them. */
 async function over(files: readonly (readonly Partial<Row>[])[], query = ALL, folder = 'lake') {
   const root = join(temporaryFolder(), folder);
-  const lake = folderSpool(root);
+  const lake = folderFiles(root);
   const listed = await writeRows(lake, files);
   const warehouse = duckdbWarehouse({ lake, tempDirectory: join(root, 'spill') });
   lakes.push(warehouse);
-  const slot = { start: START, end: START + HOUR_MS };
+  const interval = { start: START, end: START + HOUR_MS };
   const plan: FrozenPlan = {
-    token: 't',
+    attempt: 't',
     exportId: 'e',
     organizationId: 'o',
     teamId: 7,
     model: 'events',
     query,
     files: listed,
-    slots: [slot],
+    intervals: [interval],
   };
-  const text = async (within = slot): Promise<string> => {
+  const text = async (within = interval): Promise<string> => {
     let all = '';
     for await (const piece of warehouse.read(plan, within, LINES, never)) all += piece.toString();
     return all;
   };
-  const lines = async (within = slot) =>
+  const lines = async (within = interval) =>
     (await text(within))
       .split('\n')
       .slice(0, -1)
       .map((line) => JSON.parse(line) as Record<string, unknown>);
-  return { lake, warehouse, plan, slot, text, lines };
+  return { lake, warehouse, plan, interval, text, lines };
 }
 
 test('a row is a line of the default columns, in their order', async () => {
@@ -83,7 +83,7 @@ test('what is missing is null', async () => {
     person_properties: null,
   };
   expect(await lines()).toMatchObject([missing]);
-  expect(await warehouse.count(plan, plan.slots[0] ?? { start: 0, end: 0 }, never)).toBe(1);
+  expect(await warehouse.count(plan, plan.intervals[0] ?? { start: 0, end: 0 }, never)).toBe(1);
 });
 
 test('text keeps every character', async () => {
@@ -114,7 +114,7 @@ test('properties that are not JSON become text, and line ends in them no line en
 });
 
 test('a column that a file lacks is null', async () => {
-  const { lake, warehouse, plan, slot } = await over([[{}]]);
+  const { lake, warehouse, plan, interval } = await over([[{}]]);
   const database = await openDatabase({});
   const connection = await database.connect();
   const one = lake.address(plan.files[0]?.path ?? '');
@@ -124,19 +124,19 @@ test('a column that a file lacks is null', async () => {
   database.closeSync();
   const both = { ...plan, files: [...plan.files, { path: 'old', from: START, to: START }] };
   let text = '';
-  for await (const piece of warehouse.read(both, slot, LINES, never)) text += piece.toString();
+  for await (const piece of warehouse.read(both, interval, LINES, never)) text += piece.toString();
   expect(text.match(/"person_id":null/g)).toHaveLength(2);
 });
 
-describe('a slot', () => {
+describe('an interval', () => {
   test('holds the rows from its start to right before its end', async () => {
     const at = [-1, 0, 1, HOUR_MS * 1000 - 1, HOUR_MS * 1000].map((us) => ({
       uuid: String(us),
       inserted_us: START * 1000 + us,
     }));
-    const { lines, warehouse, plan, slot } = await over([at]);
+    const { lines, warehouse, plan, interval } = await over([at]);
     expect((await lines()).map(({ uuid }) => uuid)).toEqual(['0', '1', String(HOUR_MS * 1000 - 1)]);
-    expect(await warehouse.count(plan, slot, never)).toBe(3);
+    expect(await warehouse.count(plan, interval, never)).toBe(3);
   });
 
   test('without files has no rows', async () => {
@@ -174,9 +174,9 @@ describe('the query', () => {
     [[], [], ['a', 'b', "c'd", 'e']],
     [["') OR true --"], null, []],
   ])('that includes %p and excludes %p lets %p through', async (includeEvents, excludeEvents, expected) => {
-    const { lines, warehouse, plan, slot } = await over([events], { includeEvents, excludeEvents });
+    const { lines, warehouse, plan, interval } = await over([events], { includeEvents, excludeEvents });
     expect((await lines()).map(({ event }) => event)).toEqual(expected);
-    expect(await warehouse.count(plan, slot, never)).toBe(expected.length);
+    expect(await warehouse.count(plan, interval, never)).toBe(expected.length);
   });
 });
 
@@ -206,9 +206,9 @@ describe('columns of a query', () => {
   const expected = [0, 1, 2].map((n) => select.map((one) => ('all' in one ? '' : valueOf(one.expression, n))));
 
   async function pieces(form: Form): Promise<Buffer[]> {
-    const { warehouse, plan, slot } = await over(files, { ...ALL, select });
+    const { warehouse, plan, interval } = await over(files, { ...ALL, select });
     const all: Buffer[] = [];
-    for await (const piece of warehouse.read(plan, slot, form, never)) all.push(piece);
+    for await (const piece of warehouse.read(plan, interval, form, never)) all.push(piece);
     return all;
   }
 
@@ -247,7 +247,7 @@ test('a folder may have any name', async () => {
   expect(await lines()).toHaveLength(1);
 });
 
-describe('a big slot', () => {
+describe('a big interval', () => {
   const COUNT = 300_000;
 
   async function big() {
@@ -267,10 +267,10 @@ describe('a big slot', () => {
   }
 
   test('streams in pieces of whole lines, every row once, in order', async () => {
-    const { warehouse, plan, slot } = await big();
+    const { warehouse, plan, interval } = await big();
     let next = 0;
     let pieces = 0;
-    for await (const piece of warehouse.read(plan, slot, LINES, never)) {
+    for await (const piece of warehouse.read(plan, interval, LINES, never)) {
       pieces += 1;
       expect(piece.at(-1)).toBe(10);
       for (const line of piece.toString().split('\n').slice(0, -1)) {
@@ -280,30 +280,30 @@ describe('a big slot', () => {
     }
     expect(next).toBe(COUNT);
     expect(pieces).toBeGreaterThan(50);
-    expect(await warehouse.count(plan, slot, never)).toBe(COUNT);
+    expect(await warehouse.count(plan, interval, never)).toBe(COUNT);
   });
 
   test('ends with the reason of an abort, and the next read is not disturbed', async () => {
-    const { warehouse, plan, slot } = await big();
+    const { warehouse, plan, interval } = await big();
     for (const after of [0, 1, 5]) {
       const abort = new AbortController();
       const read = async (): Promise<void> => {
         let pieces = 0;
-        for await (const _ of warehouse.read(plan, slot, LINES, abort.signal)) {
+        for await (const _ of warehouse.read(plan, interval, LINES, abort.signal)) {
           pieces += 1;
           if (pieces > after) abort.abort(new Error('cancelled'));
         }
       };
       await expect(read()).rejects.toThrow('cancelled');
     }
-    await expect(warehouse.count(plan, slot, AbortSignal.abort(new Error('before')))).rejects.toThrow('before');
-    for await (const _ of warehouse.read(plan, slot, LINES, never)) break;
-    expect(await warehouse.count(plan, slot, never)).toBe(COUNT);
+    await expect(warehouse.count(plan, interval, AbortSignal.abort(new Error('before')))).rejects.toThrow('before');
+    for await (const _ of warehouse.read(plan, interval, LINES, never)) break;
+    expect(await warehouse.count(plan, interval, never)).toBe(COUNT);
   });
 });
 
 test('rows of 10 kB become a Parquet file though a hundred MB of them are more than memory holds', async () => {
-  const { lake, plan, slot } = await over([[{}]]);
+  const { lake, plan, interval } = await over([[{}]]);
   const one = lake.address(plan.files[0]?.path ?? '');
   const database = await openDatabase({});
   const connection = await database.connect();
@@ -316,7 +316,7 @@ test('rows of 10 kB become a Parquet file though a hundred MB of them are more t
   const file = join(temporaryFolder(), 'made.parquet');
   const form: Form = { format: 'Parquet', columns: LINES.columns, compression: null, fileBytes: 1e9 };
   const files = [{ path: 'long', from: START, to: START }];
-  for await (const piece of warehouse.read({ ...plan, files }, slot, form, never))
+  for await (const piece of warehouse.read({ ...plan, files }, interval, form, never))
     writeFileSync(file, piece, { flag: 'a' });
   const answer = await connection.runAndReadAll(
     `SELECT count(DISTINCT elements_chain)::INTEGER, max(strlen(elements_chain))::INTEGER FROM ${parquet([file])}`,
@@ -327,21 +327,21 @@ test('rows of 10 kB become a Parquet file though a hundred MB of them are more t
 });
 
 test('a warehouse that is closed leaves nothing in the temporary folder of the system', async () => {
-  const { lake, plan, slot } = await over([[{}]]);
+  const { lake, plan, interval } = await over([[{}]]);
   const folder = temporaryFolder();
   const system = jest.spyOn(os, 'tmpdir').mockReturnValue(folder);
   const warehouse = duckdbWarehouse({ lake });
   system.mockRestore();
   const form: Form = { format: 'Parquet', columns: LINES.columns, compression: null, fileBytes: 1e9 };
   const made: string[][] = [];
-  for await (const _ of warehouse.read(plan, slot, form, never)) made.push(readdirSync(folder));
+  for await (const _ of warehouse.read(plan, interval, form, never)) made.push(readdirSync(folder));
   expect(made).toEqual([[expect.stringMatching(/^duckdb-/)]]);
   await warehouse.close();
   expect(readdirSync(folder)).toEqual([]);
 });
 
 test('a file that is not there is an error', async () => {
-  const { warehouse, plan, slot } = await over([[{}]]);
+  const { warehouse, plan, interval } = await over([[{}]]);
   const gone = { ...plan, files: [{ path: 'events/gone.parquet', from: START, to: START }] };
-  await expect(warehouse.count(gone, slot, never)).rejects.toThrow('gone.parquet');
+  await expect(warehouse.count(gone, interval, never)).rejects.toThrow('gone.parquet');
 });

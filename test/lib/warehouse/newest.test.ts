@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { FILE_COLUMNS } from '../../../lib/exports/destinations/files/config.ts';
-import { folderSpool } from '../../../lib/ports/files/folder.ts';
+import { folderFiles } from '../../../lib/ports/files/folder.ts';
 import { MINUTE_MS } from '../../../lib/ports/units.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import type { FrozenPlan } from '../../../lib/warehouse/warehouse.ts';
@@ -21,17 +21,17 @@ const histories = fc
   })
   .map((rows) => [0, 1, 2, 3].map((n) => rows.filter(({ file }) => file === n)).filter((file) => file.length > 0));
 
-test('of each distinct_id the newest row of the slot is read, in order, however files overlap', async () => {
+test('of each distinct_id the newest row of the interval is read, in order, however files overlap', async () => {
   await fc.assert(
     fc.asyncProperty(histories, fc.nat(10), fc.integer({ min: 1, max: 11 }), async (history, from, length) => {
-      const lake = folderSpool(join(temporaryFolder(), "it's [a] lake"));
+      const lake = folderFiles(join(temporaryFolder(), "it's [a] lake"));
       const files = await writePersons(
         lake,
         history.map((rows) =>
           rows.map(({ who, minute }) => ({ distinct_id: who, inserted_us: (START + minute * MINUTE_MS) * 1000 })),
         ),
       );
-      const slot = { start: START + from * MINUTE_MS, end: START + (from + length) * MINUTE_MS };
+      const interval = { start: START + from * MINUTE_MS, end: START + (from + length) * MINUTE_MS };
       const newest = new Map<string, number>();
       for (const { who, minute } of history.flat().filter((row) => row.minute >= from && row.minute < from + length))
         newest.set(who, Math.max(minute, newest.get(who) ?? 0));
@@ -39,17 +39,17 @@ test('of each distinct_id the newest row of the slot is read, in order, however 
 
       const warehouse = duckdbWarehouse({ lake });
       const query = { includeEvents: null, excludeEvents: null };
-      const about = { token: 't', exportId: 'e', organizationId: 'o', teamId: 7, model: 'persons' } as const;
-      const plan: FrozenPlan = { ...about, query, files, slots: [slot] };
+      const about = { attempt: 't', exportId: 'e', organizationId: 'o', teamId: 7, model: 'persons' } as const;
+      const plan: FrozenPlan = { ...about, query, files, intervals: [interval] };
       let text = '';
-      for await (const piece of warehouse.read(plan, slot, FORM, never)) text += piece.toString();
+      for await (const piece of warehouse.read(plan, interval, FORM, never)) text += piece.toString();
       const read = text
         .split('\n')
         .slice(0, -1)
         .map((line) => JSON.parse(line))
         .map((row) => [row.distinct_id, (Date.parse(row._inserted_at) - START) / MINUTE_MS]);
       expect(read).toEqual(expected);
-      expect(await warehouse.count(plan, slot, never)).toBe(expected.length);
+      expect(await warehouse.count(plan, interval, never)).toBe(expected.length);
       await warehouse.close();
     }),
     { numRuns: 20 },

@@ -9,15 +9,15 @@ describe('a step', () => {
     const context = testContext();
     const { signal } = new AbortController();
     const seen: unknown[] = [];
-    const run = step('send-slot', async (input: { execution: string }, ...rest) => {
+    const run = step('send-interval', async (input: { execution: string }, ...rest) => {
       seen.push(input, ...rest);
       return { done: true };
     })(context);
     expect(await run({ execution: 'h-1' }, signal)).toEqual({ done: true });
     expect(seen).toEqual([{ execution: 'h-1' }, context, signal]);
     expect(context.lines.map(({ message, fields }) => [message, fields['step'], fields['execution']])).toEqual([
-      ['step begins', 'send-slot', 'h-1'],
-      ['step ended', 'send-slot', 'h-1'],
+      ['step begins', 'send-interval', 'h-1'],
+      ['step ended', 'send-interval', 'h-1'],
     ]);
   });
 

@@ -1,5 +1,5 @@
 /** The ledger of deliveries of events: a table of the customer's schema, by which a second delivery knows the first. */
-import type { Slot } from '../../../lake/intervals.ts';
+import type { Interval } from '../../../lake/intervals.ts';
 import type { Delivery } from '../destination.ts';
 import { LEDGER } from './config.ts';
 import type { AnswerRow, Session } from './session.ts';
@@ -28,7 +28,7 @@ export const prepareLedger = (session: Session, { schema }: TableConfig, dialect
     dialect,
   );
 
-/** What the ledger says of a slot before it is delivered. */
+/** What the ledger says of an interval before it is delivered. */
 export type PriorDelivery =
   /** This run has delivered it. */
   | { readonly is: 'delivered' }
@@ -37,22 +37,26 @@ export type PriorDelivery =
   /** Other runs have: into exactly these bounds so many rows (null: into other bounds), so rows must be merged. */
   | { readonly is: 'overlapping'; readonly records: number | null };
 
-type Entry = Pick<Delivery<TableConfig>, 'exportId' | 'runId' | 'slot' | 'config'>;
+type Entry = Pick<Delivery<TableConfig>, 'exportId' | 'runId' | 'interval' | 'config'>;
 
 const instant = (at: number): string => new Date(at).toISOString();
 
-const slotValues = ({ start, end }: Slot): string[] => [instant(start), instant(end)];
+const intervalValues = ({ start, end }: Interval): string[] => [instant(start), instant(end)];
 
-const keyValues = ({ exportId, config, slot }: Entry): string[] => [exportId, config.table_name, ...slotValues(slot)];
+const keyValues = ({ exportId, config, interval }: Entry): string[] => [
+  exportId,
+  config.table_name,
+  ...intervalValues(interval),
+];
 
 /** Returns the ledger's table. */
 export const ledgerOf = ({ schema }: Pick<TableConfig, 'schema'>): string => qualified(schema, LEDGER);
 
 /**
- * Claims the slot for a run, within its transaction, and returns what the ledger said of it. Another transaction that
+ * Claims the interval for a run, within its transaction, and returns what the ledger said of it. Another transaction that
  * claims the same one waits until this one has ended, on the row that both write.
  */
-export async function claimSlot(session: Session, entry: Entry): Promise<PriorDelivery> {
+export async function claimInterval(session: Session, entry: Entry): Promise<PriorDelivery> {
   const { count } = await session.query(
     `INSERT INTO ${ledgerOf(entry.config)} (${quotedList(namesOf(LEDGER_COLUMNS))})
       VALUES ($1, $2, $3::timestamptz, $4::timestamptz, $5, 0, now())
@@ -66,7 +70,7 @@ export async function claimSlot(session: Session, entry: Entry): Promise<PriorDe
 export const priorDelivery = async (session: Session, entry: Entry): Promise<PriorDelivery> =>
   priorIn(await notes(session, entry), entry);
 
-/** Returns the notes on deliveries that touch the slot. */
+/** Returns the notes on deliveries that touch the interval. */
 async function notes(session: Session, entry: Entry, lock = ''): Promise<readonly AnswerRow[]> {
   const { rows } = await session.query(
     `SELECT run_id, records,
@@ -80,7 +84,7 @@ async function notes(session: Session, entry: Entry, lock = ''): Promise<readonl
   return rows;
 }
 
-/** Returns what notes say of a slot. `isNew`: the note of these very bounds is the claim itself. */
+/** Returns what notes say of an interval. `isNew`: the note of these very bounds is the claim itself. */
 function priorIn(found: readonly AnswerRow[], { runId }: Entry, isNew = false): PriorDelivery {
   const earlier = found.filter(({ bounds }) => bounds === null || !isNew);
   const same = earlier.find(({ bounds }) => bounds !== null);
@@ -89,7 +93,7 @@ function priorIn(found: readonly AnswerRow[], { runId }: Entry, isNew = false): 
   return { is: 'overlapping', records: same === undefined ? null : Number(same['records']) };
 }
 
-/** Notes what this run delivered, in place of an earlier note of the same slot. */
+/** Notes what this run delivered, in place of an earlier note of the same interval. */
 export async function noteDelivery(
   session: Session,
   entry: Entry,

@@ -22,7 +22,7 @@ const mergeText = (records: number, added: number): string =>
  */
 export async function mergeEvents(
   session: Session,
-  { config, say, slot }: Pick<Delivery<TableConfig>, 'config' | 'say' | 'slot'>,
+  { config, say, interval }: Pick<Delivery<TableConfig>, 'config' | 'say' | 'interval'>,
   columns: readonly Column[],
   records: number,
   before: Extract<PriorDelivery, { is: 'overlapping' }>,
@@ -31,7 +31,7 @@ export async function mergeEvents(
   const [uuid, timestamp] = [named('uuid'), named('timestamp')];
   const table = qualified(config.schema, config.table_name);
   if (uuid === undefined) {
-    const range = `${new Date(slot.start).toISOString()} to ${new Date(slot.end).toISOString()}`;
+    const range = `${new Date(interval.start).toISOString()} to ${new Date(interval.end).toISOString()}`;
     const cure =
       `To deliver it again, remove its rows from ${table} and its line from ${qualified(config.schema, LEDGER)}, or ` +
       'add uuid to the query.';

@@ -61,7 +61,7 @@ export type Authorization = string | Pick<BucketConfig, 'aws_access_key_id' | 'a
 interface Copying extends Pick<Delivery, 'outbound' | 'signal' | 'say'> {
   readonly bucket: BucketConfig;
   readonly prefix: string;
-  /** Below the prefix; of this slot alone. */
+  /** Below the prefix; of this interval alone. */
   readonly folder: string;
   readonly authorization: Authorization;
   readonly columns: readonly string[];

@@ -1,5 +1,4 @@
 /** A session with a server that speaks PostgreSQL's protocol: PostgreSQL itself, or Redshift. */
-
 import { once } from 'node:events';
 import { isIP, type Socket } from 'node:net';
 import { connect as overTls } from 'node:tls';

@@ -1,5 +1,4 @@
 /** A customer's bucket, on S3 or on a server that speaks its protocol: the client, and what its failures mean. */
-
 import type { S3 } from '@aws-sdk/client-s3';
 import { messageOf, Permanent, Transient } from '../../../ports/errors.ts';
 import type { Outbound } from '../../../ports/outbound/outbound.ts';

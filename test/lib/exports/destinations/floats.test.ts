@@ -1,5 +1,4 @@
 /** Every bit of a float arrives: from a line of a source, through the lake, at each destination, in each format. */
-
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { array, assert, asyncProperty, bigInt, constantFrom, double, integer, oneof, tuple } from 'fast-check';
@@ -16,7 +15,7 @@ import { threadParser } from '../../../../lib/hogql/parse.ts';
 import type { SelectQuery } from '../../../../lib/hogql/syntax.ts';
 import { EVENTS_TABLE } from '../../../../lib/lake/events-table.ts';
 import { readJsonLine } from '../../../../lib/lake/sources/json-lines.ts';
-import { folderSpool } from '../../../../lib/ports/files/folder.ts';
+import { folderFiles } from '../../../../lib/ports/files/folder.ts';
 import { HOUR_MS } from '../../../../lib/ports/units.ts';
 import { duckdbWarehouse } from '../../../../lib/warehouse/duckdb.ts';
 import { deliveredColumns } from '../../../../lib/warehouse/query-columns.ts';
@@ -76,7 +75,7 @@ const textOf = (value: number, write: (positive: number) => string): string =>
 const written = tuple(float, constantFrom(...WRITTEN)).map(([value, write]) => ({ value, text: textOf(value, write) }));
 
 const START = Date.UTC(2026, 0, 1);
-const SLOT = { start: START, end: START + HOUR_MS };
+const INTERVAL = { start: START, end: START + HOUR_MS };
 
 /** `SELECT *, toFloat(properties.x) AS x FROM events` */
 const QUERY: SelectQuery = {
@@ -99,7 +98,7 @@ type Deliver = (destination: Destination, config: object) => Promise<void>;
 
 /** Imports an event for each number, and delivers them. */
 async function withEvents(texts: readonly string[], work: (deliver: Deliver) => Promise<void>): Promise<void> {
-  const lake = folderSpool(join(temporaryFolder(), 'lake'));
+  const lake = folderFiles(join(temporaryFolder(), 'lake'));
   const rows = texts.map((text, n) => {
     // A name of capture's own has DuckDB write the properties anew.
     const more = n % 2 === 0 ? '' : ',"$geoip_disable":false';
@@ -112,15 +111,15 @@ async function withEvents(texts: readonly string[], work: (deliver: Deliver) => 
   });
   const files = await writeRows(lake, [rows]);
   const query = { includeEvents: null, excludeEvents: null, select: SELECT };
-  const ids = { token: 't', exportId: 'e', organizationId: 'o', teamId: 7 };
-  const plan: FrozenPlan = { ...ids, model: 'events', query, files, slots: [SLOT] };
+  const ids = { attempt: 't', exportId: 'e', organizationId: 'o', teamId: 7 };
+  const plan: FrozenPlan = { ...ids, model: 'events', query, files, intervals: [INTERVAL] };
   const warehouse = duckdbWarehouse({ lake, threads: 1 });
   try {
     await work(async (destination, config) => {
       const one = delivery(destination, config as Config, 0, {
-        slot: SLOT,
+        interval: INTERVAL,
         columns: (defaults) => deliveredColumns(SELECT, defaults),
-        rows: (form) => warehouse.read(plan, SLOT, form, new AbortController().signal),
+        rows: (form) => warehouse.read(plan, INTERVAL, form, new AbortController().signal),
       });
       await destination.commit(one, await destination.deliver(one));
     });

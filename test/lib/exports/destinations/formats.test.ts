@@ -1,5 +1,4 @@
 /** Every format that a file may have, made of a lake by the real warehouse, and read back by DuckDB. */
-
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +8,7 @@ import { literal, openDatabase, pathList } from '../../../../lib/duckdb/database
 import type { Delivery, Destination } from '../../../../lib/exports/destinations/destination.ts';
 import { folder } from '../../../../lib/exports/destinations/folder.ts';
 import { s3 } from '../../../../lib/exports/destinations/s3.ts';
-import { folderSpool } from '../../../../lib/ports/files/folder.ts';
+import { folderFiles } from '../../../../lib/ports/files/folder.ts';
 import { HOUR_MS } from '../../../../lib/ports/units.ts';
 import { duckdbWarehouse } from '../../../../lib/warehouse/duckdb.ts';
 import type { FrozenPlan } from '../../../../lib/warehouse/warehouse.ts';
@@ -19,7 +18,7 @@ import { delivery, digest } from '../../../support/delivery.ts';
 import { writeRows } from '../../../support/lake-rows.ts';
 
 const START = Date.UTC(2026, 0, 1);
-const SLOT = { start: START, end: START + HOUR_MS };
+const INTERVAL = { start: START, end: START + HOUR_MS };
 const STEM = '2026-01-01T00:00:00+00:00-2026-01-01T01:00:00+00:00';
 const MIB = 1024 ** 2;
 
@@ -42,7 +41,7 @@ const ROWS = Array.from({ length: 700 }, (_, n) => ({
 }));
 
 const root = temporaryFolder();
-const lake = folderSpool(join(root, 'lake'));
+const lake = folderFiles(join(root, 'lake'));
 const warehouse = duckdbWarehouse({ lake, tempDirectory: join(root, 'spill') });
 let listed: FrozenPlan['files'];
 let connection: DuckDBConnection;
@@ -62,19 +61,19 @@ afterAll(async () => {
 /** A delivery of the lake's rows. */
 function given(to: Destination, config: object, excludeEvents: string[] | null = null): Delivery {
   const plan: FrozenPlan = {
-    token: 't',
+    attempt: 't',
     exportId: 'e',
     organizationId: 'o',
     teamId: 7,
     model: 'events',
     query: { includeEvents: null, excludeEvents },
     files: listed,
-    slots: [SLOT],
+    intervals: [INTERVAL],
   };
   const { signal } = new AbortController();
   return delivery(to, config as Delivery['config'], 0, {
-    slot: SLOT,
-    rows: (form) => warehouse.read(plan, SLOT, form, signal),
+    interval: INTERVAL,
+    rows: (form) => warehouse.read(plan, INTERVAL, form, signal),
   });
 }
 

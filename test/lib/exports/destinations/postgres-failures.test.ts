@@ -1,5 +1,4 @@
 /** What a customer is told when a PostgreSQL is not as an export needs it, before it is made and when it runs. */
-
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { assert, property, string } from 'fast-check';
 import { checkedConfig } from '../../../../lib/exports/destinations/config.ts';
@@ -325,8 +324,8 @@ describeOnPostgres('Postgres', () => {
       const one = given();
       await postgres.commit(one, await postgres.deliver(one));
       await sql(`ALTER TABLE events ADD CONSTRAINT "only new" CHECK (event <> 'paid') NOT VALID`);
-      const slot = { start: one.slot.end, end: one.slot.end + HOUR_MS };
-      const error = await failure({}, { slot });
+      const interval = { start: one.interval.end, end: one.interval.end + HOUR_MS };
+      const error = await failure({}, { interval });
       expect(error).toBeInstanceOf(Permanent);
       expect(error.message).toContain('Remove the rule "only new"');
     });
@@ -392,8 +391,8 @@ describeOnPostgres('Postgres', () => {
       await sql(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN RAISE EXCEPTION '${message}' USING ERRCODE = '${code}'; END $$;
         CREATE TRIGGER refuse BEFORE INSERT ON events EXECUTE FUNCTION refuse()`);
-      const slot = { start: first.slot.end, end: first.slot.end + HOUR_MS };
-      const error = await failure({}, { slot });
+      const interval = { start: first.interval.end, end: first.interval.end + HOUR_MS };
+      const error = await failure({}, { interval });
       expect(error).toBeInstanceOf(kind);
       expect(error.message).toContain(`The server at ${place()} answered: ${message} (${code})`);
       expect(await sql('SELECT count(*) FROM events')).toEqual([{ count: '10' }]);

@@ -6,7 +6,7 @@ import { Permanent } from '../../../../lib/ports/errors.ts';
 import { HOUR_MS } from '../../../../lib/ports/units.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { eventRows, type PersonRow, personRows } from '../../../support/copy-rows.ts';
-import { delivery, OTHER_RUN, RUN, SLOT, send } from '../../../support/delivery.ts';
+import { delivery, INTERVAL, OTHER_RUN, RUN, send } from '../../../support/delivery.ts';
 import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../../support/postgres.ts';
 
 type Config = Parameters<typeof postgres.deliver>[0]['config'];
@@ -132,14 +132,14 @@ describeOnPostgres('Postgres', () => {
 
     test('of an interval that overlaps one that was delivered are merged with it', async () => {
       await deliver();
-      const slot = { start: SLOT.start + HOUR_MS / 2, end: SLOT.end + HOUR_MS / 2 };
-      await deliver({ runId: OTHER_RUN, slot, rows: () => eventRows(500, 1000) });
+      const interval = { start: INTERVAL.start + HOUR_MS / 2, end: INTERVAL.end + HOUR_MS / 2 };
+      await deliver({ runId: OTHER_RUN, interval, rows: () => eventRows(500, 1000) });
       expect(await counts()).toEqual([1500, 1500]);
     });
 
     test('of other intervals, tables and exports are not compared', async () => {
       await deliver();
-      await deliver({ runId: OTHER_RUN, slot: { start: SLOT.end, end: SLOT.end + HOUR_MS } });
+      await deliver({ runId: OTHER_RUN, interval: { start: INTERVAL.end, end: INTERVAL.end + HOUR_MS } });
       await deliver({ exportId: '01890000-0000-7000-8000-000000000009', runId: OTHER_RUN });
       expect(await counts()).toEqual([3000, 1000]);
       await deliver({ runId: OTHER_RUN }, { table_name: 'Other' });
@@ -150,23 +150,23 @@ describeOnPostgres('Postgres', () => {
     test('sent by two workers at once are there once, whether the runs are the same or not', async () => {
       await Promise.all([deliver(), send(postgres, given(), `${receiptFile}-2`)]);
       expect(await counts()).toEqual([1000, 1000]);
-      const slot = { start: SLOT.end, end: SLOT.end + HOUR_MS };
+      const interval = { start: INTERVAL.end, end: INTERVAL.end + HOUR_MS };
       const rows = () => eventRows(1000, 1000);
       await Promise.all([
-        deliver({ slot, rows }),
-        send(postgres, given({ slot, rows, runId: OTHER_RUN }), `${receiptFile}-3`),
+        deliver({ interval, rows }),
+        send(postgres, given({ interval, rows, runId: OTHER_RUN }), `${receiptFile}-3`),
       ]);
       expect(await counts()).toEqual([2000, 2000]);
     });
 
     test('of many intervals at once come into one new table', async () => {
-      const slots = Array.from({ length: 8 }, (_, n) => ({
-        start: SLOT.end + n * HOUR_MS,
-        end: SLOT.end + (n + 1) * HOUR_MS,
+      const intervals = Array.from({ length: 8 }, (_, n) => ({
+        start: INTERVAL.end + n * HOUR_MS,
+        end: INTERVAL.end + (n + 1) * HOUR_MS,
       }));
       await Promise.all(
-        slots.map((slot, n) =>
-          send(postgres, given({ slot, rows: () => eventRows(n * 100, 100) }), `${receiptFile}-${n}`),
+        intervals.map((interval, n) =>
+          send(postgres, given({ interval, rows: () => eventRows(n * 100, 100) }), `${receiptFile}-${n}`),
         ),
       );
       expect(await counts()).toEqual([800, 800]);

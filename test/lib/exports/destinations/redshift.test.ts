@@ -11,7 +11,7 @@ import { HOUR_MS } from '../../../../lib/ports/units.ts';
 import { type Bucket, startBucket } from '../../../support/bucket.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { eventRows, type PersonRow, personRows } from '../../../support/copy-rows.ts';
-import { delivery, OTHER_RUN, RUN, SLOT, send } from '../../../support/delivery.ts';
+import { delivery, INTERVAL, OTHER_RUN, RUN, send } from '../../../support/delivery.ts';
 import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../../support/postgres.ts';
 import { startPostgresProxy } from '../../../support/postgres-proxy.ts';
 import { REDSHIFT_WORDS, type RedshiftProxy, startRedshiftProxy } from '../../../support/redshift-stand-in.ts';
@@ -219,8 +219,8 @@ describeOnPostgres('Redshift', () => {
     test('two workers at once deliver once', async () => {
       await Promise.all([
         deliver(config),
-        deliver(config, { token: 't-2', runId: OTHER_RUN }),
-        deliver(config, { token: 't-3' }),
+        deliver(config, { attempt: 't-2', runId: OTHER_RUN }),
+        deliver(config, { attempt: 't-3' }),
       ]);
       expect(await counts()).toEqual([1000, 1000]);
     });
@@ -307,7 +307,7 @@ describeOnPostgres('Redshift', () => {
     }
     await deliver({ ...COPY, copy_inputs: { ...INPUTS, authorization } }, { columns, rows });
     expect(proxy.copies().at(-1)).toBe(
-      `COPY batch_export_rows ("uuid") FROM 's3://exports/${given().token}/${new Date(SLOT.start).toISOString()}/manifest' ` +
+      `COPY batch_export_rows ("uuid") FROM 's3://exports/${given().attempt}/${new Date(INTERVAL.start).toISOString()}/manifest' ` +
         `${access} REGION 'us-east-1' MANIFEST GZIP DELIMITER '\\t' ESCAPE TIMEFORMAT 'auto' COMPUPDATE OFF STATUPDATE OFF`,
     );
   });
@@ -315,13 +315,13 @@ describeOnPostgres('Redshift', () => {
   test('a value that does not fit is told of as Redshift notes it', async () => {
     await deliver(COPY, { rows: () => eventRows(0, 1) });
     await sql('ALTER TABLE events ALTER COLUMN event TYPE varchar(2) USING left(event, 2)');
-    const slot = { start: SLOT.end, end: SLOT.end + HOUR_MS };
-    const failed = deliver(COPY, { slot, rows: () => eventRows(0, 2) });
+    const interval = { start: INTERVAL.end, end: INTERVAL.end + HOUR_MS };
+    const failed = deliver(COPY, { interval, rows: () => eventRows(0, 2) });
     await expect(failed).rejects.toThrow(Permanent);
     await expect(failed).rejects.toThrow(
       'Redshift could not load row 2 of a file, column "event": String length exceeds DDL length.',
     );
-    const tooLong = deliver({}, { slot, rows: () => eventRows(0, 2) });
+    const tooLong = deliver({}, { interval, rows: () => eventRows(0, 2) });
     await expect(tooLong).rejects.toThrow('Make the column wider');
     expect(await bucket.keys()).toEqual([]);
   });
@@ -335,8 +335,8 @@ describeOnPostgres('Redshift', () => {
     await sql(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN RAISE EXCEPTION '${message}' USING ERRCODE = 'XX000'; END $$;
       CREATE TRIGGER refuse BEFORE INSERT ON events EXECUTE FUNCTION refuse()`);
-    const slot = { start: SLOT.end, end: SLOT.end + HOUR_MS };
-    await expect(deliver({}, { slot })).rejects.toThrow(kind);
+    const interval = { start: INTERVAL.end, end: INTERVAL.end + HOUR_MS };
+    await expect(deliver({}, { interval })).rejects.toThrow(kind);
   });
 
   test('a bucket that is not there, or a wrong key, is for the customer to mend', async () => {

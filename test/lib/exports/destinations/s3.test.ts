@@ -36,14 +36,14 @@ beforeEach(() => {
 afterEach(() => bucket.empty());
 afterAll(() => bucket.close());
 
-type Changes = Pick<Delivery, 'rows' | 'signal' | 'token' | 'runId' | 'say' | 'outbound'>;
+type Changes = Pick<Delivery, 'rows' | 'signal' | 'attempt' | 'runId' | 'say' | 'outbound'>;
 
 const given = (count: number, config: object = {}, changes: Partial<Changes> = {}) =>
   delivery(s3, { ...bucket.config, ...config }, count, changes);
 
 const isWhole = async (key = KEY): Promise<boolean> => (await bucket.read(key)).body.equals(many);
 
-/** As it is after the spool: without what only this process knows. */
+/** As it is after the run files: without what only this process knows. */
 const kept = <R extends Receipt>({ receipt }: Prepared<R>): { receipt: R } => ({
   receipt: JSON.parse(JSON.stringify(receipt)) as R,
 });
@@ -58,7 +58,7 @@ describe('a small object', () => {
     const { body, metadata, type } = await bucket.read(KEY);
     expect(body.equals(await atOnce(lines(FEW)))).toBe(true);
     expect(prepared.receipt.bytes).toBe(body.length);
-    expect(metadata).toEqual({ run: given(0).runId, token: given(0).token });
+    expect(metadata).toEqual({ run: given(0).runId, attempt: given(0).attempt });
     expect(type).toBe('application/x-ndjson');
   });
 
@@ -92,7 +92,7 @@ describe('a small object', () => {
   test('replaces what an earlier run of the interval delivered', async () => {
     await send(s3, given(10), receiptFile);
     rmSync(receiptFile);
-    await send(s3, given(20, {}, { token: 'next' }), receiptFile);
+    await send(s3, given(20, {}, { attempt: 'next' }), receiptFile);
     expect(await bucket.keys()).toEqual([KEY]);
     expect((await bucket.read(KEY)).body.equals(await atOnce(lines(20)))).toBe(true);
   });
@@ -111,7 +111,7 @@ describe('a large object', () => {
     await s3.commit(given(MANY), kept(prepared));
     expect(bucket.uploads()).toEqual([]);
     expect(await isWhole()).toBe(true);
-    expect((await bucket.read(KEY)).metadata).toEqual({ run: given(0).runId, token: given(0).token });
+    expect((await bucket.read(KEY)).metadata).toEqual({ run: given(0).runId, attempt: given(0).attempt });
     expect(prepared.receipt.bytes).toBe(many.length);
   });
 
@@ -144,18 +144,18 @@ describe('a large object', () => {
   });
 
   test("is made again by the commit when the object there is another attempt's", async () => {
-    const prepared = await s3.deliver(given(MANY, {}, { token: 'second' }));
+    const prepared = await s3.deliver(given(MANY, {}, { attempt: 'second' }));
     await bucket.abortUploads();
-    await send(s3, given(10, {}, { token: 'first' }), receiptFile);
-    await s3.commit(given(MANY, {}, { token: 'second' }), kept(prepared));
+    await send(s3, given(10, {}, { attempt: 'first' }), receiptFile);
+    await s3.commit(given(MANY, {}, { attempt: 'second' }), kept(prepared));
     expect(await isWhole()).toBe(true);
-    expect((await bucket.read(KEY)).metadata['token']).toBe('second');
+    expect((await bucket.read(KEY)).metadata['attempt']).toBe('second');
   });
 
   test('removes the uploads that earlier attempts left, and no others', async () => {
     await s3.deliver(given(MANY));
     await s3.deliver(given(MANY, { prefix: 'events/2' }));
-    await send(s3, given(MANY, {}, { token: 'next' }), receiptFile);
+    await send(s3, given(MANY, {}, { attempt: 'next' }), receiptFile);
     expect(bucket.uploads()).toEqual([`events/2/${NAME}`]);
     expect(await isWhole()).toBe(true);
   });
@@ -225,7 +225,7 @@ test.each(['before', 'after'] as const)(
       expect((await bucket.keys()).length === 0 || (await isWhole())).toBe(true);
       // Every other time as a new attempt, which knows nothing of the first.
       if (at % 2 === 0) rmSync(receiptFile, { force: true });
-      await send(s3, given(MANY, {}, at % 2 === 0 ? { token: 'next' } : {}), receiptFile);
+      await send(s3, given(MANY, {}, at % 2 === 0 ? { attempt: 'next' } : {}), receiptFile);
       expect(await bucket.keys()).toEqual([KEY]);
       expect(bucket.uploads()).toEqual([]);
       expect(await isWhole()).toBe(true);

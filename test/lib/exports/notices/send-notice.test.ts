@@ -1,5 +1,4 @@
 /** Who is told of failures, what, and how often: through the schedule, the jobs and the machines. */
-
 import { createHmac } from 'node:crypto';
 import { noticeOps } from '../../../../lib/exports/notices/notice.ts';
 import { sendNotice } from '../../../../lib/exports/notices/send-notice.ts';

@@ -67,10 +67,10 @@ test('lines go after the days that they are kept', async () => {
   expect((await readLines(context.table, 'e', everything)).count).toBe(0);
 });
 
-test('lines of a chunk are one item; many or long ones, and ones far apart, are several of at most 100 KB', () => {
+test('lines of a batch are one item; many or long ones, and ones far apart, are several of at most 100 KB', () => {
   const context = testContext();
-  const chunk = Array.from({ length: 96 }, (_, n) => line(AT, { instance: `run ${n}`, message: 'x'.repeat(200) }));
-  expect(lineOps(context, 'e', 'h', 'begin', chunk)).toHaveLength(1);
+  const batch = Array.from({ length: 96 }, (_, n) => line(AT, { instance: `run ${n}`, message: 'x'.repeat(200) }));
+  expect(lineOps(context, 'e', 'h', 'begin', batch)).toHaveLength(1);
   const many = Array.from({ length: 500 }, () => line(AT, { message: '€'.repeat(10_000) }));
   const sizes = lineOps(context, 'e', 'h', 'begin', many).map((op) => Buffer.byteLength(JSON.stringify(op)));
   expect(sizes.length).toBeGreaterThan(10);

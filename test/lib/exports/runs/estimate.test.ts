@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { amountIn, laterArrivals, scanOf } from '../../../../lib/exports/runs/estimate.ts';
-import { CHUNK } from '../../../../lib/exports/runs/plan.ts';
+import { BATCH_SIZE } from '../../../../lib/exports/runs/plan.ts';
 import { isTouched, type LakeFile } from '../../../../lib/lake/catalog.ts';
-import { INTERVALS, LENGTH, slotsBetween } from '../../../../lib/lake/intervals.ts';
+import { FREQUENCIES, intervalsBetween, LENGTH } from '../../../../lib/lake/intervals.ts';
 import { toJsonText } from '../../../../lib/ports/table/json-text.ts';
 import { DAY_MS, HOUR_MS } from '../../../../lib/ports/units.ts';
 
@@ -64,20 +64,20 @@ test('a range around everything holds every row and every byte', () => {
   );
 });
 
-test('queries read what a walk over all chunks finds', () => {
+test('queries read what a walk over all batches finds', () => {
   fc.assert(
-    fc.property(lake, range, fc.constantFrom(...INTERVALS), (all, { from, to }, interval) => {
-      const slots = slotsBetween(from, to, interval);
+    fc.property(lake, range, fc.constantFrom(...FREQUENCIES), (all, { from, to }, frequency) => {
+      const intervals = intervalsBetween(from, to, frequency);
       const read: number[] = [];
-      for (let n = 0; n < slots.count; n += CHUNK) {
-        const [start, end] = [slots.at(n).start, slots.at(Math.min(n + CHUNK, slots.count) - 1).end];
+      for (let n = 0; n < intervals.count; n += BATCH_SIZE) {
+        const [start, end] = [intervals.at(n).start, intervals.at(Math.min(n + BATCH_SIZE, intervals.count) - 1).end];
         const touched = all.filter((file) => isTouched(file, start, end));
         if (touched.length > 0) read.push(touched.reduce((sum, file) => sum + file.bytes, 0));
       }
       const bytes = read.reduce((sum, one) => sum + Math.max(one, PRICE.minimumBytes), 0);
       const scan = scanOf(
         all.filter((file) => isTouched(file, from, to)),
-        slots,
+        intervals,
         PRICE,
       );
       expect(scan).toMatchObject({ queries: read.length, bytes });
@@ -103,17 +103,17 @@ test('later arrivals are told of only where something of the range may have arri
 
 test('of 200,000 intervals the cost is found without looking at each', () => {
   const to = 200_000 * LENGTH['every 5 minutes'];
-  const slots = slotsBetween(0, to, 'every 5 minutes');
+  const intervals = intervalsBetween(0, to, 'every 5 minutes');
   let looks = 0;
   const counted = {
-    count: slots.count,
+    count: intervals.count,
     at: (n: number) => {
       looks += 1;
-      return slots.at(n);
+      return intervals.at(n);
     },
   };
   const [file] = fc.sample(files, { numRuns: 1, seed: 7 }) as [LakeFile];
   expect(scanOf([file], counted, PRICE).queries).toBeGreaterThan(0);
-  // Two looks for each halving of 2,084 chunks, twice, and two for each of the four chunks that a day may touch.
+  // Two looks for each halving of 2,084 batches, twice, and two for each of the four batches that a day may touch.
   expect(looks).toBeLessThanOrEqual(2 * 2 * 12 + 2 * 4);
 });

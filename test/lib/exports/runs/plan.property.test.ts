@@ -4,28 +4,27 @@
  * file ever loses a row, and every row that arrived after the export began is delivered, unless its time came while
  * the schedule was closed. Each protection taken away must break this. PLAN_HISTORIES sets how many are tried.
  */
-
 import * as fc from 'fast-check';
 import {
   type Active,
   acquire,
   backfillRange,
-  chunkOf,
-  chunksOf,
+  batchesOf,
+  batchOf,
   claim,
-  dueSlots,
-  firstSlotStart,
+  dueIntervals,
+  firstIntervalStart,
   type GridRange,
   initialPlan,
+  intervalsOf,
   type Plan,
   release,
   type Scheduled,
   settle,
   skipMissed,
-  slotsOf,
 } from '../../../../lib/exports/runs/plan.ts';
 import { historyEnd } from '../../../../lib/lake/arrival.ts';
-import { alignDown, type Interval, LENGTH, type Slot } from '../../../../lib/lake/intervals.ts';
+import { alignDown, type Frequency, type Interval, LENGTH } from '../../../../lib/lake/intervals.ts';
 import { DAY_MS, MINUTE_MS } from '../../../../lib/ports/units.ts';
 
 const HISTORIES = Number(process.env['PLAN_HISTORIES'] ?? 1_000);
@@ -42,15 +41,15 @@ type Step =
   | { do: 'tick' }
   | { do: 'finish'; which: number; failed: boolean }
   | { do: 'backfill'; age: number; length: number }
-  | { do: 'chunk'; which: number }
+  | { do: 'batch'; which: number }
   | { do: 'cancel'; which: number }
   | { do: 'retry'; which: number }
   | { do: 'pause' | 'unpause' }
-  | { do: 'interval'; interval: Interval }
+  | { do: 'interval'; interval: Frequency }
   | { do: 'start'; inMinutes: number | null }
   | { do: 'end'; inMinutes: number | null };
 
-/** Grids inside one another; shorter ones only make more slots. */
+/** Grids inside one another; shorter ones only make more intervals. */
 const INTERVALS_TRIED = ['hour', 'day', 'week'] as const;
 const minutes = (days: number) => fc.integer({ min: 0, max: Math.floor(days * 24 * 60) });
 /** Minutes, mostly few. */
@@ -73,7 +72,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ do: fc.constant('finish' as const), which, failed: fc.nat(4).map((n) => n === 0) }),
   },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('backfill' as const), age: some, length: some }) },
-  { weight: 7, arbitrary: fc.record({ do: fc.constant('chunk' as const), which }) },
+  { weight: 7, arbitrary: fc.record({ do: fc.constant('batch' as const), which }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('cancel' as const), which }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('retry' as const), which }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('pause' as const, 'unpause' as const) }) },
@@ -92,17 +91,17 @@ interface Row {
   readonly arrival: number;
 }
 
-/** A chunk under way: what it found when it began. */
+/** A batch under way: what it found when it began. */
 interface Work {
   readonly mine: Active;
-  readonly files: { slot: Slot; rows: Set<number> }[];
+  readonly files: { interval: Interval; rows: Set<number> }[];
 }
 
 interface Backfill {
   readonly id: string;
-  readonly interval: Interval;
+  readonly interval: Frequency;
   readonly range: { from: number; to: number };
-  nextChunk: number;
+  nextBatch: number;
 }
 
 class World {
@@ -114,27 +113,27 @@ class World {
   #plan: Plan;
   #count = 0;
   readonly #rows: Row[] = [];
-  /** The destination: file by its slot. */
-  readonly #files = new Map<string, { slot: Slot; rows: Set<number> }>();
+  /** The destination: file by its interval. */
+  readonly #files = new Map<string, { interval: Interval; rows: Set<number> }>();
   readonly #working: Work[] = [];
   readonly #backfills: Backfill[] = [];
-  readonly #failed: Slot[] = [];
-  readonly #delivered: Slot[] = [];
-  /** Spans of arrival whose slots may have been passed over, as the schedule was closed when their time came. */
+  readonly #failed: Interval[] = [];
+  readonly #delivered: Interval[] = [];
+  /** Spans of arrival whose intervals may have been passed over, as the schedule was closed when their time came. */
   readonly #closed: { from: number; to: number }[] = [];
-  #longest: Interval;
-  #shortest: Interval;
+  #longest: Frequency;
+  #shortest: Frequency;
   /** Where the plan stood when `start_at` was set. */
   #startSetAt = 0;
   readonly #began: number;
 
-  constructor(interval: Interval, mutation?: Mutation) {
+  constructor(frequency: Frequency, mutation?: Mutation) {
     this.#mutation = mutation;
-    this.#longest = interval;
-    this.#shortest = interval;
+    this.#longest = frequency;
+    this.#shortest = frequency;
     this.#item = {
       id: '01890000-0000-7000-8000-000000000001',
-      interval,
+      interval: frequency,
       paused: false,
       last_paused_at: null,
       start_at: null,
@@ -142,7 +141,7 @@ class World {
       deleted_at: null,
     };
     this.#plan = initialPlan(this.#item, this.#now);
-    this.#began = firstSlotStart(this.#item, this.#plan) ?? 0;
+    this.#began = firstIntervalStart(this.#item, this.#plan) ?? 0;
     this.#live = this.#began;
   }
 
@@ -164,14 +163,14 @@ class World {
       case 'backfill':
         this.#backfill(now - step.age * MINUTE_MS - step.length * MINUTE_MS, now - step.age * MINUTE_MS);
         break;
-      case 'chunk':
-        if (this.#backfills.length > 0) this.#chunk(step.which % this.#backfills.length);
+      case 'batch':
+        if (this.#backfills.length > 0) this.#batch(step.which % this.#backfills.length);
         break;
       case 'cancel':
         if (this.#backfills.length > 0) this.#cancel(step.which % this.#backfills.length);
         break;
       case 'retry':
-        if (this.#delivered.length > 0) this.#retry(this.#delivered[step.which % this.#delivered.length] as Slot);
+        if (this.#delivered.length > 0) this.#retry(this.#delivered[step.which % this.#delivered.length] as Interval);
         break;
       case 'pause':
         if (!this.#item.paused) this.#change({ paused: true, last_paused_at: now });
@@ -197,9 +196,9 @@ class World {
     this.#now += 15 * DAY_MS;
     for (let quiet = false; !quiet; ) {
       while (this.#working.length > 0) this.#finish(0, false);
-      for (const slot of this.#failed.splice(0)) this.#retry(slot);
+      for (const interval of this.#failed.splice(0)) this.#retry(interval);
       while (this.#backfills.length > 0) {
-        this.#chunk(0);
+        this.#batch(0);
         while (this.#working.length > 0) this.#finish(0, false);
       }
       while (this.#working.length > 0) this.#finish(0, false);
@@ -216,9 +215,9 @@ class World {
         at.set(id, name);
       }
     }
-    const files = [...this.#files.values()].map(({ slot }) => slot).toSorted((a, b) => a.start - b.start);
+    const files = [...this.#files.values()].map(({ interval }) => interval).toSorted((a, b) => a.start - b.start);
     for (const [n, { start }] of files.entries()) {
-      if (n > 0 && start < (files[n - 1] as Slot).end) throw new Error('two files overlap');
+      if (n > 0 && start < (files[n - 1] as Interval).end) throw new Error('two files overlap');
     }
     for (const { id, arrival } of this.#rows) {
       const isExcused = arrival < this.#began || this.#closed.some(({ from, to }) => from <= arrival && arrival < to);
@@ -259,19 +258,19 @@ class World {
     if (LENGTH[after.interval] > LENGTH[this.#longest]) this.#longest = after.interval;
     if (LENGTH[after.interval] < LENGTH[this.#shortest]) this.#shortest = after.interval;
     this.#item = after;
-    this.#live = Math.min(this.#live, firstSlotStart(after, this.#plan) ?? this.#live);
+    this.#live = Math.min(this.#live, firstIntervalStart(after, this.#plan) ?? this.#live);
   }
 
   /** Begins what is wanted: closes the lake behind it, and freezes what is there. False: somebody holds some of it. */
-  #begin(by: string, slots: readonly Slot[]): boolean {
-    const [first, last] = [slots.at(0), slots.at(-1)];
+  #begin(by: string, intervals: readonly Interval[]): boolean {
+    const [first, last] = [intervals.at(0), intervals.at(-1)];
     if (first === undefined || last === undefined) return false;
     if (last.end + TIMING.settleSeconds * 1000 > this.#now) return false;
     this.#count += 1;
     const wanted = {
       execution: `${by}-${this.#count}`,
       by,
-      chunk: null,
+      batch: null,
       from: first.start,
       to: last.end,
       since: this.#now,
@@ -280,10 +279,10 @@ class World {
     if ('taken' in result) return false;
     this.#set(result.plan);
     this.#fence = Math.max(this.#fence, last.end);
-    const files = slots.map((slot) => ({
-      slot,
+    const files = intervals.map((interval) => ({
+      interval,
       rows: new Set(
-        this.#rows.filter((row) => slot.start <= row.arrival && row.arrival < slot.end).map(({ id }) => id),
+        this.#rows.filter((row) => interval.start <= row.arrival && row.arrival < interval.end).map(({ id }) => id),
       ),
     }));
     this.#working.push({ mine: result.mine, files });
@@ -291,20 +290,20 @@ class World {
   }
 
   #tick(): void {
-    this.#begin('schedule', dueSlots(this.#item, this.#plan, this.#now, TIMING));
+    this.#begin('schedule', dueIntervals(this.#item, this.#plan, this.#now, TIMING));
   }
 
   #finish(n: number, failed: boolean): void {
     const [work] = this.#working.splice(n, 1) as [Work];
     for (const file of work.files) {
-      const name = `${file.slot.start}-${file.slot.end}`;
-      if (failed) this.#failed.push(file.slot);
+      const name = `${file.interval.start}-${file.interval.end}`;
+      if (failed) this.#failed.push(file.interval);
       else {
         for (const id of this.#files.get(name)?.rows ?? []) {
           if (!file.rows.has(id)) throw new Error(`file ${name} lost row ${id}`);
         }
         this.#files.set(name, file);
-        this.#delivered.push(file.slot);
+        this.#delivered.push(file.interval);
       }
     }
     this.#set(settle(this.#plan, work.mine.execution));
@@ -312,26 +311,26 @@ class World {
 
   #backfill(from: number, to: number): void {
     if (from >= to || this.#backfills.length > 2) return;
-    const { interval } = this.#item;
-    const range = backfillRange(this.#plan, interval, { from, to }, this.#now);
-    if (range === undefined || slotsOf(this.#plan, interval, range).count > 300) return;
+    const { interval: frequency } = this.#item;
+    const range = backfillRange(this.#plan, frequency, { from, to }, this.#now);
+    if (range === undefined || intervalsOf(this.#plan, frequency, range).count > 300) return;
     this.#count += 1;
     const id = `backfill ${this.#count}`;
-    const result = claim(this.#plan, interval, id, range);
+    const result = claim(this.#plan, frequency, id, range);
     if ('refused' in result) return;
     this.#set(result.plan);
-    this.#backfills.push({ id, interval, range, nextChunk: 0 });
+    this.#backfills.push({ id, interval: frequency, range, nextBatch: 0 });
   }
 
-  #chunk(n: number): void {
+  #batch(n: number): void {
     const backfill = this.#backfills[n] as Backfill;
-    const slots = slotsOf(this.#plan, backfill.interval, backfill.range);
-    if (backfill.nextChunk >= chunksOf(slots.count)) {
+    const intervals = intervalsOf(this.#plan, backfill.interval, backfill.range);
+    if (backfill.nextBatch >= batchesOf(intervals.count)) {
       this.#cancel(n);
       return;
     }
     const isWaiting = this.#working.some(({ mine }) => mine.by === backfill.id);
-    if (!isWaiting && this.#begin(backfill.id, chunkOf(slots, backfill.nextChunk))) backfill.nextChunk += 1;
+    if (!isWaiting && this.#begin(backfill.id, batchOf(intervals, backfill.nextBatch))) backfill.nextBatch += 1;
   }
 
   #cancel(n: number): void {
@@ -339,8 +338,8 @@ class World {
     this.#set(release(this.#plan, backfill.id));
   }
 
-  #retry(slot: Slot): void {
-    this.#begin('some run', [slot]);
+  #retry(interval: Interval): void {
+    this.#begin('some run', [interval]);
   }
 }
 
@@ -349,7 +348,7 @@ function joined(ranges: readonly GridRange[]): GridRange[] {
   const result: GridRange[] = [];
   for (const range of ranges) {
     const last = result.at(-1);
-    if (last?.to === range.from && last.interval === range.interval)
+    if (last?.to === range.from && last.frequency === range.frequency)
       result[result.length - 1] = { ...last, to: range.to };
     else result.push(range);
   }
@@ -360,8 +359,8 @@ const holds = (mutation?: Mutation) =>
   fc.property(
     fc.constantFrom(...INTERVALS_TRIED),
     fc.array(step, { minLength: 20, maxLength: 60, size: 'max' }),
-    (interval, steps) => {
-      const world = new World(interval, mutation);
+    (frequency, steps) => {
+      const world = new World(frequency, mutation);
       for (const one of steps) world.run(one);
       world.end();
       world.check();

@@ -2,14 +2,16 @@ import * as fc from 'fast-check';
 import {
   type Active,
   acquire,
+  BATCH_SIZE,
   backfillRange,
-  CHUNK,
-  chunkOf,
-  chunksOf,
+  batchesOf,
+  batchOf,
   claim,
-  dueSlots,
-  firstSlotStart,
+  dueIntervals,
+  firstIntervalStart,
   initialPlan,
+  intervalAt,
+  intervalsOf,
   MAX_RANGES,
   nextDue,
   type Plan,
@@ -19,16 +21,14 @@ import {
   type Scheduled,
   settle,
   skipMissed,
-  slotAt,
-  slotsOf,
   spreadOf,
 } from '../../../../lib/exports/runs/plan.ts';
-import { alignDown, INTERVALS, LENGTH, type Slot, slice } from '../../../../lib/lake/intervals.ts';
+import { alignDown, FREQUENCIES, type Interval, LENGTH, slice } from '../../../../lib/lake/intervals.ts';
 import { HOUR_MS } from '../../../../lib/ports/units.ts';
 
 const at = (text: string): number => Date.parse(`2026-${text}Z`);
 const TIMING = { settleSeconds: 30, spreadSeconds: 0 };
-const text = ({ start, end }: Slot): string =>
+const text = ({ start, end }: Interval): string =>
   `${new Date(start).toISOString().slice(5, 16)} ${new Date(end).toISOString().slice(5, 16)}`;
 
 const hourly = (fields: Partial<Scheduled> = {}): Scheduled => ({
@@ -45,7 +45,7 @@ const hourly = (fields: Partial<Scheduled> = {}): Scheduled => ({
 const wanted = (from: string, to: string, fields: Partial<Active> = {}): Omit<Active, 'version'> => ({
   execution: 'somebody',
   by: 'schedule',
-  chunk: null,
+  batch: null,
   from: at(from),
   to: at(to),
   since: at(to),
@@ -64,21 +64,21 @@ const plan = initialPlan(item, at('01-07T13:20:00'));
 
 describe('the schedule', () => {
   test('begins with the interval in which the export was made', () => {
-    expect(dueSlots(item, plan, at('01-07T14:00:29'), TIMING)).toEqual([]);
-    expect(dueSlots(item, plan, at('01-07T14:00:30'), TIMING).map(text)).toEqual(['01-07T13:00 01-07T14:00']);
-    expect(firstSlotStart(item, plan)).toBe(at('01-07T13:00:00'));
+    expect(dueIntervals(item, plan, at('01-07T14:00:29'), TIMING)).toEqual([]);
+    expect(dueIntervals(item, plan, at('01-07T14:00:30'), TIMING).map(text)).toEqual(['01-07T13:00 01-07T14:00']);
+    expect(firstIntervalStart(item, plan)).toBe(at('01-07T13:00:00'));
     expect(nextDue(item, plan, at('01-07T13:20:00'), TIMING)).toBe(at('01-07T14:00:30'));
   });
 
-  test('makes up for three days in order, a chunk at a time', () => {
+  test('makes up for three days in order, a batch at a time', () => {
     const now = at('01-10T13:59:00');
-    const due = dueSlots(item, plan, now, TIMING);
+    const due = dueIntervals(item, plan, now, TIMING);
     expect(due).toHaveLength(72);
     expect(due.map(text).at(-1)).toBe('01-10T12:00 01-10T13:00');
     const short = hourly({ interval: 'every 5 minutes' });
-    const chunk = dueSlots(short, plan, now, TIMING);
-    expect(chunk).toHaveLength(CHUNK);
-    expect(chunk.map(text).at(-1)).toBe('01-07T20:55 01-07T21:00');
+    const batch = dueIntervals(short, plan, now, TIMING);
+    expect(batch).toHaveLength(BATCH_SIZE);
+    expect(batch.map(text).at(-1)).toBe('01-07T20:55 01-07T21:00');
   });
 
   test('is due at once for what it missed, and never in the past', () => {
@@ -89,21 +89,21 @@ describe('the schedule', () => {
   test('runs nothing of an export that is paused, deleted or past its end', () => {
     const now = at('01-07T20:00:00');
     for (const fields of [{ paused: true }, { deleted_at: now }, { end_at: at('01-07T13:59:59') }]) {
-      expect(dueSlots(hourly(fields), plan, now, TIMING)).toEqual([]);
+      expect(dueIntervals(hourly(fields), plan, now, TIMING)).toEqual([]);
       expect(nextDue(hourly(fields), plan, now, TIMING)).toBeNull();
     }
   });
 
   test('takes intervals that end exactly at start_at and at end_at', () => {
     const bounded = hourly({ start_at: at('01-07T16:00:00'), end_at: at('01-07T18:00:00') });
-    expect(dueSlots(bounded, plan, at('01-08T00:00:00'), TIMING).map(text)).toEqual([
+    expect(dueIntervals(bounded, plan, at('01-08T00:00:00'), TIMING).map(text)).toEqual([
       '01-07T15:00 01-07T16:00',
       '01-07T16:00 01-07T17:00',
       '01-07T17:00 01-07T18:00',
     ]);
-    expect(firstSlotStart(bounded, plan)).toBe(at('01-07T15:00:00'));
+    expect(firstIntervalStart(bounded, plan)).toBe(at('01-07T15:00:00'));
     const between = hourly({ start_at: at('01-07T16:00:00') + 1, end_at: at('01-07T18:00:00') - 1 });
-    expect(dueSlots(between, plan, at('01-08T00:00:00'), TIMING).map(text)).toEqual(['01-07T16:00 01-07T17:00']);
+    expect(dueIntervals(between, plan, at('01-08T00:00:00'), TIMING).map(text)).toEqual(['01-07T16:00 01-07T17:00']);
   });
 
   test('starts exports of one interval at different times, each always at the same', () => {
@@ -128,7 +128,7 @@ describe('a pause', () => {
   test('passes over the intervals that end in it, and only over those', () => {
     const paused = hourly({ paused: true, last_paused_at: at('01-07T14:10:00') });
     const after = skipMissed(ranTill14, paused, at('01-07T17:30:00'));
-    expect(dueSlots(item, after, at('01-07T19:00:30'), TIMING).map(text)).toEqual([
+    expect(dueIntervals(item, after, at('01-07T19:00:30'), TIMING).map(text)).toEqual([
       '01-07T17:00 01-07T18:00',
       '01-07T18:00 01-07T19:00',
     ]);
@@ -137,10 +137,10 @@ describe('a pause', () => {
   test('that begins before an interval has settled, or after a long outage, loses nothing that ended before it', () => {
     const paused = hourly({ paused: true, last_paused_at: at('01-07T16:00:10') });
     const after = skipMissed(ranTill14, paused, at('01-07T18:30:00'));
-    const first = dueSlots(item, after, at('01-07T19:30:00'), TIMING);
+    const first = dueIntervals(item, after, at('01-07T19:30:00'), TIMING);
     expect(first.map(text)).toEqual(['01-07T14:00 01-07T15:00', '01-07T15:00 01-07T16:00']);
     const caughtUp = ran(after, item, '01-07T14:00:00', '01-07T16:00:00');
-    expect(dueSlots(item, caughtUp, at('01-07T19:30:00'), TIMING).map(text)).toEqual(['01-07T18:00 01-07T19:00']);
+    expect(dueIntervals(item, caughtUp, at('01-07T19:30:00'), TIMING).map(text)).toEqual(['01-07T18:00 01-07T19:00']);
     expect(caughtUp.skipped).toEqual([]);
   });
 
@@ -163,10 +163,10 @@ describe('a pause', () => {
 test('what start_at or end_at forbade when its time came is not made up for when they are taken away', () => {
   const late = hourly({ start_at: at('01-08T00:00:00') });
   const freed = skipMissed(plan, late, at('01-07T18:30:00'));
-  expect(dueSlots(item, freed, at('01-07T19:00:30'), TIMING).map(text)).toEqual(['01-07T18:00 01-07T19:00']);
+  expect(dueIntervals(item, freed, at('01-07T19:00:30'), TIMING).map(text)).toEqual(['01-07T18:00 01-07T19:00']);
   const ended = hourly({ end_at: at('01-07T14:00:00') });
   const again = skipMissed(plan, ended, at('01-07T18:30:00'));
-  expect(dueSlots(item, again, at('01-07T19:00:30'), TIMING).map(text)).toEqual(['01-07T13:00 01-07T14:00']);
+  expect(dueIntervals(item, again, at('01-07T19:00:30'), TIMING).map(text)).toEqual(['01-07T13:00 01-07T14:00']);
 });
 
 describe('a change of the interval', () => {
@@ -174,16 +174,16 @@ describe('a change of the interval', () => {
   const daily = hourly({ interval: 'day' });
 
   test('goes on from the last planned end, with a short first window', () => {
-    expect(dueSlots(daily, ranTill14, at('01-09T01:00:00'), TIMING).map(text)).toEqual([
+    expect(dueIntervals(daily, ranTill14, at('01-09T01:00:00'), TIMING).map(text)).toEqual([
       '01-07T14:00 01-08T00:00',
       '01-08T00:00 01-09T00:00',
     ]);
   });
 
-  test('lets ranges that were run keep their slots in a backfill, and cuts new ones at their edges', () => {
+  test('lets ranges that were run keep their intervals in a backfill, and cuts new ones at their edges', () => {
     const range = { from: at('01-06T00:00:00'), to: at('01-09T00:00:00') };
     const later = ran(ranTill14, daily, '01-07T14:00:00', '01-09T00:00:00');
-    expect(slice(slotsOf(later, 'day', range), 0, 9).map(text)).toEqual([
+    expect(slice(intervalsOf(later, 'day', range), 0, 9).map(text)).toEqual([
       '01-06T00:00 01-07T00:00',
       '01-07T00:00 01-07T13:00',
       '01-07T13:00 01-07T14:00',
@@ -192,7 +192,7 @@ describe('a change of the interval', () => {
     ]);
   });
 
-  test('widens a backfill to whole old slots', () => {
+  test('widens a backfill to whole old intervals', () => {
     const oneDay = ran(plan, daily, '01-05T00:00:00', '01-06T00:00:00', 'a backfill');
     const range = { from: at('01-05T10:00:00'), to: at('01-05T11:00:00') };
     expect(backfillRange(oneDay, 'hour', range, at('01-07T13:20:00'))).toEqual({
@@ -263,71 +263,71 @@ describe('a backfill', () => {
     expect(release(plan, 'unknown')).toBe(plan);
   });
 
-  test('keeps its slots when the interval changes and the schedule goes on meanwhile', () => {
+  test('keeps its intervals when the interval changes and the schedule goes on meanwhile', () => {
     const late = at('01-08T10:00:00');
     const range = { from: at('01-06T00:00:00'), to: at('01-08T00:00:00') };
     const claimed = claim(plan, 'hour', 'mine', range);
     if ('refused' in claimed) throw new Error('refused');
     const daily = hourly({ interval: 'day' });
-    const before = slice(slotsOf(claimed.plan, 'hour', range), 0, 96).map(text);
-    const due = dueSlots(daily, claimed.plan, late, TIMING);
+    const before = slice(intervalsOf(claimed.plan, 'hour', range), 0, 96).map(text);
+    const due = dueIntervals(daily, claimed.plan, late, TIMING);
     expect(due.map(text).slice(0, 2)).toEqual(['01-07T13:00 01-07T14:00', '01-07T14:00 01-07T15:00']);
     const after = ran(claimed.plan, daily, '01-07T13:00:00', '01-08T00:00:00');
-    expect(slice(slotsOf(after, 'day', range), 0, 96).map(text)).toEqual(before);
+    expect(slice(intervalsOf(after, 'day', range), 0, 96).map(text)).toEqual(before);
     expect(before).toHaveLength(48);
   });
 
-  test('of 200,000 intervals is counted and cut into chunks without being held in memory', () => {
+  test('of 200,000 intervals is counted and cut into batches without being held in memory', () => {
     const from = alignDown(at('01-07T13:00:00') - 200_000 * 300_000, 'every 5 minutes');
-    const slots = slotsOf(plan, 'every 5 minutes', { from, to: at('01-07T13:00:00') });
-    expect(slots.count).toBe(200_000);
-    expect(chunksOf(slots.count)).toBe(2_084);
-    expect(chunkOf(slots, 2_083)).toHaveLength(200_000 - 2_083 * CHUNK);
-    expect(chunkOf(slots, 2_083).at(-1)?.end).toBe(at('01-07T13:00:00'));
-    expect(chunkOf(slots, 2_084)).toEqual([]);
+    const intervals = intervalsOf(plan, 'every 5 minutes', { from, to: at('01-07T13:00:00') });
+    expect(intervals.count).toBe(200_000);
+    expect(batchesOf(intervals.count)).toBe(2_084);
+    expect(batchOf(intervals, 2_083)).toHaveLength(200_000 - 2_083 * BATCH_SIZE);
+    expect(batchOf(intervals, 2_083).at(-1)?.end).toBe(at('01-07T13:00:00'));
+    expect(batchOf(intervals, 2_084)).toEqual([]);
   });
 
-  test('of up to 100,000 intervals has its slots without gap or overlap, those that were run as they were', () => {
+  test('of up to 100,000 intervals has its intervals without gap or overlap, those that were run as they were', () => {
     const MOST = 100_000;
     const piece = fc.record({
-      interval: fc.constantFrom(...INTERVALS),
+      interval: fc.constantFrom(...FREQUENCIES),
       after: fc.integer({ min: 0, max: 200 }),
-      count: fc.integer({ min: 1, max: CHUNK }),
+      count: fc.integer({ min: 1, max: BATCH_SIZE }),
     });
     const pieces = fc.array(piece, { maxLength: 12 });
-    const asked = fc.record({ interval: fc.constantFrom(...INTERVALS), count: fc.integer({ min: 1, max: MOST }) });
+    const asked = fc.record({ interval: fc.constantFrom(...FREQUENCIES), count: fc.integer({ min: 1, max: MOST }) });
     const places = fc.array(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), { maxLength: 20 });
     fc.assert(
-      fc.property(pieces, asked, places, (all, { interval, count }, looks) => {
-        const begin = at('01-07T13:00:00') - count * LENGTH[interval];
+      fc.property(pieces, asked, places, (all, { interval: frequency, count }, looks) => {
+        const begin = at('01-07T13:00:00') - count * LENGTH[frequency];
         let known = plan;
         let edge = begin;
-        const run: Slot[] = [];
+        const run: Interval[] = [];
         for (const one of all) {
-          const { start } = slotAt(known, one.interval, edge + one.after * LENGTH['every 5 minutes']);
+          const { start } = intervalAt(known, one.interval, edge + one.after * LENGTH['every 5 minutes']);
           const from = Math.max(start, edge);
           const to = Math.min(alignDown(from, one.interval) + one.count * LENGTH[one.interval], plan.next);
           if (from >= to) continue;
           const mine = { ...wanted('01-01T00:00:00', '01-01T00:00:00'), by: 'b', from, to };
           const acquired = acquire(known, one.interval, mine);
           if ('taken' in acquired) throw new Error('taken');
-          run.push(...slice(slotsOf(acquired.plan, one.interval, { from, to }), 0, CHUNK));
+          run.push(...slice(intervalsOf(acquired.plan, one.interval, { from, to }), 0, BATCH_SIZE));
           known = settle(acquired.plan, 'somebody');
           edge = to;
         }
-        const range = backfillRange(known, interval, { from: begin, to: plan.next }, plan.next);
+        const range = backfillRange(known, frequency, { from: begin, to: plan.next }, plan.next);
         if (range === undefined) throw new Error('nothing has ended');
-        const slots = slotsOf(known, interval, range);
-        expect([slots.at(0).start, slots.at(slots.count - 1).end]).toEqual([range.from, range.to]);
+        const intervals = intervalsOf(known, frequency, range);
+        expect([intervals.at(0).start, intervals.at(intervals.count - 1).end]).toEqual([range.from, range.to]);
         for (const look of looks) {
-          const n = Math.floor(look * slots.count);
-          const slot = slots.at(n);
-          expect(slot.start).toBeLessThan(slot.end);
-          expect(slotAt(known, interval, slot.start)).toEqual(slot);
-          expect(n === 0 ? range.from : slots.at(n - 1).end).toBe(slot.start);
-          expect(chunkOf(slots, Math.floor(n / CHUNK))[n % CHUNK]).toEqual(slot);
+          const n = Math.floor(look * intervals.count);
+          const interval = intervals.at(n);
+          expect(interval.start).toBeLessThan(interval.end);
+          expect(intervalAt(known, frequency, interval.start)).toEqual(interval);
+          expect(n === 0 ? range.from : intervals.at(n - 1).end).toBe(interval.start);
+          expect(batchOf(intervals, Math.floor(n / BATCH_SIZE))[n % BATCH_SIZE]).toEqual(interval);
         }
-        for (const slot of run) expect(slotAt(known, interval, slot.start)).toEqual(slot);
+        for (const interval of run) expect(intervalAt(known, frequency, interval.start)).toEqual(interval);
       }),
     );
   });

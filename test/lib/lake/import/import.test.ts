@@ -19,20 +19,21 @@ const MAY_17 = Date.UTC(2015, 4, 17);
 /** What an export of all time would deliver. */
 async function exported(context: Context, projectId = PROJECT): Promise<string> {
   const warehouse = duckdbWarehouse({ lake: context.lake });
-  const slot = { start: 0, end: START + 400 * DAY_MS };
-  const files = await filesBetween(context.table, projectId, 'events', slot.start, slot.end);
+  const interval = { start: 0, end: START + 400 * DAY_MS };
+  const files = await filesBetween(context.table, projectId, 'events', interval.start, interval.end);
   const plan = {
-    token: 't',
+    attempt: 't',
     exportId: 'e',
     organizationId: 'o',
     teamId: projectId,
     model: 'events' as const,
     query: { includeEvents: null, excludeEvents: null },
     files: files.map(({ path, min_arrival, max_arrival }) => ({ path, from: min_arrival, to: max_arrival })),
-    slots: [slot],
+    intervals: [interval],
   };
   let text = '';
-  for await (const piece of warehouse.read(plan, slot, LINES, new AbortController().signal)) text += piece.toString();
+  for await (const piece of warehouse.read(plan, interval, LINES, new AbortController().signal))
+    text += piece.toString();
   await warehouse.close();
   return text;
 }
@@ -376,7 +377,7 @@ describe('a project with exports', () => {
     context.clock.set(NOW);
     await context.table.write(await lowerLiveOps(context.table, PROJECT, NOW - 10 * DAY_MS));
     const plan = initialPlan({ interval: 'hour' }, NOW);
-    const ran = [{ from: NOW - 10 * DAY_MS, to: Date.UTC(2026, 0, 1, 12), interval: 'hour' as const }];
+    const ran = [{ from: NOW - 10 * DAY_MS, to: Date.UTC(2026, 0, 1, 12), frequency: 'hour' as const }];
     await context.table.write([
       {
         put: {

@@ -1,7 +1,6 @@
 /** Most of this is held by the compiler: a line that it does not refuse makes its `@ts-expect-error` an error. */
-import type { EmailItem } from '../../../../lib/accounts/users/model.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../../../lib/ports/table/json-text.ts';
-import { isSameKind, keys, ranges } from '../../../../lib/ports/table/keys.ts';
+import { type Items, isSameKind, keys, ranges } from '../../../../lib/ports/table/keys.ts';
 import { sqliteTable } from '../../../../lib/ports/table/sqlite.ts';
 
 const table = sqliteTable(':memory:', { clock: () => 0 });
@@ -14,13 +13,13 @@ afterAll(() => table.close());
 test('a read gives the item of its key', async () => {
   expect((await table.get(keys.email('ada@example.com')))?.user_uuid).toBe('u1');
   // @ts-expect-error At the key of a slug lies no e-mail address.
-  const found: EmailItem | undefined = await table.get(keys.slug('acme'));
+  const found: Items['email'] | undefined = await table.get(keys.slug('acme'));
   expect(found).toEqual(slug);
 });
 
 test('an item has no other key than one of its kind', () => {
   // @ts-expect-error At the key of a slug lies no e-mail address.
-  const item: EmailItem = { ...keys.slug('acme'), user_uuid: 'u1' };
+  const item: Items['email'] = { ...keys.slug('acme'), user_uuid: 'u1' };
   expect(Object.getOwnPropertySymbols(item)).toEqual([]);
 });
 

@@ -2,22 +2,22 @@ import * as fc from 'fast-check';
 import type { FileConfig } from '../../../../../lib/exports/destinations/files/config.ts';
 import {
   fileName,
+  intervalNames,
   isFileOf,
   longestNames,
   manifestName,
-  slotNames,
   strayNames,
 } from '../../../../../lib/exports/destinations/files/names.ts';
 import { HOUR_MS } from '../../../../../lib/ports/units.ts';
-import { SLOT } from '../../../../support/delivery.ts';
+import { INTERVAL } from '../../../../support/delivery.ts';
 
 const plain = { prefix: '', file_format: 'JSONLines', compression: null, max_file_size_mb: null };
-const about = { slot: SLOT, model: 'events' } as const;
+const about = { interval: INTERVAL, model: 'events' } as const;
 const STEM = '2023-07-28T00:00:00+00:00-2023-07-28T01:00:00+00:00';
 const NAME = `${STEM}.jsonl`;
 
-const nameOf = (config: FileConfig, of: Parameters<typeof slotNames>[1] = about, n: number | null = null) =>
-  fileName(slotNames(config, of), n);
+const nameOf = (config: FileConfig, of: Parameters<typeof intervalNames>[1] = about, n: number | null = null) =>
+  fileName(intervalNames(config, of), n);
 
 describe('the name of a file', () => {
   test.each([
@@ -37,8 +37,8 @@ describe('the name of a file', () => {
   });
 
   test('takes the words of dates from the end of the interval', () => {
-    const slot = { start: Date.UTC(2023, 11, 31), end: Date.UTC(2024, 0, 1) };
-    expect(nameOf({ ...plain, prefix: '{year}/{month}/{day}' }, { slot, model: 'persons' })).toBe(
+    const interval = { start: Date.UTC(2023, 11, 31), end: Date.UTC(2024, 0, 1) };
+    expect(nameOf({ ...plain, prefix: '{year}/{month}/{day}' }, { interval, model: 'persons' })).toBe(
       '2024/01/01/2023-12-31T00:00:00+00:00-2024-01-01T00:00:00+00:00.jsonl',
     );
   });
@@ -62,7 +62,7 @@ describe('the name of a file', () => {
     fc.assert(
       fc.property(fc.string(), hour, hour, (prefix, a, b) => {
         const name = (at: number) =>
-          nameOf({ ...plain, prefix }, { slot: { start: at * HOUR_MS, end: (at + 1) * HOUR_MS }, model: 'events' });
+          nameOf({ ...plain, prefix }, { interval: { start: at * HOUR_MS, end: (at + 1) * HOUR_MS }, model: 'events' });
         expect(name(a) === name(b)).toBe(a === b);
       }),
     );
@@ -86,16 +86,16 @@ test.each([
   expect(nameOf({ ...plain, ...config }, about, 12)).toBe(`${STEM}-12${extension}`);
 });
 
-test('no file of a slot has a longer name than the longest, whatever the slot', () => {
+test('no file of an interval has a longer name than the longest, whatever the interval', () => {
   for (const config of [plain, { ...plain, prefix: '{table}', file_format: 'Parquet', compression: 'zstd' }]) {
-    const names = slotNames(config, { slot: SLOT, model: 'persons' });
+    const names = intervalNames(config, { interval: INTERVAL, model: 'persons' });
     const longest = Math.max(...longestNames(config).map((name) => name.length));
     expect(Math.max(fileName(names, 99_999).length, manifestName(names).length)).toBe(longest);
   }
 });
 
 describe('files that count no more', () => {
-  const names = slotNames({ ...plain, prefix: 'p', compression: 'gzip' }, about);
+  const names = intervalNames({ ...plain, prefix: 'p', compression: 'gzip' }, about);
   const stem = `p/${STEM}`;
   const strays = (found: string[], counting: string[]) =>
     strayNames(
@@ -143,7 +143,7 @@ describe('files that count no more', () => {
     expect(strays(found, counting)).toEqual(expected);
   });
 
-  test('are never those of another slot', () => {
+  test('are never those of another interval', () => {
     expect(isFileOf(names, `p/${STEM}-3.jsonl.gz`)).toBe(true);
     expect(isFileOf(names, `q/${STEM}-3.jsonl.gz`)).toBe(false);
     expect(isFileOf(names, `p/${STEM.replace('2023', '2024')}.jsonl.gz`)).toBe(false);

@@ -8,9 +8,9 @@ import type { Delivery } from '../destination.ts';
 import { prefetch } from '../prefetch.ts';
 import { FILE_COLUMNS, type FileConfig } from './config.ts';
 
-/** One of a slot's files on its way. */
-interface SlotFile {
-  /** Its number; null: the slot has one file, without a number and a manifest. */
+/** One of an interval's files on its way. */
+interface IntervalFile {
+  /** Its number; null: the interval has one file, without a number and a manifest. */
   readonly n: number | null;
   /** To be read to its end before the next file is asked for. */
   readonly bytes: AsyncIterable<Buffer>;
@@ -21,8 +21,8 @@ type Rows = Pick<Delivery, 'model' | 'columns' | 'rows'>;
 /** Larger Parquet files are cut: they are made on the disk, beside what they are made of. */
 const MAX_PARQUET_BYTES = 4 * 1024 ** 3;
 
-/** Yields the slot's files. The same rows give the same files, byte for byte, however they come. */
-export function slotFiles(config: FileConfig, { model, columns, rows }: Rows): AsyncIterable<SlotFile> {
+/** Yields the interval's files. The same rows give the same files, byte for byte, however they come. */
+export function intervalFiles(config: FileConfig, { model, columns, rows }: Rows): AsyncIterable<IntervalFile> {
   const fields = columns(FILE_COLUMNS[model]);
   const fileBytes = (config.max_file_size_mb ?? 0) * 1024 ** 2;
   if (config.file_format === 'Parquet') {
@@ -43,7 +43,7 @@ const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 2 }, chunkSize: 64 
 const packer = (compression: string): Transform =>
   compression === 'gzip' ? createGzip(GZIP) : createBrotliCompress(BROTLI);
 
-async function* whole(lines: AsyncIterable<Buffer>, compression: string | null): AsyncGenerator<SlotFile> {
+async function* whole(lines: AsyncIterable<Buffer>, compression: string | null): AsyncGenerator<IntervalFile> {
   yield { n: null, bytes: compression ? packed(lines, packer(compression)) : lines };
 }
 
@@ -59,7 +59,7 @@ async function* packed(source: AsyncIterable<Buffer>, packing: Transform): Async
 }
 
 /** Yields the files of a stream in which a mark stands before each, unless there is only one. */
-async function* apart(source: AsyncIterable<Buffer>, isNumbered: boolean): AsyncGenerator<SlotFile> {
+async function* apart(source: AsyncIterable<Buffer>, isNumbered: boolean): AsyncGenerator<IntervalFile> {
   const chunks = source[Symbol.asyncIterator]();
   let next = await chunks.next();
   async function* file(): AsyncGenerator<Buffer> {
@@ -84,7 +84,7 @@ async function* cut(
   source: AsyncIterable<Buffer>,
   compression: string | null,
   fileBytes: number,
-): AsyncGenerator<SlotFile> {
+): AsyncGenerator<IntervalFile> {
   const strides = prefetch(inStrides(source));
   let next = await strides.next();
   async function* file(): AsyncGenerator<Buffer> {

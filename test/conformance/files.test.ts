@@ -11,69 +11,69 @@ import {
 import { mockClient } from 'aws-sdk-client-mock';
 import * as fc from 'fast-check';
 import { Transient } from '../../lib/ports/errors.ts';
-import type { Spool } from '../../lib/ports/files/files.ts';
-import { folderSpool } from '../../lib/ports/files/folder.ts';
-import { s3Spool } from '../../lib/ports/files/s3.ts';
+import type { FileStore } from '../../lib/ports/files/files.ts';
+import { folderFiles } from '../../lib/ports/files/folder.ts';
+import { s3Files } from '../../lib/ports/files/s3.ts';
 import { compareText } from '../../lib/ports/table/semantics.ts';
 import { DAY_MS } from '../../lib/ports/units.ts';
 import { type Bucket, startBucket } from '../support/bucket.ts';
 import { temporaryFolder } from '../support/context.ts';
 
-async function filesIn(spool: Spool, path = ''): Promise<{ path: string; size: number }[]> {
+async function filesIn(runFiles: FileStore, path = ''): Promise<{ path: string; size: number }[]> {
   const files: { path: string; size: number }[] = [];
-  for await (const file of spool.list(path)) files.push(file);
+  for await (const file of runFiles.list(path)) files.push(file);
   return files;
 }
 
-const pathsIn = async (spool: Spool, path = ''): Promise<string[]> =>
-  (await filesIn(spool, path)).map((file) => file.path);
+const pathsIn = async (runFiles: FileStore, path = ''): Promise<string[]> =>
+  (await filesIn(runFiles, path)).map((file) => file.path);
 
-/** What every spool promises. */
-function spoolCases(open: () => Spool): void {
+/** What every run files promises. */
+function fileStoreCases(open: () => FileStore): void {
   test.each<[string, () => string | Uint8Array | Readable, string]>([
     ['a text', () => 'grüße', 'grüße'],
     ['bytes', () => new Uint8Array([0x61, 0x62]), 'ab'],
     ['a stream', () => Readable.from([Buffer.from('a'), Buffer.from('b')]), 'ab'],
     ['nothing', () => '', ''],
   ])('writes %s and reads it back', async (_name, content, expected) => {
-    const spool = open();
-    await spool.write('a/b', content());
-    expect((await spool.read('a/b'))?.toString()).toBe(expected);
-    expect(await filesIn(spool)).toEqual([{ path: 'a/b', size: Buffer.byteLength(expected) }]);
+    const runFiles = open();
+    await runFiles.write('a/b', content());
+    expect((await runFiles.read('a/b'))?.toString()).toBe(expected);
+    expect(await filesIn(runFiles)).toEqual([{ path: 'a/b', size: Buffer.byteLength(expected) }]);
   });
 
   test('replaces a file', async () => {
-    const spool = open();
-    await spool.write('a', 'a long text');
-    await spool.write('a', 'short');
-    expect(String(await spool.read('a'))).toBe('short');
+    const runFiles = open();
+    await runFiles.write('a', 'a long text');
+    await runFiles.write('a', 'short');
+    expect(String(await runFiles.read('a'))).toBe('short');
   });
 
   test('has no file where none was written, nor where only a folder is', async () => {
-    const spool = open();
-    expect(await spool.read('a')).toBeUndefined();
-    expect(await pathsIn(spool)).toEqual([]);
-    await spool.write('a/b', '');
-    expect(await spool.read('a')).toBeUndefined();
-    expect(await spool.read('a/b/c')).toBeUndefined();
+    const runFiles = open();
+    expect(await runFiles.read('a')).toBeUndefined();
+    expect(await pathsIn(runFiles)).toEqual([]);
+    await runFiles.write('a/b', '');
+    expect(await runFiles.read('a')).toBeUndefined();
+    expect(await runFiles.read('a/b/c')).toBeUndefined();
   });
 
   test('leaves the old file, and nothing else, when a stream breaks', async () => {
-    const spool = open();
-    await spool.write('a', 'old');
+    const runFiles = open();
+    await runFiles.write('a', 'old');
     const broken = Readable.from(
       (async function* () {
         yield 'new';
         throw new Error('the source broke');
       })(),
     );
-    await expect(spool.write('a', broken)).rejects.toThrow('the source broke');
-    expect(String(await spool.read('a'))).toBe('old');
-    expect(await pathsIn(spool)).toEqual(['a']);
+    await expect(runFiles.write('a', broken)).rejects.toThrow('the source broke');
+    expect(String(await runFiles.read('a'))).toBe('old');
+    expect(await pathsIn(runFiles)).toEqual(['a']);
   });
 
   test('lists below a folder in the order of bytes', async () => {
-    const spool = open();
+    const runFiles = open();
     const segment = fc.constantFrom('a', 'a-b', 'a.c', 'a0', 'b', 'day=2026-01-01', 'É', '\u{ffff}', '\u{1f600}');
     await fc.assert(
       fc.asyncProperty(
@@ -81,13 +81,13 @@ function spoolCases(open: () => Spool): void {
         async (given) => {
           // A name is a file or a folder, so files end in a letter that no folder has.
           const paths = given.map((parts) => `${parts.join('/')}.file`);
-          await Promise.all(paths.map((path) => spool.write(`root/${path}`, path)));
-          expect(await pathsIn(spool, 'root')).toEqual(paths.map((path) => `root/${path}`).toSorted(compareText));
+          await Promise.all(paths.map((path) => runFiles.write(`root/${path}`, path)));
+          expect(await pathsIn(runFiles, 'root')).toEqual(paths.map((path) => `root/${path}`).toSorted(compareText));
           const below = paths.filter((path) => path.startsWith('a/')).map((path) => `root/${path}`);
-          expect(await pathsIn(spool, 'root/a')).toEqual(below.toSorted(compareText));
-          expect(await pathsIn(spool, 'root/a/')).toEqual(below.toSorted(compareText));
-          await spool.remove('root');
-          expect(await pathsIn(spool)).toEqual([]);
+          expect(await pathsIn(runFiles, 'root/a')).toEqual(below.toSorted(compareText));
+          expect(await pathsIn(runFiles, 'root/a/')).toEqual(below.toSorted(compareText));
+          await runFiles.remove('root');
+          expect(await pathsIn(runFiles)).toEqual([]);
         },
       ),
       { numRuns: 30 },
@@ -95,89 +95,89 @@ function spoolCases(open: () => Spool): void {
   });
 
   test('lists and removes a file by its path, and neighbours of a folder never', async () => {
-    const spool = open();
-    for (const path of ['1/a', '1/b/c', '10/a', '1x']) await spool.write(path, '');
-    expect(await pathsIn(spool, '1/a')).toEqual(['1/a']);
-    expect(await pathsIn(spool, '1')).toEqual(['1/a', '1/b/c']);
-    await spool.remove('1/a');
-    expect(await pathsIn(spool)).toEqual(['1/b/c', '10/a', '1x']);
-    await spool.remove('1');
-    await spool.remove('1');
-    expect(await pathsIn(spool)).toEqual(['10/a', '1x']);
+    const runFiles = open();
+    for (const path of ['1/a', '1/b/c', '10/a', '1x']) await runFiles.write(path, '');
+    expect(await pathsIn(runFiles, '1/a')).toEqual(['1/a']);
+    expect(await pathsIn(runFiles, '1')).toEqual(['1/a', '1/b/c']);
+    await runFiles.remove('1/a');
+    expect(await pathsIn(runFiles)).toEqual(['1/b/c', '10/a', '1x']);
+    await runFiles.remove('1');
+    await runFiles.remove('1');
+    expect(await pathsIn(runFiles)).toEqual(['10/a', '1x']);
   });
 
   test('moves a file, also a second time, also over another', async () => {
-    const spool = open();
-    await spool.write('a/from', 'x');
-    await spool.write('b/to', 'old');
-    await spool.move('a/from', 'b/to');
-    await spool.move('a/from', 'b/to');
-    expect(await pathsIn(spool)).toEqual(['b/to']);
-    expect(String(await spool.read('b/to'))).toBe('x');
-    await expect(spool.move('a/from', 'c/to')).rejects.toThrow('a/from');
+    const runFiles = open();
+    await runFiles.write('a/from', 'x');
+    await runFiles.write('b/to', 'old');
+    await runFiles.move('a/from', 'b/to');
+    await runFiles.move('a/from', 'b/to');
+    expect(await pathsIn(runFiles)).toEqual(['b/to']);
+    expect(String(await runFiles.read('b/to'))).toBe('x');
+    await expect(runFiles.move('a/from', 'c/to')).rejects.toThrow('a/from');
   });
 
   test('takes a local file in', async () => {
-    const spool = open();
+    const runFiles = open();
     const local = join(temporaryFolder(), 'local');
     writeFileSync(local, 'x');
-    await spool.take(local, 'a/b');
-    expect(String(await spool.read('a/b'))).toBe('x');
-    await expect(spool.take(local, 'a/c')).rejects.toThrow('local');
-    expect(await pathsIn(spool)).toEqual(['a/b']);
+    await runFiles.take(local, 'a/b');
+    expect(String(await runFiles.read('a/b'))).toBe('x');
+    await expect(runFiles.take(local, 'a/c')).rejects.toThrow('local');
+    expect(await pathsIn(runFiles)).toEqual(['a/b']);
   });
 
   test('copies a file to a local place', async () => {
-    const spool = open();
+    const runFiles = open();
     const local = join(temporaryFolder(), 'local');
     writeFileSync(local, 'something longer');
-    await spool.write('a/b', 'x');
-    await spool.save('a/b', local);
+    await runFiles.write('a/b', 'x');
+    await runFiles.save('a/b', local);
     expect(readFileSync(local, 'utf8')).toBe('x');
-    expect(String(await spool.read('a/b'))).toBe('x');
-    await expect(spool.save('a/c', local)).rejects.toThrow(/ENOENT|NoSuchKey|does not exist/);
+    expect(String(await runFiles.read('a/b'))).toBe('x');
+    await expect(runFiles.save('a/c', local)).rejects.toThrow(/ENOENT|NoSuchKey|does not exist/);
   });
 
   test('gives files as this machine reads them, and does not copy one twice', async () => {
-    const spool = open();
+    const runFiles = open();
     const folder = join(temporaryFolder(), 'copies');
-    await spool.write('a/b', 'x');
-    await spool.write('a/c', 'y');
+    await runFiles.write('a/b', 'x');
+    await runFiles.write('a/c', 'y');
     const read = async (paths: readonly string[]) =>
-      (await spool.local(paths, folder)).map((file) => readFileSync(file, 'utf8'));
+      (await runFiles.local(paths, folder)).map((file) => readFileSync(file, 'utf8'));
     expect(await read(['a/c', 'a/b'])).toEqual(['y', 'x']);
-    const [before] = await spool.local(['a/b'], folder);
+    const [before] = await runFiles.local(['a/b'], folder);
     const { ino } = statSync(String(before));
-    expect(statSync(String((await spool.local(['a/b'], folder))[0])).ino).toBe(ino);
-    await expect(spool.local(['a/b', 'a/d'], folder)).rejects.toThrow(/ENOENT|NoSuchKey|does not exist/);
-    await expect(spool.local(['../a'], folder)).rejects.toThrow(TypeError);
+    expect(statSync(String((await runFiles.local(['a/b'], folder))[0])).ino).toBe(ino);
+    await expect(runFiles.local(['a/b', 'a/d'], folder)).rejects.toThrow(/ENOENT|NoSuchKey|does not exist/);
+    await expect(runFiles.local(['../a'], folder)).rejects.toThrow(TypeError);
   });
 
   test.each(['', '/', '/a', 'a//b', '.', '..', '../a', 'a/../../b', 'a/..', './a', 'a\\b', 'a\0', '.unfinished/a'])(
     'lets nobody out of it: %j is no path',
     async (path) => {
-      const spool = open();
-      await spool.write('inside', 'x');
-      await expect(spool.write(path, 'x')).rejects.toThrow(TypeError);
-      await expect(spool.read(path)).rejects.toThrow(TypeError);
-      await expect(spool.move('inside', path)).rejects.toThrow(TypeError);
-      await expect(spool.move(path, 'inside')).rejects.toThrow(TypeError);
-      expect(() => spool.address(path)).toThrow(TypeError);
-      await expect(spool.remove(path)).rejects.toThrow(TypeError);
-      expect(await pathsIn(spool)).toEqual(['inside']);
+      const runFiles = open();
+      await runFiles.write('inside', 'x');
+      await expect(runFiles.write(path, 'x')).rejects.toThrow(TypeError);
+      await expect(runFiles.read(path)).rejects.toThrow(TypeError);
+      await expect(runFiles.move('inside', path)).rejects.toThrow(TypeError);
+      await expect(runFiles.move(path, 'inside')).rejects.toThrow(TypeError);
+      expect(() => runFiles.address(path)).toThrow(TypeError);
+      await expect(runFiles.remove(path)).rejects.toThrow(TypeError);
+      expect(await pathsIn(runFiles)).toEqual(['inside']);
     },
   );
 }
 
-describe('a folder spool', () => {
-  spoolCases(() => folderSpool(join(temporaryFolder(), 'not', 'there', 'yet')));
+describe('a folder runFiles', () => {
+  fileStoreCases(() => folderFiles(join(temporaryFolder(), 'not', 'there', 'yet')));
 
   test('gives the absolute path of a file', async () => {
     const folder = temporaryFolder();
-    const spool = folderSpool(folder);
-    await spool.write('a/b', 'x');
-    expect(spool.address('a/b')).toBe(join(folder, 'a', 'b'));
-    expect(readFileSync(spool.address('a/b'), 'utf8')).toBe('x');
+    const runFiles = folderFiles(folder);
+    await runFiles.write('a/b', 'x');
+    expect(runFiles.address('a/b')).toBe(join(folder, 'a', 'b'));
+    expect(readFileSync(runFiles.address('a/b'), 'utf8')).toBe('x');
   });
 
   test('never lists what was not finished, and removes it after a day', async () => {
@@ -188,9 +188,9 @@ describe('a folder spool', () => {
     writeFileSync(join(unfinished, 'young'), 'x');
     const twoDaysAgo = new Date(Date.now() - 2 * DAY_MS);
     utimesSync(join(unfinished, 'old'), twoDaysAgo, twoDaysAgo);
-    const spool = folderSpool(folder);
-    expect(await pathsIn(spool)).toEqual([]);
-    await spool.write('a', 'x');
+    const runFiles = folderFiles(folder);
+    expect(await pathsIn(runFiles)).toEqual([]);
+    await runFiles.write('a', 'x');
     expect(readdirSync(unfinished)).toEqual(['young']);
   });
 
@@ -198,11 +198,11 @@ describe('a folder spool', () => {
     const folder = temporaryFolder();
     const outside = temporaryFolder();
     writeFileSync(join(outside, 'secret'), 'x');
-    const spool = folderSpool(folder);
-    await spool.write('a/b', 'x');
+    const runFiles = folderFiles(folder);
+    await runFiles.write('a/b', 'x');
     symlinkSync(outside, join(folder, 'a', 'link'));
-    expect(await pathsIn(spool)).toEqual(['a/b']);
-    await spool.remove('a');
+    expect(await pathsIn(runFiles)).toEqual(['a/b']);
+    await runFiles.remove('a');
     expect(readdirSync(outside)).toEqual(['secret']);
   });
 });
@@ -211,7 +211,7 @@ describe('a folder spool', () => {
 const answers = (name: string, httpStatusCode: number): Error =>
   new S3ServiceException({ name, message: name, $fault: 'client', $metadata: { httpStatusCode } });
 
-describe('a spool on S3', () => {
+describe('a runFiles on S3', () => {
   let bucket: Bucket;
   beforeAll(async () => {
     bucket = await startBucket();
@@ -219,26 +219,26 @@ describe('a spool on S3', () => {
   afterEach(() => bucket.empty());
   afterAll(() => bucket.close());
 
-  spoolCases(() => s3Spool({ client: bucket.client, bucket: bucket.name }));
+  fileStoreCases(() => s3Files({ client: bucket.client, bucket: bucket.name }));
 
   test('gives the address of a file', () => {
-    expect(s3Spool({ client: bucket.client, bucket: bucket.name }).address('a/b=1')).toBe('s3://exports/a/b=1');
+    expect(s3Files({ client: bucket.client, bucket: bucket.name }).address('a/b=1')).toBe('s3://exports/a/b=1');
   });
 
   test('keeps a big stream whole, and leaves no upload when one breaks', async () => {
-    const spool = s3Spool({ client: bucket.client, bucket: bucket.name });
+    const runFiles = s3Files({ client: bucket.client, bucket: bucket.name });
     const piece = Buffer.alloc(1024 * 1024, 'x');
-    await spool.write('big', Readable.from(Array.from({ length: 12 }, () => piece)));
-    expect((await spool.read('big'))?.equals(Buffer.alloc(12 * 1024 * 1024, 'x'))).toBe(true);
+    await runFiles.write('big', Readable.from(Array.from({ length: 12 }, () => piece)));
+    expect((await runFiles.read('big'))?.equals(Buffer.alloc(12 * 1024 * 1024, 'x'))).toBe(true);
     const broken = Readable.from(
       (async function* () {
         for (let n = 0; n < 12; n += 1) yield piece;
         throw new Error('the source broke');
       })(),
     );
-    await expect(spool.write('big', broken)).rejects.toThrow('the source broke');
+    await expect(runFiles.write('big', broken)).rejects.toThrow('the source broke');
     expect(bucket.uploads()).toEqual([]);
-    expect(await filesIn(spool)).toEqual([{ path: 'big', size: 12 * 1024 * 1024 }]);
+    expect(await filesIn(runFiles)).toEqual([{ path: 'big', size: 12 * 1024 * 1024 }]);
   });
 
   test('removes more than one page of files, a thousand in one request', async () => {
@@ -252,7 +252,7 @@ describe('a spool on S3', () => {
       .resolvesOnce({ Contents: page(600) })
       .on(DeleteObjectsCommand)
       .resolves({});
-    await s3Spool({ client, bucket: 'files' }).remove('many/');
+    await s3Files({ client, bucket: 'files' }).remove('many/');
     const removed = s3.commandCalls(DeleteObjectsCommand).map((call) => call.args[0].input.Delete?.Objects);
     expect(removed.map((objects) => objects?.length)).toEqual([1000, 200]);
     expect(removed.flat().map((object) => object?.Key)).toEqual([...page(0), ...page(600)].map(({ Key }) => Key));
@@ -261,13 +261,13 @@ describe('a spool on S3', () => {
   test('says what passes, what does not, and never that a file is not there when it cannot know', async () => {
     const client = new S3Client({ region: 'us-east-1', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } });
     const s3 = mockClient(client);
-    const spool = s3Spool({ client, bucket: 'files' });
+    const runFiles = s3Files({ client, bucket: 'files' });
     s3.rejects(answers('SlowDown', 503));
-    await expect(spool.read('a')).rejects.toThrow(Transient);
-    await expect(spool.remove('a')).rejects.toThrow(Transient);
+    await expect(runFiles.read('a')).rejects.toThrow(Transient);
+    await expect(runFiles.remove('a')).rejects.toThrow(Transient);
     s3.rejects(answers('AccessDenied', 403));
-    await expect(spool.read('a')).rejects.toThrow('AccessDenied');
+    await expect(runFiles.read('a')).rejects.toThrow('AccessDenied');
     s3.rejects(answers('NoSuchBucket', 404));
-    await expect(spool.read('a')).rejects.toThrow('NoSuchBucket');
+    await expect(runFiles.read('a')).rejects.toThrow('NoSuchBucket');
   });
 });

@@ -11,14 +11,14 @@ import { hourlyExport } from '../../support/hourly-export.ts';
 
 const AT_13 = Date.UTC(2026, 0, 7, 13);
 
-/** An export with one slot of two rows, begun. */
+/** An export with one interval of two rows, begun. */
 async function begun() {
   const world = await hourlyExport();
   await world.arrive(AT_13, 'a', 'b');
   world.context.clock.set(AT_13 + HOUR_MS + 60_000);
   const answer = await world.begin();
   const run = async () => ((await world.runs()) as [RunItem])[0];
-  return { ...world, answer, token: (answer as Deliverable).token, run };
+  return { ...world, answer, attempt: (answer as Deliverable).attempt, run };
 }
 
 test('counts, delivers, commits, and says what it did', async () => {
@@ -28,7 +28,7 @@ test('counts, delivers, commits, and says what it did', async () => {
     const { status, phase, records_total_count } = await run();
     seen.push([call, status, phase, records_total_count]);
   };
-  expect(await send(answer)).toEqual({ slot: 0, status: 'Completed' });
+  expect(await send(answer)).toEqual({ interval: 0, status: 'Completed' });
   expect(seen).toEqual([
     ['deliver', 'Running', null, 2],
     ['commit', 'Running', 'committing', 2],
@@ -47,7 +47,7 @@ test('counts, delivers, commits, and says what it did', async () => {
 test('sent again, it does nothing more', async () => {
   const { answer, send, remembered } = await begun();
   await send(answer);
-  expect(await send(answer)).toEqual({ slot: 0, status: 'Completed' });
+  expect(await send(answer)).toEqual({ interval: 0, status: 'Completed' });
   expect(remembered.calls).toEqual(['deliver', 'commit']);
 });
 
@@ -55,8 +55,8 @@ test('sent by two at once, it is shown once and completed once', async () => {
   const { answer, send, remembered, runs } = await begun();
   const both = await Promise.all([send(answer), send(answer)]);
   expect(both).toEqual([
-    { slot: 0, status: 'Completed' },
-    { slot: 0, status: 'Completed' },
+    { interval: 0, status: 'Completed' },
+    { interval: 0, status: 'Completed' },
   ]);
   expect(remembered.shown).toEqual(new Map([[AT_13, 'a\nb\n']]));
   expect(await runs()).toHaveLength(1);
@@ -70,12 +70,12 @@ test('a commit that was interrupted is finished with its receipt, not redone', a
   await expect(send(answer)).rejects.toThrow(Transient);
   expect(await run()).toMatchObject({ status: 'Running', phase: 'committing', latest_error: 'The network is down.' });
   remembered.inside = () => {};
-  expect(await send(answer)).toEqual({ slot: 0, status: 'Completed' });
+  expect(await send(answer)).toEqual({ interval: 0, status: 'Completed' });
   expect(remembered.calls).toEqual(['deliver', 'commit', 'commit']);
 });
 
 test('what was prepared before a failure that may pass is removed, and prepared anew', async () => {
-  const { answer, send, remembered, run, context, token } = await begun();
+  const { answer, send, remembered, run, context, attempt } = await begun();
   let failures = 1;
   const { table } = context;
   const write = table.write.bind(table);
@@ -86,9 +86,9 @@ test('what was prepared before a failure that may pass is removed, and prepared 
   };
   await expect(send(answer)).rejects.toThrow(Transient);
   expect(remembered.calls).toEqual(['deliver', 'discard receipt']);
-  expect(await context.spool.read(`${token}/receipt-0.json`)).toBeUndefined();
+  expect(await context.runFiles.read(`${attempt}/receipt-0.json`)).toBeUndefined();
   expect(await run()).toMatchObject({ status: 'Running', phase: null });
-  expect(await send(answer)).toEqual({ slot: 0, status: 'Completed' });
+  expect(await send(answer)).toEqual({ interval: 0, status: 'Completed' });
 });
 
 test('what only the user can mend ends the run, with its words', async () => {
@@ -96,20 +96,20 @@ test('what only the user can mend ends the run, with its words', async () => {
   remembered.inside = (call) => {
     if (call === 'deliver') throw new Permanent("Bucket 'b' does not exist. Create it.");
   };
-  expect(await send(answer)).toEqual({ slot: 0, status: 'Failed' });
+  expect(await send(answer)).toEqual({ interval: 0, status: 'Failed' });
   expect(await run()).toMatchObject({ status: 'Failed', latest_error: "Bucket 'b' does not exist. Create it." });
   expect(remembered.calls).toEqual(['deliver', 'discard']);
 });
 
-test('an unknown error is thrown, and the run is left to the end of its chunk, which names no secrets', async () => {
-  const { answer, send, remembered, run, context, id, findDestination, token } = await begun();
+test('an unknown error is thrown, and the run is left to the end of its batch, which names no secrets', async () => {
+  const { answer, send, remembered, run, context, id, findDestination, attempt } = await begun();
   remembered.inside = (call) => {
     if (call === 'deliver') throw new TypeError('secret is undefined');
   };
   await expect(send(answer)).rejects.toThrow(TypeError);
   expect(await run()).toMatchObject({ status: 'Running', latest_error: null });
-  const skipped = [{ slot: 0, error: { Error: 'TypeError', Cause: 'secret is undefined' } }];
-  const input = { export: id, trigger: 'schedule' as const, execution: 'execution', token, skipped, error: null };
+  const skipped = [{ interval: 0, error: { Error: 'TypeError', Cause: 'secret is undefined' } }];
+  const input = { export: id, trigger: 'schedule' as const, execution: 'execution', attempt, skipped, error: null };
   expect(await finishRun(context, input, findDestination)).toEqual({ completed: 0, failed: 1, cancelled: 0 });
   expect(await run()).toMatchObject({ status: 'Failed', latest_error: 'An unexpected error has occurred' });
 });
@@ -126,7 +126,7 @@ test('rows that the query does not let through end the run without the destinati
     },
   ]);
   context.clock.set(AT_13 + HOUR_MS + 60_000);
-  expect(await send(await begin())).toEqual({ slot: 0, status: 'Completed' });
+  expect(await send(await begin())).toEqual({ interval: 0, status: 'Completed' });
   expect(remembered.calls).toEqual([]);
   expect(await runs()).toMatchObject([{ records_total_count: 0, records_completed: 0, bytes_exported: 0 }]);
 });
@@ -138,20 +138,20 @@ test('a worker that does not hear of the cancel sees it by itself, and rolls bac
     await cancelOpenRun(context, await run());
     await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
   };
-  expect(await send(answer)).toEqual({ slot: 0, status: 'Cancelled' });
+  expect(await send(answer)).toEqual({ interval: 0, status: 'Cancelled' });
   expect(remembered.calls).toEqual(['deliver', 'discard']);
   expect(remembered.shown.size).toBe(0);
 });
 
 test('a run that is cancelled just before its commit is not committed', async () => {
-  const { answer, send, remembered, run, context, token } = await begun();
-  const { spool } = context;
-  const write = spool.write.bind(spool);
-  spool.write = async (path, content) => {
+  const { answer, send, remembered, run, context, attempt } = await begun();
+  const { runFiles } = context;
+  const write = runFiles.write.bind(runFiles);
+  runFiles.write = async (path, content) => {
     await write(path, content);
-    if (path === `${token}/receipt-0.json`) await cancelOpenRun(context, await run());
+    if (path === `${attempt}/receipt-0.json`) await cancelOpenRun(context, await run());
   };
-  expect(await send(answer)).toEqual({ slot: 0, status: 'Cancelled' });
+  expect(await send(answer)).toEqual({ interval: 0, status: 'Cancelled' });
   expect(remembered.calls).toEqual(['deliver', 'discard receipt']);
 });
 
@@ -161,25 +161,25 @@ test('a run of a backfill that was cancelled just before its commit is not commi
   await arrive(start, 'a');
   const { item } = await read();
   const { id } = await startBackfill(context, item, { start_at: start, end_at: start + HOUR_MS });
-  const answer = await begin({ execution: `${id}-0`, trigger: { backfill: id, chunk: 0 } });
+  const answer = await begin({ execution: `${id}-0`, trigger: { backfill: id, batch: 0 } });
   remembered.inside = async (call) => {
     // Only the backfill's own status, as a cancel that dies after its first write leaves it.
     if (call === 'deliver') {
       await context.table.write([{ change: keys.backfill(item.id, id), set: { status: 'Cancelled' } }]);
     }
   };
-  expect(await send(answer)).toEqual({ slot: 0, status: 'Cancelled' });
+  expect(await send(answer)).toEqual({ interval: 0, status: 'Cancelled' });
   expect(await runs()).toMatchObject([{ status: 'Cancelled' }]);
   expect(remembered.shown.size).toBe(0);
   await expect(cancelBackfill(context, item, id)).rejects.toMatchObject({ status: 400 });
 });
 
-test('a worker that comes after its chunk was settled does nothing', async () => {
-  const { answer, send, remembered, context, id, findDestination, token } = await begun();
-  const input = { export: id, trigger: 'schedule' as const, execution: 'execution', token, skipped: [], error: null };
+test('a worker that comes after its batch was settled does nothing', async () => {
+  const { answer, send, remembered, context, id, findDestination, attempt } = await begun();
+  const input = { export: id, trigger: 'schedule' as const, execution: 'execution', attempt, skipped: [], error: null };
   await finishRun(context, input, findDestination);
   remembered.calls.length = 0;
-  expect(await send(answer)).toEqual({ slot: 0, status: 'Cancelled' });
+  expect(await send(answer)).toEqual({ interval: 0, status: 'Cancelled' });
   expect(remembered.calls).toEqual([]);
 });
 
@@ -194,5 +194,5 @@ test('a stop in the middle leaves the run as it is, to go on from', async () => 
   await expect(send(answer, 0, stop.signal)).rejects.toThrow('the service is closing');
   expect(await run()).toMatchObject({ status: 'Running' });
   remembered.inside = () => {};
-  expect(await send(answer)).toEqual({ slot: 0, status: 'Completed' });
+  expect(await send(answer)).toEqual({ interval: 0, status: 'Completed' });
 });

@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { checkFileConfig, type FileConfig } from '../../../../../lib/exports/destinations/files/config.ts';
-import { slotFiles } from '../../../../../lib/exports/destinations/files/slot-files.ts';
+import { intervalFiles } from '../../../../../lib/exports/destinations/files/interval-files.ts';
 import { Failure } from '../../../../../lib/ports/errors.ts';
 import { atOnce, lines } from '../../../../support/delivery.ts';
 
@@ -56,7 +56,7 @@ describe('a file config', () => {
 
 /** Files with these rows, as they come. */
 const filesOf = (config: FileConfig, rows: () => AsyncIterable<Buffer>) =>
-  slotFiles(config, { model: 'events', columns: (defaults) => defaults, rows });
+  intervalFiles(config, { model: 'events', columns: (defaults) => defaults, rows });
 
 /** The same, read to their ends. */
 async function allFiles(config: FileConfig, rows: () => AsyncIterable<Buffer>) {
