@@ -349,7 +349,7 @@ export interface BatchProgress {
 export function progressSum(item: BackfillItem): BatchProgress {
   const sum = { finished: 0, failed: 0, records: 0 };
   for (const [name, text] of Object.entries(item)) {
-    if (!name.startsWith('batch_')) continue;
+    if (!/^batch_\d+$/.test(name)) continue;
     const batch: BatchProgress = JSON.parse(String(text));
     sum.finished += batch.finished;
     sum.failed += batch.failed;
