@@ -30,12 +30,12 @@ const STAYS: readonly { readonly right: RegExp; readonly roles: RegExp; readonly
     why: 'an export is deleted while it runs; a backfill that its request could not start',
   },
   {
-    right: /^s3:(AbortMultipartUpload|ListMultipartUploadParts|ListBucketMultipartUploads) .*runFiles/,
+    right: /^s3:(AbortMultipartUpload|ListMultipartUploadParts|ListBucketMultipartUploads) .*runfiles/i,
     roles: /./,
     why: 'files over 5 MB are sent in parts',
   },
-  { right: /^s3:DeleteObject .*runFiles/, roles: /^FunctionsSteps/, why: 'what a run that broke has kept' },
-  { right: /^s3:GetObject .*runFiles/, roles: /^Workflows/, why: 'Athena reads what it has written' },
+  { right: /^s3:DeleteObject .*runfiles/i, roles: /^FunctionsSteps/, why: 'what a run that broke has kept' },
+  { right: /^s3:GetObject .*runfiles/i, roles: /^Workflows/, why: 'Athena reads what it has written' },
   { right: /^athena:StopQueryExecution /, roles: /^Workflows/, why: 'an execution is stopped while it queries' },
   {
     right: /^lambda:InvokeFunction .*:\*$/,
