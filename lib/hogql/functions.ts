@@ -250,291 +250,238 @@ const toDateTime: FunctionSpec = between(1, 2, (of, name) => {
   return inZone(isLocal ? operation('from_local', [found], { zone }) : found, zone ?? zones.get(value));
 });
 
+const each = (names: readonly string[], spec: (name: string) => FunctionSpec): Record<string, FunctionSpec> =>
+  Object.fromEntries(names.map((name) => [name, spec(name)]));
+
+const logical = (operator: 'and' | 'or'): FunctionSpec =>
+  atLeast(2, (of, name) => {
+    const conditions = of.map((one) => condition(one, `${name}()`));
+    return operation(operator, conditions);
+  });
+
+/** `addDays` and `subtractDays`, of each unit. */
+const shiftsBy = (unit: Unit): Record<string, FunctionSpec> => {
+  const shifts = (isBack: boolean): FunctionSpec =>
+    exactly(2, (of, name) => shifted(given(of, 0), given(of, 1), unit, isBack, `${name}()`));
+  return { [`add${capital(unit)}s`]: shifts(false), [`subtract${capital(unit)}s`]: shifts(true) };
+};
+
 const now: Expression = { now: true, type: 'instant' };
 const today = (): Expression => operation('date_of_instant', [now]);
 
-const entries: readonly (readonly [string, FunctionSpec])[] = [
+const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   // Conversions
-  ['toString', toText],
-  ['toInt', conversion('integer')],
-  ['toFloat', conversion('float')],
-  ['toBool', conversion('boolean')],
-  ['toDate', toDate],
-  ['to_date', toDate],
-  ['toDateTime', toDateTime],
-  ['toDateTime64', toDateTime],
-  ['parseDateTimeBestEffort', toDateTime],
-  ['toUUID', exactly(1, (of, name) => operation('uuid_of_text', [argument(given(of, 0), 'text', `${name}()`)]))],
-  ['fromUnixTimestamp', simple('instant_of_seconds', 'integer')],
+  toString: toText,
+  toInt: conversion('integer'),
+  toFloat: conversion('float'),
+  toBool: conversion('boolean'),
+  toDate: toDate,
+  to_date: toDate,
+  toDateTime: toDateTime,
+  toDateTime64: toDateTime,
+  parseDateTimeBestEffort: toDateTime,
+  toUUID: exactly(1, (of, name) => operation('uuid_of_text', [argument(given(of, 0), 'text', `${name}()`)])),
+  fromUnixTimestamp: simple('instant_of_seconds', 'integer'),
 
   // What may be missing
-  [
-    'coalesce',
-    atLeast(1, (of, name) => (of.length === 1 ? given(of, 0) : operation('coalesce', unified(of, `${name}()`)))),
-  ],
-  ['ifNull', exactly(2, (of, name) => operation('coalesce', unified(of, `${name}()`)))],
-  [
-    'nullIf',
-    exactly(2, (of, name) => {
-      const [value, other] = [given(of, 0), given(of, 1)];
-      // The result is the first value as it is, or null.
-      return operation('if', [equal([value, other], `${name}()`), nothing(value.type), value]);
-    }),
-  ],
-  ['isNull', exactly(1, (of) => operation('is_null', of))],
-  ['isNotNull', exactly(1, (of) => operation('not', [operation('is_null', of)]))],
-  ['assumeNotNull', exactly(1, (of) => given(of, 0))],
-  ['toNullable', exactly(1, (of) => given(of, 0))],
-  ['empty', exactly(1, (of, name) => isEmpty(given(of, 0), name))],
-  [
-    'notEmpty',
-    exactly(1, (of, name) => {
-      const value = given(of, 0);
-      return value.type === 'texts'
-        ? operation('less', [integerConstant(0), operation('list_length', [value])])
-        : operation('less', [textConstant(''), argument(value, 'text', `${name}()`)]);
-    }),
-  ],
+  coalesce: atLeast(1, (of, name) =>
+    of.length === 1 ? given(of, 0) : operation('coalesce', unified(of, `${name}()`)),
+  ),
+  ifNull: exactly(2, (of, name) => operation('coalesce', unified(of, `${name}()`))),
+  nullIf: exactly(2, (of, name) => {
+    const [value, other] = [given(of, 0), given(of, 1)];
+    // The result is the first value as it is, or null.
+    return operation('if', [equal([value, other], `${name}()`), nothing(value.type), value]);
+  }),
+  isNull: exactly(1, (of) => operation('is_null', of)),
+  isNotNull: exactly(1, (of) => operation('not', [operation('is_null', of)])),
+  assumeNotNull: exactly(1, (of) => given(of, 0)),
+  toNullable: exactly(1, (of) => given(of, 0)),
+  empty: exactly(1, (of, name) => isEmpty(given(of, 0), name)),
+  notEmpty: exactly(1, (of, name) => {
+    const value = given(of, 0);
+    return value.type === 'texts'
+      ? operation('less', [integerConstant(0), operation('list_length', [value])])
+      : operation('less', [textConstant(''), argument(value, 'text', `${name}()`)]);
+  }),
 
   // Choices and logic
-  ['if', exactly(3, (of, name) => choice(of, name))],
-  ['multiIf', atLeast(3, (of, name) => choice(of, name))],
-  [
-    '_caseWithExpression',
-    atLeast(3, (of, name) => {
-      const [subject, ...rest] = of;
-      return choice(
-        rest.map((one, n) => (n % 2 === 0 && n < rest.length - 1 ? equal([subject as Expression, one], 'CASE') : one)),
-        name,
-      );
-    }),
-  ],
-  [
-    'and',
-    atLeast(2, (of, name) =>
-      operation(
-        'and',
-        of.map((one) => condition(one, `${name}()`)),
-      ),
-    ),
-  ],
-  [
-    'or',
-    atLeast(2, (of, name) =>
-      operation(
-        'or',
-        of.map((one) => condition(one, `${name}()`)),
-      ),
-    ),
-  ],
-  ['not', exactly(1, (of, name) => operation('not', [condition(given(of, 0), `${name}()`)]))],
-  ['equals', comparison(equal)],
-  ['notEquals', comparison(unequal)],
-  ['less', comparison(less)],
-  ['lessOrEquals', comparison(lessOrEqual)],
-  ['greater', comparison((of, name) => less(turned(of), name))],
-  ['greaterOrEquals', comparison((of, name) => lessOrEqual(turned(of), name))],
-  ['least', atLeast(1, (of, name) => most('least', of, name))],
-  ['greatest', atLeast(1, (of, name) => most('greatest', of, name))],
+  if: exactly(3, choice),
+  multiIf: atLeast(3, choice),
+  _caseWithExpression: atLeast(3, (of, name) => {
+    const [subject, ...rest] = of;
+    return choice(
+      rest.map((one, n) => (n % 2 === 0 && n < rest.length - 1 ? equal([subject as Expression, one], 'CASE') : one)),
+      name,
+    );
+  }),
+  and: logical('and'),
+  or: logical('or'),
+  not: exactly(1, (of, name) => operation('not', [condition(given(of, 0), `${name}()`)])),
+  equals: comparison(equal),
+  notEquals: comparison(unequal),
+  less: comparison(less),
+  lessOrEquals: comparison(lessOrEqual),
+  greater: comparison((of, name) => less(turned(of), name)),
+  greaterOrEquals: comparison((of, name) => lessOrEqual(turned(of), name)),
+  least: atLeast(1, (of, name) => most('least', of, name)),
+  greatest: atLeast(1, (of, name) => most('greatest', of, name)),
 
   // Arithmetic
-  ['plus', counting('add', 'add_float', 2)],
-  ['minus', counting('subtract', 'subtract_float', 2)],
-  ['multiply', counting('multiply', 'multiply_float', 2)],
-  ['divide', simple('divide', 'float', 'float')],
-  ['intDiv', simple('divide_whole', 'integer', 'integer')],
-  ['modulo', counting('modulo', 'modulo_float', 2)],
-  [
-    'negate',
-    exactly(1, (of, name) => arithmetic([integerConstant(0), given(of, 0)], `${name}()`, 'subtract', 'subtract_float')),
-  ],
-  ['abs', counting('abs', 'abs_float', 1)],
-  ['floor', rounding('floor')],
-  ['ceil', rounding('ceil')],
-  ['ceiling', rounding('ceil')],
-  [
-    'round',
-    between(1, 2, (of, name) => {
-      const [value, places] = [given(of, 0), of[1]];
-      const digits =
-        places === undefined ? 0 : 'constant' in places && places.type === 'integer' ? Number(places.constant) : -1;
-      if (digits < 0 || digits > 15) refuse(`Argument 2 of ${name}() must be a constant from 0 to 15`);
-      return value.type === 'integer' ? value : operation('round', [argument(value, 'float', `${name}()`)], { digits });
-    }),
-  ],
+  plus: counting('add', 'add_float', 2),
+  minus: counting('subtract', 'subtract_float', 2),
+  multiply: counting('multiply', 'multiply_float', 2),
+  divide: simple('divide', 'float', 'float'),
+  intDiv: simple('divide_whole', 'integer', 'integer'),
+  modulo: counting('modulo', 'modulo_float', 2),
+  negate: exactly(1, (of, name) =>
+    arithmetic([integerConstant(0), given(of, 0)], `${name}()`, 'subtract', 'subtract_float'),
+  ),
+  abs: counting('abs', 'abs_float', 1),
+  floor: rounding('floor'),
+  ceil: rounding('ceil'),
+  ceiling: rounding('ceil'),
+  round: between(1, 2, (of, name) => {
+    const [value, places] = [given(of, 0), of[1]];
+    const digits =
+      places === undefined ? 0 : 'constant' in places && places.type === 'integer' ? Number(places.constant) : -1;
+    if (digits < 0 || digits > 15) refuse(`Argument 2 of ${name}() must be a constant from 0 to 15`);
+    return value.type === 'integer' ? value : operation('round', [argument(value, 'float', `${name}()`)], { digits });
+  }),
 
   // Text
-  [
-    'concat',
-    atLeast(1, (of, name) => {
-      const parts = of.map((one) => converted(one, 'text', `${name}()`));
-      return parts.length === 1 ? given(parts, 0) : operation('concat', parts);
-    }),
-  ],
-  ['lower', simple('lower', 'text')],
-  ['lowerUTF8', simple('lower', 'text')],
-  ['upper', simple('upper', 'text')],
-  ['upperUTF8', simple('upper', 'text')],
-  ['trim', trimming('both')],
-  ['trimBoth', trimming('both')],
-  ['trimLeft', trimming('left')],
-  ['trimRight', trimming('right')],
-  [
-    'length',
-    exactly(1, (of, name) => {
-      const value = given(of, 0);
-      return value.type === 'texts'
-        ? operation('list_length', [value])
-        : operation('bytes', [argument(value, 'text', `${name}()`)]);
-    }),
-  ],
-  ['lengthUTF8', simple('length', 'text')],
-  ['substring', between(2, 3, substring)],
-  ['substringUTF8', between(2, 3, substring)],
-  ['left', exactly(2, (of, name) => substring([given(of, 0), integerConstant(1), given(of, 1)], name))],
-  ['replaceAll', replacing('replace_pattern', true)],
-  ['replace', replacing('replace_pattern', true)],
-  ['replaceOne', replacing('replace_pattern_once', true)],
-  ['replaceRegexpAll', replacing('replace_pattern', false)],
-  ['replaceRegexpOne', replacing('replace_pattern_once', false)],
-  ['match', exactly(2, (of, name) => matches(given(of, 0), given(of, 1), `${name}()`))],
-  [
-    'extract',
-    exactly(2, (of, name) => {
-      const { pattern, groups } = checkedPattern(constantOf(of, 1, name));
-      return operation('extract', [argument(given(of, 0), 'text', `${name}()`)], {
-        pattern,
-        group: groups > 0 ? 1 : 0,
-      });
-    }),
-  ],
-  ['like', likeness({})],
-  ['notLike', likeness({ not: true })],
-  ['ilike', likeness({ anyCase: true })],
-  ['notILike', likeness({ anyCase: true, not: true })],
-  ['position', simple('position', 'text', 'text')],
-  ['positionUTF8', simple('position', 'text', 'text')],
-  [
-    'positionCaseInsensitive',
-    exactly(2, (of, name) =>
-      operation(
-        'position',
-        of.map((one) => operation('lower', [argument(one, 'text', `${name}()`)])),
-      ),
+  concat: atLeast(1, (of, name) => {
+    const parts = of.map((one) => converted(one, 'text', `${name}()`));
+    return parts.length === 1 ? given(parts, 0) : operation('concat', parts);
+  }),
+  lower: simple('lower', 'text'),
+  lowerUTF8: simple('lower', 'text'),
+  upper: simple('upper', 'text'),
+  upperUTF8: simple('upper', 'text'),
+  trim: trimming('both'),
+  trimBoth: trimming('both'),
+  trimLeft: trimming('left'),
+  trimRight: trimming('right'),
+  length: exactly(1, (of, name) => {
+    const value = given(of, 0);
+    return value.type === 'texts'
+      ? operation('list_length', [value])
+      : operation('bytes', [argument(value, 'text', `${name}()`)]);
+  }),
+  lengthUTF8: simple('length', 'text'),
+  substring: between(2, 3, substring),
+  substringUTF8: between(2, 3, substring),
+  left: exactly(2, (of, name) => substring([given(of, 0), integerConstant(1), given(of, 1)], name)),
+  replaceAll: replacing('replace_pattern', true),
+  replace: replacing('replace_pattern', true),
+  replaceOne: replacing('replace_pattern_once', true),
+  replaceRegexpAll: replacing('replace_pattern', false),
+  replaceRegexpOne: replacing('replace_pattern_once', false),
+  match: exactly(2, (of, name) => matches(given(of, 0), given(of, 1), `${name}()`)),
+  extract: exactly(2, (of, name) => {
+    const { pattern, groups } = checkedPattern(constantOf(of, 1, name));
+    return operation('extract', [argument(given(of, 0), 'text', `${name}()`)], {
+      pattern,
+      group: groups > 0 ? 1 : 0,
+    });
+  }),
+  like: likeness({}),
+  notLike: likeness({ not: true }),
+  ilike: likeness({ anyCase: true }),
+  notILike: likeness({ anyCase: true, not: true }),
+  position: simple('position', 'text', 'text'),
+  positionUTF8: simple('position', 'text', 'text'),
+  positionCaseInsensitive: exactly(2, (of, name) =>
+    operation(
+      'position',
+      of.map((one) => operation('lower', [argument(one, 'text', `${name}()`)])),
     ),
-  ],
-  ['startsWith', simple('starts_with', 'text', 'text')],
-  ['endsWith', simple('ends_with', 'text', 'text')],
+  ),
+  startsWith: simple('starts_with', 'text', 'text'),
+  endsWith: simple('ends_with', 'text', 'text'),
 
   // Lists of texts
-  ['splitByChar', splitting(1)],
-  ['splitByString', splitting(100)],
-  [
-    'arrayStringConcat',
-    between(1, 2, (of, name) =>
-      operation('join', [argument(given(of, 0), 'texts', `${name}()`)], {
-        text: of.length > 1 ? constantOf(of, 1, name) : '',
-      }),
-    ),
-  ],
-  ['arrayElement', simple('element', 'texts', 'integer')],
-  ['has', simple('has', 'texts', 'text')],
+  splitByChar: splitting(1),
+  splitByString: splitting(100),
+  arrayStringConcat: between(1, 2, (of, name) =>
+    operation('join', [argument(given(of, 0), 'texts', `${name}()`)], {
+      text: of.length > 1 ? constantOf(of, 1, name) : '',
+    }),
+  ),
+  arrayElement: simple('element', 'texts', 'integer'),
+  has: simple('has', 'texts', 'text'),
 
   // JSON
-  ['JSONExtractString', json('json_scalar', (found) => otherwise(found, textConstant('')))],
-  ['JSONExtractInt', json('json_scalar', (found) => otherwise(converted(found, 'integer', ''), integerConstant(0)))],
-  [
-    'JSONExtractFloat',
-    json('json_scalar', (found) => otherwise(converted(found, 'float', ''), { constant: '0', type: 'float' })),
-  ],
-  ['JSONExtractBool', json('json_raw', (found) => equal([converted(found, 'text', ''), textConstant('true')], ''))],
-  ['JSONExtractRaw', json('json_raw', (found) => otherwise(converted(found, 'text', ''), textConstant('')))],
-  ['JSONExtractArrayRaw', json('json_elements', (found) => otherwise(found, operation('list', [])))],
-  ['JSONHas', json('json_has')],
-  ['JSONLength', json('json_length')],
+  JSONExtractString: json('json_scalar', (found) => otherwise(found, textConstant(''))),
+  JSONExtractInt: json('json_scalar', (found) => otherwise(converted(found, 'integer', ''), integerConstant(0))),
+  JSONExtractFloat: json('json_scalar', (found) =>
+    otherwise(converted(found, 'float', ''), { constant: '0', type: 'float' }),
+  ),
+  JSONExtractBool: json('json_raw', (found) => equal([converted(found, 'text', ''), textConstant('true')], '')),
+  JSONExtractRaw: json('json_raw', (found) => otherwise(converted(found, 'text', ''), textConstant(''))),
+  JSONExtractArrayRaw: json('json_elements', (found) => otherwise(found, operation('list', []))),
+  JSONHas: json('json_has'),
+  JSONLength: json('json_length'),
 
   // Times
-  ['now', exactly(0, () => now)],
-  ['now64', between(0, 1, () => now)],
-  ['today', exactly(0, today)],
-  ['yesterday', exactly(0, (_, name) => shifted(today(), integerConstant(1), 'day', true, name))],
-  [
-    'toTimeZone',
-    exactly(2, (of, name) => {
-      // A new node: the same time elsewhere keeps its own zone.
-      const moved = { ...argument(given(of, 0), 'instant', `${name}()`) };
-      return inZone(moved, checkedZone(constantOf(of, 1, name)));
+  now: exactly(0, () => now),
+  now64: between(0, 1, () => now),
+  today: exactly(0, today),
+  yesterday: exactly(0, (_, name) => shifted(today(), integerConstant(1), 'day', true, name)),
+  toTimeZone: exactly(2, (of, name) => {
+    // A new node: the same time elsewhere keeps its own zone.
+    const moved = { ...argument(given(of, 0), 'instant', `${name}()`) };
+    return inZone(moved, checkedZone(constantOf(of, 1, name)));
+  }),
+  toStartOfSecond: startOf('second'),
+  toStartOfMinute: startOf('minute'),
+  toStartOfHour: startOf('hour'),
+  toStartOfDay: startOf('day'),
+  toStartOfMonth: startOf('month'),
+  toStartOfQuarter: startOf('quarter'),
+  toStartOfYear: startOf('year'),
+  toStartOfFiveMinutes: startOf('five_minutes'),
+  toStartOfTenMinutes: startOf('ten_minutes'),
+  toStartOfFifteenMinutes: startOf('fifteen_minutes'),
+  toMonday: startOf('monday'),
+  toStartOfWeek: between(1, 3, (of, name) => {
+    const mode = of[1] ?? integerConstant(0);
+    const isMode = 'constant' in mode && mode.type === 'integer';
+    if (!isMode) refuse(`Argument 2 of ${name}() must be 0 (weeks from Sunday) or 1 (from Monday)`);
+    return truncated(given(of, 0), Number(mode.constant) % 2 === 0 ? 'week' : 'monday', zoneAt(of, 2, name), name);
+  }),
+  ...each(['dateTrunc', 'date_trunc'], (name) =>
+    between(2, 3, (of) => {
+      const unit = unitOf(constantOf(of, 0, name));
+      return truncated(given(of, 1), unit === 'week' ? 'monday' : unit, zoneAt(of, 2, name), name);
     }),
-  ],
-  ...(['second', 'minute', 'hour', 'day', 'month', 'quarter', 'year'] as const).map(
-    (step) => [`toStartOf${capital(step)}`, startOf(step)] as const,
   ),
-  ['toStartOfFiveMinutes', startOf('five_minutes')],
-  ['toStartOfTenMinutes', startOf('ten_minutes')],
-  ['toStartOfFifteenMinutes', startOf('fifteen_minutes')],
-  ['toMonday', startOf('monday')],
-  [
-    'toStartOfWeek',
-    between(1, 3, (of, name) => {
-      const mode = of[1] ?? integerConstant(0);
-      const isMode = 'constant' in mode && mode.type === 'integer';
-      if (!isMode) refuse(`Argument 2 of ${name}() must be 0 (weeks from Sunday) or 1 (from Monday)`);
-      return truncated(given(of, 0), Number(mode.constant) % 2 === 0 ? 'week' : 'monday', zoneAt(of, 2, name), name);
-    }),
-  ],
-  ...['dateTrunc', 'date_trunc'].map(
-    (name) =>
-      [
-        name,
-        between(2, 3, (of) => {
-          const unit = unitOf(constantOf(of, 0, name));
-          return truncated(given(of, 1), unit === 'week' ? 'monday' : unit, zoneAt(of, 2, name), name);
-        }),
-      ] as const,
-  ),
-  ...Object.entries({
-    toYear: 'year',
-    toQuarter: 'quarter',
-    toMonth: 'month',
-    toDayOfMonth: 'day_of_month',
-    toDayOfWeek: 'day_of_week',
-    toDayOfYear: 'day_of_year',
-    toISOWeek: 'iso_week',
-    toHour: 'hour',
-    toMinute: 'minute',
-    toSecond: 'second',
-  } as const).map(([name, which]) => [name, part(which)] as const),
-  ['toUnixTimestamp', simple('seconds', 'instant')],
-  ['toUnixTimestamp64Milli', simple('milliseconds', 'instant')],
-  ['dateDiff', between(3, 4, dateDiff)],
-  ['date_diff', between(3, 4, dateDiff)],
-  ...(['dateAdd', 'date_add', 'dateSub', 'date_sub'] as const).map(
-    (name) =>
-      [
-        name,
-        exactly(3, (of) =>
-          shifted(given(of, 2), given(of, 1), unitOf(constantOf(of, 0, name)), name.endsWith('ub'), `${name}()`),
-        ),
-      ] as const,
-  ),
-  ...UNITS.flatMap((unit) =>
-    (['add', 'subtract'] as const).map(
-      (verb) =>
-        [
-          `${verb}${capital(unit)}s`,
-          exactly(2, (of, name) => shifted(given(of, 0), given(of, 1), unit, verb === 'subtract', `${name}()`)),
-        ] as const,
+  toYear: part('year'),
+  toQuarter: part('quarter'),
+  toMonth: part('month'),
+  toDayOfMonth: part('day_of_month'),
+  toDayOfWeek: part('day_of_week'),
+  toDayOfYear: part('day_of_year'),
+  toISOWeek: part('iso_week'),
+  toHour: part('hour'),
+  toMinute: part('minute'),
+  toSecond: part('second'),
+  toUnixTimestamp: simple('seconds', 'instant'),
+  toUnixTimestamp64Milli: simple('milliseconds', 'instant'),
+  dateDiff: between(3, 4, dateDiff),
+  date_diff: between(3, 4, dateDiff),
+  ...each(['dateAdd', 'date_add', 'dateSub', 'date_sub'], (name) =>
+    exactly(3, (of) =>
+      shifted(given(of, 2), given(of, 1), unitOf(constantOf(of, 0, name)), name.endsWith('ub'), `${name}()`),
     ),
   ),
-  [
-    'formatDateTime',
-    between(2, 3, (of, name) =>
-      operation('format', [clock(given(of, 0), zoneAt(of, 2, name), name).local], {
-        format: checkedFormat(constantOf(of, 1, name)),
-      }),
-    ),
-  ],
-];
+  ...Object.assign({}, ...UNITS.map(shiftsBy)),
+  formatDateTime: between(2, 3, (of, name) =>
+    operation('format', [clock(given(of, 0), zoneAt(of, 2, name), name).local], {
+      format: checkedFormat(constantOf(of, 1, name)),
+    }),
+  ),
+};
 
 function isEmpty(value: Expression, name: string): Expression {
   return value.type === 'texts'
@@ -575,10 +522,8 @@ function splitting(longest: number): FunctionSpec {
   });
 }
 
-const byName: ReadonlyMap<string, FunctionSpec> = new Map(entries);
-const byLowerName: ReadonlyMap<string, FunctionSpec> = new Map(
-  entries.map(([name, spec]) => [name.toLowerCase(), spec]),
-);
+const byName = new Map(Object.entries(FUNCTIONS));
+const byLowerName = new Map(Object.entries(FUNCTIONS).map(([name, spec]) => [name.toLowerCase(), spec]));
 
 /** Undefined: there is no such function. */
 export const functionOf = (name: string): FunctionSpec | undefined =>

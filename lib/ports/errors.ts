@@ -1,64 +1,47 @@
+const failure = <const T extends string, const C extends string>(status: number, type: T, code: C, detail: string) =>
+  ({ status, type, code, detail }) as const;
+
 /**
  * Every failure that a caller can meet, once. The endpoint, the gateway responses, the OpenAPI document and the
  * contract tests all read this table; a failure that is not in it cannot be answered.
  */
 export const FAILURES = {
-  validation: { status: 400, type: 'validation_error', code: 'invalid_input', detail: 'Invalid input.' },
-  parse_error: { status: 400, type: 'invalid_request', code: 'parse_error', detail: 'Malformed request.' },
-  not_authenticated: {
-    status: 401,
-    type: 'authentication_error',
-    code: 'not_authenticated',
-    detail: 'Authentication credentials were not provided or are invalid.',
-  },
-  permission_denied: {
-    status: 403,
-    type: 'authentication_error',
-    code: 'permission_denied',
-    detail: 'You do not have permission to perform this action.',
-  },
-  not_found: { status: 404, type: 'invalid_request', code: 'not_found', detail: 'Not found.' },
-  method_not_allowed: {
-    status: 405,
-    type: 'invalid_request',
-    code: 'method_not_allowed',
-    detail: 'Method not allowed.',
-  },
-  conflict: {
-    status: 409,
-    type: 'invalid_request',
-    code: 'conflict',
-    detail: 'The request conflicts with another one.',
-  },
-  precondition_failed: {
-    status: 412,
-    type: 'invalid_request',
-    code: 'precondition_failed',
-    detail: 'The object has changed since the version that If-Match names.',
-  },
-  request_too_large: {
-    status: 413,
-    type: 'invalid_request',
-    code: 'request_too_large',
-    detail: 'The request body is larger than 1 MiB.',
-  },
-  uri_too_long: { status: 414, type: 'invalid_request', code: 'uri_too_long', detail: 'The address is too long.' },
-  unsupported_media_type: {
-    status: 415,
-    type: 'invalid_request',
-    code: 'unsupported_media_type',
-    detail: 'Unsupported media type in request.',
-  },
-  headers_too_large: {
-    status: 431,
-    type: 'invalid_request',
-    code: 'headers_too_large',
-    detail: 'The request headers are too large.',
-  },
-  throttled: { status: 429, type: 'throttled_error', code: 'throttled', detail: 'Request was throttled.' },
-  server_error: { status: 500, type: 'server_error', code: 'error', detail: 'A server error occurred.' },
-  timeout: { status: 504, type: 'server_error', code: 'error', detail: 'The request took too long.' },
-} as const satisfies Record<string, { status: number; type: string; code: string; detail: string }>;
+  validation: failure(400, 'validation_error', 'invalid_input', 'Invalid input.'),
+  parse_error: failure(400, 'invalid_request', 'parse_error', 'Malformed request.'),
+  not_authenticated: failure(
+    401,
+    'authentication_error',
+    'not_authenticated',
+    'Authentication credentials were not provided or are invalid.',
+  ),
+  permission_denied: failure(
+    403,
+    'authentication_error',
+    'permission_denied',
+    'You do not have permission to perform this action.',
+  ),
+  not_found: failure(404, 'invalid_request', 'not_found', 'Not found.'),
+  method_not_allowed: failure(405, 'invalid_request', 'method_not_allowed', 'Method not allowed.'),
+  conflict: failure(409, 'invalid_request', 'conflict', 'The request conflicts with another one.'),
+  precondition_failed: failure(
+    412,
+    'invalid_request',
+    'precondition_failed',
+    'The object has changed since the version that If-Match names.',
+  ),
+  request_too_large: failure(413, 'invalid_request', 'request_too_large', 'The request body is larger than 1 MiB.'),
+  uri_too_long: failure(414, 'invalid_request', 'uri_too_long', 'The address is too long.'),
+  unsupported_media_type: failure(
+    415,
+    'invalid_request',
+    'unsupported_media_type',
+    'Unsupported media type in request.',
+  ),
+  headers_too_large: failure(431, 'invalid_request', 'headers_too_large', 'The request headers are too large.'),
+  throttled: failure(429, 'throttled_error', 'throttled', 'Request was throttled.'),
+  server_error: failure(500, 'server_error', 'error', 'A server error occurred.'),
+  timeout: failure(504, 'server_error', 'error', 'The request took too long.'),
+};
 
 export type FailureKind = keyof typeof FAILURES;
 

@@ -53,11 +53,6 @@ import type { Entry, Item, Key, Range } from './table.ts';
 export interface Items {}
 
 type Kind = keyof Items;
-type KeyTo<K extends Kind> = Key<Items[K]>;
-/** A range of whole items. */
-type Of<K extends Kind> = Range<Items[K]>;
-/** A range of the index of keys. */
-type EntriesOf<K extends Kind> = Range<Entry<Items[K]>>;
 
 /** The attributes that make up the table's keys; infra builds the table from this. */
 export const TABLE_DEFINITION = {
@@ -91,87 +86,52 @@ function sortableName(name: string): string {
   return `${Array.from(lower).slice(0, NAME_LENGTH).join('')}\u0001`;
 }
 
+const at = <K extends Kind>(pk: string, sk: string): Key<Items[K]> => ({ pk, sk });
+
 export const keys = {
-  user: (uid: string): KeyTo<'user'> => ({ pk: `U#${uid}`, sk: 'USER' }),
-  email: (email: string): KeyTo<'email'> => ({ pk: `MAIL#${email.toLowerCase()}`, sk: 'MAIL' }),
-  membership: (uid: string, oid: string): KeyTo<'membership'> => ({ pk: `U#${uid}`, sk: `ORG#${oid}` }),
-  organization: (oid: string): KeyTo<'organization'> => ({ pk: `O#${oid}`, sk: 'ORG' }),
-  slug: (slug: string): KeyTo<'slug'> => ({ pk: `SLUG#${slug}`, sk: 'SLUG' }),
-  project: (pid: number): KeyTo<'project'> => ({ pk: `P#${pid}`, sk: 'PROJECT' }),
-  personalApiKey: (sha256: string): KeyTo<'personalApiKey'> => ({ pk: `KEY#${sha256}`, sk: 'KEY' }),
-  invitation: (vid: string): KeyTo<'invitation'> => ({ pk: `V#${vid}`, sk: 'INVITE' }),
-  dashboard: (pid: number, did: number): KeyTo<'dashboard'> => ({ pk: `D#${pid}#${did}`, sk: 'DASH' }),
-  dashboardDetail: (pid: number, did: number): KeyTo<'dashboardDetail'> => ({ pk: `D#${pid}#${did}`, sk: 'DETAIL' }),
-  tile: (pid: number, did: number, tid: number): KeyTo<'tile'> => ({
-    pk: `D#${pid}#${did}`,
-    sk: `TILE#${padded(tid)}`,
-  }),
-  collaborator: (pid: number, did: number, uid: string): KeyTo<'collaborator'> => ({
-    pk: `D#${pid}#${did}`,
-    sk: `WITH#${uid}`,
-  }),
+  user: (uid: string) => at<'user'>(`U#${uid}`, 'USER'),
+  email: (email: string) => at<'email'>(`MAIL#${email.toLowerCase()}`, 'MAIL'),
+  membership: (uid: string, oid: string) => at<'membership'>(`U#${uid}`, `ORG#${oid}`),
+  organization: (oid: string) => at<'organization'>(`O#${oid}`, 'ORG'),
+  slug: (slug: string) => at<'slug'>(`SLUG#${slug}`, 'SLUG'),
+  project: (pid: number) => at<'project'>(`P#${pid}`, 'PROJECT'),
+  personalApiKey: (sha256: string) => at<'personalApiKey'>(`KEY#${sha256}`, 'KEY'),
+  invitation: (vid: string) => at<'invitation'>(`V#${vid}`, 'INVITE'),
+  dashboard: (pid: number, did: number) => at<'dashboard'>(`D#${pid}#${did}`, 'DASH'),
+  dashboardDetail: (pid: number, did: number) => at<'dashboardDetail'>(`D#${pid}#${did}`, 'DETAIL'),
+  tile: (pid: number, did: number, tid: number) => at<'tile'>(`D#${pid}#${did}`, `TILE#${padded(tid)}`),
+  collaborator: (pid: number, did: number, uid: string) => at<'collaborator'>(`D#${pid}#${did}`, `WITH#${uid}`),
   /** `target` is the uid of the member for whom the rule is, or stands for everyone. */
-  accessRule: (pid: number, did: number, target: string): KeyTo<'accessRule'> => ({
-    pk: `D#${pid}#${did}`,
-    sk: `RULE#${target}`,
-  }),
-  sharing: (pid: number, did: number): KeyTo<'sharing'> => ({ pk: `D#${pid}#${did}`, sk: 'SHARE' }),
-  sharingToken: (token: string): KeyTo<'sharingToken'> => ({ pk: `T#${token}`, sk: 'TOKEN' }),
-  insight: (pid: number, iid: number): KeyTo<'insight'> => ({ pk: `I#${pid}#${iid}`, sk: 'INSIGHT' }),
-  batchExport: (eid: string): KeyTo<'batchExport'> => ({ pk: `E#${eid}`, sk: 'EXPORT' }),
-  plan: (eid: string): KeyTo<'plan'> => ({ pk: `E#${eid}`, sk: 'PLAN' }),
-  run: (eid: string, rid: string): KeyTo<'run'> => ({ pk: `E#${eid}`, sk: `RUN#${rid}` }),
-  backfill: (eid: string, bid: string): KeyTo<'backfill'> => ({ pk: `E#${eid}`, sk: `BACKFILL#${bid}` }),
-  logLines: (eid: string, instant: number, execution: string, step: string): KeyTo<'logLines'> => ({
-    pk: `L#${eid}`,
-    sk: `${sortable(instant)}#${execution}#${step}`,
-  }),
-  activity: (oid: string, instant: number, id: string): KeyTo<'activity'> => ({
-    pk: `A#${oid}`,
-    sk: `${sortable(instant)}#${id}`,
-  }),
-  idempotency: (uid: string, hash: string): KeyTo<'idempotency'> => ({
-    pk: `IDEMPOTENCY#${uid}#${hash}`,
-    sk: 'IDEMPOTENCY',
-  }),
-  job: (kind: string, id: string): KeyTo<'job'> => ({ pk: `J#${kind}#${id}`, sk: 'JOB' }),
-  sequence: (kind: string): KeyTo<'sequence'> => ({ pk: `SEQ#${kind}`, sk: 'SEQ' }),
-  fence: (pid: number): KeyTo<'fence'> => ({ pk: `W#${pid}`, sk: 'FENCE' }),
-  lease: (pid: number): KeyTo<'lease'> => ({ pk: `W#${pid}`, sk: 'LEASE' }),
-  pendingBatch: (pid: number, instant: number, batch: string): KeyTo<'pendingBatch'> => ({
-    pk: `W#${pid}`,
-    sk: `PENDING#${sortable(instant)}#${batch}`,
-  }),
-  lakeFile: (
-    pid: number,
-    model: string,
-    day: string,
-    instant: number,
-    batch: string,
-    n: number,
-  ): KeyTo<'lakeFile'> => ({
-    pk: `W#${pid}`,
-    sk: `FILE#${model}#${day}#${sortable(instant)}#${batch}#${n}`,
-  }),
-  personsState: (pid: number): KeyTo<'personsState'> => ({ pk: `W#${pid}`, sk: 'PERSONS' }),
-  execution: (name: string): KeyTo<'execution'> => ({ pk: `X#${name}`, sk: 'EXECUTION' }),
-  executionItem: (name: string, state: string, index: number): KeyTo<'executionItem'> => ({
-    pk: `X#${name}`,
-    sk: `ITEM#${state}#${padded(index)}`,
-  }),
-  definition: (hash: string): KeyTo<'definition'> => ({ pk: 'DEFINITIONS', sk: hash }),
+  accessRule: (pid: number, did: number, target: string) => at<'accessRule'>(`D#${pid}#${did}`, `RULE#${target}`),
+  sharing: (pid: number, did: number) => at<'sharing'>(`D#${pid}#${did}`, 'SHARE'),
+  sharingToken: (token: string) => at<'sharingToken'>(`T#${token}`, 'TOKEN'),
+  insight: (pid: number, iid: number) => at<'insight'>(`I#${pid}#${iid}`, 'INSIGHT'),
+  batchExport: (eid: string) => at<'batchExport'>(`E#${eid}`, 'EXPORT'),
+  plan: (eid: string) => at<'plan'>(`E#${eid}`, 'PLAN'),
+  run: (eid: string, rid: string) => at<'run'>(`E#${eid}`, `RUN#${rid}`),
+  backfill: (eid: string, bid: string) => at<'backfill'>(`E#${eid}`, `BACKFILL#${bid}`),
+  logLines: (eid: string, instant: number, execution: string, step: string) =>
+    at<'logLines'>(`L#${eid}`, `${sortable(instant)}#${execution}#${step}`),
+  activity: (oid: string, instant: number, id: string) => at<'activity'>(`A#${oid}`, `${sortable(instant)}#${id}`),
+  idempotency: (uid: string, hash: string) => at<'idempotency'>(`IDEMPOTENCY#${uid}#${hash}`, 'IDEMPOTENCY'),
+  job: (kind: string, id: string) => at<'job'>(`J#${kind}#${id}`, 'JOB'),
+  sequence: (kind: string) => at<'sequence'>(`SEQ#${kind}`, 'SEQ'),
+  fence: (pid: number) => at<'fence'>(`W#${pid}`, 'FENCE'),
+  lease: (pid: number) => at<'lease'>(`W#${pid}`, 'LEASE'),
+  pendingBatch: (pid: number, instant: number, batch: string) =>
+    at<'pendingBatch'>(`W#${pid}`, `PENDING#${sortable(instant)}#${batch}`),
+  lakeFile: (pid: number, model: string, day: string, instant: number, batch: string, n: number) =>
+    at<'lakeFile'>(`W#${pid}`, `FILE#${model}#${day}#${sortable(instant)}#${batch}#${n}`),
+  personsState: (pid: number) => at<'personsState'>(`W#${pid}`, 'PERSONS'),
+  execution: (name: string) => at<'execution'>(`X#${name}`, 'EXECUTION'),
+  executionItem: (name: string, state: string, index: number) =>
+    at<'executionItem'>(`X#${name}`, `ITEM#${state}#${padded(index)}`),
+  definition: (hash: string) => at<'definition'>('DEFINITIONS', hash),
 };
 
-type First = { readonly first_pk: string; readonly first_sk: string };
-type Second = { readonly second_pk: string; readonly second_sk: string };
-
-const first = (partition: string, sort: string): First => ({ first_pk: partition, first_sk: sort });
-const second = (partition: string, sort: string): Second => ({ second_pk: partition, second_sk: sort });
-
-const both = (partition: string, sort: string): First & Second => ({
-  ...first(partition, sort),
-  ...second(partition, sort),
-});
+const first = (partition: string, sort: string) => ({ first_pk: partition, first_sk: sort });
+const second = (partition: string, sort: string) => ({ second_pk: partition, second_sk: sort });
+const both = (partition: string, sort: string) => ({ ...first(partition, sort), ...second(partition, sort) });
 
 /** The places of items in the indexes. */
 export const places = {
@@ -215,98 +175,70 @@ const between = (from?: number, to?: number): Pick<Range, 'from' | 'to'> => ({
   ...(to === undefined ? {} : { to: `${sortable(to)}~` }),
 });
 
+type Part = Pick<Range, 'from' | 'to' | 'prefix' | 'newestFirst'>;
+
+/** Ranges of the table and of the first index hold whole items, those of the second entries. */
+const partition = <K extends Kind>(name: string, part?: Part): Range<Items[K]> => ({ partition: name, ...part });
+const wholes = <K extends Kind>(name: string, part?: Part): Range<Items[K]> => ({
+  index: 'first',
+  partition: name,
+  ...part,
+});
+const entries = <K extends Kind>(name: string, part?: Part): Range<Entry<Items[K]>> => ({
+  index: 'second',
+  partition: name,
+  ...part,
+});
+
 /** The ranges that are read. */
 export const ranges = {
-  allUsers: (): Of<'user'> => ({ index: 'first', partition: 'USERS' }),
-  userAndMemberships: (uid: string): Of<'user' | 'membership'> => ({ partition: `U#${uid}` }),
-  membersOf: (oid: string): Of<'membership'> => ({ index: 'first', partition: `O#${oid}#MEMBERS` }),
-  projectsOf: (oid: string): Of<'project'> => ({ index: 'first', partition: `O#${oid}#PROJECTS` }),
-  invitationsOf: (oid: string): Of<'invitation'> => ({ index: 'first', partition: `O#${oid}#INVITES` }),
-  dashboardsOf: (pid: number): Of<'dashboard'> => ({ index: 'first', partition: `P#${pid}#DASHBOARDS` }),
+  allUsers: () => wholes<'user'>('USERS'),
+  userAndMemberships: (uid: string) => partition<'user' | 'membership'>(`U#${uid}`),
+  membersOf: (oid: string) => wholes<'membership'>(`O#${oid}#MEMBERS`),
+  projectsOf: (oid: string) => wholes<'project'>(`O#${oid}#PROJECTS`),
+  invitationsOf: (oid: string) => wholes<'invitation'>(`O#${oid}#INVITES`),
+  dashboardsOf: (pid: number) => wholes<'dashboard'>(`P#${pid}#DASHBOARDS`),
   /** The summary of a dashboard and all that belongs to it. */
-  ofDashboard: (
-    pid: number,
-    did: number,
-  ): Of<'dashboard' | 'dashboardDetail' | 'tile' | 'collaborator' | 'accessRule' | 'sharing'> => ({
-    partition: `D#${pid}#${did}`,
-  }),
-  collaboratorsOf: (pid: number, did: number): Of<'collaborator'> => ({
-    partition: `D#${pid}#${did}`,
-    prefix: 'WITH#',
-  }),
-  accessRulesOf: (pid: number, did: number): Of<'accessRule'> => ({ partition: `D#${pid}#${did}`, prefix: 'RULE#' }),
-  mentionsOf: (uid: string): EntriesOf<'collaborator' | 'accessRule'> => ({
-    index: 'second',
-    partition: `U#${uid}#WITH`,
-  }),
-  insightsOf: (pid: number): Of<'insight'> => ({ index: 'first', partition: `P#${pid}#INSIGHTS`, newestFirst: true }),
+  ofDashboard: (pid: number, did: number) =>
+    partition<'dashboard' | 'dashboardDetail' | 'tile' | 'collaborator' | 'accessRule' | 'sharing'>(`D#${pid}#${did}`),
+  collaboratorsOf: (pid: number, did: number) => partition<'collaborator'>(`D#${pid}#${did}`, { prefix: 'WITH#' }),
+  accessRulesOf: (pid: number, did: number) => partition<'accessRule'>(`D#${pid}#${did}`, { prefix: 'RULE#' }),
+  mentionsOf: (uid: string) => entries<'collaborator' | 'accessRule'>(`U#${uid}#WITH`),
+  insightsOf: (pid: number) => wholes<'insight'>(`P#${pid}#INSIGHTS`, { newestFirst: true }),
   /** The tiles that show an insight, by dashboard. */
-  tilesOf: (pid: number, iid: number): EntriesOf<'tile'> => ({ index: 'second', partition: `I#${pid}#${iid}` }),
+  tilesOf: (pid: number, iid: number) => entries<'tile'>(`I#${pid}#${iid}`),
   /** Dashboards and insights of a project that were deleted and can be brought back. */
-  deletedOf: (pid: number): Of<'dashboard' | 'insight'> => ({ index: 'first', partition: `P#${pid}#DELETED` }),
-  exportsOf: (oid: string): Of<'batchExport'> => ({ index: 'first', partition: `O#${oid}#EXPORTS`, newestFirst: true }),
+  deletedOf: (pid: number) => wholes<'dashboard' | 'insight'>(`P#${pid}#DELETED`),
+  exportsOf: (oid: string) => wholes<'batchExport'>(`O#${oid}#EXPORTS`, { newestFirst: true }),
   /** The exports of an organization that were deleted and wait for their purge. */
-  deletedExportsOf: (oid: string): Of<'batchExport'> => ({ index: 'first', partition: `O#${oid}#DELETED` }),
+  deletedExportsOf: (oid: string) => wholes<'batchExport'>(`O#${oid}#DELETED`),
   /** All that the table knows of a project's lake. */
-  lakeOf: (pid: number): Of<'fence' | 'lease' | 'pendingBatch' | 'lakeFile' | 'personsState'> => ({
-    partition: `W#${pid}`,
-  }),
-  ofExport: (eid: string): Of<'batchExport' | 'plan' | 'run' | 'backfill'> => ({ partition: `E#${eid}` }),
+  lakeOf: (pid: number) => partition<'fence' | 'lease' | 'pendingBatch' | 'lakeFile' | 'personsState'>(`W#${pid}`),
+  ofExport: (eid: string) => partition<'batchExport' | 'plan' | 'run' | 'backfill'>(`E#${eid}`),
   /** Runs that were made in [from, to]. */
-  runsByCreation: (eid: string, from?: number, to?: number): Of<'run'> => ({
-    index: 'first',
-    partition: `E#${eid}#RUNS`,
-    ...between(from, to),
-    newestFirst: true,
-  }),
+  runsByCreation: (eid: string, from?: number, to?: number) =>
+    wholes<'run'>(`E#${eid}#RUNS`, { ...between(from, to), newestFirst: true }),
   /** Runs whose interval starts in [from, to]. */
-  runsByInterval: (eid: string, from?: number, to?: number): EntriesOf<'run'> => ({
-    index: 'second',
-    partition: `E#${eid}#RUNS`,
-    ...between(from, to),
-    newestFirst: true,
-  }),
-  backfillsByCreation: (eid: string): Of<'backfill'> => ({
-    index: 'first',
-    partition: `E#${eid}#BACKFILLS`,
-    newestFirst: true,
-  }),
-  backfillsByStart: (eid: string): EntriesOf<'backfill'> => ({
-    index: 'second',
-    partition: `E#${eid}#BACKFILLS`,
-    newestFirst: true,
-  }),
-  logLines: (eid: string, from?: number, to?: number): Of<'logLines'> => ({
-    partition: `L#${eid}`,
-    ...between(from, to),
-  }),
-  activityOf: (oid: string): Of<'activity'> => ({ partition: `A#${oid}`, newestFirst: true }),
-  dueJobs: (upTo: number): EntriesOf<'job'> => ({ index: 'second', partition: 'DUE', to: `${sortable(upTo)}~` }),
-  pendingBatches: (pid: number): Of<'pendingBatch'> => ({ partition: `W#${pid}`, prefix: 'PENDING#' }),
+  runsByInterval: (eid: string, from?: number, to?: number) =>
+    entries<'run'>(`E#${eid}#RUNS`, { ...between(from, to), newestFirst: true }),
+  backfillsByCreation: (eid: string) => wholes<'backfill'>(`E#${eid}#BACKFILLS`, { newestFirst: true }),
+  backfillsByStart: (eid: string) => entries<'backfill'>(`E#${eid}#BACKFILLS`, { newestFirst: true }),
+  logLines: (eid: string, from?: number, to?: number) => partition<'logLines'>(`L#${eid}`, { ...between(from, to) }),
+  activityOf: (oid: string) => partition<'activity'>(`A#${oid}`, { newestFirst: true }),
+  dueJobs: (upTo: number) => entries<'job'>('DUE', { to: `${sortable(upTo)}~` }),
+  pendingBatches: (pid: number) => partition<'pendingBatch'>(`W#${pid}`, { prefix: 'PENDING#' }),
   /** Files of one model whose arrival day is in [fromDay, toDay], both `YYYY-MM-DD`. */
-  lakeFiles: (pid: number, model: string, fromDay: string, toDay: string): Of<'lakeFile'> => ({
-    partition: `W#${pid}`,
-    from: `FILE#${model}#${fromDay}`,
-    to: `FILE#${model}#${toDay}~`,
-  }),
-  itemsOf: (name: string, state?: string): Of<'executionItem'> => ({
-    partition: `X#${name}`,
-    prefix: state === undefined ? 'ITEM#' : `ITEM#${state}#`,
-  }),
-  definitions: (): Of<'definition'> => ({ partition: 'DEFINITIONS' }),
-  runningExecutions: (): EntriesOf<'execution'> => ({ index: 'second', partition: 'EXECUTIONS' }),
+  lakeFiles: (pid: number, model: string, fromDay: string, toDay: string) =>
+    partition<'lakeFile'>(`W#${pid}`, { from: `FILE#${model}#${fromDay}`, to: `FILE#${model}#${toDay}~` }),
+  itemsOf: (name: string, state?: string) =>
+    partition<'executionItem'>(`X#${name}`, { prefix: state === undefined ? 'ITEM#' : `ITEM#${state}#` }),
+  definitions: () => partition<'definition'>('DEFINITIONS'),
+  runningExecutions: () => entries<'execution'>('EXECUTIONS'),
   /** Running or not, whose names begin so. */
-  executionsNamed: (beginning: string): Of<'execution'> => ({
-    index: 'first',
-    partition: 'EXECUTIONS',
-    prefix: beginning,
-  }),
+  executionsNamed: (beginning: string) => wholes<'execution'>('EXECUTIONS', { prefix: beginning }),
 };
 
-/**
- * Returns the guard of the items of a key's kind: their sort part begins with the same word. The key is any of the
- * kind.
- */
+/** Returns the guard of the items of this key's kind: their sort part begins with the same word. */
 export function isSameKind<T extends Item>(key: Key<T>): (item: Item) => item is T {
   const word = idsIn.word(key);
   return (item): item is T => idsIn.word(item) === word;

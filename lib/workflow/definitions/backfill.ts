@@ -1,5 +1,5 @@
 import type { Definition } from '../states-language.ts';
-import { CAUGHT, calls, FAILED, otherwise } from './task.ts';
+import { CAUGHT, calls, EXECUTION, FAILED, fields, otherwise } from './task.ts';
 
 /**
  * Runs a backfill as batches of up to 96 intervals, each an execution of `export-run` named `<backfill>-<batch>`. Input:
@@ -15,9 +15,8 @@ export const backfillMachine = {
   States: {
     Prepare: {
       ...calls('prepare-backfill', {
-        export: '{% $states.input.export %}',
-        backfill: '{% $states.input.backfill %}',
-        execution: '{% $states.context.Execution.Name %}',
+        ...fields('export', 'backfill'),
+        execution: EXECUTION,
       }),
       Output: '{% $merge([$states.input, $states.result.Payload]) %}',
       Catch: otherwise('GiveUp'),
@@ -27,8 +26,7 @@ export const backfillMachine = {
       Type: 'Map',
       Items: '{% $states.input.batches %}',
       ItemSelector: {
-        export: '{% $states.input.export %}',
-        backfill: '{% $states.input.backfill %}',
+        ...fields('export', 'backfill'),
         batch: '{% $states.context.Map.Item.Value %}',
       },
       MaxConcurrency: '{% $states.input.concurrency %}',
@@ -44,10 +42,7 @@ export const backfillMachine = {
               Name: '{% $states.input.backfill & "-" & $string($states.input.batch) %}',
               Input: {
                 export: '{% $states.input.export %}',
-                trigger: {
-                  backfill: '{% $states.input.backfill %}',
-                  batch: '{% $states.input.batch %}',
-                },
+                trigger: fields('backfill', 'batch'),
               },
             },
             // Only starts that were throttled, and so started nothing: 5, 10, 20 ... 300 s, at most 30 minutes.
@@ -72,15 +67,14 @@ export const backfillMachine = {
           Ended: { Type: 'Pass', End: true },
         },
       },
-      Output: { export: '{% $states.input.export %}', backfill: '{% $states.input.backfill %}' },
+      Output: fields('export', 'backfill'),
       Catch: otherwise('GiveUp'),
       Next: 'Close',
     },
     Close: {
       ...calls('close-backfill', {
-        export: '{% $states.input.export %}',
-        backfill: '{% $states.input.backfill %}',
-        execution: '{% $states.context.Execution.Name %}',
+        ...fields('export', 'backfill'),
+        execution: EXECUTION,
         error: null,
       }),
       Output: '{% $states.result.Payload %}',
@@ -89,10 +83,9 @@ export const backfillMachine = {
     Done: { Type: 'Succeed' },
     GiveUp: {
       ...calls('close-backfill', {
-        export: '{% $states.input.export %}',
-        backfill: '{% $states.input.backfill %}',
-        execution: '{% $states.context.Execution.Name %}',
-        error: '{% $states.input.error %}',
+        ...fields('export', 'backfill'),
+        execution: EXECUTION,
+        ...fields('error'),
       }),
       Output: CAUGHT,
       Next: 'Failed',

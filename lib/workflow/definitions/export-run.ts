@@ -1,5 +1,5 @@
 import type { Definition } from '../states-language.ts';
-import { CAUGHT, calls, FAILED, otherwise } from './task.ts';
+import { CAUGHT, calls, EXECUTION, FAILED, fields, otherwise } from './task.ts';
 
 /**
  * Runs up to 96 intervals of one export: a scheduled look at it, a retry, or a batch of a backfill. Input: ExportRunInput.
@@ -15,9 +15,8 @@ export const exportRunMachine = {
   States: {
     Begin: {
       ...calls('begin-run', {
-        export: '{% $states.input.export %}',
-        trigger: '{% $states.input.trigger %}',
-        execution: '{% $states.context.Execution.Name %}',
+        ...fields('export', 'trigger'),
+        execution: EXECUTION,
       }),
       Output: '{% $merge([$states.input, $states.result.Payload]) %}',
       Catch: otherwise('GiveUp'),
@@ -43,8 +42,7 @@ export const exportRunMachine = {
       Type: 'Wait',
       Seconds: '{% $states.input.seconds %}',
       Output: {
-        export: '{% $states.input.export %}',
-        trigger: '{% $states.input.trigger %}',
+        ...fields('export', 'trigger'),
         held: '{% $sum([$states.input.held, $states.input.seconds]) %}',
       },
       Next: 'Begin',
@@ -82,7 +80,7 @@ export const exportRunMachine = {
       Items: '{% $states.input.intervals %}',
       ItemSelector: {
         export: '{% $states.input.export %}',
-        execution: '{% $states.context.Execution.Name %}',
+        execution: EXECUTION,
         attempt: '{% $states.input.attempt %}',
         interval: '{% $states.context.Map.Item.Value %}',
         unloaded: '{% $exists($states.input.unloaded) ? $states.input.unloaded : null %}',
@@ -117,11 +115,9 @@ export const exportRunMachine = {
     },
     Finish: {
       ...calls('finish-run', {
-        export: '{% $states.input.export %}',
-        trigger: '{% $states.input.trigger %}',
-        execution: '{% $states.context.Execution.Name %}',
-        attempt: '{% $states.input.attempt %}',
-        skipped: '{% $states.input.skipped %}',
+        ...fields('export', 'trigger'),
+        execution: EXECUTION,
+        ...fields('attempt', 'skipped'),
         error: null,
       }),
       Output: '{% $states.result.Payload %}',
@@ -130,12 +126,11 @@ export const exportRunMachine = {
     Done: { Type: 'Succeed' },
     GiveUp: {
       ...calls('finish-run', {
-        export: '{% $states.input.export %}',
-        trigger: '{% $states.input.trigger %}',
-        execution: '{% $states.context.Execution.Name %}',
+        ...fields('export', 'trigger'),
+        execution: EXECUTION,
         attempt: '{% $exists($states.input.attempt) ? $states.input.attempt : null %}',
         skipped: [],
-        error: '{% $states.input.error %}',
+        ...fields('error'),
       }),
       Output: CAUGHT,
       Next: 'Failed',

@@ -1,5 +1,5 @@
 import type { Definition } from '../states-language.ts';
-import { calls } from './task.ts';
+import { calls, EXECUTION, fields } from './task.ts';
 
 /** Sends one notice. Input: NoticeInput. What a webhook refuses is left to the job, which starts another execution. */
 export const noticeMachine = {
@@ -11,8 +11,8 @@ export const noticeMachine = {
   States: {
     Send: {
       ...calls('send-notice', {
-        notice: '{% $states.input.notice %}',
-        execution: '{% $states.context.Execution.Name %}',
+        ...fields('notice'),
+        execution: EXECUTION,
       }),
       Output: {},
       Next: 'Done',

@@ -1,5 +1,5 @@
 import type { Definition } from '../states-language.ts';
-import { calls } from './task.ts';
+import { calls, EXECUTION, fields } from './task.ts';
 
 /**
  * Removes all that a deleted organization or project left. Input: PurgeInput. Indexes lag, and requests that were under
@@ -16,13 +16,11 @@ export const purgeMachine = {
   States: {
     Walk: {
       ...calls('purge', {
-        kind: '{% $states.input.kind %}',
-        id: '{% $states.input.id %}',
-        execution: '{% $states.context.Execution.Name %}',
+        ...fields('kind', 'id'),
+        execution: EXECUTION,
       }),
       Output: {
-        kind: '{% $states.input.kind %}',
-        id: '{% $states.input.id %}',
+        ...fields('kind', 'id'),
         do: '{% $states.result.Payload.do %}',
       },
       Next: 'More',

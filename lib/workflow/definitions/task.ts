@@ -40,6 +40,13 @@ export function calls<Payload>(step: StepName, payload: Payload) {
   } as const;
 }
 
+/** The name of the execution that runs. */
+export const EXECUTION = '{% $states.context.Execution.Name %}';
+
+/** Returns fields of the state's input, as they are. */
+export const fields = <Name extends string>(...names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, `{% $states.input.${name} %}`])) as Record<Name, string>;
+
 /** Sends everything that can be caught to `next`, with the error beside the state's input as `error`. */
 export function otherwise(next: string) {
   return [
