@@ -36,7 +36,7 @@ const PARTS = {
 } as const;
 
 /**
- * A text as a literal. A brace is written by its number, so that no constant is taken for the `{attempt}` of an
+ * A text as a literal. A brace is written by its number, so that no constant is taken for the `{try}` of an
  * UNLOAD.
  */
 export function trinoLiteral(text: string): string {

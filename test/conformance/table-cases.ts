@@ -284,6 +284,21 @@ export function writeCases(open: Open): void {
       expect(await table.get(key('x', 'other'))).toBeUndefined();
     });
 
+    test('a refusal gives the reason of its op, and the item at its key', async () => {
+      const { table } = await open();
+      await table.write([{ put: { ...key('x'), a: 1 } }]);
+      const taken: Op = { put: key('x'), if: 'absent', else: 'taken' };
+      for (const ops of [[taken], [{ check: key('new'), if: 'absent', else: 'there' } satisfies Op, taken]]) {
+        const error: unknown = await table.write(ops).catch((raised: unknown) => raised);
+        expect(error).toMatchObject({ name: 'Refused', reason: 'taken' });
+        expect((error as Refused).foundAt(key('x'))).toEqual({ ...key('x'), a: 1 });
+        expect((error as Refused).foundAt(key('new'))).toBeUndefined();
+      }
+      const change: Op = { change: key('gone'), set: { a: 1 }, if: 'present' };
+      const bare: unknown = await table.write([change]).catch((raised: unknown) => raised);
+      expect(bare).toMatchObject({ name: 'Refused', reason: undefined });
+    });
+
     test('100 ops are written, 101 are a mistake', async () => {
       const { table } = await open();
       await table.write(puts(100));

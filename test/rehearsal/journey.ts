@@ -215,7 +215,7 @@ export async function journey(options: JourneyOptions): Promise<void> {
       event: 'paid',
       distinct_id: `user-${n % 5}`,
       timestamp: new Date(clock.now()).toISOString(),
-      properties: { amount: n, note: 'ä {attempt} \u2028', $set: { plan: 'all' } },
+      properties: { amount: n, note: 'ä {try} \u2028', $set: { plan: 'all' } },
     }));
     writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
     // It dies when all is written and nothing is in its place; the run that needs the events finishes the import.

@@ -83,7 +83,7 @@ export async function fullOrganization(
     await send('POST', `${inProject}/batch_exports/${eid}/backfill/`, range);
     for (const [n, status] of (['FailedRetryable', 'Completed'] as const).entries()) {
       const latest_error = status === 'Completed' ? null : 'no route';
-      const names = { token: `${eid}-${n}`, execution: `${eid}-${n}` };
+      const names = { attempt: `${eid}-${n}`, execution: `${eid}-${n}` };
       const run = await putRun(context, eid, { status, latest_error, ...names });
       const line = { at: clock(), level: 'INFO', message: 'It runs', instance: run.id } as const;
       await table.write(lineOps(context, eid, run.execution, `send-${n}`, [line]));

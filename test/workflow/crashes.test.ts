@@ -23,12 +23,12 @@ function backfillWorld(slow = false): World {
       const { execution } = input as { execution: string };
       if (execution === 'b-2') return { do: 'nothing' };
       if (execution === 'b-1' && isFirst('hold')) return { do: 'hold', seconds: 5 };
-      return { do: 'deliver', token: execution, intervals: execution === 'b-0' ? [0, 1, 2] : [0], concurrency: 2 };
+      return { do: 'deliver', attempt: execution, intervals: execution === 'b-0' ? [0, 1, 2] : [0], concurrency: 2 };
     },
     'send-interval': (input) => {
-      const { token, interval } = input as { token: string; interval: number };
-      if (token === 'b-0' && interval === 1 && isFirst('send')) throw named('Transient');
-      if (token === 'b-0' && interval === 2) throw named('Permanent');
+      const { attempt, interval } = input as { attempt: string; interval: number };
+      if (attempt === 'b-0' && interval === 1 && isFirst('send')) throw named('Transient');
+      if (attempt === 'b-0' && interval === 2) throw named('Permanent');
       return { interval, status: 'Completed' };
     },
     'finish-run': () => ({ completed: 1, failed: 0, cancelled: 0 }),
@@ -99,8 +99,8 @@ test('a process killed before or after any of its writes costs at most a task ru
     expect(it.calls.length).toBeLessThanOrEqual(model.calls.length + 3);
     expect(finished.size).toBe(4);
     const again = it.calls.filter(({ task, input }, index) => {
-      const { token, interval } = input as { token: string; interval: number };
-      return task === 'send-interval' && index >= (finished.get(`${token} ${interval}`) ?? Number.POSITIVE_INFINITY);
+      const { attempt, interval } = input as { attempt: string; interval: number };
+      return task === 'send-interval' && index >= (finished.get(`${attempt} ${interval}`) ?? Number.POSITIVE_INFINITY);
     });
     expect(again).toEqual([]);
   }

@@ -345,11 +345,14 @@ export interface BatchProgress {
   readonly records: number;
 }
 
+/** The fields of a backfill that hold the progress of its batches; `batch_export` is none of them. */
+const BATCH_FIELD = /^batch_\d+$/;
+
 /** Returns what a backfill has come to so far: the sum of its batches. */
 export function progressSum(item: BackfillItem): BatchProgress {
   const sum = { finished: 0, failed: 0, records: 0 };
   for (const [name, text] of Object.entries(item)) {
-    if (!name.startsWith('batch_')) continue;
+    if (!BATCH_FIELD.test(name)) continue;
     const batch: BatchProgress = JSON.parse(String(text));
     sum.finished += batch.finished;
     sum.failed += batch.failed;

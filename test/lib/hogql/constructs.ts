@@ -31,7 +31,7 @@ export const EVENT: Partial<Row> = {
     day: '2026-01-05',
     never: '2026-99-99',
     tags: 'x,y,,z',
-    odd: `it's {attempt} 100%_\\`,
+    odd: `it's {try} 100%_\\`,
     'a "quoted" key': 'found',
     '*': 'star',
     '': 'blank',
@@ -89,7 +89,7 @@ export const CONSTRUCTS: Readonly<Record<string, readonly Construct[]>> = {
     ['set.plan', 'pro'],
   ],
   Constants: [
-    ["'it''s {attempt}'", "it's {attempt}"],
+    ["'it''s {try}'", "it's {try}"],
     ["'a\\\\b\\'c'", "a\\b'c"],
     ['12', 12],
     ['9007199254740993', 9007199254740993n],

@@ -211,7 +211,7 @@ function readByTrino(sql: string): string | undefined {
 
 const pieces = fc.array(
   fc.oneof(
-    fc.constantFrom("'", "''", '\\', '{', '{attempt}', '}', '"', '--', ';', '\n', '%'),
+    fc.constantFrom("'", "''", '\\', '{', '{try}', '}', '"', '--', ';', '\n', '%'),
     fc.string({ unit: 'grapheme' }),
   ),
 );

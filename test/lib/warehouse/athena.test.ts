@@ -40,7 +40,7 @@ describe('what Athena is asked', () => {
   "QueryString": "UNLOAD (SELECT uuid, event, distinct_id, team_id, properties, timestamp_us, inserted_us, created_us, person_id, person_properties, elements_chain, interval_number FROM (
 SELECT uuid, event, distinct_id, CAST(team_id AS bigint) AS team_id, properties, timestamp_us, inserted_us, created_us, person_id, person_properties, elements_chain, CASE WHEN inserted_us >= 1767225600000000 AND inserted_us < 1767229200000000 THEN 0 WHEN inserted_us >= 1767229200000000 AND inserted_us < 1767232800000000 THEN 1 END AS interval_number, CASE WHEN inserted_us >= 1767225600000000 AND inserted_us < 1767229200000000 THEN BIGINT '1767229200000000' WHEN inserted_us >= 1767229200000000 AND inserted_us < 1767232800000000 THEN BIGINT '1767232800000000' END AS interval_end
 FROM "dev"."events"
-WHERE team_id = '7' AND day BETWEEN '2026-01-01' AND '2026-01-01' AND (inserted_us >= 1767225600000000 AND inserted_us < 1767229200000000 OR inserted_us >= 1767229200000000 AND inserted_us < 1767232800000000) AND event IN ('paid', U&'it''s \\007Battempt}') AND event NOT IN ('$pageview') AND "$path" IN ('s3://lake/events/team_id=7/day=2026-01-01/gen=0/0.parquet')))
+WHERE team_id = '7' AND day BETWEEN '2026-01-01' AND '2026-01-01' AND (inserted_us >= 1767225600000000 AND inserted_us < 1767229200000000 OR inserted_us >= 1767229200000000 AND inserted_us < 1767232800000000) AND event IN ('paid', U&'it''s \\007Btry}') AND event NOT IN ('$pageview') AND "$path" IN ('s3://lake/events/team_id=7/day=2026-01-01/gen=0/0.parquet')))
 TO 's3://runFiles/e-3/{try}/'
 WITH (format = 'PARQUET', compression = 'SNAPPY', partitioned_by = ARRAY['interval_number'])",
   "WorkGroup": "dev-exports",

@@ -230,7 +230,7 @@ test('ranges that were run grow together on their grid, and keep the edges that 
   for (const hour of ['13', '14', '15']) {
     grown = ran(grown, item, `01-07T${hour}:00:00`, `01-07T${Number(hour) + 1}:00:00`);
   }
-  expect(grown.ran).toEqual([{ from: at('01-07T13:00:00'), to: at('01-07T16:00:00'), interval: 'hour' }]);
+  expect(grown.ran).toEqual([{ from: at('01-07T13:00:00'), to: at('01-07T16:00:00'), frequency: 'hour' }]);
   const daily = hourly({ interval: 'day' });
   const off = ran(ran(plan, daily, '01-07T00:00:00', '01-07T13:00:00', 'b'), daily, '01-07T13:00:00', '01-08T00:00:00');
   expect(off.ran).toHaveLength(2);
