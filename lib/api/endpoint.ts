@@ -24,10 +24,7 @@ type Awaitable<T> = T | Promise<T>;
 export interface Operation<R extends Route, Read, Found = Read> {
   /** Reads what needs nothing but the request, beside tenancy's reads. The result is seen only when tenancy passes. */
   readonly read?: (request: EarlyRequest<R>, context: Context) => Promise<Read>;
-  /**
-   * Turns what was read into what `run` gets, after tenancy and before the body is looked at. This is the place to
-   * throw that the object is not there.
-   */
+  /** After tenancy, before the body: turns what was read into what `run` gets, or throws that it is not there. */
   readonly found?: (read: Read, tenant: Tenant) => Found;
   readonly run: Run<R, Found>;
   /** Answers a create again, for a repeated Idempotency-Key. Rows that are `idempotent` must have it. */
@@ -77,13 +74,7 @@ export function endpoint<R extends Route, Read = undefined, Found = Read>(
     : operation) as unknown as AnyOperation;
   if (row.idempotent === true && replay === undefined) throw new Error(`${row.handler} cannot replay`);
 
-  const perform = async ({
-    request,
-    exchange,
-  }: {
-    request: AnyRequest;
-    exchange: Exchange;
-  }): Promise<Answer<unknown>> => {
+  const perform = async ({ request, exchange }: { request: AnyRequest; exchange: Exchange }) => {
     const { context, created, idempotencyKey } = exchange;
     const again = async (objectId: string) => replayed(await replay?.(objectId, request, context));
     if (created !== undefined) return again(created);

@@ -12,10 +12,7 @@ type Parsed<T> = NonNullable<T> extends z.ZodType ? z.output<NonNullable<T>> : u
 export type Body<R extends Route> =
   NonNullable<R['response']> extends infer S ? (S extends z.ZodType ? z.input<S> : undefined) : undefined;
 
-/**
- * A request before its caller is proved: enough to start the operation's own reads. `@current` in
- * the path has been replaced by the id that it stands for.
- */
+/** A request before its caller is proved, for the operation's own reads. `@current` is replaced by its id already. */
 export interface EarlyRequest<R extends Route = Route> {
   readonly params: Parsed<R['params']>;
   readonly query: Parsed<R['query']>;

@@ -268,10 +268,7 @@ async function insightsOnlyOn(
   return live.filter((_, at) => others[at]?.every((other) => other === id || !summaries.has(other)));
 }
 
-/**
- * Moves a tile, as it is then, to another dashboard of the project. Throws a 404 when either is not there, and a 403
- * when the member may not edit both.
- */
+/** Moves a tile, as it is then, to another dashboard. Throws a 404 when either is gone, a 403 unless they may edit it. */
 export async function moveTile(
   { table }: ChangeContext,
   read: StoredDashboard,

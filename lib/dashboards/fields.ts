@@ -3,10 +3,7 @@ import { failureOf, freeObject, typeName } from '../http/fields.ts';
 import { invalid } from '../ports/errors.ts';
 import { type JsonText, toJsonText } from '../ports/table/json-text.ts';
 
-/**
- * Returns a sent object as JSON text; undefined when there is nothing to store: as with PostHog, null and `{}` are
- * passed over. Throws a 400 for anything else.
- */
+/** Returns a sent object as JSON text; undefined for null and `{}`, which PostHog passes over. Throws a 400 for others. */
 export function objectText(sent: unknown): string | undefined {
   if (sent === undefined || sent === null) return undefined;
   if (typeName(sent) !== 'dict') invalid(null, 'Filters must be a dictionary');

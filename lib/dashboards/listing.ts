@@ -1,5 +1,4 @@
 /** Lists of dashboards: a page of the index, or, for a filter or hidden dashboards, a page of all summaries. */
-import type { MemberWithLevel } from '../accounts/organizations/model.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { LEVELS } from '../http/levels.ts';
 import { type Paging, readPage } from '../http/page.ts';
@@ -26,12 +25,8 @@ export async function readListing(
   filter: DashboardFilter,
   paging: Paging,
 ): Promise<DashboardPage | DashboardItem[]> {
-  if (hasFilter(filter)) return readAll(table, project);
-  return readPage(table, ranges.dashboardsOf(project), paging);
-}
-
-async function readAll(table: Table, project: number): Promise<DashboardItem[]> {
-  return listAll(table, ranges.dashboardsOf(project));
+  const range = ranges.dashboardsOf(project);
+  return hasFilter(filter) ? listAll(table, range) : readPage(table, range, paging);
 }
 
 /** Returns the page for a member: what a rule hides from them is neither listed nor counted. */
@@ -44,21 +39,10 @@ export async function listingFor(
 ): Promise<DashboardPage> {
   const mayMiss = project?.hides_dashboards === true && membership.level < LEVELS.admin;
   if (!Array.isArray(read) && !mayMiss) return read;
-  const summaries = Array.isArray(read) ? read : await readAll(table, project?.id ?? 0);
-  const found = filterAndSort(summaries, membership, filter);
+  const summaries = Array.isArray(read) ? read : await listAll(table, ranges.dashboardsOf(project?.id ?? 0));
+  const fitting = summaries.filter((summary) => maySee(summary, membership) && fits(summary, filter));
+  const found = sort(fitting, filter.ordering);
   return { items: found.slice(offset, offset + limit), count: found.length };
-}
-
-/** Returns the summaries that fit the filter and are not hidden, in its order. They come pinned first, then by name. */
-function filterAndSort(
-  summaries: readonly DashboardItem[],
-  member: MemberWithLevel,
-  filter: DashboardFilter,
-): DashboardItem[] {
-  return sort(
-    summaries.filter((summary) => maySee(summary, member) && fits(summary, filter)),
-    filter.ordering,
-  );
 }
 
 function fits(summary: DashboardItem, filter: DashboardFilter): boolean {
@@ -79,7 +63,7 @@ function hasAny(summary: DashboardItem, tags: readonly string[]): boolean {
   return tags.some((tag) => held.has(tag.toLowerCase()));
 }
 
-/** Sorts names by the code points of their lower case. What is equal stays pinned first, then by name. */
+/** Sorts names by the code points of their lower case. What is equal stays as it comes: pinned first, then by name. */
 function sort(summaries: readonly DashboardItem[], ordering: DashboardFilter['ordering']): DashboardItem[] {
   if (ordering === undefined) return [...summaries];
   const sign = ordering.startsWith('-') ? -1 : 1;

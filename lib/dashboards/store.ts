@@ -73,9 +73,7 @@ export async function readSummary(table: Table, { project_id, id }: DashboardPat
   return table.get(keys.dashboard(project_id, id));
 }
 
-/**
- * Returns the summary that was read. Throws a 404 when it is not there, and a 403 when a rule closes it to the member.
- */
+/** Returns the summary that was read. Throws a 404 when it is not there, a 403 when a rule closes it to the member. */
 export function foundSummary(summary: DashboardItem | undefined, { membership }: Tenant): DashboardItem {
   if (summary?.deleted_at !== null) fail('not_found', 'Dashboard not found.');
   checkCanSee(summary, membership);

@@ -4,10 +4,7 @@ export const etagOf = (version: number): string => `"${version}"`;
 /** Stands for a tag that we never gave; no object has this version. */
 const FOREIGN = -1;
 
-/**
- * Returns the versions that If-Match or If-None-Match names; `any` for `*`. Weak tags count: a proxy that compresses
- * answers weakens ours.
- */
+/** Returns the versions in If-Match or If-None-Match; `any` for `*`. Weak tags count: compressing proxies make them. */
 export function versionsIn(header: string): number[] | 'any' {
   if (header.trim() === '*') return 'any';
   return header.split(',').map((tag) => Number(/^(?:W\/)?"(\d{1,15})"$/.exec(tag.trim())?.[1] ?? FOREIGN));

@@ -148,10 +148,7 @@ export function uuidOf(value: unknown): string | undefined {
 const INSTANT =
   /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? ?(Z|[+-]\d\d(?::?\d\d)?)?)?$/i;
 
-/**
- * Returns a field of an instant in ISO 8601, read in milliseconds since 1970 (finer digits are cut off). Without an
- * offset it is UTC, without a time midnight.
- */
+/** Returns a field of an ISO 8601 instant, in milliseconds since 1970 (no finer digits); by default UTC, midnight. */
 export function datetime() {
   return kind({ type: 'string', format: 'date-time' }, (value, fault) => {
     const instant = typeof value === 'string' ? instantOf(value) : undefined;

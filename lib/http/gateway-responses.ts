@@ -25,10 +25,7 @@ export function gatewayResponse(
   };
 }
 
-/**
- * The gateway's own answers, by API Gateway's response types, in the one shape of every error. infra deploys them;
- * the local gateway answers with them.
- */
+/** The gateway's own answers, in the shape of every error, by API Gateway's types; for infra and the local gateway. */
 export const GATEWAY_RESPONSES = {
   /** No key, or none that is good. */
   UNAUTHORIZED: gatewayResponse('not_authenticated'),

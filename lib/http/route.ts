@@ -65,14 +65,14 @@ export interface Route<
   readonly needs?: readonly Need[];
 }
 
-/** Returns the row with its exact types. What it does not name is undefined in its requests and answers. */
+/** Returns the row with its exact types; `status` is 200 by default. What it does not name is undefined elsewhere. */
 export function route<
   P extends z.ZodType,
   Q extends z.ZodType = z.ZodUndefined,
   B extends z.ZodType = z.ZodUndefined,
   R extends z.ZodType = z.ZodUndefined,
->(row: Route<P, Q, B, R>): Route<P, Q, B, R> {
-  return row;
+>(row: Omit<Route<P, Q, B, R>, 'status'> & Partial<Pick<Route, 'status'>>): Route<P, Q, B, R> {
+  return { status: 200, ...row };
 }
 
 const link = z.string().nullable().meta({ format: 'uri' });

@@ -171,10 +171,7 @@ async function* forgetExecutions({ workflow }: Context, id: string): Removals {
   while (await workflow.forget(id)) yield;
 }
 
-/**
- * Removes a project that went with its organization. Its item, by which the keys limited to it are found, goes in a
- * later walk.
- */
+/** Removes a project that went with its organization. Its item, by which keys limited to it are found, goes later. */
 async function* removeProject(context: Context, id: number, isSettled: boolean): Removals {
   const isFound = yield* anyOf(removeProjectContent(context, id));
   if (isFound || !isSettled) return;

@@ -104,10 +104,7 @@ export const ActivityEntry = z
     activity: z.string().describe('`created`, `updated`, `deleted` ...'),
     scope: z.enum(ACTIVITY_SCOPES).describe('What kind of object.'),
     item_id: z.string().describe("The object's id; of a membership the user's uuid."),
-    detail: z.object({
-      name: z.string().nullable(),
-      changes: z.array(ActivityChange),
-    }),
+    detail: z.object({ name: z.string().nullable(), changes: z.array(ActivityChange) }),
     key_mask: z.string().nullable().describe('The personal API key with which it was done.'),
     request_id: z.string().nullable().describe('X-Request-Id of the request that did it.'),
     created_at: z.iso.datetime(),

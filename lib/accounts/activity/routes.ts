@@ -23,5 +23,4 @@ export const listActivity = route({
   }),
   response: cursorPageOf(ActivityEntry),
   paging: { kind: 'cursor' },
-  status: 200,
 });

@@ -14,5 +14,4 @@ export const retrieveMe = route({
   tag: 'Users',
   params: z.object({ user__uuid: z.literal('@me') }),
   response: Me,
-  status: 200,
 });

@@ -108,10 +108,7 @@ function newMembership(
 /** The condition that an organization is there and not deleted. */
 export const isAlive = (id: string) => ({ id, deleted_at: null });
 
-/**
- * Makes the user a member, in one transaction with `also`. Throws a 400 when they are one already, and a 404 when the
- * organization is gone.
- */
+/** Makes the user a member, in one write with `also`. Throws a 400 if they are one, a 404 without the organization. */
 export async function addMember(
   context: Pick<Context, 'table' | 'clock' | 'newId'>,
   { organization, user, level }: { organization: OrganizationItem; user: UserItem; level: MembershipLevel },
@@ -224,10 +221,7 @@ export async function changeOrganization(
   return changed ?? after;
 }
 
-/**
- * Hides the organization from everybody at once, and leaves a job that stops its exports and purges its records.
- * Throws as `changeOrganization`.
- */
+/** Hides the organization at once; leaves a job to stop its exports and purge it. Throws as `changeOrganization`. */
 export async function deleteOrganization(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
   { id, name }: OrganizationItem,

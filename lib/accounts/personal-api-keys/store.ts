@@ -355,10 +355,7 @@ async function setLimits(
   ]);
 }
 
-/**
- * Makes a key void; the gateway may remember it for a minute. Throws `Refused` when it is gone, or its version is none
- * of `ifMatch`.
- */
+/** Makes a key void; the gateway may remember it for a minute. Throws `Refused` when gone, or in none of `ifMatch`. */
 export async function revokeKey(
   context: KeyContext,
   item: PersonalApiKeyItem,

@@ -85,7 +85,4 @@ export function accessControlObject(rule: AccessRuleItem, userOf: UserLookup): z
 }
 
 /** The fields of an answer that are the same for every dashboard. */
-export const COMMON_FIELDS = {
-  available_access_levels: [...ACCESS_LEVELS],
-  default_access_level: DEFAULT_ACCESS,
-};
+export const COMMON_FIELDS = { available_access_levels: [...ACCESS_LEVELS], default_access_level: DEFAULT_ACCESS };

@@ -135,11 +135,7 @@ export async function changeInsight(
     const wanted = patch.dashboards;
     const removed = wanted === undefined ? NOTHING : tilesToRemove({ item, tiles, summaries }, member, wanted);
     const added = wanted === undefined ? NOTHING : await tilesToAdd(table, { project, member }, item, wanted, now);
-    const unchanged = {
-      id: item.id,
-      deleted_at: item.deleted_at,
-      ...(ifMatch === undefined ? {} : { ver: ifMatch }),
-    };
+    const unchanged = { id: item.id, deleted_at: item.deleted_at, ...(ifMatch === undefined ? {} : { ver: ifMatch }) };
     const [written] = await table.write([
       { change: keys.insight(project, item.id), set, add: { ver: 1 }, if: { is: unchanged } },
       ...removed.ops,
@@ -169,10 +165,7 @@ interface TileOps {
 
 const NOTHING: TileOps = { ops: [], tiles: [] };
 
-/**
- * Returns a tile for each of the dashboards that shows none. Throws a 400 for a dashboard that is not there, and a 403
- * for one that the member may not edit.
- */
+/** Returns a tile for each dashboard without one. Throws a 400 when it is not there, a 403 when it is not theirs to edit. */
 async function tilesToAdd(
   table: Table,
   { project, member }: Omit<Author, 'activityOps'>,
@@ -243,10 +236,7 @@ export async function readInsightPage(
   paging: Paging,
 ): Promise<{ found: InsightWithTiles[]; count: number; cursor: string | undefined }> {
   const { items, count, cursor } = await readPage(table, ranges.insightsOf(project), paging);
-  const found = items.map(async (item) => ({
-    item,
-    tiles: await tilesOfInsight(table, project, item.id),
-  }));
+  const found = items.map(async (item) => ({ item, tiles: await tilesOfInsight(table, project, item.id) }));
   return { found: await Promise.all(found), count, cursor };
 }
 

@@ -16,5 +16,4 @@ export const retrieveShared = route({
   query: SharedQuery,
   response: SharedDashboard,
   content: ['text/html'],
-  status: 200,
 });

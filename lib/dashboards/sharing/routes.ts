@@ -3,24 +3,25 @@ import { integer } from '../../http/fields.ts';
 import { route } from '../../http/route.ts';
 import { Sharing, SharingPatch } from './model.ts';
 
-const tag = 'Dashboard sharing';
+const common = {
+  tag: 'Dashboard sharing',
+  params: z.object({ project_id: integer(), id: integer() }),
+  response: Sharing,
+} as const;
 const sharing = ['/api/projects/{project_id}/dashboards/{id}/sharing'] as const;
-const ofDashboard = z.object({ project_id: integer(), id: integer() });
 
 export const retrieveSharing = route({
+  ...common,
   handler: 'sharing/retrieve',
   method: 'GET',
   paths: sharing,
   scope: 'sharing_configuration:read',
   summary: "Retrieve a dashboard's sharing",
   description: 'One object. The token is there from the beginning; it opens nothing until sharing is enabled.',
-  tag,
-  params: ofDashboard,
-  response: Sharing,
-  status: 200,
 });
 
 export const updateSharing = route({
+  ...common,
   handler: 'sharing/update',
   method: 'PATCH',
   paths: sharing,
@@ -29,22 +30,15 @@ export const updateSharing = route({
   description:
     'For those who may edit the dashboard. A token that was in use before is not used again: enabling again makes a ' +
     'new one, so that old links stay dead.',
-  tag,
-  params: ofDashboard,
   body: SharingPatch,
-  response: Sharing,
-  status: 200,
 });
 
 export const refreshSharing = route({
+  ...common,
   handler: 'sharing/refresh',
   method: 'POST',
   paths: ['/api/projects/{project_id}/dashboards/{id}/sharing/refresh'],
   scope: 'sharing_configuration:write',
   summary: 'Make a new link',
   description: 'For those who may edit the dashboard. The old link is dead at once; whether it is shared stays.',
-  tag,
-  params: ofDashboard,
-  response: Sharing,
-  status: 200,
 });

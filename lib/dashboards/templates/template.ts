@@ -2,9 +2,7 @@
 import * as z from 'zod';
 import { inQuotes } from '../../ports/errors.ts';
 
-/**
- * The error of a schema: a text in the words of PostHog's validator and where the fault is, `..., at tiles.0.color`.
- */
+/** The error of a schema, in the words of PostHog's validator with the place of the fault: `..., at tiles.0.color`. */
 const refused = (text: (value: string) => string) => ({
   error: ({ input, path = [] }: { readonly input?: unknown; readonly path?: PropertyKey[] | undefined }) =>
     input === undefined ? missing(path.at(-1), path.slice(0, -1)) : `${text(quoted(input))}${placed(path)}`,

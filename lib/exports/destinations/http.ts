@@ -41,10 +41,7 @@ const GZIP = { level: 1, chunkSize: 512 * 1024 };
 /** How long a receiver may be silent. */
 const IDLE_TIMEOUT_MS = MINUTE_MS;
 
-/**
- * How long one delivery waits in all for a receiver that is busy: a third of a step's 15 minutes. What waits longer is
- * for the machine's retries.
- */
+/** How long one delivery waits in all for a busy receiver, of a step's 15 minutes; then the machine tries again. */
 const MAX_WAIT_MS = 5 * MINUTE_MS;
 /** Waits when the receiver names none: 1, 2, 4 ... 60 s. The first is also the shortest of all. */
 const BACKOFF_MS = { first: SECOND_MS, longest: MINUTE_MS };

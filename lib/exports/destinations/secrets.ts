@@ -9,10 +9,7 @@ import type { Config, Destination } from './destination.ts';
 
 const isObject = (value: unknown): value is Config => typeName(value) === 'dict';
 
-/**
- * Returns `over` laid upon `base`: objects are merged key by key at any depth, anything else is replaced. Nothing is
- * ever removed by omission.
- */
+/** Returns `over` laid upon `base`: objects merged key by key at any depth, the rest replaced, nothing removed. */
 export function merge(base: Config, over: Config): Config {
   const merged = new Map(Object.entries(base));
   for (const [key, value] of Object.entries(over)) {

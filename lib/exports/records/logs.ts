@@ -138,18 +138,14 @@ export async function readLines(
     (levels.length === 0 || levels.includes(line.level)) &&
     (instanceId === undefined || line.instance === instanceId) &&
     isSought(line.message);
-  const items = await Promise.all(
-    segments(Math.max(0, after - MAX_ITEM_SPAN_MS), before).map((part) => readItems(table, exportId, part)),
-  );
+  const parts = segments(Math.max(0, after - MAX_ITEM_SPAN_MS), before);
+  const items = await Promise.all(parts.map(({ from, to }) => listAll(table, ranges.logLines(exportId, from, to))));
   const lines = items.flat().flatMap(linesOf).filter(matches).toReversed();
   lines.sort((a, b) => b.at - a.at);
   return { count: lines.length, lines: lines.slice(offset, offset + limit) };
 }
 
-/**
- * Returns whether a text holds the pattern. What lies between two % is found at its first place: there is nothing to go
- * back for.
- */
+/** Returns whether a text holds a pattern; what lies between two % is found at its first place, without going back. */
 function pattern(search: string): (text: string) => boolean {
   const pieces = search
     .split('%')
@@ -175,14 +171,5 @@ function segments(from: number, to: number): { from: number; to: number }[] {
   })).filter((part) => part.from <= part.to);
 }
 
-async function readItems(table: Table, exportId: string, { from, to }: { from: number; to: number }) {
-  return listAll(table, ranges.logLines(exportId, from, to));
-}
-
 const linesOf = (item: LogItem): LogLine[] =>
-  fromJsonText(item.lines).map(([at, level, message, instance]) => ({
-    at,
-    level,
-    message,
-    instance,
-  }));
+  fromJsonText(item.lines).map(([at, level, message, instance]) => ({ at, level, message, instance }));

@@ -361,10 +361,7 @@ export function progressSum(item: BackfillItem): BatchProgress {
   return sum;
 }
 
-/**
- * Returns the public object of a stored backfill as it is `now`. `runs`: those of its batches that are under way,
- * perhaps with others' among them.
- */
+/** Returns the public object of a backfill as it is `now`. `runs`: of its batches under way, perhaps with others'. */
 export function backfillObject(
   item: BackfillItem,
   now: number,
@@ -411,10 +408,7 @@ function progressOf(item: BackfillItem, finished: number): z.output<typeof Backf
   return { total_runs: total, finished_runs: Math.min(finished, total), progress: Math.round(share * 10) / 10 };
 }
 
-/**
- * Returns the public object of a log line (`at` in milliseconds since 1970), which is about a run, a backfill or the
- * export.
- */
+/** Returns the public object of a log line (`at` in milliseconds since 1970) about a run, a backfill or the export. */
 export function logEntryObject(
   exportId: string,
   line: { at: number; level: (typeof LOG_LEVELS)[number]; message: string; instance: string },

@@ -230,10 +230,7 @@ export async function startMachine({ workflow, log }: Context, backfill: Backfil
   }
 }
 
-/**
- * Returns the runs of these backfills in batches that are under way: the backfills themselves hear of them at the
- * batch's end.
- */
+/** Returns the runs of these backfills' batches under way: the backfills hear of them only at the batch's end. */
 export async function runsUnderWay(
   table: Table,
   item: BatchExportItem,

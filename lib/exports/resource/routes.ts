@@ -30,35 +30,38 @@ const ofExport = z.object({ ...place, id: uuid() });
 const ofRun = z.object({ ...place, id: uuid(), run_id: uuid() });
 const ofBackfill = z.object({ ...place, id: uuid(), backfill_id: uuid() });
 
+const all = { paths: below(''), params: inPlace } as const;
+const one = { paths: below('/{id}'), params: ofExport } as const;
+const read = { method: 'GET', scope: 'batch_export:read', tag } as const;
+const write = { scope: 'batch_export:write', tag } as const;
+const readRun = { ...read, tag: 'Batch export runs' } as const;
+const readBackfill = { ...read, tag: 'Batch export backfills' } as const;
+const changeBackfill = { ...write, method: 'POST', tag: 'Batch export backfills', needs: ['workflow'] } as const;
+const changeRun = { ...changeBackfill, tag: 'Batch export runs', params: ofRun } as const;
+
 const BackfillBegun = z.object({ backfill_id: z.uuid() }).meta({ id: 'BackfillBegun' });
 const Cancelled = z.object({ cancelled: z.literal(true) }).meta({ id: 'Cancelled' });
 
 export const listBatchExports = route({
+  ...read,
+  ...all,
   handler: 'batch-exports/list',
-  method: 'GET',
-  paths: below(''),
-  scope: 'batch_export:read',
   summary: 'List batch exports',
   description: "The organization's, or the project's, newest first; at most 100 a page.",
-  tag,
-  params: inPlace,
   response: pageOf(BatchExport),
-  status: 200,
   paging: { kind: 'offset', max: 100 },
 });
 
 export const createBatchExport = route({
+  ...write,
+  ...all,
   handler: 'batch-exports/create',
   method: 'POST',
-  paths: below(''),
-  scope: 'batch_export:write',
   summary: 'Create a batch export',
   description:
     'Nothing is exported at once: the first run starts when the current interval is over. To export what came ' +
     "before, start a backfill. On the organization's address the export belongs to the project that `team_id` " +
     'names, or to the oldest.',
-  tag,
-  params: inPlace,
   body: BatchExportInput,
   response: BatchExport,
   status: 201,
@@ -67,45 +70,36 @@ export const createBatchExport = route({
 });
 
 export const retrieveBatchExport = route({
+  ...read,
+  ...one,
   handler: 'batch-exports/retrieve',
-  method: 'GET',
-  paths: below('/{id}'),
-  scope: 'batch_export:read',
   summary: 'Retrieve a batch export',
   description: 'With its ten latest runs. Secrets of the destination are never returned.',
-  tag,
-  params: ofExport,
   response: BatchExport,
-  status: 200,
 });
 
 export const updateBatchExport = route({
+  ...write,
+  ...one,
   handler: 'batch-exports/update',
   method: 'PATCH',
-  paths: below('/{id}'),
-  scope: 'batch_export:write',
   summary: 'Change a batch export',
   description:
     'Changes the fields that are sent. `destination` needs its `type`, which stays, and a `config`, which is laid over ' +
     'the stored one: keys and secrets that it omits stay. Secrets must be sent again when the address that they are ' +
     'for changes.',
-  tag,
-  params: ofExport,
   body: BatchExportPatch,
   response: BatchExport,
-  status: 200,
   needs: ['vault', 'parser'],
 });
 
 export const destroyBatchExport = route({
+  ...write,
+  ...one,
   handler: 'batch-exports/destroy',
   method: 'DELETE',
-  paths: below('/{id}'),
-  scope: 'batch_export:write',
   summary: 'Delete a batch export',
   description: 'It is gone at once, and its runs and backfills are cancelled. What was delivered stays where it is.',
-  tag,
-  params: ofExport,
   status: 204,
   needs: ['workflow'],
 });
@@ -121,54 +115,46 @@ const BackfillRange = z
   .meta({ id: 'BackfillInput' });
 
 export const backfillBatchExport = route({
+  ...changeBackfill,
   handler: 'batch-exports/backfill',
-  method: 'POST',
   paths: below('/{id}/backfill'),
-  scope: 'batch_export:write',
   summary: 'Backfill a batch export',
   description:
     'Exports every interval that touches [start_at, end_at) and has ended; intervals that were exported before are ' +
     'delivered again, to the same places. The answer has no body; `Location` is the address of the backfill.',
-  tag: 'Batch export backfills',
   params: ofExport,
   body: BackfillRange,
-  status: 200,
   idempotent: true,
-  needs: ['workflow'],
 });
 
 export const pauseBatchExport = route({
+  ...write,
   handler: 'batch-exports/pause',
   method: 'POST',
   paths: below('/{id}/pause'),
-  scope: 'batch_export:write',
   summary: 'Pause a batch export',
   description:
     'The schedule starts no runs from now on; what runs goes on, and backfills may be started. Pausing a paused ' +
     'export changes nothing.',
-  tag,
   params: ofExport,
   response: z.object({ paused: z.literal(true) }),
-  status: 200,
 });
 
 export const unpauseBatchExport = route({
+  ...write,
   handler: 'batch-exports/unpause',
   method: 'POST',
   paths: below('/{id}/unpause'),
-  scope: 'batch_export:write',
   summary: 'Unpause a batch export',
   description:
     'The schedule goes on with the interval that now is in. Intervals that ended while the export was paused are left ' +
     'out, unless `backfill` is true: then they are exported by a backfill, which `Location` names. Unpausing an export ' +
     'that is not paused changes nothing.',
-  tag,
   params: ofExport,
   body: z
     .object({ backfill: boolean().optional().describe('Export what the pause left out? Default: false.') })
     .meta({ id: 'Unpause' }),
   response: z.object({ paused: z.literal(false) }),
-  status: 200,
   needs: ['workflow'],
 });
 
@@ -185,33 +171,23 @@ export const estimateBackfill = route({
   params: ofExport,
   body: BackfillRange,
   response: BackfillEstimate,
-  status: 200,
 });
 
 export const listTestSteps = route({
+  ...read,
   handler: 'batch-exports/test',
-  method: 'GET',
   paths: below('/test'),
-  scope: 'batch_export:read',
   summary: 'List the test steps of a destination type',
   description: 'In the order in which they are to be run; after one that failed the others say nothing.',
-  tag,
   params: inPlace,
   query: z.object({ destination: text().describe('The type, such as S3.') }),
   response: z.object({ steps: z.array(DestinationTestStep) }),
-  status: 200,
 });
 
 /** The number of the step of the destination's test that is run. */
 const step = integer({ min: 0 }).optional().describe('Which one, from 0. Default: 0.');
 
-const testing = {
-  method: 'POST',
-  scope: 'batch_export:write',
-  tag,
-  response: DestinationTestStep,
-  status: 200,
-} as const;
+const testing = { ...write, method: 'POST', response: DestinationTestStep } as const;
 
 export const runNewTestStep = route({
   ...testing,
@@ -253,15 +229,12 @@ const LogQuery = z.object({
 });
 
 const logs = {
-  method: 'GET',
-  scope: 'batch_export:read',
-  tag,
   response: pageOf(BatchExportLogEntry),
-  status: 200,
   paging: { kind: 'offset', limit: 50, max: 500 },
 } as const;
 
 export const listLogs = route({
+  ...read,
   ...logs,
   handler: 'batch-exports/logs',
   paths: below('/{id}/logs'),
@@ -272,8 +245,8 @@ export const listLogs = route({
 });
 
 export const listRunLogs = route({
+  ...readRun,
   ...logs,
-  tag: 'Batch export runs',
   handler: 'runs/logs',
   paths: below('/{id}/runs/{run_id}/logs'),
   summary: 'List log lines of a run',
@@ -285,13 +258,11 @@ export const listRunLogs = route({
 const time = () => text().optional();
 
 export const listRuns = route({
+  ...readRun,
   handler: 'runs/list',
-  method: 'GET',
   paths: below('/{id}/runs'),
-  scope: 'batch_export:read',
   summary: 'List runs of a batch export',
   description: 'A hundred a page. Times are ISO 8601, or relative to now: `-24h`, `-7d`.',
-  tag: 'Batch export runs',
   params: ofExport,
   query: z.object({
     ordering: choice(['-created_at', 'created_at', '-data_interval_start', 'data_interval_start'])
@@ -304,61 +275,46 @@ export const listRuns = route({
     status: z.array(choice(RUN_STATUSES)).optional().describe('Only runs with one of these.'),
   }),
   response: cursorPageOf(BatchExportRunDetail),
-  status: 200,
   paging: { kind: 'cursor', limit: 100, max: 100 },
 });
 
 export const retrieveRun = route({
+  ...readRun,
   handler: 'runs/retrieve',
-  method: 'GET',
   paths: below('/{id}/runs/{run_id}'),
-  scope: 'batch_export:read',
   summary: 'Retrieve a run',
-  tag: 'Batch export runs',
   params: ofRun,
   response: BatchExportRunDetail,
-  status: 200,
 });
 
 export const retryRun = route({
+  ...changeRun,
   handler: 'runs/retry',
-  method: 'POST',
   paths: below('/{id}/runs/{run_id}/retry'),
-  scope: 'batch_export:write',
   summary: 'Retry a run',
   description: "Backfills the run's interval, whatever became of the run, which stays as it is.",
-  tag: 'Batch export runs',
-  params: ofRun,
   response: BackfillBegun,
   status: 201,
   idempotent: true,
-  needs: ['workflow'],
 });
 
 export const cancelRun = route({
+  ...changeRun,
   handler: 'runs/cancel',
-  method: 'POST',
   paths: below('/{id}/runs/{run_id}/cancel'),
-  scope: 'batch_export:write',
   summary: 'Cancel a run',
   description:
     'It is cancelled at once, and leaves the destination as it was before; only a destination over HTTP keeps what it ' +
     'has accepted. A run that has ended, or is being committed, cannot be cancelled: 400.',
-  tag: 'Batch export runs',
-  params: ofRun,
   response: Cancelled,
-  status: 200,
-  needs: ['workflow'],
 });
 
 export const listBackfills = route({
+  ...readBackfill,
   handler: 'backfills/list',
-  method: 'GET',
   paths: below('/{id}/backfills'),
-  scope: 'batch_export:read',
   summary: 'List backfills of a batch export',
   description: 'Fifty a page.',
-  tag: 'Batch export backfills',
   params: ofExport,
   query: z.object({
     ordering: choice(['-created_at', 'created_at', '-start_at', 'start_at'])
@@ -366,51 +322,40 @@ export const listBackfills = route({
       .describe('Default: -created_at.'),
   }),
   response: cursorPageOf(BatchExportBackfill),
-  status: 200,
   paging: { kind: 'cursor', limit: 50, max: 50 },
 });
 
 export const retrieveBackfill = route({
+  ...readBackfill,
   handler: 'backfills/retrieve',
-  method: 'GET',
   paths: below('/{id}/backfills/{backfill_id}'),
-  scope: 'batch_export:read',
   summary: 'Retrieve a backfill',
   description: 'With its progress.',
-  tag: 'Batch export backfills',
   params: ofBackfill,
   response: BatchExportBackfill,
-  status: 200,
 });
 
 export const createBackfill = route({
+  ...changeBackfill,
   handler: 'backfills/create',
-  method: 'POST',
   paths: below('/{id}/backfills'),
-  scope: 'batch_export:write',
   summary: 'Create a backfill',
   description:
     'Exports every interval that touches [start_at, end_at) and has ended; intervals that were exported before are ' +
     'delivered again, to the same places.',
-  tag: 'Batch export backfills',
   params: ofExport,
   body: BackfillRange,
   response: BackfillBegun,
   status: 201,
   idempotent: true,
-  needs: ['workflow'],
 });
 
 export const cancelBackfill = route({
+  ...changeBackfill,
   handler: 'backfills/cancel',
-  method: 'POST',
   paths: below('/{id}/backfills/{backfill_id}/cancel'),
-  scope: 'batch_export:write',
   summary: 'Cancel a backfill',
   description: 'With its runs, as a run is cancelled; a run that is being committed is finished.',
-  tag: 'Batch export backfills',
   params: ofBackfill,
   response: Cancelled,
-  status: 200,
-  needs: ['workflow'],
 });

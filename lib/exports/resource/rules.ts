@@ -9,10 +9,7 @@ import type { BatchExportInput, BatchExportItem, BatchExportPatch, RunStatus } f
 /** The bytes of an export's texts that follow from what a caller writes: name, config, sealed secrets, query ... */
 export const MAX_EXPORT_BYTES = 100 * 1024;
 
-/**
- * Returns the project that an export of an organization belongs to: the one asked for, which must be the
- * organization's, else the oldest.
- */
+/** Returns the project of an export: the one asked for, which must be the organization's, else the oldest. */
 export function projectFor(projects: readonly ProjectBrief[], asked: unknown): ProjectBrief {
   if (asked === undefined || asked === null) {
     return projects[0] ?? invalid('team_id', 'The organization has no project that the batch export could belong to.');
@@ -66,10 +63,7 @@ export function newFields(input: BatchExportInput, now: number): PlainFields {
   });
 }
 
-/**
- * Returns the plain fields that a PATCH sets: those that were sent, and `last_paused_at` when it pauses and does not
- * say.
- */
+/** Returns the plain fields that a PATCH sets: those sent, and `last_paused_at` when it pauses and does not say. */
 export function changedFields(item: BatchExportItem, patch: BatchExportPatch, now: number): Partial<PlainFields> {
   const {
     destination: _destination,
@@ -150,10 +144,7 @@ export interface RunQuery {
   readonly statuses: ReadonlySet<RunStatus> | undefined;
 }
 
-/**
- * Returns what a query for runs asks for: by creation it reads `after` and `before`, by interval `start` and `end`; by
- * default the last seven days.
- */
+/** Returns which runs are asked for: by creation `after` and `before`, by interval `start` and `end`; of 7 days. */
 export function runsAsked(
   query: {
     readonly ordering?: `${'' | '-'}${RunQuery['by']}` | undefined;

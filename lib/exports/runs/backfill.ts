@@ -64,10 +64,7 @@ export const backfillIntervals = (
   { interval: frequency, adjusted_start_at, adjusted_end_at }: BackfillItem,
 ): Intervals => intervalsOf(plan, frequency, { from: adjusted_start_at, to: adjusted_end_at });
 
-/**
- * Returns the line that events of the range are exported with the intervals in which they arrived, where that may be
- * so.
- */
+/** Returns the line, where it may be so, that events of the range are exported with the intervals of their arrival. */
 async function laterLines(context: Context, item: BatchExportItem, backfill: BackfillItem): Promise<LogLine[]> {
   const { adjusted_start_at: from, adjusted_end_at: to, id: instance } = backfill;
   const now = context.clock();

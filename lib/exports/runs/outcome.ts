@@ -42,10 +42,7 @@ export function failRun(context: Context, run: RunItem, reason: string, lines: r
   return endRun(context, run, { status: 'Failed', fields, lines, last: { level: 'ERROR', message } });
 }
 
-/**
- * Cancels a run, with `also` in the transaction; returns it as it is then. Throws `Refused` (`found`: the run) when it
- * has ended, or is being committed.
- */
+/** Cancels a run, in one write with `also`; returns it. Throws `Refused` (`found`: it) when it has ended or commits. */
 export async function cancelOpenRun(context: Context, run: RunItem, also: readonly Op[] = []): Promise<RunItem> {
   const now = context.clock();
   const set = { status: 'Cancelled', finished_at: now, last_updated_at: now } as const;
@@ -85,10 +82,7 @@ export async function endRun(
   return isEnded;
 }
 
-/**
- * Returns the ops of the notice that a run has failed for good. There are none for a run on behalf of a backfill: one
- * notice at its end tells of all of them.
- */
+/** Returns the ops of a run's failure notice: none on behalf of a backfill, whose notice at its end tells of all. */
 export const runFailureOps = (run: RunItem, reason: string, at: number): Op[] =>
   run.by === run.backfill
     ? []

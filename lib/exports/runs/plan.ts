@@ -4,35 +4,7 @@
  * An interval's edges never move once a run has them: `ran` keeps every range that was run with the grid that it was run on,
  * and new intervals are cut at the edges of what is there. So two files of one export never hold the same row, whatever
  * happens to the interval. Edges are found by `intervalAt` and nowhere else.
- *
- * What follows are the states of an instant. Claimed may hold together with any of the others: a backfill runs again
- * what has run before.
- *
- * ## Free
- *
- * Entered when the export is made (`initialPlan`): all of time is. Intervals are cut on the grid of the export's frequency
- * as it is now. Left to Active, to Skipped, or to Claimed.
- *
- * ## Skipped (`skipped`)
- *
- * Entered from Free when the time of its intervals came while the export was paused, or out of its bounds (`skipMissed`).
- * The schedule passes over it; a backfill may claim it. Left when `next`, the end of what the schedule has planned,
- * leaps over it: then it is forgotten.
- *
- * ## Claimed (`claimed`)
- *
- * Entered when a backfill begins (`claim`), for its whole range: the grids of what in it was free stay until it ends,
- * and its intervals become Active batch by batch. Left when the backfill ends (`release`): what nobody has run is Free
- * again.
- *
- * ## Active (`active`)
- *
- * Entered when an execution acquires it, if no other one has it (`acquire`). The version that the plan has from then on
- * names the attempt. Left to Ran when the execution is settled, however its runs ended (`settle`).
- *
- * ## Ran (`ran`)
- *
- * Entered together with Active, and never left: an interval that is run again has the same edges, and is Active meanwhile.
+ * `docs/architecture.md` tells the states of an interval in it: free, skipped, claimed, active, ran.
  */
 import {
   type ArrivalRange,
@@ -357,10 +329,7 @@ export function skipMissed(plan: Plan, before: Scheduled, now: number): Plan {
 /** Returns whether anything is being run, or claimed by a backfill that has not ended. */
 export const isUnderWay = ({ active, claimed }: Plan): boolean => active.length + claimed.length > 0;
 
-/**
- * Returns the range that a pause has kept the schedule from running until now; undefined: none. The export is still
- * paused.
- */
+/** Returns the range that a pause, not yet over, has kept the schedule from running until now; undefined: none. */
 export function pausedRange(plan: Plan, item: Scheduled, now: number): ArrivalRange | undefined {
   const since = item.last_paused_at ?? plan.next;
   const first = item.start_at === null ? since : Math.max(since, firstAllowed(item, plan));

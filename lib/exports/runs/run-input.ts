@@ -41,10 +41,7 @@ export async function inputFor(
   return input;
 }
 
-/**
- * Returns whether the export may leave out rows of its intervals, or many of them. Of persons only the newest are
- * delivered.
- */
+/** Returns whether the export may leave out rows of its intervals: of persons only the newest are delivered. */
 export function isFiltered(item: BatchExportItem): boolean {
   const { includeEvents, excludeEvents } = eventLists(item);
   const choices = [includeEvents, excludeEvents, item.hogql_query, item.filters ?? null];

@@ -1,47 +1,7 @@
 /**
  * A run: one interval of an export on its way to the destination, on behalf of the schedule (`by: 'schedule'`), of a
- * backfill (`by`: its id), or of a run that failed and is run again (`by`: that run's id).
- *
- * ## Starting
- *
- * Entered when `begin` acquires the interval. Left to Running when a worker (`send`) has counted the rows; to Failed
- * when the destination or the export's query cannot be used; to Cancelled by a caller; or as `settle` says.
- *
- * ## Running
- *
- * Entered from Starting. Left to Completed when there are no rows; to Running, committing, when everything is prepared
- * and its receipt is kept; to Failed when only a person can mend what is wrong; to Cancelled by a caller, or because
- * the backfill has ended; or as `settle` says. What may pass leaves the run as it is, and the machine sends it again.
- *
- * ## Running, committing (`phase`)
- *
- * Entered from Running, unless the backfill was cancelled. It cannot be cancelled any more. Left to Completed when the
- * destination has committed; to Failed when only a person can mend what is wrong. When its execution has ended,
- * `settle` commits once more: it is left to Completed, or else as `settle` says.
- *
- * ## Completed
- *
- * Entered as above; or at once, when no file of the lake touches the interval. Final.
- *
- * ## Failed
- *
- * Entered as above; at once, when the interval holds more than one run can deliver; by `settle`, when the execution
- * ended by a fault that is not known to pass; or from FailedRetryable. Final. It counts toward the pause of the export,
- * and a notice tells of it.
- *
- * ## FailedRetryable
- *
- * Entered by `settle`, when what failed may pass and the interval was first tried less than a day ago. An hour later
- * its job makes another run of the interval, and this one stays as it is. Left to Cancelled when its backfill was
- * cancelled; to Failed when the export stays paused for the rest of the day.
- *
- * ## Cancelled
- *
- * Entered by a caller who cancels the run, its backfill, or deletes the export. Final: the destination is as before.
- *
- * ## Terminated, TimedOut
- *
- * Entered by `settle`, when an operator stopped the execution, or when it took longer than it may. Final.
+ * backfill (`by`: its id), or of a run that failed and is run again (`by`: that run's id). Its states, what enters
+ * them and what leaves them, are told in `docs/architecture.md`.
  */
 import { v5 } from 'uuid';
 import { wireInstant } from '../../http/instant.ts';

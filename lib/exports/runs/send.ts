@@ -108,10 +108,7 @@ const stillBackfilling = ({ batch_export, backfill, by }: RunItem): Op[] =>
     ? []
     : [{ check: keys.backfill(batch_export, backfill), if: { is: { status: OPEN } } }];
 
-/**
- * Leaves the destination as it was before the failure, unless the commit has begun; then ends the run, or throws what
- * may pass.
- */
+/** Leaves the destination as before the failure, unless the commit has begun; ends the run, or throws what may pass. */
 async function recover(
   context: Context,
   run: RunItem,
@@ -134,10 +131,7 @@ async function recover(
   }
 }
 
-/**
- * Removes what was prepared, by somebody else too. If that fails, it is left to the next attempt, or to the end of the
- * run.
- */
+/** Removes what was prepared, by others too. If that fails, it is left to the next attempt, or to the run's end. */
 async function undo(context: Context, sending: Sending): Promise<void> {
   try {
     if (sending.prepared === undefined) await resume(context, sending);

@@ -50,10 +50,7 @@ export async function workOf(context: Context, { item, plan }: ExportAndPlan, tr
   return { by: backfill.id, intervals, batch, backfill: backfill.id, firstTriedAt: null };
 }
 
-/**
- * Returns the interval of a run that is to be run again, unless that has been done, or its backfill was cancelled. A paused
- * export waits, hour by hour.
- */
+/** Returns the interval of a run to run again, unless done or its backfill cancelled; a paused export waits an hour. */
 async function retryOf(context: Context, item: BatchExportItem, retry: string): Promise<Work | Idle> {
   const run = await context.table.get(keys.run(item.id, retry));
   const done = jobOps('retry', retry, null);

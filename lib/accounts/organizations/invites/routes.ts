@@ -6,34 +6,33 @@ import { Member } from '../members/model.ts';
 import { Invite, InviteInput } from './model.ts';
 
 const tag = 'Invitations';
-const all = ['/api/organizations/{organization_id}/invites'] as const;
-const inOrganization = z.object({ organization_id: uuid() });
+const write = { scope: 'organization_member:write', tag } as const;
+const all = {
+  paths: ['/api/organizations/{organization_id}/invites'],
+  params: z.object({ organization_id: uuid() }),
+} as const;
 
 export const listInvites = route({
+  ...all,
   handler: 'invites/list',
   method: 'GET',
-  paths: all,
   scope: 'organization_member:read',
   summary: 'List invitations',
   description: 'Those that are open, oldest first.',
   tag,
-  params: inOrganization,
   response: pageOf(Invite),
   paging: { kind: 'offset' },
-  status: 200,
 });
 
 export const createInvite = route({
+  ...write,
+  ...all,
   handler: 'invites/create',
   method: 'POST',
-  paths: all,
-  scope: 'organization_member:write',
   level: LEVELS.admin,
   summary: 'Invite somebody',
   description:
     'For admins and owners, to at most their own level. It is open for three days. No mail is sent: pass the link on.',
-  tag,
-  params: inOrganization,
   body: InviteInput,
   response: Invite,
   status: 201,
@@ -41,25 +40,23 @@ export const createInvite = route({
 });
 
 export const destroyInvite = route({
+  ...write,
   handler: 'invites/destroy',
   method: 'DELETE',
   paths: ['/api/organizations/{organization_id}/invites/{id}'],
-  scope: 'organization_member:write',
   level: LEVELS.admin,
   summary: 'Take an invitation back',
-  tag,
   params: z.object({ organization_id: uuid(), id: uuid() }),
   status: 204,
 });
 
 export const acceptInvite = route({
+  ...write,
   handler: 'invites/accept',
   method: 'POST',
   paths: ['/api/invites/{id}/accept'],
-  scope: 'organization_member:write',
   summary: 'Accept an invitation',
   description: 'With a key of the user whose e-mail address was invited. To anybody else there is none.',
-  tag,
   params: z.object({ id: uuid() }),
   response: Member,
   status: 201,

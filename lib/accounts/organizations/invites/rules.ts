@@ -2,10 +2,7 @@ import { fail } from '../../../ports/errors.ts';
 import type { Caller } from '../tenant.ts';
 import type { InviteItem } from './model.ts';
 
-/**
- * Throws a 404 for whoever was not invited, as if there were no invitation, and a 403 for a key that is limited to
- * other organizations.
- */
+/** Throws a 404 for whoever was not invited, as if there were none, a 403 for a key limited to other organizations. */
 export function refuseOthers(
   invite: Pick<InviteItem, 'target_email' | 'organization_id'>,
   { user, scopedOrganizations }: Pick<Caller, 'scopedOrganizations'> & { readonly user: { readonly email: string } },

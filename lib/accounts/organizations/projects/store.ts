@@ -138,10 +138,7 @@ export async function renameProject(
   return (await table.get(key)) as ProjectItem;
 }
 
-/**
- * Hides the project from everybody at once, and leaves a job that stops its exports and purges its records. Throws as
- * `renameProject`.
- */
+/** Hides the project at once, and leaves a job that stops its exports and purges it. Throws as `renameProject`. */
 export async function deleteProject(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
   { organization, project }: ProjectPlace,

@@ -21,10 +21,7 @@ export const rowsIn = (piece: Buffer): CopyValue[][] =>
     .slice(0, -1)
     .map((line) => line.split('\t').map((value) => (value === '\\N' ? null : unescaped(value))));
 
-/**
- * Returns the same rows as Redshift's `COPY … ESCAPE` wants them: it takes the character behind a backslash as it is,
- * so that `\t` would be the letter t.
- */
+/** Returns the rows for Redshift's `COPY … ESCAPE`, which takes a character behind a backslash as it is: `\t` as t. */
 export function withPlainEscapes(piece: Buffer): Buffer {
   if (!piece.includes('\\')) return piece;
   // One byte, one character: no byte of a longer character is a backslash.

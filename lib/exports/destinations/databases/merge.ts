@@ -79,10 +79,7 @@ export async function upsertPersons(session: Session, config: TableConfig, colum
   );
 }
 
-/**
- * Does the same where keys are not enforced: under a lock, older versions are removed and all that is not there is
- * added.
- */
+/** Does the same where keys are not enforced: under a lock, removes older versions and adds all that is not there. */
 export async function mergePersons(session: Session, config: TableConfig, columns: readonly Column[]): Promise<void> {
   const table = qualified(config.schema, config.table_name);
   const names = namesOf(columns);

@@ -16,10 +16,7 @@ export interface TableColumn extends Column {
 /** Returns a column named like its field. */
 const column = (name: string, type: ColumnType, sqlType: string): TableColumn => ({ name, type, field: name, sqlType });
 
-/**
- * Returns the columns of a table by default, with what databases call texts without a limit, JSON, and the list of
- * elements.
- */
+/** Returns a table's default columns, with what a database calls texts without a limit, JSON, and lists of elements. */
 export const defaultColumns = (
   text: string,
   json: string,
