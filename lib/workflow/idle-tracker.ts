@@ -1,6 +1,4 @@
-/**
- * Knows whether anything is being done: work enters and leaves, and is suspended while it waits for others or for time.
- */
+/** Knows whether anything is being done. Work enters and leaves, and is suspended while it waits. */
 export class IdleTracker {
   #working = 0;
   #watchers: (() => void)[] = [];

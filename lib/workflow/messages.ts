@@ -131,9 +131,7 @@ export interface PurgeInput {
   readonly id: string;
 }
 
-/**
- * `more`: its 10 minutes were over, walk on. `rest`: walked to the end and found something, so once more after a rest.
- */
+/** `more`: its 10 minutes were over. `rest`: walked to the end and found something, so once more after a rest. */
 export interface WalkOutput {
   readonly do: 'more' | 'rest' | 'nothing';
 }

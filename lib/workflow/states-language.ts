@@ -198,9 +198,7 @@ function checkNames(
   }
 }
 
-/**
- * Returns whether a state only computes: running it again from the state before it costs nothing and gives the same.
- */
+/** Returns whether a state only computes: to run it again, from the state before it, gives the same. */
 export function onlyComputes({ Type }: State): boolean {
   return Type === 'Choice' || Type === 'Pass' || Type === 'Succeed' || Type === 'Fail';
 }
