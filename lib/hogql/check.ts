@@ -1,5 +1,6 @@
 /** From syntax to the checked tree: every name and type of a query is known after this, or it is refused in words. */
 import {
+  allAs,
   argument,
   checkSizes,
   column,
@@ -203,11 +204,10 @@ function expression(syntax: Syntax, scope: Scope): Expression {
       return node.negated ? operation('not', [inside]) : inside;
     }
     case 'And':
-    case 'Or':
-      return operation(
-        node.node === 'And' ? 'and' : 'or',
-        node.exprs.map((one) => condition(expression(one, scope), node.node.toUpperCase())),
-      );
+    case 'Or': {
+      const conditions = node.exprs.map((one) => condition(of(one), node.node.toUpperCase()));
+      return operation(node.node === 'And' ? 'and' : 'or', conditions);
+    }
     case 'Not':
       return operation('not', [condition(expression(node.expr, scope), 'NOT')]);
     case 'ArrayAccess': {
@@ -216,11 +216,10 @@ function expression(syntax: Syntax, scope: Scope): Expression {
     }
     case 'TupleAccess':
       return operation('element', [argument(expression(node.tuple, scope), 'texts', '.'), integerConstant(node.index)]);
-    case 'Array':
-      return operation(
-        'list',
-        node.exprs.map((one) => argument(expression(one, scope), 'text', 'A list')),
-      );
+    case 'Array': {
+      const texts = node.exprs.map((one) => argument(of(one), 'text', 'A list'));
+      return operation('list', texts);
+    }
     case 'TypeCast':
       return call(castOf(node.type_name), [expression(node.expr, scope)]);
     case 'Tuple':
@@ -340,12 +339,7 @@ function calculated(op: string, left: Syntax, right: Syntax, scope: Scope): Expr
   if (before !== undefined) return shifted(expression(right, scope), before.count, before.unit, false, op);
   const of = [expression(left, scope), expression(right, scope)];
   const operators = ARITHMETIC[op];
-  if (operators === undefined)
-    return operation(
-      'divide',
-      of.map((one) => argument(one, 'float', op)),
-    );
-  return arithmetic(of, op, ...operators);
+  return operators === undefined ? operation('divide', allAs(of, 'float', op)) : arithmetic(of, op, ...operators);
 }
 
 function compared({ op, left, right }: CompareOperation, scope: Scope): Expression {

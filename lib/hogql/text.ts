@@ -137,10 +137,7 @@ const HOGQL: Spelling = {
 
 const DOCUMENTS: ReadonlySet<unknown> = new Set(['properties', 'person_properties']);
 
-/**
- * The name of an expression that has no alias: a field's own, a property's last key, a constant's text; else the
- * expression itself in normal form.
- */
+/** The name of an expression without alias: a field's own, a property's last key, a constant's text; else all of it. */
 export function hogqlName(syntax: Syntax): string {
   const node = syntax as Known;
   if (node.node === 'Constant' && typeof node.value === 'string') return node.value;

@@ -341,9 +341,8 @@ class EmbeddedEngine implements Engine {
     }
   }
 
-  #hostOf(running: Running): BranchHost {
-    const { name, controller } = running;
-    const { signal } = controller;
+  #hostOf(running: Running, signal = running.controller.signal): BranchHost {
+    const { name } = running;
     return {
       name,
       signal,
@@ -382,11 +381,8 @@ class EmbeddedEngine implements Engine {
           this.#table.write([{ put: { ...keys.executionItem(name, state, index), visit, ...fields } }]),
         );
       const output = await walk(flow, found.get(index)?.position ?? startOf(flow, input), {
-        ...this.#hostOf(running),
-        signal,
+        ...this.#hostOf(running, signal),
         keep: async (position) => void (await put(stored(position))),
-        sleepUntil: (instant) => this.#sleepUntil(instant, signal),
-        perform: (task, args) => this.#perform(running, task, args, signal),
         each: () => Promise.reject(new StateError('States.Runtime', 'A Map cannot be in a Map.')),
       });
       await put({ output: toJsonText(output) });

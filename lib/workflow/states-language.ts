@@ -24,7 +24,6 @@ const Retrier = z.strictObject({
   MaxDelaySeconds: Seconds.min(1).optional(),
   JitterStrategy: z.enum(['FULL', 'NONE']).optional(),
 });
-type Retrier = z.output<typeof Retrier>;
 
 const Catcher = z.strictObject({ ErrorEquals: Errors, Output: z.json().optional(), Next: z.string() });
 

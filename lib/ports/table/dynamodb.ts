@@ -310,10 +310,7 @@ class DynamodbTable implements Table {
 }
 
 /** A range and its query. */
-interface Asked {
-  readonly range: Range<Key>;
-  readonly query: QueryCommandInput;
-}
+type Asked = { readonly range: Range<Key>; readonly query: QueryCommandInput };
 
 type WriteOfOne = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
 type WriteRequests = NonNullable<BatchWriteCommandInput['RequestItems']>[string];
