@@ -18,8 +18,8 @@ export class IdleTracker {
   }
 
   /**
-   * Waits until what `arrange` arranged resolves, or rejects with the signal's reason; `arrange` returns what calls it off.
-   * Whoever wakes the sleeper makes it active again before they leave, so `idle` never comes between.
+   * Waits until what `arrange` arranged resolves, or rejects with the signal's reason; `arrange` returns what calls it
+   * off. Whoever wakes the sleeper makes it active again before they leave, so `idle` never comes between.
    */
   suspend<T>(signal: AbortSignal, arrange: (resolve: (value: T) => void) => () => void): Promise<T> {
     signal.throwIfAborted();

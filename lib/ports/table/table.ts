@@ -148,7 +148,7 @@ export class Refused extends Error {
   }
 }
 
-/** The table did not answer in time: a 429. A write may have been applied, when only its answer was lost. */
+/** The table did not answer in time; the caller may try again (429). The write may have been applied. */
 export class Busy extends Error {
   override readonly name = 'Busy';
 }
