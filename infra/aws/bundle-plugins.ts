@@ -2,35 +2,47 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseSync } from '@swc/core';
-import type { Plugin } from 'esbuild';
+import type { Loader, Plugin } from 'esbuild';
+
+/** Bundles other text in the place of the files whose paths match. */
+function replacement(
+  name: string,
+  filter: RegExp,
+  textOf: (path: string) => string | Promise<string>,
+  loader: Loader = 'js',
+): Plugin {
+  return {
+    name,
+    setup: (esbuild) => {
+      esbuild.onLoad({ filter }, async ({ path }) => ({
+        contents: await textOf(path),
+        loader,
+        resolveDir: dirname(path),
+      }));
+    },
+  };
+}
 
 /**
  * Lambda hands a function its credentials in the environment. The SDK's other ways to come by some (profiles, single
  * sign-on, metadata services and the clients for them) are a fifth of a bundle and stay out.
  */
-export const credentials: Plugin = {
-  name: 'credentials',
-  setup: (esbuild) => {
-    esbuild.onLoad({ filter: /@aws-sdk\/credential-provider-node\/[^/]+\/index\.js$/ }, ({ path }) => ({
-      contents: "export { fromEnv as defaultProvider } from '@aws-sdk/credential-provider-env';",
-      resolveDir: dirname(path),
-    }));
-  },
-};
+export const credentials = replacement(
+  'credentials',
+  /@aws-sdk\/credential-provider-node\/[^/]+\/index\.js$/,
+  () => "export { fromEnv as defaultProvider } from '@aws-sdk/credential-provider-env';",
+);
 
 /**
  * Rows and models only declare. Each declaration becomes a call that may be left out where nobody reads its result, so
  * that a function carries and makes the shapes of its own row, not those of all rows of its resource.
  */
-const declarations: Plugin = {
-  name: 'declarations',
-  setup: (esbuild) => {
-    esbuild.onLoad({ filter: /\/lib\/[\w/-]+\/(model|routes)\.ts$/ }, ({ path }) => ({
-      contents: withoutEffects(readFileSync(path, 'utf8')),
-      loader: 'ts',
-    }));
-  },
-};
+const declarations = replacement(
+  'declarations',
+  /\/lib\/[\w/-]+\/(model|routes)\.ts$/,
+  (path) => withoutEffects(readFileSync(path, 'utf8')),
+  'ts',
+);
 
 /** Bytes from where the parser began to count, which is not the file's first byte. */
 interface Span {
@@ -57,16 +69,11 @@ function withoutEffects(source: string): string {
 }
 
 /** What is known before the service runs is in a bundle as its value, without the rows that it was computed from. */
-const computed: Plugin = {
-  name: 'computed',
-  setup: (esbuild) => {
-    esbuild.onLoad({ filter: /\/lib\/api\/computed\/[\w-]+\.ts$/ }, async ({ path }) => ({
-      contents: Object.entries<unknown>(await import(path))
-        .map(([name, value]) => `export const ${name} = JSON.parse(${JSON.stringify(JSON.stringify(value))});`)
-        .join('\n'),
-    }));
-  },
-};
+const computed = replacement('computed', /\/lib\/api\/computed\/[\w-]+\.ts$/, async (path) =>
+  Object.entries<unknown>(await import(path))
+    .map(([name, value]) => `export const ${name} = JSON.parse(${JSON.stringify(JSON.stringify(value))});`)
+    .join('\n'),
+);
 
 /**
  * No operation that is used here streams events. The SDK loads its code for them when one does, and esbuild would keep
@@ -85,26 +92,21 @@ const eventStreams: Plugin = {
 };
 
 /** Lambda has no home with profiles in it; the SDK would look for them before its first request. */
-const profiles: Plugin = {
-  name: 'profiles',
-  setup: (esbuild) => {
-    esbuild.onLoad({ filter: /\/shared-ini-file-loader\/readFile\.js$/ }, () => ({
-      contents: "export const [filePromises, fileIntercept] = [{}, {}]; export const readFile = async () => '';",
-    }));
-  },
-};
+const profiles = replacement(
+  'profiles',
+  /\/shared-ini-file-loader\/readFile\.js$/,
+  () => "export const [filePromises, fileIntercept] = [{}, {}]; export const readFile = async () => '';",
+);
 
 /** What zod describes its shapes with as JSON Schema: the reference was made from them when it was computed. */
-const descriptions: Plugin = {
-  name: 'descriptions',
-  setup: (esbuild) => {
-    esbuild.onLoad({ filter: /\/zod\/v4\/core\/(to-json-schema|json-schema-processors)\.js$/ }, ({ path }) => ({
-      contents: [...readFileSync(path, 'utf8').matchAll(/^export (?:const|function) (\w+)/gm)]
-        .map(([, name]) => `export const ${name} = undefined;`)
-        .join('\n'),
-    }));
-  },
-};
+const descriptions = replacement(
+  'descriptions',
+  /\/zod\/v4\/core\/(to-json-schema|json-schema-processors)\.js$/,
+  (path) =>
+    [...readFileSync(path, 'utf8').matchAll(/^export (?:const|function) (\w+)/gm)]
+      .map(([, name]) => `export const ${name} = undefined;`)
+      .join('\n'),
+);
 
 /** All that leave something out of a bundle, but for `credentials`, without which nothing is bundled. */
 export const lean: readonly Plugin[] = [declarations, computed, eventStreams, profiles, descriptions];

@@ -1,10 +1,7 @@
 import * as z from 'zod';
 import { STAGE_NAMES, type Stage } from './stages.ts';
 
-/**
- * What a deployment says of a stage in cdk.json, below `context.stages.<name>`: names that are its own, so none of them
- * is in the code.
- */
+/** What a deployment says of a stage in cdk.json, below `context.stages.<name>`: names that are its own. */
 const StageOptions = z.strictObject({
   /**
    * A table that was restored from a backup, by its name: it is used instead of the stage's own, which stays where it

@@ -11,10 +11,7 @@ import { dynamodbTable } from '../../lib/ports/table/dynamodb.ts';
 import { resourcesOf } from './account.ts';
 import { stageNamed } from './stages.ts';
 
-/**
- * Opens a stage, whose resources its data stack names. `folder` is for what commands leave on this machine. Throws
- * `UnknownStage` or `NotReady`, which say what to do.
- */
+/** Opens a stage; `folder` is for what commands leave on this machine. Throws `UnknownStage` or `NotReady`. */
 export async function openStage(name: string, folder: string, log: Log): Promise<AdminContext & { close(): void }> {
   const stage = stageNamed(name);
   const resource = await resourcesOf(stage);

@@ -16,10 +16,7 @@ interface Authorized {
 
 export type Authorizer = (event: APIGatewayRequestAuthorizerEvent) => Promise<APIGatewayAuthorizerResult>;
 
-/**
- * Asks the authorizer and keeps its answers, refusals as well, by what identifies a request: header, method and route
- * template. What it throws is not kept.
- */
+/** Asks the authorizer and keeps its answers, refusals too, by header, method and route template; never a throw. */
 export function authorizerCache(
   authorizer: Authorizer,
   clock: () => number,

@@ -1,10 +1,7 @@
 import type { Context } from '../../lib/ports/context.ts';
 import type { StepRunner } from '../../lib/workflow/step.ts';
 
-/**
- * Functions by name (the file below `functions/`), each loaded when it is first asked for and bound to the context
- * once.
- */
+/** Functions by name (the file below `functions/`), each loaded when first asked for and bound to the context. */
 export function functionsOf<Bound>(context: Context): (name: string) => Promise<Bound> {
   const known = new Map<string, Promise<Bound>>();
   return (name) => {

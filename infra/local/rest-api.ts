@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { parse as parseQuery } from 'node:querystring';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, APIGatewayRequestAuthorizerEvent } from 'aws-lambda';
@@ -168,30 +169,18 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
   });
   const listener = (request: IncomingMessage, response: ServerResponse): void => void serve(request, response);
   server.on('request', listener).on('checkExpectation', listener).on('clientError', refuseUnreadable);
-  await listen(server, port, host);
+  await once(server.listen(port, host), 'listening');
   const { port: chosen } = server.address() as AddressInfo;
   return {
     address: `http://${host.includes(':') ? `[${host}]` : host}:${chosen}`,
-    close: () => {
+    close: async () => {
       closing = true;
       const last = setTimeout(() => server.closeAllConnections(), limits.timeoutMs + 1_000);
-      return new Promise((resolve) => {
-        server.close(() => {
-          clearTimeout(last);
-          resolve();
-        });
-      });
+      await new Promise((resolve) => server.close(resolve));
+      clearTimeout(last);
     },
   };
 }
-
-const listen = (server: Server, port: number, host: string): Promise<void> =>
-  new Promise((resolve, reject) => {
-    server.once('error', reject).listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
 
 interface Match {
   readonly template: string;

@@ -55,15 +55,13 @@ export function operation(
 ): Expression {
   const { gives }: Signature = OPERATORS[operator];
   const type = gives === 'any' ? (of.at(-1) as Expression).type : gives;
-  const node = {
-    operator,
-    of,
-    ...(parameters === undefined ? {} : { with: parameters }),
-    ...(each === undefined ? {} : { each }),
-    type,
-  };
+  const node = { operator, of, ...(parameters && { with: parameters }), ...(each && { each }), type };
   return measured(node, each === undefined ? of : [...of, each]);
 }
+
+/** The values as arguments of one type. */
+export const allAs = (of: readonly Expression[], type: Type, what: string): Expression[] =>
+  of.map((one) => argument(one, type, what));
 
 export const isNothing = (expression: Expression): boolean => 'constant' in expression && expression.constant === null;
 

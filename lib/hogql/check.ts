@@ -1,8 +1,6 @@
-/**
- * From syntax to the checked tree: every field, function and type of a query is known after this, or it is refused with
- * a text that names what is wrong.
- */
+/** From syntax to the checked tree: every name and type of a query is known after this, or it is refused in words. */
 import {
+  allAs,
   argument,
   checkSizes,
   column,
@@ -42,7 +40,7 @@ import {
 } from './functions.ts';
 import { refuse } from './refusal.ts';
 import type { Call, CompareOperation, JoinExpr, Known, Lambda, Listing, SelectQuery, Syntax } from './syntax.ts';
-import { hogqlName } from './text.ts';
+import { chainOf, hogqlName } from './text.ts';
 
 /** A query that may be run. */
 export interface CheckedQuery {
@@ -185,8 +183,9 @@ function checkNames(select: CheckedQuery['select']): void {
 }
 
 function expression(syntax: Syntax, scope: Scope): Expression {
-  const path = pathOf(syntax);
+  const path = chainOf(syntax);
   if (path !== undefined) return field(path, scope);
+  const of = (one: Syntax): Expression => expression(one, scope);
   const node = syntax as Known;
   switch (node.node) {
     case 'Constant':
@@ -200,20 +199,15 @@ function expression(syntax: Syntax, scope: Scope): Expression {
     case 'CompareOperation':
       return compared(node, scope);
     case 'BetweenExpr': {
-      const [value, low, high] = [node.expr, node.low, node.high].map((one) => expression(one, scope)) as [
-        Expression,
-        Expression,
-        Expression,
-      ];
+      const [value, low, high] = [of(node.expr), of(node.low), of(node.high)];
       const inside = operation('and', [lessOrEqual([low, value], 'BETWEEN'), lessOrEqual([value, high], 'BETWEEN')]);
       return node.negated ? operation('not', [inside]) : inside;
     }
     case 'And':
-    case 'Or':
-      return operation(
-        node.node === 'And' ? 'and' : 'or',
-        node.exprs.map((one) => condition(expression(one, scope), node.node.toUpperCase())),
-      );
+    case 'Or': {
+      const conditions = node.exprs.map((one) => condition(of(one), node.node.toUpperCase()));
+      return operation(node.node === 'And' ? 'and' : 'or', conditions);
+    }
     case 'Not':
       return operation('not', [condition(expression(node.expr, scope), 'NOT')]);
     case 'ArrayAccess': {
@@ -222,11 +216,10 @@ function expression(syntax: Syntax, scope: Scope): Expression {
     }
     case 'TupleAccess':
       return operation('element', [argument(expression(node.tuple, scope), 'texts', '.'), integerConstant(node.index)]);
-    case 'Array':
-      return operation(
-        'list',
-        node.exprs.map((one) => argument(expression(one, scope), 'text', 'A list')),
-      );
+    case 'Array': {
+      const texts = node.exprs.map((one) => argument(of(one), 'text', 'A list'));
+      return operation('list', texts);
+    }
     case 'TypeCast':
       return call(castOf(node.type_name), [expression(node.expr, scope)]);
     case 'Tuple':
@@ -265,20 +258,6 @@ function constant({ value, value_type }: Extract<Known, { node: 'Constant' }>): 
   }
   if (/^-?\d+$/.test(value.number)) return { constant: value.number, type: 'integer' };
   return { constant: value.number, type: 'float' };
-}
-
-/** The chain of a field, whichever way it is written: `a.b`, `a['b']`, `a.1`, `a[1]`; undefined: it is none. */
-function pathOf(syntax: Syntax): readonly (string | number)[] | undefined {
-  if (isA(syntax, 'Field')) return syntax.chain;
-  if (isA(syntax, 'TupleAccess')) {
-    const before = pathOf(syntax.tuple);
-    return before && [...before, syntax.index];
-  }
-  if (!isA(syntax, 'ArrayAccess') || !isA(syntax.property, 'Constant')) return undefined;
-  const { value } = syntax.property;
-  const before = pathOf(syntax.array);
-  if (typeof value === 'string') return before && [...before, value];
-  return typeof value === 'object' && value !== null ? before && [...before, Number(value.number)] : undefined;
 }
 
 const withoutTable = (chain: readonly (string | number)[], { tables }: Scope): readonly (string | number)[] =>
@@ -360,12 +339,7 @@ function calculated(op: string, left: Syntax, right: Syntax, scope: Scope): Expr
   if (before !== undefined) return shifted(expression(right, scope), before.count, before.unit, false, op);
   const of = [expression(left, scope), expression(right, scope)];
   const operators = ARITHMETIC[op];
-  if (operators === undefined)
-    return operation(
-      'divide',
-      of.map((one) => argument(one, 'float', op)),
-    );
-  return arithmetic(of, op, ...operators);
+  return operators === undefined ? operation('divide', allAs(of, 'float', op)) : arithmetic(of, op, ...operators);
 }
 
 function compared({ op, left, right }: CompareOperation, scope: Scope): Expression {

@@ -1,37 +1,17 @@
 /** The tree as SQL of DuckDB, over the columns of the lake's files. No query that was checked fails on any row. */
 import { literal } from '../duckdb/database.ts';
-import type { Expression, FormatCode, Path, Selected } from './expression.ts';
+import type { Expression, FormatCode, Part, Path, Selected } from './expression.ts';
 import { alike, type Dialect, FLOAT_TEXT, formatText, INSTANT_TEXT, INTEGER_TEXT, print, UUID_TEXT } from './print.ts';
 
-const FORMAT: Readonly<Record<FormatCode, string>> = {
-  Y: '%Y',
-  y: '%y',
-  m: '%m',
-  d: '%d',
-  H: '%H',
-  I: '%I',
-  i: '%M',
-  S: '%S',
-  p: '%p',
-  j: '%j',
-  a: '%a',
-  b: '%b',
-  M: '%B',
-  W: '%A',
-};
+/** Codes of a date's format that are others here. */
+const CODES: Partial<Record<FormatCode, string>> = { i: '%M', M: '%B', W: '%A' };
 
-const PARTS = {
-  year: 'year',
-  quarter: 'quarter',
-  month: 'month',
+const PARTS: Partial<Record<Part, string>> = {
   day_of_month: 'day',
   day_of_week: 'isodow',
   day_of_year: 'doy',
   iso_week: 'week',
-  hour: 'hour',
-  minute: 'minute',
-  second: 'second',
-} as const;
+};
 
 const time = (instant: string): string => `make_timestamp(${instant})`;
 
@@ -152,8 +132,8 @@ const DUCKDB: Dialect = {
     json_elements: ([x], { path }) =>
       `list_transform(TRY(json_extract(${atPath('json_extract', String(x), path)}, '$[*]')), lambda bound: CAST(bound AS VARCHAR))`,
 
-    part: ([x], { part }) => `TRY(CAST(date_part('${PARTS[part]}', ${time(String(x))}) AS BIGINT))`,
-    format: ([x], { format }) => `TRY(strftime(${time(String(x))}, ${literal(formatText(format, FORMAT))}))`,
+    part: ([x], { part }) => `TRY(CAST(date_part('${PARTS[part] ?? part}', ${time(String(x))}) AS BIGINT))`,
+    format: ([x], { format }) => `TRY(strftime(${time(String(x))}, ${literal(formatText(format, CODES))}))`,
     local: ([x], { zone }) => `TRY(epoch_us(timezone('${zone}', make_timestamptz(${x}))))`,
     from_local: ([x], { zone }) => `TRY(epoch_us(timezone('${zone}', ${time(String(x))})))`,
   },

@@ -26,17 +26,7 @@ export type Unit = 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'qu
 /** Widths of what `truncate` cuts to, beyond the units: a week from Sunday is `week`, from Monday `monday`. */
 export type Step = Unit | 'monday' | 'five_minutes' | 'ten_minutes' | 'fifteen_minutes';
 
-export type Part =
-  | 'year'
-  | 'quarter'
-  | 'month'
-  | 'day_of_month'
-  | 'day_of_week'
-  | 'day_of_year'
-  | 'iso_week'
-  | 'hour'
-  | 'minute'
-  | 'second';
+export type Part = Exclude<Unit, 'day' | 'week'> | 'day_of_month' | 'day_of_week' | 'day_of_year' | 'iso_week';
 
 /**
  * What an operator is told beside its arguments: always the query's own constants, checked when the query is.

@@ -1,5 +1,6 @@
 /** The functions that a query may call, by the names that HogQL has for them, with ClickHouse's meaning. */
 import {
+  allAs,
   argument,
   comparable,
   constantText,
@@ -61,10 +62,7 @@ const NUMBERS: readonly Type[] = ['integer', 'boolean'];
 export function arithmetic(of: readonly Expression[], name: string, whole: Operator, float: Operator): Expression {
   const isWhole = of.every((one) => NUMBERS.includes(one.type) || isNothing(one));
   const type = isWhole ? 'integer' : 'float';
-  return operation(
-    isWhole ? whole : float,
-    of.map((one) => argument(one, type, name)),
-  );
+  return operation(isWhole ? whole : float, allAs(of, type, name));
 }
 
 const counting = (whole: Operator, float: Operator, count: number): FunctionSpec =>
@@ -138,10 +136,8 @@ const replacing = (operator: 'replace_pattern' | 'replace_pattern_once', isLiter
 /** `substring`, `left`, `right`: characters, counted from 1, from the end where negative. */
 const substring: Build = (of, name) => {
   const types: readonly Type[] = ['text', 'integer', 'integer'];
-  return operation(
-    of.length === 2 ? 'substring_from' : 'substring',
-    of.map((one, n) => argument(one, types[n] as Type, `${name}()`)),
-  );
+  const args = of.map((one, n) => argument(one, types[n] as Type, `${name}()`));
+  return operation(of.length === 2 ? 'substring_from' : 'substring', args);
 };
 
 /** The zones that times were moved into: only what reads their clock shows it. */
@@ -254,10 +250,7 @@ const each = (names: readonly string[], spec: (name: string) => FunctionSpec): R
   Object.fromEntries(names.map((name) => [name, spec(name)]));
 
 const logical = (operator: 'and' | 'or'): FunctionSpec =>
-  atLeast(2, (of, name) => {
-    const conditions = of.map((one) => condition(one, `${name}()`));
-    return operation(operator, conditions);
-  });
+  atLeast(2, (of, name) => operation(operator, allAs(of, 'boolean', `${name}()`)));
 
 /** `addDays` and `subtractDays`, of each unit. */
 const shiftsBy = (unit: Unit): Record<string, FunctionSpec> => {
@@ -391,12 +384,10 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   notILike: likeness({ anyCase: true, not: true }),
   position: simple('position', 'text', 'text'),
   positionUTF8: simple('position', 'text', 'text'),
-  positionCaseInsensitive: exactly(2, (of, name) =>
-    operation(
-      'position',
-      of.map((one) => operation('lower', [argument(one, 'text', `${name}()`)])),
-    ),
-  ),
+  positionCaseInsensitive: exactly(2, (of, name) => {
+    const lower = allAs(of, 'text', `${name}()`).map((one) => operation('lower', [one]));
+    return operation('position', lower);
+  }),
   startsWith: simple('starts_with', 'text', 'text'),
   endsWith: simple('ends_with', 'text', 'text'),
 

@@ -186,6 +186,8 @@ export function alike({ slash, startOf, unitsSince1970, addMonths }: Spelling) {
   } as const satisfies Partial<Record<Operator, Printed>>;
 }
 
-/** A date's format in a dialect's own codes. */
-export const formatText = (pieces: readonly FormatPiece[], codes: Readonly<Record<FormatCode, string>>): string =>
-  pieces.map((piece) => ('text' in piece ? piece.text.replaceAll('%', '%%') : codes[piece.code])).join('');
+/** A date's format; `codes` are those that the dialect has for others than its own `%Y`. */
+export const formatText = (pieces: readonly FormatPiece[], codes: Partial<Record<FormatCode, string>>): string =>
+  pieces
+    .map((piece) => ('text' in piece ? piece.text.replaceAll('%', '%%') : (codes[piece.code] ?? `%${piece.code}`)))
+    .join('');

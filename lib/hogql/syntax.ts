@@ -1,15 +1,5 @@
 /** What the parser makes of a text, as far as it is read here. */
 
-/** A node of any kind: a name, and whatever it has. */
-interface OtherSyntax {
-  readonly node: string;
-}
-
-interface Field {
-  readonly node: 'Field';
-  readonly chain: readonly (string | number)[];
-}
-
 interface Constant {
   readonly node: 'Constant';
   /** A number as it was written, so that no digit is lost. */
@@ -28,90 +18,37 @@ export interface Call {
   readonly order_by?: unknown;
 }
 
-export interface Alias {
-  readonly node: 'Alias';
-  readonly alias: string;
-  readonly expr: Syntax;
-}
+export type Alias = { readonly node: 'Alias'; readonly alias: string; readonly expr: Syntax };
+export type Listing = { readonly node: 'Tuple' | 'Array'; readonly exprs: readonly Syntax[] };
+export type Lambda = { readonly node: 'Lambda'; readonly args: readonly string[]; readonly expr: Syntax };
 
-interface ArithmeticOperation {
-  readonly node: 'ArithmeticOperation';
-  readonly op: '+' | '-' | '*' | '/' | '%';
-  readonly left: Syntax;
-  readonly right: Syntax;
-}
-
-export interface CompareOperation {
-  readonly node: 'CompareOperation';
-  readonly op: string;
-  readonly left: Syntax;
-  readonly right: Syntax;
-}
-
-interface BetweenExpr {
-  readonly node: 'BetweenExpr';
-  readonly expr: Syntax;
-  readonly low: Syntax;
-  readonly high: Syntax;
-  readonly negated: boolean;
-}
-
-interface Logic {
-  readonly node: 'And' | 'Or';
-  readonly exprs: readonly Syntax[];
-}
-
-interface Not {
-  readonly node: 'Not';
-  readonly expr: Syntax;
-}
-
-interface ArrayAccess {
-  readonly node: 'ArrayAccess';
-  readonly array: Syntax;
-  readonly property: Syntax;
-}
-
-interface TupleAccess {
-  readonly node: 'TupleAccess';
-  readonly tuple: Syntax;
-  readonly index: number;
-}
-
-export interface Listing {
-  readonly node: 'Tuple' | 'Array';
-  readonly exprs: readonly Syntax[];
-}
-
-export interface Lambda {
-  readonly node: 'Lambda';
-  readonly args: readonly string[];
-  readonly expr: Syntax;
-}
-
-interface TypeCast {
-  readonly node: 'TypeCast';
-  readonly expr: Syntax;
-  readonly type_name: string;
-}
+type Binary<Node, Op> = { readonly node: Node; readonly op: Op; readonly left: Syntax; readonly right: Syntax };
+export type CompareOperation = Binary<'CompareOperation', string>;
 
 export type Known =
-  | Field
   | Constant
   | Call
   | Alias
-  | ArithmeticOperation
-  | CompareOperation
-  | BetweenExpr
-  | Logic
-  | Not
-  | ArrayAccess
-  | TupleAccess
   | Listing
   | Lambda
-  | TypeCast;
+  | CompareOperation
+  | Binary<'ArithmeticOperation', '+' | '-' | '*' | '/' | '%'>
+  | { readonly node: 'Field'; readonly chain: readonly (string | number)[] }
+  | { readonly node: 'And' | 'Or'; readonly exprs: readonly Syntax[] }
+  | { readonly node: 'Not'; readonly expr: Syntax }
+  | { readonly node: 'ArrayAccess'; readonly array: Syntax; readonly property: Syntax }
+  | { readonly node: 'TupleAccess'; readonly tuple: Syntax; readonly index: number }
+  | { readonly node: 'TypeCast'; readonly expr: Syntax; readonly type_name: string }
+  | {
+      readonly node: 'BetweenExpr';
+      readonly expr: Syntax;
+      readonly low: Syntax;
+      readonly high: Syntax;
+      readonly negated: boolean;
+    };
 
-export type Syntax = Known | OtherSyntax;
+/** A node of any kind: a name, and whatever it has. */
+export type Syntax = Known | { readonly node: string };
 
 /** A query: one that only selects expressions from a table has nothing but these. */
 export interface SelectQuery {

@@ -112,8 +112,8 @@ function printed(syntax: Syntax, spelling: Spelling): string {
 const isNull = (syntax: Syntax): boolean =>
   syntax.node === 'Constant' && (syntax as Extract<Known, { node: 'Constant' }>).value === null;
 
-/** A field with what is read of it, as one chain. */
-function chainOf(syntax: Syntax): readonly (string | number)[] | undefined {
+/** The chain of a field, whichever way it is written: `a.b`, `a['b']`, `a.1`, `a[1]`; undefined: it is none. */
+export function chainOf(syntax: Syntax): readonly (string | number)[] | undefined {
   const node = syntax as Known;
   if (node.node === 'Field') return node.chain;
   if (node.node === 'TupleAccess') {
@@ -137,10 +137,7 @@ const HOGQL: Spelling = {
 
 const DOCUMENTS: ReadonlySet<unknown> = new Set(['properties', 'person_properties']);
 
-/**
- * The name of an expression that has no alias: a field's own, a property's last key, a constant's text; else the
- * expression itself in normal form.
- */
+/** The name of an expression without alias: a field's own, a property's last key, a constant's text; else all of it. */
 export function hogqlName(syntax: Syntax): string {
   const node = syntax as Known;
   if (node.node === 'Constant' && typeof node.value === 'string') return node.value;

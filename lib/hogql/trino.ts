@@ -2,43 +2,15 @@
  * The tree as SQL of Trino, which is what Athena (engine version 3) runs, over the columns of the lake's table. The
  * values are those that DuckDB gives, but for what docs/hogql.md names.
  */
-import type { Expression, FormatCode, Path, Selected } from './expression.ts';
+import type { Expression, FormatCode, Part, Path, Selected } from './expression.ts';
 import { alike, type Dialect, FLOAT_TEXT, formatText, INSTANT_TEXT, INTEGER_TEXT, print, UUID_TEXT } from './print.ts';
 
-const FORMAT: Readonly<Record<FormatCode, string>> = {
-  Y: '%Y',
-  y: '%y',
-  m: '%m',
-  d: '%d',
-  H: '%H',
-  I: '%h',
-  i: '%i',
-  S: '%s',
-  p: '%p',
-  j: '%j',
-  a: '%a',
-  b: '%b',
-  M: '%M',
-  W: '%W',
-};
+/** Codes of a date's format that are others here. */
+const CODES: Partial<Record<FormatCode, string>> = { I: '%h', S: '%s' };
 
-const PARTS = {
-  year: 'year',
-  quarter: 'quarter',
-  month: 'month',
-  day_of_month: 'day',
-  day_of_week: 'day_of_week',
-  day_of_year: 'day_of_year',
-  iso_week: 'week',
-  hour: 'hour',
-  minute: 'minute',
-  second: 'second',
-} as const;
+const PARTS: Partial<Record<Part, string>> = { day_of_month: 'day', iso_week: 'week' };
 
-/**
- * A text as a literal. A brace is written by its number, so that no constant is taken for the `{try}` of an
- * UNLOAD.
- */
+/** A text as a literal. A brace is written by its number: no constant is taken for the `{try}` of an UNLOAD. */
 export function trinoLiteral(text: string): string {
   const quoted = text.replaceAll("'", "''");
   if (!quoted.includes('{')) return `'${quoted}'`;
@@ -157,8 +129,8 @@ const TRINO: Dialect = {
     json_elements: ([x], { path }) =>
       `transform(TRY(CAST(${atPath('json_extract', String(x), path)} AS array(json))), bound -> json_format(bound))`,
 
-    part: ([x], { part }) => `TRY(${PARTS[part]}(${time(String(x))}))`,
-    format: ([x], { format }) => `TRY(date_format(${time(String(x))}, ${trinoLiteral(formatText(format, FORMAT))}))`,
+    part: ([x], { part }) => `TRY(${PARTS[part] ?? part}(${time(String(x))}))`,
+    format: ([x], { format }) => `TRY(date_format(${time(String(x))}, ${trinoLiteral(formatText(format, CODES))}))`,
     local: ([x], { zone }) =>
       `TRY(${microseconds(`CAST(at_timezone(${zoned(String(x))}, '${zone}') AS timestamp(6))`)})`,
     from_local: ([x], { zone }) => `TRY(${microseconds(`with_timezone(${time(String(x))}, '${zone}')`)})`,
@@ -168,10 +140,7 @@ const TRINO: Dialect = {
 /** An expression as Trino's SQL; `now` is the SQL of the end of the row's data interval in microseconds. */
 export const trinoText = (expression: Expression, now: string): string => print(expression, TRINO, now);
 
-/**
- * The value that a column unloads, in a type that UNLOAD writes: instants in microseconds, numbers finite or null,
- * lists as JSON text.
- */
+/** The value that a column unloads: instants in microseconds, numbers finite or null, lists as JSON text. */
 export function trinoColumn({ expression, type }: Selected, now: string): string {
   const text = trinoText(expression, now);
   if (type === 'float') return `CASE WHEN is_finite(${text}) THEN ${text} END`;

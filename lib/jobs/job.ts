@@ -1,7 +1,6 @@
 /**
  * What must happen in time. A job is written in the transaction of the change that it follows from, so it is never
- * forgotten; the tick finds what is due and starts the machine that does it. Starting twice is harmless: machines look
- * at what there is to do.
+ * forgotten; the tick starts the machine that does it. Starting twice is harmless: machines look what there is to do.
  */
 import { fromJsonText, type JsonText, toJsonText } from '../ports/table/json-text.ts';
 import { keys, places } from '../ports/table/keys.ts';

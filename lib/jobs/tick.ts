@@ -16,13 +16,7 @@ const PAGE = 500;
  * A job that was taken this often and is still there waits a day for somebody to look at it. Of notices that a webhook
  * does not take nobody needs to know but the export's own people; they end after a day by themselves.
  */
-const MAX_ATTEMPTS: Readonly<Record<JobKind, number>> = {
-  export: 10,
-  backfill: 10,
-  retry: 10,
-  purge: 10,
-  notice: Infinity,
-};
+const maxAttempts = ({ kind }: JobItem): number => (kind === 'notice' ? Infinity : 10);
 
 /** Starts everything that is due. Answers how many jobs were started, and when the oldest of them had been due. */
 export async function tick(context: Context): Promise<{ started: number; oldest: number | null }> {
@@ -50,7 +44,7 @@ async function startJob(context: Context, job: JobItem): Promise<boolean> {
   try {
     const taken = await take(context, job);
     if (taken === undefined) return false;
-    if (taken.attempts > MAX_ATTEMPTS[job.kind]) {
+    if (taken.attempts > maxAttempts(job)) {
       log.error('job is parked for a day: it was taken ten times and is still there', { attempts: job.attempts });
       context.metrics.record({ JobsParked: 1 }, { job: job.kind, id: job.id });
       return false;
@@ -69,7 +63,7 @@ async function take(context: Context, job: JobItem): Promise<JobItem | undefined
   const now = context.clock();
   if (job.due > now) return undefined;
   const attempts = job.attempts + 1;
-  const isParked = attempts > MAX_ATTEMPTS[job.kind];
+  const isParked = attempts > maxAttempts(job);
   const wait = isParked ? DAY_MS : Math.min(2 ** (attempts - 1), 60) * MINUTE_MS;
   const due = now + wait;
   try {

@@ -56,17 +56,17 @@ export async function publish(
     lease.signal.throwIfAborted();
     // A clock that is behind the fence would be refused until it has caught up.
     const at = Math.max(context.clock(), found?.at ?? 0, after + 1);
-    const stamp: Stamp = { at, live: liveOf(found) };
+    const live = liveOf(found);
     const batch = context.newId();
     const folder = incoming(projectId, batch);
-    const files = await write(stamp, folder);
+    const files = await write({ at, live }, folder);
     if (files.length === 0) return [];
-    const manifest = manifestOf({ projectId, batch, folder, stamp, files });
+    const manifest = manifestOf(projectId, batch, at, files);
     await lake.write(`${folder}${MANIFEST}`, JSON.stringify(manifest));
-    const pending = { ...keys.pendingBatch(projectId, stamp.at, batch), batch, at: stamp.at };
+    const pending = { ...keys.pendingBatch(projectId, at, batch), batch, at };
     try {
       await table.write([
-        { check: keys.fence(projectId), if: { notAbove: { at: stamp.at }, is: { live: stamp.live } } },
+        { check: keys.fence(projectId), if: { notAbove: { at }, is: { live } } },
         leaseHeld(lease),
         { check: keys.project(projectId), if: { is: { id: projectId, deleted_at: null } }, else: 'project_gone' },
         { put: pending, if: 'absent' },
@@ -85,24 +85,13 @@ export async function publish(
   }
 }
 
-function manifestOf(batch: {
-  projectId: number;
-  batch: string;
-  folder: string;
-  stamp: Stamp;
-  files: readonly WrittenFile[];
-}): Manifest {
-  const { projectId, stamp } = batch;
+function manifestOf(projectId: number, batch: string, at: number, files: readonly WrittenFile[]): Manifest {
   return {
-    files: batch.files.map(({ name, model, ...about }, n) => {
+    files: files.map(({ name, model, ...about }, n) => {
       const day = dayOf(about.min_arrival);
-      const path = `${rowsOf(projectId, model)}day=${day}/gen=0/${stamp.at}-${batch.batch}-${n}.parquet`;
-      return {
-        from: `${batch.folder}${name}`,
-        key: keys.lakeFile(projectId, model, day, stamp.at, batch.batch, n),
-        model,
-        file: { path, ...about },
-      };
+      const path = `${rowsOf(projectId, model)}day=${day}/gen=0/${at}-${batch}-${n}.parquet`;
+      const key = keys.lakeFile(projectId, model, day, at, batch, n);
+      return { from: `${incoming(projectId, batch)}${name}`, key, model, file: { path, ...about } };
     }),
   };
 }

@@ -91,10 +91,7 @@ export function invalid(attr: string | null, detail: string, code = 'invalid_inp
   throw new Failure('validation', { attr, detail, code });
 }
 
-/**
- * A step failed for a reason that may pass (throttling, a network, a server that is down). State machines match the
- * name and try again with backoff.
- */
+/** A step failed for a reason that may pass (throttling, a network, a server that is down): it is tried again. */
 export class Transient extends Error {
   override readonly name = 'Transient';
 }

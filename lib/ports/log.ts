@@ -51,7 +51,6 @@ export const shortLines =
     write(`${time} ${mark} ${message}${rest === '' ? '' : `  ${rest}`}\n`);
   };
 
-/** Returns whether this is the name of a level. */
 export function isLevel(text: string): text is Level {
   return Object.hasOwn(ORDER, text);
 }

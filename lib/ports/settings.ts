@@ -14,23 +14,18 @@ export interface Settings {
   readonly logDays: number;
   /**
    * Runs are kept for this long, at least 7 days; older ones go when the schedule next looks at their export. Null: for
-   * ever.
-   * The default is the activity log's: a year and a month, of a five-minute export 115,200 runs of 1 KB.
+   * ever. The default is the activity log's: a year and a month, of a five-minute export 115,200 runs of 1 KB.
    */
   readonly runDays: number | null;
   /** A worker looks this often whether its run was cancelled. */
   readonly cancelSeconds: number;
-  /**
-   * A run delivers at most this many stored bytes; a larger interval fails before anything is read. Null: any number.
-   */
+  /** A run delivers at most this many stored bytes; a larger interval fails before a read. Null: any number. */
   readonly maxIntervalBytes: number | null;
   /** The price of a query: by the bytes that it reads, at least `minimumBytes`. Null: it costs nothing. */
   readonly scanPrice: { readonly dollarsPerTerabyte: number; readonly minimumBytes: number } | null;
   /** Destinations at loopback, link-local and private addresses are allowed (local mode). */
   readonly privateAddresses: boolean;
-  /**
-   * Absolute folders below which the Folder destination may write; null: anywhere; undefined: Folder is not offered.
-   */
+  /** Absolute folders below which Folder may write; null: anywhere; undefined: Folder is not offered. */
   readonly folderRoots: readonly string[] | null | undefined;
   /** An answer that does not fit its row is a 500 (tests), not a line in the log. */
   readonly strictAnswers: boolean;
@@ -56,21 +51,14 @@ export const LOCAL_SETTINGS: Settings = {
   destinations: ['Folder', 'HTTP', 'NoOp', 'Postgres', 'Redshift', 'S3'],
 };
 
-/** The defaults of a stage on AWS. No Folder: a function's disk is nobody's. */
+/** The defaults of a stage on AWS, where they differ. No Folder: a function's disk is nobody's. */
 export const CLOUD_SETTINGS: Settings = {
-  settleSeconds: 30,
+  ...LOCAL_SETTINGS,
   spreadSeconds: 60,
-  historyDays: 7,
-  backfillConcurrency: 2,
-  deliveryConcurrency: 4,
-  logDays: 30,
-  runDays: 400,
   cancelSeconds: 3,
-  maxIntervalBytes: 8e9,
   // Athena: $5 per TB, and at least 10 MB a query (aws.amazon.com/athena/pricing, us-east-1).
   scanPrice: { dollarsPerTerabyte: 5, minimumBytes: 10 * 1024 * 1024 },
   privateAddresses: false,
   folderRoots: undefined,
-  strictAnswers: false,
   destinations: ['HTTP', 'NoOp', 'Postgres', 'Redshift', 'S3'],
 };

@@ -85,10 +85,7 @@ function queryOf(
       "WITH (format = 'PARQUET', compression = 'SNAPPY', partitioned_by = ARRAY['interval_number'])",
     ].join('\n');
   };
-  const conditions = conditionsOf(
-    plan,
-    intervals.map(([, interval]) => interval),
-  );
+  const conditions = conditionsOf(plan, intervals);
   // With very many files the list is left out: rows that were added since are history, which a run may deliver too.
   const whole = of([...conditions, filesOf(plan, lake)]);
   const query = Buffer.byteLength(whole) <= MAX_QUERY ? whole : of(conditions);
@@ -140,16 +137,13 @@ const endOf = (intervals: Numbered): string =>
 
 const within = ({ start, end }: Interval): string => `inserted_us >= ${start}000 AND inserted_us < ${end}000`;
 
-function conditionsOf(
-  { teamId, query: { includeEvents, excludeEvents } }: FrozenPlan,
-  intervals: readonly Interval[],
-): string[] {
-  const days = [Math.min(...intervals.map(({ start }) => start)), Math.max(...intervals.map(({ end }) => end - 1))].map(
-    dayOf,
-  );
+function conditionsOf({ teamId, query: { includeEvents, excludeEvents } }: FrozenPlan, numbered: Numbered): string[] {
+  const intervals = numbered.map(([, interval]) => interval);
+  const first = dayOf(Math.min(...intervals.map(({ start }) => start)));
+  const last = dayOf(Math.max(...intervals.map(({ end }) => end - 1)));
   return [
     `team_id = '${teamId}'`,
-    `day BETWEEN '${days[0]}' AND '${days[1]}'`,
+    `day BETWEEN '${first}' AND '${last}'`,
     `(${intervals.map(within).join(' OR ')})`,
     ...(includeEvents === null || includeEvents.length === 0 ? [] : [`event IN (${literals(includeEvents)})`]),
     ...(excludeEvents === null || excludeEvents.length === 0 ? [] : [`event NOT IN (${literals(excludeEvents)})`]),

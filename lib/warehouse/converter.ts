@@ -14,9 +14,8 @@ interface ConverterOptions extends DatabaseLimits {
 }
 
 /**
- * DuckDB over an interval's unloaded files, which it first copies to the disk. They have no order, so the rows are sorted;
- * what memory does not hold is spilled to the disk. The files of one interval, the latest asked for, are kept; one interval
- * at a time may be asked for.
+ * DuckDB over an interval's unloaded files, copied to the disk first. They have no order, so rows are sorted, and spilled
+ * where memory ends. The files of the latest interval are kept; one interval at a time may be asked for.
  */
 export function duckdbConverter(options: ConverterOptions): Converter & { close(): Promise<void> } {
   const { runFiles, folder = join(tmpdir(), `unloaded-${process.pid}`) } = options;

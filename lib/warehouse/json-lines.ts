@@ -1,7 +1,4 @@
-/**
- * One row as one line of JSON, as an SQL expression of DuckDB. Joining text takes half the time of building a struct and
- * printing it.
- */
+/** One row as a line of JSON, in SQL of DuckDB. Joining text takes half the time of building and printing a struct. */
 import { literal } from '../duckdb/database.ts';
 import { type Column, type ColumnType, fieldOf } from './columns.ts';
 

@@ -113,10 +113,8 @@ async function* parquetOf(
   folder: string,
 ): AsyncGenerator<Buffer> {
   await mkdir(folder, { recursive: true });
-  const [file, part] = ['whole', 'part'].map((name) => join(folder, `${randomUUID()}.${name}.parquet`)) as [
-    string,
-    string,
-  ];
+  const pathOf = (name: string): string => join(folder, `${randomUUID()}.${name}.parquet`);
+  const [file, part] = [pathOf('whole'), pathOf('part')];
   const rowGroup = rowsPerGroup(rowBytesIn(await rowGroups(connection, paths)), ROW_GROUP);
   const options = `FORMAT parquet, COMPRESSION ${compression ?? 'uncompressed'}, ROW_GROUP_SIZE ${rowGroup}`;
   const copy = (select: string, to: string) => connection.run(`COPY (${select}) TO ${literal(to)} (${options})`);

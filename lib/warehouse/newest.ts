@@ -1,7 +1,6 @@
 /**
- * Which rows of persons an interval delivers: of each distinct_id the newest that arrived in it. A bit for each row of the
- * interval's files marks them, so files are read as they lie, in their order, and what is held grows with the number of
- * rows, not with their properties.
+ * Which rows of persons an interval delivers: of each distinct_id the newest that arrived in it. A bit for each row
+ * of its files marks them: files are read in their order, and what is held grows with rows, not with properties.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { parquet, pathList } from '../duckdb/database.ts';

@@ -73,19 +73,12 @@ export interface Engine extends Workflow {
   idle(): Promise<void>;
 }
 
-/**
- * Returns an engine, which runs the executions that `start` brings and, once that was called, those that `resume`
- * finds.
- */
-export function startEngine(options: EngineOptions): Engine {
-  return new EmbeddedEngine(options);
-}
+/** Returns an engine, which runs what `start` brings and, once that was called, what `resume` finds. */
+export const startEngine = (options: EngineOptions): Engine => new EmbeddedEngine(options);
 
 /** The name of an execution has 1 to 80 of these characters, as on AWS. */
 const NAME = /^[A-Za-z0-9_-]{1,80}$/;
-/**
- * An item holds 400 KB (409,600 bytes): 256 KiB of the state's input, and half of that of the execution's leave 16 KB.
- */
+/** An item holds 409,600 bytes: 256 KiB of the state's input and half of that of the execution's leave 16 KB. */
 const MAX_EXECUTION_INPUT = 131_072;
 /** The longest cause of an error in characters, as on AWS. */
 const MAX_CAUSE = 32_768;
@@ -163,10 +156,7 @@ type Ending = [
   only?: Readonly<Record<string, string>>,
 ];
 
-/**
- * A branch does not go on. `closing`: the process ends. `ended`: the execution has ended. `sibling`: another item
- * failed.
- */
+/** A branch stops. `closing`: the process ends; `ended`: the execution has ended; `sibling`: another item failed. */
 class Halt extends Error {
   override readonly name = 'Halt';
   readonly why: 'closing' | 'ended' | 'sibling';
@@ -351,9 +341,8 @@ class EmbeddedEngine implements Engine {
     }
   }
 
-  #hostOf(running: Running): BranchHost {
-    const { name, controller } = running;
-    const { signal } = controller;
+  #hostOf(running: Running, signal = running.controller.signal): BranchHost {
+    const { name } = running;
     return {
       name,
       signal,
@@ -392,11 +381,8 @@ class EmbeddedEngine implements Engine {
           this.#table.write([{ put: { ...keys.executionItem(name, state, index), visit, ...fields } }]),
         );
       const output = await walk(flow, found.get(index)?.position ?? startOf(flow, input), {
-        ...this.#hostOf(running),
-        signal,
+        ...this.#hostOf(running, signal),
         keep: async (position) => void (await put(stored(position))),
-        sleepUntil: (instant) => this.#sleepUntil(instant, signal),
-        perform: (task, args) => this.#perform(running, task, args, signal),
         each: () => Promise.reject(new StateError('States.Runtime', 'A Map cannot be in a Map.')),
       });
       await put({ output: toJsonText(output) });

@@ -23,9 +23,8 @@ export type StatesField = 'input' | 'result' | 'errorOutput' | 'context.Map.Item
 const ALWAYS = ['context.Execution.Name', 'context.State.RetryCount'];
 
 /**
- * JSONata's own functions that AWS and this engine have. Those are not among them that AWS takes away (`$eval`) or adds
- * (`$uuid` ...), or that differ from call to call (`$now`, `$random` ...): after a crash an expression is evaluated
- * again.
+ * JSONata's own functions that AWS and this engine have: none that AWS takes away (`$eval`) or adds (`$uuid` ...), or
+ * that differs from call to call (`$now`, `$random` ...), for after a crash an expression is evaluated again.
  */
 // biome-ignore format: a list of words
 const FUNCTIONS = new Set([

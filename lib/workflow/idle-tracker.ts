@@ -1,6 +1,4 @@
-/**
- * Knows whether anything is being done: work enters and leaves, and is suspended while it waits for others or for time.
- */
+/** Knows whether anything is being done. Work enters and leaves, and is suspended while it waits. */
 export class IdleTracker {
   #working = 0;
   #watchers: (() => void)[] = [];
@@ -20,9 +18,8 @@ export class IdleTracker {
   }
 
   /**
-   * Waits until what `arrange` arranged resolves, or rejects with the signal's reason; `arrange` returns the function
-   * that calls it off. Whoever wakes the sleeper makes it active again before they leave, so `idle` never comes
-   * between.
+   * Waits until what `arrange` arranged resolves, or rejects with the signal's reason; `arrange` returns what calls it
+   * off. Whoever wakes the sleeper makes it active again before they leave, so `idle` never comes between.
    */
   suspend<T>(signal: AbortSignal, arrange: (resolve: (value: T) => void) => () => void): Promise<T> {
     signal.throwIfAborted();

@@ -20,8 +20,7 @@ export type ErrorOutput = {
 
 /**
  * Why an `export-run` looks at its export. `schedule`: whatever is due. `retry`: the id of the run that ended
- * FailedRetryable, whose interval is run again. `backfill` and `batch`: the batch's intervals, up to 96, follow from its
- * number (from 0).
+ * FailedRetryable, to be run again. `backfill` and `batch`: up to 96 intervals follow from the batch's number (from 0).
  */
 export type Trigger = 'schedule' | { readonly retry: string } | { readonly backfill: string; readonly batch: number };
 
@@ -131,9 +130,7 @@ export interface PurgeInput {
   readonly id: string;
 }
 
-/**
- * `more`: its 10 minutes were over, walk on. `rest`: walked to the end and found something, so once more after a rest.
- */
+/** `more`: its 10 minutes were over. `rest`: walked to the end and found something, so once more after a rest. */
 export interface WalkOutput {
   readonly do: 'more' | 'rest' | 'nothing';
 }

@@ -14,10 +14,7 @@ export class StateError extends Error {
 /** Names that no `States.ALL` catches: the execution fails. */
 const TERMINAL: readonly string[] = ['States.DataLimitExceeded', 'States.Runtime'];
 
-/**
- * Returns whether a retrier or catcher with these names takes the error. `States.TaskFailed` is anything but a
- * time-out.
- */
+/** Returns whether a retrier or catcher with these names takes it. `States.TaskFailed` is all but a time-out. */
 export function takes(names: readonly string[], { output: { Error: error } }: StateError): boolean {
   if (TERMINAL.includes(error)) return names.includes(error);
   return (

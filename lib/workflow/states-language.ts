@@ -24,7 +24,6 @@ const Retrier = z.strictObject({
   MaxDelaySeconds: Seconds.min(1).optional(),
   JitterStrategy: z.enum(['FULL', 'NONE']).optional(),
 });
-type Retrier = z.output<typeof Retrier>;
 
 const Catcher = z.strictObject({ ErrorEquals: Errors, Output: z.json().optional(), Next: z.string() });
 
@@ -198,9 +197,7 @@ function checkNames(
   }
 }
 
-/**
- * Returns whether a state only computes: running it again from the state before it costs nothing and gives the same.
- */
+/** Returns whether a state only computes: to run it again, from the state before it, gives the same. */
 export function onlyComputes({ Type }: State): boolean {
   return Type === 'Choice' || Type === 'Pass' || Type === 'Succeed' || Type === 'Fail';
 }

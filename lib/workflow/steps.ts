@@ -1,9 +1,6 @@
 import type { Need } from '../http/route.ts';
 
-/**
- * A port that a step touches beside the table. `converter` is the warehouse that also forms bytes; `warehouse` only
- * writes the query.
- */
+/** A port that a step touches. `converter` is the warehouse that also forms bytes; `warehouse` only writes queries. */
 export type StepNeed = Need | 'warehouse' | 'converter' | 'events';
 
 /** The things that a step does with executions and files. With the table and with secrets all do the same. */
@@ -77,8 +74,5 @@ export const STEPS = {
 
 export type StepName = keyof typeof STEPS;
 
-/**
- * A machine waits this much longer for a step than the step's own limit, in seconds: an old attempt is dead before the
- * next one begins.
- */
+/** A machine waits this much longer for a step than its own limit: an old attempt is dead before the next begins. */
 export const GRACE_SECONDS = 30;

@@ -9,10 +9,7 @@ export const systemTimer: Timer = (milliseconds, ring) => {
 /** A timer holds 31 bits of milliseconds, 24.8 days; an alarm that is further away is armed again after 24 days. */
 const MAX_TIMER_MS = 24 * 24 * 3600 * 1000;
 
-/**
- * Rings when the clock reaches the instant, however far it is, or now if it has. Returns the function that calls it
- * off.
- */
+/** Rings when the clock reaches the instant, however far, or now if it has. Returns what calls it off. */
 export function alarm(instant: number, clock: () => number, timer: Timer, ring: () => void): () => void {
   let callOff: (() => void) | undefined;
   const arm = (): void => {

@@ -8,10 +8,7 @@ export type ExecutionStatus = 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'TIMED_OUT' |
 
 /** The port to durable executions: Step Functions on AWS, the embedded engine on one machine. */
 export interface Workflow {
-  /**
-   * Starts an execution. A name that is known (running or ended) starts nothing and is fine. Names: 1 to 80 of
-   * letters, digits, `-`, `_`.
-   */
+  /** Starts an execution; a known name (of a running or ended one) starts nothing. Names: 1 to 80 of `A-Za-z0-9_-`. */
   start(machine: MachineName, name: string, input: Json): Promise<void>;
   /** Aborts a running execution and its children; fine when it has ended or was never started. */
   stop(machine: MachineName, name: string, cause: string): Promise<void>;

@@ -24,8 +24,8 @@ interface Rule {
   readonly metric: IMetric;
   /** Reached or passed: the alarm goes off. */
   readonly threshold: number;
-  /** Periods in a row. */
-  readonly periods: number;
+  /** Periods in a row; by default one. */
+  readonly periods?: number;
   /** Silence is an alarm too. */
   readonly speaks?: true;
 }
@@ -50,13 +50,11 @@ const rules = (
     says: 'A job was started ten times and is still there.',
     metric: own('JobsParked', 'Sum', FIVE_MINUTES),
     threshold: 1,
-    periods: 1,
   },
   'Answers are errors of ours': {
     says: 'The API answered five requests in five minutes with a 5xx.',
     metric: api('5XXError', 'Sum', FIVE_MINUTES),
     threshold: 5,
-    periods: 1,
   },
   'Answers are slow': {
     says: 'One request in a hundred has waited for five seconds or more, for a quarter of an hour.',
@@ -76,7 +74,6 @@ const rules = (
       FIVE_MINUTES,
     ),
     threshold: 1,
-    periods: 1,
   },
   'A trigger fails': {
     says: 'The tick, or what settles broken executions, has thrown an error.',
@@ -85,13 +82,11 @@ const rules = (
       FIVE_MINUTES,
     ),
     threshold: 3,
-    periods: 1,
   },
   'Deliveries are late': {
     says: 'The schedule delivered an interval more than an hour after its end.',
     metric: own('DeliveryLag', 'Maximum', QUARTER),
     threshold: 3_600,
-    periods: 1,
   },
   'The table refuses': {
     says: 'DynamoDB throttled reads or writes of the table.',
@@ -100,19 +95,16 @@ const rules = (
       FIVE_MINUTES,
     ),
     threshold: 10,
-    periods: 1,
   },
   'Functions are held back': {
     says: 'The account runs as many functions at once as it may.',
     metric: everyFunction('Throttles', FIVE_MINUTES),
     threshold: 1,
-    periods: 1,
   },
   'Keys are refused': {
     says: `Five hundred requests in five minutes had keys that ${stage.name} does not know: somebody guesses, or a client has an old one.`,
     metric: own('KeysRefused', 'Sum', FIVE_MINUTES),
     threshold: 500,
-    periods: 1,
   },
 });
 
@@ -142,7 +134,7 @@ export class Alarms extends Construct {
         alarmDescription: `${rule.says} See "${heading}" in docs/operations.md.`,
         metric: rule.metric,
         threshold: rule.threshold,
-        evaluationPeriods: rule.periods,
+        evaluationPeriods: rule.periods ?? 1,
         comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
         treatMissingData: rule.speaks === true ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
       });

@@ -124,29 +124,16 @@ export class Api extends Construct {
       this.url = `https://${domain.name}/`;
       this.domainTarget = own.domainNameAliasDomainName;
     }
-    Validations.of(api).acknowledge(
-      {
-        id: 'AwsSolutions-APIG2',
-        reason: 'The functions check every request, and answer in the API’s own error shape.',
-      },
-      ...(stage.hasFirewall
-        ? []
-        : [
-            { id: 'AwsSolutions-APIG3', reason: 'Throttled by the stage; a web firewall is for the production stage.' },
-          ]),
-      {
-        id: 'AwsSolutions-APIG4',
-        reason: 'Public rows are public by declaration; every other method has the authorizer.',
-      },
-      {
-        id: 'AwsSolutions-COG4',
-        reason: 'Callers have personal API keys, which a Lambda authorizer knows; there is no user pool.',
-      },
-      {
-        id: 'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]',
-        reason: 'The account-wide role by which API Gateway writes its logs is the one that AWS prescribes.',
-      },
-    );
+    const explained = {
+      APIG2: 'The functions check every request, and answer in the API’s own error shape.',
+      ...(stage.hasFirewall ? {} : { APIG3: 'Throttled by the stage; a web firewall is for the production stage.' }),
+      APIG4: 'Public rows are public by declaration; every other method has the authorizer.',
+      COG4: 'Callers have personal API keys, which a Lambda authorizer knows; there is no user pool.',
+      'IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]':
+        'The account-wide role by which API Gateway writes its logs is the one that AWS prescribes.',
+    };
+    const findings = Object.entries(explained).map(([rule, reason]) => ({ id: `AwsSolutions-${rule}`, reason }));
+    Validations.of(api).acknowledge(...findings);
   }
 }
 

@@ -10,10 +10,7 @@ interface FirewallProps {
   readonly api: IRestApi;
 }
 
-/**
- * Requests of one key in five minutes: PostHog's 480 a minute.
- * https://posthog.com/docs/api#rate-limiting
- */
+/** Requests of one key in five minutes: PostHog's 480 a minute. https://posthog.com/docs/api#rate-limiting */
 const REQUESTS_OF_A_KEY = 5 * 480;
 /** A key that was held back is let through again within about this time, in seconds: the rule looks every half minute. */
 const RETRY_AFTER = '30';

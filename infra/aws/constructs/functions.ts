@@ -142,6 +142,7 @@ function statementsOf(
 ): PolicyStatement[] {
   const kind = kindOf(spec);
   const { uses = {} } = spec;
+  const used = uses.workflow?.map((use) => EXECUTION_ACTIONS[use]);
   const [runs, backfills] = [machines['export-run'], machines.backfill].map(
     (arn) => `${arn.replace(':stateMachine:', ':execution:')}:*`,
   ) as [string, string];
@@ -154,14 +155,7 @@ function statementsOf(
   const statements: Readonly<Record<StepNeed, readonly PolicyStatement[]>> = {
     workflow: [
       ...(starts[kind].length === 0 ? [] : [allow(['states:StartExecution'], starts[kind])]),
-      ...(uses.workflow === undefined
-        ? []
-        : [
-            allow(
-              uses.workflow.map((use) => EXECUTION_ACTIONS[use]),
-              [runs, backfills],
-            ),
-          ]),
+      ...(used === undefined ? [] : [allow(used, [runs, backfills])]),
       // A request cancels, and looks whether a backfill in its way is alive.
       ...(kind === 'Endpoints' ? [allow([STOP], [runs, backfills]), allow([LOOK], [backfills])] : []),
     ],
@@ -186,17 +180,11 @@ function statementsOf(
   return [...statements[need]];
 }
 
-const objectsOf = (uses: readonly FileUse[] | undefined, bucket: string): PolicyStatement[] =>
-  uses === undefined
-    ? []
-    : [
-        allow(
-          uses.map((use) => FILE_ACTIONS[use]),
-          [`${bucket}/*`],
-        ),
-        // Without the right to list, an object that is not there is a refusal, not an absence.
-        allow(['s3:ListBucket'], [bucket]),
-      ];
+function objectsOf(uses: readonly FileUse[] | undefined, bucket: string): PolicyStatement[] {
+  const actions = uses?.map((use) => FILE_ACTIONS[use]);
+  // Without the right to list, an object that is not there is a refusal, not an absence.
+  return actions === undefined ? [] : [allow(actions, [`${bucket}/*`]), allow(['s3:ListBucket'], [bucket])];
+}
 
 function environmentOf({ needs }: LambdaSpec, props: FunctionsProps): Record<string, string> {
   const { stage, data, machines, workGroup, eventBus } = props;

@@ -50,15 +50,9 @@ export class Workflows extends Construct {
         logs: { destination: logs, level: LogLevel.ALL, includeExecutionData: true },
         tracingEnabled: true,
       });
+      const arns = steps.map(([, arn]) => arn);
       const statements = [
-        ...(steps.length === 0
-          ? []
-          : [
-              allow(
-                ['lambda:InvokeFunction'],
-                steps.map(([, arn]) => arn),
-              ),
-            ]),
+        ...(arns.length === 0 ? [] : [allow(['lambda:InvokeFunction'], arns)]),
         ...(text.includes('athena:startQueryExecution.sync') ? queries(this, props) : []),
         ...(text.includes('states:startExecution.sync:2') ? executions(this, machines['export-run']) : []),
       ];

@@ -80,9 +80,7 @@ export class BatchWriter {
     if (isFull || isLate) await this.#cut();
   }
 
-  /**
-   * Sees all batches through. `known` counts events that the lake had, `refused` changes of persons that were not made.
-   */
+  /** Sees all batches through. `known`: events that the lake had, `refused`: changes of persons that were not made. */
   async end(): Promise<{ published: readonly PublishedFile[]; known: number; refused: number }> {
     await this.#cut();
     await this.#underWay;

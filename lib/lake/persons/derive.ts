@@ -9,10 +9,7 @@ import { PERSON_COLUMNS } from '../schema.ts';
 import { readPersonChange } from './change.ts';
 import { PersonFold, type PersonRow } from './fold.ts';
 
-/**
- * Local files that hold all states of the distinct_ids in these buckets (default: in all): those of the snapshot, and
- * all change rows since.
- */
+/** Local files with all states of the distinct_ids in these buckets (default: all): the snapshot, and changes since. */
 export type StateFiles = (buckets?: readonly number[]) => Promise<readonly string[]>;
 
 /** The states of a project are kept in so many files, by their distinct_ids. */

@@ -42,16 +42,11 @@ interface Snapshot {
 }
 
 /** The snapshot as stored. */
-interface PersonsStateItem extends Item {
-  readonly at: number;
-  readonly rows: number;
+interface PersonsStateItem extends Item, Omit<Snapshot, 'buckets'> {
   readonly buckets: JsonText<Snapshot['buckets']>;
 }
 
-interface Bucket {
-  readonly path: string;
-  readonly rows: number;
-}
+type Bucket = Pick<LakeFile, 'path' | 'rows'>;
 
 /** Fewer changes than these, or files of them, are read as fast as a snapshot is written. */
 const FEW = { rows: 10_000, files: 32 };

@@ -7,8 +7,7 @@ import type { LineReader } from './event.ts';
 import { readJsonLine } from './json-lines.ts';
 import { type Line, linesOf } from './lines.ts';
 import { PARQUET_MAGIC, parquetRows } from './parquet.ts';
-import type { SourceRecord } from './record.ts';
-import { isBlank, type LineFormat } from './record.ts';
+import { isBlank, type LineFormat, type SourceRecord } from './record.ts';
 import type { TableMapping } from './table-rows.ts';
 
 /** What a file may hold. Lines may be packed with gzip or zstd. */

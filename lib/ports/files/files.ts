@@ -20,8 +20,7 @@ export interface FileStore {
   save(path: string, localFile: string): Promise<void>;
   /**
    * Returns the addresses, in the order of the paths, by which a program on this machine can read the files: their own,
-   * or those of copies below a folder of the local disk. A copy that is there is not made again. Rejects when a file is
-   * not there.
+   * or those of copies below a folder of the local disk, made once. Rejects when a file is not there.
    */
   local(paths: readonly string[], folder: string): Promise<string[]>;
   /** Removes the file of this path, or the folder with all below it; fine when nothing is there. */

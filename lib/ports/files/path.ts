@@ -1,7 +1,4 @@
-/**
- * A folder that an adapter may keep for files that are being written. It is never listed, and no path may begin with
- * it.
- */
+/** A folder for files that are being written. It is never listed, and no path may begin with it. */
 export const UNFINISHED = '.unfinished';
 
 /** Returns the names of a path of files. Throws `TypeError` when it is no path, or would lead out of their folder. */

@@ -79,10 +79,7 @@ export function checkUrl(
   if (refusal !== undefined) invalid(attr, refusal);
 }
 
-/**
- * Refuses with 400 about `attr`, before anything is stored, what is not the name or the address of a server, and a
- * host that is not public.
- */
+/** Refuses with 400 about `attr` what is not the name or the address of a server, and a host that is not public. */
 export function checkHost(text: string, { privateAddresses }: Allowance, attr = 'destination'): void {
   const isAddress = isIP(text.replace(/^\[|\]$/g, '')) === 6;
   const url =
@@ -249,10 +246,7 @@ async function read(answer: IncomingMessage): Promise<PostResponse> {
 /** Errors of certificates, by Node's code. */
 const BAD_CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY)/;
 
-/**
- * Returns the error that tells a person where a connection failed, why, and what to do: `Permanent` where only they
- * can mend it.
- */
+/** Returns the error that says where a connection failed and why: `Permanent` where only a person can mend it. */
 export function connectionFailure(error: unknown, place: string): Permanent | Transient {
   if (error instanceof Permanent || error instanceof Transient) return error;
   const { code = '' } = error as NodeJS.ErrnoException;

@@ -89,9 +89,7 @@ interface DynamodbOptions {
 }
 
 /** Returns the table of this name, which was made after `TABLE_DEFINITION`. */
-export function dynamodbTable(options: DynamodbOptions): Table {
-  return new DynamodbTable(options);
-}
+export const dynamodbTable = (options: DynamodbOptions): Table => new DynamodbTable(options);
 
 class DynamodbTable implements Table {
   readonly #client: DynamoDBDocumentClient;
@@ -312,10 +310,7 @@ class DynamodbTable implements Table {
 }
 
 /** A range and its query. */
-interface Asked {
-  readonly range: Range<Key>;
-  readonly query: QueryCommandInput;
-}
+type Asked = { readonly range: Range<Key>; readonly query: QueryCommandInput };
 
 type WriteOfOne = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
 type WriteRequests = NonNullable<BatchWriteCommandInput['RequestItems']>[string];
@@ -411,28 +406,16 @@ function compiled(op: Op, TableName: string, now: number): WriteOfOne {
   const Key = bare(keyOf(op));
   if ('remove' in op) return { Delete: { ...common, Key, ...use.expressions } };
   if ('check' in op) return { ConditionCheck: { ...common, ConditionExpression: condition, Key, ...use.expressions } };
-  const UpdateExpression = [
-    parts(
-      'SET',
-      Object.entries(op.set ?? {}).map(([field, value]) => `${use.name(field)} = ${use.value(value)}`),
-    ),
-    parts(
-      'REMOVE',
-      (op.unset ?? []).map((field) => use.name(field)),
-    ),
-    parts(
-      'ADD',
-      Object.entries(op.add ?? {}).map(([field, amount]) => `${use.name(field)} ${use.value(amount)}`),
-    ),
-  ].join('');
+  const sets = Object.entries(op.set ?? {}).map(([field, value]) => `${use.name(field)} = ${use.value(value)}`);
+  const removals = (op.unset ?? []).map((field) => use.name(field));
+  const additions = Object.entries(op.add ?? {}).map(([field, amount]) => `${use.name(field)} ${use.value(amount)}`);
+  const UpdateExpression = `${parts('SET', sets)}${parts('REMOVE', removals)}${parts('ADD', additions)}`;
   return { Update: { ...common, Key, UpdateExpression, ...use.expressions } };
 }
 
 const parts = (word: string, list: readonly string[]): string => (list.length > 0 ? ` ${word} ${list.join(', ')}` : '');
 
-/**
- * Returns the condition as an expression for which an item that has expired is absent; undefined when there is none.
- */
+/** Returns the condition as an expression for which an expired item is absent; undefined when there is none. */
 function conditionOf(op: Op, now: number, use: Placeholders): string | undefined {
   const words = wordsOf(op.if, use);
   if (words.length === 0 && !('change' in op)) return undefined;

@@ -251,10 +251,7 @@ export function boundsOf(range: Range<Key>): { low: string | undefined; high: st
   return nothing ? undefined : { low, high };
 }
 
-/**
- * Returns the greatest sort part with this prefix: it is filled up with the greatest characters of 4, 3, 2 and 1
- * bytes.
- */
+/** Returns the greatest sort part with this prefix: filled up with the greatest characters of 4, 3, 2 and 1 bytes. */
 function lastWith(prefix: string): string {
   const room = Math.max(0, MAX_SORT - bytes(prefix));
   const rest = ['', '\u{7f}', '\u{7ff}', '\u{ffff}'][room % 4] ?? '';

@@ -12,10 +12,7 @@ interface SequenceItem extends Item {
   readonly last: number;
 }
 
-/**
- * Returns the next whole number of a kind, from 1; with `count`, the first of as many in a row. Numbers may be skipped,
- * never given twice.
- */
+/** Returns the next number of a kind, from 1; the first of `count` in a row. Some may be skipped, none comes twice. */
 export async function nextNumber(
   table: Table,
   kind: 'user' | 'project' | 'dashboard' | 'tile' | 'insight',

@@ -1,7 +1,4 @@
-/**
- * The table in one SQLite file (or in memory): WAL, every commit on the disk before it is acknowledged, one writer at
- * a time, any number of processes.
- */
+/** The table in one SQLite file or in memory: WAL, commits are on the disk first, one writer, any number of processes. */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { fromCursor, type Position, toCursor } from './cursor.ts';
 import {
@@ -60,10 +57,7 @@ const STORE = `
   ON CONFLICT (pk, sk) DO UPDATE SET first_pk = excluded.first_pk, first_sk = excluded.first_sk,
     second_pk = excluded.second_pk, second_sk = excluded.second_sk, ttl = excluded.ttl, value = excluded.value`;
 
-/**
- * Opens or makes the file and returns its table; `:memory:` is a table that lives as long as it is open. `timeout` is
- * in milliseconds.
- */
+/** Opens or makes the file; `:memory:` lives as long as it is open. `timeout` is in milliseconds. */
 export function sqliteTable(
   path: string,
   { clock, timeout = BUSY_TIMEOUT_MS }: { clock: () => number; timeout?: number },

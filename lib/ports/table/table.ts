@@ -129,10 +129,7 @@ export interface Table {
   write<T extends Item = Item>(ops: Ops<T>, options?: { apart?: boolean }): Promise<Written<T>>;
 }
 
-/**
- * A condition did not hold. `op` is the index of the op, `reason` what its `else` says, `found` the item as stored, so
- * no second read is needed.
- */
+/** A condition did not hold. `op` is the index of the op, `reason` its `else`, `found` the item as stored. */
 export class Refused extends Error {
   override readonly name = 'Refused';
   readonly op: number;
@@ -151,10 +148,7 @@ export class Refused extends Error {
   }
 }
 
-/**
- * The table did not answer in time, and the caller may try again: a 429. A write may have been applied all the
- * same, when only its answer was lost.
- */
+/** The table did not answer in time; the caller may try again (429). The write may have been applied. */
 export class Busy extends Error {
   override readonly name = 'Busy';
 }
