@@ -251,7 +251,7 @@ async function insightsOnlyOn(table: Table, { project_id, id }: DashboardItem, i
   return live.filter((_, at) => others[at]?.every((other) => other === id || !summaries.has(other)));
 }
 
-/** Moves a tile, as it is then, to another dashboard. Throws a 404 when either is gone, a 403 unless they may edit it. */
+/** Moves a tile, as it is then, to a dashboard. Throws a 404 when either is gone, a 403 when they may not edit both. */
 export async function moveTile(
   { table }: ChangeContext,
   read: StoredDashboard,

@@ -165,7 +165,7 @@ interface TileOps {
 
 const NOTHING: TileOps = { ops: [], tiles: [] };
 
-/** Returns a tile for each dashboard without one. Throws a 400 when it is not there, a 403 when it is not theirs to edit. */
+/** Returns a tile for each dashboard without one. Throws a 400 for one not there, a 403 for one not theirs to edit. */
 async function tilesToAdd(
   table: Table,
   { project, member }: Omit<Author, 'activityOps'>,

@@ -141,7 +141,7 @@ export interface RunQuery {
   readonly statuses: ReadonlySet<RunStatus> | undefined;
 }
 
-/** Returns which runs are asked for: by creation `after` and `before`, by interval `start` and `end`; of 7 days. */
+/** Returns which runs are asked for: by creation `after` to `before`, by interval `start` to `end`; else of 7 days. */
 export function runsAsked(
   query: {
     readonly ordering?: `${'' | '-'}${RunQuery['by']}` | undefined;
