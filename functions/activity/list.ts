@@ -8,9 +8,8 @@ import { cursorPage } from '../../lib/http/page.ts';
 export const handler = endpoint(listActivity, {
   read: ({ params, query, paging }, { table }) => readActivity(table, params.organization_id, query, paging),
   async run({ read, paging, caller }, context) {
-    const { items } = read;
-    const uuids = items.map(({ user_uuid }) => user_uuid);
+    const uuids = read.items.map(({ user_uuid }) => user_uuid);
     const userOf = await userLookup(context, uuids, caller.user);
-    return cursorPage(paging, { ...read, items }, (item) => activityObject(item, userOf));
+    return cursorPage(paging, read, (item) => activityObject(item, userOf));
   },
 });

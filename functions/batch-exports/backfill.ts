@@ -16,10 +16,8 @@ export const handler = endpoint(backfillBatchExport, {
   read: ({ params }, { table }) => readExport(table, params.id),
   found: foundExport,
   async run({ read, body, idempotencyOps, activityOps, paging }, context) {
-    const also = (id: string) => [
-      ...idempotencyOps(id),
-      ...activityOps({ ...aboutBackfill(read, id), activity: 'created' }),
-    ];
+    const logOps = (id: string) => activityOps({ ...aboutBackfill(read, id), activity: 'created' });
+    const also = (id: string) => [...idempotencyOps(id), ...logOps(id)];
     const { id } = await startBackfill(context, read, requestedRange(body, context.clock()), also);
     return located(id, paging);
   },

@@ -6,12 +6,8 @@ import { createFromTemplate as row } from '../../lib/dashboards/routes.ts';
 export const handler = endpoint(row, {
   async run({ params, body, tenant, caller, idempotencyOps, activityOps }, context) {
     const creator = { tenant, project: Number(params.project_id), uid: caller.userId, activityOps };
-    return dashboardAnswer(
-      context,
-      await createFromTemplate(context, creator, body.template, idempotencyOps),
-      tenant,
-      caller,
-    );
+    const made = await createFromTemplate(context, creator, body.template, idempotencyOps);
+    return dashboardAnswer(context, made, tenant, caller);
   },
   replay: (id, { params, tenant, caller }, context) =>
     replayAnswer(context, { project: Number(params.project_id), id: Number(id) }, tenant, caller),

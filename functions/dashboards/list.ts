@@ -10,11 +10,8 @@ export const handler = endpoint(listDashboards, {
   read: ({ params, query, paging }, { table }) => readListing(table, Number(params.project_id), query, paging),
   async run({ read, tenant, query, paging, caller }, context) {
     const listed = await listingFor(context.table, tenant, read, query, paging);
-    const userOf = await userLookup(
-      context,
-      listed.items.map((summary) => summary.created_by),
-      caller.user,
-    );
+    const creators = listed.items.map((summary) => summary.created_by);
+    const userOf = await userLookup(context, creators, caller.user);
     return page(paging, listed, (summary) => dashboardObject(summary, rightsOf(summary, tenant.membership), userOf));
   },
 });

@@ -6,8 +6,7 @@ import { listInsights } from '../../lib/insights/routes.ts';
 export const handler = endpoint(listInsights, {
   read: ({ params, paging }, { table }) => readInsightPage(table, Number(params.project_id), paging),
   async run({ read, tenant, paging, caller }, context) {
-    const who = { member: tenant.membership, user: caller.user };
-    const items = await insightObjects(context, read.found, who);
+    const items = await insightObjects(context, read.found, { member: tenant.membership, user: caller.user });
     return page(paging, { ...read, items }, (insight) => insight);
   },
 });

@@ -11,13 +11,8 @@ export const handler = endpoint(row, {
   async run({ params, caller, idempotencyOps, activityOps }, context) {
     const invite = await readInvite(context.table, params.id);
     refuseOthers(invite, caller);
-    const joined = await acceptInvite(
-      context,
-      invite,
-      caller.user,
-      idempotencyOps(invite.organization_id),
-      activityOps,
-    );
+    const ops = idempotencyOps(invite.organization_id);
+    const joined = await acceptInvite(context, invite, caller.user, ops, activityOps);
     return memberObject(joined, userObject(caller.user));
   },
   async replay(organizationId, { caller }, { table }) {

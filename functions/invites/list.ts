@@ -8,9 +8,8 @@ import { ranges } from '../../lib/ports/table/keys.ts';
 export const handler = endpoint(listInvites, {
   read: ({ params, paging }, { table }) => readPage(table, ranges.invitationsOf(params.organization_id), paging),
   async run({ read, paging, caller }, context) {
-    const items = read.items;
-    const uuids = items.map(({ created_by }) => created_by);
+    const uuids = read.items.map(({ created_by }) => created_by);
     const userOf = await userLookup(context, uuids, caller.user);
-    return page(paging, { ...read, items }, (item) => inviteObject(item, userOf(item.created_by), baseOf(paging)));
+    return page(paging, read, (item) => inviteObject(item, userOf(item.created_by), baseOf(paging)));
   },
 });

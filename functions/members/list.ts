@@ -8,10 +8,9 @@ import { ranges } from '../../lib/ports/table/keys.ts';
 export const handler = endpoint(listMembers, {
   read: ({ params, paging }, { table }) => readPage(table, ranges.membersOf(params.organization_id), paging),
   async run({ read, paging, caller }, context) {
-    const members = read.items;
-    const uuids = members.map(({ user_uuid }) => user_uuid);
+    const uuids = read.items.map(({ user_uuid }) => user_uuid);
     const userOf = await userLookup(context, uuids, caller.user);
-    const items = members.flatMap((member) => {
+    const items = read.items.flatMap((member) => {
       const user = userOf(member.user_uuid);
       return user === null ? [] : [memberObject(member, user)];
     });

@@ -9,10 +9,8 @@ export const handler = endpoint(retryRun, {
   found: (read, tenant) => foundBoth(read, tenant),
   async run({ read: [item, run], idempotencyOps, activityOps }, context) {
     const range = { start_at: run.data_interval_start, end_at: run.data_interval_end };
-    const also = (id: string) => [
-      ...idempotencyOps(id),
-      ...activityOps({ ...aboutRun(item, run.id), activity: 'retried' }),
-    ];
+    const logOps = activityOps({ ...aboutRun(item, run.id), activity: 'retried' });
+    const also = (id: string) => [...idempotencyOps(id), ...logOps];
     const { id } = await startBackfill(context, item, range, also);
     return { backfill_id: id };
   },

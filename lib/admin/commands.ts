@@ -43,11 +43,8 @@ export async function createUser(
   context: AdminContext,
   options: { email: string; firstName: string; lastName: string },
 ): Promise<Outcome> {
-  const user = await users.createUser(context, {
-    email: options.email,
-    first_name: options.firstName,
-    last_name: options.lastName,
-  });
+  const { email, firstName: first_name, lastName: last_name } = options;
+  const user = await users.createUser(context, { email, first_name, last_name });
   return { object: userObject(user), text: `Made user ${user.email}: uuid ${user.uuid}` };
 }
 
@@ -76,11 +73,8 @@ export async function addMember(
   const organization =
     (await organizations.findOrganization(context.table, options.organization)) ??
     fail('not_found', `There is no organization ${options.organization}.`);
-  const { level, joined_at } = await organizations.addMember(context, {
-    organization,
-    user,
-    level: LEVELS[options.level],
-  });
+  const member = { organization, user, level: LEVELS[options.level] };
+  const { level, joined_at } = await organizations.addMember(context, member);
   return {
     object: { user: userObject(user), organization_id: organization.id, level, joined_at: wireInstant(joined_at) },
     text: `${user.email} is now ${options.level} of "${organization.name}"`,
@@ -92,14 +86,10 @@ export async function acceptInvite(context: AdminContext, _options: object, word
   const invite = await invites.readInvite(context.table, id);
   const user = await userOf(context, invite.target_email);
   const { level, joined_at } = await invites.acceptInvite(context, invite, user);
+  const { organization_id } = invite;
   return {
-    object: {
-      user: userObject(user),
-      organization_id: invite.organization_id,
-      level,
-      joined_at: wireInstant(joined_at),
-    },
-    text: `${user.email} is now a member of organization ${invite.organization_id}, at level ${level}`,
+    object: { user: userObject(user), organization_id, level, joined_at: wireInstant(joined_at) },
+    text: `${user.email} is now a member of organization ${organization_id}, at level ${level}`,
   };
 }
 

@@ -2,11 +2,10 @@
  * Finds out who calls, and whether what the path names is theirs. Two reads beside the operation's own: the user with
  * their memberships, and the project or the organization.
  */
-import type { MembershipItem, OrganizationItem, ProjectItem } from '../accounts/organizations/model.ts';
+import type { OrganizationItem, ProjectItem } from '../accounts/organizations/model.ts';
 import { currentPlace } from '../accounts/organizations/rules.ts';
 import { organizationsIn } from '../accounts/organizations/store.ts';
 import type { Caller, Tenant } from '../accounts/organizations/tenant.ts';
-import type { UserItem } from '../accounts/users/model.ts';
 import type { Credentials } from '../http/credentials.ts';
 import { uuidOf } from '../http/fields.ts';
 import type { Route } from '../http/route.ts';
@@ -77,10 +76,7 @@ const isItself = (template: string): boolean => template.endsWith('/{organizatio
 const present = <T extends { readonly deleted_at: number | null }>(item: T | undefined): T | undefined =>
   item?.deleted_at === null ? item : undefined;
 
-async function readUser(
-  table: Table,
-  userId: string,
-): Promise<{ user: UserItem | undefined; memberships: MembershipItem[] }> {
+async function readUser(table: Table, userId: string) {
   const items = await listAll(table, ranges.userAndMemberships(userId));
   return {
     user: items.find(isSameKind(keys.user(userId))),

@@ -194,17 +194,9 @@ async function tileOps(
   }
   const made = await addedTiles(table, summary, added, by.now);
   ops.push(...made.map((tile) => weighed({ put: tile, if: 'absent' }, tile)));
-  const changes = [
-    ...tileNumbers('created', made),
-    ...tileNumbers(
-      'changed',
-      tiles.filter((tile) => changed.has(tile.id)),
-    ),
-    ...tileNumbers(
-      'deleted',
-      tiles.filter((tile) => removed.has(tile.id)),
-    ),
-  ];
+  const among = (ids: { has(id: number): boolean }) => tiles.filter((tile) => ids.has(tile.id));
+  const gone = tileNumbers('deleted', among(removed));
+  const changes = [...tileNumbers('created', made), ...tileNumbers('changed', among(changed)), ...gone];
   return { ops, after: [...after, ...made], changes };
 }
 
@@ -215,12 +207,7 @@ function tileNumbers(action: Change['action'], tiles: readonly TileItem[]): Chan
   return ids.length === 0 ? [] : [{ action, field: 'tiles', before, after }];
 }
 
-async function addedTiles(
-  table: Table,
-  { project_id, id }: DashboardItem,
-  added: readonly NewTile[],
-  now: number,
-): Promise<TileItem[]> {
+async function addedTiles(table: Table, { project_id, id }: DashboardItem, added: readonly NewTile[], now: number) {
   if (added.length === 0) return [];
   const [first] = await Promise.all([
     nextNumber(table, 'tile', added.length),
@@ -255,11 +242,7 @@ async function insightOps(
 }
 
 /** Returns the insights, of these, that are not deleted and that no other dashboard shows. */
-async function insightsOnlyOn(
-  table: Table,
-  { project_id, id }: DashboardItem,
-  insights: readonly InsightItem[],
-): Promise<InsightItem[]> {
+async function insightsOnlyOn(table: Table, { project_id, id }: DashboardItem, insights: readonly InsightItem[]) {
   const live = insights.filter(({ deleted_at }) => deleted_at === null);
   const others = await Promise.all(
     live.map(async ({ id: insight }) => dashboardsOf(await tilesOfInsight(table, project_id, insight))),
@@ -268,7 +251,7 @@ async function insightsOnlyOn(
   return live.filter((_, at) => others[at]?.every((other) => other === id || !summaries.has(other)));
 }
 
-/** Moves a tile, as it is then, to another dashboard. Throws a 404 when either is gone, a 403 unless they may edit it. */
+/** Moves a tile, as it is then, to a dashboard. Throws a 404 when either is gone, a 403 when they may not edit both. */
 export async function moveTile(
   { table }: ChangeContext,
   read: StoredDashboard,

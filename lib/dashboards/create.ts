@@ -13,13 +13,11 @@ import { nextNumber } from '../ports/table/sequence.ts';
 import type { Op, Table } from '../ports/table/table.ts';
 import { objectText, tagTexts } from './fields.ts';
 import {
-  type CreationMode,
   type DashboardDetailItem,
   type DashboardInput,
   type DashboardItem,
   type DashboardWithInsights,
   RESTRICTION,
-  type RestrictionLevel,
   type TileItem,
 } from './model.ts';
 import { maySee } from './rules.ts';
@@ -31,21 +29,10 @@ import type { Template } from './templates/template.ts';
 import { checkTileCount, insightsOf, invalidReference, type NewTile, newTiles } from './tiles.ts';
 
 /** The fields of a new dashboard. */
-interface NewDashboard {
-  readonly name: string;
-  readonly description: string;
-  readonly pinned: boolean;
+interface NewDashboard
+  extends Pick<DashboardItem, 'name' | 'description' | 'pinned' | 'creation_mode' | 'tags' | 'restriction_level'>,
+    Pick<DashboardDetailItem, 'use_template' | 'use_dashboard' | 'delete_insights' | 'filters' | 'variables'> {
   readonly isDeleted: boolean;
-  readonly creation_mode: CreationMode;
-  /** JSON of texts. */
-  readonly tags: DashboardItem['tags'];
-  readonly restriction_level: RestrictionLevel;
-  readonly use_template: string;
-  readonly use_dashboard: number | null;
-  readonly delete_insights: boolean;
-  /** JSON of an object. */
-  readonly filters: string;
-  readonly variables: string;
   readonly tiles: readonly NewTile[];
 }
 
@@ -145,11 +132,7 @@ async function copyTiles(
 }
 
 /** Returns the insights that new tiles name, by their numbers. Throws a 400 for one that is not there, or deleted. */
-export async function readNamedInsights(
-  table: Table,
-  project: number,
-  tiles: readonly NewTile[],
-): Promise<Map<number, InsightItem>> {
+export async function readNamedInsights(table: Table, project: number, tiles: readonly NewTile[]) {
   const named = insightsOf(tiles);
   const found = await readInsights(table, project, named);
   const missing = named.find((id) => found.get(id)?.deleted_at !== null);
@@ -279,13 +262,8 @@ async function writeWhole(
     return;
   }
   const { project_id, id, name, pinned, created_at } = summary;
-  await table.write(
-    begin({
-      ...summary,
-      ...indexPlace(project_id, id, { name, pinned, deleted_at: created_at }),
-      deleted_at: created_at,
-    }),
-  );
+  const hidden = indexPlace(project_id, id, { name, pinned, deleted_at: created_at });
+  await table.write(begin({ ...summary, ...hidden, deleted_at: created_at }));
   for (const group of rest) await table.write(group);
   await table.write([{ put: summary, if: { is: { id, ver: summary.ver } } }, ...also]);
 }

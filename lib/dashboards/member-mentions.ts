@@ -19,12 +19,7 @@ export async function readMentions(table: Table, uid: string): Promise<Key[]> {
  * Returns the ops that remove a user from each dashboard of the organization: for every dashboard those of the
  * mentions, at most two, and of what the summary says of them.
  */
-export async function mentionOps(
-  table: Table,
-  organization: OrganizationItem,
-  uid: string,
-  mentions: readonly Key[],
-): Promise<Op[][]> {
+export async function mentionOps(table: Table, organization: OrganizationItem, uid: string, mentions: readonly Key[]) {
   const projects = new Set(fromJsonText(organization.projects).map(({ id }) => id));
   const own = mentions.filter((key) => projects.has(idsIn.ofProject(key).project));
   const found = [...Map.groupBy(own, ({ pk }) => pk).values()];

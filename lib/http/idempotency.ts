@@ -63,14 +63,8 @@ export function idempotencyKeyOf(
       return record?.object;
     },
     ops(object) {
-      const record: IdempotencyItem = {
-        ...key,
-        body,
-        status,
-        object,
-        ttl: Math.floor(clock() / 1000) + RETENTION_SECONDS,
-      };
-      return [{ put: record, if: 'absent' }];
+      const ttl = Math.floor(clock() / 1000) + RETENTION_SECONDS;
+      return [{ put: { ...key, body, status, object, ttl }, if: 'absent' }];
     },
   };
 }

@@ -65,7 +65,7 @@ export interface Route<
   readonly needs?: readonly Need[];
 }
 
-/** Returns the row with its exact types; `status` is 200 by default. What it does not name is undefined elsewhere. */
+/** Returns the row with its exact types, of status 200 by default. What it does not name is undefined in requests. */
 export function route<
   P extends z.ZodType,
   Q extends z.ZodType = z.ZodUndefined,

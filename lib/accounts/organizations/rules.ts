@@ -19,10 +19,7 @@ export function slugOf(name: string, tail?: string): string {
 }
 
 /** Returns the memberships that a key may show: all, or those of the organizations that it is limited to. */
-export function visibleMemberships(
-  memberships: readonly MembershipItem[],
-  limits: readonly string[],
-): readonly MembershipItem[] {
+export function visibleMemberships(memberships: readonly MembershipItem[], limits: readonly string[]) {
   return limits.length === 0 ? memberships : memberships.filter((member) => limits.includes(member.organization_id));
 }
 

@@ -21,7 +21,7 @@ import {
   type ProjectItem,
 } from './model.ts';
 import { newProject, projectBrief } from './projects/store.ts';
-import { type OrganizationMembership, slugOf } from './rules.ts';
+import { slugOf } from './rules.ts';
 
 /** Slugs are tried so often; a name has 26^4 tails, so the second try nearly always holds. */
 const MAX_SLUG_ATTEMPTS = 10;
@@ -86,12 +86,7 @@ export async function createOrganization(
   }
 }
 
-function newMembership(
-  organization: OrganizationItem,
-  user: UserItem,
-  level: MembershipLevel,
-  now: number,
-): MembershipItem {
+function newMembership(organization: OrganizationItem, user: UserItem, level: MembershipLevel, now: number) {
   return {
     ...keys.membership(user.uuid, organization.id),
     ...places.memberOf(organization.id, now, user.uuid),
@@ -154,10 +149,7 @@ export async function findOrganization(table: Table, id: string): Promise<Organi
 }
 
 /** Returns the organizations of these memberships that are not deleted, each with its own, oldest first. One read. */
-export async function organizationsIn(
-  table: Table,
-  memberships: readonly MembershipItem[],
-): Promise<OrganizationMembership[]> {
+export async function organizationsIn(table: Table, memberships: readonly MembershipItem[]) {
   const found = await table.many(memberships.map((member) => keys.organization(member.organization_id)));
   return memberships
     .flatMap((membership, at) => {

@@ -307,11 +307,7 @@ export interface DeletedPlaces {
  * would open everything. Returns false when the key names nothing of it. A key that changed meanwhile stays as it is,
  * to be looked at again.
  */
-export async function removeLimits(
-  context: KeyContext,
-  key: PersonalApiKeyItem,
-  gone: DeletedPlaces,
-): Promise<boolean> {
+export async function removeLimits(context: KeyContext, key: PersonalApiKeyItem, gone: DeletedPlaces) {
   const grant = grantOf(key);
   const teams = grant.scoped_teams.filter((id) => !gone.projects.includes(id));
   const isKept = (id: string): boolean => id !== gone.organization;
@@ -337,11 +333,7 @@ export async function removeLimits(
 }
 
 /** Sets the limits of a key. Throws `Refused` when it is not as it was read. */
-async function setLimits(
-  context: KeyContext,
-  key: PersonalApiKeyItem,
-  set: Readonly<Record<string, string>>,
-): Promise<void> {
+async function setLimits(context: KeyContext, key: PersonalApiKeyItem, set: Readonly<Record<string, string>>) {
   const { pk, sk, id, ver } = key;
   await context.table.write([
     { change: { pk, sk }, set, add: { ver: 1 }, if: { is: { id, ver } } },

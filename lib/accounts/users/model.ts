@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { text } from '../../http/fields.ts';
-import { type JsonText } from '../../ports/table/json-text.ts';
+import type { JsonText } from '../../ports/table/json-text.ts';
 import type { Item } from '../../ports/table/table.ts';
 
 declare module '../../ports/table/keys.ts' {
@@ -57,16 +57,7 @@ export const User = z
   .meta({ id: 'User' });
 
 /** Returns the public object of a stored user. */
-export function userObject(user: UserItem): z.output<typeof User> {
-  return {
-    id: user.id,
-    uuid: user.uuid,
-    distinct_id: user.distinct_id,
-    first_name: user.first_name,
-    last_name: user.last_name,
-    email: user.email,
-    is_email_verified: false,
-    hedgehog_config: {},
-    role_at_organization: '',
-  };
+export function userObject({ id, uuid, distinct_id, first_name, last_name, email }: UserItem): z.output<typeof User> {
+  const stored = { id, uuid, distinct_id, first_name, last_name, email };
+  return { ...stored, is_email_verified: false, hedgehog_config: {}, role_at_organization: '' };
 }

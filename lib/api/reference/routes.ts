@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { route } from '../../http/route.ts';
 
-const common = { method: 'GET', scope: 'public', tag: 'Reference' } as const;
+const read = { method: 'GET', scope: 'public', tag: 'Reference' } as const;
 
 export const retrieveSchema = route({
-  ...common,
+  ...read,
   handler: 'schema',
   paths: ['/api/schema'],
   summary: 'Retrieve this document',
@@ -15,7 +15,7 @@ export const retrieveSchema = route({
 });
 
 export const retrieveReference = route({
-  ...common,
+  ...read,
   handler: 'reference/page',
   paths: ['/api/schema/docs'],
   summary: 'Show this document to a person',
@@ -25,7 +25,7 @@ export const retrieveReference = route({
 });
 
 export const retrieveReferenceFile = route({
-  ...common,
+  ...read,
   handler: 'reference/file',
   paths: ['/api/schema/docs/{file}'],
   summary: 'Retrieve a file of the reference page',

@@ -3,14 +3,14 @@ import { integer } from '../../http/fields.ts';
 import { route } from '../../http/route.ts';
 import { AccessControl, AccessControlInput, AccessControls } from './model.ts';
 
-const common = {
+const all = {
   paths: ['/api/projects/{project_id}/dashboards/{id}/access_controls'],
   tag: 'Dashboard access',
   params: z.object({ project_id: integer(), id: integer() }),
 } as const;
 
 export const listAccessControls = route({
-  ...common,
+  ...all,
   handler: 'access-controls/list',
   method: 'GET',
   scope: 'access_control:read',
@@ -23,7 +23,7 @@ export const listAccessControls = route({
 });
 
 export const updateAccessControl = route({
-  ...common,
+  ...all,
   handler: 'access-controls/update',
   method: 'PUT',
   scope: 'access_control:write',

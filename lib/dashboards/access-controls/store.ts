@@ -46,14 +46,8 @@ export function foundRulesToManage(read: RulesRead, tenant: Tenant): DashboardRu
   return found;
 }
 
-/** The rule that a body asks for. */
-interface RuleRequest {
-  readonly target: RuleTarget;
-  readonly level: AccessLevel | null;
-}
-
 /** Returns the rule that the body asks for. Throws a 400 for an unknown level, or a target that cannot be one. */
-function requestedRule({ access_level, organization_member, role }: z.output<typeof AccessControlInput>): RuleRequest {
+function requestedRule({ access_level, organization_member, role }: z.output<typeof AccessControlInput>) {
   const level = ACCESS_LEVELS.find((one) => one === access_level) ?? null;
   if (access_level !== null && level === null) {
     invalid('access_level', `Invalid access level. Must be one of: ${ACCESS_LEVELS.join(', ')}`);
@@ -126,11 +120,6 @@ function ruleChanges(target: RuleTarget, before: AccessRuleItem | undefined, lev
 /** Returns the op of the first rule that hides a dashboard: lists of the project then look at every summary. */
 function hidingOps(level: AccessLevel | null, { project }: Tenant): Op[] {
   if (level !== 'none' || project === undefined || project.hides_dashboards === true) return [];
-  return [
-    {
-      change: keys.project(project.id),
-      set: { hides_dashboards: true },
-      if: { is: { id: project.id, deleted_at: null } },
-    },
-  ];
+  const { id } = project;
+  return [{ change: keys.project(id), set: { hides_dashboards: true }, if: { is: { id, deleted_at: null } } }];
 }

@@ -1,7 +1,6 @@
 import type * as z from 'zod';
 import type { ActivityOps, Change } from '../../accounts/activity/model.ts';
 import type { Tenant } from '../../accounts/organizations/tenant.ts';
-import type { UserItem } from '../../accounts/users/model.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
 import { keys, places, ranges } from '../../ports/table/keys.ts';
@@ -17,18 +16,8 @@ export async function readCollaborators(table: Table, { project_id, id }: Dashbo
   return items.toSorted((a, b) => a.added_at - b.added_at || (a.id < b.id ? -1 : 1));
 }
 
-/** A collaborator and their user. */
-interface CollaboratorWithUser {
-  readonly item: CollaboratorItem;
-  readonly user: UserItem;
-}
-
-/** Returns one collaborator. Throws a 404 when there is none, or the account is gone. */
-export async function findCollaborator(
-  table: Table,
-  { project_id, id }: DashboardPath,
-  uid: string,
-): Promise<CollaboratorWithUser> {
+/** Returns one collaborator, and their user. Throws a 404 when there is none, or the account is gone. */
+export async function findCollaborator(table: Table, { project_id, id }: DashboardPath, uid: string) {
   const [item, user] = await table.many([keys.collaborator(project_id, id, uid), keys.user(uid)]);
   if (item === undefined || user === undefined) fail('not_found');
   return { item, user };
@@ -42,7 +31,7 @@ export async function addCollaborator(
   { level, user_uuid }: z.output<typeof CollaboratorInput>,
   idempotencyOps: (userUuid: string) => readonly Op[],
   activityOps: ActivityOps,
-): Promise<CollaboratorWithUser> {
+) {
   const { project_id, id } = summary;
   const membership = keys.membership(user_uuid, organization.id);
   const [user, member] = await table.many([keys.user(user_uuid), membership]);
@@ -91,12 +80,7 @@ function refuseStranger(): never {
 }
 
 /** Takes a collaborator away. Throws a 404 when there is none. */
-export async function removeCollaborator(
-  table: Table,
-  summary: DashboardItem,
-  uid: string,
-  activityOps: ActivityOps,
-): Promise<void> {
+export async function removeCollaborator(table: Table, summary: DashboardItem, uid: string, activityOps: ActivityOps) {
   const ops: Op[] = [
     { remove: keys.collaborator(summary.project_id, summary.id, uid), if: 'present', else: 'no_collaborator' },
     summaryOp(summary, { [collaboratorField(uid)]: null }),

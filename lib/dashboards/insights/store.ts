@@ -165,7 +165,7 @@ interface TileOps {
 
 const NOTHING: TileOps = { ops: [], tiles: [] };
 
-/** Returns a tile for each dashboard without one. Throws a 400 when it is not there, a 403 when it is not theirs to edit. */
+/** Returns a tile for each dashboard without one. Throws a 400 for one not there, a 403 for one not theirs to edit. */
 async function tilesToAdd(
   table: Table,
   { project, member }: Omit<Author, 'activityOps'>,
@@ -230,11 +230,7 @@ function tilesToRemove(
 }
 
 /** Returns a page of a project's insights, newest first, and how many there are. */
-export async function readInsightPage(
-  table: Table,
-  project: number,
-  paging: Paging,
-): Promise<{ found: InsightWithTiles[]; count: number; cursor: string | undefined }> {
+export async function readInsightPage(table: Table, project: number, paging: Paging) {
   const { items, count, cursor } = await readPage(table, ranges.insightsOf(project), paging);
   const found = items.map(async (item) => ({ item, tiles: await tilesOfInsight(table, project, item.id) }));
   return { found: await Promise.all(found), count, cursor };

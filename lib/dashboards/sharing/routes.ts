@@ -3,7 +3,7 @@ import { integer } from '../../http/fields.ts';
 import { route } from '../../http/route.ts';
 import { Sharing, SharingPatch } from './model.ts';
 
-const common = {
+const ofDashboard = {
   tag: 'Dashboard sharing',
   params: z.object({ project_id: integer(), id: integer() }),
   response: Sharing,
@@ -11,7 +11,7 @@ const common = {
 const sharing = ['/api/projects/{project_id}/dashboards/{id}/sharing'] as const;
 
 export const retrieveSharing = route({
-  ...common,
+  ...ofDashboard,
   handler: 'sharing/retrieve',
   method: 'GET',
   paths: sharing,
@@ -21,7 +21,7 @@ export const retrieveSharing = route({
 });
 
 export const updateSharing = route({
-  ...common,
+  ...ofDashboard,
   handler: 'sharing/update',
   method: 'PATCH',
   paths: sharing,
@@ -34,7 +34,7 @@ export const updateSharing = route({
 });
 
 export const refreshSharing = route({
-  ...common,
+  ...ofDashboard,
   handler: 'sharing/refresh',
   method: 'POST',
   paths: ['/api/projects/{project_id}/dashboards/{id}/sharing/refresh'],

@@ -32,11 +32,7 @@ export function newSharing(
   return { sharing, token: tokenItem(sharing, { project_id, id }, organization.id) };
 }
 
-function tokenItem(
-  { access_token }: SharingItem,
-  { project_id, id }: DashboardPath,
-  organization_id: string,
-): SharingTokenItem {
+function tokenItem({ access_token }: SharingItem, { project_id, id }: DashboardPath, organization_id: string) {
   return { ...keys.sharingToken(access_token), organization_id, project_id, dashboard_id: id };
 }
 

@@ -118,11 +118,7 @@ async function preparePersons(session: Session, delivery: Delivery<PostgresConfi
 }
 
 /** Makes a temporary table with the types of the customer's own, without its rules. It goes with the transaction. */
-async function makeTemporaryTable(
-  session: Session,
-  config: PostgresConfig,
-  columns: readonly TableColumn[],
-): Promise<void> {
+async function makeTemporaryTable(session: Session, config: PostgresConfig, columns: readonly TableColumn[]) {
   const table = qualified(config.schema, config.table_name);
   await session.query(
     `CREATE TEMPORARY TABLE ${TEMPORARY_TABLE} ON COMMIT DROP AS SELECT ${quotedList(namesOf(columns))} FROM ${table} WITH NO DATA`,

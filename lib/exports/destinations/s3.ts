@@ -317,13 +317,7 @@ async function isOurs(client: S3, { config, runId, attempt }: Delivery<S3Config>
 }
 
 /** Aborts an upload; fine when it is gone. */
-async function abort(
-  client: S3,
-  { bucket_name }: S3Config,
-  Key: string,
-  UploadId: string,
-  abortSignal?: AbortSignal,
-): Promise<void> {
+async function abort(client: S3, { bucket_name }: S3Config, Key: string, UploadId: string, abortSignal?: AbortSignal) {
   try {
     await client.abortMultipartUpload({ Bucket: bucket_name, Key, UploadId }, abortSignal && { abortSignal });
   } catch (error) {
@@ -394,10 +388,7 @@ async function removeStrays(client: S3, delivery: Delivery<S3Config>, receipt: S
 /** Returns whether a request is not permitted, or not built by a server of the same protocol. */
 const isForbidden = (error: unknown): boolean => statusOf(error) === 403 || statusOf(error) === 501;
 
-async function explained<T>(
-  { config, signal }: { config: S3Config; signal?: AbortSignal },
-  work: () => Promise<T>,
-): Promise<T> {
+async function explained<T>({ config, signal }: { config: S3Config; signal?: AbortSignal }, work: () => Promise<T>) {
   try {
     return await work();
   } catch (error) {

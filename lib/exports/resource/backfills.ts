@@ -156,13 +156,7 @@ export async function estimateBackfill(
 }
 
 /** Returns the plan with the range claimed. Fails with 400 when that cannot be. */
-async function claimRange(
-  context: Context,
-  item: BatchExportItem,
-  plan: Plan,
-  id: string,
-  range: ArrivalRange,
-): Promise<Plan> {
+async function claimRange(context: Context, item: BatchExportItem, plan: Plan, id: string, range: ArrivalRange) {
   const result = claim(plan, item.interval, id, range);
   if ('plan' in result) return result.plan;
   if (result.refused === 'ranges') {

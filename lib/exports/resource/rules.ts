@@ -107,10 +107,7 @@ export function checkedSize<T extends Sized>(item: T): T {
 }
 
 /** Returns the range that a backfill was asked for, in milliseconds since 1970. Checks come in PostHog's order. */
-export function requestedRange(
-  { start_at, end_at }: { start_at?: unknown; end_at?: unknown },
-  now: number,
-): { start_at: number; end_at: number } {
+export function requestedRange({ start_at, end_at }: { start_at?: unknown; end_at?: unknown }, now: number) {
   const start = backfillBound(start_at, 'start');
   const end = backfillBound(end_at, 'end');
   if (start >= end) invalid(null, "The initial backfill datetime 'start_at' happens after 'end_at'");
@@ -144,7 +141,7 @@ export interface RunQuery {
   readonly statuses: ReadonlySet<RunStatus> | undefined;
 }
 
-/** Returns which runs are asked for: by creation `after` and `before`, by interval `start` and `end`; of 7 days. */
+/** Returns which runs are asked for: by creation `after` to `before`, by interval `start` to `end`; else of 7 days. */
 export function runsAsked(
   query: {
     readonly ordering?: `${'' | '-'}${RunQuery['by']}` | undefined;

@@ -15,7 +15,7 @@ import { Busy, type Op, Refused, type Table, type Value } from '../../ports/tabl
 import { MAX_ATTEMPTS, untilWritten } from '../../ports/table/until-written.ts';
 import { MINUTE_MS } from '../../ports/units.ts';
 import { checkedConfig, checkSameType } from '../destinations/config.ts';
-import type { Config, Destination } from '../destinations/destination.ts';
+import type { Destination } from '../destinations/destination.ts';
 import { destinationOf } from '../destinations/index.ts';
 import { openConfig, sealConfig } from '../destinations/secrets.ts';
 import { checkWebhook, webhookFields } from '../notices/webhook.ts';
@@ -377,14 +377,9 @@ export async function changedConfig(
   context: Pick<Context, 'clock' | 'vault' | 'settings' | 'parser'>,
   item: BatchExportItem,
   patch: BatchExportPatch,
-): Promise<Destined> {
+) {
   const query = await queryFields(context.parser, patch);
   return destined(context, item, checkedFields(context, item, patch, query), patch);
-}
-
-interface Destined {
-  readonly destination: Destination;
-  readonly config: Config;
 }
 
 /** Returns what a PATCH makes of an export's config, secrets included. */
@@ -393,7 +388,7 @@ async function destined(
   item: BatchExportItem,
   { model = item.model }: Partial<BatchExportItem>,
   patch: BatchExportPatch,
-): Promise<Destined> {
+) {
   const { type, config } = patch.destination ?? { type: item.destination_type, config: {} };
   checkSameType(item.destination_type, type);
   const destination = offered(type, context.settings);

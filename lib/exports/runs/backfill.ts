@@ -102,23 +102,16 @@ export async function closeBackfill(
     const level = status === 'Completed' ? 'INFO' : 'ERROR';
     await context.table.write([
       ...endOps(context, plan, backfill, status, { level, message }),
-      ...(status === 'Failed' ? backfillFailureOps(backfill, message, context.clock()) : []),
+      ...(status === 'Failed' ? failureOps(backfill, message, context.clock()) : []),
     ]);
     return status;
   });
 }
 
 /** Returns the ops of the notice that a backfill has failed. */
-function backfillFailureOps(backfill: BackfillItem, reason: string, at: number): Op[] {
-  const { id, batch_export, adjusted_start_at: start, adjusted_end_at: end } = backfill;
-  return noticeOps(id, {
-    type: 'backfill_failed',
-    export: batch_export,
-    subject: id,
-    range: { start, end },
-    reason,
-    at,
-  });
+function failureOps({ id, batch_export, ...backfill }: BackfillItem, reason: string, at: number): Op[] {
+  const range = { start: backfill.adjusted_start_at, end: backfill.adjusted_end_at };
+  return noticeOps(id, { type: 'backfill_failed', export: batch_export, subject: id, range, reason, at });
 }
 
 /** Returns the ops that end a backfill: its status, its range given back, its job gone, a line in the log. */

@@ -84,12 +84,7 @@ const hold = (milliseconds: number): BeginOutput => ({
  * Somebody else holds some of the intervals: the batch waits, unless their execution has died; then everything is read
  * again. The schedule never waits for itself.
  */
-async function whenTaken(
-  context: Context,
-  item: BatchExportItem,
-  trigger: Trigger,
-  taken: Active,
-): Promise<BeginOutput> {
+async function whenTaken(context: Context, item: BatchExportItem, trigger: Trigger, taken: Active) {
   const now = context.clock();
   if (await reapRun(context, item, taken)) throw new Refused(0, undefined);
   if (trigger === 'schedule') await context.table.write(jobOps('export', item.id, now + WATCH_MS));

@@ -9,7 +9,7 @@ import { endOps } from './backfill.ts';
 import { cancelOpenRun } from './outcome.ts';
 import { type Active, isUnderWay, type Plan } from './plan.ts';
 import { intervalsOfExecution, isOpen } from './run.ts';
-import { backfillWithPlan, type ExportAndPlan, exportWithPlan, runsOf, showRuns } from './store.ts';
+import { backfillWithPlan, exportWithPlan, runsOf, showRuns } from './store.ts';
 
 /**
  * Cancels a run at once, with `also` in the transaction; its execution is stopped when nothing else is in its batch,
@@ -83,10 +83,7 @@ async function retriesOf(table: Table, plan: Plan, exportId: string, backfill: s
  * finished. Returns the export and its plan while anything of it is left, which must be cancelled again, for which it
  * has its job; undefined when nothing is.
  */
-export async function stopExport(
-  context: Context,
-  { id: exportId }: Pick<BatchExportItem, 'id'>,
-): Promise<ExportAndPlan | undefined> {
+export async function stopExport(context: Context, { id: exportId }: Pick<BatchExportItem, 'id'>) {
   const { table, workflow, log } = context;
   const read = await exportWithPlan(table, exportId);
   if (read === undefined || !isUnderWay(read.plan)) return undefined;

@@ -6,14 +6,8 @@ import { fromJsonText } from '../../ports/table/json-text.ts';
 import { HOUR_MS } from '../../ports/units.ts';
 import { BATCH_SIZE, batchesOf } from './plan.ts';
 
-/** Rows and stored bytes. */
-interface Amount {
-  readonly rows: number;
-  readonly bytes: number;
-}
-
-/** Returns what of these files arrived in a range. Of an hour that the range cuts, an even share. */
-export function amountIn(files: readonly LakeFile[], range: ArrivalRange): Amount {
+/** Returns the rows and stored bytes of these files that arrived in a range. Of an hour that it cuts, an even share. */
+export function amountIn(files: readonly LakeFile[], range: ArrivalRange) {
   let [rows, bytes] = [0, 0];
   for (const file of files) {
     const found = rowsIn(file, range);
@@ -35,22 +29,11 @@ function rowsIn(file: LakeFile, { from, to }: ArrivalRange): number {
   return found;
 }
 
-/** What queries read, and what they cost. */
-interface Scan {
-  readonly queries: number;
-  readonly bytes: number;
-  readonly cost_usd: number;
-}
-
 /**
  * Returns what the queries of a backfill read at most: one for each batch that a file touches, which reads its files
  * whole. The cost is rounded up to a hundredth of a cent.
  */
-export function scanOf(
-  files: readonly LakeFile[],
-  intervals: Intervals,
-  price: NonNullable<Settings['scanPrice']>,
-): Scan {
+export function scanOf(files: readonly LakeFile[], intervals: Intervals, price: NonNullable<Settings['scanPrice']>) {
   const read = new Map<number, number>();
   for (const file of files) {
     const last = batchAt(intervals, file.max_arrival);
@@ -88,10 +71,7 @@ const isHistory = (file: LakeFile): boolean =>
  * Returns the rows with timestamps in a range that arrived after it, at most, and when the first and the last of them
  * did (milliseconds since 1970); null: none. `later`: the files of what arrived after the range.
  */
-export function laterArrivals(
-  later: readonly LakeFile[],
-  { from, to }: ArrivalRange,
-): { readonly rows: number; readonly first: number; readonly last: number } | null {
+export function laterArrivals(later: readonly LakeFile[], { from, to }: ArrivalRange) {
   const ofRange = later.filter((file) => !isHistory(file) && file.min_timestamp < to && file.max_timestamp >= from);
   if (ofRange.length === 0) return null;
   const after = { from: to, to: Number.POSITIVE_INFINITY };

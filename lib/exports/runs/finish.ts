@@ -38,13 +38,8 @@ export async function finishRun(
   findDestination: DestinationOf = destinationOf,
 ): Promise<FinishOutput> {
   const endings = new Map(skipped.map(({ interval, error: cause }) => [interval, endingOf(cause)]));
-  const runs = await settleExecution(
-    context,
-    exportId,
-    execution,
-    (n) => endings.get(n) ?? endingOf(error),
-    findDestination,
-  );
+  const endingOfInterval = (n: number) => endings.get(n) ?? endingOf(error);
+  const runs = await settleExecution(context, exportId, execution, endingOfInterval, findDestination);
   if (runs === undefined) {
     if (error !== null) await noteLostBatch(context, exportId, trigger);
     if (attempt !== null) await removeFiles(context, attempt);

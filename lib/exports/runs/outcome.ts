@@ -83,17 +83,11 @@ export async function endRun(
 }
 
 /** Returns the ops of a run's failure notice: none on behalf of a backfill, whose notice at its end tells of all. */
-export const runFailureOps = (run: RunItem, reason: string, at: number): Op[] =>
-  run.by === run.backfill
-    ? []
-    : noticeOps(run.id, {
-        type: 'run_failed',
-        export: run.batch_export,
-        subject: run.id,
-        range: intervalOf(run),
-        reason,
-        at,
-      });
+export function runFailureOps(run: RunItem, reason: string, at: number): Op[] {
+  const { id, batch_export } = run;
+  if (run.by === run.backfill) return [];
+  return noticeOps(id, { type: 'run_failed', export: batch_export, subject: id, range: intervalOf(run), reason, at });
+}
 
 /** Records the metrics of a run that has ended. A run that was cancelled has neither completed nor failed. */
 export function measure({ metrics }: Pick<Context, 'metrics'>, run: RunItem): void {
@@ -103,11 +97,8 @@ export function measure({ metrics }: Pick<Context, 'metrics'>, run: RunItem): vo
     metrics.record({ RunsFailed: 1 }, about);
     return;
   }
-  const numbers = {
-    RunsCompleted: 1,
-    RowsDelivered: run.records_completed ?? 0,
-    BytesDelivered: run.bytes_exported ?? 0,
-  };
+  const { records_completed, bytes_exported } = run;
+  const numbers = { RunsCompleted: 1, RowsDelivered: records_completed ?? 0, BytesDelivered: bytes_exported ?? 0 };
   const lag = ((run.finished_at ?? run.last_updated_at) - run.data_interval_end) / 1000;
   metrics.record(run.by === 'schedule' ? { ...numbers, DeliveryLag: lag } : numbers, about);
 }

@@ -342,12 +342,7 @@ export function pausedRange(plan: Plan, item: Scheduled, now: number): ArrivalRa
  * Returns what a backfill of [from, to) runs: whole intervals, so aligned outward, without those that have not ended (the
  * schedule's to run). Undefined: none of them has.
  */
-export function backfillRange(
-  plan: Plan,
-  frequency: Frequency,
-  asked: ArrivalRange,
-  now: number,
-): ArrivalRange | undefined {
+export function backfillRange(plan: Plan, frequency: Frequency, asked: ArrivalRange, now: number) {
   const from = intervalAt(plan, frequency, asked.from).start;
   const last = intervalAt(plan, frequency, asked.to - 1);
   const to = last.end <= now ? last.end : Math.min(last.start, intervalAt(plan, frequency, now).start);

@@ -11,11 +11,7 @@ import type { ExportAndPlan } from './store.ts';
 const SUSPICIOUS_AFTER_MS = MINUTE_MS;
 
 /** Settles an execution if it has ended. Returns whether it had. */
-export async function reapRun(
-  context: Context,
-  { id }: BatchExportItem,
-  { execution, since }: Active,
-): Promise<boolean> {
+export async function reapRun(context: Context, { id }: BatchExportItem, { execution, since }: Active) {
   if (context.clock() - since <= SUSPICIOUS_AFTER_MS) return false;
   if ((await context.workflow.status('export-run', execution)) === 'RUNNING') return false;
   const reason = 'Its execution ended without a word.';

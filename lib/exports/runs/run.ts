@@ -81,10 +81,7 @@ export const intervalOf = (run: RunItem): Interval => ({ start: run.data_interva
 export const rangeText = ({ start, end }: Interval): string => `range ${wireInstant(start)} - ${wireInstant(end)}`;
 
 /** Returns `latest_runs` with these runs as they are now: the newest ten, newest first. */
-export function latestRuns(
-  item: Pick<BatchExportItem, 'latest_runs'>,
-  runs: readonly RunItem[],
-): BatchExportItem['latest_runs'] {
+export function latestRuns(item: Pick<BatchExportItem, 'latest_runs'>, runs: readonly RunItem[]) {
   type Latest = ReturnType<typeof runObject>;
   const byId = new Map(fromJsonText(item.latest_runs).map((run) => [run.id, run]));
   for (const run of runs) byId.set(run.id, runObject(run));

@@ -5,7 +5,7 @@ import { keys } from '../../ports/table/keys.ts';
 import { type Op, Refused, type Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import type { BackfillInput } from '../../workflow/messages.ts';
-import type { BackfillItem, BatchExportItem, RunItem } from '../records/model.ts';
+import type { BatchExportItem, RunItem } from '../records/model.ts';
 import { type Plan, planFields, planOf } from './plan.ts';
 import { latestRuns, runId } from './run.ts';
 
@@ -22,22 +22,14 @@ export async function exportWithPlan(table: Table, exportId: string): Promise<Ex
 }
 
 /** Returns a backfill with its export and plan; undefined when one of them is gone. */
-export async function backfillWithPlan(
-  table: Table,
-  { export: exportId, backfill: id }: BackfillInput,
-): Promise<(ExportAndPlan & { readonly backfill: BackfillItem }) | undefined> {
+export async function backfillWithPlan(table: Table, { export: exportId, backfill: id }: BackfillInput) {
   const wanted = [keys.batchExport(exportId), keys.plan(exportId), keys.backfill(exportId, id)] as const;
   const [item, stored, backfill] = await table.many(wanted);
   return item && stored && backfill && { item, plan: planOf(stored), backfill };
 }
 
 /** Returns the runs of these intervals, in their order. */
-export async function runsOf(
-  table: Table,
-  exportId: string,
-  intervals: readonly Interval[],
-  by: string,
-): Promise<RunItem[]> {
+export async function runsOf(table: Table, exportId: string, intervals: readonly Interval[], by: string) {
   const found = await table.many(intervals.map((interval) => keys.run(exportId, runId(exportId, interval, by))));
   return found.filter((run) => run !== undefined);
 }

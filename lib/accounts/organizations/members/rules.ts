@@ -37,11 +37,7 @@ function refuseTouching(actor: MemberWithLevel, target: MemberWithLevel): void {
  * Returns the member whose level must still be the same when `target` is removed, so that an owner stays: the one who
  * removes them, or, when an owner leaves, another owner; undefined: nobody. Throws a 400 when the last owner leaves.
  */
-export function witnessOf(
-  actor: MemberWithLevel,
-  target: MemberWithLevel,
-  members: readonly MemberWithLevel[],
-): MemberWithLevel | undefined {
+export function witnessOf(actor: MemberWithLevel, target: MemberWithLevel, members: readonly MemberWithLevel[]) {
   if (target.user_uuid !== actor.user_uuid) return actor;
   if (target.level < LEVELS.owner) return undefined;
   const other = members.find((member) => member.level === LEVELS.owner && member.user_uuid !== target.user_uuid);

@@ -94,12 +94,7 @@ function priorIn(found: readonly AnswerRow[], { runId }: Entry, isNew = false): 
 }
 
 /** Notes what this run delivered, in place of an earlier note of the same interval. */
-export async function noteDelivery(
-  session: Session,
-  entry: Entry,
-  records: number,
-  { now }: TableDialect,
-): Promise<void> {
+export async function noteDelivery(session: Session, entry: Entry, records: number, { now }: TableDialect) {
   const ledger = ledgerOf(entry.config);
   const values = [...keyValues(entry), entry.runId, String(records)];
   const { count } = await session.query(

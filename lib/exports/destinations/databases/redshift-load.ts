@@ -17,11 +17,7 @@ const MAX_VALUES = 32_767;
 const MAX_STATEMENT_BYTES = 8_000_000;
 
 /** Inserts rows into the temporary table. Returns the bytes that were sent. */
-export async function insertRows(
-  session: Session,
-  pieces: AsyncIterable<Buffer>,
-  columns: readonly TableColumn[],
-): Promise<number> {
+export async function insertRows(session: Session, pieces: AsyncIterable<Buffer>, columns: readonly TableColumn[]) {
   const maxRows = Math.floor(MAX_VALUES / columns.length);
   const head = `INSERT INTO ${TEMPORARY_TABLE} (${quotedList(namesOf(columns))}) VALUES `;
   let values: (string | null)[] = [];
