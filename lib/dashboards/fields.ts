@@ -3,7 +3,7 @@ import { failureOf, freeObject, typeName } from '../http/fields.ts';
 import { invalid } from '../ports/errors.ts';
 import { type JsonText, toJsonText } from '../ports/table/json-text.ts';
 
-/** Returns a sent object as JSON text; undefined for null and `{}`, which PostHog passes over. Throws a 400 for others. */
+/** Returns a sent object as JSON text; undefined for null and `{}`, as PostHog drops them. Throws a 400 for others. */
 export function objectText(sent: unknown): string | undefined {
   if (sent === undefined || sent === null) return undefined;
   if (typeName(sent) !== 'dict') invalid(null, 'Filters must be a dictionary');
