@@ -16,6 +16,7 @@ import { HOUR_MS } from '../../lib/ports/units.ts';
 import { settableClock } from '../support/context.ts';
 import { type Faults, type Injected, injectFaults } from '../support/dynamodb-faults.ts';
 import { createTable, describeOnDynamodb, dynamodbClient } from '../support/dynamodb-local.ts';
+import { propertyRuns } from '../support/property-runs.ts';
 import { seeded } from '../support/random.ts';
 import { concurrencyCases, expiryCases, readCases, writeCases } from './table-cases.ts';
 
@@ -159,7 +160,7 @@ describeOnDynamodb('DynamoDB and SQLite', () => {
         const { seen, expected } = await compare(history, {}, 1);
         expect(seen).toEqual(expected);
       }),
-      { numRuns: 20 },
+      { numRuns: propertyRuns(20) },
     );
   });
 

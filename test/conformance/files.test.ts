@@ -18,6 +18,7 @@ import { compareText } from '../../lib/ports/table/semantics.ts';
 import { DAY_MS } from '../../lib/ports/units.ts';
 import { type Bucket, startBucket } from '../support/bucket.ts';
 import { temporaryFolder } from '../support/context.ts';
+import { propertyRuns } from '../support/property-runs.ts';
 
 async function filesIn(runFiles: FileStore, path = ''): Promise<{ path: string; size: number }[]> {
   const files: { path: string; size: number }[] = [];
@@ -90,7 +91,7 @@ function fileStoreCases(open: () => FileStore): void {
           expect(await pathsIn(runFiles)).toEqual([]);
         },
       ),
-      { numRuns: 30 },
+      { numRuns: propertyRuns(30) },
     );
   });
 

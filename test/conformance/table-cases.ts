@@ -19,6 +19,7 @@ import {
 } from '../../lib/ports/table/table.ts';
 import { anyText } from '../support/any-text.ts';
 import type { SettableClock } from '../support/context.ts';
+import { propertyRuns } from '../support/property-runs.ts';
 
 /** A fresh, empty table and the clock that it reads. */
 type Open = () => Promise<{ table: Table; clock: SettableClock }>;
@@ -646,7 +647,7 @@ export function readCases(open: Open): void {
             );
           }
         }),
-        { numRuns: 25 },
+        { numRuns: propertyRuns(25) },
       );
     });
 
@@ -738,7 +739,7 @@ export function readCases(open: Open): void {
             expect(Object.keys(put as Item).length).toBe(Object.keys(fields).length + 2);
           },
         ),
-        { numRuns: 40 },
+        { numRuns: propertyRuns(40) },
       );
     });
   });

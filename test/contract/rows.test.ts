@@ -8,6 +8,7 @@ import { LEVELS } from '../../lib/http/levels.ts';
 import type { Route } from '../../lib/http/route.ts';
 import { isPermitted, SCOPE_OBJECTS } from '../../lib/http/scopes.ts';
 import { FAILURES } from '../../lib/ports/errors.ts';
+import { propertyRuns } from '../support/property-runs.ts';
 import type { CallOptions, Reply } from '../support/service.ts';
 import { type Example, fixtures, type World } from './fixtures.ts';
 import { newWorld } from './world.ts';
@@ -269,7 +270,7 @@ describe.each(cases)('$name', ({ row, path }) => {
           const { body = {} } = await exampleOf(world, row);
           expect(faultOf(await send({ body: { ...(isValid ? body : {}), ...fields } }))).toBeUndefined();
         }),
-        { numRuns: 25 },
+        { numRuns: propertyRuns(25) },
       );
     });
   }
@@ -288,7 +289,7 @@ describe.each(cases)('$name', ({ row, path }) => {
         const body = example.body === undefined ? {} : { body: example.body };
         expect(faultOf(await world.service.call(row.method, target, body))).toBeUndefined();
       }),
-      { numRuns: 25 },
+      { numRuns: propertyRuns(25) },
     );
   });
 

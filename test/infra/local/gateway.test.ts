@@ -7,6 +7,7 @@ import { keysOfUser, revokeKey } from '../../../lib/accounts/personal-api-keys/s
 import { keys } from '../../../lib/ports/table/keys.ts';
 import type { Table } from '../../../lib/ports/table/table.ts';
 import { testContext } from '../../support/context.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { testService } from '../../support/service.ts';
 import { tableWith } from '../../support/table-override.ts';
@@ -102,7 +103,7 @@ describe('addresses', () => {
         expect(status).toBeLessThan(500);
         expect(Object.keys(JSON.parse(body) as object)).toEqual(FIELDS);
       }),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     );
   });
 

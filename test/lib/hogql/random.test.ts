@@ -16,6 +16,7 @@ import { EVENTS_TABLE } from '../../../lib/lake/events-table.ts';
 import { EVENT_COLUMNS } from '../../../lib/lake/schema.ts';
 import { anyText } from '../../support/any-text.ts';
 import { onEnd } from '../../support/context.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
 import { EVENT } from './constructs.ts';
 
 const parser = threadParser();
@@ -155,7 +156,7 @@ test('nothing but a refusal is thrown at any text', async () => {
       const select = await unlessRefused(async () => checkedQuery(await parser.query(source), EVENTS_TABLE).select);
       expect(select?.length).not.toBe(0);
     }),
-    { numRuns: 12, endOnFailure: true },
+    { numRuns: propertyRuns(12), endOnFailure: true },
   );
 });
 
@@ -193,7 +194,7 @@ test('filters of any form are refused, or run on any row', async () => {
       expect((await run(duckdbText(condition, NOW))).every((one) => typeof one === 'boolean')).toBe(true);
       trinoText(condition, 'interval_end');
     }),
-    { numRuns: 300 },
+    { numRuns: propertyRuns(300) },
   );
 });
 
@@ -226,6 +227,6 @@ test('a constant ends where it should, and is what it was, in both dialects', as
       expect(readByTrino(printed)).toBe(source);
       expect(printed).not.toContain('{');
     }),
-    { numRuns: 200 },
+    { numRuns: propertyRuns(200) },
   );
 });

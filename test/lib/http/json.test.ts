@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { parseJson } from '../../../lib/http/json.ts';
 import { isRawNumber } from '../../../lib/ports/raw-number.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
 
 const refusal = (text: string): string => {
   try {
@@ -115,6 +116,6 @@ test('it refuses exactly what JSON.parse refuses, always with a place', () => {
       const message = refusal(text);
       expect(message).toMatch(isGood ? /^parsed$/ : /^(?!Malformed)[A-Z].+: line \d+ column \d+ \(char \d+\)$/);
     }),
-    { numRuns: 3000 },
+    { numRuns: propertyRuns(3000) },
   );
 });

@@ -23,6 +23,7 @@ import { sqliteTable } from '../../../lib/ports/table/sqlite.ts';
 import { type Op, Refused, type Table } from '../../../lib/ports/table/table.ts';
 import { DAY_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { START, settableClock, testContext } from '../../support/context.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
 import { seeded } from '../../support/random.ts';
 import { tableWith } from '../../support/table-override.ts';
 
@@ -271,7 +272,7 @@ const testPorts = (table: Table, lake: FileStore, clock: () => number): Context 
 });
 
 const context = testContext();
-const RUNS = Number(process.env['INTERLEAVINGS'] ?? 1000);
+const RUNS = propertyRuns(1000);
 let table: ReturnType<typeof sqliteTable>;
 
 beforeEach(() => {

@@ -7,6 +7,7 @@ import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import type { FrozenPlan } from '../../../lib/warehouse/warehouse.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { writePersons } from '../../support/lake-rows.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
 
 const START = Date.UTC(2026, 0, 1);
 const FORM = { format: 'JSONLines', columns: FILE_COLUMNS.persons } as const;
@@ -52,6 +53,6 @@ test('of each distinct_id the newest row of the interval is read, in order, howe
       expect(await warehouse.count(plan, interval, never)).toBe(expected.length);
       await warehouse.close();
     }),
-    { numRuns: 20 },
+    { numRuns: propertyRuns(20) },
   );
 });

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import type { RowGroup } from '../../../lib/duckdb/parquet.ts';
 import { stretches } from '../../../lib/warehouse/row-order.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
 
 const group = (path: string, min: number, max: number, rows = 50_000): RowGroup => ({
   path,
@@ -92,5 +93,5 @@ test('every row comes once and in order, and only small stretches are sorted', (
       }
     },
   );
-  expect(() => fc.assert(everyLake, { numRuns: 2000 })).not.toThrow();
+  expect(() => fc.assert(everyLake, { numRuns: propertyRuns(2000) })).not.toThrow();
 });

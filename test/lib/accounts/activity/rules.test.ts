@@ -7,6 +7,7 @@ import {
   nameText,
   patchActivity,
 } from '../../../../lib/accounts/activity/rules.ts';
+import { propertyRuns } from '../../../support/property-runs.ts';
 
 const FIELDS = { name: 'plain', tags: 'json', expires_at: 'instant' } as const;
 
@@ -61,6 +62,6 @@ test('whatever changed, an entry stays small and can be read back', () => {
       const read = JSON.parse(text) as Change[];
       expect(read).toHaveLength(Math.min(values.length, 40));
     }),
-    { numRuns: 50 },
+    { numRuns: propertyRuns(50) },
   );
 });

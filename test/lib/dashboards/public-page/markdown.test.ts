@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { markdownMarkup } from '../../../../lib/dashboards/public-page/markdown.ts';
+import { propertyRuns } from '../../../support/property-runs.ts';
 
 test.each([
   ['# One', '<h2>One</h2>\n'],
@@ -61,7 +62,7 @@ test('whatever is written, only harmless markup comes of it, and it is quick', (
         expect(tag).not.toMatch(/href="\s*(javascript|vbscript|data|file):/i);
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: propertyRuns(2000) },
   );
   const began = process.cpuUsage();
   for (const unit of ['[', '![', '*a', '`', '<', '> ', '\\', '[a](', '&', '| ', '~~'])

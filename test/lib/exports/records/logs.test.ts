@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { type LogLine, type LogQuery, lineOps, readLines, writeLines } from '../../../../lib/exports/records/logs.ts';
 import { DAY_MS, HOUR_MS } from '../../../../lib/ports/units.ts';
 import { testContext } from '../../../support/context.ts';
+import { propertyRuns } from '../../../support/property-runs.ts';
 
 const AT = Date.UTC(2026, 0, 1);
 const line = (at: number, fields: Partial<LogLine> = {}): LogLine => ({
@@ -96,6 +97,6 @@ test('every line is found in any window that holds its instant, and in no other'
       expect(count).toBe(expected.length);
       expect(found.map(({ at }) => at)).toEqual(expected.map(({ at }) => at).toSorted((x, y) => y - x));
     }),
-    { numRuns: 60 },
+    { numRuns: propertyRuns(60) },
   );
 });

@@ -13,6 +13,7 @@ import { duckdbWarehouse } from '../../../../lib/warehouse/duckdb.ts';
 import { START } from '../../../support/context.ts';
 import { fileIn, importContext, killableContext, PROJECT, run } from '../../../support/imports.ts';
 import { LINES } from '../../../support/lake-rows.ts';
+import { propertyRuns } from '../../../support/property-runs.ts';
 
 const MAY_17 = Date.UTC(2015, 4, 17);
 
@@ -315,7 +316,7 @@ describe('lines that are no events', () => {
         expect(report.added + report.known).toBe(events);
       },
     );
-    await expect(fc.assert(everyFile, { numRuns: 25 })).resolves.toBeUndefined();
+    await expect(fc.assert(everyFile, { numRuns: propertyRuns(25) })).resolves.toBeUndefined();
   });
 });
 

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import type { PersonChange } from '../../../../lib/lake/persons/change.ts';
 import { PersonFold, type PersonRow } from '../../../../lib/lake/persons/fold.ts';
+import { propertyRuns } from '../../../support/property-runs.ts';
 
 const PROJECT = 7;
 const MINUTE_US = 60_000_000;
@@ -321,7 +322,7 @@ describe('any history', () => {
           }
         }
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 
@@ -336,7 +337,7 @@ describe('any history', () => {
           Object.fromEntries(rows.map((row) => [row.distinct_id, [row.person_id, row.properties, row.is_deleted]]));
         expect(persons(second)).toEqual(persons(whole));
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 });

@@ -3,6 +3,7 @@ import { accessLogReader } from '../../../../lib/lake/sources/access-log.ts';
 import type { SourceEvent } from '../../../../lib/lake/sources/event.ts';
 import { isObject } from '../../../../lib/ports/raw-number.ts';
 import { anyText } from '../../../support/any-text.ts';
+import { propertyRuns } from '../../../support/property-runs.ts';
 
 const read = (line: string): SourceEvent => {
   const event = accessLogReader()(line);
@@ -177,7 +178,7 @@ test('any text is an event or has a reason, and an event can be stored everywher
           return isStorable && isObject(JSON.parse(event.properties)) && Number.isSafeInteger(event.timestamp);
         },
       ),
-      { numRuns: 3000 },
+      { numRuns: propertyRuns(3000) },
     );
   expect(everyLine).not.toThrow();
 });

@@ -3,6 +3,7 @@ import { csvFormat, isCsvHeader } from '../../../../lib/lake/sources/csv.ts';
 import type { Line } from '../../../../lib/lake/sources/lines.ts';
 import type { SourceRecord } from '../../../../lib/lake/sources/record.ts';
 import type { TableMapping } from '../../../../lib/lake/sources/table-rows.ts';
+import { propertyRuns } from '../../../support/property-runs.ts';
 
 const lineOf = (text: string, n: number): Line => ({ number: n + 1, text, encoding: 'utf8' });
 
@@ -130,6 +131,6 @@ test('whatever the lines hold, each is a record, part of one, or bad', () => {
       expect(inOrder).toEqual(inOrder.toSorted((a, b) => a - b));
       expect(records.map(({ line: { text } }) => text).join('\n')).toBe(lines.join('\n'));
     }),
-    { numRuns: 500 },
+    { numRuns: propertyRuns(500) },
   );
 });

@@ -3,6 +3,7 @@ import type { SourceEvent } from '../../../../lib/lake/sources/event.ts';
 import { readJsonLine } from '../../../../lib/lake/sources/json-lines.ts';
 import { isObject } from '../../../../lib/ports/raw-number.ts';
 import { anyText } from '../../../support/any-text.ts';
+import { propertyRuns } from '../../../support/property-runs.ts';
 
 const WHOLE = {
   event: 'signed up',
@@ -184,7 +185,7 @@ test('any JSON, and any text, is an event or has a reason', () => {
         const isNamed = String(found.event).trim() !== '' && found.distinctId.trim() !== '';
         return isNamed && isObject(JSON.parse(found.properties)) && Number.isSafeInteger(found.timestamp);
       }),
-      { numRuns: 3000 },
+      { numRuns: propertyRuns(3000) },
     );
   expect(everyLine).not.toThrow();
 });

@@ -5,6 +5,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { type Line, LONGEST_LINE, linesOf } from '../../../../lib/lake/sources/lines.ts';
 import { temporaryFolder } from '../../../support/context.ts';
+import { propertyRuns } from '../../../support/property-runs.ts';
 
 const folder = temporaryFolder();
 
@@ -150,6 +151,6 @@ test('any bytes are lines, as many as there are line ends', async () => {
       const expected = content.toString('latin1').split('\n').slice(0, lines.length);
       expect(again.map((bytes) => bytes.toString('latin1'))).toEqual(expected.map((line) => line.replace(/\r$/, '')));
     }),
-    { numRuns: 200 },
+    { numRuns: propertyRuns(200) },
   );
 });

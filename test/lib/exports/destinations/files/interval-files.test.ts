@@ -4,6 +4,7 @@ import { checkFileConfig, type FileConfig } from '../../../../../lib/exports/des
 import { intervalFiles } from '../../../../../lib/exports/destinations/files/interval-files.ts';
 import { Failure } from '../../../../../lib/ports/errors.ts';
 import { atOnce, lines } from '../../../../support/delivery.ts';
+import { propertyRuns } from '../../../../support/property-runs.ts';
 
 const plain = { prefix: '', file_format: 'JSONLines', compression: null, max_file_size_mb: null };
 
@@ -160,7 +161,7 @@ describe('files of about a megabyte', () => {
           expect(await cut(...sizes)).toEqual(once);
         },
       ),
-      { numRuns: 6 },
+      { numRuns: propertyRuns(6) },
     );
   });
 
