@@ -29,12 +29,12 @@ const NOTHING: BeginOutput = { do: 'nothing' };
  * begun already is given the same answer.
  */
 export async function beginRun(context: Context, input: BeginInput): Promise<BeginOutput> {
-  const begun = await untilWritten(() => attempt(context, input));
+  const begun = await untilWritten(() => begin(context, input));
   if (input.trigger === 'schedule') await removeOldRuns(context, input.export);
   return begun;
 }
 
-async function attempt(context: Context, input: BeginInput): Promise<BeginOutput> {
+async function begin(context: Context, input: BeginInput): Promise<BeginOutput> {
   const read = await exportWithPlan(context.table, input.export);
   if (read === undefined || read.item.deleted_at !== null) {
     // The job outlives a deletion until nothing of the export runs any more.

@@ -1,9 +1,9 @@
 /**
  * An export's PLAN: who may run which intervals, and where their edges are. Pure functions.
  *
- * An interval's edges never move once a run has them: `ran` keeps every range that was run with the grid that it was run on,
- * and new intervals are cut at the edges of what is there. So two files of one export never hold the same row, whatever
- * happens to the interval. Edges are found by `intervalAt` and nowhere else.
+ * An interval's edges never move once a run has them: `ran` keeps every range that was run with the grid that it was run
+ * on, and new intervals are cut at the edges of what is there. So two files of one export never hold the same row,
+ * whatever happens to its frequency. Edges are found by `intervalAt` and nowhere else.
  * `docs/architecture.md` tells the states of an interval in it: free, skipped, claimed, active, ran.
  */
 import {
@@ -272,7 +272,7 @@ function unrun(plan: Plan, frequency: Frequency, range: ArrivalRange): GridRange
     .map(({ from, to, frequency: cut }) => ({ from, to, frequency: cut }));
 }
 
-/** Joins neighbours of one interval where they meet on its grid. Elsewhere the joint is an edge to keep. */
+/** Joins neighbours of one frequency where they meet on its grid. Elsewhere the joint is an edge to keep. */
 function merged(ranges: readonly GridRange[]): GridRange[] {
   const result: GridRange[] = [];
   for (const range of ranges.toSorted((a, b) => a.from - b.from)) {
