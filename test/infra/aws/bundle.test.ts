@@ -1,19 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Bundles, bundle } from '../../../infra/aws/bundle.ts';
+import type { Bundles } from '../../../infra/aws/bundle.ts';
 import { ENVIRONMENT, FUNCTIONS, flat } from '../../../infra/aws/functions.ts';
 import { document } from '../../../lib/api/computed/document.ts';
 import { routes } from '../../../lib/api/routes.ts';
-import { temporaryFolder } from '../../support/context.ts';
+import { cachedBundles } from '../../support/bundles.ts';
 
-// One bundling for all tests: 65 functions take 8 s on two cores, and more on a loaded machine.
 let bundles: Bundles;
 beforeAll(async () => {
-  const folder = temporaryFolder();
-  // As below this repository, whose own files are ES modules.
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-  bundles = await bundle(join(folder, 'functions'));
+  bundles = await cachedBundles();
 });
 
 /** Files whose code is in the function's bundle, from the root of the repository. */
