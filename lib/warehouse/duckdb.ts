@@ -26,7 +26,7 @@ interface DuckdbWarehouseOptions extends DatabaseLimits {
  */
 export function duckdbWarehouse(options: DuckdbWarehouseOptions): Warehouse & { close(): Promise<void> } {
   const { lake } = options;
-  const database = lineDatabase(options);
+  const database = lineDatabase({ ...options, places: [lake.root] });
 
   async function* read(plan: FrozenPlan, interval: Interval, form: Form, signal: AbortSignal): AsyncGenerator<Buffer> {
     signal.throwIfAborted();

@@ -61,7 +61,7 @@ const context = openDataDirectory(
   logTo(() => {}, Date.now),
 );
 const scratch = await mkdtemp(join(tmpdir(), 'lake-'));
-const database = await openDatabase({ tempDirectory: scratch });
+const database = await openDatabase({ tempDirectory: scratch, places: ['/'] });
 const connection = await database.connect();
 await underLease(context, projectId, async (lease) => {
   for (let from = 0; from < events; from += BATCH) {

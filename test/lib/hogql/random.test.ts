@@ -52,7 +52,7 @@ const ODD: readonly Readonly<Record<string, string | number | bigint | null>>[] 
 /** Runs an expression's SQL over the odd rows. */
 let run: (sql: string) => Promise<unknown[]>;
 beforeAll(async () => {
-  const database = await openDatabase({ threads: 1 });
+  const database = await openDatabase({ threads: 1, places: ['/'] });
   const connection = await database.connect();
   onEnd(() => {
     connection.closeSync();

@@ -198,7 +198,7 @@ test('in files of JSON lines', async () => {
 });
 
 test('in files of Parquet', async () => {
-  const database = await openDatabase({ threads: 1 });
+  const database = await openDatabase({ threads: 1, places: ['/'] });
   const connection = await database.connect();
   onEnd(() => {
     connection.closeSync();
@@ -302,7 +302,7 @@ describeOnPostgres('in tables', () => {
 });
 
 test('that a query names', async () => {
-  const database = await openDatabase({ threads: 1 });
+  const database = await openDatabase({ threads: 1, places: ['/'] });
   const connection = await database.connect();
   onEnd(() => {
     connection.closeSync();
