@@ -17,7 +17,7 @@ export const listInsights = route({
   ...all,
   handler: 'insights/list',
   summary: 'List insights',
-  description: 'Newest first, without those that are deleted.',
+  description: 'Newest first, without those that are deleted, or on hidden dashboards only.',
   response: pageOf(Insight),
   paging: { kind: 'offset' },
 });
@@ -40,6 +40,7 @@ export const retrieveInsight = route({
   ...one,
   handler: 'insights/retrieve',
   summary: 'Retrieve an insight',
+  description: 'For whoever made it or sees a dashboard that shows it; for everyone when none does.',
   response: Insight,
 });
 
@@ -51,7 +52,8 @@ export const updateInsight = route({
   summary: 'Change an insight',
   description:
     'Fields that are not sent stay. `dashboards` is the whole list: the insight gets a tile where it has none, and ' +
-    'loses those elsewhere. `deleted: true` deletes softly, `deleted: false` brings back.',
+    'loses those elsewhere. `deleted: true` deletes softly, `deleted: false` brings back. For whoever made it or may ' +
+    'edit every dashboard that shows it; with `dashboards` alone, for whoever may read it and edit what gets or loses it.',
   body: InsightPatch,
   response: Insight,
 });
