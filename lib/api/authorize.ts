@@ -66,6 +66,7 @@ export async function authorize(
       scopes,
       scopedTeams: fromJsonText(key.scoped_teams),
       scopedOrganizations: fromJsonText(key.scoped_organizations),
+      expiresAt: key.expires_at,
     },
   };
 }

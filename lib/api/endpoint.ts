@@ -153,14 +153,19 @@ function failureAnswers(pageOf: AnyOperation['failurePage']): Middleware {
   };
 }
 
-/** Takes the credentials from the event: the authorizer has checked the key and its scope. */
+/**
+ * Takes the credentials from the event: the authorizer has checked the key and its scope. Throws a 401 when the key has
+ * expired while the gateway kept that answer.
+ */
 function callerCredentials(row: Route): Middleware {
   return {
     before: ({ internal: { exchange } }) => {
       if (row.scope === 'public') return;
       const text = exchange.event.requestContext.authorizer as CredentialsText | null | undefined;
       if (typeof text?.userId !== 'string') fail('not_authenticated');
-      exchange.credentials = fromContext(text);
+      const credentials = fromContext(text);
+      if ((credentials.expiresAt ?? Infinity) <= exchange.context.clock()) fail('not_authenticated');
+      exchange.credentials = credentials;
     },
   };
 }
@@ -180,7 +185,7 @@ function admission(
       if (credentials === undefined) return;
       const { userId } = credentials;
       const sent = event.pathParameters ?? {};
-      const params = await resolveCurrent(context.table, userId, event.resource, sent);
+      const params = await resolveCurrent(context.table, credentials, event.resource, sent);
       const path = tenantPathOf(event.resource, params);
       const [proof, own, earlier] = await Promise.allSettled([
         admit(row, credentials, path),
@@ -264,6 +269,7 @@ const NOBODY: Credentials = {
   scopes: [],
   scopedTeams: [],
   scopedOrganizations: [],
+  expiresAt: null,
 };
 
 const tenantOf = (admitted: Admission | undefined, { handler }: Route): Tenant =>

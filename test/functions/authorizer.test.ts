@@ -70,6 +70,7 @@ test('a good key is let through with all that is known of it, as text', async ()
     userId: user.uuid,
     keyId: item.id,
     keyMask: item.mask,
+    expiresAt: null,
     scopes: ['organization:read'],
     scopedTeams: [],
     scopedOrganizations: [],
