@@ -101,8 +101,10 @@ export interface Destination<C extends Config = Config, R extends Receipt = Rece
   readonly config: z.ZodObject;
   /** Keys that are sealed at rest and never returned. */
   readonly secrets: readonly string[];
-  /** Keys that say where the secrets go; when one changes, the secrets must be sent again. */
+  /** Keys, as `outer.inner`, that say where secrets and rows go; when one changes, the secrets must be sent again. */
   readonly addresses: readonly string[];
+  /** Keys that, when true, leave it unproved who is at an address; when one becomes true, secrets must be sent again. */
+  readonly unproved?: readonly string[];
   /** The receiver takes one form of rows, so that an export may not choose its columns. */
   readonly hasFixedColumns?: boolean;
   /** Checks rules across keys, and what is not built. Throws a `Failure`, with PostHog's text where there is one. */

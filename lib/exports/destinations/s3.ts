@@ -81,7 +81,7 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
   type: 'S3',
   config: S3Config,
   secrets: ['aws_access_key_id', 'aws_secret_access_key'],
-  addresses: ['endpoint_url'],
+  addresses: ['endpoint_url', 'bucket_name'],
 
   check(config, _model, reach) {
     checkFilled(config, ['bucket_name', 'region', 'prefix', 'aws_access_key_id', 'aws_secret_access_key']);

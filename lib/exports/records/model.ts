@@ -42,8 +42,10 @@ export interface BatchExportItem extends Item {
   readonly hogql_query: string | null;
   /** A list that is not empty; null or absent: none. */
   readonly filters?: JsonText<unknown[]> | null;
-  /** Where failures are told; null or absent: nowhere. */
+  /** Where failures are told, sealed by the vault, for whoever knows such an address may post there; null or absent: nowhere. */
   readonly notify_url?: string | null;
+  /** The host in that address. */
+  readonly notify_host?: string | null;
   /** What its messages are signed with, sealed by the vault. */
   readonly notify_secret?: string | null;
   /** What the query comes to, for clients; null: there is no query. */
@@ -151,7 +153,10 @@ export const BatchExport = z
     start_at: instant.nullable(),
     end_at: instant.nullable(),
     latest_runs: z.array(BatchExportRun),
-    notify_url: z.string().nullable(),
+    notify_host: z
+      .string()
+      .nullable()
+      .describe('Where `notify_url` leads; null: nowhere. The address itself is never returned.'),
     hogql_query: z.string().nullable(),
     schema: Schema.nullable(),
     filters: z.array(z.unknown()),
@@ -188,7 +193,7 @@ export const BatchExportInput = z
       .optional()
       .describe(
         'A webhook that is told when a run or a backfill fails for good, and when the export is paused because of it. ' +
-          'Readers of the export see it.',
+          'It is never returned; `notify_host` tells where it leads.',
       ),
     notify_secret: text()
       .nullable()
@@ -331,7 +336,7 @@ export function batchExportObject(item: BatchExportItem): z.output<typeof BatchE
     start_at: wireInstantOrNull(item.start_at),
     end_at: wireInstantOrNull(item.end_at),
     latest_runs: fromJsonText(item.latest_runs),
-    notify_url: item.notify_url ?? null,
+    notify_host: item.notify_host ?? null,
     hogql_query: item.hogql_query,
     schema: item.schema === null ? null : fromJsonText(item.schema),
     filters: item.filters ? fromJsonText(item.filters) : [],

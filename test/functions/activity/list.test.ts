@@ -240,7 +240,7 @@ test('of what a key is limited to, an organization is told its own part', async 
   });
   const { text, body: log } = await list('?scope=PersonalAPIKey');
   expect(text).not.toContain(foreign);
-  const limits = (log?.['results'] as Entry[]).slice(0, 2).map(({ activity, detail }) => ({
+  const limits = ((log?.['results'] ?? []) as Entry[]).slice(0, 2).map(({ activity, detail }) => ({
     activity,
     changes: detail.changes.flatMap(({ field, before, after }) =>
       String(field).startsWith('scoped_') ? [[field, before, after]] : [],

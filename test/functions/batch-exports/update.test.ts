@@ -143,7 +143,7 @@ describe('the config of the destination', () => {
   test('needs its secrets again when the address that they are for changes', async () => {
     const { patch, secrets, read } = await bucket({ endpoint_url: 'https://a.example.com' });
     const moved = { endpoint_url: 'https://evil.example.com' };
-    for (const config of [moved, { ...moved, aws_access_key_id }, { endpoint_url: null }]) {
+    for (const config of [moved, { ...moved, aws_access_key_id }, { endpoint_url: null }, { bucket_name: 'theirs' }]) {
       expect(await patch(at(config))).toMatchObject({
         status: 400,
         body: { attr: 'destination', detail: expect.stringContaining('must be sent again when') },
