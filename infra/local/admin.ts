@@ -4,6 +4,9 @@ import { silentProgress, terminalProgress } from '../../lib/admin/progress.ts';
 import { logTo, shortLines } from '../../lib/ports/log.ts';
 import { dataDirectoryPath, openDataDirectory } from './data-directory.ts';
 
+// What it makes is for its user alone.
+process.umask(0o077);
+
 const write = (stream: NodeJS.WriteStream) => (text: string) => void stream.write(text);
 const log = logTo(shortLines(write(process.stderr)), Date.now, 'WARNING');
 

@@ -5,6 +5,9 @@ import { firstStart, type Welcome } from './first-start.ts';
 import { type Service, startService } from './service.ts';
 import { DEFAULT_RATE_LIMIT } from './token-bucket.ts';
 
+// What the service makes is for its user alone.
+process.umask(0o077);
+
 const { HOST = '127.0.0.1', PORT = '8010', RATE_LIMIT = 'on', LOG_LEVEL = 'INFO' } = process.env;
 const isWatched = process.stdout.isTTY;
 const write = (text: string): void => void process.stdout.write(text);

@@ -368,7 +368,7 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
     socket.destroy();
     return;
   }
-  const { status, template } = gatewayResponse(
+  const { status, headers, template } = gatewayResponse(
     error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'parse_error',
   );
   socket.end(
@@ -376,6 +376,7 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
       `HTTP/1.1 ${status} Refused`,
       'Connection: close',
       'Content-Type: application/json',
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
       `Content-Length: ${Buffer.byteLength(template)}`,
       `X-Request-Id: ${randomUUID()}`,
       '',

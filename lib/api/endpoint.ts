@@ -117,7 +117,8 @@ function requestLog(row: Route, context: Context): Middleware {
     Object.assign(headers ?? {}, { 'X-Request-Id': event.requestContext.requestId });
     exchange.context.log.info('answered', {
       method: event.httpMethod,
-      path: event.path,
+      // The path of a public page opens it.
+      path: row.scope === 'public' ? event.resource : event.path,
       status: statusCode,
       ms: context.clock() - startedAt,
       ...(credentials === undefined ? {} : { key: credentials.keyMask }),

@@ -92,7 +92,7 @@ const IDEMPOTENCY_KEY = {
   in: 'header',
   description:
     'At most 255 ASCII characters. For 24 hours a repeat of the request with the same key and body is answered with ' +
-    'the object that the first one created; with another body it is a 409.',
+    'the object that the first one created; with another body, or another API key, it is a 409.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 const IF_MATCH = {

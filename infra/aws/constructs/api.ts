@@ -137,13 +137,12 @@ export class Api extends Construct {
   }
 }
 
-/** One line for each request, without query and headers: they may hold what is secret. */
+/** One line for each request, without path, query and headers: they may hold what is secret. */
 const ACCESS_LOG = {
   time: '$context.requestTime',
   requestId: '$context.requestId',
   method: '$context.httpMethod',
   resource: '$context.resourcePath',
-  path: '$context.path',
   status: '$context.status',
   length: '$context.responseLength',
   ms: '$context.responseLatency',

@@ -164,7 +164,11 @@ describe('the API of a stage', () => {
     expect(Object.keys(responses)).toEqual(Object.keys(GATEWAY_RESPONSES));
     expect(responses['THROTTLED']).toEqual({
       statusCode: '429',
-      responseParameters: { 'gatewayresponse.header.Retry-After': "'1'" },
+      responseParameters: {
+        'gatewayresponse.header.Cache-Control': "'no-store'",
+        'gatewayresponse.header.X-Content-Type-Options': "'nosniff'",
+        'gatewayresponse.header.Retry-After': "'1'",
+      },
       responseTemplates: { 'application/json': GATEWAY_RESPONSES.THROTTLED.template },
     });
     expect(responses['DEFAULT_4XX']).not.toHaveProperty('statusCode');

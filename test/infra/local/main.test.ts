@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
@@ -151,4 +151,10 @@ test('a backfill that is killed again and again delivers every event once, in th
   expect(new Set(events.map(({ uuid }) => uuid)).size).toBe(2_400);
   expect(events).toHaveLength(2_400);
   expect(events.filter(({ hour, timestamp }) => !timestamp.startsWith(hour))).toEqual([]);
+
+  // What service and command line make is for their user alone.
+  const allMade = [folder, join(goal, 'out')].flatMap((place) =>
+    readdirSync(place, { recursive: true }).map((name) => join(place, String(name))),
+  );
+  expect(allMade.filter((path) => (statSync(path).mode & 0o077) !== 0)).toEqual([]);
 });

@@ -5,6 +5,7 @@ import { createUser } from '../../../lib/accounts/users/store.ts';
 import { endpoint, type Operation, type Run } from '../../../lib/api/endpoint.ts';
 import { Answer, EmptyAnswer, TextAnswer } from '../../../lib/http/answer.ts';
 import { boolean, freeObject, integer, text } from '../../../lib/http/fields.ts';
+import { JSON_HEADERS } from '../../../lib/http/header.ts';
 import { type Route, route } from '../../../lib/http/route.ts';
 import { fail } from '../../../lib/ports/errors.ts';
 import { BadCursor, Busy, Refused, TooLarge } from '../../../lib/ports/table/table.ts';
@@ -100,7 +101,7 @@ describe('a request', () => {
       { body: { name: ' gear ', size: '5', shiny: 'Yes', unknown: 1 } },
     );
     expect({ status, body }).toEqual({ status: 201, body: { id: ID, size: 5 } });
-    expect(headers).toEqual({ 'Content-Type': 'application/json', 'X-Request-Id': 'request-1' });
+    expect(headers).toEqual({ ...JSON_HEADERS, 'Content-Type': 'application/json', 'X-Request-Id': 'request-1' });
   });
 
   test('keeps what was absent absent, so that a PATCH can tell', async () => {
@@ -378,7 +379,12 @@ describe('what an operation throws', () => {
       status: 409,
       body: error('invalid_request', 'conflict', 'The request conflicts with another one.', 'x'),
     });
-    expect(headers).toEqual({ Allow: 'GET', 'Content-Type': 'application/json', 'X-Request-Id': 'request-1' });
+    expect(headers).toEqual({
+      ...JSON_HEADERS,
+      Allow: 'GET',
+      'Content-Type': 'application/json',
+      'X-Request-Id': 'request-1',
+    });
   });
 
   test('a busy table is 429 with Retry-After', async () => {
