@@ -1,5 +1,6 @@
 import { ModernFakeTimers } from '@jest/fake-timers';
 import { ModuleMocker } from 'jest-mock';
+import { endFile } from './on-end.ts';
 
 /** The variable in which `jest.setTimeout` keeps a file's limit. */
 const FILE_TIMEOUT = Symbol.for('TEST_TIMEOUT_SYMBOL');
@@ -29,6 +30,7 @@ export default class {
   }
 
   async teardown(): Promise<void> {
+    await endFile();
     this.fakeTimersModern.dispose();
     this.moduleMocker.restoreAllMocks();
     Object.defineProperties(process, { exit });

@@ -18,7 +18,8 @@ export default class extends Runtime {
   constructor(...config: ConstructorParameters<typeof Runtime>) {
     super(...config);
     const [file, { watch, watchAll }] = [config[6], config[7]];
-    if (watch || watchAll) throw new Error('Modules stay as they were when first read: run jest again, without --watch.');
+    if (watch || watchAll)
+      throw new Error('Modules stay as they were when first read: run jest again, without --watch.');
     Object.assign(globalThis, { jest: this.requireModuleOrMock<{ jest: unknown }>(file, '@jest/globals').jest });
   }
 
