@@ -2,7 +2,8 @@ import { resolve } from 'node:path';
 import { runAdmin } from '../../lib/admin/program.ts';
 import { silentProgress, terminalProgress } from '../../lib/admin/progress.ts';
 import { logTo, shortLines } from '../../lib/ports/log.ts';
-import { dataDirectoryPath, openDataDirectory } from './data-directory.ts';
+import { openDataDirectory } from './data-directory.ts';
+import { choicesOf } from './environment.ts';
 
 // What it makes is for its user alone.
 process.umask(0o077);
@@ -12,10 +13,11 @@ const log = logTo(shortLines(write(process.stderr)), Date.now, 'WARNING');
 
 process.exitCode = await runAdmin(process.argv.slice(2), {
   open: async (stage) => {
-    if (stage === undefined) return openDataDirectory(dataDirectoryPath(), log);
+    const { folder, settings } = choicesOf(process.env);
+    if (stage === undefined) return openDataDirectory(folder, settings, log);
     // The SDK and the stages are of no use to whoever has one machine.
     const { openStage } = await import('../aws/stage-runtime.ts');
-    return openStage(stage, dataDirectoryPath(), log);
+    return openStage(stage, folder, log);
   },
   print: write(process.stdout),
   complain: write(process.stderr),

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { v7 } from 'uuid';
 import { threadParser } from '../../lib/hogql/parse.ts';
@@ -9,15 +9,10 @@ import { folderFiles } from '../../lib/ports/files/folder.ts';
 import type { Log } from '../../lib/ports/log.ts';
 import { loggedMetrics } from '../../lib/ports/metrics/logged.ts';
 import { openOutbound } from '../../lib/ports/outbound/outbound.ts';
-import { LOCAL_SETTINGS } from '../../lib/ports/settings.ts';
+import type { Settings } from '../../lib/ports/settings.ts';
 import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
 import { keyfileVault } from '../../lib/ports/vault/keyfile.ts';
 import { duckdbWarehouse } from '../../lib/warehouse/duckdb.ts';
-
-/** Where one machine keeps everything: `WORKSPACE_HOME`, by default `.workspace` in the folder of the project. */
-export function dataDirectoryPath(environment: NodeJS.ProcessEnv = process.env): string {
-  return resolve(environment.WORKSPACE_HOME || '.workspace');
-}
 
 /** Where exports spill to and make files, while they run; only the service runs any. */
 export const temporaryIn = (folder: string): string => join(folder, 'temporary');
@@ -29,7 +24,7 @@ interface DataDirectory extends Omit<Context, 'workflow'> {
 }
 
 /** Opens (and at first makes) the data directory. Several processes may have it open; one may serve it: `claimDataDirectory`. */
-export function openDataDirectory(folder: string, log: Log): DataDirectory {
+export function openDataDirectory(folder: string, settings: Settings, log: Log): DataDirectory {
   mkdirSync(folder, { recursive: true });
   chmodSync(folder, 0o700);
   const clock = Date.now;
@@ -43,14 +38,14 @@ export function openDataDirectory(folder: string, log: Log): DataDirectory {
     warehouse: duckdbWarehouse({ lake, tempDirectory: temporaryIn(folder) }),
     vault: keyfileVault(join(folder, 'vault.key')),
     events: null,
-    outbound: openOutbound(LOCAL_SETTINGS),
+    outbound: openOutbound(settings),
     parser: threadParser(),
     clock,
     newId: v7,
     random: randomBytes,
     log,
     metrics: loggedMetrics(log),
-    settings: LOCAL_SETTINGS,
+    settings,
     close: () => table.close(),
   };
 }

@@ -3,6 +3,7 @@ import { handler as tick } from '../../functions/tick.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
 import type { Log } from '../../lib/ports/log.ts';
+import type { Settings } from '../../lib/ports/settings.ts';
 import { claimDataDirectory, openDataDirectory, temporaryIn } from './data-directory.ts';
 import { startGateway } from './gateway.ts';
 import { runtimeOf } from './runtime.ts';
@@ -18,6 +19,7 @@ interface ServiceOptions {
   readonly port: number;
   /** Null: none. */
   readonly rateLimit: RateLimit | null;
+  readonly settings: Settings;
   readonly log: Log;
 }
 
@@ -33,12 +35,12 @@ export interface Service {
  * The whole service in one process on one data directory: gateway, workflows, tick. What a killed process left under way goes
  * on. Throws `DataDirectoryInUse` when another process serves it, and the system's error when the port is taken.
  */
-export async function startService({ folder, log, ...listen }: ServiceOptions): Promise<Service> {
+export async function startService({ folder, settings, log, ...listen }: ServiceOptions): Promise<Service> {
   const claim = claimDataDirectory(folder);
   try {
     // A process that was killed left it.
     rmSync(temporaryIn(folder), { recursive: true, force: true });
-    const directory = openDataDirectory(folder, log);
+    const directory = openDataDirectory(folder, settings, log);
     const { context, engine } = runtimeOf(directory);
     const gateway = await startGateway({ context, ...listen }).catch((error) => {
       directory.close();

@@ -25,7 +25,10 @@ export interface Settings {
   readonly scanPrice: { readonly dollarsPerTerabyte: number; readonly minimumBytes: number } | null;
   /** Destinations at loopback, link-local and private addresses are allowed (local mode). */
   readonly privateAddresses: boolean;
-  /** Absolute folders below which Folder may write; null: anywhere; undefined: Folder is not offered. */
+  /**
+   * Absolute folders in which Folder may write, each organization below its own, which its id names. Null: anywhere.
+   * Undefined: Folder is not offered.
+   */
   readonly folderRoots: readonly string[] | null | undefined;
   /** An answer that does not fit its row is a 500 (tests), not a line in the log. */
   readonly strictAnswers: boolean;

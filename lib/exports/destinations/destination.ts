@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type * as z from 'zod';
 import type { Interval } from '../../lake/intervals.ts';
 import type { Model } from '../../lake/schema.ts';
@@ -9,8 +10,13 @@ import type { Form } from '../../warehouse/warehouse.ts';
 /** A config as stored and checked: the values that the destination's schema gives, secrets included. */
 export type Config = Readonly<Record<string, unknown>>;
 
-/** What a deployment lets destinations reach. */
+/** What a deployment lets the destinations of an organization reach. */
 export type Reach = Pick<Settings, 'privateAddresses' | 'folderRoots'>;
+
+/** Returns what an organization's destinations may reach: of each root the folder that is named by its id. */
+export function reachOf({ privateAddresses, folderRoots }: Reach, organizationId: string): Reach {
+  return { privateAddresses, folderRoots: folderRoots?.map((root) => join(root, organizationId)) ?? folderRoots };
+}
 
 /** One interval on its way to one destination: what `deliver`, `commit` and `discard` are given. */
 export interface Delivery<C extends Config = Config> {

@@ -62,7 +62,8 @@ export const folder: Destination<FolderConfig, FolderReceipt> = {
     if (!isAbsolute(path) || path.includes('\0')) {
       refuseConfig(`path must be an absolute path, such as ${join(sep, 'srv', 'exports')}.`);
     }
-    if (folderRoots === undefined) refuseConfig('This deployment does not offer folders.');
+    if (folderRoots === undefined)
+      refuseConfig('This deployment offers no folders. On one machine, who runs it names some with FOLDER_ROOTS.');
     if (folderRoots !== null && !isBelow(resolve(path), folderRoots)) {
       refuseConfig(`path must lie below one of: ${folderRoots.join(', ')}.`);
     }
@@ -98,6 +99,7 @@ export const folder: Destination<FolderConfig, FolderReceipt> = {
 
   async commit(delivery, { receipt }) {
     await explained(wholePlace(receipt), async () => {
+      await checkRoots(dirname(wholePlace(receipt)), delivery.reach);
       let ready = receipt;
       if (!(await putInPlace(ready))) {
         // Somebody removed what was prepared. The rows are still there.
@@ -113,7 +115,10 @@ export const folder: Destination<FolderConfig, FolderReceipt> = {
 
   async discard(delivery, prepared) {
     const interval = prepared?.receipt ?? whereabouts(delivery);
-    await explained(wholePlace(interval), () => removePartials(interval));
+    await explained(wholePlace(interval), async () => {
+      await checkRoots(dirname(wholePlace(interval)), delivery.reach);
+      await removePartials(interval);
+    });
   },
 };
 

@@ -15,7 +15,7 @@ import { Busy, type Op, Refused, type Table, type Value } from '../../ports/tabl
 import { MAX_ATTEMPTS, untilWritten } from '../../ports/table/until-written.ts';
 import { MINUTE_MS } from '../../ports/units.ts';
 import { checkedConfig, checkSameType } from '../destinations/config.ts';
-import type { Destination } from '../destinations/destination.ts';
+import { type Destination, reachOf } from '../destinations/destination.ts';
 import { destinationOf } from '../destinations/index.ts';
 import { openConfig, sealConfig } from '../destinations/secrets.ts';
 import { checkWebhook, webhookFields } from '../notices/webhook.ts';
@@ -203,8 +203,9 @@ export async function newConfig(
   const fields = { ...newFields(input, clock()), ...query };
   checkSelection(fields, destination);
   checkWebhook(input, settings);
-  const config = checkedConfig(destination, input.destination.config, undefined, fields, settings);
-  return { team, fields, destination, config };
+  const reach = reachOf(settings, organization.id);
+  const config = checkedConfig(destination, input.destination.config, undefined, fields, reach);
+  return { team, fields, destination, config, reach };
 }
 
 /** Returns what keeps the project's lake from slipping rows in behind the export's first interval. */
@@ -392,8 +393,9 @@ async function destined(
   const { type, config } = patch.destination ?? { type: item.destination_type, config: {} };
   checkSameType(item.destination_type, type);
   const destination = offered(type, context.settings);
-  const merged = checkedConfig(destination, config, await openConfig(context, item), { model }, context.settings);
-  return { destination, config: merged };
+  const reach = reachOf(context.settings, item.organization_id);
+  const merged = checkedConfig(destination, config, await openConfig(context, item), { model }, reach);
+  return { destination, config: merged, reach };
 }
 
 /** Returns what a PATCH of the destination sets, if it sends one. A new model is checked against the stored one. */

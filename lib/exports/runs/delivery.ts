@@ -4,7 +4,7 @@ import type { Context } from '../../ports/context.ts';
 import { Permanent } from '../../ports/errors.ts';
 import { SECOND_MS } from '../../ports/units.ts';
 import { deliveredColumns } from '../../warehouse/query-columns.ts';
-import type { Delivery, Destination, Prepared } from '../destinations/destination.ts';
+import { type Delivery, type Destination, type Prepared, reachOf } from '../destinations/destination.ts';
 import { openConfig } from '../destinations/secrets.ts';
 import { type LogLine, writeLines } from '../records/logs.ts';
 import type { BatchExportItem, RunItem } from '../records/model.ts';
@@ -55,7 +55,7 @@ export async function openSending(
     columns: (defaults) => deliveredColumns(input.query.select ?? null, defaults),
     rows: (form) => warehouse.read(input, interval, form, signal),
     outbound,
-    reach: settings,
+    reach: reachOf(settings, item.organization_id),
     signal,
     say: (level, message) => lines.push({ at: clock(), level, message, instance: run.id }),
     pause: async (milliseconds) => {

@@ -1,8 +1,10 @@
+import { folder } from '../../../lib/exports/destinations/folder.ts';
 import type { RunItem } from '../../../lib/exports/records/model.ts';
 import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
 import { cancelBackfill } from '../../../lib/exports/runs/cancel.ts';
 import { finishRun } from '../../../lib/exports/runs/finish.ts';
 import { cancelOpenRun } from '../../../lib/exports/runs/outcome.ts';
+import { sendInterval } from '../../../lib/exports/runs/send.ts';
 import { Permanent, Transient } from '../../../lib/ports/errors.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { HOUR_MS } from '../../../lib/ports/units.ts';
@@ -41,6 +43,18 @@ test('counts, delivers, commits, and says what it did', async () => {
     bytes_exported: 4,
     latest_error: null,
     finished_at: AT_13 + HOUR_MS + 60_000,
+  });
+});
+
+test('a folder outside the roots, chosen before there were any, fails the run in a sentence', async () => {
+  const { context, id, answer, attempt, organization, run } = await begun();
+  const settings = { ...context.settings, folderRoots: ['/srv/exports'] };
+  const input = { export: id, execution: 'execution', attempt, interval: 0, unloaded: null };
+  await sendInterval({ ...context, settings }, input, new AbortController().signal, () => folder);
+  expect(answer).toMatchObject({ attempt });
+  expect(await run()).toMatchObject({
+    status: 'Failed',
+    latest_error: `'${context.folder}' is outside the folders that exports may write to: /srv/exports/${organization.id}.`,
   });
 });
 

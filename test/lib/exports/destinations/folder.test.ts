@@ -310,6 +310,17 @@ describe('the allowed folders', () => {
     expect(existsSync(join(root, 'in', 'side', NAME))).toBe(true);
   });
 
+  test('hold for what an earlier attempt prepared elsewhere: it is neither committed nor removed', async () => {
+    const prepared = await folder.deliver(delivery(folder, { path }, 10));
+    const waiting = tree();
+    const later = delivery(folder, { path }, 10, {
+      reach: { privateAddresses: true, folderRoots: [join(path, 'allowed')] },
+    });
+    await expect(folder.commit(later, prepared)).rejects.toThrow(Permanent);
+    await expect(folder.discard(later, prepared)).rejects.toThrow(Permanent);
+    expect(tree()).toEqual(waiting);
+  });
+
   test('may themselves be symbolic links', async () => {
     mkdirSync(join(path, 'real'), { recursive: true });
     symlinkSync(join(path, 'real'), join(path, 'link'));
