@@ -191,7 +191,7 @@ function admission(
       const [proof, own, earlier] = await Promise.allSettled([
         admit(row, credentials, path),
         (async () => {
-          exchange.early = earlyRequestOf(row, event, params, credentials);
+          exchange.early = earlyRequestOf(row, event, params, credentials, context);
           return read?.(exchange.early, context);
         })(),
         (async () => {
@@ -219,10 +219,11 @@ function earlyRequestOf(
   event: APIGatewayProxyEvent,
   sent: Readonly<Record<string, string | undefined>>,
   caller: Credentials,
+  { settings }: Pick<Context, 'settings'>,
 ): EarlyRequest {
   const params = row.params.safeParse(sent);
   if (!params.success) fail('not_found');
-  const paging = pagingOf(event, row.paging);
+  const paging = pagingOf(event, row.paging, settings.publicUrl);
   const query = row.query === undefined ? undefined : parse(row.query, fields(paging.query, row.query));
   return { params: params.data, query, caller, paging };
 }
@@ -235,7 +236,7 @@ function requestParsing(row: Route): Middleware {
       const { event, admitted, idempotencyKey } = exchange;
       const tags = headerOf(event.headers, 'if-match');
       const versions = tags === undefined ? 'any' : versionsIn(tags);
-      const early = exchange.early ?? earlyRequestOf(row, event, event.pathParameters ?? {}, NOBODY);
+      const early = exchange.early ?? earlyRequestOf(row, event, event.pathParameters ?? {}, NOBODY, exchange.context);
       const complete: AnyRequest = {
         ...early,
         body: row.body === undefined ? undefined : parse(row.body, bodyOf(event, row.body)),
