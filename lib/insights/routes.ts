@@ -1,7 +1,6 @@
 import * as z from 'zod';
-import { integer } from '../http/fields.ts';
 import { pageOf, route } from '../http/route.ts';
-import { Insight, InsightInput, InsightPatch } from './model.ts';
+import { Insight, InsightInput, InsightPatch, insightId } from './model.ts';
 
 const tag = 'Insights';
 const read = { method: 'GET', scope: 'insight:read', tag } as const;
@@ -9,7 +8,7 @@ const write = { scope: 'insight:write', tag } as const;
 const all = { paths: ['/api/projects/{project_id}/insights'], params: z.object({ project_id: z.string() }) } as const;
 const one = {
   paths: ['/api/projects/{project_id}/insights/{id}'],
-  params: z.object({ project_id: z.string(), id: integer() }),
+  params: z.object({ project_id: z.string(), id: insightId() }),
 } as const;
 
 export const listInsights = route({
