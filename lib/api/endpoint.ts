@@ -13,6 +13,7 @@ import { type IdempotencyKey, idempotencyKeyOf } from '../http/idempotency.ts';
 import { OffsetPage, pagingOf } from '../http/page.ts';
 import { parse } from '../http/parse.ts';
 import type { Route } from '../http/route.ts';
+import { refuseUnsupported } from '../http/unsupported.ts';
 import type { Context } from '../ports/context.ts';
 import { type Failure, fail, messageOf } from '../ports/errors.ts';
 import type { Body, EarlyRequest, Request } from './request.ts';
@@ -239,7 +240,7 @@ function requestParsing(row: Route): Middleware {
       const early = exchange.early ?? earlyRequestOf(row, event, event.pathParameters ?? {}, NOBODY, exchange.context);
       const complete: AnyRequest = {
         ...early,
-        body: row.body === undefined ? undefined : parse(row.body, bodyOf(event, row.body)),
+        body: parsedBody(row, event),
         get caller() {
           return admitted?.caller ?? mistake(`${row.handler} is public and has no caller`);
         },
@@ -261,6 +262,14 @@ function requestParsing(row: Route): Middleware {
       request.event = { request: complete, exchange };
     },
   };
+}
+
+function parsedBody({ body, unsupported = {} }: Route, event: APIGatewayProxyEvent): unknown {
+  if (body === undefined) return undefined;
+  const sent = bodyOf(event, body);
+  const parsed = parse(body, sent);
+  refuseUnsupported(unsupported, sent);
+  return parsed;
 }
 
 /** The credentials of whoever calls a public operation. */

@@ -11,6 +11,9 @@ const one = {
   params: z.object({ project_id: z.string(), id: insightId() }),
 } as const;
 
+/** `dashboard` is an older form of `dashboards`. */
+const UNSUPPORTED = { _create_in_folder: null, dashboard: null, order: null } as const;
+
 export const listInsights = route({
   ...read,
   ...all,
@@ -29,6 +32,7 @@ export const createInsight = route({
   summary: 'Create an insight',
   description: 'A saved question, with a tile on each of `dashboards`. It is shown, not asked.',
   body: InsightInput,
+  unsupported: UNSUPPORTED,
   response: Insight,
   status: 201,
   idempotent: true,
@@ -54,5 +58,6 @@ export const updateInsight = route({
     'loses those elsewhere. `deleted: true` deletes softly, `deleted: false` brings back. For whoever made it or may ' +
     'edit every dashboard that shows it; with `dashboards` alone, for whoever may read it and edit what gets or loses it.',
   body: InsightPatch,
+  unsupported: UNSUPPORTED,
   response: Insight,
 });
