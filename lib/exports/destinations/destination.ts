@@ -116,6 +116,8 @@ export interface Destination<C extends Config = Config, R extends Receipt = Rece
   /** Checks rules across keys, and what is not built. Throws a `Failure`, with PostHog's text where there is one. */
   check(config: C, model: Model, reach: Reach): void;
   readonly steps: readonly CheckStep<C>[];
+  /** Proves what this machine alone can tell, when the config is to be stored. Throws as the steps do. */
+  prove?(config: C, reach: Reach): Promise<void>;
   /** Prepares all rows of the delivery, unseen. */
   deliver(delivery: Delivery<C>): Promise<Prepared<R, H>>;
   /** Makes visible what was prepared. */

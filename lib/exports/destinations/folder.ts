@@ -81,17 +81,10 @@ export const folder: Destination<FolderConfig, FolderReceipt> = {
     {
       name: 'Check that the folder can be written',
       description: 'Writes an empty file into the folder and removes it.',
-      async run({ path }, _outbound, reach) {
-        await explained(path, async () => {
-          await checkRoots(path, reach);
-          await makeFolder(path);
-          const probe = join(path, `.${randomUUID()}.partial`);
-          await (await open(probe, 'wx')).close();
-          await rm(probe);
-        });
-      },
+      run: (config, _outbound, reach) => proveWritable(config, reach),
     },
   ],
+  prove: proveWritable,
 
   async deliver(delivery) {
     return { receipt: await explained(wholePlace(whereabouts(delivery)), () => write(delivery)) };
@@ -121,6 +114,17 @@ export const folder: Destination<FolderConfig, FolderReceipt> = {
     });
   },
 };
+
+/** Makes the folder if need be, and writes a file into it, which is removed. */
+async function proveWritable({ path }: FolderConfig, reach: Reach): Promise<void> {
+  await explained(path, async () => {
+    await checkRoots(path, reach);
+    await makeFolder(path);
+    const probe = join(path, `.${randomUUID()}.partial`);
+    await (await open(probe, 'wx')).close();
+    await rm(probe);
+  });
+}
 
 /** Linux's limits, less what `.<name>.partial/<uuid>` adds while a file is unfinished. */
 const MAX_NAME_BYTES = 255 - '..partial'.length;
