@@ -13,8 +13,9 @@ const log = logTo(shortLines(write(process.stderr)), Date.now, 'WARNING');
 
 process.exitCode = await runAdmin(process.argv.slice(2), {
   open: async (stage) => {
-    const { folder, settings } = choicesOf(process.env);
-    if (stage === undefined) return openDataDirectory(folder, settings, log);
+    const { folder, host, port, settings } = choicesOf(process.env);
+    const api = settings.publicUrl ?? `http://${host}:${port}`;
+    if (stage === undefined) return { ...openDataDirectory(folder, settings, log), api };
     // The SDK and the stages are of no use to whoever has one machine.
     const { openStage } = await import('../aws/stage-runtime.ts');
     return openStage(stage, folder, log);

@@ -8,7 +8,7 @@ import { type PersonalApiKeyItem, personalApiKeyObject } from '../accounts/perso
 import * as personalApiKeys from '../accounts/personal-api-keys/store.ts';
 import { type UserItem, userObject } from '../accounts/users/model.ts';
 import * as users from '../accounts/users/store.ts';
-import { neededBackfills } from '../exports/resource/import-backfills.ts';
+import { hasLiveExports, neededBackfills } from '../exports/resource/import-backfills.ts';
 import { wireInstant } from '../http/instant.ts';
 import { LEVELS } from '../http/levels.ts';
 import { importEvents } from '../lake/import/import.ts';
@@ -33,6 +33,8 @@ export { IMPORT_FORMATS };
 export type AdminContext = Pick<Context, 'table' | 'lake' | 'clock' | 'newId' | 'random' | 'log' | 'settings'> & {
   /** On this machine: where rejected lines of an import are written. */
   readonly folder: string;
+  /** Where the API is, as a person writes it in a shell. Default: `$API`. */
+  readonly api?: string;
 };
 
 async function userOf(context: AdminContext, email: string): Promise<UserItem> {
@@ -164,7 +166,9 @@ export async function importFiles(
   const project = await findProject(context.table, options.project);
   const backfills = project === undefined ? [] : await neededBackfills(context.table, project, hours);
   const report = { ...imported, backfills };
-  return { object: importObject(report), text: importText(report) };
+  const hasExports = project !== undefined && (await hasLiveExports(context.table, project));
+  const { api = '$API' } = context;
+  return { object: importObject(report), text: importText(report, { api, project: options.project, hasExports }) };
 }
 
 export async function status(context: AdminContext): Promise<Outcome> {

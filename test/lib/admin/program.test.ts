@@ -5,12 +5,15 @@ import { systemActivityOps } from '../../../lib/accounts/activity/ops.ts';
 import { createInvite } from '../../../lib/accounts/organizations/invites/store.ts';
 import { findMembership, findOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { findKey } from '../../../lib/accounts/personal-api-keys/lookup.ts';
+import { createKey } from '../../../lib/accounts/personal-api-keys/store.ts';
 import { findUserByEmail } from '../../../lib/accounts/users/store.ts';
 import { EXIT, runAdmin } from '../../../lib/admin/program.ts';
 import { silentProgress } from '../../../lib/admin/progress.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
 import { ranges } from '../../../lib/ports/table/keys.ts';
 import { testContext } from '../../support/context.ts';
+import { INPUT } from '../../support/exports.ts';
+import { testService } from '../../support/service.ts';
 import { ROOT } from '../../support/source.ts';
 
 function commandLine() {
@@ -194,6 +197,35 @@ test('an import tells what was added, and what was bad and why', async () => {
   expect(out).toContain('1 event: 1 added, 0 known already');
   expect(out).toContain(`${file}:2: `);
   expect(await json('import', file, '--project', '1')).toMatchObject({ events: 1, added: 0, known: 1, bad: 1 });
+});
+
+test('an import ends with the command of the backfill that delivers it, which does', async () => {
+  const { run, context, organization } = await withOwner();
+  const fileOf = (name: string, day: string): string => {
+    const file = join(context.folder, name);
+    const lines = [1, 2].map(
+      (hour) => `10.0.0.1 - - [${day}/May/2015:0${hour}:05:03 +0000] "GET / HTTP/1.1" 200 1 "-" "b"`,
+    );
+    writeFileSync(file, `${lines.join('\n')}\n`);
+    return file;
+  };
+  const { out } = await run('import', fileOf('first.log', '17'), '--project', '1');
+  expect(out).toMatch(/Project 1 has no export that delivers this\. .*\n {2}curl .*\n.*\n.*\n$/);
+  expect(out).toContain('$API/api/projects/1/batch_exports/<id>/backfill/');
+
+  const service = await testService(context);
+  const user = await findUserByEmail(context.table, 'ada@example.com');
+  if (user === undefined) throw new Error('not made');
+  const { value: key } = await createKey(context, { user, label: 'all', scopes: ['*'] });
+  const path = `/api/organizations/${organization.id}/batch_exports/`;
+  const made = await service.call('POST', path, { key, body: INPUT });
+  const again = (await run('import', fileOf('second.log', '18'), '--project', '1')).out.split('\n');
+  expect(again.at(-5)).toBe('Export "Hourly" has passed 1 range of it; a backfill delivers them:');
+  const [, target] = /curl -i -X POST \$API(\S+)/.exec(again.at(-4) ?? '') ?? [];
+  const [, body = ''] = /-d '(.*)'/.exec(again.at(-2) ?? '') ?? [];
+  expect(target).toBe(`/api/projects/1/batch_exports/${String(made.body?.['id'])}/backfill/`);
+  expect(JSON.parse(body)).toEqual({ start_at: '2015-05-18T01:00:00Z', end_at: '2015-05-18T03:00:00Z' });
+  expect((await service.call('POST', String(target), { key, body: JSON.parse(body) })).status).toBe(200);
 });
 
 test('an import of a table is told which column is which', async () => {
