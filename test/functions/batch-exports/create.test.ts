@@ -258,7 +258,7 @@ test('a folder that cannot be written is refused with the words of its test step
   const step = await service.call('POST', `${byProject(service)}/run_test_step_new/`, {
     body: { ...INPUT, destination, step: 0 },
   });
-  const { message } = step.body?.['result'] as { message: string };
+  const { message } = (step.body?.['result'] ?? {}) as { message?: string };
   expect(message).toContain(`Could not write '${destination.config.path}'`);
   const refusal = { status: 400, body: { type: 'validation_error', attr: 'destination', detail: message } };
   expect(await create(service, { ...INPUT, destination })).toMatchObject(refusal);
