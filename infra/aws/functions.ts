@@ -42,7 +42,7 @@ export const FUNCTIONS: readonly LambdaSpec[] = [
   { name: 'authorizer', needs: [], timeout: 10, memory: 512 },
   { name: 'method-not-allowed', needs: [], ...ENDPOINT },
   ...endpoints(),
-  // It ends before the next one begins.
+  // It takes jobs for 40 s, and what it takes last ends before the next one begins.
   { name: 'tick', needs: ['workflow'], timeout: 55, memory: 512 },
   ...(Object.keys(STEPS) as StepName[]).map((name) => ({ name: `steps/${name}`, ...STEPS[name] })),
 ];
