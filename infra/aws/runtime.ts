@@ -19,6 +19,7 @@ import { emfMetrics } from '../../lib/ports/metrics/emf.ts';
 import { openOutbound } from '../../lib/ports/outbound/outbound.ts';
 import type { Settings } from '../../lib/ports/settings.ts';
 import { dynamodbTable } from '../../lib/ports/table/dynamodb.ts';
+import { SECOND_MS } from '../../lib/ports/units.ts';
 import { kmsVault } from '../../lib/ports/vault/kms.ts';
 import { athenaWarehouse, type Converter } from '../../lib/warehouse/athena.ts';
 import type { EndedInput } from '../../lib/workflow/messages.ts';
@@ -35,9 +36,15 @@ const variable = (name: Variable): string => {
 
 const settings = (): Settings => JSON.parse(variable('SETTINGS'));
 
+/** How long an answer may take. Three attempts and their waits fit into the 15 s that a tick has after its last start. */
+const STEP_FUNCTIONS_TIMEOUT_MS = 2.5 * SECOND_MS;
+
 /** `MACHINES` is JSON: the ARN of each machine by its name. */
-export const workflow = (): Workflow =>
-  stepFunctionsWorkflow({ client: new SFNClient(), machines: JSON.parse(variable('MACHINES')) });
+export const workflow = (): Workflow => {
+  const requestHandler = { requestTimeout: STEP_FUNCTIONS_TIMEOUT_MS, throwOnRequestTimeout: true };
+  const client = new SFNClient({ requestHandler });
+  return stepFunctionsWorkflow({ client, machines: JSON.parse(variable('MACHINES')) });
+};
 
 export const vault = () => kmsVault({ client: new KMSClient(), keyId: variable('KEY_ARN') });
 

@@ -47,13 +47,22 @@ export class ServiceStack extends Stack {
 
     const machines = machineArns(this, stage);
     const eventBus = this.formatArn({ service: 'events', resource: 'event-bus', resourceName: 'default' });
-    const functions = new Functions(this, 'Functions', { stage, data, workGroup, eventBus, machines, folder });
+    const concurrency = options.concurrency === undefined ? stage.concurrency : options.concurrency;
+    const functions = new Functions(this, 'Functions', {
+      stage,
+      data,
+      workGroup,
+      eventBus,
+      machines,
+      concurrency,
+      folder,
+    });
     const functionNamed = functions.named.bind(functions);
     const workflows = new Workflows(this, 'Workflows', { stage, data, workGroup, machines, functionNamed });
     const ticking = new Role(this, 'TickCaller', { assumedBy: new ServicePrincipal('scheduler.amazonaws.com') });
     const tick = functionNamed('tick');
-    // A tick that is lost is made up by the next one.
-    tick.configureAsyncInvoke({ retryAttempts: 0 });
+    // A tick that is lost, or could not begin in time, is made up for by the next one.
+    tick.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(1) });
     new Schedule(this, 'Tick', {
       description: 'Starts what is due',
       schedule: ScheduleExpression.rate(Duration.minutes(1)),
@@ -69,6 +78,7 @@ export class ServiceStack extends Stack {
       apiName: api.name,
       tableName: data.tableName,
       machines: workflows.machines,
+      unsettled: workflows.unsettled,
       functions: [tick, functionNamed('steps/execution-ended')],
       sender: functionNamed('steps/send-interval'),
     });

@@ -2,8 +2,8 @@
 export interface Settings {
   /** An interval is due this long after its end; saves writers a rewrite, decides nothing. */
   readonly settleSeconds: number;
-  /** Exports of one interval start at most this long after one another, so that they do not start all at once. */
-  readonly spreadSeconds: number;
+  /** Exports of one frequency start after one another, by up to the frequency's spread; otherwise all at once. */
+  readonly isSpread: boolean;
   /** An imported event older than the project's first interval by this much keeps its own time as arrival. */
   readonly historyDays: number;
   /** Batches of one backfill that run at the same time. */
@@ -39,7 +39,7 @@ export interface Settings {
 /** The defaults of local mode. */
 export const LOCAL_SETTINGS: Settings = {
   settleSeconds: 30,
-  spreadSeconds: 0,
+  isSpread: false,
   historyDays: 7,
   backfillConcurrency: 2,
   deliveryConcurrency: 4,
@@ -57,7 +57,7 @@ export const LOCAL_SETTINGS: Settings = {
 /** The defaults of a stage on AWS, where they differ. No Folder: a function's disk is nobody's. */
 export const CLOUD_SETTINGS: Settings = {
   ...LOCAL_SETTINGS,
-  spreadSeconds: 60,
+  isSpread: true,
   cancelSeconds: 3,
   // Athena: $5 per TB, and at least 10 MB a query (aws.amazon.com/athena/pricing, us-east-1).
   scanPrice: { dollarsPerTerabyte: 5, minimumBytes: 10 * 1024 * 1024 },

@@ -170,6 +170,7 @@ export const estimateBackfill = route({
   tag: 'Batch export backfills',
   params: ofExport,
   body: BackfillRange,
+  table: 'read',
   response: BackfillEstimate,
 });
 
@@ -187,7 +188,7 @@ export const listTestSteps = route({
 /** The number of the step of the destination's test that is run. */
 const step = integer({ min: 0 }).optional().describe('Which one, from 0. Default: 0.');
 
-const testing = { ...write, method: 'POST', response: DestinationTestStep } as const;
+const testing = { ...write, method: 'POST', response: DestinationTestStep, table: 'read' } as const;
 
 export const runNewTestStep = route({
   ...testing,

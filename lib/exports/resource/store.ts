@@ -21,6 +21,7 @@ import { openConfig, sealConfig } from '../destinations/secrets.ts';
 import { checkWebhook, webhookFields } from '../notices/webhook.ts';
 import { queryFields } from '../query/compile.ts';
 import type { BackfillItem, BatchExportInput, BatchExportItem, BatchExportPatch, RunItem } from '../records/model.ts';
+import { triedAtOnce } from '../runs/back-off.ts';
 import { stopExport } from '../runs/cancel.ts';
 import {
   firstIntervalStart,
@@ -320,9 +321,10 @@ async function writeChange(
   const destination = await changedDestination(context, item, fields, patch);
   const belonging = { organization: item.organization_id, batchExport: item.id };
   const webhook = await webhookFields(context, patch, belonging);
-  const set = { ...fields, ...destination, ...webhook, last_updated_at: now, ver: item.ver + 1 };
+  const tried = triedAtOnce(item, now);
+  const set = { ...fields, ...destination, ...webhook, ...tried, last_updated_at: now, ver: item.ver + 1 };
   const changed: BatchExportItem = checkedSize({ ...item, ...set });
-  const isRescheduled = SCHEDULE_FIELDS.some((field) => patch[field] !== undefined);
+  const isRescheduled = SCHEDULE_FIELDS.some((field) => patch[field] !== undefined) || tried.trouble !== undefined;
   await context.table.write([
     { change: keys.batchExport(item.id), set, if: { is: { ver: item.ver, deleted_at: null } } },
     ...(isRescheduled ? await rescheduleOps(context, item, changed, plan, replan) : []),
