@@ -1,3 +1,4 @@
+import { inWords } from '../../lib/ports/disk-failures.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
 import { isLevel, jsonLines, type Log, logTo, shortLines } from '../../lib/ports/log.ts';
 import { dataDirectoryPath } from './data-directory.ts';
@@ -40,7 +41,7 @@ async function start(folder: string, log: Log): Promise<Service> {
       refuse(`Port ${PORT} is taken. Choose another one with PORT, such as PORT=8011 npm start.`);
     if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') refuse(`This machine has no address ${HOST} (HOST).`);
     if (code === 'EACCES' || code === 'EPERM') refuse(`${messageOf(error)}. Choose another PORT or WORKSPACE_HOME.`);
-    return refuse(messageOf(error));
+    return refuse(messageOf(inWords(error)));
   }
 }
 

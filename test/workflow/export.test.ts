@@ -293,6 +293,39 @@ describe('a run', () => {
     expect((await world.plan(id)).ran).toHaveLength(1);
   });
 
+  test('that meets a full disk says so, and is delivered when there is space again', async () => {
+    let isFull = true;
+    const { world, project, run, id, context } = await hourly({
+      intrude: async (call) => {
+        if (call === 'deliver' && isFull) throw Object.assign(new Error('ENOSPC: write'), { code: 'ENOSPC' });
+      },
+    });
+    await world.arrive(project, [NOW]);
+    // Six tries with waits of half of 5, 10, 20, 40 and 80 s.
+    await run(at('07T14:01:30'));
+    const [waiting] = await world.runs(id);
+    expect(waiting).toMatchObject({
+      status: 'Running',
+      latest_error: 'The disk of the service is full: space must be freed there.',
+    });
+    isFull = false;
+    const files = { ...context.runFiles };
+    let isPlanRefused = true;
+    context.runFiles.write = async (path, content) => {
+      if (isPlanRefused) throw Object.assign(new Error('EROFS: open'), { code: 'EROFS' });
+      return files.write(path, content);
+    };
+    await run(at('07T14:05:00'));
+    expect((await world.runs(id)).at(-1)?.latest_error).toContain('is read-only');
+    isPlanRefused = false;
+    await run(at('07T14:59:00'));
+    expect((await world.runs(id)).map(({ status, latest_error }) => [status, latest_error])).toEqual([
+      ['Completed', null],
+    ]);
+    expect(rows(world.delivered())).toEqual({ [file('07T13:00:00', '07T14:00:00')]: 1 });
+    expect(world.leftovers()).toEqual([]);
+  });
+
   test('whose trouble lasts a day has failed', async () => {
     const { world, project, run, statuses, id } = await hourly({
       intrude: async (call) => {

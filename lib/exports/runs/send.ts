@@ -1,5 +1,6 @@
 /** The step that sends an interval: its rows are prepared at the destination, its receipt is kept, then it is committed. */
 import type { Context } from '../../ports/context.ts';
+import { inWords } from '../../ports/disk-failures.ts';
 import { messageOf, Permanent, Transient } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op, Value } from '../../ports/table/table.ts';
@@ -43,7 +44,7 @@ export async function sendInterval(
     sending = await openSending(context, item, input, n, run, signal, findDestination);
     await send(context, sending, item, input);
   } catch (error) {
-    await recover(context, run, sending, error, { isLost: watch.signal.aborted, isStopped: stopped.aborted });
+    await recover(context, run, sending, inWords(error), { isLost: watch.signal.aborted, isStopped: stopped.aborted });
   } finally {
     watch.end();
   }
