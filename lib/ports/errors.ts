@@ -110,6 +110,16 @@ export class Permanent extends Error {
   override readonly name = 'Permanent';
 }
 
+/** A file of the service's own is not what was written. Who meets it stops, and names it: nothing but a copy mends it. */
+export class Damaged extends Permanent {
+  readonly path: string;
+
+  constructor(path: string, how: string) {
+    super(`The service's file '${path}' is damaged: ${how}. It must be restored from a copy before this can be done.`);
+    this.path = path;
+  }
+}
+
 /** Returns the text of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

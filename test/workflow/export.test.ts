@@ -1,4 +1,5 @@
 /** Exports from end to end: real table, lake, warehouse, machines and steps, into a folder. */
+import { readFileSync, writeFileSync } from 'node:fs';
 import { readLines } from '../../lib/exports/records/logs.ts';
 import type { BackfillItem, RunItem } from '../../lib/exports/records/model.ts';
 import { startBackfill } from '../../lib/exports/resource/backfills.ts';
@@ -324,6 +325,26 @@ describe('a run', () => {
     ]);
     expect(rows(world.delivered())).toEqual({ [file('07T13:00:00', '07T14:00:00')]: 1 });
     expect(world.leftovers()).toEqual([]);
+  });
+
+  test.each([
+    ['has one bit that is not what was written', (content: Buffer) => (content[content.length >> 1]! ^= 4)],
+    ['is another file', (content: Buffer) => content.fill('PAR1')],
+  ])('that reads a file of the lake that %s has failed, and names it', async (_, damage) => {
+    const { world, project, run, statuses, id } = await hourly();
+    await world.arrive(project, [NOW, NOW]);
+    const [path = ''] = await world.lakeFiles(project);
+    const content = readFileSync(path);
+    damage(content);
+    writeFileSync(path, content);
+    await run(at('07T14:59:00'));
+    expect(await statuses()).toEqual(['Failed']);
+    expect(world.delivered().size).toBe(0);
+    const [failed] = await world.runs(id);
+    expect(failed?.latest_error).toBe(
+      `The service's file '${path.slice(path.indexOf('events/'))}' is damaged: it is not what was written. ` +
+        'It must be restored from a copy before this can be done.',
+    );
   });
 
   test('whose trouble lasts a day has failed', async () => {
