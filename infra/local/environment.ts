@@ -71,8 +71,7 @@ const variable = <Value>(kind: Kind<Value>, rest: Omit<Variable<Value>, keyof Ki
   ...rest,
 });
 
-const { settleSeconds, spreadSeconds, historyDays, backfillConcurrency, deliveryConcurrency, logDays, runDays } =
-  LOCAL_SETTINGS;
+const { settleSeconds, historyDays, backfillConcurrency, deliveryConcurrency, logDays, runDays } = LOCAL_SETTINGS;
 
 /** Every variable, in the order of the docs. */
 export const VARIABLES = {
@@ -128,9 +127,9 @@ export const VARIABLES = {
     fallback: String(settleSeconds),
     about: 'an interval is delivered this long after its end',
   }),
-  SPREAD_SECONDS: variable(wholeNumber(0, 3_600), {
-    fallback: String(spreadSeconds),
-    about: 'exports of one frequency start at most this long after one another',
+  SPREAD: variable(isOn, {
+    fallback: 'off',
+    about: 'whether exports of one frequency start after one another (hourly ones within 15 minutes), not all at once',
   }),
   HISTORY_DAYS: variable(wholeNumber(0, 36_500), {
     fallback: String(historyDays),
@@ -195,7 +194,7 @@ export function choicesOf(environment: NodeJS.ProcessEnv): Choices {
       backfillConcurrency: values.BACKFILL_CONCURRENCY,
       maxIntervalBytes: values.MAX_INTERVAL_BYTES,
       settleSeconds: values.SETTLE_SECONDS,
-      spreadSeconds: values.SPREAD_SECONDS,
+      isSpread: values.SPREAD,
       historyDays: values.HISTORY_DAYS,
       logDays: values.LOG_DAYS,
       runDays: values.RUN_DAYS,

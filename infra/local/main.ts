@@ -1,3 +1,4 @@
+import { inWords } from '../../lib/ports/disk-failures.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
 import { jsonLines, type Log, logTo, shortLines } from '../../lib/ports/log.ts';
 import { type Choices, choicesOf } from './environment.ts';
@@ -35,7 +36,7 @@ async function start({ folder, host, port, hasRateLimit, settings }: Choices, lo
       refuse(`Port ${port} is taken. Choose another one with PORT, such as PORT=8011 npm start.`);
     if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') refuse(`This machine has no address ${host} (HOST).`);
     if (code === 'EACCES' || code === 'EPERM') refuse(`${messageOf(error)}. Choose another PORT or WORKSPACE_HOME.`);
-    return refuse(messageOf(error));
+    return refuse(messageOf(inWords(error)));
   }
 }
 

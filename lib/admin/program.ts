@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { LEVELS } from '../http/levels.ts';
+import { inWords } from '../ports/disk-failures.ts';
 import { messageOf } from '../ports/errors.ts';
 import * as commands from './commands.ts';
 import type { Progress } from './progress.ts';
@@ -144,7 +145,7 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
     return EXIT.ok;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-    complain(`error: ${messageOf(error)}\n`);
+    complain(`error: ${messageOf(inWords(error))}\n`);
     return EXIT.failed;
   }
 }

@@ -14,6 +14,7 @@ import { OffsetPage, pagingOf } from '../http/page.ts';
 import { parse } from '../http/parse.ts';
 import type { Route } from '../http/route.ts';
 import type { Context } from '../ports/context.ts';
+import { inWords } from '../ports/disk-failures.ts';
 import { type Failure, fail, messageOf } from '../ports/errors.ts';
 import type { Body, EarlyRequest, Request } from './request.ts';
 import { type Admission, resolveCurrent, tenancy, tenantPathOf } from './tenancy.ts';
@@ -143,7 +144,7 @@ function failureAnswers(pageOf: AnyOperation['failurePage']): Middleware {
       const failure = failureFrom(request.error, event);
       if (failure.status >= 500) {
         const { error } = request;
-        context.log.error(messageOf(error), { stack: error instanceof Error ? error.stack : undefined });
+        context.log.error(messageOf(inWords(error)), { stack: error instanceof Error ? error.stack : undefined });
       }
       const page = pageOf?.(failure, event);
       request.response =

@@ -2,7 +2,9 @@
  * Batches that are committed, but whose files may not all stand at their place yet. Anybody may finish them, at any
  * time, beside anybody (`publish.ts` tells the four steps).
  */
+import { hash } from 'node:crypto';
 import type { Context } from '../ports/context.ts';
+import { Damaged } from '../ports/errors.ts';
 import type { FileStore } from '../ports/files/files.ts';
 import { ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
@@ -26,6 +28,8 @@ export const MANIFEST = 'batch.json';
 interface PendingItem extends Item {
   readonly batch: string;
   readonly at: number;
+  /** Of its manifest. Absent: it is older than digests. */
+  readonly sha256?: string;
 }
 
 /** What step 3 needs, written to the batch's folder before the commit: however many files, PENDING stays small. */
@@ -56,7 +60,7 @@ export async function finish(
   const pendingKey: Key = { pk: pending.pk, sk: pending.sk };
   const folder = incoming(projectId, pending.batch);
   try {
-    const { files } = await manifestIn(lake, folder);
+    const { files } = await manifestIn(lake, folder, pending);
     for (let at = 0; at < files.length; at += FILES_AT_ONCE) {
       const some = files.slice(at, at + FILES_AT_ONCE);
       for (const { from, file } of some) await lake.move(from, file.path);
@@ -74,8 +78,11 @@ export async function finish(
   }
 }
 
-async function manifestIn(lake: FileStore, folder: string): Promise<Manifest> {
-  const text = await lake.read(`${folder}${MANIFEST}`);
-  if (text === undefined) throw new Error(`the lake has lost ${folder}${MANIFEST}`);
+/** Returns the manifest of a batch. Throws `Damaged` when it is not what was committed. */
+async function manifestIn(lake: FileStore, folder: string, { sha256 }: PendingItem): Promise<Manifest> {
+  const path = `${folder}${MANIFEST}`;
+  const text = await lake.read(path);
+  if (text === undefined) throw new Damaged(path, 'it is not there');
+  if (sha256 !== undefined && hash('sha256', text) !== sha256) throw new Damaged(path, 'it is not what was written');
   return JSON.parse(text.toString()) as Manifest;
 }

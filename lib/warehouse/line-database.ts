@@ -8,6 +8,7 @@ import type { DuckDBConnection, DuckDBDataChunk, DuckDBInstance } from '@duckdb/
 import bindings from '@duckdb/node-bindings';
 import { type DatabaseLimits, identifier, literal, openDatabase, ownFolder } from '../duckdb/database.ts';
 import { rowBytesIn, rowGroups, rowsPerGroup } from '../duckdb/parquet.ts';
+import { inWords } from '../ports/disk-failures.ts';
 import { messageOf, Transient } from '../ports/errors.ts';
 import { copyLine } from './copy-text.ts';
 import { jsonLine } from './json-lines.ts';
@@ -186,7 +187,8 @@ function* runsOf(chunk: DuckDBDataChunk): Generator<Uint8Array> {
   }
 }
 
-function explained(error: unknown): unknown {
+function explained(thrown: unknown): unknown {
+  const error = inWords(thrown);
   return messageOf(error).startsWith('Out of Memory')
     ? new Transient(`The warehouse is busy: ${messageOf(error)}`)
     : error;

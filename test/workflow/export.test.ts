@@ -1,4 +1,5 @@
 /** Exports from end to end: real table, lake, warehouse, machines and steps, into a folder. */
+import { readFileSync, writeFileSync } from 'node:fs';
 import { readLines } from '../../lib/exports/records/logs.ts';
 import type { BackfillItem, RunItem } from '../../lib/exports/records/model.ts';
 import { startBackfill } from '../../lib/exports/resource/backfills.ts';
@@ -297,6 +298,59 @@ describe('a run', () => {
     ]).toEqual([5, 4, 1]);
     expect(trouble).toHaveLength(10);
     expect((await world.plan(id)).ran).toHaveLength(1);
+  });
+
+  test('that meets a full disk says so, and is delivered when there is space again', async () => {
+    let isFull = true;
+    const { world, project, run, id, context } = await hourly({
+      intrude: async (call) => {
+        if (call === 'deliver' && isFull) throw Object.assign(new Error('ENOSPC: write'), { code: 'ENOSPC' });
+      },
+    });
+    await world.arrive(project, [NOW]);
+    // Six tries with waits of half of 5, 10, 20, 40 and 80 s.
+    await run(at('07T14:01:30'));
+    const [waiting] = await world.runs(id);
+    expect(waiting).toMatchObject({
+      status: 'Running',
+      latest_error: 'The disk of the service is full: space must be freed there.',
+    });
+    isFull = false;
+    const files = { ...context.runFiles };
+    let isPlanRefused = true;
+    context.runFiles.write = async (path, content) => {
+      if (isPlanRefused) throw Object.assign(new Error('EROFS: open'), { code: 'EROFS' });
+      return files.write(path, content);
+    };
+    await run(at('07T14:05:00'));
+    expect((await world.runs(id)).at(-1)?.latest_error).toContain('is read-only');
+    isPlanRefused = false;
+    await run(at('07T14:59:00'));
+    expect((await world.runs(id)).map(({ status, latest_error }) => [status, latest_error])).toEqual([
+      ['Completed', null],
+    ]);
+    expect(rows(world.delivered())).toEqual({ [file('07T13:00:00', '07T14:00:00')]: 1 });
+    expect(world.leftovers()).toEqual([]);
+  });
+
+  test.each([
+    ['has one bit that is not what was written', (content: Buffer) => (content[content.length >> 1]! ^= 4)],
+    ['is another file', (content: Buffer) => content.fill('PAR1')],
+  ])('that reads a file of the lake that %s has failed, and names it', async (_, damage) => {
+    const { world, project, run, statuses, id } = await hourly();
+    await world.arrive(project, [NOW, NOW]);
+    const [path = ''] = await world.lakeFiles(project);
+    const content = readFileSync(path);
+    damage(content);
+    writeFileSync(path, content);
+    await run(at('07T14:59:00'));
+    expect(await statuses()).toEqual(['Failed']);
+    expect(world.delivered().size).toBe(0);
+    const [failed] = await world.runs(id);
+    expect(failed?.latest_error).toBe(
+      `The service's file '${path.slice(path.indexOf('events/'))}' is damaged: it is not what was written. ` +
+        'It must be restored from a copy before this can be done.',
+    );
   });
 
   test('whose trouble lasts a day has failed', async () => {

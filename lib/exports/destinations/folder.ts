@@ -295,10 +295,11 @@ const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoExc
 const ADVICE: ReadonlyMap<string, string> = new Map([
   ['ENOSPC', 'The disk is full: free some space.'],
   ['EDQUOT', 'The disk quota is used up: free some space.'],
-  ['EMFILE', 'Too many open files.'],
+  ['EMFILE', 'Too many open files: raise the limit of the service.'],
+  ['ENFILE', 'Too many open files: raise the limit of this machine.'],
   ['EACCES', 'Permission denied: let the service write to this folder, or choose another path.'],
   ['EPERM', 'Not permitted: let the service write to this folder, or choose another path.'],
-  ['EROFS', 'The file system is read-only: choose another path.'],
+  ['EROFS', 'The file system is read-only: make it writable, or choose another path.'],
   ['ENOTDIR', 'A part of the path is a file, not a folder: choose another path or prefix.'],
   ['EEXIST', 'A file is in the way of a folder: choose another path or prefix.'],
   ['EISDIR', 'A folder is in the place of the file: remove it, or choose another prefix.'],
@@ -308,8 +309,8 @@ const ADVICE: ReadonlyMap<string, string> = new Map([
   ['EINVAL', 'The file system does not take this name: choose another path or prefix.'],
 ]);
 
-/** Errors that pass, though there is advice: full disks are often emptied. */
-const PASSING: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EMFILE']);
+/** Errors that pass, though there is advice: full disks are emptied, and those that are read-only are mounted anew. */
+const PASSING: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'EROFS']);
 
 /** Does the work. Throws errors of the file system as `Permanent` or `Transient`: what, where and what to do. */
 async function explained<T>(path: string, work: () => Promise<T>): Promise<T> {

@@ -11,6 +11,8 @@ export interface BatchInput extends FrozenPlan {
   /** On whose behalf, as in the run's `by`. */
   readonly by: string;
   readonly runs: readonly string[];
+  /** How many rows each interval has at least, as the rows of the lake's files tell. */
+  readonly leastRows: readonly number[];
 }
 
 type Files = Pick<Context, 'runFiles'>;

@@ -1,8 +1,8 @@
 /** Fixes what a batch delivers: its intervals, the export's query as it is now, and the list of the lake's files. */
-import { filesBetween, type LakeFile } from '../../lake/catalog.ts';
+import { filesBetween, type LakeFile, rowsWithin } from '../../lake/catalog.ts';
 import type { Context } from '../../ports/context.ts';
 import { fromJsonText } from '../../ports/table/json-text.ts';
-import type { RowQuery } from '../../warehouse/warehouse.ts';
+import type { PlannedFile, RowQuery } from '../../warehouse/warehouse.ts';
 import { selectionOf } from '../query/compile.ts';
 import type { BatchExportItem, RunItem } from '../records/model.ts';
 import type { Active } from './plan.ts';
@@ -32,14 +32,23 @@ export async function inputFor(
     teamId: item.team_id,
     model: item.model,
     query: { ...eventLists(item), ...(await selectionOf(context.parser, item)) },
-    files: files.map(({ path, min_arrival, max_arrival }) => ({ path, from: min_arrival, to: max_arrival })),
+    files: files.map(planned),
     intervals: runs.map(intervalOf),
+    leastRows: runs.map(intervalOf).map(({ start, end }) => (isFiltered(item) ? 0 : rowsWithin(files, start, end))),
     by: mine.by,
     runs: runs.map(({ id }) => id),
   };
   await keepInput(context, input);
   return input;
 }
+
+const planned = ({ path, bytes, sha256, min_arrival: from, max_arrival: to }: LakeFile): PlannedFile => ({
+  path,
+  bytes,
+  ...(sha256 === undefined ? {} : { sha256 }),
+  from,
+  to,
+});
 
 /** Returns whether the export may leave out rows of its intervals: of persons only the newest are delivered. */
 export function isFiltered(item: BatchExportItem): boolean {

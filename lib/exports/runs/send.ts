@@ -1,6 +1,7 @@
 /** The step that sends an interval: its rows are prepared at the destination, its receipt is kept, then it is committed. */
 import type { Context } from '../../ports/context.ts';
-import { messageOf, Permanent, Transient } from '../../ports/errors.ts';
+import { inWords } from '../../ports/disk-failures.ts';
+import { Damaged, messageOf, Permanent, Transient } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op, Value } from '../../ports/table/table.ts';
 import { MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
@@ -54,7 +55,7 @@ export async function sendInterval(
   } catch (raised) {
     const given: unknown = watch.signal.reason;
     const state = { isLost: given instanceof Lost, isStopped: stopped.aborted };
-    const error = given instanceof Transient ? given : raised;
+    const error = inWords(given instanceof Transient ? given : raised);
     reach = reachOf(error, state);
     await recover(context, run, sending, error, state);
   } finally {
@@ -99,6 +100,7 @@ async function send(context: Context, sending: Sending, item: BatchExportItem, i
   if (prepared === undefined) {
     lines.push({ at: context.clock(), level: 'INFO', message: startText(item, run), instance: run.id });
     records = await context.warehouse.count(input, delivery.interval, delivery.signal);
+    checkCounted(input, sending.n, records);
     await change(context, run, { status: 'Running', records_total_count: records });
     if (records === 0) {
       await completeRun(context, run, { records: 0, bytes: 0 }, []);
@@ -110,6 +112,16 @@ async function send(context: Context, sending: Sending, item: BatchExportItem, i
   await destination.commit(delivery, prepared);
   await completeRun(context, run, { records, bytes: prepared.receipt.bytes }, lines);
   return 'reached';
+}
+
+/** Throws `Permanent` when rows are missing, wherever they got lost: where the lake lies, or on the way from there. */
+function checkCounted({ leastRows }: BatchInput, n: number, records: number): void {
+  const least = leastRows[n] ?? 0;
+  if (records >= least) return;
+  throw new Permanent(
+    `The interval has at least ${least} rows, but only ${records} could be read, so that nothing was delivered: files of ` +
+      'the lake are damaged or missing.',
+  );
 }
 
 const startText = (item: BatchExportItem, run: RunItem): string =>
@@ -150,6 +162,7 @@ async function recover(
     // Open still: it was its backfill that ended.
     if (isOurs && !isCommitting) await cancelOpenRun(context, found);
   } else if (error instanceof Permanent && !isStopped) {
+    if (error instanceof Damaged) context.log.error('a file is damaged', { path: error.path, run: run.id });
     await failRun(context, run, error.message, sending?.lines ?? []);
   } else {
     if (error instanceof Transient && !isStopped) await noteTrouble(context, run, error, sending?.lines ?? []);

@@ -62,6 +62,14 @@ test('a folder outside the roots, chosen before there were any, fails the run in
   });
 });
 
+test('rows that the lake lists and nobody can read fail the run before anything is delivered', async () => {
+  const { answer, send, remembered, run, context } = await begun();
+  context.warehouse.count = async () => 1;
+  expect(await send(answer)).toEqual({ interval: 0, status: 'Failed' });
+  expect((await run()).latest_error).toContain('has at least 2 rows, but only 1 could be read');
+  expect(remembered.calls).toEqual(['discard']);
+});
+
 test('sent again, it does nothing more', async () => {
   const { answer, send, remembered } = await begun();
   await send(answer);
@@ -133,8 +141,10 @@ test('an unknown error is thrown, and the run is left to the end of its batch, w
 });
 
 test('rows that the query does not let through end the run without the destination', async () => {
-  const { send, remembered, arrive, begin, context, runs } = await hourlyExport();
+  const { send, remembered, arrive, begin, context, id, runs } = await hourlyExport();
   await arrive(AT_13);
+  const destination_config = JSON.stringify({ path: context.folder, include_events: ['paid'] });
+  await context.table.write([{ change: keys.batchExport(id), set: { destination_config } }]);
   const file = (await context.table.list({ partition: `W#1`, prefix: 'FILE' }, { limit: 1 })).items[0];
   expect(file).toBeDefined();
   await context.table.write([

@@ -25,7 +25,7 @@ test('every setting is set by a variable, but for those that are nobody’s to s
     BACKFILL_CONCURRENCY: '5',
     MAX_INTERVAL_BYTES: 'any',
     SETTLE_SECONDS: '1',
-    SPREAD_SECONDS: '9',
+    SPREAD: 'on',
     HISTORY_DAYS: '3',
     LOG_DAYS: '31',
     RUN_DAYS: 'forever',

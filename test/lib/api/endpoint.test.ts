@@ -7,7 +7,7 @@ import { Answer, EmptyAnswer, TextAnswer } from '../../../lib/http/answer.ts';
 import { boolean, freeObject, integer, text } from '../../../lib/http/fields.ts';
 import { JSON_HEADERS } from '../../../lib/http/header.ts';
 import { type Route, route } from '../../../lib/http/route.ts';
-import { fail } from '../../../lib/ports/errors.ts';
+import { fail, Transient } from '../../../lib/ports/errors.ts';
 import { BadCursor, Busy, Refused, TooLarge } from '../../../lib/ports/table/table.ts';
 import { testContext } from '../../support/context.ts';
 import { proxyEvent, type Sent } from '../../support/proxy-event.ts';
@@ -415,6 +415,23 @@ describe('what an operation throws', () => {
     ['the object changed meanwhile', { ...key, ver: 3 }, { 'If-Match': '"3"' }, 409],
   ])('a write that was refused because %s', async (_, found, headers, status) => {
     expect((await thrown(new Refused(0, found), headers)).status).toBe(status);
+  });
+
+  test.each([
+    [
+      'a full disk',
+      Object.assign(new Error('ENOSPC: no space'), { code: 'ENOSPC' }),
+      'The disk of the service is full',
+    ],
+    ['something else that may pass', new Transient('KMS does not answer.'), 'KMS does not answer.'],
+  ])('%s is a 503 that says when to come again, and the reason is logged', async (_, problem, reason) => {
+    const { status, text, headers, lines } = await thrown(problem);
+    expect({ status, body: JSON.parse(text), after: headers['Retry-After'] }).toEqual({
+      status: 503,
+      body: error('server_error', 'service_unavailable', 'The service cannot do this at the moment. Try again later.'),
+      after: '30',
+    });
+    expect(lines.find(({ level }) => level === 'ERROR')?.message).toContain(reason);
   });
 
   test('anything else is a 500 that says nothing, and a logged stack', async () => {

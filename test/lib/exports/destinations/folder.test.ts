@@ -279,7 +279,8 @@ describe('a failure of the file system', () => {
 
   test.each([
     ['missing permission', 'EACCES', Permanent, 'let the service write to this folder'],
-    ['a read-only disk', 'EROFS', Permanent, 'choose another path'],
+    ['a read-only disk', 'EROFS', Transient, 'make it writable, or choose another path'],
+    ['too many open files', 'EMFILE', Transient, 'raise the limit of the service'],
     ['a full disk', 'ENOSPC', Transient, 'The disk is full: free some space.'],
     ['an unknown trouble of the disk', 'EIO', Transient, 'EIO: trouble'],
   ])('of %s in the middle says what to do, and leaves no half of a file', async (_what, code, kind, text) => {
