@@ -21,6 +21,8 @@ export function reachOf({ privateAddresses, folderRoots }: Reach, organizationId
 /** One interval on its way to one destination: what `deliver`, `commit` and `discard` are given. */
 export interface Delivery<C extends Config = Config> {
   readonly exportId: string;
+  /** Returns how the owner of this export may hear of an export: by its name where both are of one project. */
+  nameOf(exportId: string): Promise<string>;
   readonly runId: string;
   /** `<export id>-<plan version>`: names files and uploads of this attempt's batch. */
   readonly attempt: string;

@@ -2,6 +2,8 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Context } from '../../ports/context.ts';
 import { Permanent } from '../../ports/errors.ts';
+import { keys } from '../../ports/table/keys.ts';
+import type { Table } from '../../ports/table/table.ts';
 import { SECOND_MS } from '../../ports/units.ts';
 import { deliveredColumns } from '../../warehouse/query-columns.ts';
 import { type Delivery, type Destination, type Prepared, reachOf } from '../destinations/destination.ts';
@@ -46,6 +48,7 @@ export async function openSending(
   const lines: LogLine[] = [];
   const delivery: Delivery = {
     exportId: item.id,
+    nameOf: (exportId) => nameFor(context.table, item, exportId),
     runId: run.id,
     attempt: input.attempt,
     model: input.model,
@@ -66,6 +69,13 @@ export async function openSending(
     kept: () => noteOf(context, input.attempt, n),
   };
   return { run, n, destination, delivery, lines, prepared: undefined };
+}
+
+/** Returns what an export may be called in what readers of `item` see: of another project they may know nothing. */
+async function nameFor(table: Table, item: BatchExportItem, exportId: string): Promise<string> {
+  const other = await table.get(keys.batchExport(exportId));
+  if (other === undefined || other.team_id !== item.team_id) return 'another batch export';
+  return `the ${other.deleted_at === null ? '' : 'deleted '}batch export '${other.name}' (${other.id})`;
 }
 
 /** Returns what an earlier attempt prepared, as its receipt tells; undefined when there is no receipt. */
