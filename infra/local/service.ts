@@ -1,10 +1,9 @@
-import { rmSync } from 'node:fs';
 import { handler as tick } from '../../functions/tick.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
 import type { Log } from '../../lib/ports/log.ts';
 import type { Settings } from '../../lib/ports/settings.ts';
-import { claimDataDirectory, openDataDirectory, temporaryIn } from './data-directory.ts';
+import { claimDataDirectory, openDataDirectory, removeUnfinished } from './data-directory.ts';
 import { startGateway } from './gateway.ts';
 import { runtimeOf } from './runtime.ts';
 import type { RateLimit } from './token-bucket.ts';
@@ -38,9 +37,8 @@ export interface Service {
 export async function startService({ folder, settings, log, ...listen }: ServiceOptions): Promise<Service> {
   const claim = claimDataDirectory(folder);
   try {
-    // A process that was killed left it.
-    rmSync(temporaryIn(folder), { recursive: true, force: true });
-    const directory = openDataDirectory(folder, settings, log);
+    await removeUnfinished(folder);
+    const directory = openDataDirectory(folder, settings, log, true);
     const { context, engine } = runtimeOf(directory);
     const gateway = await startGateway({ context, ...listen }).catch((error) => {
       directory.close();
