@@ -11,8 +11,11 @@ import { loggedMetrics } from '../../lib/ports/metrics/logged.ts';
 import { openOutbound } from '../../lib/ports/outbound/outbound.ts';
 import { LOCAL_SETTINGS } from '../../lib/ports/settings.ts';
 import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
+import { MINUTE_MS } from '../../lib/ports/units.ts';
 import { keyfileVault } from '../../lib/ports/vault/keyfile.ts';
-import { duckdbWarehouse } from '../../lib/warehouse/duckdb.ts';
+import { pooledWarehouse } from '../../lib/warehouse/pooled.ts';
+import type { RowWorkerOptions } from '../../lib/warehouse/row-worker.ts';
+import { workerPool } from '../../lib/workers/pool.ts';
 
 /** Where one machine keeps everything: `WORKSPACE_HOME`, by default `.workspace` in the folder of the project. */
 export function dataDirectoryPath(environment: NodeJS.ProcessEnv = process.env): string {
@@ -22,10 +25,18 @@ export function dataDirectoryPath(environment: NodeJS.ProcessEnv = process.env):
 /** Where exports spill to and make files, while they run; only the service runs any. */
 export const temporaryIn = (folder: string): string => join(folder, 'temporary');
 
+/** What DuckDB may hold in each worker that selects rows; the process has some 100 MB beside that. */
+const DATABASE_MEMORY = '400MB';
+const ROW_MEMORY_MB = { each: 700, all: 1_100 };
+/** A large Parquet file is made before its first byte is told: 8 GB, the most that a run may read, take minutes. */
+const ROW_SILENCE_MS = 10 * MINUTE_MS;
+/** Those that wait are deliveries, of which the engine runs so many at a time. */
+const ROW_TURNS = { atOnce: 4, each: 2 };
+
 /** All that a data directory holds, opened: every port but the workflow, which only the running service has. */
 interface DataDirectory extends Omit<Context, 'workflow'> {
   readonly folder: string;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** Opens (and at first makes) the data directory. Several processes may have it open; one may serve it: `claimDataDirectory`. */
@@ -35,12 +46,23 @@ export function openDataDirectory(folder: string, log: Log): DataDirectory {
   const clock = Date.now;
   const lake = folderFiles(join(folder, 'lake'));
   const table = sqliteTable(join(folder, 'workspace.db'), { clock });
+  const rows = workerPool({
+    program: join(import.meta.dirname, '../../lib/warehouse/row-worker.ts'),
+    options: { lake: join(folder, 'lake'), memoryLimit: DATABASE_MEMORY } satisfies RowWorkerOptions,
+    what: 'Selecting its rows',
+    turns: ROW_TURNS,
+    memory: ROW_MEMORY_MB,
+    silenceMs: ROW_SILENCE_MS,
+    folder: temporaryIn(folder),
+    deaths: join(folder, 'under-way'),
+    log,
+  });
   return {
     folder,
     table,
     lake,
     runFiles: folderFiles(join(folder, 'runs')),
-    warehouse: duckdbWarehouse({ lake, tempDirectory: temporaryIn(folder) }),
+    warehouse: pooledWarehouse(rows),
     vault: keyfileVault(join(folder, 'vault.key')),
     events: null,
     outbound: openOutbound(LOCAL_SETTINGS),
@@ -51,7 +73,10 @@ export function openDataDirectory(folder: string, log: Log): DataDirectory {
     log,
     metrics: loggedMetrics(log),
     settings: LOCAL_SETTINGS,
-    close: () => table.close(),
+    close: async () => {
+      table.close();
+      await rows.close();
+    },
   };
 }
 

@@ -92,5 +92,5 @@ await underLease(context, projectId, async (lease) => {
 });
 connection.closeSync();
 database.closeSync();
-context.close();
+await context.close();
 await rm(scratch, { recursive: true, force: true });
