@@ -13,7 +13,7 @@ export interface RowWorkerOptions {
 
 const never = new AbortController().signal;
 
-await serveTasks<RowWorkerOptions>(async ({ folder, options: { lake, memoryLimit } }) => {
+void serveTasks<RowWorkerOptions>(async ({ folder, options: { lake, memoryLimit } }) => {
   const warehouse = duckdbWarehouse({ lake: folderFiles(lake), tempDirectory: folder, memoryLimit });
   return {
     count: ({ plan, interval }: RowsWanted) => warehouse.count(plan, interval, never),
