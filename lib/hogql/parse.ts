@@ -26,20 +26,19 @@ type Rule = 'parseSelect' | 'parseExpr';
 type Grammar = () => Promise<Readonly<Record<Rule, (text: string, isInternal: boolean) => string>>>;
 
 /** Returns the parser, which reads in this process. */
-export function hogqlParser(): Parser {
-  const parse = async (rule: Rule, texts: readonly string[]): Promise<Syntax[]> => {
-    if (Buffer.byteLength(texts.join('')) > MAX_QUERY_BYTES)
-      refuse(`The query is longer than ${MAX_QUERY_BYTES / 1000} kB`);
-    if (texts.some((text) => levelsOf(text) > MAX_LEVELS))
-      refuse(`The query is nested more than ${MAX_LEVELS} levels deep`);
-    const parsed: Syntax[] = [];
-    for (const text of texts) parsed.push(syntaxOf(await read(rule, text)));
-    return parsed;
-  };
-  return {
-    query: async (text) => (await parse('parseSelect', [text]))[0] ?? refuse(FAILED),
-    expressions: (texts) => parse('parseExpr', texts),
-  };
+export const hogqlParser = (): Parser => ({
+  query: async (text) => (await parse('parseSelect', [text]))[0] ?? refuse(FAILED),
+  expressions: (texts) => parse('parseExpr', texts),
+});
+
+async function parse(rule: Rule, texts: readonly string[]): Promise<Syntax[]> {
+  if (Buffer.byteLength(texts.join('')) > MAX_QUERY_BYTES)
+    refuse(`The query is longer than ${MAX_QUERY_BYTES / 1000} kB`);
+  if (texts.some((text) => levelsOf(text) > MAX_LEVELS))
+    refuse(`The query is nested more than ${MAX_LEVELS} levels deep`);
+  const parsed: Syntax[] = [];
+  for (const text of texts) parsed.push(syntaxOf(await read(rule, text)));
+  return parsed;
 }
 
 /** Refuses when the grammar crashes. */

@@ -36,12 +36,6 @@ const RETRY_AFTER_SECONDS = 10;
  */
 export function pooledCompiler(pool: WorkerPool): Compiler {
   const direct = directCompiler();
-  const task = (name: string, input: object, { organization, callerLeft }: Waiting): Task => ({
-    name,
-    input,
-    owner: organization,
-    ...(callerLeft && { signal: callerLeft }),
-  });
   return {
     fields: async (sent, waiting) => {
       const { hogql_query, filters } = sent;
@@ -73,5 +67,12 @@ export function pooledCompiler(pool: WorkerPool): Compiler {
     },
   };
 }
+
+const task = (name: string, input: object, { organization, callerLeft }: Waiting): Task => ({
+  name,
+  input,
+  owner: organization,
+  ...(callerLeft && { signal: callerLeft }),
+});
 
 const isEmpty = (sent: unknown): boolean => sent === undefined || sent === null;
