@@ -23,7 +23,7 @@ export const ENVIRONMENT = {
   runFiles: ['RUN_FILES_BUCKET'],
   lake: ['LAKE_BUCKET'],
   outbound: [],
-  parser: [],
+  compiler: [],
   events: ['EVENT_BUS'],
   warehouse: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'RUN_FILES_BUCKET'],
   converter: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'RUN_FILES_BUCKET'],

@@ -54,8 +54,8 @@ export interface Method {
   readonly isPublic: boolean;
   /** Name of the function, for the log. */
   readonly function: string;
-  /** Calls the function. `PayloadTooLarge`: the event is larger than a function takes. */
-  readonly call: (event: APIGatewayProxyEvent) => Promise<APIGatewayProxyResult>;
+  /** Calls the function; the signal is aborted when nobody waits for its answer any more. `PayloadTooLarge`: the event is larger than a function takes. */
+  readonly call: (event: APIGatewayProxyEvent, callerLeft: AbortSignal) => Promise<APIGatewayProxyResult>;
 }
 
 /** An invocation that a function's runtime does not take; the request is answered with 413. */
@@ -94,7 +94,11 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
   const gatewayAnswer = (type: GatewayResponseType, about?: Readonly<Record<string, string>>): APIGatewayProxyResult =>
     answered(api.responses[type], about);
 
-  async function respond(request: IncomingMessage, requestId: string): Promise<APIGatewayProxyResult> {
+  async function respond(
+    request: IncomingMessage,
+    requestId: string,
+    callerLeft: AbortController,
+  ): Promise<APIGatewayProxyResult> {
     if (!isLetThrough(performance.now())) return gatewayAnswer('THROTTLED');
     const method = request.method ?? 'GET';
     const target = request.url ?? '/';
@@ -139,7 +143,9 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
     }
 
     try {
-      return (await within(limits.timeoutMs, call(event))) ?? gatewayAnswer('INTEGRATION_TIMEOUT');
+      const answer = await within(limits.timeoutMs, call(event, callerLeft.signal));
+      if (answer === undefined) callerLeft.abort(new Error('the request took too long'));
+      return answer ?? gatewayAnswer('INTEGRATION_TIMEOUT');
     } catch (error) {
       if (error instanceof PayloadTooLarge) return gatewayAnswer('REQUEST_TOO_LARGE');
       log.error('a function failed', { function: name, request_id: requestId, error: messageOf(error) });
@@ -150,8 +156,10 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
   let closing = false;
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const requestId = randomUUID();
+    const callerLeft = new AbortController();
+    response.once('close', () => callerLeft.abort(new Error('the caller has left')));
     try {
-      const result = await respond(request, requestId);
+      const result = await respond(request, requestId, callerLeft);
       if (closing || !request.complete) response.setHeader('Connection', 'close');
       send(response, result, requestId);
     } catch (error) {

@@ -40,8 +40,8 @@ export async function startService({ folder, settings, log, ...listen }: Service
     await removeUnfinished(folder);
     const directory = openDataDirectory(folder, settings, log, true);
     const { context, engine } = runtimeOf(directory);
-    const gateway = await startGateway({ context, ...listen }).catch((error) => {
-      directory.close();
+    const gateway = await startGateway({ context, ...listen }).catch(async (error) => {
+      await directory.close();
       throw error;
     });
     await engine.resume();
@@ -53,7 +53,7 @@ export async function startService({ folder, settings, log, ...listen }: Service
         await timer.stop();
         await gateway.close();
         await engine.close();
-        directory.close();
+        await directory.close();
         claim.release();
       },
     };

@@ -39,7 +39,10 @@ export type Run<R extends Route, Read> = (request: Request<R, Read>, context: Co
 
 type Result<R extends Route> = Awaitable<Body<R> | Answer<Body<R>>>;
 
-export type Handler = (event: APIGatewayProxyEvent, lambda?: LambdaContext) => Promise<APIGatewayProxyResult>;
+/** What a call comes with beside its event: on Lambda its context, on one machine what tells that the caller has left. */
+type Invocation = Partial<LambdaContext> & { readonly callerLeft?: AbortSignal };
+
+export type Handler = (event: APIGatewayProxyEvent, invocation?: Invocation) => Promise<APIGatewayProxyResult>;
 
 /** An operation as this file sees it: its types were checked where `endpoint` was called. */
 type AnyOperation = Operation<Route, unknown>;
@@ -98,7 +101,7 @@ export function endpoint<R extends Route, Read = undefined, Found = Read>(
       .use(admission(row, reads, tenancy(context.table)))
       .use(requestParsing(row))
       .use(answerText(row));
-    return (event, lambda) => chain(event, lambda as LambdaContext) as Promise<APIGatewayProxyResult>;
+    return (event, invocation) => chain(event, invocation as LambdaContext) as Promise<APIGatewayProxyResult>;
   };
 }
 
@@ -129,7 +132,9 @@ function requestLog(row: Route, context: Context): Middleware {
     before: (request) => {
       const event = request.event as APIGatewayProxyEvent;
       const log = context.log.with({ request_id: event.requestContext.requestId, operation: row.handler });
-      request.internal.exchange = { event, context: { ...context, log }, startedAt: context.clock() };
+      const callerLeft = (request.context as Invocation | undefined)?.callerLeft;
+      const own = { ...context, log, ...(callerLeft && { callerLeft }) };
+      request.internal.exchange = { event, context: own, startedAt: context.clock() };
     },
     after: close,
     onError: close,

@@ -5,7 +5,7 @@ import type { Scope } from './scopes.ts';
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** A port, other than the table, that a handler touches; infra grants exactly these. */
-export type Need = 'workflow' | 'vault' | 'lake' | 'runFiles' | 'outbound' | 'parser';
+export type Need = 'workflow' | 'vault' | 'lake' | 'runFiles' | 'outbound' | 'compiler';
 
 /** How a list is paged; `page.ts` reads it. */
 export interface PagingRule {

@@ -8,6 +8,7 @@ import { cancelBackfill, cancelRun } from '../../lib/exports/runs/cancel.ts';
 import { Permanent, Transient } from '../../lib/ports/errors.ts';
 import { keys } from '../../lib/ports/table/keys.ts';
 import { HOUR_MS, MINUTE_MS } from '../../lib/ports/units.ts';
+import { WorkerLost } from '../../lib/workers/pool.ts';
 import { type ExportWorld, type ExportWorldOptions, exportWorld } from '../support/export-world.ts';
 
 const NOW = Date.UTC(2026, 0, 7, 13, 20);
@@ -351,6 +352,24 @@ describe('a run', () => {
       `The service's file '${path.slice(path.indexOf('events/'))}' is damaged: it is not what was written. ` +
         'It must be restored from a copy before this can be done.',
     );
+  });
+
+  test('that takes its process down three times has failed, and is not tried each hour', async () => {
+    let tries = 0;
+    const { world, project, run, id } = await hourly({
+      intrude: async (call) => {
+        if (call !== 'deliver') return;
+        tries += 1;
+        throw new WorkerLost('memory', 'Selecting its rows needs more than 600 MB of memory.');
+      },
+    });
+    await world.arrive(project, [NOW]);
+    await run(at('07T15:30:00'));
+    expect(tries).toBe(3);
+    expect((await world.runs(id)).map(({ status, latest_error }) => [status, latest_error])).toContainEqual([
+      'Failed',
+      'It took its process down three times, so it is not tried again. Selecting its rows needs more than 600 MB of memory.',
+    ]);
   });
 
   test('whose trouble lasts a day has failed', async () => {

@@ -210,7 +210,7 @@ function statementsOf(
     runFiles: objectsOf(uses.runFiles, `arn:${partition}:s3:::${data.runFilesBucket}`),
     lake: objectsOf(uses.lake, `arn:${partition}:s3:::${data.lakeBucket}`),
     outbound: [],
-    parser: [],
+    compiler: [],
     events: [allow(['events:PutEvents'], [eventBus])],
     warehouse: [],
     converter: [],

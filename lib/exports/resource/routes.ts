@@ -66,7 +66,7 @@ export const createBatchExport = route({
   response: BatchExport,
   status: 201,
   idempotent: true,
-  needs: ['vault', 'parser'],
+  needs: ['vault', 'compiler'],
 });
 
 export const retrieveBatchExport = route({
@@ -90,7 +90,7 @@ export const updateBatchExport = route({
     'for changes.',
   body: BatchExportPatch,
   response: BatchExport,
-  needs: ['vault', 'parser'],
+  needs: ['vault', 'compiler'],
 });
 
 export const destroyBatchExport = route({
@@ -198,7 +198,7 @@ export const runNewTestStep = route({
   description: 'Takes what a create takes, and checks it like that; then runs one step. Nothing is stored.',
   params: inPlace,
   body: BatchExportInput.extend({ step }).meta({ id: 'NewTestStep' }),
-  needs: ['outbound', 'parser'],
+  needs: ['outbound', 'compiler'],
 });
 
 export const runTestStep = route({
@@ -211,7 +211,7 @@ export const runTestStep = route({
     'Nothing is stored.',
   params: ofExport,
   body: BatchExportPatch.extend({ step }).meta({ id: 'TestStep' }),
-  needs: ['vault', 'outbound', 'parser'],
+  needs: ['vault', 'outbound', 'compiler'],
 });
 
 const LogQuery = z.object({

@@ -329,7 +329,7 @@ describe('the functions of a stage', () => {
       runFiles: 's3',
       lake: 's3',
       outbound: null,
-      parser: null,
+      compiler: null,
       events: 'events',
       warehouse: null,
       converter: null,

@@ -11,7 +11,7 @@ import { redshiftVia } from '../../../../lib/exports/destinations/redshift.ts';
 import { checkedQuery } from '../../../../lib/hogql/check.ts';
 import { duckdbColumn } from '../../../../lib/hogql/duckdb.ts';
 import type { QueryColumn, Selected } from '../../../../lib/hogql/expression.ts';
-import { threadParser } from '../../../../lib/hogql/parse.ts';
+import { hogqlParser } from '../../../../lib/hogql/parse.ts';
 import type { SelectQuery } from '../../../../lib/hogql/syntax.ts';
 import { EVENTS_TABLE } from '../../../../lib/lake/events-table.ts';
 import { readJsonLine } from '../../../../lib/lake/sources/json-lines.ts';
@@ -309,7 +309,7 @@ test('that a query names', async () => {
     connection.closeSync();
     database.closeSync();
   });
-  const parser = threadParser();
+  const parser = hogqlParser();
   await assert(
     asyncProperty(array(written, { minLength: 50, maxLength: 50 }), async (all) => {
       const given = all.filter(({ text }) => /[.e]/.test(text));
