@@ -89,7 +89,7 @@ function reachOf(
   { isLost, isStopped }: { readonly isLost: boolean; readonly isStopped: boolean },
 ): Reach {
   if (isLost || isStopped) return 'unknown';
-  if (error instanceof Transient) return { failed: error.message };
+  if (error instanceof Transient) return error.isOwn ? 'unknown' : { failed: error.message };
   return error instanceof Permanent ? 'reached' : 'unknown';
 }
 

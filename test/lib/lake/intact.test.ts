@@ -1,4 +1,5 @@
 import fs, { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { allFiles, type LakeFile, rowsWithin } from '../../../lib/lake/catalog.ts';
@@ -61,6 +62,7 @@ describe('a file', () => {
     const isIntact = intactFiles(clock);
     const file = await written();
     const reads = jest.spyOn(fs, 'createReadStream');
+    syncBuiltinESMExports();
     await Promise.all([isIntact(file), isIntact(file)]);
     clock.advance(599_999);
     await isIntact(file);
@@ -69,6 +71,7 @@ describe('a file', () => {
     await isIntact(file);
     expect(reads).toHaveBeenCalledTimes(2);
     reads.mockRestore();
+    syncBuiltinESMExports();
   });
 
   test('is compared by the next one when the first was stopped', async () => {
