@@ -10,8 +10,10 @@ import { type Delivery, type Destination, type Prepared, reachOf } from '../dest
 import { openConfig } from '../destinations/secrets.ts';
 import { type LogLine, writeLines } from '../records/logs.ts';
 import type { BatchExportItem, RunItem } from '../records/model.ts';
+import { troubleOp } from './outcome.ts';
 import { intervalOf } from './run.ts';
 import { type BatchInput, dropReceipt, keepNote, keepReceipt, noteOf, receiptOf } from './run-files.ts';
+import { isWritten } from './store.ts';
 
 /** How a step finds a destination by its type; a test adds its own. */
 export type DestinationOf = (type: string) => Destination | undefined;
@@ -61,8 +63,9 @@ export async function openSending(
     reach: reachOf(settings, item.organization_id),
     signal,
     say: (level, message) => lines.push({ at: clock(), level, message, instance: run.id }),
-    pause: async (milliseconds) => {
+    pause: async (milliseconds, reason) => {
       await writeLines(context, item.id, run.execution, `pause-${run.id}`, lines.splice(0));
+      await isWritten(context.table, [troubleOp(run, reason, clock())]);
       await setTimeout(milliseconds, undefined, { signal }).catch(() => signal.throwIfAborted());
     },
     keep: (note) => keepNote(context, input.attempt, n, note),

@@ -12,7 +12,7 @@ import { type LogLine, lineOps } from '../records/logs.ts';
 import type { BatchExportItem, RunItem } from '../records/model.ts';
 import { admit, conclude, type Reach } from './back-off.ts';
 import { type DestinationOf, discard, openSending, prepare, resume, type Sending } from './delivery.ts';
-import { cancelOpenRun, completeRun, errorText, failRun } from './outcome.ts';
+import { cancelOpenRun, completeRun, failRun, troubleOp } from './outcome.ts';
 import { intervalOf, isOpen, OPEN, rangeText } from './run.ts';
 import { type BatchInput, inputOf } from './run-files.ts';
 import { isWritten } from './store.ts';
@@ -186,11 +186,7 @@ async function noteTrouble(context: Context, run: RunItem, error: Transient, lin
   const message = `Batch export for ${rangeText(intervalOf(run))} failed for now and will be tried again: ${error.message}`;
   const trouble: LogLine = { at, level: 'WARNING', message, instance: run.id };
   await isWritten(context.table, [
-    {
-      change: keys.run(run.batch_export, run.id),
-      set: { latest_error: errorText(error.message), last_updated_at: at },
-      if: { is: { status: OPEN, attempt: run.attempt } },
-    },
+    troubleOp(run, error.message, at),
     ...lineOps(context, run.batch_export, run.execution, `send-${run.id}`, [...lines, trouble]),
   ]);
 }

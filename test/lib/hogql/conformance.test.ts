@@ -32,7 +32,8 @@ const parser = hogqlParser();
 
 const selectOf = async (constructs: readonly Construct[]): Promise<readonly QueryColumn[]> => {
   const list = constructs.map(([expression], n) => `${expression} AS c${n}`);
-  return checkedQuery(await parser.query(`SELECT ${list.join(', ')} FROM events`), EVENTS_TABLE).select;
+  return checkedQuery(await parser.query(`SELECT ${list.join(', ')} FROM events`), EVENTS_TABLE, 'Batch exports')
+    .select;
 };
 
 let given: (select: readonly QueryColumn[]) => Promise<unknown[]>;

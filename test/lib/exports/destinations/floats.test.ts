@@ -91,7 +91,7 @@ const QUERY: SelectQuery = {
   ],
   select_from: { node: 'JoinExpr', table: { node: 'Field', chain: ['events'] }, alias: null },
 };
-const SELECT: readonly QueryColumn[] = checkedQuery(QUERY, EVENTS_TABLE).select;
+const SELECT: readonly QueryColumn[] = checkedQuery(QUERY, EVENTS_TABLE, 'Batch exports').select;
 
 const uuidOf = (n: number): string => `01940000-0000-7000-8000-${String(n).padStart(12, '0')}`;
 
@@ -317,6 +317,7 @@ test('that a query names', async () => {
       const { select } = checkedQuery(
         await parser.query(`SELECT event, ${columns.join(', ')} FROM events`),
         EVENTS_TABLE,
+        'Batch exports',
       );
       const values = (select.slice(1) as Selected[]).map((one) => `(${duckdbColumn(one, 0n)})::VARCHAR`);
       const answer = await connection.runAndReadAll(`SELECT [${values.join(', ')}]`);
