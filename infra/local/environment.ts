@@ -58,6 +58,16 @@ const folders: Kind<Settings['folderRoots']> = {
   },
 };
 
+const address: Kind<string | null> = {
+  must: 'be an address such as https://analytics.example.com, or none',
+  read: (text) => {
+    if (text === 'none') return null;
+    const url = URL.parse(text);
+    const isPlain = url !== null && /^https?:$/.test(url.protocol) && !/[?#@]/.test(text);
+    return isPlain ? url.href.replace(/\/+$/, '') : INVALID;
+  },
+};
+
 const destinationTypes: Kind<readonly string[]> = {
   must: `be names with ',' between them, of ${LOCAL_SETTINGS.destinations.join(', ')}`,
   read: (text) => {
@@ -86,6 +96,10 @@ export const VARIABLES = {
   PORT: variable(wholeNumber(0, 65_535), {
     fallback: '8010',
     about: 'its port; `0` is any that is free',
+  }),
+  PUBLIC_URL: variable(address, {
+    fallback: 'none',
+    about: 'the address under which callers know the service, such as that of a proxy before it; links lead there',
   }),
   LOG_LEVEL: variable(level, {
     fallback: 'INFO',
@@ -187,6 +201,7 @@ export function choicesOf(environment: NodeJS.ProcessEnv): Choices {
     hasRateLimit: values.RATE_LIMIT,
     settings: {
       ...LOCAL_SETTINGS,
+      publicUrl: values.PUBLIC_URL,
       folderRoots: values.FOLDER_ROOTS,
       privateAddresses: values.PRIVATE_ADDRESSES,
       destinations: values.DESTINATIONS,

@@ -237,12 +237,14 @@ interface EventParts {
 /** The event that API Gateway sends a function, as yet without body and authorizer. */
 function proxyEvent(request: IncomingMessage, { arn, stage }: RestApi, parts: EventParts): APIGatewayProxyEvent {
   const { method, path, template } = parts;
-  const headers: Record<string, string> = Object.create(null);
-  const multiValueHeaders: Record<string, string[]> = Object.create(null);
+  const host = hostOf(request);
+  const headers: Record<string, string> = Object.assign(Object.create(null), { Host: host });
+  const multiValueHeaders: Record<string, string[]> = Object.assign(Object.create(null), { Host: [host] });
   const raw = request.rawHeaders;
   for (let at = 0; at < raw.length; at += 2) {
     const name = raw[at] as string;
     const value = raw[at + 1] as string;
+    if (name.toLowerCase() === 'host') continue;
     headers[name] = value;
     const values = multiValueHeaders[name];
     if (values === undefined) multiValueHeaders[name] = [value];
@@ -293,6 +295,19 @@ function proxyEvent(request: IncomingMessage, { arn, stage }: RestApi, parts: Ev
       stage,
     },
   };
+}
+
+/** Names of this machine by which only somebody on it reaches it, with any port: that of a container may be another. */
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i;
+
+/**
+ * Returns the host that links may name: the one that was sent, if that is a name of loopback; else the address at which
+ * the request came in. Whoever sends a request may write any other name.
+ */
+function hostOf({ socket, headers }: IncomingMessage): string {
+  const address = (socket.localAddress ?? '127.0.0.1').replace(/^::ffff:/, '');
+  const { host = '' } = headers;
+  return LOOPBACK.test(host) ? host : `${address.includes(':') ? `[${address}]` : address}:${socket.localPort}`;
 }
 
 const NO_IDENTITY = {

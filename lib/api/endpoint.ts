@@ -13,6 +13,7 @@ import { type IdempotencyKey, idempotencyKeyOf } from '../http/idempotency.ts';
 import { OffsetPage, pagingOf } from '../http/page.ts';
 import { parse } from '../http/parse.ts';
 import type { Route } from '../http/route.ts';
+import { refuseUnsupported } from '../http/unsupported.ts';
 import type { Context } from '../ports/context.ts';
 import { inWords } from '../ports/disk-failures.ts';
 import { type Failure, fail, messageOf } from '../ports/errors.ts';
@@ -197,7 +198,7 @@ function admission(
       const [proof, own, earlier] = await Promise.allSettled([
         admit(row, credentials, path),
         (async () => {
-          exchange.early = earlyRequestOf(row, event, params, credentials);
+          exchange.early = earlyRequestOf(row, event, params, credentials, context);
           return read?.(exchange.early, context);
         })(),
         (async () => {
@@ -225,10 +226,11 @@ function earlyRequestOf(
   event: APIGatewayProxyEvent,
   sent: Readonly<Record<string, string | undefined>>,
   caller: Credentials,
+  { settings }: Pick<Context, 'settings'>,
 ): EarlyRequest {
   const params = row.params.safeParse(sent);
   if (!params.success) fail('not_found');
-  const paging = pagingOf(event, row.paging);
+  const paging = pagingOf(event, row.paging, settings.publicUrl);
   const query = row.query === undefined ? undefined : parse(row.query, fields(paging.query, row.query));
   return { params: params.data, query, caller, paging };
 }
@@ -241,10 +243,10 @@ function requestParsing(row: Route): Middleware {
       const { event, admitted, idempotencyKey } = exchange;
       const tags = headerOf(event.headers, 'if-match');
       const versions = tags === undefined ? 'any' : versionsIn(tags);
-      const early = exchange.early ?? earlyRequestOf(row, event, event.pathParameters ?? {}, NOBODY);
+      const early = exchange.early ?? earlyRequestOf(row, event, event.pathParameters ?? {}, NOBODY, exchange.context);
       const complete: AnyRequest = {
         ...early,
-        body: row.body === undefined ? undefined : parse(row.body, bodyOf(event, row.body)),
+        body: parsedBody(row, event),
         get caller() {
           return admitted?.caller ?? mistake(`${row.handler} is public and has no caller`);
         },
@@ -266,6 +268,14 @@ function requestParsing(row: Route): Middleware {
       request.event = { request: complete, exchange };
     },
   };
+}
+
+function parsedBody({ body, unsupported = {} }: Route, event: APIGatewayProxyEvent): unknown {
+  if (body === undefined) return undefined;
+  const sent = bodyOf(event, body);
+  const parsed = parse(body, sent);
+  refuseUnsupported(unsupported, sent);
+  return parsed;
 }
 
 /** The credentials of whoever calls a public operation. */

@@ -2,6 +2,7 @@
 import type * as z from 'zod';
 import type { ActivityOps } from '../accounts/activity/model.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
+import { tagTexts } from '../http/tags.ts';
 import type { InsightItem } from '../insights/model.ts';
 import { checkInsightSize } from '../insights/rules.ts';
 import { insightItem, readInsights } from '../insights/store.ts';
@@ -11,7 +12,7 @@ import { groupsOf, type Weighed, weighed } from '../ports/table/groups.ts';
 import { keys, places } from '../ports/table/keys.ts';
 import { nextNumber } from '../ports/table/sequence.ts';
 import type { Op, Table } from '../ports/table/table.ts';
-import { objectText, tagTexts } from './fields.ts';
+import { objectText } from './fields.ts';
 import { seenInsights } from './insights/visibility.ts';
 import {
   type DashboardDetailItem,

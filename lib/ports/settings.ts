@@ -30,6 +30,8 @@ export interface Settings {
    * Undefined: Folder is not offered.
    */
   readonly folderRoots: readonly string[] | null | undefined;
+  /** The address under which callers know the service, without a slash at its end; null: as the gateway sees it. */
+  readonly publicUrl: string | null;
   /** An answer that does not fit its row is a 500 (tests), not a line in the log. */
   readonly strictAnswers: boolean;
   /** Destination types that this deployment can deliver to. */
@@ -50,6 +52,7 @@ export const LOCAL_SETTINGS: Settings = {
   scanPrice: null,
   privateAddresses: true,
   folderRoots: null,
+  publicUrl: null,
   strictAnswers: false,
   destinations: ['Folder', 'HTTP', 'NoOp', 'Postgres', 'Redshift', 'S3'],
 };

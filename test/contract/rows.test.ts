@@ -112,6 +112,24 @@ describe.each(cases)('$name', ({ row, path }) => {
     });
   }
 
+  const lacking = Object.entries(row.unsupported ?? {}).filter(([name]) => !name.includes('.'));
+  if (lacking.length > 0) {
+    test("refuses a value of PostHog's that it cannot honour, by name, and takes the default", async () => {
+      const { body } = await exampleOf(world, row);
+      for (const [name, fallback] of lacking) {
+        const value = fallback === true ? false : fallback === null ? 7 : 'other';
+        expect(await send({ body: { ...Object(body), [name]: value } })).toMatchObject({
+          status: 400,
+          body: { type: 'validation_error', attr: name, detail: expect.stringContaining('is not supported here') },
+        });
+      }
+      const defaults = Object.fromEntries(lacking);
+      expect(await send({ body: { ...Object((await exampleOf(world, row)).body), ...defaults } })).toMatchObject({
+        status: row.status,
+      });
+    });
+  }
+
   test('is the same without the slash at the end', async () => {
     const example = await exampleOf(world, row);
     const body = example.body === undefined ? {} : { body: example.body };

@@ -1,6 +1,7 @@
 import type { ActivityOps } from '../../accounts/activity/model.ts';
 import { systemActivityOps } from '../../accounts/activity/ops.ts';
 import type { Tenant } from '../../accounts/organizations/tenant.ts';
+import { notAChoice } from '../../http/fields.ts';
 import { type CursorPage, type Paging, readCursorPage } from '../../http/page.ts';
 import { jobOps } from '../../jobs/job.ts';
 import { LIVE_LOWERED, lowerLiveOps } from '../../lake/fence.ts';
@@ -226,7 +227,7 @@ async function liveOps(table: Table, item: BatchExportItem, plan: Plan): Promise
 /** Returns the destination of a type. Fails with 400 when this deployment cannot deliver to it. */
 function offered(type: string, settings: Settings): Destination {
   const destination = settings.destinations.includes(type) ? destinationOf(type) : undefined;
-  return destination ?? invalid('destination__type', `"${type}" is not a valid choice.`, 'invalid_choice');
+  return destination ?? invalid('destination__type', notAChoice(type, settings.destinations), 'invalid_choice');
 }
 
 /** Returns an export and its plan. Fails with 404 when it is not the tenant's. */

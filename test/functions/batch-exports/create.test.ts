@@ -263,12 +263,19 @@ describe('a bad body is refused', () => {
     [
       'an unknown type',
       { ...INPUT, destination: { ...FOLDER, type: 'constructor' } },
-      { attr: 'destination__type', detail: '"constructor" is not a valid choice.', code: 'invalid_choice' },
+      {
+        attr: 'destination__type',
+        detail: '"constructor" is not a valid choice. Choose one of: Folder, HTTP, NoOp, Postgres, Redshift, S3.',
+        code: 'invalid_choice',
+      },
     ],
     [
       'a type that is not offered',
       { ...INPUT, destination: { ...FOLDER, type: 'Snowflake' } },
-      { attr: 'destination__type', detail: '"Snowflake" is not a valid choice.' },
+      {
+        attr: 'destination__type',
+        detail: '"Snowflake" is not a valid choice. Choose one of: Folder, HTTP, NoOp, Postgres, Redshift, S3.',
+      },
     ],
     ['no interval', { ...INPUT, interval: undefined }, { attr: 'interval', code: 'required' }],
     [
@@ -279,12 +286,20 @@ describe('a bad body is refused', () => {
     [
       'an unknown interval',
       { ...INPUT, interval: 'month' },
-      { attr: 'interval', detail: '"month" is not a valid choice.', code: 'invalid_choice' },
+      {
+        attr: 'interval',
+        detail: '"month" is not a valid choice. Choose one of: hour, day, week, every 5 minutes, every 15 minutes.',
+        code: 'invalid_choice',
+      },
     ],
     [
       'an unknown model',
       { ...INPUT, model: 'sessions' },
-      { attr: 'model', detail: '"sessions" is not a valid choice.', code: 'invalid_choice' },
+      {
+        attr: 'model',
+        detail: '"sessions" is not a valid choice. Choose one of: events, persons.',
+        code: 'invalid_choice',
+      },
     ],
     ['a query', { ...INPUT, hogql_query: 'SELECT count() FROM events' }, { attr: 'hogql_query' }],
     [

@@ -12,10 +12,14 @@ test('an empty body makes an insight of defaults', async () => {
   const { insight, service } = await dashboards();
   expect(await insight({})).toEqual({
     id: 1,
+    short_id: 'i0000001',
     name: null,
+    derived_name: null,
     description: '',
     query: null,
     filters: {},
+    tags: [],
+    favorited: false,
     deleted: false,
     created_at: '2026-01-01T00:00:00Z',
     created_by: expect.objectContaining({ uuid: service.owner.uuid }),
@@ -23,6 +27,26 @@ test('an empty body makes an insight of defaults', async () => {
     last_modified_by: expect.objectContaining({ uuid: service.owner.uuid }),
     dashboards: [],
   });
+});
+
+test('what clients read back is kept: tags, the derived name, the star, and a short id that names it in a path', async () => {
+  const world = await dashboards();
+  const { id: dashboard } = await world.dashboard();
+  const sent = { derived_name: 'Pageviews', tags: [' Growth ', 'web', 'growth'], favorited: true };
+  const made = await world.insight({ query: { kind: 'InsightVizNode' }, dashboards: [dashboard], ...sent });
+  expect(made).toMatchObject({ ...sent, tags: ['growth', 'web'], short_id: expect.stringMatching(/^i[0-9a-z]{7}$/) });
+  const path = `/insights/${String(made['short_id'])}/`;
+  expect((await world.call('GET', path)).body).toEqual(made);
+  expect((await world.call('PATCH', path, { favorited: false, tags: [] })).body).toMatchObject({
+    id: made.id,
+    derived_name: 'Pageviews',
+    favorited: false,
+    tags: [],
+  });
+  expect((await world.found(dashboard)).tiles).toMatchObject([{ insight: { tags: [], favorited: false } }]);
+  for (const other of ['i0000009', 'i000000A', 'abcdefgh', 'i', 'izzzzzzzzzzz']) {
+    expect((await world.call('GET', `/insights/${other}/`)).status).toBe(404);
+  }
 });
 
 test('it changes field by field, and says who changed it when', async () => {

@@ -176,7 +176,9 @@ describe('a request', () => {
       params: { id: ID },
       query: 'level=odd',
     });
-    expect(body).toEqual(error('validation_error', 'invalid_choice', '"odd" is not a valid choice.', 'level__0'));
+    expect(body).toEqual(
+      error('validation_error', 'invalid_choice', '"odd" is not a valid choice. Choose one of: low, high.', 'level__0'),
+    );
     expect.assertions(2);
   });
 });

@@ -70,7 +70,7 @@ describe('a config of a new export', () => {
   test('is refused by the rules of its destination', () => {
     expect(refusal(() => checked({ ...MINIMAL, role: '' }))).toEqual(refused('destination', 'A role may not be empty'));
     expect(refusal(() => checked({ ...MINIMAL, mode: 'MERGE' }))).toEqual(
-      refused('destination', '"MERGE" is not a valid choice.', 'invalid_choice'),
+      refused('destination', '"MERGE" is not a valid choice. Choose one of: INSERT, COPY.', 'invalid_choice'),
     );
   });
 });

@@ -68,8 +68,8 @@ describe('a config', () => {
       { copy_inputs: { ...INPUTS, s3_key_prefix: 'a\\b' } },
       's3_key_prefix may have 512 bytes, without control characters and backslashes.',
     ],
-    [{ mode: 'MERGE' }, '"MERGE" is not a valid choice.'],
-    [{ properties_data_type: 'json' }, '"json" is not a valid choice.'],
+    [{ mode: 'MERGE' }, '"MERGE" is not a valid choice. Choose one of: INSERT, COPY.'],
+    [{ properties_data_type: 'json' }, '"json" is not a valid choice. Choose one of: varchar, super.'],
     [{ table_name: 'x'.repeat(128) }, 'table_name is too long: a name may have 127 bytes.'],
   ])('for COPY with %j is refused', (sent, detail) => {
     expect(refusal({ ...SERVER, mode: 'COPY', ...sent })).toBe(detail);
