@@ -10,6 +10,8 @@ export interface Settings {
   readonly backfillConcurrency: number;
   /** Intervals of one batch that are delivered at the same time. */
   readonly deliveryConcurrency: number;
+  /** Intervals of one organization that are delivered at the same time, about. Null: any number. */
+  readonly organizationIntervals: number | null;
   /** The log of an export is kept for this long. */
   readonly logDays: number;
   /**
@@ -40,6 +42,7 @@ export const LOCAL_SETTINGS: Settings = {
   historyDays: 7,
   backfillConcurrency: 2,
   deliveryConcurrency: 4,
+  organizationIntervals: null,
   logDays: 30,
   runDays: 400,
   cancelSeconds: 0.25,
@@ -56,6 +59,7 @@ export const CLOUD_SETTINGS: Settings = {
   ...LOCAL_SETTINGS,
   isSpread: true,
   cancelSeconds: 3,
+  organizationIntervals: 40,
   // Athena: $5 per TB, and at least 10 MB a query (aws.amazon.com/athena/pricing, us-east-1).
   scanPrice: { dollarsPerTerabyte: 5, minimumBytes: 10 * 1024 * 1024 },
   privateAddresses: false,

@@ -126,4 +126,4 @@ async function noteFailure(context: Context, run: RunItem, reason: string, isTri
 }
 
 /** Returns what like failures have in common: their words without those that hold a digit. */
-const kindOf = (reason: string): string => reason.replace(/[\w-]*\d[\w-]*/g, '#');
+const kindOf = (reason: string): string => reason.replace(/[\w-]*\d[\w-]*/g, '…');
