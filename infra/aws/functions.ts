@@ -7,6 +7,8 @@ export interface LambdaSpec extends StepRow {
   /** The file below `functions/`, without its ending. */
   readonly name: string;
   readonly table: TableUse;
+  /** It counts the requests of each key. */
+  readonly countsKeys?: true;
 }
 
 /**
@@ -39,6 +41,7 @@ function endpoints(): LambdaSpec[] {
   return [...Map.groupBy(routes, ({ handler }) => handler)].map(([name, rows]) => ({
     name,
     table: tableUseOf(rows),
+    ...(rows.every(({ scope }) => scope === 'public') ? {} : { countsKeys: true as const }),
     needs: [...new Set(rows.flatMap((row) => row.needs ?? []))],
     ...ENDPOINT,
   }));

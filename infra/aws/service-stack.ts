@@ -71,7 +71,9 @@ export class ServiceStack extends Stack {
     const versions = flattenCfnReference(this.resolve(`${tick.functionArn}:*`));
     explainWildcards(ticking, [versions], 'Any version of the one function.');
     const api = new Api(this, 'Api', { stage, domain: options.domain, functionNamed });
-    if (stage.hasFirewall) new Firewall(this, 'Firewall', { stage, api: api.restApi });
+    const { requestsPerKey } = stage.settings;
+    if (stage.hasFirewall && requestsPerKey !== null)
+      new Firewall(this, 'Firewall', { stage, requestsPerKey, api: api.restApi });
 
     const measured = measuredOf({
       stage,

@@ -29,6 +29,8 @@ export interface Settings {
   readonly privateAddresses: boolean;
   /** Absolute folders below which Folder may write; null: anywhere; undefined: Folder is not offered. */
   readonly folderRoots: readonly string[] | null | undefined;
+  /** Requests of one key in a minute, about; more are answered 429. Null: any number. */
+  readonly requestsPerKey: number | null;
   /** An answer that does not fit its row is a 500 (tests), not a line in the log. */
   readonly strictAnswers: boolean;
   /** Destination types that this deployment can deliver to. */
@@ -50,6 +52,7 @@ export const LOCAL_SETTINGS: Settings = {
   scanPrice: null,
   privateAddresses: true,
   folderRoots: null,
+  requestsPerKey: null,
   strictAnswers: false,
   destinations: ['Folder', 'HTTP', 'NoOp', 'Postgres', 'Redshift', 'S3'],
 };
@@ -60,6 +63,8 @@ export const CLOUD_SETTINGS: Settings = {
   isSpread: true,
   cancelSeconds: 3,
   organizationIntervals: 40,
+  // PostHog's. https://posthog.com/docs/api#rate-limiting
+  requestsPerKey: 480,
   // Athena: $5 per TB, and at least 10 MB a query (aws.amazon.com/athena/pricing, us-east-1).
   scanPrice: { dollarsPerTerabyte: 5, minimumBytes: 10 * 1024 * 1024 },
   privateAddresses: false,

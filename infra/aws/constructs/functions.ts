@@ -100,7 +100,7 @@ export class Functions extends Construct {
     const statements = [
       allow(['logs:CreateLogStream', 'logs:PutLogEvents'], [logGroup.logGroupArn]),
       allow(['xray:PutTraceSegments', 'xray:PutTelemetryRecords'], ['*']),
-      ...tableStatements(spec.table, table),
+      ...tableStatements(spec, table),
       ...spec.needs.flatMap((need) => statementsOf(need, spec, partition, props)),
     ];
     permit(role, statements, WILDCARDS);
@@ -108,12 +108,22 @@ export class Functions extends Construct {
   }
 }
 
-function tableStatements(use: TableUse, table: string): PolicyStatement[] {
+function tableStatements({ table: use, countsKeys }: LambdaSpec, table: string): PolicyStatement[] {
   if (use === 'none') return [];
   const actions = TABLE_ACTIONS[use].map((name) => `dynamodb:${name}`);
-  if (use !== 'keys') return [allow(actions, [table]), allow(['dynamodb:Query'], [table, `${table}/index/*`])];
-  const conditions = { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [keys.personalApiKey('*').pk] } };
-  return [new PolicyStatement({ actions, resources: [table], conditions })];
+  const within = (partition: string, names: readonly string[]): PolicyStatement =>
+    new PolicyStatement({
+      actions: [...names],
+      resources: [table],
+      conditions: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [partition] } },
+    });
+  if (use === 'keys') return [within(keys.personalApiKey('*').pk, actions)];
+  return [
+    allow(actions, [table]),
+    allow(['dynamodb:Query'], [table, `${table}/index/*`]),
+    // Who writes anyway needs no right of its own for counts.
+    ...(countsKeys === true && use === 'read' ? [within(keys.requestCount('*', 0).pk, ['dynamodb:UpdateItem'])] : []),
+  ];
 }
 
 /** Functions that are set apart from the others, so that none of them can take what another one needs. */
@@ -158,11 +168,11 @@ const FILE_ACTIONS: Readonly<Record<FileUse, string>> = {
 const SEALING = ['batch-exports/create', 'batch-exports/update'];
 
 /** What a role's functions need and do, in words: `EndpointsTableWriteVaultSealRole`. */
-function roleName(kind: Kind, { name, table, needs, uses = {} }: LambdaSpec): string {
+function roleName(kind: Kind, { name, table, countsKeys, needs, uses = {} }: LambdaSpec): string {
   const used = (need: StepNeed): readonly string[] =>
     need === 'vault' && SEALING.includes(name) ? ['seal'] : (uses[need as keyof StepUses] ?? []);
   const ports = needs.toSorted((a, b) => (a < b ? -1 : 1)).flatMap((need) => [need, ...used(need)]);
-  const words = ['table', table, ...ports];
+  const words = ['table', table, ...(countsKeys === true ? ['counts'] : []), ...ports];
   return `${kind}${words
     .flatMap((word) => word.split('-'))
     .map(capitalized)

@@ -22,6 +22,7 @@
  *   run                        E#eid         RUN#rid                   E#eid#RUNS / created#rid    E#eid#RUNS / interval start#rid
  *   backfill                   E#eid         BACKFILL#bid              E#eid#BACKFILLS / created#… E#eid#BACKFILLS / start_at#bid
  *   log lines of one step      L#eid         time#execution#step
+ *   requests of a key          COUNT#kid     MINUTE#minute
  *   ticket of an execution     Q#oid         TICKET#execution
  *   activity entry             A#oid         time#id
  *   idempotency record         IDEMPOTENCY#uid#hash IDEMPOTENCY
@@ -114,6 +115,7 @@ export const keys = {
   logLines: (eid: string, instant: number, execution: string, step: string) =>
     at<'logLines'>(`L#${eid}`, `${sortable(instant)}#${execution}#${step}`),
   activity: (oid: string, instant: number, id: string) => at<'activity'>(`A#${oid}`, `${sortable(instant)}#${id}`),
+  requestCount: (kid: string, minute: number) => at<'requestCount'>(`COUNT#${kid}`, `MINUTE#${padded(minute)}`),
   ticket: (oid: string, execution: string) => at<'ticket'>(`Q#${oid}`, `TICKET#${execution}`),
   idempotency: (uid: string, hash: string) => at<'idempotency'>(`IDEMPOTENCY#${uid}#${hash}`, 'IDEMPOTENCY'),
   job: (kind: string, id: string) => at<'job'>(`J#${kind}#${id}`, 'JOB'),
