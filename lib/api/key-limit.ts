@@ -60,7 +60,7 @@ async function tell({ table, log }: Counting, keyId: string, minute: number, cou
     const [written] = await table.write([
       { change: keys.requestCount(keyId, minute), add: { requests: untold }, set: { ttl } },
     ]);
-    count.told = Number(written?.['requests'] ?? 0);
+    count.told = written?.requests ?? 0;
   } catch (error) {
     log.warning('requests of a key were not counted', { key: keyId, reason: messageOf(error) });
   }
