@@ -8,7 +8,15 @@ import type { FileUse, StepNeed, StepUses } from '../../../lib/workflow/steps.ts
 import type { MachineName } from '../../../lib/workflow/workflow.ts';
 import { isNative } from '../bundle.ts';
 import type { DataStack } from '../data-stack.ts';
-import { ENVIRONMENT, FUNCTIONS, flat, type LambdaSpec, type TableUse, type Variable } from '../functions.ts';
+import {
+  ENVIRONMENT,
+  FUNCTIONS,
+  flat,
+  type LambdaSpec,
+  reservedOf,
+  type TableUse,
+  type Variable,
+} from '../functions.ts';
 import type { Concurrency, Stage } from '../stages.ts';
 import { allow, permit } from './permissions.ts';
 
@@ -67,6 +75,7 @@ export class Functions extends Construct {
       });
       const name = roleName(kind, spec);
       const role = known(roles, name, () => this.role(name, spec, logGroup, props));
+      const reserved = reservedOf(spec, props.concurrency);
       const lambda = new LambdaFunction(this, flat(spec.name), {
         description: `${spec.name} (${stage.name})`,
         runtime: Runtime.NODEJS_24_X,
@@ -76,7 +85,7 @@ export class Functions extends Construct {
         memorySize: spec.memory,
         timeout: Duration.seconds(spec.timeout),
         ...(isNative(spec) ? { ephemeralStorageSize: Size.gibibytes(10) } : {}),
-        ...reservedFor(spec, props.concurrency),
+        ...(reserved === undefined ? {} : { reservedConcurrentExecutions: reserved }),
         role,
         logGroup,
         tracing: Tracing.ACTIVE,
@@ -125,20 +134,6 @@ function tableStatements({ table: use, countsKeys }: LambdaSpec, table: string):
     ...(countsKeys === true && use === 'read' ? [within(keys.requestCount('*', 0).pk, ['dynamodb:UpdateItem'])] : []),
   ];
 }
-
-/** Functions that are set apart from the others, so that none of them can take what another one needs. */
-function reservedFor(spec: LambdaSpec, reserved: Concurrency | null) {
-  if (reserved === null) return {};
-  const isTest = kindOf(spec) === 'Endpoints' && spec.needs.includes('outbound');
-  const share = { authorizer: reserved.authorizer, tick: TICKS_AT_ONCE, 'steps/send-interval': reserved.senders }[
-    spec.name
-  ];
-  const most = share ?? (isTest ? reserved.tests : undefined);
-  return most === undefined ? {} : { reservedConcurrentExecutions: most };
-}
-
-/** One that runs, and one that begins while that one ends. */
-const TICKS_AT_ONCE = 2;
 
 const WILDCARDS =
   'Log streams, indexes of the table, objects of a bucket, executions of a machine and X-Ray have no names beforehand.';
