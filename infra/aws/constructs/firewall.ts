@@ -29,7 +29,8 @@ const visible = (metricName: string): CfnWebACL.VisibilityConfigProperty => ({
 
 /**
  * The web firewall of a stage: how often one key and one address may call, and addresses that are known for bad.
- * Nothing looks into requests, for a query or a text tile may look like an attack. What it refuses has the API's own error shape.
+ * Nothing looks into requests, for a query or a text tile may look like an attack. What it refuses has the API's own
+ * error shape.
  */
 export class Firewall extends Construct {
   constructor(scope: Construct, id: string, { stage, requestsPerKey, api }: FirewallProps) {

@@ -641,6 +641,14 @@ describe('watching a stage', () => {
     expect(text).toContain(`\\"ApiName\\",\\"${String(api?.Properties['Name'])}\\"`);
   });
 
+  test('an alarm over several numbers goes off though some of them are silent', () => {
+    const expressions = alarms(dev.service).flatMap(({ properties }) =>
+      ((properties['Metrics'] ?? []) as { Expression?: string }[]).flatMap(({ Expression }) => Expression ?? []),
+    );
+    expect(expressions.length).toBeGreaterThan(3);
+    for (const expression of expressions) expect(expression).toMatch(/^SUM\(\[[^+]+\]\)$/);
+  });
+
   test('each stage has a budget, of its own costs', () => {
     expect(ofType(prod.service, 'AWS::Budgets::Budget').map(([, { Properties }]) => Properties)).toMatchObject([
       { Budget: { BudgetLimit: { Amount: 500, Unit: 'USD' }, CostFilters: { TagKeyValue: ['user:stage$prod'] } } },
