@@ -1,12 +1,15 @@
 import { routes } from '../../lib/api/routes.ts';
 import type { Route } from '../../lib/http/route.ts';
 import { STEPS, type StepName, type StepNeed, type StepRow } from '../../lib/workflow/steps.ts';
+import type { Concurrency } from './stages.ts';
 
 /** A Lambda function, as it is bundled and deployed: any function is described as a step is. */
 export interface LambdaSpec extends StepRow {
   /** The file below `functions/`, without its ending. */
   readonly name: string;
   readonly table: TableUse;
+  /** It counts the requests of each key. */
+  readonly countsKeys?: true;
 }
 
 /**
@@ -39,6 +42,7 @@ function endpoints(): LambdaSpec[] {
   return [...Map.groupBy(routes, ({ handler }) => handler)].map(([name, rows]) => ({
     name,
     table: tableUseOf(rows),
+    ...(rows.every(({ scope }) => scope === 'public') ? {} : { countsKeys: true as const }),
     needs: [...new Set(rows.flatMap((row) => row.needs ?? []))],
     ...ENDPOINT,
   }));
@@ -60,6 +64,18 @@ export const FUNCTIONS: readonly LambdaSpec[] = [
     (name) => ({ name: `steps/${name}`, table: 'write-many', ...STEPS[name] }) as const,
   ),
 ];
+
+/** One that runs, and one that begins while that one ends. */
+const TICKS_AT_ONCE = 2;
+
+/** Returns how many of a function are set apart from the others of the account; undefined: it shares the rest. */
+export function reservedOf({ name, needs }: LambdaSpec, reserved: Concurrency | null): number | undefined {
+  if (reserved === null) return undefined;
+  if (name === 'authorizer') return reserved.authorizer;
+  if (name === 'tick') return TICKS_AT_ONCE;
+  if (name === 'steps/send-interval') return reserved.senders;
+  return needs.includes('outbound') && !name.startsWith('steps/') ? reserved.tests : undefined;
+}
 
 /** A name without `/`, for logical ids and folders. */
 export const flat = (name: string): string => name.replaceAll('/', '-');

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { STAGE_NAMES, type Stage } from './stages.ts';
+import { type Concurrency, STAGE_NAMES, type Stage } from './stages.ts';
 
 const share = z.int().min(1, 'must be at least 1');
 
@@ -28,6 +28,10 @@ const StageOptions = z.strictObject({
     .optional(),
 });
 export type StageOptions = z.output<typeof StageOptions>;
+
+/** Returns what a stage sets apart of the account's functions: as cdk.json says, else its own. Null: nothing. */
+export const concurrencyOf = ({ concurrency }: StageOptions, stage: Stage): Concurrency | null =>
+  concurrency === undefined ? stage.concurrency : concurrency;
 
 /** The options in cdk.json are not understood; the message says which, and where. */
 export class BadOptions extends Error {

@@ -14,7 +14,7 @@ import { Overview } from './constructs/overview.ts';
 import { explainWildcards } from './constructs/permissions.ts';
 import { machineArns, Workflows } from './constructs/workflows.ts';
 import type { DataStack } from './data-stack.ts';
-import type { StageOptions } from './options.ts';
+import { concurrencyOf, type StageOptions } from './options.ts';
 import { type Stage, tagsOf } from './stages.ts';
 
 interface ServiceStackProps {
@@ -47,14 +47,13 @@ export class ServiceStack extends Stack {
 
     const machines = machineArns(this, stage);
     const eventBus = this.formatArn({ service: 'events', resource: 'event-bus', resourceName: 'default' });
-    const concurrency = options.concurrency === undefined ? stage.concurrency : options.concurrency;
     const functions = new Functions(this, 'Functions', {
       stage,
       data,
       workGroup,
       eventBus,
       machines,
-      concurrency,
+      concurrency: concurrencyOf(options, stage),
       folder,
     });
     const functionNamed = functions.named.bind(functions);
@@ -71,7 +70,9 @@ export class ServiceStack extends Stack {
     const versions = flattenCfnReference(this.resolve(`${tick.functionArn}:*`));
     explainWildcards(ticking, [versions], 'Any version of the one function.');
     const api = new Api(this, 'Api', { stage, domain: options.domain, functionNamed });
-    if (stage.hasFirewall) new Firewall(this, 'Firewall', { stage, api: api.restApi });
+    const { requestsPerKey } = stage.settings;
+    if (stage.hasFirewall && requestsPerKey !== null)
+      new Firewall(this, 'Firewall', { stage, requestsPerKey, api: api.restApi });
 
     const measured = measuredOf({
       stage,

@@ -17,6 +17,7 @@ import { refuseUnsupported } from '../http/unsupported.ts';
 import type { Context } from '../ports/context.ts';
 import { inWords } from '../ports/disk-failures.ts';
 import { type Failure, fail, messageOf } from '../ports/errors.ts';
+import { keyLimit } from './key-limit.ts';
 import type { Body, EarlyRequest, Request } from './request.ts';
 import { type Admission, resolveCurrent, tenancy, tenantPathOf } from './tenancy.ts';
 
@@ -100,6 +101,7 @@ export function endpoint<R extends Route, Read = undefined, Found = Read>(
       .use(failureAnswers(failurePage))
       .use(callerCredentials(row))
       .use(admission(row, reads, tenancy(context.table)))
+      .use(requestLimit(keyLimit(context)))
       .use(requestParsing(row))
       .use(answerText(row));
     return (event, invocation) => chain(event, invocation as LambdaContext) as Promise<APIGatewayProxyResult>;
@@ -211,6 +213,15 @@ function admission(
       const result = valueOf(own);
       exchange.read = found === undefined ? result : found(result, tenantOf(exchange.admitted, row));
       exchange.created = valueOf(earlier);
+    },
+  };
+}
+
+/** Counts the requests of a key whose caller is admitted: who may not do something is told so first. */
+function requestLimit(count: ReturnType<typeof keyLimit>): Middleware {
+  return {
+    before: async ({ internal: { exchange } }) => {
+      if (exchange.credentials !== undefined) await count(exchange.credentials.keyId);
     },
   };
 }

@@ -10,6 +10,8 @@ export interface Settings {
   readonly backfillConcurrency: number;
   /** Intervals of one batch that are delivered at the same time. */
   readonly deliveryConcurrency: number;
+  /** Intervals of one organization that are delivered at the same time, about. Null: any number. */
+  readonly organizationIntervals: number | null;
   /** The log of an export is kept for this long. */
   readonly logDays: number;
   /**
@@ -32,6 +34,8 @@ export interface Settings {
   readonly folderRoots: readonly string[] | null | undefined;
   /** The address under which callers know the service, without a slash at its end; null: as the gateway sees it. */
   readonly publicUrl: string | null;
+  /** Requests of one key in a minute, about; more are answered 429. Null: any number. */
+  readonly requestsPerKey: number | null;
   /** An answer that does not fit its row is a 500 (tests), not a line in the log. */
   readonly strictAnswers: boolean;
   /** Destination types that this deployment can deliver to. */
@@ -45,6 +49,7 @@ export const LOCAL_SETTINGS: Settings = {
   historyDays: 7,
   backfillConcurrency: 2,
   deliveryConcurrency: 4,
+  organizationIntervals: null,
   logDays: 30,
   runDays: 400,
   cancelSeconds: 0.25,
@@ -53,6 +58,7 @@ export const LOCAL_SETTINGS: Settings = {
   privateAddresses: true,
   folderRoots: null,
   publicUrl: null,
+  requestsPerKey: null,
   strictAnswers: false,
   destinations: ['Folder', 'HTTP', 'NoOp', 'Postgres', 'Redshift', 'S3'],
 };
@@ -62,6 +68,9 @@ export const CLOUD_SETTINGS: Settings = {
   ...LOCAL_SETTINGS,
   isSpread: true,
   cancelSeconds: 3,
+  organizationIntervals: 40,
+  // PostHog's. https://posthog.com/docs/api#rate-limiting
+  requestsPerKey: 480,
   // Athena: $5 per TB, and at least 10 MB a query (aws.amazon.com/athena/pricing, us-east-1).
   scanPrice: { dollarsPerTerabyte: 5, minimumBytes: 10 * 1024 * 1024 },
   privateAddresses: false,

@@ -1,12 +1,15 @@
 /** Exports from end to end: real table, lake, warehouse, machines and steps, into a folder. */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { readLines } from '../../lib/exports/records/logs.ts';
 import type { BackfillItem, RunItem } from '../../lib/exports/records/model.ts';
 import { startBackfill } from '../../lib/exports/resource/backfills.ts';
 import { destroyBatchExport } from '../../lib/exports/resource/store.ts';
 import { cancelBackfill, cancelRun } from '../../lib/exports/runs/cancel.ts';
 import { Permanent, Transient } from '../../lib/ports/errors.ts';
-import { keys } from '../../lib/ports/table/keys.ts';
+import { keys, ranges } from '../../lib/ports/table/keys.ts';
+import { listAll } from '../../lib/ports/table/list-all.ts';
 import { HOUR_MS, MINUTE_MS } from '../../lib/ports/units.ts';
 import { WorkerLost } from '../../lib/workers/pool.ts';
 import { type ExportWorld, type ExportWorldOptions, exportWorld } from '../support/export-world.ts';
@@ -164,6 +167,39 @@ const aborted = (signal: AbortSignal): Promise<never> =>
     if (signal.aborted) reject(signal.reason);
     signal.addEventListener('abort', () => reject(signal.reason));
   });
+
+describe('an organization', () => {
+  test('has so many intervals under way and no more; those of all its exports are delivered, one batch after another', async () => {
+    let underWay = 0;
+    let most = 0;
+    const { world, tenant, project, run, context, id } = await hourly({
+      settings: { organizationIntervals: 4 },
+      intrude: async (call) => {
+        if (call !== 'deliver') return;
+        underWay += 1;
+        most = Math.max(most, underWay);
+        await setImmediate();
+        underWay -= 1;
+      },
+    });
+    const instants = Array.from({ length: 8 }, (_, hour) => Date.UTC(2015, 4, 17, hour));
+    await world.arrive(project, instants);
+    const exports = [id];
+    for (const n of [1, 2]) {
+      const config = { path: join(world.target, `${n}`) };
+      exports.push((await world.createExport(context, tenant, { destination: { type: 'Folder', config } })).id);
+    }
+    const range = { start_at: Date.UTC(2015, 4, 17), end_at: Date.UTC(2015, 4, 17, 8) };
+    const backfills = await Promise.all(exports.map((one) => startBackfill(context, { id: one }, range)));
+    await run(NOW + 2 * MINUTE_MS);
+    expect(most).toBe(4);
+    for (const [n, one] of exports.entries()) {
+      const item = await world.table.get(keys.backfill(one, backfills[n]?.id ?? ''));
+      expect(item).toMatchObject({ status: 'Completed' });
+    }
+    expect(await listAll(world.table, ranges.ticketsOf(tenant.organization.id))).toEqual([]);
+  });
+});
 
 describe('a backfill', () => {
   test('delivers history in the hour when it happened, and again the same', async () => {

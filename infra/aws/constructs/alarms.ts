@@ -104,7 +104,7 @@ const rules = (
   'Functions are held back': {
     says: 'The account runs as many functions at once as it may, senders aside.',
     metric: new MathExpression({
-      expression: 'all - senders',
+      expression: 'SUM([all, -1 * senders])',
       usingMetrics: {
         all: everyFunction('Throttles', FIVE_MINUTES),
         senders: sender.metricThrottles({ period: FIVE_MINUTES }),
@@ -126,8 +126,9 @@ const rules = (
   },
 });
 
+/** A sum of what there is: most of these metrics are silent when all is well, and `a + b` is nothing where one is. */
 const sumOf = (usingMetrics: Record<string, IMetric>, period: Duration): MathExpression =>
-  new MathExpression({ expression: Object.keys(usingMetrics).join(' + '), usingMetrics, period });
+  new MathExpression({ expression: `SUM([${Object.keys(usingMetrics).join(', ')}])`, usingMetrics, period });
 
 interface AlarmsProps {
   readonly stage: Stage;

@@ -7,13 +7,13 @@ import type { Stage } from '../stages.ts';
 
 interface FirewallProps {
   readonly stage: Stage;
+  /** In a minute. */
+  readonly requestsPerKey: number;
   readonly api: IRestApi;
 }
 
-/** Requests of one key in five minutes: PostHog's 480 a minute. https://posthog.com/docs/api#rate-limiting */
-const REQUESTS_OF_A_KEY = 5 * 480;
-/** Requests of one address in five minutes, with whatever keys or none: those of ten keys that call all the time. */
-const REQUESTS_OF_AN_ADDRESS = 10 * REQUESTS_OF_A_KEY;
+/** One address may send as many requests as so many keys that call all the time, with whatever keys or none. */
+const KEYS_OF_AN_ADDRESS = 10;
 /** Who was held back is let through again within about this time, in seconds: the rule looks every half minute. */
 const RETRY_AFTER = '30';
 
@@ -29,11 +29,14 @@ const visible = (metricName: string): CfnWebACL.VisibilityConfigProperty => ({
 
 /**
  * The web firewall of a stage: how often one key and one address may call, and addresses that are known for bad.
- * Nothing looks into requests, for a query or a text tile may look like an attack. What it refuses has the API's own error shape.
+ * Nothing looks into requests, for a query or a text tile may look like an attack. What it refuses has the API's own
+ * error shape.
  */
 export class Firewall extends Construct {
-  constructor(scope: Construct, id: string, { stage, api }: FirewallProps) {
+  constructor(scope: Construct, id: string, { stage, requestsPerKey, api }: FirewallProps) {
     super(scope, id);
+    // Rules count in five minutes.
+    const ofKey = 5 * requestsPerKey;
     const refused = { block: { customResponse: { responseCode: 403, customResponseBodyKey: 'refused' } } };
     const throttled = {
       block: {
@@ -61,7 +64,7 @@ export class Firewall extends Construct {
           action: throttled,
           statement: {
             rateBasedStatement: {
-              limit: REQUESTS_OF_A_KEY,
+              limit: ofKey,
               evaluationWindowSec: 300,
               aggregateKeyType: 'CUSTOM_KEYS',
               // Several blanks or tabs between the word and the key are one blank, as they are to the authorizer.
@@ -82,7 +85,7 @@ export class Firewall extends Construct {
           visibilityConfig: visible('rate-of-an-address'),
           action: throttled,
           statement: {
-            rateBasedStatement: { limit: REQUESTS_OF_AN_ADDRESS, evaluationWindowSec: 300, aggregateKeyType: 'IP' },
+            rateBasedStatement: { limit: KEYS_OF_AN_ADDRESS * ofKey, evaluationWindowSec: 300, aggregateKeyType: 'IP' },
           },
         },
         {

@@ -8,7 +8,15 @@ import type { FileUse, StepNeed, StepUses } from '../../../lib/workflow/steps.ts
 import type { MachineName } from '../../../lib/workflow/workflow.ts';
 import { isNative } from '../bundle.ts';
 import type { DataStack } from '../data-stack.ts';
-import { ENVIRONMENT, FUNCTIONS, flat, type LambdaSpec, type TableUse, type Variable } from '../functions.ts';
+import {
+  ENVIRONMENT,
+  FUNCTIONS,
+  flat,
+  type LambdaSpec,
+  reservedOf,
+  type TableUse,
+  type Variable,
+} from '../functions.ts';
 import type { Concurrency, Stage } from '../stages.ts';
 import { allow, permit } from './permissions.ts';
 
@@ -67,6 +75,7 @@ export class Functions extends Construct {
       });
       const name = roleName(kind, spec);
       const role = known(roles, name, () => this.role(name, spec, logGroup, props));
+      const reserved = reservedOf(spec, props.concurrency);
       const lambda = new LambdaFunction(this, flat(spec.name), {
         description: `${spec.name} (${stage.name})`,
         runtime: Runtime.NODEJS_24_X,
@@ -76,7 +85,7 @@ export class Functions extends Construct {
         memorySize: spec.memory,
         timeout: Duration.seconds(spec.timeout),
         ...(isNative(spec) ? { ephemeralStorageSize: Size.gibibytes(10) } : {}),
-        ...reservedFor(spec, props.concurrency),
+        ...(reserved === undefined ? {} : { reservedConcurrentExecutions: reserved }),
         role,
         logGroup,
         tracing: Tracing.ACTIVE,
@@ -100,7 +109,7 @@ export class Functions extends Construct {
     const statements = [
       allow(['logs:CreateLogStream', 'logs:PutLogEvents'], [logGroup.logGroupArn]),
       allow(['xray:PutTraceSegments', 'xray:PutTelemetryRecords'], ['*']),
-      ...tableStatements(spec.table, table),
+      ...tableStatements(spec, table),
       ...spec.needs.flatMap((need) => statementsOf(need, spec, partition, props)),
     ];
     permit(role, statements, WILDCARDS);
@@ -108,27 +117,23 @@ export class Functions extends Construct {
   }
 }
 
-function tableStatements(use: TableUse, table: string): PolicyStatement[] {
+function tableStatements({ table: use, countsKeys }: LambdaSpec, table: string): PolicyStatement[] {
   if (use === 'none') return [];
   const actions = TABLE_ACTIONS[use].map((name) => `dynamodb:${name}`);
-  if (use !== 'keys') return [allow(actions, [table]), allow(['dynamodb:Query'], [table, `${table}/index/*`])];
-  const conditions = { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [keys.personalApiKey('*').pk] } };
-  return [new PolicyStatement({ actions, resources: [table], conditions })];
-}
-
-/** Functions that are set apart from the others, so that none of them can take what another one needs. */
-function reservedFor(spec: LambdaSpec, reserved: Concurrency | null) {
-  if (reserved === null) return {};
-  const isTest = kindOf(spec) === 'Endpoints' && spec.needs.includes('outbound');
-  const share = { authorizer: reserved.authorizer, tick: TICKS_AT_ONCE, 'steps/send-interval': reserved.senders }[
-    spec.name
+  const within = (partition: string, names: readonly string[]): PolicyStatement =>
+    new PolicyStatement({
+      actions: [...names],
+      resources: [table],
+      conditions: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [partition] } },
+    });
+  if (use === 'keys') return [within(keys.personalApiKey('*').pk, actions)];
+  return [
+    allow(actions, [table]),
+    allow(['dynamodb:Query'], [table, `${table}/index/*`]),
+    // Who writes anyway needs no right of its own for counts.
+    ...(countsKeys === true && use === 'read' ? [within(keys.requestCount('*', 0).pk, ['dynamodb:UpdateItem'])] : []),
   ];
-  const most = share ?? (isTest ? reserved.tests : undefined);
-  return most === undefined ? {} : { reservedConcurrentExecutions: most };
 }
-
-/** One that runs, and one that begins while that one ends. */
-const TICKS_AT_ONCE = 2;
 
 const WILDCARDS =
   'Log streams, indexes of the table, objects of a bucket, executions of a machine and X-Ray have no names beforehand.';
@@ -158,11 +163,11 @@ const FILE_ACTIONS: Readonly<Record<FileUse, string>> = {
 const SEALING = ['batch-exports/create', 'batch-exports/update'];
 
 /** What a role's functions need and do, in words: `EndpointsTableWriteVaultSealRole`. */
-function roleName(kind: Kind, { name, table, needs, uses = {} }: LambdaSpec): string {
+function roleName(kind: Kind, { name, table, countsKeys, needs, uses = {} }: LambdaSpec): string {
   const used = (need: StepNeed): readonly string[] =>
     need === 'vault' && SEALING.includes(name) ? ['seal'] : (uses[need as keyof StepUses] ?? []);
   const ports = needs.toSorted((a, b) => (a < b ? -1 : 1)).flatMap((need) => [need, ...used(need)]);
-  const words = ['table', table, ...ports];
+  const words = ['table', table, ...(countsKeys === true ? ['counts'] : []), ...ports];
   return `${kind}${words
     .flatMap((word) => word.split('-'))
     .map(capitalized)

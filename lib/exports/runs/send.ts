@@ -17,8 +17,8 @@ import { intervalOf, isOpen, OPEN, rangeText } from './run.ts';
 import { type BatchInput, inputOf } from './run-files.ts';
 import { isWritten } from './store.ts';
 
-/** How long a delivery may take: two minutes of the step's time are left to tell of it, and to remove what it prepared. */
-const MAX_SENDING_MS = STEPS['send-interval'].timeout * SECOND_MS - 2 * MINUTE_MS;
+/** How long a delivery may take: a minute of the step's time is left to tell of it, and to remove what it prepared. */
+const MAX_SENDING_MS = STEPS['send-interval'].timeout * SECOND_MS - MINUTE_MS;
 const TOO_LONG = `The delivery took longer than ${MAX_SENDING_MS / MINUTE_MS} minutes.`;
 
 /** The run is not this worker's any more: it was cancelled, or somebody else ended it. */
@@ -70,7 +70,10 @@ const answer = (interval: number, { status }: RunItem): SendOutput => ({
   status: status === 'Completed' || status === 'Cancelled' ? status : 'Failed',
 });
 
-/** Returns a signal that is aborted with `Lost` when the run is not this worker's any more, with `Transient` when it took too long. */
+/**
+ * Returns a signal that is aborted with `Lost` when the run is not this worker's to send any more, and with `Transient`
+ * when sending it takes too long.
+ */
 function watching({ table, settings }: Context, run: RunItem): { signal: AbortSignal; end(): void } {
   const ended = new AbortController();
   const look = async (): Promise<void> => {

@@ -404,9 +404,9 @@ describe('an export whose destination has failed alike twice', () => {
         : undefined;
     const sending = attempts(0);
     await reached;
-    jest.advanceTimersByTime(13 * MINUTE_MS);
+    jest.advanceTimersByTime(14 * MINUTE_MS);
     jest.useRealTimers();
     expect(await sending).toEqual(['Transient']);
-    expect((await read()).item.trouble).toContain('The delivery took longer than 13 minutes.');
+    expect((await read()).item.trouble).toContain('The delivery took longer than 14 minutes.');
   });
 });
