@@ -23,7 +23,7 @@ import { backfillWithPlan, isWritten } from './store.ts';
 
 /** Errors that may pass, though a machine has tried for long. What is unknown is our own fault, and not tried again. */
 const PASSING_ERROR =
-  /^(Transient|Held|States\.Timeout|States\.TaskFailed|Sandbox\.Timedout|Lambda\.|Runtime\.|Athena\.(TooManyRequests|Throttling))/;
+  /^(Transient|Unreadable|Held|States\.Timeout|States\.TaskFailed|Sandbox\.Timedout|Lambda\.|Runtime\.|Athena\.(TooManyRequests|Throttling))/;
 
 function endingOf(error: ErrorOutput | null | undefined): Ending {
   if (error === null || error === undefined) return UNEXPECTED;
