@@ -25,6 +25,8 @@ export const temporaryIn = (folder: string): string => join(folder, 'temporary')
 /** All that a data directory holds, opened: every port but the workflow, which only the running service has. */
 interface DataDirectory extends Omit<Context, 'workflow'> {
   readonly folder: string;
+  /** Reads the whole table. Returns what is wrong with it. */
+  tableProblems(): string[];
   close(): void;
 }
 
@@ -51,6 +53,7 @@ export function openDataDirectory(folder: string, log: Log): DataDirectory {
     log,
     metrics: loggedMetrics(log),
     settings: LOCAL_SETTINGS,
+    tableProblems: () => table.problems(),
     close: () => table.close(),
   };
 }

@@ -1,5 +1,6 @@
 /** The table in one SQLite file or in memory: WAL, commits are on the disk first, one writer, any number of processes. */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { messageOf } from '../errors.ts';
 import { fromCursor, type Position, toCursor } from './cursor.ts';
 import {
   boundsOf,
@@ -61,14 +62,20 @@ const STORE = `
 export function sqliteTable(
   path: string,
   { clock, timeout = BUSY_TIMEOUT_MS }: { clock: () => number; timeout?: number },
-): Table & { close(): void } {
+): SqliteFile {
   const database = new DatabaseSync(path, { timeout });
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
   database.exec(SCHEMA);
   return new SqliteTable(database, clock);
 }
 
-class SqliteTable implements Table {
+interface SqliteFile extends Table {
+  /** Reads the whole file. Returns what is wrong with it, in SQLite's words. */
+  problems(): string[];
+  close(): void;
+}
+
+class SqliteTable implements SqliteFile {
   readonly #database: DatabaseSync;
   readonly #clock: () => number;
   readonly #statements = new Map<string, StatementSync>();
@@ -110,6 +117,15 @@ class SqliteTable implements Table {
       this.#waiting.push({ ops: clean, apart, resolve, reject });
     });
     return items as Written<T>;
+  }
+
+  problems(): string[] {
+    try {
+      const found = this.#statement('PRAGMA integrity_check').all() as unknown as [string][];
+      return found.map(([words]) => words).filter((words) => words !== 'ok');
+    } catch (error) {
+      return [messageOf(error)];
+    }
   }
 
   close(): void {
