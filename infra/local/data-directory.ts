@@ -48,6 +48,8 @@ const ROW_TURNS = { atOnce: 4, each: 2 };
 /** All that a data directory holds, opened: every port but the workflow, which only the running service has. */
 interface DataDirectory extends Omit<Context, 'workflow'> {
   readonly folder: string;
+  /** Reads the whole table. Returns what is wrong with it. */
+  tableProblems(): string[];
   close(): Promise<void>;
 }
 
@@ -98,6 +100,7 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     random: randomBytes,
     log,
     metrics: loggedMetrics(log),
+    tableProblems: () => table.problems(),
     settings,
     close: async () => {
       table.close();

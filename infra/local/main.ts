@@ -4,6 +4,7 @@ import { jsonLines, type Log, logTo, shortLines } from '../../lib/ports/log.ts';
 import { type Choices, choicesOf } from './environment.ts';
 import { firstStart, type Welcome } from './first-start.ts';
 import { type Service, startService } from './service.ts';
+import { stopInTime } from './stop.ts';
 import { DEFAULT_RATE_LIMIT } from './token-bucket.ts';
 
 // What the service makes is for its user alone.
@@ -88,12 +89,6 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     if (stopping) process.exit(1);
     stopping = true;
     log.info('stopping', { signal });
-    service.stop().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        log.error('could not stop cleanly', { reason: messageOf(error) });
-        process.exit(1);
-      },
-    );
+    void stopInTime(service, log).then((code) => process.exit(code));
   });
 }

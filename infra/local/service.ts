@@ -50,9 +50,8 @@ export async function startService({ folder, settings, log, ...listen }: Service
       context,
       address: gateway.address,
       stop: async () => {
-        await timer.stop();
-        await gateway.close();
-        await engine.close();
+        // At once: who waits for a slow answer must not keep the tasks from hearing that they are to end.
+        await Promise.all([timer.stop(), gateway.close(), engine.close()]);
         await directory.close();
         claim.release();
       },

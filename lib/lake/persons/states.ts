@@ -9,7 +9,7 @@ import type { DuckDBInstance } from '@duckdb/node-api';
 import { literal, parquet } from '../../duckdb/database.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
-import type { Item } from '../../ports/table/table.ts';
+import type { Item, Table } from '../../ports/table/table.ts';
 import { allFiles, type LakeFile, type PublishedFile, personStates, publishedAt } from '../catalog.ts';
 import { fileForm, meanBytes } from '../day-files.ts';
 import { digestOf, type Intact, intactCopies, type Written } from '../intact.ts';
@@ -150,6 +150,11 @@ export async function openPersonStates(
       await sweep();
     },
   };
+}
+
+/** Returns the files of a project's snapshot, as the table names them now. */
+export async function snapshotFiles(table: Table, projectId: number): Promise<Stored[]> {
+  return Object.values(snapshotOf(await table.get(keys.personsState(projectId))).buckets);
 }
 
 const snapshotOf = (item: PersonsStateItem | undefined): Snapshot =>

@@ -1,5 +1,4 @@
-import fs, { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { allFiles, type LakeFile, rowsWithin } from '../../../lib/lake/catalog.ts';
@@ -59,10 +58,9 @@ describe('a file', () => {
 
   test('that nobody touches is compared once in ten minutes, also by several at once', async () => {
     const clock = settableClock();
-    const isIntact = intactFiles(clock);
+    const reads = jest.fn(digestOf);
+    const isIntact = intactFiles(clock, reads);
     const file = await written();
-    const reads = jest.spyOn(fs, 'createReadStream');
-    syncBuiltinESMExports();
     await Promise.all([isIntact(file), isIntact(file)]);
     clock.advance(599_999);
     await isIntact(file);
@@ -70,8 +68,14 @@ describe('a file', () => {
     clock.advance(1);
     await isIntact(file);
     expect(reads).toHaveBeenCalledTimes(2);
-    reads.mockRestore();
-    syncBuiltinESMExports();
+    writeFileSync(file.local, CONTENT);
+    await isIntact(file);
+    expect(reads).toHaveBeenCalledTimes(3);
+  });
+
+  test('that the disk cannot read is damaged', async () => {
+    const broken = async () => Promise.reject(Object.assign(new Error('EIO: read'), { code: 'EIO' }));
+    await expect(intactFiles(settableClock(), broken)(await written())).rejects.toThrow('the disk cannot read it');
   });
 
   test('is compared by the next one when the first was stopped', async () => {
