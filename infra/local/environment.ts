@@ -108,6 +108,11 @@ export const VARIABLES = {
     guarded: 'off',
     about: 'whether exports and webhooks may connect to loopback, link-local and private addresses',
   }),
+  METRICS: variable(isOn, {
+    fallback: 'on',
+    guarded: 'off',
+    about: 'whether `/metrics` tells the numbers of the service to whoever asks',
+  }),
   DESTINATIONS: variable(destinationTypes, {
     fallback: LOCAL_SETTINGS.destinations.join(','),
     about: 'the types of destination that are offered',
@@ -162,6 +167,7 @@ export interface Choices {
   readonly port: number;
   readonly logLevel: Level;
   readonly hasRateLimit: boolean;
+  readonly hasMetrics: boolean;
   readonly settings: Settings;
 }
 
@@ -186,6 +192,7 @@ export function choicesOf(environment: NodeJS.ProcessEnv): Choices {
     port: values.PORT,
     logLevel: values.LOG_LEVEL,
     hasRateLimit: values.RATE_LIMIT,
+    hasMetrics: values.METRICS,
     settings: {
       ...LOCAL_SETTINGS,
       folderRoots: values.FOLDER_ROOTS,

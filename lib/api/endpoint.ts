@@ -13,6 +13,7 @@ import { type IdempotencyKey, idempotencyKeyOf } from '../http/idempotency.ts';
 import { OffsetPage, pagingOf } from '../http/page.ts';
 import { parse } from '../http/parse.ts';
 import type { Route } from '../http/route.ts';
+import { traceOf } from '../http/trace.ts';
 import type { Context } from '../ports/context.ts';
 import { type Failure, fail, messageOf } from '../ports/errors.ts';
 import type { Body, EarlyRequest, Request } from './request.ts';
@@ -49,6 +50,8 @@ interface Exchange {
   readonly event: APIGatewayProxyEvent;
   readonly context: Context;
   readonly startedAt: number;
+  /** Names the request to whoever answers it or is called. */
+  readonly traceparent: string;
   credentials?: Credentials;
   early?: EarlyRequest;
   admitted?: Admission;
@@ -114,7 +117,7 @@ function requestLog(row: Route, context: Context): Middleware {
   const close: Middleware['after'] = ({ response, internal: { exchange } }) => {
     const { event, startedAt, credentials } = exchange;
     const { statusCode, headers } = response as APIGatewayProxyResult;
-    Object.assign(headers ?? {}, { 'X-Request-Id': event.requestContext.requestId });
+    Object.assign(headers ?? {}, { 'X-Request-Id': event.requestContext.requestId, traceparent: exchange.traceparent });
     exchange.context.log.info('answered', {
       method: event.httpMethod,
       path: event.path,
@@ -126,13 +129,31 @@ function requestLog(row: Route, context: Context): Middleware {
   return {
     before: (request) => {
       const event = request.event as APIGatewayProxyEvent;
-      const log = context.log.with({ request_id: event.requestContext.requestId, operation: row.handler });
-      request.internal.exchange = { event, context: { ...context, log }, startedAt: context.clock() };
+      const { requestId } = event.requestContext;
+      const trace = traceOf(requestId, headerOf(event.headers, 'traceparent'));
+      const log = context.log.with({
+        request_id: requestId,
+        trace_id: trace.id,
+        operation: row.handler,
+        ...functionFields(request.context),
+      });
+      request.internal.exchange = {
+        event,
+        context: { ...context, log },
+        startedAt: context.clock(),
+        traceparent: trace.parent,
+      };
     },
     after: close,
     onError: close,
   };
 }
+
+/** Returns what Powertools tells of an invocation; nothing on one machine. */
+const functionFields = (lambda: LambdaContext | undefined) =>
+  lambda?.awsRequestId === undefined
+    ? {}
+    : { function_name: lambda.functionName, function_request_id: lambda.awsRequestId };
 
 /** Answers whatever is thrown with one of the public failures. A mistake of ours is logged and not shown. */
 function failureAnswers(pageOf: AnyOperation['failurePage']): Middleware {
@@ -142,7 +163,7 @@ function failureAnswers(pageOf: AnyOperation['failurePage']): Middleware {
       const failure = failureFrom(request.error, event);
       if (failure.status >= 500) {
         const { error } = request;
-        context.log.error(messageOf(error), { stack: error instanceof Error ? error.stack : undefined });
+        context.log.error(messageOf(error), { error });
       }
       const page = pageOf?.(failure, event);
       request.response =

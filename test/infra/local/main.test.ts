@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
@@ -41,24 +41,24 @@ function accessLog(folder: string): string {
   return file;
 }
 
-test('the first start shows an address, a key and a curl that works, and later starts do not', async () => {
+test('the first start leaves a key in a file of its reader alone, which works, and later starts do not', async () => {
   const folder = temporaryFolder();
   const service = await start(folder);
-  const { key, curl } = await service.line('first start');
-  expect(curl).toBe(`curl -H 'Authorization: Bearer ${String(key)}' ${service.address}/api/organizations/`);
-  const answer = await call(service.address, String(key), '/api/organizations/');
+  const { key, keyFile } = await service.welcome();
+  expect(keyFile).toBe(join(folder, 'first-key'));
+  expect((statSync(keyFile).mode & 0o777).toString(8)).toBe('600');
+  expect(JSON.stringify(service.lines)).not.toContain(key);
+  const answer = await call(service.address, key, '/api/organizations/');
   expect(answer.status).toBe(200);
   const { results } = (await answer.json()) as { results: { member_count: string; projects: unknown[] }[] };
   expect(results).toEqual([expect.objectContaining({ member_count: '2', projects: [expect.anything()] })]);
   expect(await service.end('SIGTERM')).toBe(0);
 
   const again = await start(folder);
-  expect((await call(again.address, String(key), '/api/organizations/')).status).toBe(200);
+  expect((await call(again.address, key, '/api/organizations/')).status).toBe(200);
   expect(again.lines.some(({ message }) => message.startsWith('first start'))).toBe(false);
   expect(
-    readdirSync(folder).flatMap((name) =>
-      name.endsWith('.db') ? readFileSync(join(folder, name)).includes(String(key)) : [],
-    ),
+    readdirSync(folder).flatMap((name) => (name.endsWith('.db') ? readFileSync(join(folder, name)).includes(key) : [])),
   ).toEqual([false]);
 });
 
@@ -100,8 +100,7 @@ test('a backfill that is killed again and again delivers every event once, in th
   const folder = temporaryFolder();
   const goal = temporaryFolder();
   const service = await start(folder);
-  const { key: shown, project_id: number } = await service.line('first start');
-  const [key, project] = [String(shown), String(number)];
+  const { key, project } = await service.welcome();
   const report = await admin(folder, 'import', accessLog(goal), '--project', project);
   expect(report).toMatchObject({ events: 2_400, added: 2_400, bad: 0 });
 
