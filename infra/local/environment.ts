@@ -121,6 +121,11 @@ export const VARIABLES = {
     guarded: 'off',
     about: 'whether exports and webhooks may connect to loopback, link-local and private addresses',
   }),
+  METRICS: variable(isOn, {
+    fallback: 'on',
+    guarded: 'off',
+    about: 'whether `/metrics` tells the numbers of the service to whoever asks',
+  }),
   DESTINATIONS: variable(destinationTypes, {
     fallback: LOCAL_SETTINGS.destinations.join(','),
     about: 'the types of destination that are offered',
@@ -175,6 +180,7 @@ export interface Choices {
   readonly port: number;
   readonly logLevel: Level;
   readonly hasRateLimit: boolean;
+  readonly hasMetrics: boolean;
   readonly settings: Settings;
 }
 
@@ -199,6 +205,7 @@ export function choicesOf(environment: NodeJS.ProcessEnv): Choices {
     port: values.PORT,
     logLevel: values.LOG_LEVEL,
     hasRateLimit: values.RATE_LIMIT,
+    hasMetrics: values.METRICS,
     settings: {
       ...LOCAL_SETTINGS,
       publicUrl: values.PUBLIC_URL,

@@ -2,7 +2,7 @@ import { inWords } from '../../lib/ports/disk-failures.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
 import { jsonLines, type Log, logTo, shortLines } from '../../lib/ports/log.ts';
 import { type Choices, choicesOf } from './environment.ts';
-import { firstStart, type Welcome } from './first-start.ts';
+import { firstStart, keyFile, type Welcome } from './first-start.ts';
 import { type Service, startService } from './service.ts';
 import { stopInTime } from './stop.ts';
 import { DEFAULT_RATE_LIMIT } from './token-bucket.ts';
@@ -27,10 +27,10 @@ function choose(): Choices {
   }
 }
 
-async function start({ folder, host, port, hasRateLimit, settings }: Choices, log: Log): Promise<Service> {
+async function start({ folder, host, port, hasRateLimit, hasMetrics, settings }: Choices, log: Log): Promise<Service> {
   const rateLimit = hasRateLimit ? DEFAULT_RATE_LIMIT : null;
   try {
-    return await startService({ folder, host, port, rateLimit, settings, log });
+    return await startService({ folder, host, port, rateLimit, hasMetrics, settings, log });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE')
@@ -41,19 +41,21 @@ async function start({ folder, host, port, hasRateLimit, settings }: Choices, lo
   }
 }
 
-/** Shows a newcomer what there is, and the key this one time. */
-function welcome({ organizationId, projectId, key }: Welcome, address: string, log: Log): void {
-  const curl = `curl -H 'Authorization: Bearer ${key}' ${address}/api/organizations/`;
+/** Tells a newcomer what there is, and the key this one time: at a terminal, or else in a file that only they may read. */
+function welcome({ organizationId, projectId, key }: Welcome, folder: string, address: string, log: Log): void {
   if (!isWatched) {
-    log.info('first start: made an organization, a project, two users and a key that is not shown again', {
-      address,
-      organization_id: organizationId,
-      project_id: projectId,
-      key,
-      curl,
-    });
+    log.info(
+      'first start: made an organization, a project, two users and a key, which is in a file: read and remove it',
+      {
+        address,
+        organization_id: organizationId,
+        project_id: projectId,
+        key_file: keyFile(folder, key),
+      },
+    );
     return;
   }
+  const curl = `curl -H 'Authorization: Bearer ${key}' ${address}/api/organizations/`;
   write(
     [
       '',
@@ -79,7 +81,7 @@ const service = await start(choices, log);
 log.info('listening', { address: service.address, data_directory: folder });
 const first = await firstStart(service.context, folder);
 if (first !== undefined) {
-  welcome(first.welcome, service.address, log);
+  welcome(first.welcome, folder, service.address, log);
   first.done();
 }
 

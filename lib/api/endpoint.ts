@@ -13,6 +13,7 @@ import { type IdempotencyKey, idempotencyKeyOf } from '../http/idempotency.ts';
 import { OffsetPage, pagingOf } from '../http/page.ts';
 import { parse } from '../http/parse.ts';
 import type { Route } from '../http/route.ts';
+import { traceOf } from '../http/trace.ts';
 import { refuseUnsupported } from '../http/unsupported.ts';
 import type { Context } from '../ports/context.ts';
 import { inWords } from '../ports/disk-failures.ts';
@@ -55,6 +56,8 @@ interface Exchange {
   readonly event: APIGatewayProxyEvent;
   readonly context: Context;
   readonly startedAt: number;
+  /** Names the request to whoever answers it or is called. */
+  readonly traceparent: string;
   credentials?: Credentials;
   early?: EarlyRequest;
   admitted?: Admission;
@@ -121,7 +124,7 @@ function requestLog(row: Route, context: Context): Middleware {
   const close: Middleware['after'] = ({ response, internal: { exchange } }) => {
     const { event, startedAt, credentials } = exchange;
     const { statusCode, headers } = response as APIGatewayProxyResult;
-    Object.assign(headers ?? {}, { 'X-Request-Id': event.requestContext.requestId });
+    Object.assign(headers ?? {}, { 'X-Request-Id': event.requestContext.requestId, traceparent: exchange.traceparent });
     exchange.context.log.info('answered', {
       method: event.httpMethod,
       // The path of a public page opens it.
@@ -134,15 +137,32 @@ function requestLog(row: Route, context: Context): Middleware {
   return {
     before: (request) => {
       const event = request.event as APIGatewayProxyEvent;
-      const log = context.log.with({ request_id: event.requestContext.requestId, operation: row.handler });
+      const { requestId } = event.requestContext;
+      const trace = traceOf(requestId, headerOf(event.headers, 'traceparent'));
+      const log = context.log.with({
+        request_id: requestId,
+        trace_id: trace.id,
+        operation: row.handler,
+        ...functionFields(request.context),
+      });
       const callerLeft = (request.context as Invocation | undefined)?.callerLeft;
-      const own = { ...context, log, ...(callerLeft && { callerLeft }) };
-      request.internal.exchange = { event, context: own, startedAt: context.clock() };
+      request.internal.exchange = {
+        event,
+        context: { ...context, log, ...(callerLeft && { callerLeft }) },
+        startedAt: context.clock(),
+        traceparent: trace.parent,
+      };
     },
     after: close,
     onError: close,
   };
 }
+
+/** Returns what Powertools tells of an invocation; nothing on one machine. */
+const functionFields = (lambda: LambdaContext | undefined) =>
+  lambda?.awsRequestId === undefined
+    ? {}
+    : { function_name: lambda.functionName, function_request_id: lambda.awsRequestId };
 
 /** Answers whatever is thrown with one of the public failures. A mistake of ours is logged and not shown. */
 function failureAnswers(pageOf: AnyOperation['failurePage']): Middleware {
@@ -152,7 +172,7 @@ function failureAnswers(pageOf: AnyOperation['failurePage']): Middleware {
       const failure = failureFrom(request.error, event);
       if (failure.status >= 500) {
         const { error } = request;
-        context.log.error(messageOf(inWords(error)), { stack: error instanceof Error ? error.stack : undefined });
+        context.log.error(messageOf(inWords(error)), { error });
       }
       const page = pageOf?.(failure, event);
       request.response =

@@ -1,5 +1,6 @@
 /** One interval on its way to its destination, as `send` and `settle` handle it: prepared, then committed or discarded. */
 import { setTimeout } from 'node:timers/promises';
+import { traceOf } from '../../http/trace.ts';
 import type { Context } from '../../ports/context.ts';
 import { Permanent } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
@@ -47,6 +48,7 @@ export async function openSending(
   const destination = findDestination(item.destination_type);
   if (destination === undefined) throw new Permanent(`There is no destination of type '${item.destination_type}'.`);
   const interval = intervalOf(run);
+  context.log.debug('a delivery begins', { run: run.id, trace_id: traceOf(run.id).id });
   const lines: LogLine[] = [];
   const delivery: Delivery = {
     exportId: item.id,
