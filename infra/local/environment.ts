@@ -81,8 +81,7 @@ const variable = <Value>(kind: Kind<Value>, rest: Omit<Variable<Value>, keyof Ki
   ...rest,
 });
 
-const { settleSeconds, spreadSeconds, historyDays, backfillConcurrency, deliveryConcurrency, logDays, runDays } =
-  LOCAL_SETTINGS;
+const { settleSeconds, historyDays, backfillConcurrency, deliveryConcurrency, logDays, runDays } = LOCAL_SETTINGS;
 
 /** Every variable, in the order of the docs. */
 export const VARIABLES = {
@@ -122,6 +121,11 @@ export const VARIABLES = {
     guarded: 'off',
     about: 'whether exports and webhooks may connect to loopback, link-local and private addresses',
   }),
+  METRICS: variable(isOn, {
+    fallback: 'on',
+    guarded: 'off',
+    about: 'whether `/metrics` tells the numbers of the service to whoever asks',
+  }),
   DESTINATIONS: variable(destinationTypes, {
     fallback: LOCAL_SETTINGS.destinations.join(','),
     about: 'the types of destination that are offered',
@@ -142,9 +146,9 @@ export const VARIABLES = {
     fallback: String(settleSeconds),
     about: 'an interval is delivered this long after its end',
   }),
-  SPREAD_SECONDS: variable(wholeNumber(0, 3_600), {
-    fallback: String(spreadSeconds),
-    about: 'exports of one frequency start at most this long after one another',
+  SPREAD: variable(isOn, {
+    fallback: 'off',
+    about: 'whether exports of one frequency start after one another (hourly ones within 15 minutes), not all at once',
   }),
   HISTORY_DAYS: variable(wholeNumber(0, 36_500), {
     fallback: String(historyDays),
@@ -176,6 +180,7 @@ export interface Choices {
   readonly port: number;
   readonly logLevel: Level;
   readonly hasRateLimit: boolean;
+  readonly hasMetrics: boolean;
   readonly settings: Settings;
 }
 
@@ -200,6 +205,7 @@ export function choicesOf(environment: NodeJS.ProcessEnv): Choices {
     port: values.PORT,
     logLevel: values.LOG_LEVEL,
     hasRateLimit: values.RATE_LIMIT,
+    hasMetrics: values.METRICS,
     settings: {
       ...LOCAL_SETTINGS,
       publicUrl: values.PUBLIC_URL,
@@ -210,7 +216,7 @@ export function choicesOf(environment: NodeJS.ProcessEnv): Choices {
       backfillConcurrency: values.BACKFILL_CONCURRENCY,
       maxIntervalBytes: values.MAX_INTERVAL_BYTES,
       settleSeconds: values.SETTLE_SECONDS,
-      spreadSeconds: values.SPREAD_SECONDS,
+      isSpread: values.SPREAD,
       historyDays: values.HISTORY_DAYS,
       logDays: values.LOG_DAYS,
       runDays: values.RUN_DAYS,

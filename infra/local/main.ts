@@ -1,8 +1,10 @@
+import { inWords } from '../../lib/ports/disk-failures.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
 import { jsonLines, type Log, logTo, shortLines } from '../../lib/ports/log.ts';
 import { type Choices, choicesOf } from './environment.ts';
-import { firstStart, type Welcome } from './first-start.ts';
+import { firstStart, keyFile, type Welcome } from './first-start.ts';
 import { type Service, startService } from './service.ts';
+import { stopInTime } from './stop.ts';
 import { DEFAULT_RATE_LIMIT } from './token-bucket.ts';
 
 // What the service makes is for its user alone.
@@ -25,33 +27,35 @@ function choose(): Choices {
   }
 }
 
-async function start({ folder, host, port, hasRateLimit, settings }: Choices, log: Log): Promise<Service> {
+async function start({ folder, host, port, hasRateLimit, hasMetrics, settings }: Choices, log: Log): Promise<Service> {
   const rateLimit = hasRateLimit ? DEFAULT_RATE_LIMIT : null;
   try {
-    return await startService({ folder, host, port, rateLimit, settings, log });
+    return await startService({ folder, host, port, rateLimit, hasMetrics, settings, log });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE')
       refuse(`Port ${port} is taken. Choose another one with PORT, such as PORT=8011 npm start.`);
     if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') refuse(`This machine has no address ${host} (HOST).`);
     if (code === 'EACCES' || code === 'EPERM') refuse(`${messageOf(error)}. Choose another PORT or WORKSPACE_HOME.`);
-    return refuse(messageOf(error));
+    return refuse(messageOf(inWords(error)));
   }
 }
 
-/** Shows a newcomer what there is, and the key this one time. */
-function welcome({ organizationId, projectId, key }: Welcome, address: string, log: Log): void {
-  const curl = `curl -H 'Authorization: Bearer ${key}' ${address}/api/organizations/`;
+/** Tells a newcomer what there is, and the key this one time: at a terminal, or else in a file that only they may read. */
+function welcome({ organizationId, projectId, key }: Welcome, folder: string, address: string, log: Log): void {
   if (!isWatched) {
-    log.info('first start: made an organization, a project, two users and a key that is not shown again', {
-      address,
-      organization_id: organizationId,
-      project_id: projectId,
-      key,
-      curl,
-    });
+    log.info(
+      'first start: made an organization, a project, two users and a key, which is in a file: read and remove it',
+      {
+        address,
+        organization_id: organizationId,
+        project_id: projectId,
+        key_file: keyFile(folder, key),
+      },
+    );
     return;
   }
+  const curl = `curl -H 'Authorization: Bearer ${key}' ${address}/api/organizations/`;
   write(
     [
       '',
@@ -77,7 +81,7 @@ const service = await start(choices, log);
 log.info('listening', { address: service.address, data_directory: folder });
 const first = await firstStart(service.context, folder);
 if (first !== undefined) {
-  welcome(first.welcome, service.address, log);
+  welcome(first.welcome, folder, service.address, log);
   first.done();
 }
 
@@ -87,12 +91,6 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     if (stopping) process.exit(1);
     stopping = true;
     log.info('stopping', { signal });
-    service.stop().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        log.error('could not stop cleanly', { reason: messageOf(error) });
-        process.exit(1);
-      },
-    );
+    void stopInTime(service, log).then((code) => process.exit(code));
   });
 }

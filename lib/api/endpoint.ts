@@ -13,9 +13,12 @@ import { type IdempotencyKey, idempotencyKeyOf } from '../http/idempotency.ts';
 import { OffsetPage, pagingOf } from '../http/page.ts';
 import { parse } from '../http/parse.ts';
 import type { Route } from '../http/route.ts';
+import { traceOf } from '../http/trace.ts';
 import { refuseUnsupported } from '../http/unsupported.ts';
 import type { Context } from '../ports/context.ts';
+import { inWords } from '../ports/disk-failures.ts';
 import { type Failure, fail, messageOf } from '../ports/errors.ts';
+import { keyLimit } from './key-limit.ts';
 import type { Body, EarlyRequest, Request } from './request.ts';
 import { type Admission, resolveCurrent, tenancy, tenantPathOf } from './tenancy.ts';
 
@@ -39,7 +42,10 @@ export type Run<R extends Route, Read> = (request: Request<R, Read>, context: Co
 
 type Result<R extends Route> = Awaitable<Body<R> | Answer<Body<R>>>;
 
-export type Handler = (event: APIGatewayProxyEvent, lambda?: LambdaContext) => Promise<APIGatewayProxyResult>;
+/** What a call comes with beside its event: on Lambda its context, on one machine what tells that the caller has left. */
+type Invocation = Partial<LambdaContext> & { readonly callerLeft?: AbortSignal };
+
+export type Handler = (event: APIGatewayProxyEvent, invocation?: Invocation) => Promise<APIGatewayProxyResult>;
 
 /** An operation as this file sees it: its types were checked where `endpoint` was called. */
 type AnyOperation = Operation<Route, unknown>;
@@ -50,6 +56,8 @@ interface Exchange {
   readonly event: APIGatewayProxyEvent;
   readonly context: Context;
   readonly startedAt: number;
+  /** Names the request to whoever answers it or is called. */
+  readonly traceparent: string;
   credentials?: Credentials;
   early?: EarlyRequest;
   admitted?: Admission;
@@ -96,9 +104,10 @@ export function endpoint<R extends Route, Read = undefined, Found = Read>(
       .use(failureAnswers(failurePage))
       .use(callerCredentials(row))
       .use(admission(row, reads, tenancy(context.table)))
+      .use(requestLimit(keyLimit(context)))
       .use(requestParsing(row))
       .use(answerText(row));
-    return (event, lambda) => chain(event, lambda as LambdaContext) as Promise<APIGatewayProxyResult>;
+    return (event, invocation) => chain(event, invocation as LambdaContext) as Promise<APIGatewayProxyResult>;
   };
 }
 
@@ -115,7 +124,7 @@ function requestLog(row: Route, context: Context): Middleware {
   const close: Middleware['after'] = ({ response, internal: { exchange } }) => {
     const { event, startedAt, credentials } = exchange;
     const { statusCode, headers } = response as APIGatewayProxyResult;
-    Object.assign(headers ?? {}, { 'X-Request-Id': event.requestContext.requestId });
+    Object.assign(headers ?? {}, { 'X-Request-Id': event.requestContext.requestId, traceparent: exchange.traceparent });
     exchange.context.log.info('answered', {
       method: event.httpMethod,
       // The path of a public page opens it.
@@ -128,13 +137,32 @@ function requestLog(row: Route, context: Context): Middleware {
   return {
     before: (request) => {
       const event = request.event as APIGatewayProxyEvent;
-      const log = context.log.with({ request_id: event.requestContext.requestId, operation: row.handler });
-      request.internal.exchange = { event, context: { ...context, log }, startedAt: context.clock() };
+      const { requestId } = event.requestContext;
+      const trace = traceOf(requestId, headerOf(event.headers, 'traceparent'));
+      const log = context.log.with({
+        request_id: requestId,
+        trace_id: trace.id,
+        operation: row.handler,
+        ...functionFields(request.context),
+      });
+      const callerLeft = (request.context as Invocation | undefined)?.callerLeft;
+      request.internal.exchange = {
+        event,
+        context: { ...context, log, ...(callerLeft && { callerLeft }) },
+        startedAt: context.clock(),
+        traceparent: trace.parent,
+      };
     },
     after: close,
     onError: close,
   };
 }
+
+/** Returns what Powertools tells of an invocation; nothing on one machine. */
+const functionFields = (lambda: LambdaContext | undefined) =>
+  lambda?.awsRequestId === undefined
+    ? {}
+    : { function_name: lambda.functionName, function_request_id: lambda.awsRequestId };
 
 /** Answers whatever is thrown with one of the public failures. A mistake of ours is logged and not shown. */
 function failureAnswers(pageOf: AnyOperation['failurePage']): Middleware {
@@ -144,7 +172,7 @@ function failureAnswers(pageOf: AnyOperation['failurePage']): Middleware {
       const failure = failureFrom(request.error, event);
       if (failure.status >= 500) {
         const { error } = request;
-        context.log.error(messageOf(error), { stack: error instanceof Error ? error.stack : undefined });
+        context.log.error(messageOf(inWords(error)), { error });
       }
       const page = pageOf?.(failure, event);
       request.response =
@@ -205,6 +233,15 @@ function admission(
       const result = valueOf(own);
       exchange.read = found === undefined ? result : found(result, tenantOf(exchange.admitted, row));
       exchange.created = valueOf(earlier);
+    },
+  };
+}
+
+/** Counts the requests of a key whose caller is admitted: who may not do something is told so first. */
+function requestLimit(count: ReturnType<typeof keyLimit>): Middleware {
+  return {
+    before: async ({ internal: { exchange } }) => {
+      if (exchange.credentials !== undefined) await count(exchange.credentials.keyId);
     },
   };
 }

@@ -255,7 +255,7 @@ const headersNamed = (names: readonly string[]): JsonObject =>
 
 /** Returns the failures that an operation can have, by status. */
 function failures(row: Route, path: string, versioned: ReadonlySet<string>): JsonObject {
-  const kinds: FailureKind[] = ['throttled', 'server_error'];
+  const kinds: FailureKind[] = ['throttled', 'server_error', 'unavailable'];
   if (row.scope !== 'public') kinds.push('not_authenticated');
   if (row.scope !== 'public' && row.scope !== 'any') kinds.push('permission_denied');
   if (path.includes('{')) kinds.push('not_found');
@@ -276,7 +276,7 @@ function failureResponses(): Readonly<Record<string, JsonObject>> {
         description: kinds.map(([, { detail }]) => detail).join(' Or: '),
         headers: headersNamed([
           'X-Request-Id',
-          ...(status === 429 ? ['Retry-After'] : status === 405 ? ['Allow'] : []),
+          ...(status === 429 || status === 503 ? ['Retry-After'] : status === 405 ? ['Allow'] : []),
         ]),
         content: {
           'application/json': {

@@ -6,7 +6,7 @@ import type { Unsupported } from './unsupported.ts';
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** A port, other than the table, that a handler touches; infra grants exactly these. */
-export type Need = 'workflow' | 'vault' | 'lake' | 'runFiles' | 'outbound' | 'parser';
+export type Need = 'workflow' | 'vault' | 'lake' | 'runFiles' | 'outbound' | 'compiler';
 
 /** How a list is paged; `page.ts` reads it. */
 export interface PagingRule {
@@ -66,6 +66,8 @@ export interface Route<
   /** Lists say how they are paged. */
   readonly paging?: PagingRule;
   readonly needs?: readonly Need[];
+  /** What the operation does with the table, if less than others: a GET reads it, any other method writes it, too. */
+  readonly table?: 'none' | 'read';
 }
 
 /** Returns the row with its exact types, of status 200 by default. What it does not name is undefined in requests. */

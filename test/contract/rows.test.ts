@@ -8,6 +8,7 @@ import { LEVELS } from '../../lib/http/levels.ts';
 import type { Route } from '../../lib/http/route.ts';
 import { isPermitted, SCOPE_OBJECTS } from '../../lib/http/scopes.ts';
 import { FAILURES } from '../../lib/ports/errors.ts';
+import type { Op } from '../../lib/ports/table/table.ts';
 import { propertyRuns } from '../support/property-runs.ts';
 import type { CallOptions, Reply } from '../support/service.ts';
 import { type Example, fixtures, type World } from './fixtures.ts';
@@ -97,6 +98,19 @@ describe.each(cases)('$name', ({ row, path }) => {
   test('answers a valid request with its status and its shape', async () => {
     expectPromised(await send(), row);
   });
+
+  if (row.method === 'GET' || row.table !== undefined) {
+    test('writes nothing, so its function needs no right to', async () => {
+      const example = await exampleOf(world, row);
+      const write = jest.spyOn(world.context.table, 'write');
+      const body = row.method === 'GET' || example.body === undefined ? {} : { body: example.body };
+      await world.service.call(row.method, `${filled(path, example.params)}${example.query ?? ''}`, body);
+      // The authorizer, which is a function of its own, notes the use of a key.
+      const isOfKey = ([op]: readonly Op[]) => op !== undefined && 'change' in op && op.change.pk.startsWith('KEY#');
+      expect(write.mock.calls.filter(([ops]) => !isOfKey(ops))).toEqual([]);
+      write.mockRestore();
+    });
+  }
 
   const lacking = Object.entries(row.unsupported ?? {}).filter(([name]) => !name.includes('.'));
   if (lacking.length > 0) {

@@ -48,12 +48,14 @@ async function started() {
     return id;
   };
   const lines = (): Record<string, unknown>[] =>
-    readdirSync(world.target).flatMap((name) =>
-      readFileSync(join(world.target, name), 'utf8')
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line)),
-    );
+    readdirSync(world.target)
+      .filter((name) => name.endsWith('.jsonl'))
+      .flatMap((name) =>
+        readFileSync(join(world.target, name), 'utf8')
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line)),
+      );
   return { world, service, created, arrive, exported, lines, run: process.run };
 }
 

@@ -57,9 +57,14 @@ export class Api extends Construct {
       called.set(name, found);
       return `arn:${Aws.PARTITION}:apigateway:${Aws.REGION}:lambda:path/2015-03-31/functions/${found.functionArn}/invocations`;
     };
+    // With an address of its own, it has no other one, at which a firewall or a rule of that address would be missed.
+    const isClosed = domain !== undefined;
     const definition = {
       openapi: '3.0.1',
       info: { title: this.name, version: '1' },
+      ...(isClosed
+        ? { servers: [{ 'x-amazon-apigateway-endpoint-configuration': { disableExecuteApiEndpoint: true } }] }
+        : {}),
       paths: Object.fromEntries(templates.map((path) => [path, methodsOf(path, call)])),
       components: {
         securitySchemes: {
@@ -90,6 +95,7 @@ export class Api extends Construct {
       restApiName: this.name,
       apiDefinition: ApiDefinition.fromInline(definition),
       endpointTypes: [EndpointType.REGIONAL],
+      disableExecuteApiEndpoint: isClosed,
       cloudWatchRole: true,
       cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN,
       deployOptions: {

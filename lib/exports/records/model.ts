@@ -53,10 +53,22 @@ export interface BatchExportItem extends Item {
   /** The newest ten public run objects, newest first. */
   readonly latest_runs: JsonText<z.output<typeof BatchExportRun>[]>;
   readonly failures_in_a_row: number;
+  /** What was in the way at the destination the last time; null or absent: nothing was. */
+  readonly trouble?: JsonText<Trouble> | null;
   /** Set: gone for every reader; the item stays until purge. */
   readonly deleted_at: number | null;
   /** Counts changes of the writable fields (ETag). */
   readonly ver: number;
+}
+
+/** Failures of an export's destination. */
+export interface Trouble {
+  /** Of the last one. */
+  readonly reason: string;
+  /** How many there were in a row, all alike. */
+  readonly failures: number;
+  /** From the second on, the export waits until then: milliseconds since 1970. */
+  readonly until: number;
 }
 
 /** A run as stored. */

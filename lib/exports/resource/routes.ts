@@ -80,7 +80,7 @@ export const createBatchExport = route({
   response: BatchExport,
   status: 201,
   idempotent: true,
-  needs: ['vault', 'parser'],
+  needs: ['vault', 'compiler'],
 });
 
 export const retrieveBatchExport = route({
@@ -105,7 +105,7 @@ export const updateBatchExport = route({
   body: BatchExportPatch,
   unsupported: UNSUPPORTED,
   response: BatchExport,
-  needs: ['vault', 'parser'],
+  needs: ['vault', 'compiler'],
 });
 
 export const destroyBatchExport = route({
@@ -185,6 +185,7 @@ export const estimateBackfill = route({
   tag: 'Batch export backfills',
   params: ofExport,
   body: BackfillRange,
+  table: 'read',
   response: BackfillEstimate,
 });
 
@@ -202,7 +203,7 @@ export const listTestSteps = route({
 /** The number of the step of the destination's test that is run. */
 const step = integer({ min: 0 }).optional().describe('Which one, from 0. Default: 0.');
 
-const testing = { ...write, method: 'POST', response: DestinationTestStep } as const;
+const testing = { ...write, method: 'POST', response: DestinationTestStep, table: 'read' } as const;
 
 export const runNewTestStep = route({
   ...testing,
@@ -213,7 +214,7 @@ export const runNewTestStep = route({
   params: inPlace,
   body: BatchExportInput.extend({ step }).meta({ id: 'NewTestStep' }),
   unsupported: UNSUPPORTED,
-  needs: ['outbound', 'parser'],
+  needs: ['outbound', 'compiler'],
 });
 
 export const runTestStep = route({
@@ -227,7 +228,7 @@ export const runTestStep = route({
   params: ofExport,
   body: BatchExportPatch.extend({ step }).meta({ id: 'TestStep' }),
   unsupported: UNSUPPORTED,
-  needs: ['vault', 'outbound', 'parser'],
+  needs: ['vault', 'outbound', 'compiler'],
 });
 
 const LogQuery = z.object({

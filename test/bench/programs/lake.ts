@@ -94,5 +94,5 @@ await underLease(context, projectId, async (lease) => {
 });
 connection.closeSync();
 database.closeSync();
-context.close();
+await context.close();
 await rm(scratch, { recursive: true, force: true });

@@ -12,6 +12,7 @@ test('nothing set is the local settings, on loopback', () => {
     port: 8010,
     logLevel: 'INFO',
     hasRateLimit: true,
+    hasMetrics: true,
     settings: LOCAL_SETTINGS,
   });
 });
@@ -25,7 +26,7 @@ test('every setting is set by a variable, but for those that are nobody’s to s
     BACKFILL_CONCURRENCY: '5',
     MAX_INTERVAL_BYTES: 'any',
     SETTLE_SECONDS: '1',
-    SPREAD_SECONDS: '9',
+    SPREAD: 'on',
     HISTORY_DAYS: '3',
     LOG_DAYS: '31',
     RUN_DAYS: 'forever',
@@ -51,6 +52,7 @@ test.each([
   ['10.0.0.5', undefined, false],
   ['workspace.example.com', undefined, false],
 ])('on %s, folders and private addresses are as safe as the address asks', (HOST, folderRoots, privateAddresses) => {
+  expect(choicesOf({ HOST }).hasMetrics).toBe(privateAddresses);
   expect(choicesOf({ HOST }).settings).toMatchObject({ privateAddresses, folderRoots });
   const chosen = choicesOf({ HOST, FOLDER_ROOTS: 'any', PRIVATE_ADDRESSES: 'on' });
   expect(chosen.settings).toMatchObject({ folderRoots: null, privateAddresses: true });
