@@ -38,7 +38,13 @@ test('every setting is set by a variable, but for those that are nobody’s to s
   expect(settings).toMatchObject({ folderRoots: ['/srv/a', '/srv/b'], destinations: ['S3', 'HTTP'], runDays: null });
   expect(settings.publicUrl).toBe('https://analytics.example.com/ws');
   const unchanged = Object.entries(settings).filter(([name, value]) => value === Reflect.get(LOCAL_SETTINGS, name));
-  expect(unchanged.map(([name]) => name).toSorted()).toEqual(['cancelSeconds', 'scanPrice', 'strictAnswers']);
+  expect(unchanged.map(([name]) => name).toSorted()).toEqual([
+    'cancelSeconds',
+    'organizationIntervals',
+    'requestsPerKey',
+    'scanPrice',
+    'strictAnswers',
+  ]);
 });
 
 test.each([

@@ -132,7 +132,7 @@ async function expectDelivered({ address }: LocalService, key: string, pathname:
   }
   expect(status).toBe('Completed');
 
-  const files = readdirSync(join(goal, 'out'));
+  const files = readdirSync(join(goal, 'out')).filter((name) => !name.startsWith('.'));
   const events = files.flatMap((name) => {
     const rows = gunzipSync(readFileSync(join(goal, 'out', name)))
       .toString()
