@@ -8,6 +8,7 @@ import type { APIGatewayProxyEvent, APIGatewayProxyResult, APIGatewayRequestAuth
 import findMyWay from 'find-my-way';
 import { type GatewayResponse, type GatewayResponseType, gatewayResponse } from '../../lib/http/gateway-responses.ts';
 import { headerOf } from '../../lib/http/header.ts';
+import { loggedPath } from '../../lib/http/route.ts';
 import { traceOf } from '../../lib/http/trace.ts';
 import { type FailureKind, messageOf } from '../../lib/ports/errors.ts';
 import type { Log } from '../../lib/ports/log.ts';
@@ -114,11 +115,10 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
     isLogged: false,
   });
 
-  /** Returns the path as it may be logged: the template of a public one, whose address is a secret. */
-  function loggedPath(method: string, whole: string): string {
+  /** Returns the path of a request as it may be logged. */
+  function pathLogged(whole: string): string {
     const found = api.match(whole.slice(prefix.length));
-    const isPublic = typeof found === 'object' && api.methodOf(method, found.template).isPublic;
-    return isPublic ? found.template : whole;
+    return typeof found === 'object' ? loggedPath(found.template, whole) : whole;
   }
 
   async function respond(request: IncomingMessage, requestId: string, callerLeft: AbortController): Promise<Responded> {
@@ -198,7 +198,7 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
       if (!isLogged) {
         const trace = traceOf(requestId, headerOf(request.headers as Record<string, string>, 'traceparent'));
         response.setHeader('traceparent', trace.parent);
-        const about = { method, path: loggedPath(method, path), status, ms: Math.round(milliseconds) };
+        const about = { method, path: pathLogged(path), status, ms: Math.round(milliseconds) };
         log.info('answered', { request_id: requestId, trace_id: trace.id, ...about });
       }
       if (closing || !request.complete) response.setHeader('Connection', 'close');

@@ -12,7 +12,7 @@ import { headerOf } from '../http/header.ts';
 import { type IdempotencyKey, idempotencyKeyOf } from '../http/idempotency.ts';
 import { OffsetPage, pagingOf } from '../http/page.ts';
 import { parse } from '../http/parse.ts';
-import type { Route } from '../http/route.ts';
+import { loggedPath, type Route } from '../http/route.ts';
 import { traceOf } from '../http/trace.ts';
 import { refuseUnsupported } from '../http/unsupported.ts';
 import type { Context } from '../ports/context.ts';
@@ -127,8 +127,7 @@ function requestLog(row: Route, context: Context): Middleware {
     Object.assign(headers ?? {}, { 'X-Request-Id': event.requestContext.requestId, traceparent: exchange.traceparent });
     exchange.context.log.info('answered', {
       method: event.httpMethod,
-      // The path of a public page opens it.
-      path: row.scope === 'public' ? event.resource : event.path,
+      path: loggedPath(event.resource, event.path),
       status: statusCode,
       ms: context.clock() - startedAt,
       ...(credentials === undefined ? {} : { key: credentials.keyMask }),
