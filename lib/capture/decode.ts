@@ -36,7 +36,8 @@ export function decode(bytes: Buffer, limits: DecodeLimits = DECODE_LIMITS): unk
   let inner = bytes;
   for (let layer = 0; layer <= MAX_LAYERS; layer++) {
     if (inner.length > limits.bytes) throw tooLarge(limits);
-    const unwrap = WRAPPINGS.find(({ begins }) => begins.test(inner.toString('latin1', 0, 512)))?.unwrap;
+    const head = inner.toString('latin1', 0, 512);
+    const unwrap = WRAPPINGS.find(({ looksSo }) => looksSo(head))?.unwrap;
     if (unwrap === undefined) return parse(inner, limits);
     inner = unwrap(inner, limits);
   }
@@ -47,19 +48,18 @@ const tooLarge = ({ bytes, values }: DecodeLimits): Undecodable =>
   new Undecodable('too_large', `The request holds more than ${bytes} bytes or ${values} values when it is decoded.`);
 
 interface Wrapping {
-  /** How its first 512 bytes look. No other wrapping, and no JSON object or list, looks the same. */
-  readonly begins: RegExp;
+  /** Of its first 512 bytes, as Latin-1. No other wrapping, and no JSON object or list, looks the same. */
+  readonly looksSo: (head: string) => boolean;
   readonly unwrap: (bytes: Buffer, limits: DecodeLimits) => Buffer;
 }
 
 const WRAPPINGS: readonly Wrapping[] = [
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the first bytes of gzip.
-  { begins: /^\x1f\x8b\x08/, unwrap: gunzip },
+  { looksSo: (head) => head.startsWith('\x1f\x8b\x08'), unwrap: gunzip },
   // The field `data`, perhaps behind others: `compression`, `ver`, `ip`, `_`.
-  { begins: /^(?:[\w$.-]+=[^&{["]*&)*data=/, unwrap: formData },
-  // The first character that lz-string packs is a bracket or a brace.
-  { begins: /^N[4-7o-r][\w+/]/, unwrap: unpackLz64 },
-  { begins: /^[\w+/-][\w+/= \r\n-]*$/, unwrap: base64 },
+  { looksSo: (head) => /^(?:[\w$.-]+=[^&{["]*&)*data=/.test(head), unwrap: formData },
+  // The first character that lz-string has packed is a bracket or a brace.
+  { looksSo: (head) => /^N[4-7o-r][\w+/]/.test(head), unwrap: unpackLz64 },
+  { looksSo: (head) => /^[\w+/-][\w+/= \r\n-]*$/.test(head), unwrap: base64 },
 ];
 
 function gunzip(bytes: Buffer, limits: DecodeLimits): Buffer {

@@ -169,11 +169,11 @@ function uuidOf(sent: unknown, { token, now, sentAt }: Arrival): string {
   return contentUuid(`${token} ${saysTime ? '' : (sentAt ?? now)} ${JSON.stringify(content)}`);
 }
 
+/** A character may be two units of a text. */
+const LONGEST = new RegExp(`^.{${LONGEST_NAME}}`, 'su');
+
 /** The first characters of a text, as it can be stored. */
-const cut = (text: string): string =>
-  storableText(
-    text.length > LONGEST_NAME ? [...text.slice(0, 2 * LONGEST_NAME)].slice(0, LONGEST_NAME).join('') : text,
-  );
+const cut = (text: string): string => storableText(LONGEST.exec(text)?.[0] ?? text);
 
 const isDeeper = (value: unknown, levels: number): boolean =>
   typeof value === 'object' &&

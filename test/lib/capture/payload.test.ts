@@ -27,12 +27,14 @@ const refusal = (body: string | Buffer, more: Partial<CaptureRequest> = {}): unk
 const event = (more: object = {}): object => ({ event: 'e', token: TOKEN, distinct_id: 'ada', ...more });
 
 describe('what SDKs send', () => {
-  test.each(SDK_REQUESTS)('$sdk arrives whole', ({ path, query, body, events }) => {
+  /** Those that do not say when they send. */
+  const SILENT = ['posthog-python 2', 'curl', 'a picture in a mail'];
+
+  test.each(SDK_REQUESTS)('$sdk arrives whole', ({ sdk, path, query, body, events }) => {
     const payload = read(body, { path, query });
     expect(payload.token).toBe(TOKEN);
     expect(payload.events.map((one) => (one as { event: unknown }).event)).toEqual(events);
-    const known = query['_'] !== undefined || body.includes('sent_at') || /1\.449|gzip$/.test(path);
-    if (known) expect(payload.sentAt).toBe(SENT_AT * 1000);
+    expect(payload.sentAt).toBe(SILENT.includes(sdk) ? null : SENT_AT * 1000);
   });
 
   test.each(['lz64', 'gzip-js', 'GZIP', 'base64', 'b64', 'br', ''])(
@@ -214,14 +216,14 @@ describe('a request is refused', () => {
     ['empty', 'data='],
     ['empty', JSON.stringify({ api_key: TOKEN, batch: [] })],
     ['undecodable', '[]'],
-    ['undecodable', '7'],
+    ['undecodable', 'true'],
     ['undecodable', '"text"'],
     ['undecodable', '[1,2]'],
     ['undecodable', '{"event":"e"'],
     ['undecodable', '{"event":NaNa}'],
     ['undecodable', Buffer.from([0x1f, 0x8b, 0x08, 0, 1, 2, 3])],
     ['undecodable', gzipSync('{}').subarray(0, 15)],
-    ['undecodable', 'N4Igggggggggg'],
+    ['undecodable', 'N7////////'],
   ])('as %s', (reason, body) => {
     expect(refusal(body)).toEqual([400, reason]);
   });
@@ -253,6 +255,12 @@ describe('a request is refused', () => {
 });
 
 describe('any bytes', () => {
+  const isWhole = (answer: Payload | RefusedPayload): boolean =>
+    'status' in answer
+      ? [400, 401, 413].includes(answer.status) && answer.detail.trim() !== ''
+      : /^[!-~]{1,64}$/.test(answer.token) &&
+        answer.events.length > 0 &&
+        (answer.sentAt === null || Number.isFinite(answer.sentAt));
   const valid = SDK_REQUESTS.map(({ body }) => body);
   /** A request of an SDK with a few bytes changed, cut off or doubled. */
   const damaged = fc
@@ -283,14 +291,7 @@ describe('any bytes', () => {
       fc.property(bytes, query, fc.constantFrom('/e', '/engage/', '/batch', '/nowhere'), (body, of, path) => {
         const answer = readPayload({ body, query: of, path });
         expect(readPayload({ body: Buffer.from(body), query: of, path })).toEqual(answer);
-        if ('status' in answer) {
-          expect([400, 401, 413]).toContain(answer.status);
-          expect(answer.detail).toMatch(/\S/);
-        } else {
-          expect(answer.token).toMatch(/^[!-~]{1,64}$/);
-          expect(answer.events.length).toBeGreaterThan(0);
-          expect(answer.sentAt === null || Number.isFinite(answer.sentAt)).toBe(true);
-        }
+        expect(isWhole(answer)).toBe(true);
       }),
       { numRuns: propertyRuns(5000) },
     );
