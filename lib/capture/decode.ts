@@ -2,7 +2,7 @@
  * The JSON value that a request of an SDK holds, however it is wrapped. What a layer is, its first bytes say: names of
  * encodings in headers, forms and queries are wrong, or missing, too often to decide anything.
  */
-import { constants, gunzipSync } from 'node:zlib';
+import { gunzipSync } from 'node:zlib';
 
 const MEGABYTE = 1024 * 1024;
 
@@ -64,16 +64,12 @@ const WRAPPINGS: readonly Wrapping[] = [
 
 function gunzip(bytes: Buffer, limits: DecodeLimits): Buffer {
   try {
-    return gunzipSync(bytes, { maxOutputLength: limits.bytes, chunkSize: chunkSize(bytes.length) });
+    return gunzipSync(bytes, { maxOutputLength: limits.bytes });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(limits);
     throw new Undecodable('undecodable', 'The gzip data of the request is damaged.');
   }
 }
-
-/** One piece is enough for most requests, and few are for large ones. */
-const chunkSize = (packed: number): number =>
-  Math.min(Math.max(packed * 10, constants.Z_MIN_CHUNK, 4 * 1024), MEGABYTE);
 
 function formData(bytes: Buffer): Buffer {
   return Buffer.from(new URLSearchParams(bytes.toString('utf8')).get('data') ?? '', 'utf8');
