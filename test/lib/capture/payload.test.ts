@@ -152,6 +152,12 @@ describe('a batch', () => {
       sentAt: (SENT_AT + 500) * 1000,
       historicalMigration: true,
     });
+    expect(read(JSON.stringify({ api_key: TOKEN, batch: [event()], historical_migration: 'true' }))).toEqual({
+      token: TOKEN,
+      events: [event()],
+      sentAt: null,
+      historicalMigration: false,
+    });
   });
 
   test.each([
@@ -209,6 +215,20 @@ describe('the token', () => {
   });
 });
 
+/** What grows most: brackets, of which each code brings one more than the one before. */
+function longestLz64(codes: number): Buffer {
+  const bits: number[] = [];
+  const write = (code: number, width: number): void => {
+    for (let bit = 0; bit < width; bit++) bits.push((code >> bit) & 1);
+  };
+  write(0, 2);
+  write('['.charCodeAt(0), 8);
+  for (let entries = 4; entries < codes + 4; entries++) write(entries, Math.floor(Math.log2(entries)) + 1);
+  const bytes = Buffer.alloc(Math.ceil(bits.length / 24) * 3);
+  for (const [at, bit] of bits.entries()) bytes[at >> 3] = (bytes[at >> 3] ?? 0) | (bit << (7 - (at & 7)));
+  return Buffer.from(bytes.toString('base64'));
+}
+
 describe('a request is refused', () => {
   test.each([
     ['empty', ''],
@@ -245,6 +265,15 @@ describe('a request is refused', () => {
   ])('as too large: a bomb of %s', (_name, body) => {
     const answer = readPayload(requestOf(body), limits);
     expect(answer).toMatchObject({ status: 413, reason: 'too_large' });
+  });
+
+  test.each([
+    ['gzip', Buffer.concat(Array.from({ length: 16 }, () => gzipSync(Buffer.alloc(16 * 1024 * 1024, 0x20))))],
+    ['lz64', longestLz64(16_000)],
+  ])('before it is unpacked: 256 MB of %s take no memory', (_name, body) => {
+    const before = process.resourceUsage().maxRSS;
+    expect(readPayload(requestOf(body), limits)).toMatchObject({ status: 413 });
+    expect(process.resourceUsage().maxRSS - before).toBeLessThan(64 * 1024);
   });
 
   test('not for marks within texts', () => {
