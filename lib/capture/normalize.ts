@@ -215,6 +215,7 @@ function linkOf(element: Readonly<Record<string, unknown>>): string {
     .map(([name, value]) => `${escapedQuotes(name)}="${escapedQuotes(textOf(value))}"`);
   const names = classes
     .map(textOf)
+    .filter((name) => name !== '')
     .toSorted()
     .map((name) => `.${name.replaceAll('"', '')}`);
   return `${tag_name ? textOf(tag_name) : ''}${names.join('')}:${written.join('')}`;
@@ -222,4 +223,5 @@ function linkOf(element: Readonly<Record<string, unknown>>): string {
 
 const escapedQuotes = (text: string): string => text.replaceAll('"', String.raw`\"`);
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+const textOf = (value: unknown): string =>
+  typeof value === 'string' ? value : Array.isArray(value) ? value.map(textOf).join(',') : JSON.stringify(value);

@@ -30,6 +30,7 @@ const FLOORS = [
   'jobs',
   'workflow',
   'http',
+  'workers',
   'ports',
 ] as const;
 

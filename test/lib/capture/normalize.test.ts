@@ -308,8 +308,8 @@ describe('elements', () => {
     ];
     const event = captured({ ...MINIMAL, event: '$autocapture', properties: { $elements, a: 1 } });
     expect(event.elementsChain).toBe(
-      String.raw`a..x.big.small:attr__class="small  big \"x\""attr__data-attr="a\"b"attr__href="/a-url"attr__id="one"attr_id="one"href="/a-url"nth-child="2"nth-of-type="1"text="say \"hi\"; now"` +
-        String.raw`;button.a.b:attr__class="[\"b\",\"a\"]"nth-child="0"nth-of-type="0"` +
+      String.raw`a.x.big.small:attr__class="small  big \"x\""attr__data-attr="a\"b"attr__href="/a-url"attr__id="one"attr_id="one"href="/a-url"nth-child="2"nth-of-type="1"text="say \"hi\"; now"` +
+        String.raw`;button.a.b:attr__class="b,a"nth-child="0"nth-of-type="0"` +
         String.raw`;:attr__y="{\"z\":1}"nth-child="0"nth-of-type="0"`,
     );
     expect(event.properties).toBe('{"a":1}');
