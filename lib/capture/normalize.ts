@@ -2,7 +2,6 @@
  * One event as an SDK sent it becomes what the lake takes in, as it takes it of an import; what it means for persons is
  * decided there. Numbers are written as JavaScript writes them (`1.0` is 1), as PostHog's own pipeline does.
  */
-
 import { personChangeOf } from '../lake/persons/change.ts';
 import { canonicalUuid, contentUuid, type SourceEvent, storable, storableText } from '../lake/sources/event.ts';
 import { isObject } from '../ports/raw-number.ts';
@@ -160,12 +159,15 @@ function sentUuid(value: unknown): string | null | undefined {
 }
 
 /**
- * Made of the event as it was sent, so that another attempt gives the same. What says no time at all could be another
- * event each time, and losing one is worse than having one twice: then the time at which it came is part of it.
+ * Made of the event as it was sent, but for what tells when that was, so that another attempt gives the same. What says
+ * no time at all could be another event each time, and losing one is worse than having one twice: then the time at which
+ * its payload was sent, or came, is part of it.
  */
 function uuidOf(sent: unknown, { token, now, sentAt }: Arrival): string {
-  const { offset, ...content } = sent as Readonly<Record<string, unknown>>;
-  const saysTime = typeof offset === 'number' || (content['timestamp'] ?? '') !== '';
+  const content = { ...(sent as Record<string, unknown>) };
+  const saysTime = typeof content['offset'] === 'number' || (content['timestamp'] ?? '') !== '';
+  delete content['offset'];
+  delete content['sent_at'];
   return contentUuid(`${token} ${saysTime ? '' : (sentAt ?? now)} ${JSON.stringify(content)}`);
 }
 

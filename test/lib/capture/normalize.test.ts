@@ -129,7 +129,8 @@ describe('the uuid', () => {
     expect(new Set(others).size).toBe(others.length);
   });
 
-  test('does not depend on how long ago the event was when an old SDK sent it', () => {
+  test('does not depend on when the event was sent, or how long ago it was then', () => {
+    expect(uuidOf({ ...bare, sent_at: '2026-11-22T11:00:01Z' })).toBe(uuidOf({ ...bare, sent_at: 'later' }));
     const event = { event: 'e', distinct_id: 'ada', properties: { $insert_id: 'x' } };
     expect(uuidOf({ ...event, offset: 10 })).toBe(uuidOf({ ...event, offset: 5010 }, { now: NOW + 5000 }));
   });
