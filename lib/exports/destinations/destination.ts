@@ -65,8 +65,11 @@ export interface CheckStep<C extends Config = Config> {
   readonly description: string;
   /** Returns why the step says nothing about this config, for the user: it is `Skipped` then. Undefined: it is run. */
   skipped?(config: C): string | undefined;
-  /** Resolves when passed. Throws `Permanent` or `Transient` with the message for the user. Aborted: its time is up. */
-  run(config: C, outbound: Outbound, reach: Reach, signal: AbortSignal): Promise<void>;
+  /**
+   * Resolves when passed, with what the user should know all the same, if there is anything. Throws `Permanent` or
+   * `Transient` with the message for the user. Aborted: its time is up.
+   */
+  run(config: C, outbound: Outbound, reach: Reach, signal: AbortSignal): Promise<string | void>;
 }
 
 /**
@@ -110,6 +113,11 @@ export interface Destination<C extends Config = Config, R extends Receipt = Rece
   /** Checks rules across keys, and what is not built. Throws a `Failure`, with PostHog's text where there is one. */
   check(config: C, model: Model, reach: Reach): void;
   readonly steps: readonly CheckStep<C>[];
+  /**
+   * Returns the places that files of an interval take in any case, as texts that are the same for two exports only where
+   * one file would lie. Absent: what is delivered lies beside what other exports deliver.
+   */
+  places?(config: C, about: Pick<Delivery, 'interval' | 'model'>): readonly string[];
   /** Prepares all rows of the delivery, unseen. */
   deliver(delivery: Delivery<C>): Promise<Prepared<R, H>>;
   /** Makes visible what was prepared. */

@@ -9,6 +9,7 @@ import type { Delivery, Destination, Reach, Receipt } from './destination.ts';
 import { checkFileConfig, FILE_KEYS } from './files/config.ts';
 import { intervalFiles } from './files/interval-files.ts';
 import {
+  certainNames,
   fileName,
   type IntervalNames,
   intervalNames,
@@ -95,6 +96,8 @@ export const folder: Destination<FolderConfig, FolderReceipt> = {
       },
     },
   ],
+
+  places: (config, about) => certainNames(config, about).map((name) => join(config.path, name)),
 
   async deliver(delivery) {
     return { receipt: await explained(wholePlace(whereabouts(delivery)), () => write(delivery)) };

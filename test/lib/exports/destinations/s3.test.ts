@@ -786,6 +786,23 @@ describe('the check of a bucket', () => {
     );
   });
 
+  test.each([
+    ['obeyed', undefined],
+    ['refused', expect.stringContaining('The server does not know conditional writes')],
+    ['ignored', expect.stringContaining('The server does not know conditional writes')],
+  ] as const)('tells where conditions of writes are %s, and leaves nothing', async (conditions, message) => {
+    const server = await startBucket(conditions);
+    const [, step] = s3.steps;
+    const { config } = given(0, { endpoint_url: server.url });
+    const found = await step?.run(config, openOutbound(ANYWHERE), ANYWHERE, new AbortController().signal);
+    const keys = await server.keys();
+    await server.close();
+    expect(found).toEqual(message);
+    expect(keys).toEqual([]);
+    expect(step?.skipped?.(config)).toBeUndefined();
+    expect(step?.skipped?.({ ...config, endpoint_url: null })).toBe('S3 itself refuses.');
+  });
+
   test('says that the server cannot be reached', async () => {
     await expect(check({ endpoint_url: 'http://127.0.0.1:1' })).rejects.toThrow('Could not reach');
   });
