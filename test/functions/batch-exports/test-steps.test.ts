@@ -171,7 +171,7 @@ describe('the step about other exports', () => {
     const { body } = await service.call('POST', `/api/organizations/${service.organization.id}/projects/`, {
       body: { name: 'Second' },
     });
-    const other = await service.call('POST', `/api/projects/${body?.['id']}/batch_exports/`, {
+    const other = await service.call('POST', `/api/projects/${String(body?.['id'])}/batch_exports/`, {
       body: { ...INPUT, destination: to(path) },
     });
     expect(other.status).toBe(201);

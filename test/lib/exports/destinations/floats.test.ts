@@ -185,7 +185,10 @@ const inLines = (lines: readonly Line[]): Found => {
   };
 };
 
-const files = (path: string): string[] => readdirSync(path).map((name) => join(path, name));
+const files = (path: string): string[] =>
+  readdirSync(path)
+    .filter((name) => !name.startsWith('.'))
+    .map((name) => join(path, name));
 
 test('in files of JSON lines', async () => {
   const delivered = sent(async (deliver) => {
