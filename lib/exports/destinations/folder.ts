@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
-import { link, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import { link, lstat, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import * as z from 'zod';
 import { messageOf, Permanent, Transient } from '../../ports/errors.ts';
@@ -356,7 +356,7 @@ async function moved(from: string, to: string): Promise<boolean> {
 /** Returns the mark of a file; undefined when there is none. */
 async function markOf(path: string): Promise<string | undefined> {
   try {
-    const stats = await stat(path, { bigint: true });
+    const stats = await lstat(path, { bigint: true });
     return stats.isDirectory() ? undefined : markIn(stats);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
