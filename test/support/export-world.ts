@@ -18,6 +18,7 @@ import { type Plan, type PlanItem, planOf } from '../../lib/exports/runs/plan.ts
 import { sendInterval } from '../../lib/exports/runs/send.ts';
 import { exportWithPlan } from '../../lib/exports/runs/store.ts';
 import { tick } from '../../lib/jobs/tick.ts';
+import { allFiles } from '../../lib/lake/catalog.ts';
 import { importEvents } from '../../lib/lake/import/import.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import type { FileStore } from '../../lib/ports/files/files.ts';
@@ -227,6 +228,10 @@ export async function exportWorld({
       writeFileSync(file, instants.map(line).join('\n'));
       const options = { projectId, files: [file], rejectedFolder: join(folder, 'rejected') };
       await importEvents(base, { ...options, ...(arrived === undefined ? {} : { arrived }) });
+    },
+    /** Returns where the files of a project's events lie. */
+    async lakeFiles(projectId: number): Promise<string[]> {
+      return (await allFiles(table, projectId, 'events')).map(({ path }) => lake.address(path));
     },
     /** Returns delivered files by name, each with the uuids of its rows, in order. */
     delivered(): Map<string, string[]> {

@@ -131,7 +131,7 @@ test('a query that is stored and no longer supported fails its run with a text t
 
 /** What DuckDB answers. */
 async function answersOf(sql: string): Promise<unknown[]> {
-  const database = await openDatabase({});
+  const database = await openDatabase({ places: ['/'] });
   const connection = await database.connect();
   try {
     return (await connection.runAndReadAll(sql)).getRowObjectsJson();

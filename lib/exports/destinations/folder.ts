@@ -67,7 +67,8 @@ export const folder: Destination<FolderConfig, FolderReceipt> = {
     if (!isAbsolute(path) || path.includes('\0')) {
       refuseConfig(`path must be an absolute path, such as ${join(sep, 'srv', 'exports')}.`);
     }
-    if (folderRoots === undefined) refuseConfig('This deployment does not offer folders.');
+    if (folderRoots === undefined)
+      refuseConfig('This deployment offers no folders. On one machine, who runs it names some with FOLDER_ROOTS.');
     if (folderRoots !== null && !isBelow(resolve(path), folderRoots)) {
       refuseConfig(`path must lie below one of: ${folderRoots.join(', ')}.`);
     }
@@ -105,6 +106,7 @@ export const folder: Destination<FolderConfig, FolderReceipt> = {
 
   async commit(delivery, { receipt }) {
     await explained(wholePlace(receipt), async () => {
+      await checkRoots(dirname(wholePlace(receipt)), delivery.reach);
       let ready = receipt;
       if (!(await putInPlace(delivery, ready))) {
         // Somebody removed what was prepared. The rows are still there.
@@ -120,7 +122,10 @@ export const folder: Destination<FolderConfig, FolderReceipt> = {
 
   async discard(delivery, prepared) {
     const interval = prepared?.receipt ?? whereabouts(delivery);
-    await explained(wholePlace(interval), () => removePartials(interval));
+    await explained(wholePlace(interval), async () => {
+      await checkRoots(dirname(wholePlace(interval)), delivery.reach);
+      await removePartials(interval);
+    });
   },
 };
 
@@ -373,10 +378,11 @@ const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoExc
 const ADVICE: ReadonlyMap<string, string> = new Map([
   ['ENOSPC', 'The disk is full: free some space.'],
   ['EDQUOT', 'The disk quota is used up: free some space.'],
-  ['EMFILE', 'Too many open files.'],
+  ['EMFILE', 'Too many open files: raise the limit of the service.'],
+  ['ENFILE', 'Too many open files: raise the limit of this machine.'],
   ['EACCES', 'Permission denied: let the service write to this folder, or choose another path.'],
   ['EPERM', 'Not permitted: let the service write to this folder, or choose another path.'],
-  ['EROFS', 'The file system is read-only: choose another path.'],
+  ['EROFS', 'The file system is read-only: make it writable, or choose another path.'],
   ['ENOTDIR', 'A part of the path is a file, not a folder: choose another path or prefix.'],
   ['EEXIST', 'A file is in the way of a folder: choose another path or prefix.'],
   ['EISDIR', 'A folder is in the place of the file: remove it, or choose another prefix.'],
@@ -386,8 +392,8 @@ const ADVICE: ReadonlyMap<string, string> = new Map([
   ['EINVAL', 'The file system does not take this name: choose another path or prefix.'],
 ]);
 
-/** Errors that pass, though there is advice: full disks are often emptied. */
-const PASSING: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EMFILE']);
+/** Errors that pass, though there is advice: full disks are emptied, and those that are read-only are mounted anew. */
+const PASSING: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'EROFS']);
 
 /** Does the work. Throws errors of the file system as `Permanent` or `Transient`: what, where and what to do. */
 async function explained<T>(path: string, work: () => Promise<T>): Promise<T> {

@@ -12,7 +12,7 @@ import { Permanent, Transient } from '../../ports/errors.ts';
 import { checkUrl } from '../../ports/outbound/outbound.ts';
 import { HOUR_MS } from '../../ports/units.ts';
 import type { Delivery, Destination, Prepared, Receipt } from './destination.ts';
-import { bucketLabel, connect, explain, nameOf, statusOf } from './files/bucket.ts';
+import { bucketLabel, CLEANING_TIMEOUT_MS, connect, explain, nameOf, statusOf } from './files/bucket.ts';
 import { checkFileConfig, FILE_KEYS } from './files/config.ts';
 import { intervalFiles } from './files/interval-files.ts';
 import {
@@ -91,7 +91,7 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
   type: 'S3',
   config: S3Config,
   secrets: ['aws_access_key_id', 'aws_secret_access_key'],
-  addresses: ['endpoint_url'],
+  addresses: ['endpoint_url', 'bucket_name'],
 
   check(config, _model, reach) {
     checkFilled(config, ['bucket_name', 'region', 'prefix', 'aws_access_key_id', 'aws_secret_access_key']);
@@ -120,9 +120,9 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
       description: 'Ensure the configured S3 bucket exists and that we have the required permissions to access it.',
       async run(config, outbound, _reach, signal) {
         const { bucket_name } = config;
-        const client = await connect(config, outbound);
+        const client = await connect(config, outbound, signal);
         try {
-          await client.headBucket({ Bucket: bucket_name }, { abortSignal: signal });
+          await client.headBucket({ Bucket: bucket_name });
         } catch (error) {
           const status = statusOf(error);
           if (status === 404) {
@@ -144,17 +144,17 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
         'Sends a write whose condition does not hold. A server that stores it all the same removes it again.',
       skipped: ({ endpoint_url }) => (endpoint_url ? undefined : 'S3 itself refuses.'),
       async run(config, outbound, _reach, signal) {
-        const client = await connect(config, outbound);
+        const client = await connect(config, outbound, signal);
         const { stem } = intervalNames(config, { interval: { start: 0, end: HOUR_MS }, model: 'events' });
         const object = { Bucket: config.bucket_name, Key: `${dirname(stem)}/.${randomUUID()}`.replace(/^\.\//, '') };
         try {
-          await client.putObject({ ...object, Body: '', IfMatch: `"${'0'.repeat(32)}"` }, { abortSignal: signal });
+          await client.putObject({ ...object, Body: '', IfMatch: `"${'0'.repeat(32)}"` });
         } catch (error) {
           if (isConditionFailure(error)) return undefined;
           if (!isUnknownCondition(config, error)) throw explain(error, config);
           return NO_CONDITIONS;
         }
-        await client.deleteObject(object, { abortSignal: signal }).catch(() => {});
+        await client.deleteObject(object).catch(() => {});
         return NO_CONDITIONS;
       },
     },
@@ -164,12 +164,12 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
     certainNames(config, about).map((name) => `${config.endpoint_url ?? ''} ${config.bucket_name} ${name}`),
 
   async deliver(delivery) {
-    const client = await connect(delivery.config, delivery.outbound);
+    const client = await connect(delivery.config, delivery.outbound, delivery.signal);
     return explained(delivery, () => upload(client, delivery));
   },
 
   async commit(delivery, prepared) {
-    const client = await connect(delivery.config, delivery.outbound);
+    const client = await connect(delivery.config, delivery.outbound, delivery.signal);
     await explained(delivery, async () => {
       let ready = prepared;
       if (!(await complete(client, delivery, ready))) {
@@ -188,11 +188,11 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
   },
 
   async discard(delivery, prepared) {
-    const client = await connect(delivery.config, delivery.outbound);
+    const client = await connect(delivery.config, delivery.outbound, delivery.signal);
     const known = prepared?.receipt;
     await explained({ config: delivery.config }, async () => {
       for (const { key, upload: one } of known?.objects ?? []) {
-        if (one) await abort(client, delivery.config, key, one.id, delivery.signal);
+        if (one) await abort(client, delivery.config, key, one.id);
       }
       await abortLeftovers(client, delivery, known?.names ?? intervalNames(delivery.config, delivery));
     });
@@ -235,10 +235,7 @@ async function upload(client: S3, delivery: Delivery<S3Config>): Promise<S3Prepa
     // One part may still be on its way when the next one starts.
     await sent.at(-2);
     const part = client
-      .uploadPart(
-        { Bucket: delivery.config.bucket_name, Key, UploadId, PartNumber, Body },
-        { abortSignal: delivery.signal },
-      )
+      .uploadPart({ Bucket: delivery.config.bucket_name, Key, UploadId, PartNumber, Body })
       .then(({ ETag, ChecksumCRC32 }) => ({ PartNumber, ETag, ...(ChecksumCRC32 && { ChecksumCRC32 }) }));
     part.catch(() => {});
     sent.push(part);
@@ -252,7 +249,7 @@ async function upload(client: S3, delivery: Delivery<S3Config>): Promise<S3Prepa
 
   const sendAll = async (key: string, first: Buffer, rest: AsyncIterable<Buffer>): Promise<void> => {
     const head = headOf(delivery, key, contentType(delivery.config));
-    const { UploadId: id = '' } = await client.createMultipartUpload(head, { abortSignal: delivery.signal });
+    const { UploadId: id = '' } = await client.createMultipartUpload(head);
     begun.push({ key, id });
     const before = sent.length;
     await send(id, key, 1, first);
@@ -285,7 +282,8 @@ async function upload(client: S3, delivery: Delivery<S3Config>): Promise<S3Prepa
     return { receipt, held: unsent };
   } catch (error) {
     await Promise.allSettled(sent);
-    await Promise.allSettled(begun.map(({ key, id }) => abort(client, delivery.config, key, id)));
+    const cleaning = AbortSignal.timeout(CLEANING_TIMEOUT_MS);
+    await Promise.allSettled(begun.map(({ key, id }) => abort(client, delivery.config, key, id, cleaning)));
     throw error;
   }
 }
@@ -466,22 +464,19 @@ async function abort(client: S3, { bucket_name }: S3Config, Key: string, UploadI
 
 /** Aborts uploads to the interval's keys that earlier attempts left behind; only one attempt at a time holds an interval. */
 async function abortLeftovers(client: S3, delivery: Delivery<S3Config>, names: IntervalNames): Promise<void> {
-  const { config, signal } = delivery;
+  const { config } = delivery;
   const about = { Bucket: config.bucket_name, Prefix: names.stem };
   const leftovers: { Key: string; UploadId: string }[] = [];
   try {
     for (let next: { KeyMarker?: string; UploadIdMarker?: string } | undefined = {}; next !== undefined; ) {
-      const page: ListMultipartUploadsCommandOutput = await client.listMultipartUploads(
-        { ...about, ...next },
-        { abortSignal: signal },
-      );
+      const page: ListMultipartUploadsCommandOutput = await client.listMultipartUploads({ ...about, ...next });
       for (const { Key = '', UploadId = '' } of page.Uploads ?? []) {
         if (isFileOf(names, Key)) leftovers.push({ Key, UploadId });
       }
       const { IsTruncated, NextKeyMarker: KeyMarker, NextUploadIdMarker: UploadIdMarker } = page;
       next = IsTruncated && KeyMarker ? { KeyMarker, ...(UploadIdMarker && { UploadIdMarker }) } : undefined;
     }
-    for (const { Key, UploadId } of leftovers) await abort(client, config, Key, UploadId, signal);
+    for (const { Key, UploadId } of leftovers) await abort(client, config, Key, UploadId);
   } catch (error) {
     if (!isForbidden(error)) throw error;
     delivery.say(

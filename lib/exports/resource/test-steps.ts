@@ -4,18 +4,11 @@ import type { Context } from '../../ports/context.ts';
 import { fail, invalid, messageOf, Permanent, Transient } from '../../ports/errors.ts';
 import type { Settings } from '../../ports/settings.ts';
 import { SECOND_MS } from '../../ports/units.ts';
-import type { CheckStep, Config, Destination } from '../destinations/destination.ts';
+import type { CheckStep, Config, Destination, Reach } from '../destinations/destination.ts';
 import { destinationOf } from '../destinations/index.ts';
 import type { DestinationTestStep, TEST_STATUSES } from '../records/model.ts';
 
 type TestStep = z.input<typeof DestinationTestStep>;
-
-/** What is tested. */
-interface Tested {
-  readonly destination: Destination;
-  readonly config: Config;
-  readonly shared?: SharedWarning;
-}
 
 /** How long a step may take: API Gateway waits 29 s for an answer, and an export may be read first. */
 const STEP_TIMEOUT_MS = 20 * SECOND_MS;
@@ -44,23 +37,31 @@ function allSteps(destination: Destination, shared: SharedWarning = async () => 
   return [...destination.steps, alone];
 }
 
-/** Runs one step, from 0, with a config that was checked. Fails with 400 when there is no such step. */
+/** A config that was checked, its destination, what that may reach, and who else writes there. */
+interface Tested {
+  readonly destination: Destination;
+  readonly config: Config;
+  readonly reach: Reach;
+  readonly shared?: SharedWarning;
+}
+
+/** Runs one step, from 0. Fails with 400 when there is no such step. */
 export async function runStep(
-  context: Pick<Context, 'outbound' | 'settings' | 'log'>,
-  { destination, config, shared }: Tested,
+  context: Pick<Context, 'outbound' | 'log'>,
+  tested: Tested,
   number = 0,
   timeoutMs = STEP_TIMEOUT_MS,
 ): Promise<TestStep> {
-  const steps = allSteps(destination, shared);
+  const steps = allSteps(tested.destination, tested.shared);
   const step = steps[number];
   if (step === undefined) invalid('step', `There is no step ${number}: there are ${steps.length}, from 0.`);
-  return { name: step.name, description: step.description, result: await resultOf(context, step, config, timeoutMs) };
+  return { name: step.name, description: step.description, result: await resultOf(context, step, tested, timeoutMs) };
 }
 
 async function resultOf(
-  { outbound, settings, log }: Pick<Context, 'outbound' | 'settings' | 'log'>,
+  { outbound, log }: Pick<Context, 'outbound' | 'log'>,
   step: CheckStep,
-  config: Config,
+  { config, reach }: Tested,
   timeoutMs: number,
 ): Promise<{ status: (typeof TEST_STATUSES)[number]; message: string | null }> {
   const skipped = step.skipped?.(config);
@@ -70,7 +71,7 @@ async function resultOf(
     late.addEventListener('abort', () => reject(late.reason), { once: true });
   });
   try {
-    const message = await Promise.race([step.run(config, outbound, settings, late), isLate]);
+    const message = await Promise.race([step.run(config, outbound, reach, late), isLate]);
     return { status: 'Passed', message: message ?? null };
   } catch (error) {
     if (late.aborted) return { status: 'Failed', message: lateText(timeoutMs) };

@@ -417,7 +417,8 @@ describe('a failure of the file system', () => {
 
   test.each([
     ['missing permission', 'EACCES', Permanent, 'let the service write to this folder'],
-    ['a read-only disk', 'EROFS', Permanent, 'choose another path'],
+    ['a read-only disk', 'EROFS', Transient, 'make it writable, or choose another path'],
+    ['too many open files', 'EMFILE', Transient, 'raise the limit of the service'],
     ['a full disk', 'ENOSPC', Transient, 'The disk is full: free some space.'],
     ['an unknown trouble of the disk', 'EIO', Transient, 'EIO: trouble'],
   ])('of %s in the middle says what to do, and leaves no half of a file', async (_what, code, kind, text) => {
@@ -446,6 +447,17 @@ describe('the allowed folders', () => {
     expect(readdirSync(outside)).toEqual([]);
     await send(folder, delivery(folder, { path: join(root, 'in', 'side') }, 10, { reach }), receiptFile());
     expect(existsSync(join(root, 'in', 'side', NAME))).toBe(true);
+  });
+
+  test('hold for what an earlier attempt prepared elsewhere: it is neither committed nor removed', async () => {
+    const prepared = await folder.deliver(delivery(folder, { path }, 10));
+    const waiting = tree();
+    const later = delivery(folder, { path }, 10, {
+      reach: { privateAddresses: true, folderRoots: [join(path, 'allowed')] },
+    });
+    await expect(folder.commit(later, prepared)).rejects.toThrow(Permanent);
+    await expect(folder.discard(later, prepared)).rejects.toThrow(Permanent);
+    expect(tree()).toEqual(waiting);
   });
 
   test('may themselves be symbolic links', async () => {

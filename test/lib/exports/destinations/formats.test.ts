@@ -49,7 +49,7 @@ let bucket: Bucket;
 
 beforeAll(async () => {
   listed = await writeRows(lake, [ROWS.slice(0, 400), ROWS.slice(400)]);
-  connection = await (await openDatabase({})).connect();
+  connection = await (await openDatabase({ places: ['/'] })).connect();
   bucket = await startBucket();
 });
 afterEach(() => bucket.empty());

@@ -331,6 +331,34 @@ describe('several objects', () => {
     expect((await manifest()).files).toEqual(namesOf(2).slice(0, -1));
   });
 
+  test('of which any request is not answered are left at once by a process that is to end', async () => {
+    let isSilent = true;
+    const silent: (string | undefined)[] = [];
+    for (let at = 1; isSilent; at += 1) {
+      await send(s3, earlier(), receiptFile);
+      rmSync(receiptFile);
+      const stop = new AbortController();
+      let requests = 0;
+      const proxy = await startHttpProxy(bucket.url, ({ method }) => {
+        requests += 1;
+        if (requests !== at) return 'passes';
+        silent.push(method);
+        setImmediate(() => stop.abort(new Error('the process ends')));
+        return 'stays open';
+      });
+      const changes = { rows: () => inOne(some), signal: stop.signal };
+      const sent = send(s3, given(0, { ...several, endpoint_url: proxy.url }, changes), receiptFile);
+      isSilent = await sent.then(
+        () => false,
+        (error: unknown) => (error as Error).message === 'the process ends',
+      );
+      await proxy.close();
+      rmSync(receiptFile, { force: true });
+    }
+    expect(new Set(silent)).toEqual(new Set(['GET', 'POST', 'PUT', 'DELETE']));
+    expect(silent.length).toBeGreaterThan(8);
+  });
+
   // What died before a request died after the one before.
   test('of which a process that died after any request left some are finished by the next', async () => {
     let isDead = true;
