@@ -148,7 +148,7 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
         const { stem } = intervalNames(config, { interval: { start: 0, end: HOUR_MS }, model: 'events' });
         const object = { Bucket: config.bucket_name, Key: `${dirname(stem)}/.${randomUUID()}`.replace(/^\.\//, '') };
         try {
-          await client.putObject({ ...object, Body: '', IfMatch: `"${'0'.repeat(32)}"` });
+          await client.putObject({ ...object, Body: Buffer.alloc(0), IfMatch: `"${'0'.repeat(32)}"` });
         } catch (error) {
           if (isConditionFailure(error)) return undefined;
           if (!isUnknownCondition(config, error)) throw explain(error, config);
