@@ -28,10 +28,9 @@ export async function sharedPlacesWarning(
   if (mine.size === 0) return undefined;
   const exports = await listAll(table, ranges.exportsOf(writer.organization_id));
   const others = exports.filter((item) => {
-    if (item.id === writer.id || item.team_id !== writer.team_id) return false;
-    return (
-      item.destination_type === writer.destination.type && placesOf(stored(item), clock()).some((one) => mine.has(one))
-    );
+    const isNear = item.id !== writer.id && item.team_id === writer.team_id && item.deleted_at === null;
+    const isAlike = item.destination_type === writer.destination.type;
+    return isNear && isAlike && placesOf(stored(item), clock()).some((one) => mine.has(one));
   });
   if (others.length === 0) return undefined;
   const named = others.slice(0, MAX_NAMED).map(({ name, id }) => `'${name}' (${id})`);

@@ -166,6 +166,13 @@ describe('the step about other exports', () => {
     expect(await asked(service, body)).toMatchObject({ status: 'Failed' });
   });
 
+  test('says nothing of exports that were deleted', async () => {
+    const { service, to, path } = await world();
+    const id = await newExport(service, { destination: to(path) });
+    await service.call('DELETE', `${byProject(service)}/${id}/`);
+    expect(await asked(service, { ...INPUT, destination: to(path) })).toEqual({ status: 'Passed', message: null });
+  });
+
   test('says nothing of other projects', async () => {
     const { service, path, to } = await world();
     const { body } = await service.call('POST', `/api/organizations/${service.organization.id}/projects/`, {
