@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
-import { link, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import { link, lstat, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import * as z from 'zod';
 import { messageOf, Permanent, Transient } from '../../ports/errors.ts';
@@ -9,6 +9,7 @@ import type { Delivery, Destination, Reach, Receipt } from './destination.ts';
 import { checkFileConfig, FILE_KEYS } from './files/config.ts';
 import { intervalFiles } from './files/interval-files.ts';
 import {
+  certainNames,
   fileName,
   type IntervalNames,
   intervalNames,
@@ -89,6 +90,8 @@ export const folder: Destination<FolderConfig, FolderReceipt> = {
     },
   ],
   prove: proveWritable,
+
+  places: (config, about) => certainNames(config, about).map((name) => join(config.path, name)),
 
   async deliver(delivery) {
     return { receipt: await explained(wholePlace(whereabouts(delivery)), () => write(delivery)) };
@@ -362,7 +365,7 @@ async function moved(from: string, to: string): Promise<boolean> {
 /** Returns the mark of a file; undefined when there is none. */
 async function markOf(path: string): Promise<string | undefined> {
   try {
-    const stats = await stat(path, { bigint: true });
+    const stats = await lstat(path, { bigint: true });
     return stats.isDirectory() ? undefined : markIn(stats);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;

@@ -390,7 +390,8 @@ export async function changedConfig(
   patch: BatchExportPatch,
 ) {
   const query = await sentQuery(context, item, patch);
-  return destined(context, item, checkedFields(context, item, patch, query), patch);
+  const fields = checkedFields(context, item, patch, query);
+  return { ...(await destined(context, item, fields, patch)), fields };
 }
 
 /** Returns what a PATCH makes of an export's config, secrets included. */
