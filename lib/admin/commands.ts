@@ -25,6 +25,8 @@ import type { Progress } from './progress.ts';
 export interface Outcome {
   readonly object: unknown;
   readonly text: string;
+  /** The command has found what must be mended: the exit code says so. */
+  readonly failed?: boolean;
 }
 
 export { IMPORT_FORMATS };
@@ -150,6 +152,7 @@ export async function importFiles(
   options: ImportCommandOptions,
   files: string[],
   progress: Progress,
+  stop?: AbortSignal,
 ): Promise<Outcome> {
   const { hours, ...imported } = await importEvents(context, {
     projectId: options.project,
@@ -158,13 +161,15 @@ export async function importFiles(
     ...(options.arrived === undefined ? {} : { arrived: options.arrived }),
     mapping: { columns: options.column ?? {}, values: options.value ?? {} },
     rejectedFolder: join(context.folder, 'rejected'),
+    ...(stop === undefined ? {} : { stop }),
     onProgress: ({ bytes, totalBytes, events, bad }) =>
       progress.update(bytes, totalBytes, `${events} events${bad === 0 ? '' : `, ${bad} bad records`}`),
   }).finally(() => progress.end());
   const project = await findProject(context.table, options.project);
   const backfills = project === undefined ? [] : await neededBackfills(context.table, project, hours);
   const report = { ...imported, backfills };
-  return { object: importObject(report), text: importText(report) };
+  const failed = report.bad > 0 || report.files.some(({ problem }) => problem !== null);
+  return { object: importObject(report), text: importText(report), failed };
 }
 
 export async function status(context: AdminContext): Promise<Outcome> {

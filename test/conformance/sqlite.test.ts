@@ -18,7 +18,7 @@ function openTable(file: string, timeout?: number): Table {
 }
 
 function startWriter(file: string, name: string, count: number): ChildProcess & { lines: AsyncIterable<string> } {
-  const program = join(__dirname, '../support/sqlite-writer.ts');
+  const program = join(import.meta.dirname, '../support/sqlite-writer.ts');
   const child = spawn(process.execPath, [program, file, name, String(count)], { stdio: ['ignore', 'pipe', 'inherit'] });
   opened.push(() => child.kill('SIGKILL'));
   return Object.assign(child, { lines: createInterface(child.stdout) });

@@ -44,7 +44,7 @@ function longest({ TimeoutSeconds = 0, Retry = [] }: TaskState): number {
 }
 
 test('every step has its function, and is called by a machine, or at the end of one', () => {
-  const folder = join(__dirname, '../../functions/steps');
+  const folder = join(import.meta.dirname, '../../functions/steps');
   const files = readdirSync(folder).map((file) => file.replace(/\.ts$/, ''));
   const called = Object.keys(STEPS).filter((step) => JSON.stringify(MACHINES).includes(`\${${step}}`));
   expect([...called, 'execution-ended'].toSorted()).toEqual(Object.keys(STEPS).toSorted());

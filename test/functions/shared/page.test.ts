@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { handler as page } from '../../../functions/shared/page.ts';
 import { retrieveShared } from '../../../lib/dashboards/public-page/routes.ts';
@@ -296,7 +297,7 @@ test('a dashboard without name and tiles has a page too', async () => {
 });
 
 describeInBrowser('the public page in a browser', (visit) => {
-  const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+  const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
   /** What a person with a screen reader, a keyboard or weak eyes would stumble over. */
   async function obstacles(page: Page): Promise<unknown[]> {

@@ -10,7 +10,7 @@ import type { SelectQuery, Syntax } from '../../../lib/hogql/syntax.ts';
 import { checkTokens } from '../../../lib/hogql/tokens.ts';
 import { EVENTS_TABLE } from '../../../lib/lake/events-table.ts';
 import { EVENT_COLUMNS } from '../../../lib/lake/schema.ts';
-import { onEnd } from '../../support/context.ts';
+import { onEnd } from '../../support/on-end.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 
 // Parsing starts threads; a loaded machine takes its time.

@@ -15,7 +15,7 @@ import { trinoColumn, trinoText } from '../../../lib/hogql/trino.ts';
 import { EVENTS_TABLE } from '../../../lib/lake/events-table.ts';
 import { EVENT_COLUMNS } from '../../../lib/lake/schema.ts';
 import { anyText } from '../../support/any-text.ts';
-import { onEnd } from '../../support/context.ts';
+import { onEnd } from '../../support/on-end.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 import { EVENT } from './constructs.ts';
 

@@ -1,5 +1,4 @@
 import { readdirSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
 import { join } from 'node:path';
 import { literal, openDatabase, parquet, pathList } from '../../../lib/duckdb/database.ts';
 import type { Expression, QueryColumn } from '../../../lib/hogql/expression.ts';
@@ -329,9 +328,11 @@ test('rows of 10 kB become a Parquet file though a hundred MB of them are more t
 test('a warehouse that is closed leaves nothing in the temporary folder of the system', async () => {
   const { lake, plan, interval } = await over([[{}]]);
   const folder = temporaryFolder();
-  const system = jest.spyOn(os, 'tmpdir').mockReturnValue(folder);
+  const system = process.env['TMPDIR'];
+  process.env['TMPDIR'] = folder;
   const warehouse = duckdbWarehouse({ lake });
-  system.mockRestore();
+  if (system === undefined) delete process.env['TMPDIR'];
+  else process.env['TMPDIR'] = system;
   const form: Form = { format: 'Parquet', columns: LINES.columns, compression: null, fileBytes: 1e9 };
   const made: string[][] = [];
   for await (const _ of warehouse.read(plan, interval, form, never)) made.push(readdirSync(folder));
