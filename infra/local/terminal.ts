@@ -11,7 +11,7 @@ export function endWithReader(stream: NodeJS.WriteStream): void {
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /** Returns a signal that Ctrl-C aborts, in the place of ending the process; the second Ctrl-C ends it. */
-export function interruption(reason: Error): { readonly signal: AbortSignal; end(): void } {
+export function interruption(reason: Error): { readonly signal: AbortSignal; readonly end: () => void } {
   const controller = new AbortController();
   const abort = (): void => controller.abort(reason);
   for (const signal of SIGNALS) process.once(signal, abort);

@@ -14,7 +14,7 @@ interface Surroundings {
   /** Shows how far a long command is; silent where nobody watches. */
   readonly progress: () => Progress;
   /** What ends a long command when the person asks for it; from the call until `end`, it does not end the process. */
-  readonly interruption: () => { readonly signal: AbortSignal; end(): void };
+  readonly interruption: () => { readonly signal: AbortSignal; readonly end: () => void };
   /** Makes a path that the caller typed absolute. */
   readonly resolve: (path: string) => string;
 }

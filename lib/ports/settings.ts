@@ -56,6 +56,8 @@ export const CLOUD_SETTINGS: Settings = {
   ...LOCAL_SETTINGS,
   spreadSeconds: 60,
   cancelSeconds: 3,
+  // Of 10 GiB of disk a row takes some 370 bytes, unloaded and spilled: 29 million rows, which are stored in 3 GB.
+  maxIntervalBytes: 3e9,
   // Athena: $5 per TB, and at least 10 MB a query (aws.amazon.com/athena/pricing, us-east-1).
   scanPrice: { dollarsPerTerabyte: 5, minimumBytes: 10 * 1024 * 1024 },
   privateAddresses: false,
