@@ -9,11 +9,14 @@ import { refuse } from './refusal.ts';
 const MAX_WEIGHT = 3000;
 const MAX_DEPTH = 60;
 
-/** A constant or parameter of so many characters weighs as much as a node. */
+/** So many characters of a constant, of a parameter or of what a text has besides the row weigh as much as a node. */
 const CHARACTERS_OF_A_NODE = 40;
 
 /** A value is at most so many times as long as its row, or as the element of a list that it is made of. */
-const MAX_GROWTH = 200;
+const MAX_GROWTH = 100;
+
+/** What a text that is longer than its row weighs, for each time: DuckDB holds some 2,000 of them at once. */
+const WEIGHT_OF_A_ROW = 5;
 
 /** What a value has besides, whatever the row is, is at most so long. */
 const MAX_CHARACTERS = 100_000;
@@ -251,8 +254,10 @@ export function measured(node: Node, lambda?: Lambda): Expression {
       `The query makes texts that may be more than ${MAX_GROWTH} times as long as the event: repeat and replace less, ` +
         'or cut texts, as in left(event, 50)',
     );
+  const parameters = node.with === undefined ? 0 : JSON.stringify(node.with).length;
   const own =
-    weightOf(node.with === undefined ? 0 : JSON.stringify(node.with).length) + Math.max(0, sum(length.times) - 1);
+    weightOf(parameters + (isText(node.type) ? length.characters : 0)) +
+    WEIGHT_OF_A_ROW * Math.max(0, sum(length.times) - 1);
   const within = lambda === undefined ? undefined : measureOf(lambda.body);
   const weight =
     own +
