@@ -257,7 +257,7 @@ export function measured(node: Node, lambda?: Lambda): Expression {
   const parameters = node.with === undefined ? 0 : JSON.stringify(node.with).length;
   const own =
     weightOf(parameters + (isText(node.type) ? length.characters : 0)) +
-    WEIGHT_OF_A_ROW * Math.max(0, sum(length.times) - 1);
+    WEIGHT_OF_A_ROW * Math.max(0, sum(length.times) * copiesOf(node) - 1);
   const within = lambda === undefined ? undefined : measureOf(lambda.body);
   const weight =
     own +
@@ -269,6 +269,12 @@ export function measured(node: Node, lambda?: Lambda): Expression {
   const reads = of.reduce((all, one) => all | one.reads, readByLambda);
   measures.set(node, { weight, own, depth, length, reads });
   return node;
+}
+
+/** How many times as long as its value is what an operator makes: `concat` joins by halves, an element of a list has a head. */
+function copiesOf({ operator, of, type }: Node): number {
+  if (operator === 'concat') return Math.ceil(Math.log2(of.length));
+  return type === 'texts' ? 4 : 1;
 }
 
 export const TOO_COMPLEX = 'The query is too complex';
