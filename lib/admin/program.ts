@@ -1,6 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { LEVELS } from '../http/levels.ts';
 import { ImportStopped } from '../lake/import/import.ts';
+import { inWords } from '../ports/disk-failures.ts';
 import { messageOf } from '../ports/errors.ts';
 import * as commands from './commands.ts';
 import type { Progress } from './progress.ts';
@@ -15,8 +16,16 @@ interface Surroundings {
   readonly progress: () => Progress;
   /** What ends a long command when the person asks for it; from the call until `end`, it does not end the process. */
   readonly interruption: () => { readonly signal: AbortSignal; readonly end: () => void };
+  /** Of the data directory; absent where there is none. */
+  readonly copies?: Copies;
   /** Makes a path that the caller typed absolute. */
   readonly resolve: (path: string) => string;
+}
+
+/** Copies of a data directory. */
+interface Copies {
+  backUp(target: string): Promise<commands.Outcome>;
+  restore(source: string): Promise<commands.Outcome>;
 }
 
 /** `interrupted` is what shells give for SIGINT. */
@@ -149,14 +158,40 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
       ).choices(['now', 'then']),
     )
     .addHelpText('after', IMPORT_HELP);
+  command(
+    root,
+    'doctor',
+    'Read all that is kept, and name what is not as it was written. Reads the whole lake.',
+    (context) => commands.doctor(context, surroundings.progress()),
+  );
   command(root, 'status', 'What is there, what runs, what is due', commands.status);
+
+  /** A command on folders of this machine alone. */
+  const copyCommand = (
+    spec: string,
+    description: string,
+    run: (copies: Copies, path: string) => Promise<commands.Outcome>,
+  ) => {
+    const made = root.command(spec).description(description).option('--json', 'print the object as JSON');
+    made.action(async (path: string) => {
+      if (surroundings.copies === undefined || root.opts<{ stage?: string }>().stage !== undefined) {
+        throw new Error('Only this machine is copied so; for a stage on AWS see docs/operations.md.');
+      }
+      const { object, text } = await run(surroundings.copies, surroundings.resolve(path));
+      print(`${made.opts<{ json?: boolean }>().json ? JSON.stringify(object) : text}\n`);
+    });
+  };
+  copyCommand('backup <folder>', 'Copy the data directory into a new folder, while the service runs', (copies, path) =>
+    copies.backUp(path),
+  );
+  copyCommand('restore <folder>', 'Make a new data directory of a backup', (copies, path) => copies.restore(path));
 
   try {
     await root.parseAsync(words, { from: 'user' });
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-    complain(`error: ${messageOf(error)}\n`);
+    complain(`error: ${messageOf(inWords(error))}\n`);
     return error instanceof ImportStopped ? EXIT.interrupted : EXIT.failed;
   }
 }

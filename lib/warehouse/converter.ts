@@ -38,7 +38,7 @@ function explained(error: unknown): unknown {
  */
 export function duckdbConverter(options: ConverterOptions): Converter & { close(): Promise<void> } {
   const { runFiles, folder = join(tmpdir(), `unloaded-${process.pid}`) } = options;
-  const database = lineDatabase(options);
+  const database = lineDatabase({ ...options, places: [folder] });
   let kept: { readonly key: string; readonly files: Promise<string[]> } | undefined;
 
   const copied = async (paths: readonly string[]): Promise<string[]> => {

@@ -223,8 +223,9 @@ describe('S3', () => {
   about(s3Destination);
   exactlyOnce(3);
   triedAgain({
-    call: 'commit',
-    connections: 3,
+    call: 'deliver',
+    // Three to look what is there, three to remove what an earlier attempt may have left.
+    connections: 6,
     port: () => portOf(target.destination.config['endpoint_url']),
     at: (port) => ({ endpoint_url: `http://127.0.0.1:${port}` }),
   });

@@ -1,10 +1,13 @@
 /** One interval on its way to its destination, as `send` and `settle` handle it: prepared, then committed or discarded. */
 import { setTimeout } from 'node:timers/promises';
+import { traceOf } from '../../http/trace.ts';
 import type { Context } from '../../ports/context.ts';
 import { Permanent } from '../../ports/errors.ts';
+import { keys } from '../../ports/table/keys.ts';
+import type { Table } from '../../ports/table/table.ts';
 import { SECOND_MS } from '../../ports/units.ts';
 import { deliveredColumns } from '../../warehouse/query-columns.ts';
-import type { Delivery, Destination, Prepared } from '../destinations/destination.ts';
+import { type Delivery, type Destination, type Prepared, reachOf } from '../destinations/destination.ts';
 import { openConfig } from '../destinations/secrets.ts';
 import { type LogLine, writeLines } from '../records/logs.ts';
 import type { BatchExportItem, RunItem } from '../records/model.ts';
@@ -45,9 +48,11 @@ export async function openSending(
   const destination = findDestination(item.destination_type);
   if (destination === undefined) throw new Permanent(`There is no destination of type '${item.destination_type}'.`);
   const interval = intervalOf(run);
+  context.log.debug('a delivery begins', { run: run.id, trace_id: traceOf(run.id).id });
   const lines: LogLine[] = [];
   const delivery: Delivery = {
     exportId: item.id,
+    nameOf: (exportId) => nameFor(context.table, item, exportId),
     runId: run.id,
     attempt: input.attempt,
     model: input.model,
@@ -57,7 +62,7 @@ export async function openSending(
     columns: (defaults) => deliveredColumns(input.query.select ?? null, defaults),
     rows: (form) => warehouse.read(input, interval, form, signal),
     outbound,
-    reach: settings,
+    reach: reachOf(settings, item.organization_id),
     signal,
     say: (level, message) => lines.push({ at: clock(), level, message, instance: run.id }),
     pause: async (milliseconds, reason) => {
@@ -69,6 +74,13 @@ export async function openSending(
     kept: () => noteOf(context, input.attempt, n),
   };
   return { run, n, destination, delivery, lines, prepared: undefined };
+}
+
+/** Returns what an export may be called in what readers of `item` see: of another project they may know nothing. */
+async function nameFor(table: Table, item: BatchExportItem, exportId: string): Promise<string> {
+  const other = await table.get(keys.batchExport(exportId));
+  if (other === undefined || other.team_id !== item.team_id) return 'another batch export';
+  return `the ${other.deleted_at === null ? '' : 'deleted '}batch export '${other.name}' (${other.id})`;
 }
 
 /** Returns what an earlier attempt prepared, as its receipt tells; undefined when there is no receipt. */

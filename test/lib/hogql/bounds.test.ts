@@ -4,7 +4,7 @@ import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
 import { checkedCondition, checkedQuery } from '../../../lib/hogql/check.ts';
 import { duckdbColumn, duckdbText } from '../../../lib/hogql/duckdb.ts';
 import type { Selected } from '../../../lib/hogql/expression.ts';
-import { threadParser } from '../../../lib/hogql/parse.ts';
+import { hogqlParser } from '../../../lib/hogql/parse.ts';
 import { Refusal } from '../../../lib/hogql/refusal.ts';
 import type { SelectQuery, Syntax } from '../../../lib/hogql/syntax.ts';
 import { checkTokens } from '../../../lib/hogql/tokens.ts';
@@ -13,11 +13,10 @@ import { EVENT_COLUMNS } from '../../../lib/lake/schema.ts';
 import { onEnd } from '../../support/on-end.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 
-// Parsing starts threads; a loaded machine takes its time.
 jest.setTimeout(60_000);
 
 const NOW = 1_767_794_400_000_000n;
-const parser = threadParser();
+const parser = hogqlParser();
 
 const checked = (syntax: Syntax) => checkedQuery(syntax, EVENTS_TABLE, 'Batch exports');
 const refusalOf = (work: () => unknown): string | undefined => {

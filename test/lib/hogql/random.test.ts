@@ -7,7 +7,7 @@ import { duckdbColumn, duckdbText } from '../../../lib/hogql/duckdb.ts';
 import type { Selected } from '../../../lib/hogql/expression.ts';
 import { filterCondition } from '../../../lib/hogql/filters.ts';
 import { FUNCTION_NAMES } from '../../../lib/hogql/functions.ts';
-import { type Parser, threadParser } from '../../../lib/hogql/parse.ts';
+import { hogqlParser, type Parser } from '../../../lib/hogql/parse.ts';
 import { Refusal } from '../../../lib/hogql/refusal.ts';
 import type { SelectQuery, Syntax } from '../../../lib/hogql/syntax.ts';
 import { schemaOf } from '../../../lib/hogql/text.ts';
@@ -19,7 +19,7 @@ import { onEnd } from '../../support/on-end.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 import { EVENT } from './constructs.ts';
 
-const parser = threadParser();
+const parser = hogqlParser();
 const NOW = 1_767_794_400_000_000n;
 
 /** What the work gives; undefined: it was refused. */
@@ -52,7 +52,7 @@ const ODD: readonly Readonly<Record<string, string | number | bigint | null>>[] 
 /** Runs an expression's SQL over the odd rows. */
 let run: (sql: string) => Promise<unknown[]>;
 beforeAll(async () => {
-  const database = await openDatabase({ threads: 1 });
+  const database = await openDatabase({ threads: 1, places: ['/'] });
   const connection = await database.connect();
   onEnd(() => {
     connection.closeSync();

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { checkedCondition, checkedQuery } from '../../../lib/hogql/check.ts';
 import { FILTER_OPERATORS, filterCondition } from '../../../lib/hogql/filters.ts';
 import { FUNCTION_NAMES } from '../../../lib/hogql/functions.ts';
-import { threadParser } from '../../../lib/hogql/parse.ts';
+import { hogqlParser } from '../../../lib/hogql/parse.ts';
 import { Refusal } from '../../../lib/hogql/refusal.ts';
 import { EVENTS_TABLE } from '../../../lib/lake/events-table.ts';
 
 // Parsing starts threads; a loaded machine takes its time.
 jest.setTimeout(60_000);
 
-const parser = threadParser();
+const parser = hogqlParser();
 
 const QUERIES: readonly (readonly [query: string, text: string])[] = [
   ['SELECT event FROM', 'Failed to parse query'],
@@ -99,12 +99,6 @@ describe('before it is parsed', () => {
       parser.query(`SELECT '${'('.repeat(30)}' AS a /* ${'['.repeat(30)} */ FROM events`),
     ).resolves.toBeDefined();
   });
-});
-
-test('a text that takes too long is given up, and the parser goes on', async () => {
-  const hasty = threadParser(1);
-  await expect(hasty.query('SELECT event FROM events')).rejects.toThrow(new Refusal('Failed to parse query'));
-  await expect(parser.query('SELECT event FROM events')).resolves.toMatchObject({ node: 'SelectQuery' });
 });
 
 test.each([

@@ -95,7 +95,7 @@ async function unloadHere(
 ): Promise<void> {
   const select = /^UNLOAD \((.*)\)\nTO '/s.exec(query)?.[1] ?? '';
   expect(query).toContain("partitioned_by = ARRAY['interval_number'])");
-  const instance = await openDatabase({});
+  const instance = await openDatabase({ places: ['/'] });
   const connection = await instance.connect();
   await connection.run(`CREATE SCHEMA "${database}"`);
   await connection.run(`CREATE VIEW "${database}".${model} AS
@@ -222,7 +222,7 @@ describe('what was unloaded', () => {
     const runFiles = folderFiles(join(folder, 'runs'));
     const path = 'e-3/1/interval_number=0/0.parquet';
     mkdirSync(join(folder, 'runs', 'e-3/1/interval_number=0'), { recursive: true });
-    const database = await openDatabase({ threads: 1 });
+    const database = await openDatabase({ threads: 1, places: [folder] });
     const connection = await database.connect();
     const columns = EVENT_COLUMNS.map(({ name, type }) =>
       name === 'properties' ? 'repeat(md5(n::VARCHAR), 20) AS properties' : `NULL::${type} AS ${name}`,
