@@ -199,18 +199,16 @@ function chainOf(node: Expression | undefined): readonly Node[] {
   return isOfLetter ? [...chainOf(inner), node] : [];
 }
 
-/** What the letter that grows most becomes. */
+/** How many letters the one that grows most becomes. */
 function growthOfLetters(chain: readonly Node[]): number {
-  const results = chain.map((_, n) =>
-    chain
-      .slice(n + 1)
-      .reduce(
-        (text, next) =>
-          text.length > MAX_CHARACTERS ? text : text.replaceAll(next.with?.text ?? '', constantBy(next)),
-        constantBy(chain[n] as Node),
-      ),
+  const results = chain.map((first, n) =>
+    chain.slice(n + 1).reduce<string | undefined>((text, next) => {
+      const pieces = text?.split(next.with?.text ?? '') ?? [];
+      const by = constantBy(next);
+      return (pieces.length - 1) * by.length > MAX_CHARACTERS ? undefined : text && pieces.join(by);
+    }, constantBy(first)),
   );
-  return Math.max(1, ...results.map(({ length }) => length));
+  return Math.max(1, ...results.map((text) => text?.length ?? Number.MAX_SAFE_INTEGER));
 }
 
 const constantBy = ({ of: [, by] }: Node): string => (by === undefined ? '' : constantOf(by));
@@ -271,7 +269,7 @@ export function measured(node: Node, lambda?: Lambda): Expression {
   return node;
 }
 
-/** How many times as long as its value is what an operator makes: `concat` joins by halves, an element of a list has a head. */
+/** How often an operator makes its value: `concat` joins by halves; an element of a list has a head of 16 bytes. */
 function copiesOf({ operator, of, type }: Node): number {
   if (operator === 'concat') return Math.ceil(Math.log2(of.length));
   return type === 'texts' ? 4 : 1;

@@ -202,6 +202,22 @@ describe('texts that grow', () => {
       "arrayMap(x -> concat(x, left(event, 500)), splitByChar(',', event))",
     ];
     expect(await refusalsOf(hostile)).toEqual(hostile.map(() => TOO_LONG));
+    // Neither what JavaScript takes for a pattern, nor what it could not hold.
+    const replaced = (...all: (readonly [string, string])[]) =>
+      all.reduce<Syntax>((text, [from, by]) => call('replaceAll', text, constant(from), constant(by)), field('event'));
+    const refusal = (text: Syntax) => refusalOf(() => checked(queryOf([alias('a', text)])));
+    expect(refusal(replaced(['a', 'b'.repeat(90)], ['b', "$'$'$'$'"]))).toEqual(TOO_LONG);
+    const long = (letter: string) => letter.repeat(5000);
+    expect(refusal(replaced(['a', long('b')], ['b', long('c')], ['c', long('d')]))).toEqual(TOO_LONG);
+    const ofElement = call(
+      'replaceAll',
+      call('replaceAll', field('x'), constant('a'), constant(long('b'))),
+      constant('b'),
+      constant(long('c')),
+    );
+    expect(
+      refusal(call('arrayMap', lambda('x', ofElement), call('splitByChar', constant(','), field('event')))),
+    ).toEqual(TOO_LONG);
     const doubled = Array.from({ length: 9 }).reduce<Syntax>((text) => call('concat', text, text), field('event'));
     expect(refusalOf(() => checked(queryOf([alias('a', doubled)])))).toEqual(TOO_LONG);
   });
