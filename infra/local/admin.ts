@@ -1,13 +1,16 @@
 import { resolve } from 'node:path';
 import { runAdmin } from '../../lib/admin/program.ts';
 import { silentProgress, terminalProgress } from '../../lib/admin/progress.ts';
+import { ImportStopped } from '../../lib/lake/import/import.ts';
 import { logTo, shortLines } from '../../lib/ports/log.ts';
 import { backUp, restore } from './backup.ts';
 import { openDataDirectory } from './data-directory.ts';
 import { choicesOf } from './environment.ts';
+import { endWithReader, interruption } from './terminal.ts';
 
 // What it makes is for its user alone.
 process.umask(0o077);
+endWithReader(process.stdout);
 
 const write = (stream: NodeJS.WriteStream) => (text: string) => void stream.write(text);
 const log = logTo(shortLines(write(process.stderr)), Date.now, 'WARNING');
@@ -38,6 +41,7 @@ process.exitCode = await runAdmin(process.argv.slice(2), {
   },
   print: write(process.stdout),
   complain: write(process.stderr),
+  interruption: () => interruption(new ImportStopped()),
   progress: process.stderr.isTTY ? () => terminalProgress(process.stderr) : silentProgress,
   // npm runs scripts in the project's folder and tells in INIT_CWD where the person was.
   resolve: (path) => resolve(process.env['INIT_CWD'] ?? process.cwd(), path),

@@ -160,6 +160,7 @@ export async function importFiles(
   options: ImportCommandOptions,
   files: string[],
   progress: Progress,
+  stop?: AbortSignal,
 ): Promise<Outcome> {
   const { hours, ...imported } = await importEvents(context, {
     projectId: options.project,
@@ -168,6 +169,7 @@ export async function importFiles(
     ...(options.arrived === undefined ? {} : { arrived: options.arrived }),
     mapping: { columns: options.column ?? {}, values: options.value ?? {} },
     rejectedFolder: join(context.folder, 'rejected'),
+    ...(stop === undefined ? {} : { stop }),
     onProgress: ({ bytes, totalBytes, events, bad }) =>
       progress.update(bytes, totalBytes, `${events} events${bad === 0 ? '' : `, ${bad} bad records`}`),
   }).finally(() => progress.end());
@@ -176,7 +178,9 @@ export async function importFiles(
   const report = { ...imported, backfills };
   const hasExports = project !== undefined && (await hasLiveExports(context.table, project));
   const { api = '$API' } = context;
-  return { object: importObject(report), text: importText(report, { api, project: options.project, hasExports }) };
+  const failed = report.bad > 0 || report.files.some(({ problem }) => problem !== null);
+  const text = importText(report, { api, project: options.project, hasExports });
+  return { object: importObject(report), text, failed };
 }
 
 async function organizationsOfAll({ table }: AdminContext, everybody: readonly UserItem[]) {

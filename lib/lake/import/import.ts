@@ -18,7 +18,7 @@ import { keys } from '../../ports/table/keys.ts';
 import { HOUR_MS } from '../../ports/units.ts';
 import { allFiles, type LakeFile } from '../catalog.ts';
 import type { ArrivalRange } from '../intervals.ts';
-import { type Publishing, underLease } from '../lease.ts';
+import { type Lease, type Publishing, underLease } from '../lease.ts';
 import type { Model } from '../schema.ts';
 import { contentUuid } from '../sources/event.ts';
 import { type ImportFormat, openSource } from '../sources/open.ts';
@@ -45,6 +45,16 @@ export interface ImportOptions {
    */
   readonly temporaryFolder?: string;
   readonly onProgress?: (progress: ImportProgress) => void;
+  /** Stops the import: it removes what it has not published, gives its lease back, and throws the reason. */
+  readonly stop?: AbortSignal;
+}
+
+/** Somebody has stopped the import. */
+export class ImportStopped extends Error {
+  override readonly name = 'ImportStopped';
+  constructor() {
+    super('The import was stopped. What it has added stays; the same command adds the rest.');
+  }
 }
 
 interface ImportProgress {
@@ -111,7 +121,7 @@ export async function importEvents(context: Publishing, options: ImportOptions):
   if (project === undefined || project['deleted_at'] !== null) fail('not_found', `There is no project ${projectId}.`);
   checkMapping(options.mapping ?? {});
   const sizes = await sizesOf(options.files);
-  return underLease(context, projectId, async (lease) => {
+  const work = async (lease: Lease): Promise<ImportReport> => {
     const folder = await mkdtemp(join(options.temporaryFolder ?? tmpdir(), 'import-'));
     const staging = await openStaging(folder, projectId, context.lake);
     const before = await allFiles(context.table, projectId, 'events');
@@ -153,7 +163,8 @@ export async function importEvents(context: Publishing, options: ImportOptions):
       staging.close();
       await rm(folder, { recursive: true, force: true });
     }
-  });
+  };
+  return underLease(context, projectId, work, options.stop);
 }
 
 async function sizesOf(files: readonly string[]): Promise<number[]> {

@@ -2,6 +2,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '../../../lib/duckdb/database.ts';
 import { FILE_COLUMNS } from '../../../lib/exports/destinations/files/config.ts';
+import { EVENT_COLUMNS } from '../../../lib/lake/schema.ts';
+import { Permanent } from '../../../lib/ports/errors.ts';
 import type { FileStore } from '../../../lib/ports/files/files.ts';
 import { folderFiles } from '../../../lib/ports/files/folder.ts';
 import { HOUR_MS } from '../../../lib/ports/units.ts';
@@ -213,6 +215,44 @@ describe('what was unloaded', () => {
       ]);
     }
     await Promise.all([converter.close(), here.close()]);
+  });
+
+  test('that does not fit into memory and disk fails for good, with advice', async () => {
+    const folder = temporaryFolder();
+    const runFiles = folderFiles(join(folder, 'runs'));
+    const path = 'e-3/1/interval_number=0/0.parquet';
+    mkdirSync(join(folder, 'runs', 'e-3/1/interval_number=0'), { recursive: true });
+    const database = await openDatabase({ threads: 1, places: [folder] });
+    const connection = await database.connect();
+    const columns = EVENT_COLUMNS.map(({ name, type }) =>
+      name === 'properties' ? 'repeat(md5(n::VARCHAR), 20) AS properties' : `NULL::${type} AS ${name}`,
+    );
+    await connection.run(`COPY (SELECT ${columns.join(', ')} FROM range(40_000) t(n)) TO '${runFiles.address(path)}'`);
+    connection.closeSync();
+    database.closeSync();
+    // Nothing can be spilled into a folder that cannot be made.
+    const tempDirectory = '/dev/null/nowhere';
+    const small = duckdbConverter({
+      runFiles,
+      folder: join(folder, 'u'),
+      memoryLimit: '10MB',
+      threads: 1,
+      tempDirectory,
+    });
+    const athena = athenaWarehouse({
+      database: 'dev',
+      workGroup: 'w',
+      lake: inBucket('lake'),
+      runFiles,
+      converter: small,
+    });
+    const work = textOf(athena, { ...PLAN, unloaded: 1 }, 0);
+    await expect(work).rejects.toThrow(/more than one run can deliver.*Set a shorter interval/);
+    await expect(work).rejects.toThrow(Permanent);
+    const full = { save: () => Promise.reject(Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC' })) };
+    const other = duckdbConverter({ runFiles: full, folder: join(folder, 'o') });
+    await expect(other.count([path], never)).rejects.toThrow(Permanent);
+    await Promise.all([small.close(), other.close()]);
   });
 
   test('is read only by who has a converter, and only after it was unloaded', async () => {
