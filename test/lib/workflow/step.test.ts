@@ -33,6 +33,15 @@ describe('a step', () => {
     expect(context.lines.at(-1)).toMatchObject({ level, fields: { execution: 'e' } });
   });
 
+  test('trouble of the disk is Transient, in words', async () => {
+    const context = testContext();
+    const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+    const run = step('begin-run', () => Promise.reject(full))(context);
+    const message = 'The disk of the service is full: space must be freed there.';
+    await expect(run(null)).rejects.toMatchObject({ name: 'Transient', message });
+    expect(context.lines.at(-1)).toMatchObject({ level: 'WARNING', fields: { reason: message } });
+  });
+
   test('the stack of what nobody expected is in the log', async () => {
     const context = testContext();
     const run = step('begin-run', () => Promise.reject(new TypeError('bug')))(context);
