@@ -13,8 +13,16 @@ interface Surroundings {
   readonly complain: (text: string) => void;
   /** Shows how far a long command is; silent where nobody watches. */
   readonly progress: () => Progress;
+  /** Of the data directory; absent where there is none. */
+  readonly copies?: Copies;
   /** Makes a path that the caller typed absolute. */
   readonly resolve: (path: string) => string;
+}
+
+/** Copies of a data directory. */
+interface Copies {
+  backUp(target: string): Promise<commands.Outcome>;
+  restore(source: string): Promise<commands.Outcome>;
 }
 
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
@@ -147,6 +155,26 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
     (context) => commands.doctor(context, surroundings.progress()),
   );
   command(root, 'status', 'What is there, what runs, what is due', commands.status);
+
+  /** A command on folders of this machine alone. */
+  const copyCommand = (
+    spec: string,
+    description: string,
+    run: (copies: Copies, path: string) => Promise<commands.Outcome>,
+  ) => {
+    const made = root.command(spec).description(description).option('--json', 'print the object as JSON');
+    made.action(async (path: string) => {
+      if (surroundings.copies === undefined || root.opts<{ stage?: string }>().stage !== undefined) {
+        throw new Error('Only this machine is copied so; for a stage on AWS see docs/operations.md.');
+      }
+      const { object, text } = await run(surroundings.copies, surroundings.resolve(path));
+      print(`${made.opts<{ json?: boolean }>().json ? JSON.stringify(object) : text}\n`);
+    });
+  };
+  copyCommand('backup <folder>', 'Copy the data directory into a new folder, while the service runs', (copies, path) =>
+    copies.backUp(path),
+  );
+  copyCommand('restore <folder>', 'Make a new data directory of a backup', (copies, path) => copies.restore(path));
 
   try {
     await root.parseAsync(words, { from: 'user' });

@@ -92,7 +92,7 @@ const IDEMPOTENCY_KEY = {
   in: 'header',
   description:
     'At most 255 ASCII characters. For 24 hours a repeat of the request with the same key and body is answered with ' +
-    'the object that the first one created; with another body it is a 409.',
+    'the object that the first one created; with another body, or another API key, it is a 409.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 const IF_MATCH = {
@@ -127,13 +127,22 @@ interface Shared {
   readonly versioned: ReadonlySet<string>;
 }
 
+/** Returns the description of an operation, with the fields of PostHog's that it lacks. */
+function described({ description, unsupported = {} }: Route): JsonObject {
+  const names = Object.keys(unsupported).map((name) => `\`${name}\``);
+  const lacking =
+    names.length === 0 ? [] : [`Not supported, and refused where they would change something: ${names.join(', ')}.`];
+  const sentences = [...(description === undefined ? [] : [description]), ...lacking];
+  return sentences.length === 0 ? {} : { description: sentences.join(' ') };
+}
+
 function operation(row: Route, path: string, { schemas, versioned }: Shared): JsonObject {
   const hasVersion = answersVersion(row, path, versioned);
   return {
     operationId: operationId(row, path),
     tags: [row.tag],
     summary: row.summary,
-    ...(row.description === undefined ? {} : { description: row.description }),
+    ...described(row),
     security: security(row),
     parameters: [
       ...pathParameters(row, path, schemas),

@@ -51,5 +51,5 @@ function troubleOf(error: unknown): Trouble | undefined {
 export function inWords(error: unknown): unknown {
   if (error instanceof Transient || error instanceof Permanent) return error;
   const trouble = troubleOf(error);
-  return trouble === undefined ? error : new Transient(WORDS[trouble], { cause: error });
+  return trouble === undefined ? error : new Transient(WORDS[trouble], { cause: error, isOwn: true });
 }

@@ -103,6 +103,13 @@ export function invalid(attr: string | null, detail: string, code = 'invalid_inp
  */
 export class Transient extends Error {
   override readonly name = 'Transient';
+  /** The reason lies with the service itself (its disk), not with what it reaches out to. */
+  readonly isOwn: boolean;
+
+  constructor(message: string, { isOwn = false, ...options }: ErrorOptions & { readonly isOwn?: boolean } = {}) {
+    super(message, options);
+    this.isOwn = isOwn;
+  }
 }
 
 /** A step failed for a reason that only the user can mend (bad credentials, a missing bucket). Never tried again. */

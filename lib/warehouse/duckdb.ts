@@ -22,12 +22,12 @@ interface DuckdbWarehouseOptions extends DatabaseLimits {
 
 /**
  * A warehouse over the lake's files. Rows come in the order of their model; two reads of one plan give the same bytes.
- * Memory is bounded by the limit, whatever an interval holds. `Transient` when it does not suffice for all that is read at
- * this moment, `Damaged` when a file is not what was written.
+ * Memory is bounded by the limit, whatever an interval holds. `Permanent` when it does not suffice, `Damaged` when a file
+ * is not what was written.
  */
 export function duckdbWarehouse(options: DuckdbWarehouseOptions): Warehouse & { close(): Promise<void> } {
   const { lake } = options;
-  const database = lineDatabase(options);
+  const database = lineDatabase({ ...options, places: [lake.root] });
   const isIntact = intactFiles();
 
   /** Returns the interval's files. Throws `Damaged` when one of them is not what was written. */
@@ -66,7 +66,8 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): Warehouse & { 
 
 type Files = FrozenPlan['files'];
 
-const filesOf = (plan: FrozenPlan, interval: Interval): Files =>
+/** Returns the plan's files that may hold rows of an interval, in the order of their arrivals. */
+export const filesOf = (plan: FrozenPlan, interval: Interval): Files =>
   plan.files.filter(({ from, to }) => from < interval.end && to >= interval.start).toSorted((a, b) => a.from - b.from);
 
 const microseconds = ({ start, end }: Interval): { from: bigint; to: bigint } => ({

@@ -38,8 +38,7 @@ export const step =
       if (error instanceof Transient) log.warning('step failed for now', { ms, reason: error.message });
       else if (error instanceof Permanent) log.info('step failed for good', { ms, reason: error.message });
       else if (signal.aborted) log.info('step was stopped', { ms, reason: messageOf(error) });
-      else
-        log.error('step broke', { ms, reason: messageOf(error), stack: error instanceof Error ? error.stack : null });
+      else log.error('step broke', { ms, error });
       throw error;
     }
   };

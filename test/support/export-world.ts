@@ -246,12 +246,17 @@ export async function exportWorld({
           .map((line) => JSON.parse(line).uuid);
       return new Map(names.toSorted().map((name) => [name, uuids(name)]));
     },
-    /** Returns what runs and deaths left: hidden folders of the destination, and files of the run files. */
+    /**
+     * Returns what runs and deaths left: hidden folders of the destination, marks of owners without the files that
+     * they are about, and files of the run files.
+     */
     leftovers(): string[] {
       const below = (root: string): string[] =>
         existsSync(root) ? readdirSync(root, { recursive: true, encoding: 'utf8' }) : [];
+      const there = new Set(below(target));
+      const owned = (name: string): string => /^\.(.+)\..{36}\.owner$/.exec(name)?.[1] ?? '';
       return [
-        ...below(target).filter((name) => !name.endsWith('.jsonl')),
+        ...[...there].filter((name) => !name.endsWith('.jsonl') && !there.has(owned(name))),
         ...below(join(folder, 'runs')).filter((name) => name !== '.unfinished'),
       ];
     },

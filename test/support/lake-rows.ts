@@ -73,7 +73,7 @@ async function write(
   model: Model,
   files: readonly (readonly Readonly<Record<string, Value>>[])[],
 ): Promise<FrozenPlan['files']> {
-  const database = await openDatabase({});
+  const database = await openDatabase({ places: ['/'] });
   const connection = await database.connect();
   const { columns, order } = LAKE_MODELS[model];
   const listed: PlannedFile[] = [];

@@ -3,7 +3,6 @@ import { filesBetween, type LakeFile, rowsWithin } from '../../lake/catalog.ts';
 import type { Context } from '../../ports/context.ts';
 import { fromJsonText } from '../../ports/table/json-text.ts';
 import type { PlannedFile, RowQuery } from '../../warehouse/warehouse.ts';
-import { selectionOf } from '../query/compile.ts';
 import type { BatchExportItem, RunItem } from '../records/model.ts';
 import type { Active } from './plan.ts';
 import { attemptOf, intervalOf } from './run.ts';
@@ -36,7 +35,7 @@ export async function inputFor(
     organizationId: item.organization_id,
     teamId: item.team_id,
     model: item.model,
-    query: { ...eventLists(item), ...(await selectionOf(context.parser, item)) },
+    query: { ...eventLists(item), ...(await context.compiler.selection(item, { organization: item.organization_id })) },
     files: files.map(planned),
     intervals: runs.map(intervalOf),
     leastRows: runs.map(intervalOf).map(({ start, end }) => (isFiltered(item) ? 0 : rowsWithin(files, start, end))),

@@ -18,6 +18,7 @@ import { type Active, nextDue, type Plan, settle } from './plan.ts';
 import { attemptOf, intervalOf, intervalsOfExecution, isOpen, latestRuns, rangeText } from './run.ts';
 import { type BatchInput, inputOf, removeFiles, Unreadable } from './run-files.ts';
 import { exportWithPlan, planOp, runsOf } from './store.ts';
+import { ticketBackOps } from './ticket.ts';
 
 /** The number of runs that failed for good in a row, after which an export is paused. */
 const MAX_FAILURES_IN_A_ROW = 10;
@@ -143,6 +144,7 @@ async function writeSettled(context: Context, exportId: string, execution: strin
         if: { is: { latest_runs, failures_in_a_row, ver, deleted_at } },
       },
       ...followingOps(context, { ...item, ...paused }, mine, after, runs),
+      ...ticketBackOps(context, item, execution),
       ...(isGivenUp ? pauseOps(context, item, execution, runs) : []),
     ]);
   });

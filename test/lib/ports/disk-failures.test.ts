@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { openDatabase } from '../../../lib/duckdb/database.ts';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { inWords } from '../../../lib/ports/disk-failures.ts';
 import { Permanent, Transient } from '../../../lib/ports/errors.ts';
 import { temporaryFolder } from '../../support/context.ts';
@@ -26,7 +26,11 @@ function sqlite(limit: string): DatabaseSync {
 }
 
 async function duckdb(sql: string): Promise<void> {
-  const database = await openDatabase({ memoryLimit: '20MB', threads: 1, tempDirectory: temporaryFolder() });
+  const database = await DuckDBInstance.create(':memory:', {
+    memory_limit: '20MB',
+    threads: '1',
+    temp_directory: temporaryFolder(),
+  });
   const connection = await database.connect();
   try {
     await connection.run(`SET max_temp_directory_size = '1MB'`);
