@@ -355,7 +355,7 @@ describe('several objects', () => {
       await proxy.close();
       rmSync(receiptFile, { force: true });
     }
-    expect(new Set(silent)).toEqual(new Set(['GET', 'POST', 'PUT', 'DELETE']));
+    expect(new Set(silent)).toEqual(new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE']));
     expect(silent.length).toBeGreaterThan(8);
   });
 
