@@ -1,4 +1,4 @@
-import { Permanent, Transient } from '../../../lib/ports/errors.ts';
+import { Damaged, Permanent, Transient } from '../../../lib/ports/errors.ts';
 import { Busy } from '../../../lib/ports/table/table.ts';
 import { reasonOf } from '../../../lib/workflow/messages.ts';
 import { step } from '../../../lib/workflow/step.ts';
@@ -24,6 +24,7 @@ describe('a step', () => {
   test.each([
     ['Transient', new Transient('later'), 'Transient', 'WARNING'],
     ['Permanent', new Permanent('never'), 'Permanent', 'INFO'],
+    ['a damaged file', new Damaged('events/a.parquet', 'it is not there'), 'Permanent', 'ERROR'],
     ['a busy table', new Busy('conflict'), 'Transient', 'WARNING'],
     ['anything else', new TypeError('bug'), 'TypeError', 'ERROR'],
   ])('%s leaves under the name that machines match', async (_, error, name, level) => {
