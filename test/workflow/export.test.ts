@@ -197,12 +197,15 @@ describe('an organization', () => {
   test('has so many intervals under way and no more; those of all its exports are delivered, one batch after another', async () => {
     let underWay = 0;
     let most = 0;
+    const four = Promise.withResolvers<void>();
     const { world, tenant, project, run, context, id } = await hourly({
       settings: { organizationIntervals: 4 },
       intrude: async (call) => {
         if (call !== 'deliver') return;
         underWay += 1;
         most = Math.max(most, underWay);
+        if (most === 4) four.resolve();
+        await four.promise;
         await setImmediate();
         underWay -= 1;
       },

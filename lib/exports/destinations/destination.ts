@@ -36,7 +36,10 @@ export interface Delivery<C extends Config = Config> {
   rows(form: Form): AsyncIterable<Buffer>;
   readonly outbound: Outbound;
   readonly reach: Reach;
-  /** Aborted when the run is cancelled or loses its interval; a destination stops and leaves nothing visible. */
+  /**
+   * Aborted when the run is cancelled or loses its interval, its time is up or the process ends. Every request is made with
+   * it; a destination stops and leaves nothing visible.
+   */
   readonly signal: AbortSignal;
   /** Tells the customer something, in the export's log. */
   say(level: 'INFO' | 'WARNING', message: string): void;
