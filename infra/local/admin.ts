@@ -6,6 +6,9 @@ import { backUp, restore } from './backup.ts';
 import { openDataDirectory } from './data-directory.ts';
 import { choicesOf } from './environment.ts';
 
+// What it makes is for its user alone.
+process.umask(0o077);
+
 const write = (stream: NodeJS.WriteStream) => (text: string) => void stream.write(text);
 const log = logTo(shortLines(write(process.stderr)), Date.now, 'WARNING');
 

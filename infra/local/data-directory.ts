@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { v7 } from 'uuid';
-import { threadParser } from '../../lib/hogql/parse.ts';
+import { pooledCompiler } from '../../lib/exports/query/compiler.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
 import { folderFiles, removeLeftovers } from '../../lib/ports/files/folder.ts';
@@ -12,9 +12,11 @@ import { loggedMetrics } from '../../lib/ports/metrics/logged.ts';
 import { openOutbound } from '../../lib/ports/outbound/outbound.ts';
 import type { Settings } from '../../lib/ports/settings.ts';
 import { isBusy, isDamage, sqliteTable } from '../../lib/ports/table/sqlite.ts';
-import { SECOND_MS } from '../../lib/ports/units.ts';
+import { MINUTE_MS, SECOND_MS } from '../../lib/ports/units.ts';
 import { keyfileVault } from '../../lib/ports/vault/keyfile.ts';
-import { duckdbWarehouse } from '../../lib/warehouse/duckdb.ts';
+import { pooledWarehouse } from '../../lib/warehouse/pooled.ts';
+import type { RowWorkerOptions } from '../../lib/warehouse/row-worker.ts';
+import { workerPool } from '../../lib/workers/pool.ts';
 import { checkDataDirectory, databaseIn, UnusableDataDirectory, upgradeDataDirectory } from './data-version.ts';
 
 const lakeIn = (folder: string): string => join(folder, 'lake');
@@ -29,10 +31,26 @@ export async function removeUnfinished(folder: string): Promise<void> {
 /** Where exports spill to and make files, while they run; only the service runs any. */
 const temporaryIn = (folder: string): string => join(folder, 'temporary');
 
+/** What DuckDB may hold in each worker that selects rows; the process has some 100 MB beside that. */
+const DATABASE_MEMORY = '400MB';
+const ROW_MEMORY_MB = { each: 700, all: 1_100 };
+/** A large Parquet file is made before its first byte is told: 8 GB, the most that a run may read, take minutes. */
+const ROW_SILENCE_MS = 10 * MINUTE_MS;
+/** A query of a thousand columns takes 1.3 s, and 100 MB. */
+const QUERY_SILENCE_MS = 10 * SECOND_MS;
+const QUERY_MEMORY_MB = { each: 250, all: 400 };
+/** Those that wait are requests: an organization that sends what takes long waits for itself. */
+const QUERY_TURNS = { atOnce: 2, each: 1, waiting: { each: 4, all: 32 } };
+
+/** Those that wait are deliveries, of which the engine runs so many at a time. */
+const ROW_TURNS = { atOnce: 4, each: 2 };
+
 /** All that a data directory holds, opened: every port but the workflow, which only the running service has. */
 interface DataDirectory extends Omit<Context, 'workflow'> {
   readonly folder: string;
-  close(): void;
+  /** Reads the whole table. Returns what is wrong with it. */
+  tableProblems(): string[];
+  close(): Promise<void>;
 }
 
 /**
@@ -46,23 +64,48 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
   const clock = Date.now;
   const lake = folderFiles(lakeIn(folder));
   const table = openDatabase(folder, clock, isClaimed);
+  const rows = workerPool({
+    program: join(import.meta.dirname, '../../lib/warehouse/row-worker.ts'),
+    options: { lake: lakeIn(folder), memoryLimit: DATABASE_MEMORY } satisfies RowWorkerOptions,
+    what: 'Selecting its rows',
+    turns: ROW_TURNS,
+    memory: ROW_MEMORY_MB,
+    silenceMs: ROW_SILENCE_MS,
+    folder: temporaryIn(folder),
+    deaths: join(folder, 'under-way'),
+    log,
+  });
+  const queries = workerPool({
+    program: join(import.meta.dirname, '../../lib/exports/query/query-worker.ts'),
+    options: null,
+    what: 'Reading the query',
+    turns: QUERY_TURNS,
+    memory: QUERY_MEMORY_MB,
+    silenceMs: QUERY_SILENCE_MS,
+    folder: temporaryIn(folder),
+    log,
+  });
   return {
     folder,
     table,
     lake,
     runFiles: folderFiles(runFilesIn(folder)),
-    warehouse: duckdbWarehouse({ lake, tempDirectory: temporaryIn(folder) }),
+    warehouse: pooledWarehouse(rows),
     vault: keyfileVault(join(folder, 'vault.key')),
     events: null,
     outbound: openOutbound(settings),
-    parser: threadParser(),
+    compiler: pooledCompiler(queries),
     clock,
     newId: v7,
     random: randomBytes,
     log,
     metrics: loggedMetrics(log),
+    tableProblems: () => table.problems(),
     settings,
-    close: () => table.close(),
+    close: async () => {
+      table.close();
+      await Promise.all([rows.close(), queries.close()]);
+    },
   };
 }
 

@@ -58,6 +58,16 @@ const folders: Kind<Settings['folderRoots']> = {
   },
 };
 
+const address: Kind<string | null> = {
+  must: 'be an address such as https://analytics.example.com, or none',
+  read: (text) => {
+    if (text === 'none') return null;
+    const url = URL.parse(text);
+    const isPlain = url !== null && /^https?:$/.test(url.protocol) && !/[?#@]/.test(text);
+    return isPlain ? url.href.replace(/\/+$/, '') : INVALID;
+  },
+};
+
 const destinationTypes: Kind<readonly string[]> = {
   must: `be names with ',' between them, of ${LOCAL_SETTINGS.destinations.join(', ')}`,
   read: (text) => {
@@ -71,8 +81,7 @@ const variable = <Value>(kind: Kind<Value>, rest: Omit<Variable<Value>, keyof Ki
   ...rest,
 });
 
-const { settleSeconds, spreadSeconds, historyDays, backfillConcurrency, deliveryConcurrency, logDays, runDays } =
-  LOCAL_SETTINGS;
+const { settleSeconds, historyDays, backfillConcurrency, deliveryConcurrency, logDays, runDays } = LOCAL_SETTINGS;
 
 /** Every variable, in the order of the docs. */
 export const VARIABLES = {
@@ -87,6 +96,10 @@ export const VARIABLES = {
   PORT: variable(wholeNumber(0, 65_535), {
     fallback: '8010',
     about: 'its port; `0` is any that is free',
+  }),
+  PUBLIC_URL: variable(address, {
+    fallback: 'none',
+    about: 'the address under which callers know the service, such as that of a proxy before it; links lead there',
   }),
   LOG_LEVEL: variable(level, {
     fallback: 'INFO',
@@ -133,9 +146,9 @@ export const VARIABLES = {
     fallback: String(settleSeconds),
     about: 'an interval is delivered this long after its end',
   }),
-  SPREAD_SECONDS: variable(wholeNumber(0, 3_600), {
-    fallback: String(spreadSeconds),
-    about: 'exports of one frequency start at most this long after one another',
+  SPREAD: variable(isOn, {
+    fallback: 'off',
+    about: 'whether exports of one frequency start after one another (hourly ones within 15 minutes), not all at once',
   }),
   HISTORY_DAYS: variable(wholeNumber(0, 36_500), {
     fallback: String(historyDays),
@@ -195,6 +208,7 @@ export function choicesOf(environment: NodeJS.ProcessEnv): Choices {
     hasMetrics: values.METRICS,
     settings: {
       ...LOCAL_SETTINGS,
+      publicUrl: values.PUBLIC_URL,
       folderRoots: values.FOLDER_ROOTS,
       privateAddresses: values.PRIVATE_ADDRESSES,
       destinations: values.DESTINATIONS,
@@ -202,7 +216,7 @@ export function choicesOf(environment: NodeJS.ProcessEnv): Choices {
       backfillConcurrency: values.BACKFILL_CONCURRENCY,
       maxIntervalBytes: values.MAX_INTERVAL_BYTES,
       settleSeconds: values.SETTLE_SECONDS,
-      spreadSeconds: values.SPREAD_SECONDS,
+      isSpread: values.SPREAD,
       historyDays: values.HISTORY_DAYS,
       logDays: values.LOG_DAYS,
       runDays: values.RUN_DAYS,

@@ -1,9 +1,14 @@
+import { inWords } from '../../lib/ports/disk-failures.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
 import { jsonLines, type Log, logTo, shortLines } from '../../lib/ports/log.ts';
 import { type Choices, choicesOf } from './environment.ts';
 import { firstStart, keyFile, type Welcome } from './first-start.ts';
 import { type Service, startService } from './service.ts';
+import { stopInTime } from './stop.ts';
 import { DEFAULT_RATE_LIMIT } from './token-bucket.ts';
+
+// What the service makes is for its user alone.
+process.umask(0o077);
 
 const isWatched = process.stdout.isTTY;
 const write = (text: string): void => void process.stdout.write(text);
@@ -32,7 +37,7 @@ async function start({ folder, host, port, hasRateLimit, hasMetrics, settings }:
       refuse(`Port ${port} is taken. Choose another one with PORT, such as PORT=8011 npm start.`);
     if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') refuse(`This machine has no address ${host} (HOST).`);
     if (code === 'EACCES' || code === 'EPERM') refuse(`${messageOf(error)}. Choose another PORT or WORKSPACE_HOME.`);
-    return refuse(messageOf(error));
+    return refuse(messageOf(inWords(error)));
   }
 }
 
@@ -86,12 +91,6 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     if (stopping) process.exit(1);
     stopping = true;
     log.info('stopping', { signal });
-    service.stop().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        log.error('could not stop cleanly', { reason: messageOf(error) });
-        process.exit(1);
-      },
-    );
+    void stopInTime(service, log).then((code) => process.exit(code));
   });
 }

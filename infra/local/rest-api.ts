@@ -56,8 +56,8 @@ export interface Method {
   readonly isPublic: boolean;
   /** Name of the function, for the log. */
   readonly function: string;
-  /** Calls the function. `PayloadTooLarge`: the event is larger than a function takes. */
-  readonly call: (event: APIGatewayProxyEvent) => Promise<APIGatewayProxyResult>;
+  /** Calls the function; the signal is aborted when nobody waits for its answer any more. `PayloadTooLarge`: the event is larger than a function takes. */
+  readonly call: (event: APIGatewayProxyEvent, callerLeft: AbortSignal) => Promise<APIGatewayProxyResult>;
 }
 
 /** An invocation that a function's runtime does not take; the request is answered with 413. */
@@ -121,7 +121,7 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
     return isPublic ? found.template : whole;
   }
 
-  async function respond(request: IncomingMessage, requestId: string): Promise<Responded> {
+  async function respond(request: IncomingMessage, requestId: string, callerLeft: AbortController): Promise<Responded> {
     if (!isLetThrough(performance.now())) return gatewayAnswer('THROTTLED');
     const method = request.method ?? 'GET';
     const target = request.url ?? '/';
@@ -166,8 +166,10 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
     }
 
     try {
-      const result = await within(limits.timeoutMs, call(event));
-      return result === undefined ? gatewayAnswer('INTEGRATION_TIMEOUT') : { result, isLogged: true };
+      const result = await within(limits.timeoutMs, call(event, callerLeft.signal));
+      if (result !== undefined) return { result, isLogged: true };
+      callerLeft.abort(new Error('the request took too long'));
+      return gatewayAnswer('INTEGRATION_TIMEOUT');
     } catch (error) {
       if (error instanceof PayloadTooLarge) return gatewayAnswer('REQUEST_TOO_LARGE');
       log.error('a function failed', { function: name, request_id: requestId, error });
@@ -178,6 +180,8 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
   let closing = false;
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const requestId = randomUUID();
+    const callerLeft = new AbortController();
+    response.once('close', () => callerLeft.abort(new Error('the caller has left')));
     const startedAt = performance.now();
     const { method = 'GET', url = '/' } = request;
     const [path = '/'] = url.split('?', 1);
@@ -187,7 +191,7 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
         send(response, await probe(), requestId);
         return;
       }
-      const { result, isLogged } = await respond(request, requestId);
+      const { result, isLogged } = await respond(request, requestId, callerLeft);
       const milliseconds = performance.now() - startedAt;
       const status = result.statusCode;
       options.answered?.({ method, status, seconds: milliseconds / SECOND_MS });
@@ -277,12 +281,14 @@ interface EventParts {
 /** The event that API Gateway sends a function, as yet without body and authorizer. */
 function proxyEvent(request: IncomingMessage, { arn, stage }: RestApi, parts: EventParts): APIGatewayProxyEvent {
   const { method, path, template } = parts;
-  const headers: Record<string, string> = Object.create(null);
-  const multiValueHeaders: Record<string, string[]> = Object.create(null);
+  const host = hostOf(request);
+  const headers: Record<string, string> = Object.assign(Object.create(null), { Host: host });
+  const multiValueHeaders: Record<string, string[]> = Object.assign(Object.create(null), { Host: [host] });
   const raw = request.rawHeaders;
   for (let at = 0; at < raw.length; at += 2) {
     const name = raw[at] as string;
     const value = raw[at + 1] as string;
+    if (name.toLowerCase() === 'host') continue;
     headers[name] = value;
     const values = multiValueHeaders[name];
     if (values === undefined) multiValueHeaders[name] = [value];
@@ -333,6 +339,19 @@ function proxyEvent(request: IncomingMessage, { arn, stage }: RestApi, parts: Ev
       stage,
     },
   };
+}
+
+/** Names of this machine by which only somebody on it reaches it, with any port: that of a container may be another. */
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i;
+
+/**
+ * Returns the host that links may name: the one that was sent, if that is a name of loopback; else the address at which
+ * the request came in. Whoever sends a request may write any other name.
+ */
+function hostOf({ socket, headers }: IncomingMessage): string {
+  const address = (socket.localAddress ?? '127.0.0.1').replace(/^::ffff:/, '');
+  const { host = '' } = headers;
+  return LOOPBACK.test(host) ? host : `${address.includes(':') ? `[${address}]` : address}:${socket.localPort}`;
 }
 
 const NO_IDENTITY = {
@@ -418,7 +437,7 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, log: Log
     socket.destroy();
     return;
   }
-  const { status, template } = gatewayResponse(
+  const { status, headers, template } = gatewayResponse(
     error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'parse_error',
   );
   const requestId = randomUUID();
@@ -428,6 +447,7 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, log: Log
       `HTTP/1.1 ${status} Refused`,
       'Connection: close',
       'Content-Type: application/json',
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
       `Content-Length: ${Buffer.byteLength(template)}`,
       `X-Request-Id: ${requestId}`,
       '',

@@ -48,10 +48,12 @@ export async function startService({ folder, settings, hasMetrics, log, ...liste
     const { context, engine } = runtimeOf({ ...directory, metrics: bothMetrics(directory.metrics, numbers) });
     let pauseReason: string | null = 'starting';
     const probes = probesOf({ ...context, pauseReason: () => pauseReason, numbers: hasMetrics ? numbers : null });
-    const gateway = await startGateway({ context, probes, answered: numbers.answered, ...listen }).catch((error) => {
-      directory.close();
-      throw error;
-    });
+    const gateway = await startGateway({ context, probes, answered: numbers.answered, ...listen }).catch(
+      async (error) => {
+        await directory.close();
+        throw error;
+      },
+    );
     await engine.resume();
     pauseReason = null;
     const timer = everyTick(tick(context), log);
@@ -60,10 +62,9 @@ export async function startService({ folder, settings, hasMetrics, log, ...liste
       address: gateway.address,
       stop: async () => {
         pauseReason = 'stopping';
-        await timer.stop();
-        await gateway.close();
-        await engine.close();
-        directory.close();
+        // At once: who waits for a slow answer must not keep the tasks from hearing that they are to end.
+        await Promise.all([timer.stop(), gateway.close(), engine.close()]);
+        await directory.close();
         claim.release();
       },
     };

@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { LEVELS } from '../http/levels.ts';
+import { inWords } from '../ports/disk-failures.ts';
 import { messageOf } from '../ports/errors.ts';
 import * as commands from './commands.ts';
 import type { Progress } from './progress.ts';
@@ -62,6 +63,7 @@ function wholeNumber(text: string): number {
 /** Runs one command line (without the program's own name). Answers the exit code: 0 done, 1 failed, 2 not understood. */
 export async function runAdmin(words: readonly string[], surroundings: Surroundings): Promise<number> {
   const { print, complain } = surroundings;
+  let code: number = EXIT.ok;
   const root = new Command('admin')
     .description('Makes users, organizations and keys, and imports events. Works beside the running service.')
     .option('--stage <stage>', 'a stage on AWS, with the credentials of this shell; default: this machine')
@@ -81,8 +83,9 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
       const options = made.opts<{ json?: boolean }>();
       const context = await surroundings.open(root.opts<{ stage?: string }>().stage);
       try {
-        const { object, text } = await run(context, options as never, made.args);
+        const { object, text, failed = false } = await run(context, options as never, made.args);
         print(`${options.json ? JSON.stringify(object) : text}\n`);
+        if (failed) code = EXIT.failed;
       } finally {
         context.close();
       }
@@ -145,6 +148,12 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
       ).choices(['now', 'then']),
     )
     .addHelpText('after', IMPORT_HELP);
+  command(
+    root,
+    'doctor',
+    'Read all that is kept, and name what is not as it was written. Reads the whole lake.',
+    (context) => commands.doctor(context, surroundings.progress()),
+  );
   command(root, 'status', 'What is there, what runs, what is due', commands.status);
 
   /** A command on folders of this machine alone. */
@@ -169,10 +178,10 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
 
   try {
     await root.parseAsync(words, { from: 'user' });
-    return EXIT.ok;
+    return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-    complain(`error: ${messageOf(error)}\n`);
+    complain(`error: ${messageOf(inWords(error))}\n`);
     return EXIT.failed;
   }
 }

@@ -14,8 +14,11 @@ import { OffsetPage, pagingOf } from '../http/page.ts';
 import { parse } from '../http/parse.ts';
 import type { Route } from '../http/route.ts';
 import { traceOf } from '../http/trace.ts';
+import { refuseUnsupported } from '../http/unsupported.ts';
 import type { Context } from '../ports/context.ts';
+import { inWords } from '../ports/disk-failures.ts';
 import { type Failure, fail, messageOf } from '../ports/errors.ts';
+import { keyLimit } from './key-limit.ts';
 import type { Body, EarlyRequest, Request } from './request.ts';
 import { type Admission, resolveCurrent, tenancy, tenantPathOf } from './tenancy.ts';
 
@@ -39,7 +42,10 @@ export type Run<R extends Route, Read> = (request: Request<R, Read>, context: Co
 
 type Result<R extends Route> = Awaitable<Body<R> | Answer<Body<R>>>;
 
-export type Handler = (event: APIGatewayProxyEvent, lambda?: LambdaContext) => Promise<APIGatewayProxyResult>;
+/** What a call comes with beside its event: on Lambda its context, on one machine what tells that the caller has left. */
+type Invocation = Partial<LambdaContext> & { readonly callerLeft?: AbortSignal };
+
+export type Handler = (event: APIGatewayProxyEvent, invocation?: Invocation) => Promise<APIGatewayProxyResult>;
 
 /** An operation as this file sees it: its types were checked where `endpoint` was called. */
 type AnyOperation = Operation<Route, unknown>;
@@ -98,9 +104,10 @@ export function endpoint<R extends Route, Read = undefined, Found = Read>(
       .use(failureAnswers(failurePage))
       .use(callerCredentials(row))
       .use(admission(row, reads, tenancy(context.table)))
+      .use(requestLimit(keyLimit(context)))
       .use(requestParsing(row))
       .use(answerText(row));
-    return (event, lambda) => chain(event, lambda as LambdaContext) as Promise<APIGatewayProxyResult>;
+    return (event, invocation) => chain(event, invocation as LambdaContext) as Promise<APIGatewayProxyResult>;
   };
 }
 
@@ -120,7 +127,8 @@ function requestLog(row: Route, context: Context): Middleware {
     Object.assign(headers ?? {}, { 'X-Request-Id': event.requestContext.requestId, traceparent: exchange.traceparent });
     exchange.context.log.info('answered', {
       method: event.httpMethod,
-      path: event.path,
+      // The path of a public page opens it.
+      path: row.scope === 'public' ? event.resource : event.path,
       status: statusCode,
       ms: context.clock() - startedAt,
       ...(credentials === undefined ? {} : { key: credentials.keyMask }),
@@ -138,9 +146,10 @@ function requestLog(row: Route, context: Context): Middleware {
         // Undefined on one machine.
         function_request_id: request.context?.awsRequestId,
       });
+      const callerLeft = (request.context as Invocation | undefined)?.callerLeft;
       request.internal.exchange = {
         event,
-        context: { ...context, log },
+        context: { ...context, log, ...(callerLeft && { callerLeft }) },
         startedAt: context.clock(),
         traceparent: trace.parent,
       };
@@ -158,7 +167,7 @@ function failureAnswers(pageOf: AnyOperation['failurePage']): Middleware {
       const failure = failureFrom(request.error, event);
       if (failure.status >= 500) {
         const { error } = request;
-        context.log.error(messageOf(error), { error });
+        context.log.error(messageOf(inWords(error)), { error });
       }
       const page = pageOf?.(failure, event);
       request.response =
@@ -169,14 +178,19 @@ function failureAnswers(pageOf: AnyOperation['failurePage']): Middleware {
   };
 }
 
-/** Takes the credentials from the event: the authorizer has checked the key and its scope. */
+/**
+ * Takes the credentials from the event: the authorizer has checked the key and its scope. Throws a 401 when the key has
+ * expired while the gateway kept that answer.
+ */
 function callerCredentials(row: Route): Middleware {
   return {
     before: ({ internal: { exchange } }) => {
       if (row.scope === 'public') return;
       const text = exchange.event.requestContext.authorizer as CredentialsText | null | undefined;
       if (typeof text?.userId !== 'string') fail('not_authenticated');
-      exchange.credentials = fromContext(text);
+      const credentials = fromContext(text);
+      if ((credentials.expiresAt ?? Infinity) <= exchange.context.clock()) fail('not_authenticated');
+      exchange.credentials = credentials;
     },
   };
 }
@@ -196,12 +210,12 @@ function admission(
       if (credentials === undefined) return;
       const { userId } = credentials;
       const sent = event.pathParameters ?? {};
-      const params = await resolveCurrent(context.table, userId, event.resource, sent);
+      const params = await resolveCurrent(context.table, credentials, event.resource, sent);
       const path = tenantPathOf(event.resource, params);
       const [proof, own, earlier] = await Promise.allSettled([
         admit(row, credentials, path),
         (async () => {
-          exchange.early = earlyRequestOf(row, event, params, credentials);
+          exchange.early = earlyRequestOf(row, event, params, credentials, context);
           return read?.(exchange.early, context);
         })(),
         (async () => {
@@ -218,6 +232,15 @@ function admission(
   };
 }
 
+/** Counts the requests of a key whose caller is admitted: who may not do something is told so first. */
+function requestLimit(count: ReturnType<typeof keyLimit>): Middleware {
+  return {
+    before: async ({ internal: { exchange } }) => {
+      if (exchange.credentials !== undefined) await count(exchange.credentials.keyId);
+    },
+  };
+}
+
 function valueOf<T>(settled: PromiseSettledResult<T>): T {
   if (settled.status === 'rejected') throw settled.reason;
   return settled.value;
@@ -229,10 +252,11 @@ function earlyRequestOf(
   event: APIGatewayProxyEvent,
   sent: Readonly<Record<string, string | undefined>>,
   caller: Credentials,
+  { settings }: Pick<Context, 'settings'>,
 ): EarlyRequest {
   const params = row.params.safeParse(sent);
   if (!params.success) fail('not_found');
-  const paging = pagingOf(event, row.paging);
+  const paging = pagingOf(event, row.paging, settings.publicUrl);
   const query = row.query === undefined ? undefined : parse(row.query, fields(paging.query, row.query));
   return { params: params.data, query, caller, paging };
 }
@@ -245,10 +269,10 @@ function requestParsing(row: Route): Middleware {
       const { event, admitted, idempotencyKey } = exchange;
       const tags = headerOf(event.headers, 'if-match');
       const versions = tags === undefined ? 'any' : versionsIn(tags);
-      const early = exchange.early ?? earlyRequestOf(row, event, event.pathParameters ?? {}, NOBODY);
+      const early = exchange.early ?? earlyRequestOf(row, event, event.pathParameters ?? {}, NOBODY, exchange.context);
       const complete: AnyRequest = {
         ...early,
-        body: row.body === undefined ? undefined : parse(row.body, bodyOf(event, row.body)),
+        body: parsedBody(row, event),
         get caller() {
           return admitted?.caller ?? mistake(`${row.handler} is public and has no caller`);
         },
@@ -272,6 +296,14 @@ function requestParsing(row: Route): Middleware {
   };
 }
 
+function parsedBody({ body, unsupported = {} }: Route, event: APIGatewayProxyEvent): unknown {
+  if (body === undefined) return undefined;
+  const sent = bodyOf(event, body);
+  const parsed = parse(body, sent);
+  refuseUnsupported(unsupported, sent);
+  return parsed;
+}
+
 /** The credentials of whoever calls a public operation. */
 const NOBODY: Credentials = {
   userId: '',
@@ -280,6 +312,7 @@ const NOBODY: Credentials = {
   scopes: [],
   scopedTeams: [],
   scopedOrganizations: [],
+  expiresAt: null,
 };
 
 const tenantOf = (admitted: Admission | undefined, { handler }: Route): Tenant =>

@@ -180,6 +180,7 @@ describe('a folder runFiles', () => {
     const runFiles = folderFiles(folder);
     await runFiles.write('a/b', 'x');
     expect(runFiles.address('a/b')).toBe(join(folder, 'a', 'b'));
+    expect(runFiles.root).toBe(folder);
     expect(readFileSync(runFiles.address('a/b'), 'utf8')).toBe('x');
   });
 
@@ -239,7 +240,9 @@ describe('a runFiles on S3', () => {
   fileStoreCases(() => s3Files({ client: bucket.client, bucket: bucket.name }));
 
   test('gives the address of a file', () => {
-    expect(s3Files({ client: bucket.client, bucket: bucket.name }).address('a/b=1')).toBe('s3://exports/a/b=1');
+    const runFiles = s3Files({ client: bucket.client, bucket: bucket.name });
+    expect(runFiles.address('a/b=1')).toBe('s3://exports/a/b=1');
+    expect(runFiles.root).toBe('s3://exports/');
   });
 
   test('keeps a big stream whole, and leaves no upload when one breaks', async () => {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { typeName } from '../../http/fields.ts';
+import { notAChoice, typeName } from '../../http/fields.ts';
 import { inQuotes, invalid } from '../../ports/errors.ts';
 import type { BatchExportItem } from '../records/model.ts';
 import type { Config, Destination, Reach } from './destination.ts';
@@ -113,8 +113,7 @@ function refuseIssue(issue: z.core.$ZodIssue, config: Config): never {
     if (found === expected) invalid('destination', `'${name}' is out of range.`);
     refuseFields(`Configuration has invalid type: got '${found}', expected '${expected}'`);
   }
-  if (issue.code === 'invalid_value')
-    invalid('destination', `"${value as string}" is not a valid choice.`, 'invalid_choice');
+  if (issue.code === 'invalid_value') invalid('destination', notAChoice(value, issue.values), 'invalid_choice');
   invalid('destination', `'${name}' has an invalid value: ${issue.message}`);
 }
 

@@ -202,7 +202,7 @@ async function sendPatiently(delivery: Delivery<HttpConfig>, sent: Sent, waiting
     const wait = Math.min(Math.max(asked ?? backoff, BACKOFF_MS.first), left);
     if (failure instanceof Permanent || wait <= 0) throw failure;
     delivery.say('WARNING', `${failure.message} Trying again in ${Math.ceil(wait / 1000)} s.`);
-    await delivery.pause(wait);
+    await delivery.pause(wait, failure.message);
     left -= wait;
   }
 }

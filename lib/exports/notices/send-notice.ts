@@ -54,13 +54,14 @@ export async function sendNotice(context: Context, { notice: id }: NoticeInput, 
 async function postMessage(
   { outbound, vault, clock }: Context,
   item: BatchExportItem,
-  url: string,
+  sealedUrl: string,
   id: string,
   notice: Notice,
   signal: AbortSignal,
 ): Promise<Transient | Permanent | undefined> {
   const belonging = { organization: item.organization_id, batchExport: item.id };
   try {
+    const url = await vault.open(sealedUrl, belonging);
     const secret = item.notify_secret ? await vault.open(item.notify_secret, belonging) : null;
     const body = JSON.stringify(message(item, id, notice));
     const { parent: traceparent } = traceOf(id);

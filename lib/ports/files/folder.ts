@@ -50,6 +50,7 @@ export function folderFiles(root: string): FileStore {
   };
 
   return {
+    root: base,
     write,
     read: async (path) => orIfAbsent(readFile(place(path)), undefined),
     list: (prefix) => filesBelow(placeOf(prefix), prefix.replace(/\/$/, '')),

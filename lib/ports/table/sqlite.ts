@@ -1,6 +1,7 @@
 /** The table in one SQLite file or in memory: WAL, commits are on the disk first, one writer, any number of processes. */
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { messageOf } from '../errors.ts';
 import { fromCursor, type Position, toCursor } from './cursor.ts';
 import {
   boundsOf,
@@ -70,7 +71,7 @@ class CommitsLost extends Error {
 export function sqliteTable(
   path: string,
   { clock, timeout = BUSY_TIMEOUT_MS }: { clock: () => number; timeout?: number },
-): Table & { close(): void } {
+): SqliteFile {
   const mark = openMark(path);
   const database = new DatabaseSync(path, { timeout });
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
@@ -106,7 +107,13 @@ function openMark(path: string): { readonly opened: () => void; readonly closed:
   };
 }
 
-class SqliteTable implements Table {
+interface SqliteFile extends Table {
+  /** Reads the whole file. Returns what is wrong with it, in SQLite's words. */
+  problems(): string[];
+  close(): void;
+}
+
+class SqliteTable implements SqliteFile {
   readonly #database: DatabaseSync;
   readonly #clock: () => number;
   readonly #closed: () => void;
@@ -150,6 +157,15 @@ class SqliteTable implements Table {
       this.#waiting.push({ ops: clean, apart, resolve, reject });
     });
     return items as Written<T>;
+  }
+
+  problems(): string[] {
+    try {
+      const found = this.#statement('PRAGMA integrity_check').all() as unknown as [string][];
+      return found.map(([words]) => words).filter((words) => words !== 'ok');
+    } catch (error) {
+      return [messageOf(error)];
+    }
   }
 
   close(): void {

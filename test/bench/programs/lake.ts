@@ -63,7 +63,7 @@ const context = openDataDirectory(
   logTo(() => {}, Date.now),
 );
 const scratch = await mkdtemp(join(tmpdir(), 'lake-'));
-const database = await openDatabase({ tempDirectory: scratch });
+const database = await openDatabase({ tempDirectory: scratch, places: ['/'] });
 const connection = await database.connect();
 await underLease(context, projectId, async (lease) => {
   for (let from = 0; from < events; from += BATCH) {
@@ -94,5 +94,5 @@ await underLease(context, projectId, async (lease) => {
 });
 connection.closeSync();
 database.closeSync();
-context.close();
+await context.close();
 await rm(scratch, { recursive: true, force: true });

@@ -28,5 +28,5 @@ for (let n = 1; n <= wanted.organizations; n += 1) {
 }
 const others: string[] = [];
 for (let n = 1; n <= wanted.others; n += 1) others.push((await newUser(`other-${n}`)).value);
-context.close();
+await context.close();
 tell({ owner: owner.value, others });

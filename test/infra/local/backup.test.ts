@@ -46,13 +46,13 @@ test('a backup of a directory that is in use has everything, but what is unfinis
   expect(await copy.table.get({ pk: 'later', sk: 'later' })).toBeUndefined();
   expect(String(await copy.lake.read('1/events/a.parquet'))).toBe('rows');
   expect(String(await copy.runFiles.read('run/note'))).toBe('kept');
-  copy.close();
-  directory.close();
+  await copy.close();
+  await directory.close();
 });
 
 test('a backup does not replace anything, nor does a restore', async () => {
   const { folder, directory, backup } = await world();
-  directory.close();
+  await directory.close();
   await backUp(folder, backup);
   await expect(backUp(folder, backup)).rejects.toThrow(`${backup} is there already: choose another folder.`);
   await expect(restore(backup, folder)).rejects.toThrow(`${folder} is there already: move it away`);
@@ -61,7 +61,7 @@ test('a backup does not replace anything, nor does a restore', async () => {
 
 test('a backup that is not whole is refused, and makes nothing', async () => {
   const { folder, directory, backup, restored } = await world();
-  directory.close();
+  await directory.close();
   await backUp(folder, backup);
   rmSync(join(backup, 'lake/1/events/a.parquet'));
   await expect(restore(backup, restored)).rejects.toThrow(/is not whole: it has 4 files .* had 5 /);
@@ -72,7 +72,7 @@ test('a backup that is not whole is refused, and makes nothing', async () => {
 
 test('a backup of a newer version, and one whose database is damaged, are refused', async () => {
   const { place, folder, directory, backup, restored } = await world();
-  directory.close();
+  await directory.close();
   await backUp(folder, backup);
   const version = readFileSync(join(backup, 'version.json'), 'utf8');
   writeFileSync(join(backup, 'version.json'), version.replace('"version":1', '"version":9'));
@@ -92,9 +92,9 @@ test('a backup of a directory whose service was killed leaves it as it was', asy
   for (const name of ['workspace.db', 'workspace.db-wal', 'workspace.db-open', 'version.json']) {
     writeFileSync(join(killed, name), readFileSync(join(folder, name)));
   }
-  directory.close();
+  await directory.close();
   await backUp(killed, backup);
   const opened = open(killed);
   expect(await opened.table.get({ pk: 'a', sk: 'a' })).toBeDefined();
-  opened.close();
+  await opened.close();
 });

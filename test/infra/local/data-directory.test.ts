@@ -17,7 +17,7 @@ async function used(): Promise<string> {
   const folder = temporaryFolder();
   const directory = open(folder);
   await directory.table.write([{ put: { pk: 'a', sk: 'a' } }]);
-  directory.close();
+  await directory.close();
   return folder;
 }
 
@@ -56,7 +56,7 @@ describe('a database that is not the one that was there', () => {
     for (const name of ['workspace.db', 'workspace.db-wal', 'workspace.db-open', 'version.json']) {
       writeFileSync(at(left, name), readFileSync(at(folder, name)));
     }
-    killed.close();
+    await killed.close();
     expect(existsSync(at(folder, 'workspace.db-open'))).toBe(false);
     const log = readFileSync(at(left, 'workspace.db-wal'));
     rmSync(at(left, 'workspace.db-wal'));
@@ -64,8 +64,8 @@ describe('a database that is not the one that was there', () => {
     writeFileSync(at(left, 'workspace.db-wal'), log);
     const directory = open(left);
     expect(await directory.table.get({ pk: 'a', sk: 'a' })).toBeDefined();
-    directory.close();
-    open(left).close();
+    await directory.close();
+    await open(left).close();
   });
 });
 
@@ -113,7 +113,7 @@ describe('the version', () => {
     const claim = claimDataDirectory(folder);
     expect(() => open(folder)).toThrow(/^Another service is running on /);
     claim.release();
-    open(folder).close();
+    await open(folder).close();
     expect(versionIn(folder)).toMatchObject({ version: 1 });
   });
 });

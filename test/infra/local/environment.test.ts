@@ -26,17 +26,25 @@ test('every setting is set by a variable, but for those that are nobody’s to s
     BACKFILL_CONCURRENCY: '5',
     MAX_INTERVAL_BYTES: 'any',
     SETTLE_SECONDS: '1',
-    SPREAD_SECONDS: '9',
+    SPREAD: 'on',
     HISTORY_DAYS: '3',
     LOG_DAYS: '31',
     RUN_DAYS: 'forever',
     LOG_LEVEL: 'warning',
+    PUBLIC_URL: 'https://Analytics.example.com/ws/',
   });
   expect(all.logLevel).toBe('WARNING');
   const { settings } = all;
   expect(settings).toMatchObject({ folderRoots: ['/srv/a', '/srv/b'], destinations: ['S3', 'HTTP'], runDays: null });
+  expect(settings.publicUrl).toBe('https://analytics.example.com/ws');
   const unchanged = Object.entries(settings).filter(([name, value]) => value === Reflect.get(LOCAL_SETTINGS, name));
-  expect(unchanged.map(([name]) => name).toSorted()).toEqual(['cancelSeconds', 'scanPrice', 'strictAnswers']);
+  expect(unchanged.map(([name]) => name).toSorted()).toEqual([
+    'cancelSeconds',
+    'organizationIntervals',
+    'requestsPerKey',
+    'scanPrice',
+    'strictAnswers',
+  ]);
 });
 
 test.each([
@@ -62,6 +70,7 @@ test('what is wrong is told in sentences, all at once', () => {
     RATE_LIMIT: 'no',
     LOG_LEVEL: 'loud',
     FOLDER_ROOTS: 'exports',
+    PUBLIC_URL: 'analytics.example.com',
     PRIVATE_ADDRESSES: 'true',
     DESTINATIONS: 'S3,FTP',
     SETTLE_SECONDS: '-1',
@@ -70,6 +79,7 @@ test('what is wrong is told in sentences, all at once', () => {
   expect(() => choicesOf(wrong)).toThrow(
     [
       'PORT must be a number from 0 to 65535, not "80100".',
+      'PUBLIC_URL must be an address such as https://analytics.example.com, or none, not "analytics.example.com".',
       'LOG_LEVEL must be DEBUG, INFO, WARNING or ERROR, not "loud".',
       'RATE_LIMIT must be on or off, not "no".',
       `FOLDER_ROOTS must be any, none, or absolute paths with ':' between them, not "exports".`,

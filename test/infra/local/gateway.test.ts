@@ -398,14 +398,38 @@ describe('answers', () => {
     await slow.close();
   });
 
-  test('come from the place that the Host header names', async () => {
-    const service = await testService(testContext());
+  test('lead to loopback as the Host header names it, to no other host, and to the public address if there is one', async () => {
+    const context = testContext();
+    const service = await testService(context);
     await service.call('POST', '/api/organizations/', { body: { name: 'More' } });
-    const { body } = await raw(
-      service.address,
-      get('/api/organizations?limit=1', [`Authorization: Bearer ${service.key}`]).replace('localhost', 'me.test:81'),
-    );
-    expect(JSON.parse(body)).toMatchObject({ next: 'http://me.test:81/api/organizations?limit=1&offset=1' });
+    const next = async (host: string, address = service.address) => {
+      const asked = get('/api/organizations?limit=1', [`Authorization: Bearer ${service.key}`]);
+      return JSON.parse((await raw(address, asked.replace('Host: localhost', host))).body).next;
+    };
+    const query = '/api/organizations?limit=1&offset=1';
+    for (const host of ['localhost:81', 'LOCALHOST', '127.0.0.1:8010', '[::1]:81']) {
+      expect(await next(`Host: ${host}`)).toBe(`http://${host}${query}`);
+    }
+    for (const host of ['me.test:81', 'localhost.me.test', '127.0.0.1:8010@me.test', 'me.test/127.0.0.1', '']) {
+      expect(await next(`Host: ${host}`)).toBe(`${service.address}${query}`);
+    }
+    expect(await next('X-Forwarded-Host: me.test')).toBe(`${service.address}${query}`);
+
+    const publicUrl = 'https://analytics.example.com/api/ws';
+    const settings = { ...context.settings, publicUrl };
+    const known = await startGateway({
+      context: { ...context, settings },
+      host: '127.0.0.1',
+      port: 0,
+      rateLimit: null,
+    });
+    expect(await next('Host: localhost:81', known.address)).toBe(`${publicUrl}${query}`);
+    const headers = { Authorization: `Bearer ${service.key}`, 'Content-Type': 'application/json' };
+    const invites = `${known.address}/api/organizations/${service.organization.id}/invites/`;
+    const made = await fetch(invites, { method: 'POST', headers, body: JSON.stringify({ email: 'bea@example.com' }) });
+    const { id, link } = (await made.json()) as { id: string; link: string };
+    expect(link).toBe(`${publicUrl}/api/invites/${id}/accept/`);
+    await known.close();
   });
 });
 

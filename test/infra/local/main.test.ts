@@ -132,7 +132,7 @@ async function expectDelivered({ address }: LocalService, key: string, pathname:
   }
   expect(status).toBe('Completed');
 
-  const files = readdirSync(join(goal, 'out'));
+  const files = readdirSync(join(goal, 'out')).filter((name) => !name.startsWith('.'));
   const events = files.flatMap((name) => {
     const rows = gunzipSync(readFileSync(join(goal, 'out', name)))
       .toString()
@@ -160,6 +160,12 @@ test('a backfill that is killed again and again delivers every event once, in th
     current = await start(folder);
   }
   await expectDelivered(current, key, pathname, goal);
+
+  // What service and command line make is for their user alone.
+  const allMade = [folder, join(goal, 'out')].flatMap((place) =>
+    readdirSync(place, { recursive: true }).map((name) => join(place, String(name))),
+  );
+  expect(allMade.filter((path) => (statSync(path).mode & 0o077) !== 0)).toEqual([]);
 });
 
 /** All rows of the database of a data directory that is closed, and all of its other files. */
