@@ -142,7 +142,8 @@ function requestLog(row: Route, context: Context): Middleware {
         request_id: requestId,
         trace_id: trace.id,
         operation: row.handler,
-        ...functionFields(request.context),
+        // Undefined on one machine.
+        function_request_id: request.context?.awsRequestId,
       });
       const callerLeft = (request.context as Invocation | undefined)?.callerLeft;
       request.internal.exchange = {
@@ -156,12 +157,6 @@ function requestLog(row: Route, context: Context): Middleware {
     onError: close,
   };
 }
-
-/** Returns what Powertools tells of an invocation; nothing on one machine. */
-const functionFields = (lambda: LambdaContext | undefined) =>
-  lambda?.awsRequestId === undefined
-    ? {}
-    : { function_name: lambda.functionName, function_request_id: lambda.awsRequestId };
 
 /** Answers whatever is thrown with one of the public failures. A mistake of ours is logged and not shown. */
 function failureAnswers(pageOf: AnyOperation['failurePage']): Middleware {
