@@ -44,8 +44,10 @@ export interface Task {
   readonly input: unknown;
   /** Whose turn it takes: an organization. */
   readonly owner: string;
-  /** What it works on. A subject that took its process down three times is refused. Absent: it is not counted. */
+  /** What it works on. A subject that took its process down too often is refused. Absent: it is not counted. */
   readonly subject?: string;
+  /** How often is too often. Default: three times. */
+  readonly mostDeaths?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -129,15 +131,15 @@ class Pool implements WorkerPool {
 
   /** Refuses a task whose subject took its process down too often, and counts when it does so again. */
   async *#counted(task: Task): AsyncGenerator<Buffer, unknown> {
-    const { subject } = task;
+    const { subject, mostDeaths = MOST_DEATHS } = task;
     if (subject === undefined) return yield* this.#done(task);
     const before = this.#deaths.begin(subject);
     let isLost = false;
     try {
-      if (before >= MOST_DEATHS) throw this.#tooOften('The service itself ended each time');
+      if (before >= mostDeaths) throw this.#tooOften('The service itself ended each time');
       return yield* this.#done(task);
     } catch (error) {
-      isLost = error instanceof WorkerLost && before + 1 < MOST_DEATHS;
+      isLost = error instanceof WorkerLost && before + 1 < mostDeaths;
       throw error instanceof WorkerLost && !isLost ? this.#tooOften(error.message) : error;
     } finally {
       if (!isLost) this.#deaths.end(subject);
