@@ -8,10 +8,12 @@ import { areTogether, type BatchWarehouse } from './duckdb.ts';
 import type { LineForm } from './line-database.ts';
 import type { Form, FrozenPlan, Warehouse } from './warehouse.ts';
 
-/** So many bytes are read at once; an interval that has more by itself is streamed, as are all of its batch. */
+/** About so many bytes are read at once. Where that is one interval, it and all others of its batch are streamed. */
 const READ_BYTES = 16 * 1024 * 1024;
+/** How many bytes a row is taken to have before any was read. */
+const ROW_BYTES = 500;
 /** The most that all batches hold; beyond it the one that was longest not asked loses what it holds. */
-const MAX_HELD_BYTES = 96 * 1024 * 1024;
+const MAX_HELD_BYTES = 64 * 1024 * 1024;
 /** A batch that is not asked for so long is forgotten. */
 const FORGOTTEN_AFTER_MS = MINUTE_MS;
 
@@ -31,6 +33,8 @@ class Batch {
   /** Where reading goes on, and how many intervals were read at once the last time. */
   next = 0;
   stride = 0;
+  /** The mean of the rows that were read the last time. */
+  rowBytes = ROW_BYTES;
   /** Reading together has failed, or does not help: each interval is read alone. */
   isApart = false;
   waiting = 0;
@@ -110,16 +114,19 @@ export function batched(source: BatchWarehouse, readBytes = READ_BYTES): Warehou
   const readAhead = async (batch: Batch, from: number, form: LineForm): Promise<void> => {
     makeRoom();
     try {
-      const counts = (await batch.counts)?.slice(from) ?? [];
-      const intervals = batch.plan.intervals.slice(from);
+      const all = (await batch.counts)?.slice(from) ?? [];
+      const counts = all.slice(0, fitting(all, readBytes / batch.rowBytes));
+      const intervals = batch.plan.intervals.slice(from, from + counts.length);
       const { signal } = batch.controller;
-      const reading = source.readAll({ plan: batch.plan, intervals, counts, form, most: readBytes }, signal);
+      const reading = source.readAll({ plan: batch.plan, intervals, counts, form, most: 2 * readBytes }, signal);
       const { pieces, lengths } = await collected(reading);
+      const rows = counts.slice(0, lengths.length).reduce((sum, count) => sum + count, 0);
+      if (rows > 0) batch.rowBytes = bytesOf(pieces) / rows;
       for (const [n, own] of cut(pieces, lengths).entries())
         if (own.length > 0 && !batch.given.has(from + n)) batch.hold(from + n, own);
       batch.next = from + lengths.length;
       batch.stride = lengths.length;
-      if (lengths.length < 2 && intervals.length > 1) batch.isApart = true;
+      if (lengths.length < 2 && all.length > 1) batch.isApart = true;
     } catch {
       batch.isApart = true;
     }
@@ -176,6 +183,13 @@ export function batched(source: BatchWarehouse, readBytes = READ_BYTES): Warehou
 
 const numberOf = ({ intervals }: FrozenPlan, { start }: Interval): number =>
   intervals.findIndex((interval) => interval.start === start);
+
+/** Returns how many of the counts there are with so much in sum, at least two. */
+function fitting(counts: readonly number[], most: number): number {
+  let sum = 0;
+  const over = counts.findIndex((count) => (sum += count) > most);
+  return over === -1 ? counts.length : Math.max(2, over);
+}
 
 async function collected(reading: AsyncGenerator<Buffer, number[]>) {
   const pieces: Buffer[] = [];

@@ -2,24 +2,37 @@ import { mkdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type DatabaseLimits, parquet } from '../duckdb/database.ts';
-import { LAKE_MODELS } from '../lake/schema.ts';
+import { LAKE_MODELS, type Model } from '../lake/schema.ts';
 import type { FileStore } from '../ports/files/files.ts';
+import { collectBuffersRarely } from '../workers/buffers.ts';
+import type { Task, WorkerPool } from '../workers/pool.ts';
 import type { Converter } from './athena.ts';
 import { lineDatabase } from './line-database.ts';
+import { type Form, type FrozenPlan, NEXT_FILE } from './warehouse.ts';
 
-interface ConverterOptions extends DatabaseLimits {
+interface ConverterOptions {
   readonly runFiles: Pick<FileStore, 'save'>;
+  /** Its workers run `convert-worker.ts`. */
+  readonly pool: WorkerPool;
   /** Where an interval's files are while they are read. Default: a folder of this process below the system's temporary one. */
   readonly folder?: string;
 }
 
+/** What a worker is asked for: rows of files on its disk. */
+export interface ConvertWanted {
+  readonly model: Model;
+  readonly files: readonly string[];
+  readonly form?: Form;
+}
+
 /**
- * DuckDB over an interval's unloaded files, copied to the disk first. They have no order, so rows are sorted, and spilled
- * where memory ends. The files of the latest interval are kept; one interval at a time may be asked for.
+ * DuckDB, in a worker process, over an interval's unloaded files, copied to the disk first. They have no order, so rows
+ * are sorted, and spilled where memory ends. The files of the latest interval are kept; one interval at a time may be
+ * asked for.
  */
-export function duckdbConverter(options: ConverterOptions): Converter & { close(): Promise<void> } {
-  const { runFiles, folder = join(tmpdir(), `unloaded-${process.pid}`) } = options;
-  const database = lineDatabase(options);
+export function pooledConverter(options: ConverterOptions): Converter & { close(): Promise<void> } {
+  collectBuffersRarely();
+  const { runFiles, pool, folder = join(tmpdir(), `unloaded-${process.pid}`) } = options;
   let kept: { readonly key: string; readonly files: Promise<string[]> } | undefined;
 
   const copied = async (paths: readonly string[]): Promise<string[]> => {
@@ -43,17 +56,42 @@ export function duckdbConverter(options: ConverterOptions): Converter & { close(
     });
   };
 
+  const task = async (
+    name: keyof ReturnType<typeof conversions>,
+    { organizationId: owner, model }: FrozenPlan,
+    paths: readonly string[],
+    signal: AbortSignal,
+    form?: Form,
+  ): Promise<Task> => {
+    const input: ConvertWanted = { model, files: await onDisk(paths), ...(form && { form }) };
+    return { name, input, owner, signal };
+  };
+
   return {
-    count: async (paths, signal) => database.number(`SELECT count(*) FROM ${parquet(await onDisk(paths))}`, signal),
-    read: async function* (model, paths, form, signal) {
-      const files = await onDisk(paths);
-      const sql = `SELECT * FROM ${parquet(files)} ORDER BY ${LAKE_MODELS[model].order.join(', ')}`;
-      yield* database.during(signal, (connection) => database.formed(connection, { sql, paths: files }, form, signal));
+    count: async (plan, paths, signal) => (await pool.run(await task('count', plan, paths, signal))) as number,
+    read: async function* (plan, paths, form, signal) {
+      for await (const bytes of pool.stream(await task('read', plan, paths, signal, form)))
+        yield bytes.length === 0 ? NEXT_FILE : bytes;
     },
     close: async () => {
-      await database.close();
+      await pool.close();
       kept = undefined;
       await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const never = new AbortController().signal;
+
+/** Returns what a worker does of it. */
+export function conversions(limits: DatabaseLimits) {
+  const database = lineDatabase(limits);
+  return {
+    count: ({ files }: ConvertWanted) => database.number(`SELECT count(*) FROM ${parquet(files)}`, never),
+    read: async function* ({ model, files, form }: ConvertWanted) {
+      if (form === undefined) throw new Error('rows are read in a form');
+      const sql = `SELECT * FROM ${parquet(files)} ORDER BY ${LAKE_MODELS[model].order.join(', ')}`;
+      yield* database.during(never, (connection) => database.formed(connection, { sql, paths: files }, form, never));
     },
   };
 }

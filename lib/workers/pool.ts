@@ -134,21 +134,22 @@ class Pool implements WorkerPool {
     const { subject, mostDeaths = MOST_DEATHS } = task;
     if (subject === undefined) return yield* this.#done(task);
     const before = this.#deaths.begin(subject);
-    let isLost = false;
+    let kept = before;
     try {
-      if (before >= mostDeaths) throw this.#tooOften('The service itself ended each time');
+      if (before >= mostDeaths) throw this.#tooOften(before, 'The service ended with it.');
       return yield* this.#done(task);
     } catch (error) {
-      isLost = error instanceof WorkerLost && before + 1 < mostDeaths;
-      throw error instanceof WorkerLost && !isLost ? this.#tooOften(error.message) : error;
+      if (!(error instanceof WorkerLost)) throw error;
+      kept = before + 1;
+      throw kept < mostDeaths ? error : this.#tooOften(kept, error.message);
     } finally {
-      if (!isLost) this.#deaths.end(subject);
+      this.#deaths.end(subject, kept);
     }
   }
 
-  #tooOften(last: string): Permanent {
+  #tooOften(times: number, last: string): Permanent {
     return new Permanent(
-      `${this.#options.what} took its process down ${MOST_DEATHS} times, so it is not tried again. ${last} ` +
+      `${this.#options.what} took its process down ${times} times, so it is not tried again. ${last} ` +
         'Make the query and the filters simpler, or the interval shorter.',
     );
   }

@@ -6,13 +6,30 @@ import type { FileStore } from '../../../lib/ports/files/files.ts';
 import { folderFiles } from '../../../lib/ports/files/folder.ts';
 import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { athenaWarehouse } from '../../../lib/warehouse/athena.ts';
-import { duckdbConverter } from '../../../lib/warehouse/converter.ts';
+import { pooledConverter } from '../../../lib/warehouse/converter.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import type { FrozenPlan, Warehouse } from '../../../lib/warehouse/warehouse.ts';
+import { workerPool } from '../../../lib/workers/pool.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { type PersonRow, type Row, writePersons, writeRows } from '../../support/lake-rows.ts';
 
 const START = Date.UTC(2026, 0, 1);
+const converterOf = (runFiles: FileStore, folder: string) =>
+  pooledConverter({
+    runFiles,
+    folder: join(folder, 'unloaded'),
+    pool: workerPool({
+      program: join(import.meta.dirname, '../../../lib/warehouse/convert-worker.ts'),
+      options: { memoryLimit: '400MB' },
+      what: 'Forming its rows',
+      turns: { atOnce: 1, each: 1 },
+      memory: { each: 1_000, all: 1_000 },
+      silenceMs: 60_000,
+      folder,
+      log: { warning: () => {} },
+    }),
+  });
+
 const never = new AbortController().signal;
 const hour = (n: number) => ({ start: START + n * HOUR_MS, end: START + (n + 1) * HOUR_MS });
 
@@ -145,7 +162,7 @@ describe('what was unloaded', () => {
       files,
       intervals: [hour(0), hour(1), hour(2)],
     };
-    const converter = duckdbConverter({ runFiles, folder: join(folder, 'unloaded') });
+    const converter = converterOf(runFiles, folder);
     const athena = athenaWarehouse({ database: 'dev', workGroup: 'w', lake, runFiles, converter });
     const here = duckdbWarehouse({ lake });
 
@@ -183,7 +200,7 @@ describe('what was unloaded', () => {
       files,
       intervals: [hour(0), hour(1)],
     };
-    const converter = duckdbConverter({ runFiles, folder: join(folder, 'unloaded') });
+    const converter = converterOf(runFiles, folder);
     const athena = athenaWarehouse({ database: 'dev', workGroup: 'w', lake, runFiles, converter });
     const here = duckdbWarehouse({ lake });
     const query = (await athena.unload(plan, [0, 1]))?.QueryString ?? '';

@@ -697,7 +697,7 @@ test('tasks take turns by their owners, and nobody has more than half of the pla
   const it = world({
     machines: { kid: machine({ A: task('work', { End: true }) }) },
     concurrency: 4,
-    ownerOf: async (input) => String((input as { owner: string }).owner),
+    ownerOf: async (input) => (input as { owner: string }).owner,
     tasks: { work: () => gate.promise },
   });
   const { engine } = it.boot();
