@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ConvertWorkerOptions } from '../../lib/warehouse/convert-worker.ts';
 import { pooledConverter } from '../../lib/warehouse/converter.ts';
@@ -9,14 +11,18 @@ const WORKER_MEMORY_MB = 3_000;
 /** The function itself has 15 minutes. */
 const SILENCE_MS = 14 * 60 * 1000;
 
+/** The function's own disk. */
+const FOLDER = join(tmpdir(), 'unloaded');
+
 /** The warehouse of the one function that reads rows: with DuckDB, in a worker whose program lies beside it (bundle.ts). */
 export const converter = () =>
   warehouse(
     pooledConverter({
       runFiles: runFiles(),
+      folder: FOLDER,
       pool: workers({
         program: fileURLToPath(new URL('./convert-worker.js', import.meta.url)),
-        options: { memoryLimit: DATABASE_MEMORY } satisfies ConvertWorkerOptions,
+        options: { memoryLimit: DATABASE_MEMORY, place: FOLDER } satisfies ConvertWorkerOptions,
         what: 'Forming its rows',
         memoryMb: WORKER_MEMORY_MB,
         silenceMs: SILENCE_MS,

@@ -40,9 +40,15 @@ const write = (text: string): void => void process.stdout.write(text);
 
 const settings = (): Settings => JSON.parse(variable('SETTINGS'));
 
+/** How long an answer may take. Three attempts and their waits fit into the 15 s that a tick has after its last start. */
+const STEP_FUNCTIONS_TIMEOUT_MS = 2.5 * SECOND_MS;
+
 /** `MACHINES` is JSON: the ARN of each machine by its name. */
-export const workflow = (): Workflow =>
-  stepFunctionsWorkflow({ client: new SFNClient(), machines: JSON.parse(variable('MACHINES')) });
+export const workflow = (): Workflow => {
+  const requestHandler = { requestTimeout: STEP_FUNCTIONS_TIMEOUT_MS, throwOnRequestTimeout: true };
+  const client = new SFNClient({ requestHandler });
+  return stepFunctionsWorkflow({ client, machines: JSON.parse(variable('MACHINES')) });
+};
 
 export const vault = () => kmsVault({ client: new KMSClient(), keyId: variable('KEY_ARN') });
 

@@ -5,7 +5,15 @@ import { rowFor, templates } from '../../lib/api/routes.ts';
 import { GATEWAY_RESPONSES } from '../../lib/http/gateway-responses.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { functionsOf } from './functions.ts';
-import { type Gateway, type GatewayLimits, type Method, pathMatcher, serveRestApi } from './rest-api.ts';
+import type { Probes } from './probes.ts';
+import {
+  type AnswerWatcher,
+  type Gateway,
+  type GatewayLimits,
+  type Method,
+  pathMatcher,
+  serveRestApi,
+} from './rest-api.ts';
 import { DEFAULT_RATE_LIMIT, type RateLimit } from './token-bucket.ts';
 
 export type { Gateway };
@@ -18,6 +26,8 @@ export interface GatewayOptions {
   /** Null: none. Default: `DEFAULT_RATE_LIMIT`. */
   readonly rateLimit?: RateLimit | null;
   readonly limits?: Partial<GatewayLimits>;
+  readonly probes?: Probes;
+  readonly answered?: AnswerWatcher;
 }
 
 const METHOD_NOT_ALLOWED = 'method-not-allowed';

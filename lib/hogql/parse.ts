@@ -6,9 +6,9 @@
 import { createRequire } from 'node:module';
 import { refuse } from './refusal.ts';
 import type { Syntax } from './syntax.ts';
+import { checkTokens } from './tokens.ts';
 
 const MAX_QUERY_BYTES = 20_000;
-const MAX_LEVELS = 20;
 
 const FAILED = 'Failed to parse query';
 
@@ -34,8 +34,7 @@ export const hogqlParser = (): Parser => ({
 async function parse(rule: Rule, texts: readonly string[]): Promise<Syntax[]> {
   if (Buffer.byteLength(texts.join('')) > MAX_QUERY_BYTES)
     refuse(`The query is longer than ${MAX_QUERY_BYTES / 1000} kB`);
-  if (texts.some((text) => levelsOf(text) > MAX_LEVELS))
-    refuse(`The query is nested more than ${MAX_LEVELS} levels deep`);
+  checkTokens(texts);
   const parsed: Syntax[] = [];
   for (const text of texts) parsed.push(syntaxOf(await read(rule, text)));
   return parsed;
@@ -59,16 +58,3 @@ function syntaxOf(answer: string): Syntax {
 /** Numbers of a query as they are written: JavaScript's have 53 bits. */
 const withNumbers = (key: string, value: unknown, { source }: { source?: string } = {}): unknown =>
   key === 'value' && typeof value === 'number' ? { number: source } : value;
-
-/** Text, quoted names and comments, in which brackets are just characters. */
-const QUOTED = /'(?:[^'\\]|\\.|'')*'|`(?:[^`\\]|\\.)*`|"(?:[^"\\]|\\.)*"|--[^\n]*|\/\*[\s\S]*?\*\//g;
-
-/** How deeply brackets are nested. */
-function levelsOf(text: string): number {
-  let [level, deepest] = [0, 0];
-  for (const [bracket] of text.replace(QUOTED, '').matchAll(/[()[\]{}]/g)) {
-    level += '([{'.includes(bracket) ? 1 : -1;
-    deepest = Math.max(deepest, level);
-  }
-  return deepest;
-}

@@ -1,5 +1,4 @@
 import { mkdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type DatabaseLimits, parquet } from '../duckdb/database.ts';
 import { LAKE_MODELS, type Model } from '../lake/schema.ts';
@@ -14,8 +13,8 @@ interface ConverterOptions {
   readonly runFiles: Pick<FileStore, 'save'>;
   /** Its workers run `convert-worker.ts`. */
   readonly pool: WorkerPool;
-  /** Where an interval's files are while they are read. Default: a folder of this process below the system's temporary one. */
-  readonly folder?: string;
+  /** Where an interval's files are while they are read: the place of its workers. */
+  readonly folder: string;
 }
 
 /** What a worker is asked for: rows of files on its disk. */
@@ -32,7 +31,7 @@ export interface ConvertWanted {
  */
 export function pooledConverter(options: ConverterOptions): Converter & { close(): Promise<void> } {
   collectBuffersRarely();
-  const { runFiles, pool, folder = join(tmpdir(), `unloaded-${process.pid}`) } = options;
+  const { runFiles, pool, folder } = options;
   let kept: { readonly key: string; readonly files: Promise<string[]> } | undefined;
 
   const copied = async (paths: readonly string[]): Promise<string[]> => {

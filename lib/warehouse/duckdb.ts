@@ -6,6 +6,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { type DatabaseLimits, literal, parquet } from '../duckdb/database.ts';
 import { rowGroups } from '../duckdb/parquet.ts';
 import { duckdbColumn, duckdbText } from '../hogql/duckdb.ts';
+import { intactFiles } from '../lake/intact.ts';
 import type { Interval } from '../lake/intervals.ts';
 import { LAKE_MODELS } from '../lake/schema.ts';
 import type { FileStore } from '../ports/files/files.ts';
@@ -55,15 +56,24 @@ const span = (intervals: readonly Interval[]): Interval => ({
 
 /**
  * A warehouse over the lake's files. Rows come in the order of their model; two reads of one plan give the same bytes.
- * Memory is bounded by the limit, whatever an interval holds. `Permanent` when it does not suffice.
+ * Memory is bounded by the limit, whatever an interval holds. `Permanent` when it does not suffice, `Damaged` when a file
+ * is not what was written.
  */
 export function duckdbWarehouse(options: DuckdbWarehouseOptions): BatchWarehouse & { close(): Promise<void> } {
   const { lake } = options;
-  const database = lineDatabase(options);
+  const database = lineDatabase({ ...options, places: [lake.root] });
+  const isIntact = intactFiles();
+
+  /** Returns the interval's files. Throws `Damaged` when one of them is not what was written. */
+  const opened = async (plan: FrozenPlan, interval: Interval, signal: AbortSignal): Promise<Files> => {
+    const files = filesOf(plan, interval);
+    for (const file of files) await isIntact({ ...file, local: lake.address(file.path) }, signal);
+    return files;
+  };
 
   async function* read(plan: FrozenPlan, interval: Interval, form: Form, signal: AbortSignal): AsyncGenerator<Buffer> {
     signal.throwIfAborted();
-    const files = filesOf(plan, interval);
+    const files = await opened(plan, interval, signal);
     if (files.length === 0) return;
     yield* database.during(signal, async function* (connection) {
       const isDelivered = await deliveredRows(connection, lake, plan, interval, files);
@@ -77,7 +87,7 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): BatchWarehouse
     unload: () => Promise.resolve(null),
     count: async (plan, interval, signal) => {
       signal.throwIfAborted();
-      const files = filesOf(plan, interval);
+      const files = await opened(plan, interval, signal);
       if (files.length === 0) return 0;
       const where = conditions(microseconds(interval), plan.query, interval);
       const paths = files.map(({ path }) => lake.address(path));
@@ -87,7 +97,7 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): BatchWarehouse
     counts: async (plan, intervals, signal) => {
       const whole = span(intervals);
       const found = intervals.map(() => 0);
-      const files = filesOf(plan, whole);
+      const files = await opened(plan, whole, signal);
       if (files.length === 0) return found;
       const { from, to } = microseconds(whole);
       const paths = files.map(({ path }) => lake.address(path));
@@ -98,8 +108,9 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): BatchWarehouse
     },
     readAll: async function* ({ plan, intervals, counts, form, most }, signal) {
       const whole = span(intervals);
+      const files = await opened(plan, whole, signal);
       return yield* database.during(signal, async function* (connection) {
-        const parts = await inOrder(connection, lake, filesOf(plan, whole), whole, form);
+        const parts = await inOrder(connection, lake, files, whole, form);
         const queries = parts.map((part) => rowsOf(part, plan, whole, () => 'true').sql);
         return yield* database.counted(connection, queries, form, counts, most);
       });

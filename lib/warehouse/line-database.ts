@@ -7,6 +7,7 @@ import type { DuckDBConnection, DuckDBDataChunk, DuckDBInstance } from '@duckdb/
 import bindings from '@duckdb/node-bindings';
 import { type DatabaseLimits, identifier, literal, openDatabase, ownFolder } from '../duckdb/database.ts';
 import { rowBytesIn, rowGroups, rowsPerGroup } from '../duckdb/parquet.ts';
+import { inWords } from '../ports/disk-failures.ts';
 import { messageOf, Permanent } from '../ports/errors.ts';
 import { collectBuffersRarely } from '../workers/buffers.ts';
 import { copyLine } from './copy-text.ts';
@@ -264,7 +265,8 @@ function* runsOf(chunk: DuckDBDataChunk, from: number, rows: number): Generator<
 }
 
 /** A database serves one delivery at a time where callers' queries run, so what takes too much memory always will. */
-function explained(error: unknown): unknown {
+function explained(thrown: unknown): unknown {
+  const error = inWords(thrown);
   if (!messageOf(error).startsWith('Out of Memory')) return error;
   return new Permanent(
     'Selecting its rows takes more memory than there is for one delivery. Make the query and the filters simpler, or ' +

@@ -234,12 +234,12 @@ class Pool implements WorkerPool {
     const { reason } = await worker.ended;
     const { what, memory, silenceMs } = this.#options;
     const crowded = 'too much is being done at this moment for the memory that there is';
-    const closing = new Transient(`${what} was interrupted: the service is closing.`);
+    const closing = new Transient(`${what} was interrupted: the service is closing.`, { isOwn: true });
     const errors: Readonly<Record<Reason, Error>> = {
       memory: new WorkerLost('memory', `${what} needs more than ${memory.each} MB of memory.`),
       silence: new WorkerLost('silence', `${what} takes longer than ${silenceMs / 1000} s.`),
       died: new WorkerLost('died', `${what} ended before its time: its process died.`),
-      crowded: new Transient(`${what} has to wait: ${crowded}.`),
+      crowded: new Transient(`${what} has to wait: ${crowded}.`, { isOwn: true }),
       aborted: signal?.reason instanceof Error ? signal.reason : closing,
       closed: closing,
       retired: closing,

@@ -338,7 +338,7 @@ class EmbeddedEngine implements Engine {
       } catch (error) {
         if (controller.signal.aborted || error instanceof Halt) return;
         if (!(error instanceof StateError)) {
-          this.#log.error('the engine failed', { execution: name, reason: messageOf(error), stack: stackOf(error) });
+          this.#log.error('the engine failed', { execution: name, error });
         }
         outcome = { status: 'FAILED', error: outputOf(error) };
       }
@@ -684,7 +684,7 @@ class EmbeddedEngine implements Engine {
         await work();
       } catch (error) {
         if (!isClosing(error)) {
-          this.#log.error('the engine failed', { reason: messageOf(error), stack: stackOf(error) });
+          this.#log.error('the engine failed', { error });
         }
       }
     })();

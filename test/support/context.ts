@@ -17,6 +17,7 @@ import { LOCAL_SETTINGS } from '../../lib/ports/settings.ts';
 import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
 import { keyfileVault } from '../../lib/ports/vault/keyfile.ts';
 import type { Warehouse } from '../../lib/warehouse/warehouse.ts';
+import { onEnd } from './on-end.ts';
 import { type RecordingWorkflow, recordingWorkflow } from './workflow.ts';
 
 /** Where every settable clock starts: 2026-01-01T00:00:00Z. */
@@ -38,16 +39,6 @@ export type TestContext<Overrides> = Omit<Context, 'clock' | 'workflow'> & {
   readonly lines: LogLine[];
   readonly folder: string;
 } & Overrides;
-
-const endings: (() => void)[] = [];
-afterAll(() => {
-  for (const end of endings.splice(0).toReversed()) end();
-});
-
-/** What is done after the tests of the file, the last one first. */
-export function onEnd(end: () => void): void {
-  endings.push(end);
-}
 
 /** Folders in memory, where the system has some: otherwise tests wait for disks more than for anything else. */
 const MEMORY = '/dev/shm';

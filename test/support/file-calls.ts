@@ -18,9 +18,10 @@ export async function watchFileCalls(before: () => void): Promise<() => void> {
     undo.push(() => Reflect.set(target, name, original));
   };
   const handle = await files.open(import.meta.filename);
-  for (const name of ['writeFile', 'sync', 'stat']) watch(Object.getPrototypeOf(handle) as object, name);
+  for (const name of ['writeFile', 'utimes', 'sync', 'stat']) watch(Object.getPrototypeOf(handle) as object, name);
   await handle.close();
-  for (const name of ['mkdir', 'open', 'realpath', 'rename', 'rm', 'stat']) watch(files, name);
+  const names = ['link', 'mkdir', 'open', 'readdir', 'readFile', 'realpath', 'rename', 'rm', 'stat'];
+  for (const name of names) watch(files, name);
   syncBuiltinESMExports();
   return () => {
     for (const restore of undo) restore();

@@ -8,6 +8,7 @@ import type { UserItem } from '../../lib/accounts/users/model.ts';
 import { createUser } from '../../lib/accounts/users/store.ts';
 import type { MembershipLevel } from '../../lib/http/levels.ts';
 import type { Context } from '../../lib/ports/context.ts';
+import { onEnd } from './on-end.ts';
 
 export interface Reply {
   readonly status: number;
@@ -48,16 +49,13 @@ interface Running {
   readonly mail?: (name: string) => string;
 }
 
-const started: Gateway[] = [];
-afterAll(() => Promise.all(started.splice(0).map((gateway) => gateway.close())));
-
 /** Starts the service over a context; it ends after the tests of the file. */
 export async function testService(
   context: Context,
   options: Omit<GatewayOptions, 'context' | 'host' | 'port'> = {},
 ): Promise<Service> {
   const gateway = await startGateway({ context, host: '127.0.0.1', port: 0, rateLimit: null, ...options });
-  started.push(gateway);
+  onEnd(() => gateway.close());
   return { ...(await seeded({ context, address: gateway.address })), close: () => gateway.close() };
 }
 
@@ -103,7 +101,6 @@ export async function seeded({
 }
 
 const agent = new Agent({ keepAlive: true });
-afterAll(() => agent.destroy());
 
 interface Sent {
   readonly method: string;

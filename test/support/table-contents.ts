@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
 import type { Item, Table } from '../../lib/ports/table/table.ts';
-import { onEnd, type SettableClock, settableClock, temporaryFolder } from './context.ts';
+import { type SettableClock, settableClock, temporaryFolder } from './context.ts';
+import { onEnd } from './on-end.ts';
 
 interface TableWithContents {
   readonly table: Table;

@@ -44,7 +44,7 @@ function longest({ TimeoutSeconds = 0, Retry = [] }: TaskState): number {
 }
 
 test('every step has its function, and is called by a machine, or at the end of one', () => {
-  const folder = join(__dirname, '../../functions/steps');
+  const folder = join(import.meta.dirname, '../../functions/steps');
   const files = readdirSync(folder).map((file) => file.replace(/\.ts$/, ''));
   const called = Object.keys(STEPS).filter((step) => JSON.stringify(MACHINES).includes(`\${${step}}`));
   expect([...called, 'execution-ended'].toSorted()).toEqual(Object.keys(STEPS).toSorted());
@@ -141,6 +141,14 @@ describe('export-run', () => {
     expect(error).toMatchObject({ Error: 'Held' });
     expect(of('finish-run')).toEqual([{ ...input, execution: 'execution', attempt: null, skipped: [], error }]);
     expect(ended).toMatchObject([{ machine: 'export-run', execution: 'execution', status: 'FAILED', input }]);
+  });
+
+  test('does not give up for waiting among the batches of its organization', async () => {
+    let asked = 0;
+    const { status, seconds } = await runToEnd('export-run', input, {
+      'begin-run': () => ((asked += 1) <= 200 ? { do: 'hold', seconds: 60, queued: true } : { do: 'nothing' }),
+    });
+    expect([status, seconds]).toEqual(['SUCCEEDED', 12_000]);
   });
 
   test('gives up at once when begin fails for good', async () => {

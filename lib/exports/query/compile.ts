@@ -18,6 +18,9 @@ export interface Selection {
   readonly where: Expression | null;
 }
 
+/** Who reads the events, in the words of refusals. */
+const READER = 'Batch exports';
+
 export type StoredQuery = Pick<BatchExportItem, 'hogql_query' | 'schema' | 'filters'>;
 
 /** Those of the stored fields that were sent. */
@@ -86,14 +89,14 @@ async function still<T>(field: string, work: () => Promise<T>): Promise<T> {
 }
 
 function compiled(syntax: Parameters<typeof checkedQuery>[0]): CheckedQuery {
-  const query = checkedQuery(syntax, EVENTS_TABLE);
+  const query = checkedQuery(syntax, EVENTS_TABLE, READER);
   const columns = query.select.filter((one): one is Selected => !('all' in one));
   checkLength([...columns.map((one) => trinoColumn(one, '0')), ...printed(query.where)], MAX_QUERY_SQL);
   return query;
 }
 
 async function compiledFilters(parser: Parser, filters: unknown): Promise<Expression | null> {
-  const condition = await filterCondition(parser, EVENTS_TABLE, filters);
+  const condition = await filterCondition(parser, EVENTS_TABLE, filters, READER);
   checkLength(printed(condition), MAX_FILTERS_SQL);
   return condition;
 }

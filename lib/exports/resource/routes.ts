@@ -42,6 +42,19 @@ const changeRun = { ...changeBackfill, tag: 'Batch export runs', params: ofRun }
 const BackfillBegun = z.object({ backfill_id: z.uuid() }).meta({ id: 'BackfillBegun' });
 const Cancelled = z.object({ cancelled: z.literal(true) }).meta({ id: 'Cancelled' });
 
+/** Days and weeks are UTC's; credentials stand in the config; there is no model `hogql`. */
+const UNSUPPORTED = {
+  timezone: 'UTC',
+  offset_day: null,
+  offset_hour: null,
+  'destination.integration': null,
+  'destination.integration_id': null,
+  hogql_modifiers: null,
+  primary_key: null,
+  version_key: null,
+  incremental_mode: 'APPEND',
+} as const;
+
 export const listBatchExports = route({
   ...read,
   ...all,
@@ -63,6 +76,7 @@ export const createBatchExport = route({
     "before, start a backfill. On the organization's address the export belongs to the project that `team_id` " +
     'names, or to the oldest.',
   body: BatchExportInput,
+  unsupported: UNSUPPORTED,
   response: BatchExport,
   status: 201,
   idempotent: true,
@@ -89,6 +103,7 @@ export const updateBatchExport = route({
     'the stored one: keys and secrets that it omits stay. Secrets must be sent again when the address that they are ' +
     'for changes.',
   body: BatchExportPatch,
+  unsupported: UNSUPPORTED,
   response: BatchExport,
   needs: ['vault', 'compiler'],
 });
@@ -170,6 +185,7 @@ export const estimateBackfill = route({
   tag: 'Batch export backfills',
   params: ofExport,
   body: BackfillRange,
+  table: 'read',
   response: BackfillEstimate,
 });
 
@@ -187,7 +203,7 @@ export const listTestSteps = route({
 /** The number of the step of the destination's test that is run. */
 const step = integer({ min: 0 }).optional().describe('Which one, from 0. Default: 0.');
 
-const testing = { ...write, method: 'POST', response: DestinationTestStep } as const;
+const testing = { ...write, method: 'POST', response: DestinationTestStep, table: 'read' } as const;
 
 export const runNewTestStep = route({
   ...testing,
@@ -197,6 +213,7 @@ export const runNewTestStep = route({
   description: 'Takes what a create takes, and checks it like that; then runs one step. Nothing is stored.',
   params: inPlace,
   body: BatchExportInput.extend({ step }).meta({ id: 'NewTestStep' }),
+  unsupported: UNSUPPORTED,
   needs: ['outbound', 'compiler'],
 });
 
@@ -210,6 +227,7 @@ export const runTestStep = route({
     'Nothing is stored.',
   params: ofExport,
   body: BatchExportPatch.extend({ step }).meta({ id: 'TestStep' }),
+  unsupported: UNSUPPORTED,
   needs: ['vault', 'outbound', 'compiler'],
 });
 

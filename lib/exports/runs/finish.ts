@@ -23,7 +23,7 @@ import { backfillWithPlan, isWritten } from './store.ts';
 
 /** Errors that may pass, though a machine has tried for long. What is unknown is our own fault, and not tried again. */
 const PASSING_ERROR =
-  /^(Transient|Held|States\.Timeout|States\.TaskFailed|Sandbox\.Timedout|Lambda\.|Runtime\.|Athena\.(TooManyRequests|Throttling))/;
+  /^(Transient|Unreadable|Held|States\.Timeout|States\.TaskFailed|Sandbox\.Timedout|Lambda\.|Runtime\.|Athena\.(TooManyRequests|Throttling))/;
 
 /** The step took its process down at each of the three times that a machine tries it. */
 const DEADLY_ERROR = /^Runtime\.(ExitError|OutOfMemory)$/;

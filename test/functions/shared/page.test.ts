@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { handler as page } from '../../../functions/shared/page.ts';
 import { retrieveShared } from '../../../lib/dashboards/public-page/routes.ts';
@@ -59,6 +60,20 @@ async function shared(context: TestContext<object> = testContext(), fields: obje
 }
 
 const look = ({ service }: Pick<World, 'service'>, path: string) => service.call('GET', path, { key: null });
+
+test('the log tells of a page without the token that opens it', async () => {
+  const { context, service, token } = await shared();
+  for (const path of [`/shared/${token}`, `/shared/${token}.json`, `/embedded/${token}`]) {
+    expect((await service.call('GET', path, { key: null })).status).toBe(200);
+  }
+  const lines = context.lines.filter(({ fields }) => fields['operation'] === 'shared/page');
+  expect(lines.map(({ fields }) => fields['path'])).toEqual([
+    '/shared/{token}',
+    '/shared/{token}',
+    '/embedded/{token}',
+  ]);
+  expect(JSON.stringify(context.lines)).not.toContain(token);
+});
 
 test('anybody who has the link sees the dashboard, as a page that nobody else may keep, frame or index', async () => {
   const world = await shared();
@@ -296,7 +311,7 @@ test('a dashboard without name and tiles has a page too', async () => {
 });
 
 describeInBrowser('the public page in a browser', (visit) => {
-  const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+  const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
   /** What a person with a screen reader, a keyboard or weak eyes would stumble over. */
   async function obstacles(page: Page): Promise<unknown[]> {

@@ -104,13 +104,18 @@ describe('a bundle', () => {
         task: 'fields',
         input: { hogql_query: 'SELECT 1 +' },
       },
-      { name: 'steps/send-interval', program: 'convert-worker.js', task: 'count', input: { files: ['/no/such/file'] } },
+      {
+        name: 'steps/send-interval',
+        program: 'convert-worker.js',
+        task: 'count',
+        input: { files: ['/no/such.parquet'] },
+      },
     ];
     const said: string[] = [];
     for (const { name, program, task, input } of workers) {
       const pool = workerPool({
         program: join(bundles.folder(name), program),
-        options: { memoryLimit: '100MB' },
+        options: { memoryLimit: '100MB', place: '/no' },
         what: 'The work',
         turns: { atOnce: 1, each: 1 },
         memory: { each: 1_000, all: 1_000 },

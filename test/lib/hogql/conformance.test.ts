@@ -18,8 +18,9 @@ import { folderFiles } from '../../../lib/ports/files/folder.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import { deliveredColumns } from '../../../lib/warehouse/query-columns.ts';
 import type { FrozenPlan } from '../../../lib/warehouse/warehouse.ts';
-import { onEnd, temporaryFolder } from '../../support/context.ts';
+import { temporaryFolder } from '../../support/context.ts';
 import { writeRows } from '../../support/lake-rows.ts';
+import { onEnd } from '../../support/on-end.ts';
 import { trinoGrammar } from '../../support/trino-grammar.ts';
 import { CONSTRUCTS, type Construct, EVENT } from './constructs.ts';
 
@@ -31,7 +32,8 @@ const parser = hogqlParser();
 
 const selectOf = async (constructs: readonly Construct[]): Promise<readonly QueryColumn[]> => {
   const list = constructs.map(([expression], n) => `${expression} AS c${n}`);
-  return checkedQuery(await parser.query(`SELECT ${list.join(', ')} FROM events`), EVENTS_TABLE).select;
+  return checkedQuery(await parser.query(`SELECT ${list.join(', ')} FROM events`), EVENTS_TABLE, 'Batch exports')
+    .select;
 };
 
 let given: (select: readonly QueryColumn[]) => Promise<unknown[]>;

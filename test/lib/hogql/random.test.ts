@@ -15,7 +15,7 @@ import { trinoColumn, trinoText } from '../../../lib/hogql/trino.ts';
 import { EVENTS_TABLE } from '../../../lib/lake/events-table.ts';
 import { EVENT_COLUMNS } from '../../../lib/lake/schema.ts';
 import { anyText } from '../../support/any-text.ts';
-import { onEnd } from '../../support/context.ts';
+import { onEnd } from '../../support/on-end.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 import { EVENT } from './constructs.ts';
 
@@ -52,7 +52,7 @@ const ODD: readonly Readonly<Record<string, string | number | bigint | null>>[] 
 /** Runs an expression's SQL over the odd rows. */
 let run: (sql: string) => Promise<unknown[]>;
 beforeAll(async () => {
-  const database = await openDatabase({ threads: 1 });
+  const database = await openDatabase({ threads: 1, places: ['/'] });
   const connection = await database.connect();
   onEnd(() => {
     connection.closeSync();
@@ -128,7 +128,7 @@ test('what is accepted runs on any row, and is printed for Athena', async () => 
   await fc.assert(
     fc.asyncProperty(syntax, async (expr) => {
       const query = queryOf(expr);
-      const [column] = (await unlessRefused(() => checkedQuery(query, EVENTS_TABLE).select)) ?? [];
+      const [column] = (await unlessRefused(() => checkedQuery(query, EVENTS_TABLE, 'Batch exports').select)) ?? [];
       if (column === undefined) return;
       accepted += 1;
       await run(duckdbColumn(column as Selected, NOW));
@@ -153,7 +153,9 @@ const anything = fc.oneof(
 test('nothing but a refusal is thrown at any text', async () => {
   await fc.assert(
     fc.asyncProperty(anything, async (source) => {
-      const select = await unlessRefused(async () => checkedQuery(await parser.query(source), EVENTS_TABLE).select);
+      const select = await unlessRefused(
+        async () => checkedQuery(await parser.query(source), EVENTS_TABLE, 'Batch exports').select,
+      );
       expect(select?.length).not.toBe(0);
     }),
     { numRuns: propertyRuns(12), endOnFailure: true },
@@ -189,7 +191,7 @@ const noParser: Parser = {
 test('filters of any form are refused, or run on any row', async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(fc.array(filter, { maxLength: 2 }), fc.jsonValue()), async (filters) => {
-      const condition = await unlessRefused(() => filterCondition(noParser, EVENTS_TABLE, filters));
+      const condition = await unlessRefused(() => filterCondition(noParser, EVENTS_TABLE, filters, 'Batch exports'));
       if (!condition) return;
       expect((await run(duckdbText(condition, NOW))).every((one) => typeof one === 'boolean')).toBe(true);
       trinoText(condition, 'interval_end');

@@ -20,7 +20,7 @@ const converterOf = (runFiles: FileStore, folder: string) =>
     folder: join(folder, 'unloaded'),
     pool: workerPool({
       program: join(import.meta.dirname, '../../../lib/warehouse/convert-worker.ts'),
-      options: { memoryLimit: '400MB' },
+      options: { memoryLimit: '400MB', place: join(folder, 'unloaded') },
       what: 'Forming its rows',
       turns: { atOnce: 1, each: 1 },
       memory: { each: 1_000, all: 1_000 },
@@ -110,7 +110,7 @@ async function unloadHere(
 ): Promise<void> {
   const select = /^UNLOAD \((.*)\)\nTO '/s.exec(query)?.[1] ?? '';
   expect(query).toContain("partitioned_by = ARRAY['interval_number'])");
-  const instance = await openDatabase({});
+  const instance = await openDatabase({ places: ['/'] });
   const connection = await instance.connect();
   await connection.run(`CREATE SCHEMA "${database}"`);
   await connection.run(`CREATE VIEW "${database}".${model} AS

@@ -21,9 +21,10 @@ import { duckdbWarehouse } from '../../../../lib/warehouse/duckdb.ts';
 import { deliveredColumns } from '../../../../lib/warehouse/query-columns.ts';
 import type { FrozenPlan } from '../../../../lib/warehouse/warehouse.ts';
 import { startBucket } from '../../../support/bucket.ts';
-import { onEnd, temporaryFolder } from '../../../support/context.ts';
+import { temporaryFolder } from '../../../support/context.ts';
 import { delivery } from '../../../support/delivery.ts';
 import { writeRows } from '../../../support/lake-rows.ts';
+import { onEnd } from '../../../support/on-end.ts';
 import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../../support/postgres.ts';
 import { startReceiver } from '../../../support/receiver.ts';
 import { REDSHIFT_WORDS, startRedshiftProxy } from '../../../support/redshift-stand-in.ts';
@@ -90,7 +91,7 @@ const QUERY: SelectQuery = {
   ],
   select_from: { node: 'JoinExpr', table: { node: 'Field', chain: ['events'] }, alias: null },
 };
-const SELECT: readonly QueryColumn[] = checkedQuery(QUERY, EVENTS_TABLE).select;
+const SELECT: readonly QueryColumn[] = checkedQuery(QUERY, EVENTS_TABLE, 'Batch exports').select;
 
 const uuidOf = (n: number): string => `01940000-0000-7000-8000-${String(n).padStart(12, '0')}`;
 
@@ -185,7 +186,10 @@ const inLines = (lines: readonly Line[]): Found => {
   };
 };
 
-const files = (path: string): string[] => readdirSync(path).map((name) => join(path, name));
+const files = (path: string): string[] =>
+  readdirSync(path)
+    .filter((name) => !name.startsWith('.'))
+    .map((name) => join(path, name));
 
 test('in files of JSON lines', async () => {
   const delivered = sent(async (deliver) => {
@@ -198,7 +202,7 @@ test('in files of JSON lines', async () => {
 });
 
 test('in files of Parquet', async () => {
-  const database = await openDatabase({ threads: 1 });
+  const database = await openDatabase({ threads: 1, places: ['/'] });
   const connection = await database.connect();
   onEnd(() => {
     connection.closeSync();
@@ -302,7 +306,7 @@ describeOnPostgres('in tables', () => {
 });
 
 test('that a query names', async () => {
-  const database = await openDatabase({ threads: 1 });
+  const database = await openDatabase({ threads: 1, places: ['/'] });
   const connection = await database.connect();
   onEnd(() => {
     connection.closeSync();
@@ -316,6 +320,7 @@ test('that a query names', async () => {
       const { select } = checkedQuery(
         await parser.query(`SELECT event, ${columns.join(', ')} FROM events`),
         EVENTS_TABLE,
+        'Batch exports',
       );
       const values = (select.slice(1) as Selected[]).map((one) => `(${duckdbColumn(one, 0n)})::VARCHAR`);
       const answer = await connection.runAndReadAll(`SELECT [${values.join(', ')}]`);

@@ -4,8 +4,9 @@ import { Failure, Permanent } from '../../../../lib/ports/errors.ts';
 import { type WorkerPool, workerPool } from '../../../../lib/workers/pool.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 
-/** Nested without brackets: the grammar reads it for minutes. */
-const ENDLESS = `SELECT ${'1 BETWEEN '.repeat(400)}1${' AND 2'.repeat(400)} FROM events`;
+const QUERY = 'SELECT event FROM events';
+/** It is read in some tenths of a second. */
+const LONG = `SELECT ${Array.from({ length: 500 }, (_, n) => `event AS a${n}`).join(', ')} FROM events`;
 
 const pools: WorkerPool[] = [];
 afterEach(() => Promise.all(pools.splice(0).map((pool) => pool.close())));
@@ -57,17 +58,13 @@ test('without a query and filters no worker is asked', async () => {
   });
 });
 
-test('a query that takes too long is refused with the limit, and the next one is read', async () => {
-  const compiler = opened(3_000);
-  await expect(compiler.fields({ hogql_query: ENDLESS }, ours)).rejects.toMatchObject({
+test('a query that takes too long is refused with the limit', async () => {
+  await expect(opened(20).fields({ hogql_query: LONG }, ours)).rejects.toMatchObject({
     status: 400,
     body: {
       attr: 'hogql_query',
-      detail: 'Reading the query takes longer than 3 s. Make the query shorter, or nest less in it.',
+      detail: 'Reading the query takes longer than 0.02 s. Make the query shorter, or nest less in it.',
     },
-  });
-  expect(await compiler.fields({ hogql_query: 'SELECT event FROM events' }, ours)).toMatchObject({
-    schema: expect.any(String),
   });
 });
 
@@ -75,14 +72,14 @@ test('an organization that sends what takes long waits for itself, and is told w
   const compiler = opened();
   const left = new AbortController();
   const waiting = { ...ours, callerLeft: left.signal };
-  const endless = [1, 2].map(() => compiler.fields({ hogql_query: ENDLESS }, waiting));
-  const refused = compiler.fields({ hogql_query: 'SELECT event FROM events' }, ours);
+  const long = [1, 2].map(() => compiler.fields({ hogql_query: LONG }, waiting));
+  const refused = compiler.fields({ hogql_query: QUERY }, ours);
   await expect(refused).rejects.toMatchObject({ status: 429, headers: { 'Retry-After': '10' } });
   expect(await compiler.fields({ hogql_query: 'SELECT event FROM events' }, theirs)).toMatchObject({
     schema: expect.any(String),
   });
   left.abort(new Error('the caller has left'));
-  for (const one of endless) await expect(one).rejects.toThrow('the caller has left');
+  for (const one of long) await expect(one).rejects.toThrow('the caller has left');
   expect(await compiler.fields({ hogql_query: 'SELECT event FROM events' }, ours)).toMatchObject({
     schema: expect.any(String),
   });
