@@ -83,6 +83,7 @@ export async function bundle(outdir: string): Promise<Bundles> {
     plugins,
     write: false,
   });
+  const convertWorker = await programOf('lib/warehouse/convert-worker.ts');
   const queryWorker = await programOf('lib/exports/query/query-worker.ts');
   const folder = (name: string): string => join(outdir, flat(name));
   for (const spec of FUNCTIONS) {
@@ -91,7 +92,10 @@ export async function bundle(outdir: string): Promise<Bundles> {
     const output = metafile.outputs[relative(ROOT, join(folder(spec.name), 'index.js'))];
     if (output?.imports.some(({ path }) => path === S3_FILE) === true)
       writeFileSync(join(folder(spec.name), S3_FILE), client.outputFiles[0]?.contents ?? '');
-    if (isNative(spec)) carry(CONVERTER, folder(spec.name));
+    if (isNative(spec)) {
+      writeFileSync(join(folder(spec.name), 'convert-worker.js'), convertWorker);
+      carry(CONVERTER, folder(spec.name));
+    }
     if (spec.needs.includes('compiler')) {
       writeFileSync(join(folder(spec.name), 'query-worker.js'), queryWorker);
       carry(PARSER, folder(spec.name));

@@ -1,5 +1,31 @@
-import { duckdbConverter } from '../../lib/warehouse/converter.ts';
-import { runFiles, warehouse } from './runtime.ts';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ConvertWorkerOptions } from '../../lib/warehouse/convert-worker.ts';
+import { pooledConverter } from '../../lib/warehouse/converter.ts';
+import { runFiles, warehouse, workers } from './runtime.ts';
 
-/** The warehouse of the one function that reads rows: with DuckDB. 2 GB for rows, of the 4 GB that the function has. */
-export const converter = () => warehouse(duckdbConverter({ runFiles: runFiles(), memoryLimit: '2GB' }));
+/** Of the 4 GB that the function has: DuckDB's, and those of the process in which it runs. */
+const DATABASE_MEMORY = '2GB';
+const WORKER_MEMORY_MB = 3_000;
+/** The function itself has 15 minutes. */
+const SILENCE_MS = 14 * 60 * 1000;
+
+/** The function's own disk. */
+const FOLDER = join(tmpdir(), 'unloaded');
+
+/** The warehouse of the one function that reads rows: with DuckDB, in a worker whose program lies beside it (bundle.ts). */
+export const converter = () =>
+  warehouse(
+    pooledConverter({
+      runFiles: runFiles(),
+      folder: FOLDER,
+      pool: workers({
+        program: fileURLToPath(new URL('./convert-worker.js', import.meta.url)),
+        options: { memoryLimit: DATABASE_MEMORY, place: FOLDER } satisfies ConvertWorkerOptions,
+        what: 'Forming its rows',
+        memoryMb: WORKER_MEMORY_MB,
+        silenceMs: SILENCE_MS,
+      }),
+    }),
+  );

@@ -23,7 +23,7 @@ import { dynamodbTable } from '../../lib/ports/table/dynamodb.ts';
 import { SECOND_MS } from '../../lib/ports/units.ts';
 import { kmsVault } from '../../lib/ports/vault/kms.ts';
 import { athenaWarehouse, type Converter } from '../../lib/warehouse/athena.ts';
-import { workerPool } from '../../lib/workers/pool.ts';
+import { type PoolOptions, workerPool } from '../../lib/workers/pool.ts';
 import type { EndedInput } from '../../lib/workflow/messages.ts';
 import { stepFunctionsWorkflow } from '../../lib/workflow/stepfunctions.ts';
 import { MACHINE_NAMES, type Workflow } from '../../lib/workflow/workflow.ts';
@@ -63,17 +63,27 @@ const QUERY_SILENCE_MS = 10 * SECOND_MS;
 /** Of the 512 MB that its functions have. */
 const QUERY_MEMORY_MB = 250;
 
+/** A worker process of a function, which does one thing at a time and is frozen with it between calls. */
+export const workers = ({
+  memoryMb,
+  ...options
+}: Pick<PoolOptions, 'program' | 'options' | 'what' | 'silenceMs'> & { readonly memoryMb: number }) =>
+  workerPool({
+    ...options,
+    turns: { atOnce: 1, each: 1 },
+    memory: { each: memoryMb, all: memoryMb },
+    log: logTo(jsonLines(write), Date.now, 'INFO', { stage: variable('STAGE') }),
+  });
+
 /** Its worker's program lies beside the function's own (bundle.ts). */
 export const compiler = () =>
   pooledCompiler(
-    workerPool({
+    workers({
       program: fileURLToPath(new URL('./query-worker.js', import.meta.url)),
       options: null,
       what: 'Reading the query',
-      turns: { atOnce: 1, each: 1 },
-      memory: { each: QUERY_MEMORY_MB, all: QUERY_MEMORY_MB },
+      memoryMb: QUERY_MEMORY_MB,
       silenceMs: QUERY_SILENCE_MS,
-      log: logTo(jsonLines(write), Date.now, 'INFO', { stage: variable('STAGE') }),
     }),
   );
 

@@ -33,12 +33,12 @@ const temporaryIn = (folder: string): string => join(folder, 'temporary');
 
 /** What DuckDB may hold in each worker that selects rows; the process has some 100 MB beside that. */
 const DATABASE_MEMORY = '400MB';
-const ROW_MEMORY_MB = { each: 700, all: 1_100 };
+const ROW_MEMORY_MB = { each: 650, all: 950 };
 /** A large Parquet file is made before its first byte is told: 8 GB, the most that a run may read, take minutes. */
 const ROW_SILENCE_MS = 10 * MINUTE_MS;
 /** A query of a thousand columns takes 1.3 s, and 100 MB. */
 const QUERY_SILENCE_MS = 10 * SECOND_MS;
-const QUERY_MEMORY_MB = { each: 250, all: 400 };
+const QUERY_MEMORY_MB = { each: 200, all: 350 };
 /** Those that wait are requests: an organization that sends what takes long waits for itself. */
 const QUERY_TURNS = { atOnce: 2, each: 1, waiting: { each: 4, all: 32 } };
 

@@ -10,7 +10,7 @@ import { type GatewayResponse, type GatewayResponseType, gatewayResponse } from 
 import { headerOf } from '../../lib/http/header.ts';
 import { loggedPath } from '../../lib/http/route.ts';
 import { traceOf } from '../../lib/http/trace.ts';
-import { type FailureKind, messageOf } from '../../lib/ports/errors.ts';
+import { Failure, type FailureKind, messageOf } from '../../lib/ports/errors.ts';
 import type { Log } from '../../lib/ports/log.ts';
 import { MINUTE_MS, SECOND_MS } from '../../lib/ports/units.ts';
 import { type Authorizer, authorizerCache } from './authorizer-cache.ts';
@@ -168,7 +168,7 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
     try {
       const result = await within(limits.timeoutMs, call(event, callerLeft.signal));
       if (result !== undefined) return { result, isLogged: true };
-      callerLeft.abort(new Error('the request took too long'));
+      callerLeft.abort(new Failure('timeout'));
       return gatewayAnswer('INTEGRATION_TIMEOUT');
     } catch (error) {
       if (error instanceof PayloadTooLarge) return gatewayAnswer('REQUEST_TOO_LARGE');
@@ -181,7 +181,9 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const requestId = randomUUID();
     const callerLeft = new AbortController();
-    response.once('close', () => callerLeft.abort(new Error('the caller has left')));
+    response.once('close', () =>
+      callerLeft.abort(new Failure('parse_error', { detail: 'The caller left before the answer.' })),
+    );
     const startedAt = performance.now();
     const { method = 'GET', url = '/' } = request;
     const [path = '/'] = url.split('?', 1);

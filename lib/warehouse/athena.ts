@@ -4,7 +4,7 @@
  */
 import { trinoColumn, trinoLiteral, trinoText } from '../hogql/trino.ts';
 import type { Interval } from '../lake/intervals.ts';
-import { EVENT_COLUMNS, LAKE_MODELS, type Model } from '../lake/schema.ts';
+import { EVENT_COLUMNS, LAKE_MODELS } from '../lake/schema.ts';
 import { Permanent } from '../ports/errors.ts';
 import type { FileStore } from '../ports/files/files.ts';
 import { computedColumns, plainColumns } from './query-columns.ts';
@@ -12,8 +12,8 @@ import type { Form, FrozenPlan, RowQuery, Warehouse } from './warehouse.ts';
 
 /** Forms an interval's bytes of unloaded Parquet files, in the lake's order of rows. */
 export interface Converter {
-  count(paths: readonly string[], signal: AbortSignal): Promise<number>;
-  read(model: Model, paths: readonly string[], form: Form, signal: AbortSignal): AsyncIterable<Buffer>;
+  count(plan: FrozenPlan, paths: readonly string[], signal: AbortSignal): Promise<number>;
+  read(plan: FrozenPlan, paths: readonly string[], form: Form, signal: AbortSignal): AsyncIterable<Buffer>;
 }
 
 interface AthenaOptions {
@@ -51,11 +51,11 @@ export function athenaWarehouse({ database, workGroup, lake, runFiles, converter
       Promise.resolve({ QueryString: queryOf(plan, intervals, database, lake, runFiles), WorkGroup: workGroup }),
     count: async (plan, interval, signal) => {
       const paths = await unloaded(plan, interval);
-      return paths.length === 0 ? 0 : forms().count(paths, signal);
+      return paths.length === 0 ? 0 : forms().count(plan, paths, signal);
     },
     read: async function* (plan, interval, form, signal) {
       const paths = await unloaded(plan, interval);
-      if (paths.length > 0) yield* forms().read(plan.model, paths, form, signal);
+      if (paths.length > 0) yield* forms().read(plan, paths, form, signal);
     },
   };
 }

@@ -1,21 +1,32 @@
 import { mkdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type DatabaseLimits, parquet } from '../duckdb/database.ts';
-import { LAKE_MODELS } from '../lake/schema.ts';
+import { LAKE_MODELS, type Model } from '../lake/schema.ts';
 import { messageOf, Permanent } from '../ports/errors.ts';
 import type { FileStore } from '../ports/files/files.ts';
+import { collectBuffersRarely } from '../workers/buffers.ts';
+import type { Task, WorkerPool } from '../workers/pool.ts';
 import type { Converter } from './athena.ts';
 import { lineDatabase } from './line-database.ts';
+import { type Form, type FrozenPlan, NEXT_FILE } from './warehouse.ts';
 
-interface ConverterOptions extends DatabaseLimits {
+interface ConverterOptions {
   readonly runFiles: Pick<FileStore, 'save'>;
-  /** Where an interval's files are while they are read. Default: a folder of this process below the system's temporary one. */
-  readonly folder?: string;
+  /** Its workers run `convert-worker.ts`. */
+  readonly pool: WorkerPool;
+  /** Where an interval's files are while they are read: the place of its workers. */
+  readonly folder: string;
 }
 
-/** What DuckDB and Node say where memory or disk end. */
-const TOO_LARGE = /Out of Memory|No space left on device|ENOSPC/;
+/** What a worker is asked for: rows of files on its disk. */
+export interface ConvertWanted {
+  readonly model: Model;
+  readonly files: readonly string[];
+  readonly form?: Form;
+}
+
+/** What DuckDB, Node and a worker say where memory or disk end. */
+const TOO_LARGE = /Out of Memory|takes more memory|No space left on device|ENOSPC|disk of the service is full/;
 
 /**
  * Where an interval has a function to itself, what does not fit into its memory and disk never will. Any other error is
@@ -32,13 +43,13 @@ function explained(error: unknown): unknown {
 }
 
 /**
- * DuckDB over an interval's unloaded files, copied to the disk first. They have no order, so rows are sorted, and spilled
- * where memory ends. The files of the latest interval are kept; one interval at a time may be asked for. `Permanent` when
- * it is too large.
+ * DuckDB, in a worker process, over an interval's unloaded files, copied to the disk first. They have no order, so rows
+ * are sorted, and spilled where memory ends. The files of the latest interval are kept; one interval at a time may be
+ * asked for. `Permanent` when it is too large.
  */
-export function duckdbConverter(options: ConverterOptions): Converter & { close(): Promise<void> } {
-  const { runFiles, folder = join(tmpdir(), `unloaded-${process.pid}`) } = options;
-  const database = lineDatabase({ ...options, places: [folder] });
+export function pooledConverter(options: ConverterOptions): Converter & { close(): Promise<void> } {
+  collectBuffersRarely();
+  const { runFiles, pool, folder } = options;
   let kept: { readonly key: string; readonly files: Promise<string[]> } | undefined;
 
   const copied = async (paths: readonly string[]): Promise<string[]> => {
@@ -62,28 +73,52 @@ export function duckdbConverter(options: ConverterOptions): Converter & { close(
     });
   };
 
+  const task = async (
+    name: keyof ReturnType<typeof conversions>,
+    { organizationId: owner, model }: FrozenPlan,
+    paths: readonly string[],
+    signal: AbortSignal,
+    form?: Form,
+  ): Promise<Task> => {
+    const input: ConvertWanted = { model, files: await onDisk(paths), ...(form && { form }) };
+    return { name, input, owner, signal };
+  };
+
   return {
-    count: async (paths, signal) => {
+    count: async (plan, paths, signal) => {
       try {
-        return await database.number(`SELECT count(*) FROM ${parquet(await onDisk(paths))}`, signal);
+        return (await pool.run(await task('count', plan, paths, signal))) as number;
       } catch (error) {
         throw explained(error);
       }
     },
-    read: async function* (model, paths, form, signal) {
+    read: async function* (plan, paths, form, signal) {
       try {
-        const files = await onDisk(paths);
-        const sql = `SELECT * FROM ${parquet(files)} ORDER BY ${LAKE_MODELS[model].order.join(', ')}`;
-        const rows = { sql, paths: files };
-        yield* database.during(signal, (connection) => database.formed(connection, rows, form, signal));
+        for await (const bytes of pool.stream(await task('read', plan, paths, signal, form)))
+          yield bytes.length === 0 ? NEXT_FILE : bytes;
       } catch (error) {
         throw explained(error);
       }
     },
     close: async () => {
-      await database.close();
+      await pool.close();
       kept = undefined;
       await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const never = new AbortController().signal;
+
+/** Returns what a worker does of it. */
+export function conversions(limits: DatabaseLimits) {
+  const database = lineDatabase(limits);
+  return {
+    count: ({ files }: ConvertWanted) => database.number(`SELECT count(*) FROM ${parquet(files)}`, never),
+    read: async function* ({ model, files, form }: ConvertWanted) {
+      if (form === undefined) throw new Error('rows are read in a form');
+      const sql = `SELECT * FROM ${parquet(files)} ORDER BY ${LAKE_MODELS[model].order.join(', ')}`;
+      yield* database.during(never, (connection) => database.formed(connection, { sql, paths: files }, form, never));
     },
   };
 }

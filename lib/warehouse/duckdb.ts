@@ -10,7 +10,7 @@ import { intactFiles } from '../lake/intact.ts';
 import type { Interval } from '../lake/intervals.ts';
 import { LAKE_MODELS } from '../lake/schema.ts';
 import type { FileStore } from '../ports/files/files.ts';
-import { lineDatabase, type Rows } from './line-database.ts';
+import { type LineForm, lineDatabase, type Rows } from './line-database.ts';
 import { newestRows } from './newest.ts';
 import { computedColumns } from './query-columns.ts';
 import { type Stretch, stretches } from './row-order.ts';
@@ -20,12 +20,46 @@ interface DuckdbWarehouseOptions extends DatabaseLimits {
   readonly lake: FileStore;
 }
 
+/** A warehouse that also reads several intervals at once: what lies in one file is then read once for all of them. */
+export interface BatchWarehouse extends Warehouse {
+  /** How many rows each of the intervals delivers. They must be `together`. */
+  counts(plan: FrozenPlan, intervals: readonly Interval[], signal: AbortSignal): Promise<number[]>;
+  /**
+   * The rows of the intervals, one after another, of which each delivers so many. Returns how many bytes each has; it ends
+   * early when there are `most`, and returns those of fewer intervals: what comes after these is to be dropped.
+   */
+  readAll(wanted: AllWanted, signal: AbortSignal): AsyncGenerator<Buffer, number[]>;
+}
+
+export interface AllWanted {
+  readonly plan: FrozenPlan;
+  /** They must be `together`. */
+  readonly intervals: readonly Interval[];
+  readonly counts: readonly number[];
+  readonly form: LineForm;
+  readonly most: number;
+}
+
+/** May these intervals be read at once: events whose query does not ask for the time, without gaps, of equal length? */
+export function areTogether({ model, query }: FrozenPlan, intervals: readonly Interval[]): boolean {
+  const [first] = intervals;
+  if (model !== 'events' || first === undefined || JSON.stringify(query).includes('"now":true')) return false;
+  const length = first.end - first.start;
+  return intervals.every(({ start, end }, n) => start === first.start + n * length && end - start === length);
+}
+
+/** From the start of the first to the end of the last one. */
+const span = (intervals: readonly Interval[]): Interval => ({
+  start: intervals[0]?.start ?? 0,
+  end: intervals.at(-1)?.end ?? 0,
+});
+
 /**
  * A warehouse over the lake's files. Rows come in the order of their model; two reads of one plan give the same bytes.
  * Memory is bounded by the limit, whatever an interval holds. `Permanent` when it does not suffice, `Damaged` when a file
  * is not what was written.
  */
-export function duckdbWarehouse(options: DuckdbWarehouseOptions): Warehouse & { close(): Promise<void> } {
+export function duckdbWarehouse(options: DuckdbWarehouseOptions): BatchWarehouse & { close(): Promise<void> } {
   const { lake } = options;
   const database = lineDatabase({ ...options, places: [lake.root] });
   const isIntact = intactFiles();
@@ -59,6 +93,27 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): Warehouse & { 
       const paths = files.map(({ path }) => lake.address(path));
       const counted = plan.model === 'persons' ? 'DISTINCT distinct_id' : '*';
       return database.number(`SELECT count(${counted}) FROM ${parquet(paths)} WHERE ${where}`, signal);
+    },
+    counts: async (plan, intervals, signal) => {
+      const whole = span(intervals);
+      const found = intervals.map(() => 0);
+      const files = await opened(plan, whole, signal);
+      if (files.length === 0) return found;
+      const { from, to } = microseconds(whole);
+      const paths = files.map(({ path }) => lake.address(path));
+      const sql = `SELECT ((inserted_us - ${from}) // ${(to - from) / BigInt(intervals.length)})::INTEGER AS n, count(*)::DOUBLE
+        FROM ${parquet(paths)} WHERE ${conditions({ from, to }, plan.query, whole)} GROUP BY n`;
+      for (const [n, rows] of await database.rows(sql, signal)) found[n as number] = rows as number;
+      return found;
+    },
+    readAll: async function* ({ plan, intervals, counts, form, most }, signal) {
+      const whole = span(intervals);
+      const files = await opened(plan, whole, signal);
+      return yield* database.during(signal, async function* (connection) {
+        const parts = await inOrder(connection, lake, files, whole, form);
+        const queries = parts.map((part) => rowsOf(part, plan, whole, () => 'true').sql);
+        return yield* database.counted(connection, queries, form, counts, most);
+      });
     },
     close: () => database.close(),
   };

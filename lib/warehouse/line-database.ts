@@ -23,6 +23,9 @@ const FILE_PIECE = 1024 * 1024;
 /** Rows of a file that is made, in a row group: less than DuckDB's own 122,880 needs less memory, and takes less time. */
 const ROW_GROUP = 51_200;
 
+/** The forms that are lines. */
+export type LineForm = Exclude<Form, { format: 'Parquet' }>;
+
 /** A query, and the Parquet files that it reads. */
 export interface Rows {
   readonly sql: string;
@@ -32,9 +35,23 @@ export interface Rows {
 /** A database that is opened when it is first needed. */
 interface LineDatabase {
   /** What `work` yields over a connection of its own. Ends with the signal's reason on abort, `Permanent` without memory. */
-  during<T>(signal: AbortSignal, work: (connection: DuckDBConnection) => AsyncIterable<T>): AsyncGenerator<T>;
+  during<T, R>(signal: AbortSignal, work: (connection: DuckDBConnection) => AsyncGenerator<T, R>): AsyncGenerator<T, R>;
   /** The rows that a query answers, in a form: lines in pieces of whole ones, or a Parquet file, on the disk meanwhile. */
   formed(connection: DuckDBConnection, rows: Rows, form: Form, signal: AbortSignal): AsyncGenerator<Buffer>;
+  /**
+   * The rows that queries answer, one after another, as lines: in pieces that end where one of the `counts` of lines
+   * does. Returns how many bytes each of them has. Ends early behind one of them when there are `most` bytes, and
+   * without the one that would be more than that by itself.
+   */
+  counted(
+    connection: DuckDBConnection,
+    queries: readonly string[],
+    form: LineForm,
+    counts: readonly number[],
+    most: number,
+  ): AsyncGenerator<Buffer, number[]>;
+  /** All rows that a query answers. */
+  rows(sql: string, signal: AbortSignal): Promise<unknown[][]>;
   /** The one number that a query answers. */
   number(sql: string, signal: AbortSignal): Promise<number>;
   /** Gives back memory and disk; it may be used again. */
@@ -47,16 +64,16 @@ export function lineDatabase(given: DatabaseLimits): LineDatabase {
   const limits = { ...given, tempDirectory: folder };
   let database: Promise<DuckDBInstance> | undefined;
 
-  async function* during<T>(
+  async function* during<T, R>(
     signal: AbortSignal,
-    work: (connection: DuckDBConnection) => AsyncIterable<T>,
-  ): AsyncGenerator<T> {
+    work: (connection: DuckDBConnection) => AsyncGenerator<T, R>,
+  ): AsyncGenerator<T, R> {
     signal.throwIfAborted();
     const connection = await (await (database ??= openDatabase(limits))).connect();
     const interrupt = (): void => connection.interrupt();
     signal.addEventListener('abort', interrupt);
     try {
-      yield* work(connection);
+      return yield* work(connection);
     } catch (error) {
       throw signal.aborted ? signal.reason : explained(error);
     } finally {
@@ -65,18 +82,22 @@ export function lineDatabase(given: DatabaseLimits): LineDatabase {
     }
   }
 
+  const rows = async (sql: string, signal: AbortSignal): Promise<unknown[][]> => {
+    const answers = during(signal, async function* (connection) {
+      yield (await connection.runAndReadAll(sql)).getRows();
+    });
+    const { value } = await answers.next();
+    await answers.return(undefined);
+    return value ?? [];
+  };
+
   return {
     during,
+    counted,
     formed: (connection, rows, form, signal) =>
       form.format === 'Parquet' ? parquetOf(connection, rows, form, folder) : linesOf(connection, rows, form, signal),
-    number: async (sql, signal) => {
-      const answers = during(signal, async function* (connection) {
-        yield Number((await connection.runAndReadAll(sql)).getRows()[0]?.[0]);
-      });
-      const { value } = await answers.next();
-      await answers.return(undefined);
-      return value as number;
-    },
+    rows,
+    number: async (sql, signal) => Number((await rows(sql, signal))[0]?.[0]),
     close: async () => {
       (await database)?.closeSync();
       database = undefined;
@@ -88,11 +109,55 @@ export function lineDatabase(given: DatabaseLimits): LineDatabase {
 async function* linesOf(
   connection: DuckDBConnection,
   { sql }: Rows,
-  { format, columns }: Exclude<Form, { format: 'Parquet' }>,
+  form: LineForm,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
-  const line = format === 'JSONLines' ? jsonLine(columns) : copyLine(columns);
-  yield* inPieces(await connection.stream(`SELECT ${line} AS line FROM (${sql})`), signal);
+  yield* inPieces(await lineStream(connection, sql, form), signal);
+}
+
+const lineStream = (connection: DuckDBConnection, sql: string, { format, columns }: LineForm) =>
+  connection.stream(`SELECT ${format === 'JSONLines' ? jsonLine(columns) : copyLine(columns)} AS line FROM (${sql})`);
+
+async function* counted(
+  connection: DuckDBConnection,
+  queries: readonly string[],
+  form: LineForm,
+  counts: readonly number[],
+  most: number,
+): AsyncGenerator<Buffer, number[]> {
+  const lengths: number[] = [];
+  const pieces = new Pieces();
+  let [left, begun, bytes] = [counts[0] ?? 0, 0, 0];
+  /** Goes to the next count that is not 0. Returns whether there is room for it. */
+  const isOver = (): boolean => {
+    while (left === 0 && lengths.length < counts.length) {
+      lengths.push(bytes - begun);
+      begun = bytes;
+      left = counts[lengths.length] ?? 0;
+    }
+    return (
+      lengths.length === counts.length || (left === counts[lengths.length] && bytes >= most) || bytes - begun > most
+    );
+  };
+  if (isOver()) return lengths;
+  for (const sql of queries) {
+    for await (const chunk of await lineStream(connection, sql, form)) {
+      for (let row = 0; row < chunk.rowCount; ) {
+        const taken = Math.min(left, chunk.rowCount - row);
+        for (const run of runsOf(chunk, row, row + taken)) {
+          bytes += run.length;
+          pieces.add(run);
+          if (pieces.isEnough) yield pieces.take();
+        }
+        row += taken;
+        left -= taken;
+        const hasEnded = left === 0;
+        if (hasEnded && pieces.bytes > 0) yield pieces.take();
+        if (isOver()) return lengths;
+      }
+    }
+  }
+  throw new Error(`${lengths.length} of ${counts.length} intervals have all their rows`);
 }
 
 /**
@@ -136,32 +201,52 @@ async function* parquetOf(
 }
 
 async function* inPieces(chunks: AsyncIterable<DuckDBDataChunk>, signal: AbortSignal): AsyncGenerator<Buffer> {
-  let waiting: Uint8Array[] = [];
-  let bytes = 0;
+  const pieces = new Pieces();
   for await (const chunk of chunks) {
     signal.throwIfAborted();
-    for (const run of runsOf(chunk)) {
-      waiting.push(run);
-      bytes += run.length;
-      if (bytes < PIECE) continue;
-      yield waiting.length === 1 ? Buffer.from(run.buffer, run.byteOffset, bytes) : Buffer.concat(waiting, bytes);
-      waiting = [];
-      bytes = 0;
+    for (const run of runsOf(chunk, 0, chunk.rowCount)) {
+      pieces.add(run);
+      if (pieces.isEnough) yield pieces.take();
     }
   }
-  if (bytes > 0) yield Buffer.concat(waiting, bytes);
+  if (pieces.bytes > 0) yield pieces.take();
+}
+
+/** Joins runs of bytes to pieces. */
+class Pieces {
+  bytes = 0;
+  #waiting: Uint8Array[] = [];
+
+  get isEnough(): boolean {
+    return this.bytes >= PIECE;
+  }
+
+  add(run: Uint8Array): void {
+    this.#waiting.push(run);
+    this.bytes += run.length;
+  }
+
+  take(): Buffer {
+    const [first] = this.#waiting;
+    const piece =
+      first !== undefined && this.#waiting.length === 1
+        ? Buffer.from(first.buffer, first.byteOffset, first.length)
+        : Buffer.concat(this.#waiting, this.bytes);
+    this.#waiting = [];
+    this.bytes = 0;
+    return piece;
+  }
 }
 
 /**
- * The bytes of a chunk's one text column, without nulls, one value after another. A value is 16 bytes: its length, then
+ * The bytes of rows [from, rows) of a chunk's one text column, without nulls, one value after another. A value is 16 bytes: its length, then
  * the text itself (up to 12 bytes) or, at 8, where it lies. DuckDB lays the values of a chunk behind one another, so
  * a run of them is copied at once; a string for each would take three times as long as all the rest.
  */
-function* runsOf(chunk: DuckDBDataChunk): Generator<Uint8Array> {
-  const rows = chunk.rowCount;
+function* runsOf(chunk: DuckDBDataChunk, from: number, rows: number): Generator<Uint8Array> {
   const data = bindings.vector_get_data(bindings.data_chunk_get_vector(chunk.chunk, 0), rows * 16);
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
-  for (let row = 0; row < rows; ) {
+  for (let row = from; row < rows; ) {
     const first = row * 16;
     let length = view.getUint32(first, true);
     row += 1;

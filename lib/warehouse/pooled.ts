@@ -2,7 +2,8 @@
 import type { Interval } from '../lake/intervals.ts';
 import { collectBuffersRarely } from '../workers/buffers.ts';
 import type { Task, WorkerPool } from '../workers/pool.ts';
-import { filesOf } from './duckdb.ts';
+import { batched } from './batches.ts';
+import { type AllWanted, type BatchWarehouse, filesOf } from './duckdb.ts';
 import { type Form, type FrozenPlan, NEXT_FILE, type Warehouse } from './warehouse.ts';
 
 /** What a worker is asked for; `form` only when the rows are read. */
@@ -12,11 +13,17 @@ export interface RowsWanted {
   readonly form?: Form;
 }
 
-/** A warehouse over a pool whose workers run `row-worker.ts`. An interval is a subject of the pool. */
+/** The same for several intervals. */
+export type CountsWanted = Pick<AllWanted, 'plan' | 'intervals'>;
+
+/**
+ * A warehouse over a pool whose workers run `row-worker.ts`. An interval is a subject of the pool; so is all that is read
+ * together of a batch, which after one death is read apart, so that only the interval that it was for dies again.
+ */
 export function pooledWarehouse(pool: WorkerPool): Warehouse {
   collectBuffersRarely();
 
-  return {
+  const source: BatchWarehouse = {
     unload: () => Promise.resolve(null),
     count: async (plan, interval, signal) => {
       signal.throwIfAborted();
@@ -27,11 +34,28 @@ export function pooledWarehouse(pool: WorkerPool): Warehouse {
       for await (const bytes of pool.stream(task('read', plan, interval, signal, form)))
         yield bytes.length === 0 ? NEXT_FILE : bytes;
     },
+    counts: async (plan, intervals, signal) =>
+      (await pool.run(together('counts', { plan: within(plan, intervals), intervals }, signal))) as number[],
+    readAll: async function* (wanted, signal) {
+      const plan = within(wanted.plan, wanted.intervals);
+      return (yield* pool.stream(together('read-all', { ...wanted, plan }, signal))) as number[];
+    },
   };
+  return batched(source);
 }
 
+/** Returns the plan with what concerns these intervals alone. */
+const within = (plan: FrozenPlan, intervals: readonly Interval[]): FrozenPlan => {
+  const [start, end] = [intervals[0]?.start ?? 0, intervals.at(-1)?.end ?? 0];
+  return { ...plan, files: filesOf(plan, { start, end }), intervals };
+};
+
 function task(name: string, plan: FrozenPlan, interval: Interval, signal: AbortSignal, form?: Form): Task {
-  const own = { ...plan, files: filesOf(plan, interval), intervals: [interval] };
-  const input: RowsWanted = { plan: own, interval, ...(form && { form }) };
+  const input: RowsWanted = { plan: within(plan, [interval]), interval, ...(form && { form }) };
   return { name, input, owner: plan.organizationId, subject: `${plan.attempt} ${interval.start}`, signal };
+}
+
+function together(name: string, input: CountsWanted | AllWanted, signal: AbortSignal): Task {
+  const { organizationId: owner, attempt } = input.plan;
+  return { name, input, owner, subject: `${attempt} together`, mostDeaths: 1, signal };
 }

@@ -1,8 +1,8 @@
 /** The program of a worker that selects rows of the lake and forms their bytes. */
 import { folderFiles } from '../ports/files/folder.ts';
 import { serveTasks } from '../workers/serve.ts';
-import { duckdbWarehouse } from './duckdb.ts';
-import type { RowsWanted } from './pooled.ts';
+import { type AllWanted, duckdbWarehouse } from './duckdb.ts';
+import type { CountsWanted, RowsWanted } from './pooled.ts';
 
 export interface RowWorkerOptions {
   /** The folder of the lake. */
@@ -17,6 +17,8 @@ void serveTasks<RowWorkerOptions>(async ({ folder, options: { lake, memoryLimit 
   const warehouse = duckdbWarehouse({ lake: folderFiles(lake), tempDirectory: folder, memoryLimit });
   return {
     count: ({ plan, interval }: RowsWanted) => warehouse.count(plan, interval, never),
+    counts: ({ plan, intervals }: CountsWanted) => warehouse.counts(plan, intervals, never),
+    'read-all': (wanted: AllWanted) => warehouse.readAll(wanted, never),
     read: async function* ({ plan, interval, form }: RowsWanted) {
       if (form === undefined) throw new Error('rows are read in a form');
       yield* warehouse.read(plan, interval, form, never);

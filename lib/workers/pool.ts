@@ -44,8 +44,10 @@ export interface Task {
   readonly input: unknown;
   /** Whose turn it takes: an organization. */
   readonly owner: string;
-  /** What it works on. A subject that took its process down three times is refused. Absent: it is not counted. */
+  /** What it works on. A subject that took its process down too often is refused. Absent: it is not counted. */
   readonly subject?: string;
+  /** How often is too often. Default: three times. */
+  readonly mostDeaths?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -129,24 +131,25 @@ class Pool implements WorkerPool {
 
   /** Refuses a task whose subject took its process down too often, and counts when it does so again. */
   async *#counted(task: Task): AsyncGenerator<Buffer, unknown> {
-    const { subject } = task;
+    const { subject, mostDeaths = MOST_DEATHS } = task;
     if (subject === undefined) return yield* this.#done(task);
     const before = this.#deaths.begin(subject);
-    let isLost = false;
+    let kept = before;
     try {
-      if (before >= MOST_DEATHS) throw this.#tooOften('The service itself ended each time');
+      if (before >= mostDeaths) throw this.#tooOften(before, 'The service ended with it.');
       return yield* this.#done(task);
     } catch (error) {
-      isLost = error instanceof WorkerLost && before + 1 < MOST_DEATHS;
-      throw error instanceof WorkerLost && !isLost ? this.#tooOften(error.message) : error;
+      if (!(error instanceof WorkerLost)) throw error;
+      kept = before + 1;
+      throw kept < mostDeaths ? error : this.#tooOften(kept, error.message);
     } finally {
-      if (!isLost) this.#deaths.end(subject);
+      this.#deaths.end(subject, kept);
     }
   }
 
-  #tooOften(last: string): Permanent {
+  #tooOften(times: number, last: string): Permanent {
     return new Permanent(
-      `${this.#options.what} took its process down ${MOST_DEATHS} times, so it is not tried again. ${last} ` +
+      `${this.#options.what} took its process down ${times} times, so it is not tried again. ${last} ` +
         'Make the query and the filters simpler, or the interval shorter.',
     );
   }
@@ -231,12 +234,12 @@ class Pool implements WorkerPool {
     const { reason } = await worker.ended;
     const { what, memory, silenceMs } = this.#options;
     const crowded = 'too much is being done at this moment for the memory that there is';
-    const closing = new Transient(`${what} was interrupted: the service is closing.`);
+    const closing = new Transient(`${what} was interrupted: the service is closing.`, { isOwn: true });
     const errors: Readonly<Record<Reason, Error>> = {
       memory: new WorkerLost('memory', `${what} needs more than ${memory.each} MB of memory.`),
       silence: new WorkerLost('silence', `${what} takes longer than ${silenceMs / 1000} s.`),
       died: new WorkerLost('died', `${what} ended before its time: its process died.`),
-      crowded: new Transient(`${what} has to wait: ${crowded}.`),
+      crowded: new Transient(`${what} has to wait: ${crowded}.`, { isOwn: true }),
       aborted: signal?.reason instanceof Error ? signal.reason : closing,
       closed: closing,
       retired: closing,

@@ -21,7 +21,7 @@ export interface Start<Options = unknown> {
 export const SOCKET_FD = 3;
 
 /** Requests, and what keeps the time, go first. */
-const NICE = 10;
+const NICE = 5;
 
 /**
  * Ends the process once its parent is gone, whatever the process does: a thread looks, as a task may keep the main one

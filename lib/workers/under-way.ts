@@ -1,20 +1,24 @@
 /**
  * Counts how often a piece of work took its process down: a small file for each that is under way, written before it
- * starts and removed when it has ended in order. The files outlive the service, so a kill of all its processes counts
+ * starts and taken back when it has ended in order. The files outlive the service, so a kill of all its processes counts
  * too; a power cut may lose the newest, and is not the work's doing.
  */
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DAY_MS } from '../ports/units.ts';
 
 /** Work that took its process down so often is not begun again. */
 export const MOST_DEATHS = 3;
 
+/** What is about work that nobody asked for again for so long is forgotten. */
+const FORGOTTEN_AFTER_MS = 7 * DAY_MS;
+
 export interface UnderWay {
   /** Counts a beginning. Returns how often the work was begun before without coming to an end in order. */
   begin(subject: string): number;
-  /** It has ended in order, or is not to be begun again. */
-  end(subject: string): void;
+  /** The beginning after so many others has come to an end in order, and does not count. */
+  end(subject: string, before: number): void;
 }
 
 /** Keeps the counts in a folder, or without one in this process. */
@@ -27,18 +31,32 @@ export function underWay(folder?: string): UnderWay {
         counts.set(subject, before + 1);
         return before;
       },
-      end: (subject) => void counts.delete(subject),
+      end: (subject, before) => void (before === 0 ? counts.delete(subject) : counts.set(subject, before)),
     };
   mkdirSync(folder, { recursive: true });
   const place = (subject: string): string => join(folder, createHash('sha256').update(subject).digest('hex'));
+  let isSwept = false;
   return {
     begin: (subject) => {
-      const before = countIn(place(subject));
-      writeFileSync(place(subject), String(before + 1));
+      if (!isSwept) forgetOld(folder);
+      isSwept = true;
+      const file = place(subject);
+      const before = countIn(file);
+      writeFileSync(file, String(before + 1));
       return before;
     },
-    end: (subject) => rmSync(place(subject), { force: true }),
+    end: (subject, before) => {
+      if (before === 0) rmSync(place(subject), { force: true });
+      else writeFileSync(place(subject), String(before));
+    },
   };
+}
+
+function forgetOld(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const file = join(folder, name);
+    if (statSync(file).mtimeMs < Date.now() - FORGOTTEN_AFTER_MS) rmSync(file, { force: true });
+  }
 }
 
 function countIn(file: string): number {

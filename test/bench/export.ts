@@ -13,7 +13,7 @@ const START = Date.UTC(2025, 5, 2);
 const ROUNDS = 3;
 const MB = 1_000_000;
 /** Goals: throughput by the bare pipeline's; resident memory in MB. */
-const GOAL = { ratio: 0.8, peakMb: 700, waiting: 3 };
+const GOAL = { ratio: { lines: 0.8, parquet: 0.95 }, peakMb: 700, waiting: 3 };
 /** Requests a second beside a delivery: what the service answers easily, so that it is waiting that is measured. */
 const REQUESTS_PER_SECOND = 100;
 
@@ -28,11 +28,12 @@ export const exporting: Part = async (bench) => {
   const [few, many] = bench.small ? [200_000, 600_000] : [1_000_000, 10_000_000];
   const bucket = startProgram('bare-bucket.ts', {}, bench);
   const { address } = JSON.parse(await bucket.line('address')) as { address: string };
-  const lines: Kind = {
+  // A folder of its own for each service: an export touches no file of another one.
+  const linesTo = (folder: string): Kind => ({
     what: 'Folder, gzip',
-    destination: folderOf(join(bench.folder, 'delivered')),
+    destination: folderOf(join(bench.folder, folder)),
     bare: 'lines',
-  };
+  });
   const others: Kind[] = [
     { what: 'S3, gzip', destination: { type: 'S3', config: bucketConfig(address) }, bare: 'lines' },
     {
@@ -44,8 +45,8 @@ export const exporting: Part = async (bench) => {
       bare: 'parquet',
     },
   ];
-  const first = await measure(bench, few, [lines, ...others], bench.small ? 1 : ROUNDS);
-  const second = await measure(bench, many, [lines], 1, bench.small ? 3 : 15);
+  const first = await measure(bench, few, [linesTo('few'), ...others], bench.small ? 1 : ROUNDS);
+  const second = await measure(bench, many, [linesTo('many')], 1, bench.small ? 3 : 15);
   await bucket.stop();
   return [
     ...first.kinds.map((kind) => throughput(few, kind)),
@@ -99,7 +100,7 @@ const throughput = (events: number, { kind, seconds, bytes, bare }: Measured): R
   measured: rate(events / seconds),
   peer: `bare pipeline ${rate(events / bare.seconds)}`,
   ratio: bare.seconds / seconds,
-  goal: atLeast(GOAL.ratio, bare.seconds / seconds),
+  goal: atLeast(GOAL.ratio[kind.bare], bare.seconds / seconds),
   note: `${count(bytes / MB)} MB in ${seconds.toFixed(1)} s, bare ${count(bare.bytes / MB)} MB in ${bare.seconds.toFixed(1)} s`,
 });
 

@@ -61,7 +61,8 @@ export function pooledCompiler(pool: WorkerPool): Compiler {
       try {
         return (await pool.run(task('selection', { hogql_query, schema, filters }, waiting))) as Selection;
       } catch (error) {
-        if (error instanceof LineFull) throw new Transient('Too many queries wait to be read at this moment.');
+        if (error instanceof LineFull)
+          throw new Transient('Too many queries wait to be read at this moment.', { isOwn: true });
         throw error;
       }
     },

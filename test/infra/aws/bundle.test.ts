@@ -5,6 +5,8 @@ import type { Bundles } from '../../../infra/aws/bundle.ts';
 import { ENVIRONMENT, FUNCTIONS, flat } from '../../../infra/aws/functions.ts';
 import { document } from '../../../lib/api/computed/document.ts';
 import { routes } from '../../../lib/api/routes.ts';
+import { messageOf } from '../../../lib/ports/errors.ts';
+import { workerPool } from '../../../lib/workers/pool.ts';
 import { cachedBundles } from '../../support/bundles.ts';
 
 let bundles: Bundles;
@@ -92,6 +94,40 @@ describe('a bundle', () => {
     const client = join(bundles.folder('batch-exports/create'), 'client-s3.js');
     const script = 'import(process.argv[1]).then(({ S3 }) => process.stdout.write(typeof S3))';
     expect(execFileSync(process.execPath, ['-e', script, client]).toString()).toBe('function');
+  });
+
+  test('has the program of its worker beside it, which finds what it needs', async () => {
+    const workers = [
+      {
+        name: 'batch-exports/create',
+        program: 'query-worker.js',
+        task: 'fields',
+        input: { hogql_query: 'SELECT 1 +' },
+      },
+      {
+        name: 'steps/send-interval',
+        program: 'convert-worker.js',
+        task: 'count',
+        input: { files: ['/no/such.parquet'] },
+      },
+    ];
+    const said: string[] = [];
+    for (const { name, program, task, input } of workers) {
+      const pool = workerPool({
+        program: join(bundles.folder(name), program),
+        options: { memoryLimit: '100MB', place: '/no' },
+        what: 'The work',
+        turns: { atOnce: 1, each: 1 },
+        memory: { each: 1_000, all: 1_000 },
+        silenceMs: 60_000,
+        log: { warning: () => {} },
+      });
+      said.push(await pool.run({ name: task, input, owner: '' }).then(String, messageOf));
+      await pool.close();
+    }
+    expect(said).toEqual([expect.stringContaining('Failed to parse query'), expect.stringContaining('No files found')]);
+    const having = FUNCTIONS.filter(({ name }) => existsSync(join(bundles.folder(name), 'query-worker.js')));
+    expect(having).toEqual(FUNCTIONS.filter(({ needs }) => needs.includes('compiler')));
   });
 
   test('holds the row of its own function, and no other', () => {

@@ -5,10 +5,12 @@ import * as fc from 'fast-check';
 import { startGateway } from '../../../infra/local/gateway.ts';
 import { probesOf } from '../../../infra/local/probes.ts';
 import { keysOfUser, revokeKey } from '../../../lib/accounts/personal-api-keys/store.ts';
+import type { Compiler, Waiting } from '../../../lib/exports/query/compiler.ts';
 import { prometheusMetrics } from '../../../lib/ports/metrics/prometheus.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import type { Table } from '../../../lib/ports/table/table.ts';
 import { testContext } from '../../support/context.ts';
+import { INPUT } from '../../support/exports.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { testService } from '../../support/service.ts';
@@ -588,4 +590,30 @@ describe('the probes', () => {
     );
     expect(text).toContain('process_resident_memory_bytes ');
   });
+});
+
+test('work that a caller waits for is told when they have left', async () => {
+  const begun = Promise.withResolvers<Waiting>();
+  const compiler: Compiler = {
+    selection: () => Promise.reject(new Error('nothing runs')),
+    fields: (_sent, waiting) => {
+      begun.resolve(waiting);
+      return new Promise((_, reject) =>
+        waiting.callerLeft?.addEventListener('abort', () => reject(waiting.callerLeft?.reason as Error)),
+      );
+    },
+  };
+  const service = await testService(testContext({ compiler }));
+  const body = JSON.stringify({ ...INPUT, hogql_query: 'SELECT event FROM events' });
+  const sent = httpRequest(new URL(`/api/projects/${service.project.id}/batch_exports/`, service.address), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' },
+  });
+  sent.on('error', () => {});
+  sent.end(body);
+  const { organization, callerLeft } = await begun.promise;
+  expect([organization, callerLeft?.aborted]).toEqual([service.organization.id, false]);
+  const left = once(callerLeft as AbortSignal, 'abort');
+  sent.destroy();
+  await left;
 });

@@ -8,13 +8,30 @@ import type { FileStore } from '../../../lib/ports/files/files.ts';
 import { folderFiles } from '../../../lib/ports/files/folder.ts';
 import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { athenaWarehouse } from '../../../lib/warehouse/athena.ts';
-import { duckdbConverter } from '../../../lib/warehouse/converter.ts';
+import { pooledConverter } from '../../../lib/warehouse/converter.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import type { FrozenPlan, Warehouse } from '../../../lib/warehouse/warehouse.ts';
+import { workerPool } from '../../../lib/workers/pool.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { type PersonRow, type Row, writePersons, writeRows } from '../../support/lake-rows.ts';
 
 const START = Date.UTC(2026, 0, 1);
+const converterOf = (runFiles: Pick<FileStore, 'save'>, folder: string, memoryLimit = '400MB') =>
+  pooledConverter({
+    runFiles,
+    folder: join(folder, 'unloaded'),
+    pool: workerPool({
+      program: join(import.meta.dirname, '../../../lib/warehouse/convert-worker.ts'),
+      options: { memoryLimit, place: join(folder, 'unloaded') },
+      what: 'Forming its rows',
+      turns: { atOnce: 1, each: 1 },
+      memory: { each: 1_000, all: 1_000 },
+      silenceMs: 60_000,
+      folder,
+      log: { warning: () => {} },
+    }),
+  });
+
 const never = new AbortController().signal;
 const hour = (n: number) => ({ start: START + n * HOUR_MS, end: START + (n + 1) * HOUR_MS });
 
@@ -147,7 +164,7 @@ describe('what was unloaded', () => {
       files,
       intervals: [hour(0), hour(1), hour(2)],
     };
-    const converter = duckdbConverter({ runFiles, folder: join(folder, 'unloaded') });
+    const converter = converterOf(runFiles, folder);
     const athena = athenaWarehouse({ database: 'dev', workGroup: 'w', lake, runFiles, converter });
     const here = duckdbWarehouse({ lake });
 
@@ -185,7 +202,7 @@ describe('what was unloaded', () => {
       files,
       intervals: [hour(0), hour(1)],
     };
-    const converter = duckdbConverter({ runFiles, folder: join(folder, 'unloaded') });
+    const converter = converterOf(runFiles, folder);
     const athena = athenaWarehouse({ database: 'dev', workGroup: 'w', lake, runFiles, converter });
     const here = duckdbWarehouse({ lake });
     const query = (await athena.unload(plan, [0, 1]))?.QueryString ?? '';
@@ -230,15 +247,7 @@ describe('what was unloaded', () => {
     await connection.run(`COPY (SELECT ${columns.join(', ')} FROM range(40_000) t(n)) TO '${runFiles.address(path)}'`);
     connection.closeSync();
     database.closeSync();
-    // Nothing can be spilled into a folder that cannot be made.
-    const tempDirectory = '/dev/null/nowhere';
-    const small = duckdbConverter({
-      runFiles,
-      folder: join(folder, 'u'),
-      memoryLimit: '10MB',
-      threads: 1,
-      tempDirectory,
-    });
+    const small = converterOf(runFiles, folder, '2MB');
     const athena = athenaWarehouse({
       database: 'dev',
       workGroup: 'w',
@@ -250,8 +259,8 @@ describe('what was unloaded', () => {
     await expect(work).rejects.toThrow(/more than one run can deliver.*Set a shorter interval/);
     await expect(work).rejects.toThrow(Permanent);
     const full = { save: () => Promise.reject(Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC' })) };
-    const other = duckdbConverter({ runFiles: full, folder: join(folder, 'o') });
-    await expect(other.count([path], never)).rejects.toThrow(Permanent);
+    const other = converterOf(full, join(folder, 'o'));
+    await expect(other.count(PLAN, [path], never)).rejects.toThrow(Permanent);
     await Promise.all([small.close(), other.close()]);
   });
 

@@ -143,7 +143,15 @@ describe('work that takes its process down three times', () => {
     }
     const pool = poolWith({ deaths });
     await expect(pool.run({ name: 'answers', input: null, owner, subject })).rejects.toThrow(says);
-    expect(readdirSync(deaths)).toEqual([]);
+    expect(await pool.run({ name: 'answers', input: 1, owner, subject: 'another' })).toMatchObject({ input: 1 });
+  });
+
+  test('is refused also when other work on the same ended in order between', async () => {
+    const pool = poolWith({ deaths: temporaryFolder() });
+    for (const expected of ['Runtime.ExitError', 'Runtime.ExitError', 'Permanent']) {
+      await pool.run({ name: 'answers', input: null, owner, subject });
+      await expect(pool.run({ name: 'dies', input: null, owner, subject })).rejects.toMatchObject({ name: expected });
+    }
   });
 
   test('does not count what ended in order', async () => {

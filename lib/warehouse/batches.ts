@@ -1,0 +1,216 @@
+/**
+ * Intervals of a batch, read together: a query for each small interval would open and search the same files again, and
+ * that takes longer than its rows do. What was read ahead is held in memory until its interval asks for it.
+ */
+import type { Interval } from '../lake/intervals.ts';
+import { MINUTE_MS } from '../ports/units.ts';
+import { areTogether, type BatchWarehouse } from './duckdb.ts';
+import type { LineForm } from './line-database.ts';
+import type { Form, FrozenPlan, Warehouse } from './warehouse.ts';
+
+/** About so many bytes are read at once. Where that is one interval, it and all others of its batch are streamed. */
+const READ_BYTES = 16 * 1024 * 1024;
+/** How many bytes a row is taken to have before any was read. */
+const ROW_BYTES = 500;
+/** The most that all batches hold; beyond it the one that was longest not asked loses what it holds. */
+const MAX_HELD_BYTES = 64 * 1024 * 1024;
+/** A batch that is not asked for so long is forgotten. */
+const FORGOTTEN_AFTER_MS = MINUTE_MS;
+
+/** What is known of a batch. */
+class Batch {
+  readonly plan: FrozenPlan;
+  readonly controller = new AbortController();
+  /** How many rows each interval delivers, once anybody asked. */
+  counts: Promise<number[]> | undefined;
+  /** The rows that were read ahead, by the number of their interval. */
+  readonly held = new Map<number, Buffer[]>();
+  heldBytes = 0;
+  /** Intervals whose rows were given away: whoever asks again reads alone. */
+  readonly given = new Set<number>();
+  form: string | undefined;
+  reading: Promise<void> | undefined;
+  /** Where reading goes on, and how many intervals were read at once the last time. */
+  next = 0;
+  stride = 0;
+  /** The mean of the rows that were read the last time. */
+  rowBytes = ROW_BYTES;
+  /** Reading together has failed, or does not help: each interval is read alone. */
+  isApart = false;
+  waiting = 0;
+  timer: NodeJS.Timeout | undefined;
+
+  constructor(plan: FrozenPlan) {
+    this.plan = plan;
+    this.isApart = plan.intervals.length < 2 || !areTogether(plan, plan.intervals);
+  }
+
+  hold(n: number, pieces: Buffer[]): void {
+    this.held.set(n, pieces);
+    this.heldBytes += bytesOf(pieces);
+  }
+
+  give(n: number): Buffer[] {
+    const pieces = this.held.get(n) ?? [];
+    this.held.delete(n);
+    this.heldBytes -= bytesOf(pieces);
+    this.given.add(n);
+    return pieces;
+  }
+
+  /** Waits for what several wait for. When the last of them leaves, it is stopped. */
+  async shared<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+    signal.throwIfAborted();
+    const { promise: left, reject } = Promise.withResolvers<never>();
+    const leave = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', leave);
+    this.waiting += 1;
+    try {
+      return await Promise.race([work, left]);
+    } finally {
+      this.waiting -= 1;
+      signal.removeEventListener('abort', leave);
+      if (signal.aborted && this.waiting === 0) this.controller.abort(signal.reason);
+    }
+  }
+}
+
+const bytesOf = (pieces: readonly Buffer[]): number => pieces.reduce((sum, { length }) => sum + length, 0);
+
+/** A warehouse that reads intervals of one batch together where they are small. Both give the same bytes. */
+export function batched(source: BatchWarehouse, readBytes = READ_BYTES): Warehouse {
+  /** The one that was asked last stands last. */
+  const batches = new Map<string, Batch>();
+
+  const batchOf = (plan: FrozenPlan): Batch => {
+    const { attempt } = plan;
+    const known = batches.get(attempt);
+    const batch = known === undefined || known.controller.signal.aborted ? new Batch(plan) : known;
+    batches.delete(attempt);
+    batches.set(attempt, batch);
+    forgetLater(batch);
+    return batch;
+  };
+
+  const forgetLater = (batch: Batch): void => {
+    clearTimeout(batch.timer);
+    batch.timer = setTimeout(() => {
+      if (batch.waiting > 0) return forgetLater(batch);
+      batch.controller.abort(new Error('nobody has asked for it for long'));
+      if (batches.get(batch.plan.attempt) === batch) batches.delete(batch.plan.attempt);
+    }, FORGOTTEN_AFTER_MS).unref();
+  };
+
+  const makeRoom = (): void => {
+    let sum = [...batches.values()].reduce((bytes, { heldBytes }) => bytes + heldBytes, 0);
+    for (const [attempt, batch] of batches) {
+      if (sum + readBytes <= MAX_HELD_BYTES) return;
+      sum -= batch.heldBytes;
+      batches.delete(attempt);
+    }
+  };
+
+  /** Reads ahead from an interval on. What goes wrong is met, and told, by whoever reads alone then. */
+  const readAhead = async (batch: Batch, from: number, form: LineForm): Promise<void> => {
+    makeRoom();
+    try {
+      const all = (await batch.counts)?.slice(from) ?? [];
+      const counts = all.slice(0, fitting(all, readBytes / batch.rowBytes));
+      const intervals = batch.plan.intervals.slice(from, from + counts.length);
+      const { signal } = batch.controller;
+      const reading = source.readAll({ plan: batch.plan, intervals, counts, form, most: 2 * readBytes }, signal);
+      const { pieces, lengths } = await collected(reading);
+      const rows = counts.slice(0, lengths.length).reduce((sum, count) => sum + count, 0);
+      if (rows > 0) batch.rowBytes = bytesOf(pieces) / rows;
+      for (const [n, own] of cut(pieces, lengths).entries())
+        if (own.length > 0 && !batch.given.has(from + n)) batch.hold(from + n, own);
+      batch.next = from + lengths.length;
+      batch.stride = lengths.length;
+      if (lengths.length < 2 && all.length > 1) batch.isApart = true;
+    } catch {
+      batch.isApart = true;
+    }
+  };
+
+  const begin = (batch: Batch, from: number, form: LineForm): Promise<void> => {
+    batch.reading ??= readAhead(batch, from, form).finally(() => {
+      batch.reading = undefined;
+    });
+    return batch.reading;
+  };
+
+  /** Returns the rows of an interval; undefined when they are to be read alone. */
+  const together = async (batch: Batch, n: number, form: Form, signal: AbortSignal): Promise<Buffer[] | undefined> => {
+    if (form.format === 'Parquet' || batch.counts === undefined || batch.given.has(n)) return undefined;
+    const text = JSON.stringify(form);
+    batch.form ??= text;
+    if (batch.form !== text) return undefined;
+    while (!batch.held.has(n)) {
+      if (batch.isApart) return undefined;
+      await batch.shared(begin(batch, n, form), signal);
+    }
+    const pieces = batch.give(n);
+    const isShort = batch.held.size < batch.stride / 2;
+    if (isShort && !batch.isApart && batch.next < batch.plan.intervals.length) void begin(batch, batch.next, form);
+    return pieces;
+  };
+
+  return {
+    unload: (plan, intervals) => source.unload(plan, intervals),
+    count: async (plan, interval, signal) => {
+      const batch = batchOf(plan);
+      if (!batch.isApart) {
+        batch.counts ??= source.counts(plan, plan.intervals, batch.controller.signal);
+        // Whoever waits for it is told.
+        batch.counts.catch(() => {});
+        try {
+          return (await batch.shared(batch.counts, signal))[numberOf(plan, interval)] ?? 0;
+        } catch {
+          signal.throwIfAborted();
+          batch.counts = undefined;
+          batch.isApart = true;
+        }
+      }
+      return source.count(plan, interval, signal);
+    },
+    read: async function* (plan, interval, form, signal) {
+      const pieces = await together(batchOf(plan), numberOf(plan, interval), form, signal);
+      if (pieces === undefined) yield* source.read(plan, interval, form, signal);
+      else yield* pieces;
+    },
+  };
+}
+
+const numberOf = ({ intervals }: FrozenPlan, { start }: Interval): number =>
+  intervals.findIndex((interval) => interval.start === start);
+
+/** Returns how many of the counts there are with so much in sum, at least two. */
+function fitting(counts: readonly number[], most: number): number {
+  let sum = 0;
+  const over = counts.findIndex((count) => (sum += count) > most);
+  return over === -1 ? counts.length : Math.max(2, over);
+}
+
+async function collected(reading: AsyncGenerator<Buffer, number[]>) {
+  const pieces: Buffer[] = [];
+  for (;;) {
+    const step = await reading.next();
+    if (step.done === true) return { pieces, lengths: step.value };
+    pieces.push(step.value);
+  }
+}
+
+/** Returns the pieces of each length. A piece ends where a length does, or before. */
+function cut(pieces: readonly Buffer[], lengths: readonly number[]): Buffer[][] {
+  let at = 0;
+  return lengths.map((length) => {
+    const own: Buffer[] = [];
+    for (let rest = length; rest > 0; at += 1) {
+      const piece = pieces[at];
+      if (piece === undefined || piece.length > rest) throw new Error('the rows of an interval are not whole');
+      own.push(piece);
+      rest -= piece.length;
+    }
+    return own;
+  });
+}
