@@ -18,7 +18,8 @@ export async function watchFileCalls(before: () => void): Promise<() => void> {
     undo.push(() => Reflect.set(target, name, original));
   };
   const handle = await files.open(import.meta.filename);
-  for (const name of ['writeFile', 'sync', 'stat']) watch(Object.getPrototypeOf(handle) as object, name);
+  for (const name of ['appendFile', 'writeFile', 'sync', 'datasync', 'stat'])
+    watch(Object.getPrototypeOf(handle) as object, name);
   await handle.close();
   for (const name of ['mkdir', 'open', 'realpath', 'rename', 'rm', 'stat']) watch(files, name);
   syncBuiltinESMExports();
