@@ -9,7 +9,7 @@ export const handler = endpoint(row, {
   found: foundDashboardToEdit,
   async run({ read, body, tenant, ifMatch, activityOps }, context) {
     const move = { tile: body.tile.id, to: targetOf(body) };
-    await moveTile(context, read, move, { member: tenant.membership, ifMatch, activityOps });
+    await moveTile(context, read, move, { tenant, ifMatch, activityOps });
     return undefined;
   },
 });

@@ -8,7 +8,7 @@ export const handler = endpoint(updateDashboard, {
   read: ({ params }, { table }) => readDashboard(table, Number(params.project_id), params.id),
   found: foundDashboardToChange,
   async run({ read, body, tenant, caller, ifMatch, activityOps }, context) {
-    const stored = await changeDashboard(context, read, body, { member: tenant.membership, ifMatch, activityOps });
+    const stored = await changeDashboard(context, read, body, { tenant, ifMatch, activityOps });
     return dashboardAnswer(context, { stored }, tenant, caller);
   },
 });

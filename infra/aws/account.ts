@@ -4,6 +4,7 @@ import {
   CloudFormationServiceException,
   DescribeStacksCommand,
 } from '@aws-sdk/client-cloudformation';
+import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { messageOf } from '../../lib/ports/errors.ts';
 import { dataStackName, type Stage } from './stages.ts';
 
@@ -22,6 +23,29 @@ export async function checkBootstrap(client: Client = new CloudFormationClient()
   const outputs = await outputsOf(client, BOOTSTRAP);
   if (outputs === undefined)
     throw new NotReady('This account and Region are not prepared for CDK: run npx cdk bootstrap.');
+}
+
+/** What AWS wants to be left of the account's functions at once, when some are set apart. */
+const LEFT_TO_ALL = 100;
+
+/** Throws `NotReady` when the account may run too few functions at once for a stage to set this many apart. */
+export async function checkConcurrency(
+  reserved: number,
+  client: Pick<LambdaClient, 'send'> = new LambdaClient(),
+): Promise<void> {
+  if (reserved === 0) return;
+  const { AccountLimit } = await client.send(new GetAccountSettingsCommand()).catch((error: unknown) => {
+    // Who deploys need not have this right; then CloudFormation is the one that says it.
+    if (isDenied(error)) return { AccountLimit: undefined };
+    throw explained(error);
+  });
+  const most = AccountLimit?.ConcurrentExecutions ?? Number.POSITIVE_INFINITY;
+  if (reserved + LEFT_TO_ALL <= most) return;
+  throw new NotReady(
+    `This account may run ${most} functions at once in this Region, and the stage sets ${reserved} apart, beside which ` +
+      `AWS wants ${LEFT_TO_ALL} to be left: ask for more (Service Quotas, Lambda, Concurrent executions), or set ` +
+      'concurrency in cdk.json (docs/deploy.md, "Functions at once").',
+  );
 }
 
 /**
@@ -62,6 +86,9 @@ const isAbsent = (error: unknown): boolean =>
   error.name === 'ValidationError' &&
   error.message.endsWith('does not exist');
 
+const isDenied = (error: unknown): boolean =>
+  error instanceof Error && (error.name === 'AccessDenied' || error.name === 'AccessDeniedException');
+
 const EXPIRED = new Set([
   'ExpiredToken',
   'ExpiredTokenException',
@@ -79,8 +106,7 @@ function explained(error: unknown): unknown {
   if (EXPIRED.has(name)) return new NotReady('AWS does not accept the credentials of this shell: sign in again.');
   if (messageOf(error) === 'Region is missing')
     return new NotReady('No Region is chosen: set AWS_REGION, for example to eu-central-1.');
-  if (name === 'AccessDenied' || name === 'AccessDeniedException')
-    return new NotReady(`The credentials of this shell may not look at stacks: ${messageOf(error)}`);
+  if (isDenied(error)) return new NotReady(`The credentials of this shell may not look at stacks: ${messageOf(error)}`);
   if (UNREACHABLE.has((error as { code?: string }).code ?? ''))
     return new NotReady(`AWS cannot be reached from here: ${messageOf(error)}.`);
   return error;

@@ -83,6 +83,7 @@ export async function bundle(outdir: string): Promise<Bundles> {
     plugins,
     write: false,
   });
+  const queryWorker = await programOf('lib/exports/query/query-worker.ts');
   const folder = (name: string): string => join(outdir, flat(name));
   for (const spec of FUNCTIONS) {
     // Wherever the folder lies, below a package of ES modules too.
@@ -91,10 +92,24 @@ export async function bundle(outdir: string): Promise<Bundles> {
     if (output?.imports.some(({ path }) => path === S3_FILE) === true)
       writeFileSync(join(folder(spec.name), S3_FILE), client.outputFiles[0]?.contents ?? '');
     if (isNative(spec)) carry(CONVERTER, folder(spec.name));
-    if (spec.needs.includes('parser')) carry(PARSER, folder(spec.name));
+    if (spec.needs.includes('compiler')) {
+      writeFileSync(join(folder(spec.name), 'query-worker.js'), queryWorker);
+      carry(PARSER, folder(spec.name));
+    }
     if (spec.name.startsWith('reference/')) carry(REFERENCE, folder(spec.name));
   }
   return { folder, metafile };
+}
+
+/** Returns the program of a worker process, which lies beside the functions that start it. */
+async function programOf(path: string): Promise<Uint8Array> {
+  const { outputFiles } = await build({
+    ...OPTIONS,
+    plugins: [...lean, ...OPTIONS.plugins],
+    entryPoints: [path],
+    write: false,
+  });
+  return outputFiles[0]?.contents ?? new Uint8Array();
 }
 
 /**

@@ -1,5 +1,7 @@
 import * as z from 'zod';
-import { STAGE_NAMES, type Stage } from './stages.ts';
+import { type Concurrency, STAGE_NAMES, type Stage } from './stages.ts';
+
+const share = z.int().min(1, 'must be at least 1');
 
 /** What a deployment says of a stage in cdk.json, below `context.stages.<name>`: names that are its own. */
 const StageOptions = z.strictObject({
@@ -13,6 +15,8 @@ const StageOptions = z.strictObject({
     .optional(),
   /** Who is told by e-mail of alarms and of the budget. */
   alertEmail: z.email().optional(),
+  /** What of the account's functions at once is set apart for the stage's, in place of its own numbers. Null: nothing. */
+  concurrency: z.strictObject({ authorizer: share, senders: share, tests: share }).nullable().optional(),
   /** The API's own address. The certificate is in the stage's Region, and covers the name. */
   domain: z
     .strictObject({
@@ -24,6 +28,10 @@ const StageOptions = z.strictObject({
     .optional(),
 });
 export type StageOptions = z.output<typeof StageOptions>;
+
+/** Returns what a stage sets apart of the account's functions: as cdk.json says, else its own. Null: nothing. */
+export const concurrencyOf = ({ concurrency }: StageOptions, stage: Stage): Concurrency | null =>
+  concurrency === undefined ? stage.concurrency : concurrency;
 
 /** The options in cdk.json are not understood; the message says which, and where. */
 export class BadOptions extends Error {

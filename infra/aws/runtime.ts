@@ -3,6 +3,7 @@
  * one for each function) asks for the ports that its function needs, and carries the code of no other.
  */
 import { randomBytes } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { KMSClient } from '@aws-sdk/client-kms';
@@ -10,7 +11,7 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { SFNClient } from '@aws-sdk/client-sfn';
 import type { EventBridgeEvent } from 'aws-lambda';
 import { v7 } from 'uuid';
-import { threadParser } from '../../lib/hogql/parse.ts';
+import { pooledCompiler } from '../../lib/exports/query/compiler.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { eventBridgeEvents } from '../../lib/ports/events/eventbridge.ts';
 import { s3Files } from '../../lib/ports/files/s3.ts';
@@ -19,8 +20,10 @@ import { emfMetrics } from '../../lib/ports/metrics/emf.ts';
 import { openOutbound } from '../../lib/ports/outbound/outbound.ts';
 import type { Settings } from '../../lib/ports/settings.ts';
 import { dynamodbTable } from '../../lib/ports/table/dynamodb.ts';
+import { SECOND_MS } from '../../lib/ports/units.ts';
 import { kmsVault } from '../../lib/ports/vault/kms.ts';
 import { athenaWarehouse, type Converter } from '../../lib/warehouse/athena.ts';
+import { workerPool } from '../../lib/workers/pool.ts';
 import type { EndedInput } from '../../lib/workflow/messages.ts';
 import { stepFunctionsWorkflow } from '../../lib/workflow/stepfunctions.ts';
 import { MACHINE_NAMES, type Workflow } from '../../lib/workflow/workflow.ts';
@@ -33,11 +36,19 @@ const variable = (name: Variable): string => {
   return value;
 };
 
+const write = (text: string): void => void process.stdout.write(text);
+
 const settings = (): Settings => JSON.parse(variable('SETTINGS'));
 
+/** How long an answer may take. Three attempts and their waits fit into the 15 s that a tick has after its last start. */
+const STEP_FUNCTIONS_TIMEOUT_MS = 2.5 * SECOND_MS;
+
 /** `MACHINES` is JSON: the ARN of each machine by its name. */
-export const workflow = (): Workflow =>
-  stepFunctionsWorkflow({ client: new SFNClient(), machines: JSON.parse(variable('MACHINES')) });
+export const workflow = (): Workflow => {
+  const requestHandler = { requestTimeout: STEP_FUNCTIONS_TIMEOUT_MS, throwOnRequestTimeout: true };
+  const client = new SFNClient({ requestHandler });
+  return stepFunctionsWorkflow({ client, machines: JSON.parse(variable('MACHINES')) });
+};
 
 export const vault = () => kmsVault({ client: new KMSClient(), keyId: variable('KEY_ARN') });
 
@@ -47,7 +58,24 @@ export const lake = () => s3Files({ client: new S3Client(), bucket: variable('LA
 
 export const outbound = () => openOutbound(settings());
 
-export const parser = () => threadParser();
+/** A query of a thousand columns takes 1.3 s of a whole core; on the sixth of one that a function may have, 8. */
+const QUERY_SILENCE_MS = 10 * SECOND_MS;
+/** Of the 512 MB that its functions have. */
+const QUERY_MEMORY_MB = 250;
+
+/** Its worker's program lies beside the function's own (bundle.ts). */
+export const compiler = () =>
+  pooledCompiler(
+    workerPool({
+      program: fileURLToPath(new URL('./query-worker.js', import.meta.url)),
+      options: null,
+      what: 'Reading the query',
+      turns: { atOnce: 1, each: 1 },
+      memory: { each: QUERY_MEMORY_MB, all: QUERY_MEMORY_MB },
+      silenceMs: QUERY_SILENCE_MS,
+      log: logTo(jsonLines(write), Date.now, 'INFO', { stage: variable('STAGE') }),
+    }),
+  );
 
 /** The source names the stage: `workspaces.prod`. */
 export const events = () =>
@@ -66,10 +94,8 @@ export const warehouse = (converter?: Converter) =>
     ...(converter === undefined ? {} : { converter }),
   });
 
-const PORTS = ['workflow', 'warehouse', 'runFiles', 'lake', 'vault', 'outbound', 'parser', 'events'] as const;
+const PORTS = ['workflow', 'warehouse', 'runFiles', 'lake', 'vault', 'outbound', 'compiler', 'events'] as const;
 type PortName = (typeof PORTS)[number];
-
-const write = (text: string): void => void process.stdout.write(text);
 
 /** The context of a function that needs these ports. To touch another one is an error that says so. */
 export function contextOf(ports: { readonly [name in PortName]?: () => Context[name] }): Context {

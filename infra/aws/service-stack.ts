@@ -14,7 +14,7 @@ import { Overview } from './constructs/overview.ts';
 import { explainWildcards } from './constructs/permissions.ts';
 import { machineArns, Workflows } from './constructs/workflows.ts';
 import type { DataStack } from './data-stack.ts';
-import type { StageOptions } from './options.ts';
+import { concurrencyOf, type StageOptions } from './options.ts';
 import { type Stage, tagsOf } from './stages.ts';
 
 interface ServiceStackProps {
@@ -47,13 +47,21 @@ export class ServiceStack extends Stack {
 
     const machines = machineArns(this, stage);
     const eventBus = this.formatArn({ service: 'events', resource: 'event-bus', resourceName: 'default' });
-    const functions = new Functions(this, 'Functions', { stage, data, workGroup, eventBus, machines, folder });
+    const functions = new Functions(this, 'Functions', {
+      stage,
+      data,
+      workGroup,
+      eventBus,
+      machines,
+      concurrency: concurrencyOf(options, stage),
+      folder,
+    });
     const functionNamed = functions.named.bind(functions);
     const workflows = new Workflows(this, 'Workflows', { stage, data, workGroup, machines, functionNamed });
     const ticking = new Role(this, 'TickCaller', { assumedBy: new ServicePrincipal('scheduler.amazonaws.com') });
     const tick = functionNamed('tick');
-    // A tick that is lost is made up by the next one.
-    tick.configureAsyncInvoke({ retryAttempts: 0 });
+    // A tick that is lost, or could not begin in time, is made up for by the next one.
+    tick.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(1) });
     new Schedule(this, 'Tick', {
       description: 'Starts what is due',
       schedule: ScheduleExpression.rate(Duration.minutes(1)),
@@ -62,13 +70,16 @@ export class ServiceStack extends Stack {
     const versions = flattenCfnReference(this.resolve(`${tick.functionArn}:*`));
     explainWildcards(ticking, [versions], 'Any version of the one function.');
     const api = new Api(this, 'Api', { stage, domain: options.domain, functionNamed });
-    if (stage.hasFirewall) new Firewall(this, 'Firewall', { stage, api: api.restApi });
+    const { requestsPerKey } = stage.settings;
+    if (stage.hasFirewall && requestsPerKey !== null)
+      new Firewall(this, 'Firewall', { stage, requestsPerKey, api: api.restApi });
 
     const measured = measuredOf({
       stage,
       apiName: api.name,
       tableName: data.tableName,
       machines: workflows.machines,
+      unsettled: workflows.unsettled,
       functions: [tick, functionNamed('steps/execution-ended')],
       sender: functionNamed('steps/send-interval'),
     });

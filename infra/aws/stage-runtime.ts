@@ -22,6 +22,7 @@ export async function openStage(name: string, folder: string, log: Log): Promise
     folder: join(folder, stage.name),
     table: dynamodbTable({ client: dynamodb, tableName: resource('table'), clock }),
     lake: s3Files({ client: s3, bucket: resource('lake') }),
+    runFiles: s3Files({ client: s3, bucket: resource('runFiles') }),
     clock,
     newId: v7,
     random: randomBytes,

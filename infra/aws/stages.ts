@@ -4,6 +4,19 @@ import { CLOUD_SETTINGS, type Settings } from '../../lib/ports/settings.ts';
 
 export const STAGE_NAMES = ['dev', 'staging', 'prod'] as const;
 
+/**
+ * How many of a function may run at once, which is also set apart for it: no other one can take it. AWS wants 100 of the
+ * account's to be left to all the others, so an account that may run fewer than that at once can set nothing apart.
+ */
+export interface Concurrency {
+  /** Each is asked for a few milliseconds, so this many answer thousands of requests a second. */
+  readonly authorizer: number;
+  /** Deliveries at once, of 4 GB each; whatever destinations do to them, the API and the tick have the rest. */
+  readonly senders: number;
+  /** Of each function by which a caller tries a destination, which may take 28 s to answer. */
+  readonly tests: number;
+}
+
 /** What differs between the stages, and nothing else. */
 export interface Stage {
   readonly name: (typeof STAGE_NAMES)[number];
@@ -16,8 +29,10 @@ export interface Stage {
   readonly logLevel: Level;
   /** What a month may cost, in USD; at 80 percent of it, and when it looks to be passed, somebody is told. */
   readonly monthlyBudget: number;
-  /** A web firewall stands before the API: $5 and $1 for each of its 2 rules a month, and $0.60 a million requests. */
+  /** A web firewall stands before the API: $5 and $1 for each of its 3 rules a month, and $0.60 a million requests. */
   readonly hasFirewall: boolean;
+  /** What is set apart of the functions that the account may run at once; cdk.json may say otherwise. Null: nothing. */
+  readonly concurrency: Concurrency | null;
   readonly settings: Settings;
 }
 
@@ -30,6 +45,8 @@ const STAGES: readonly Stage[] = [
     logLevel: 'DEBUG',
     monthlyBudget: 20,
     hasFirewall: false,
+    // A new account may run 10 functions at once.
+    concurrency: null,
     settings: CLOUD_SETTINGS,
   },
   {
@@ -40,6 +57,7 @@ const STAGES: readonly Stage[] = [
     logLevel: 'INFO',
     monthlyBudget: 50,
     hasFirewall: false,
+    concurrency: { authorizer: 20, senders: 50, tests: 5 },
     settings: CLOUD_SETTINGS,
   },
   {
@@ -51,6 +69,8 @@ const STAGES: readonly Stage[] = [
     logLevel: 'INFO',
     monthlyBudget: 500,
     hasFirewall: true,
+    // Half of the 1,000 that a Region gives an account.
+    concurrency: { authorizer: 80, senders: 400, tests: 10 },
     settings: CLOUD_SETTINGS,
   },
 ];

@@ -2,17 +2,38 @@ import { resolve } from 'node:path';
 import { runAdmin } from '../../lib/admin/program.ts';
 import { silentProgress, terminalProgress } from '../../lib/admin/progress.ts';
 import { logTo, shortLines } from '../../lib/ports/log.ts';
-import { dataDirectoryPath, openDataDirectory } from './data-directory.ts';
+import { backUp, restore } from './backup.ts';
+import { openDataDirectory } from './data-directory.ts';
+import { choicesOf } from './environment.ts';
+
+// What it makes is for its user alone.
+process.umask(0o077);
 
 const write = (stream: NodeJS.WriteStream) => (text: string) => void stream.write(text);
 const log = logTo(shortLines(write(process.stderr)), Date.now, 'WARNING');
 
+const sizeText = ({ files, bytes }: { readonly files: number; readonly bytes: number }): string =>
+  `${files} files, ${(bytes / 1e6).toFixed(1)} MB`;
+
 process.exitCode = await runAdmin(process.argv.slice(2), {
   open: async (stage) => {
-    if (stage === undefined) return openDataDirectory(dataDirectoryPath(), log);
+    const { folder, settings } = choicesOf(process.env);
+    if (stage === undefined) return openDataDirectory(folder, settings, log);
     // The SDK and the stages are of no use to whoever has one machine.
     const { openStage } = await import('../aws/stage-runtime.ts');
-    return openStage(stage, dataDirectoryPath(), log);
+    return openStage(stage, folder, log);
+  },
+  copies: {
+    backUp: async (target) => {
+      const { folder } = choicesOf(process.env);
+      const contents = await backUp(folder, target);
+      return { object: contents, text: `Backed up ${folder} into ${target}: ${sizeText(contents)}.` };
+    },
+    restore: async (source) => {
+      const { folder } = choicesOf(process.env);
+      const contents = await restore(source, folder);
+      return { object: contents, text: `Restored ${folder} as of ${contents.made_at}: ${sizeText(contents)}.` };
+    },
   },
   print: write(process.stdout),
   complain: write(process.stderr),

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addMember, createOrganization, organizationsOf } from '../../lib/accounts/organizations/store.ts';
 import { createKey } from '../../lib/accounts/personal-api-keys/store.ts';
@@ -12,6 +12,15 @@ export interface Welcome {
   readonly projectId: number;
   /** The only time that the key's value is told. */
   readonly key: string;
+}
+
+/** Writes the first key into a file of the data directory that nobody else may read; returns its path. */
+export function keyFile(folder: string, key: string): string {
+  const path = join(folder, 'first-key');
+  // One that an earlier start left behind, which was killed, holds another key.
+  rmSync(path, { force: true });
+  writeFileSync(path, `${key}\n`, { mode: 0o600, flag: 'wx', flush: true });
+  return path;
 }
 
 const OWNER = { email: 'owner@example.com', first_name: 'Olivia', last_name: 'Owner' };

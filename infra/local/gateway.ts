@@ -1,11 +1,19 @@
-import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
 import { handler as authorizer } from '../../functions/authorizer.ts';
+import type { Handler } from '../../lib/api/endpoint.ts';
 import { scopeFor } from '../../lib/api/methods.ts';
 import { rowFor, templates } from '../../lib/api/routes.ts';
 import { GATEWAY_RESPONSES } from '../../lib/http/gateway-responses.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { functionsOf } from './functions.ts';
-import { type Gateway, type GatewayLimits, pathMatcher, serveRestApi } from './rest-api.ts';
+import type { Probes } from './probes.ts';
+import {
+  type AnswerWatcher,
+  type Gateway,
+  type GatewayLimits,
+  type Method,
+  pathMatcher,
+  serveRestApi,
+} from './rest-api.ts';
 import { DEFAULT_RATE_LIMIT, type RateLimit } from './token-bucket.ts';
 
 export type { Gateway };
@@ -18,9 +26,9 @@ export interface GatewayOptions {
   /** Null: none. Default: `DEFAULT_RATE_LIMIT`. */
   readonly rateLimit?: RateLimit | null;
   readonly limits?: Partial<GatewayLimits>;
+  readonly probes?: Probes;
+  readonly answered?: AnswerWatcher;
 }
-
-type Handler = (event: APIGatewayProxyEvent) => Promise<APIGatewayProxyResult>;
 
 const METHOD_NOT_ALLOWED = 'method-not-allowed';
 
@@ -42,7 +50,7 @@ export function startGateway({
       methodOf: (verb, template) => {
         const row = rowFor(verb, template);
         const name = row?.handler ?? METHOD_NOT_ALLOWED;
-        const call = async (event: APIGatewayProxyEvent) => (await functionNamed(name))(event);
+        const call: Method['call'] = async (event, callerLeft) => (await functionNamed(name))(event, { callerLeft });
         return { isPublic: row?.scope === 'public', function: name, call };
       },
       authorizer: authorizer(context, scopeFor),

@@ -1,11 +1,15 @@
+import { inWords } from '../../lib/ports/disk-failures.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
-import { isLevel, jsonLines, type Log, logTo, shortLines } from '../../lib/ports/log.ts';
-import { dataDirectoryPath } from './data-directory.ts';
-import { firstStart, type Welcome } from './first-start.ts';
+import { jsonLines, type Log, logTo, shortLines } from '../../lib/ports/log.ts';
+import { type Choices, choicesOf } from './environment.ts';
+import { firstStart, keyFile, type Welcome } from './first-start.ts';
 import { type Service, startService } from './service.ts';
+import { stopInTime } from './stop.ts';
 import { DEFAULT_RATE_LIMIT } from './token-bucket.ts';
 
-const { HOST = '127.0.0.1', PORT = '8010', RATE_LIMIT = 'on', LOG_LEVEL = 'INFO' } = process.env;
+// What the service makes is for its user alone.
+process.umask(0o077);
+
 const isWatched = process.stdout.isTTY;
 const write = (text: string): void => void process.stdout.write(text);
 
@@ -15,48 +19,43 @@ function refuse(sentence: string): never {
   process.exit(1);
 }
 
-function portOf(text: string): number {
-  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) refuse(`PORT must be a number from 0 to 65535, not "${text}".`);
-  return Number(text);
-}
-
-function levelOf(text: string) {
-  const level = text.toUpperCase();
-  return isLevel(level) ? level : refuse(`LOG_LEVEL must be DEBUG, INFO, WARNING or ERROR, not "${text}".`);
-}
-
-async function start(folder: string, log: Log): Promise<Service> {
+function choose(): Choices {
   try {
-    return await startService({
-      folder,
-      host: HOST,
-      port: portOf(PORT),
-      rateLimit: RATE_LIMIT === 'off' ? null : DEFAULT_RATE_LIMIT,
-      log,
-    });
+    return choicesOf(process.env);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EADDRINUSE')
-      refuse(`Port ${PORT} is taken. Choose another one with PORT, such as PORT=8011 npm start.`);
-    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') refuse(`This machine has no address ${HOST} (HOST).`);
-    if (code === 'EACCES' || code === 'EPERM') refuse(`${messageOf(error)}. Choose another PORT or WORKSPACE_HOME.`);
     return refuse(messageOf(error));
   }
 }
 
-/** Shows a newcomer what there is, and the key this one time. */
-function welcome({ organizationId, projectId, key }: Welcome, address: string, log: Log): void {
-  const curl = `curl -H 'Authorization: Bearer ${key}' ${address}/api/organizations/`;
+async function start({ folder, host, port, hasRateLimit, hasMetrics, settings }: Choices, log: Log): Promise<Service> {
+  const rateLimit = hasRateLimit ? DEFAULT_RATE_LIMIT : null;
+  try {
+    return await startService({ folder, host, port, rateLimit, hasMetrics, settings, log });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE')
+      refuse(`Port ${port} is taken. Choose another one with PORT, such as PORT=8011 npm start.`);
+    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') refuse(`This machine has no address ${host} (HOST).`);
+    if (code === 'EACCES' || code === 'EPERM') refuse(`${messageOf(error)}. Choose another PORT or WORKSPACE_HOME.`);
+    return refuse(messageOf(inWords(error)));
+  }
+}
+
+/** Tells a newcomer what there is, and the key this one time: at a terminal, or else in a file that only they may read. */
+function welcome({ organizationId, projectId, key }: Welcome, folder: string, address: string, log: Log): void {
   if (!isWatched) {
-    log.info('first start: made an organization, a project, two users and a key that is not shown again', {
-      address,
-      organization_id: organizationId,
-      project_id: projectId,
-      key,
-      curl,
-    });
+    log.info(
+      'first start: made an organization, a project, two users and a key, which is in a file: read and remove it',
+      {
+        address,
+        organization_id: organizationId,
+        project_id: projectId,
+        key_file: keyFile(folder, key),
+      },
+    );
     return;
   }
+  const curl = `curl -H 'Authorization: Bearer ${key}' ${address}/api/organizations/`;
   write(
     [
       '',
@@ -75,13 +74,14 @@ function welcome({ organizationId, projectId, key }: Welcome, address: string, l
   );
 }
 
-const folder = dataDirectoryPath();
-const log = logTo(isWatched ? shortLines(write) : jsonLines(write), Date.now, levelOf(LOG_LEVEL));
-const service = await start(folder, log);
+const choices = choose();
+const { folder } = choices;
+const log = logTo(isWatched ? shortLines(write) : jsonLines(write), Date.now, choices.logLevel);
+const service = await start(choices, log);
 log.info('listening', { address: service.address, data_directory: folder });
 const first = await firstStart(service.context, folder);
 if (first !== undefined) {
-  welcome(first.welcome, service.address, log);
+  welcome(first.welcome, folder, service.address, log);
   first.done();
 }
 
@@ -91,12 +91,6 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     if (stopping) process.exit(1);
     stopping = true;
     log.info('stopping', { signal });
-    service.stop().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        log.error('could not stop cleanly', { reason: messageOf(error) });
-        process.exit(1);
-      },
-    );
+    void stopInTime(service, log).then((code) => process.exit(code));
   });
 }

@@ -8,10 +8,12 @@ import type { APIGatewayProxyEvent, APIGatewayProxyResult, APIGatewayRequestAuth
 import findMyWay from 'find-my-way';
 import { type GatewayResponse, type GatewayResponseType, gatewayResponse } from '../../lib/http/gateway-responses.ts';
 import { headerOf } from '../../lib/http/header.ts';
+import { traceOf } from '../../lib/http/trace.ts';
 import { type FailureKind, messageOf } from '../../lib/ports/errors.ts';
 import type { Log } from '../../lib/ports/log.ts';
 import { MINUTE_MS, SECOND_MS } from '../../lib/ports/units.ts';
 import { type Authorizer, authorizerCache } from './authorizer-cache.ts';
+import type { Probes } from './probes.ts';
 import { type RateLimit, tokenBucket } from './token-bucket.ts';
 
 /** API Gateway's own limits, which decide before a function's do. */
@@ -54,8 +56,8 @@ export interface Method {
   readonly isPublic: boolean;
   /** Name of the function, for the log. */
   readonly function: string;
-  /** Calls the function. `PayloadTooLarge`: the event is larger than a function takes. */
-  readonly call: (event: APIGatewayProxyEvent) => Promise<APIGatewayProxyResult>;
+  /** Calls the function; the signal is aborted when nobody waits for its answer any more. `PayloadTooLarge`: the event is larger than a function takes. */
+  readonly call: (event: APIGatewayProxyEvent, callerLeft: AbortSignal) => Promise<APIGatewayProxyResult>;
 }
 
 /** An invocation that a function's runtime does not take; the request is answered with 413. */
@@ -72,6 +74,22 @@ interface ServeOptions {
   /** Null: none. */
   readonly rateLimit: RateLimit | null;
   readonly limits?: Partial<GatewayLimits>;
+  /** What a GET of a path is answered with that is none of the API's, without key and limit: for who runs the server. */
+  readonly probes?: Probes;
+  readonly answered?: AnswerWatcher;
+}
+
+/** Is told of every answer to a request of the API. */
+export type AnswerWatcher = (about: {
+  readonly method: string;
+  readonly status: number;
+  readonly seconds: number;
+}) => void;
+
+/** An answer, and whether a function gave it, which has logged it then. */
+interface Responded {
+  readonly result: APIGatewayProxyResult;
+  readonly isLogged: boolean;
 }
 
 export interface Gateway {
@@ -86,15 +104,24 @@ export interface Gateway {
  * own answers, its limits. Paths match with and without a trailing slash.
  */
 export async function serveRestApi(api: RestApi, options: ServeOptions): Promise<Gateway> {
-  const { host, port, log, rateLimit } = options;
+  const { host, port, log, rateLimit, probes = {} } = options;
   const limits = { ...LIMITS, ...options.limits };
   const isLetThrough = rateLimit === null ? () => true : tokenBucket(rateLimit);
   const authorized = authorizerCache(api.authorizer, options.clock);
   const prefix = api.prefixed ? `/${api.stage}` : '';
-  const gatewayAnswer = (type: GatewayResponseType, about?: Readonly<Record<string, string>>): APIGatewayProxyResult =>
-    answered(api.responses[type], about);
+  const gatewayAnswer = (type: GatewayResponseType, about?: Readonly<Record<string, string>>): Responded => ({
+    result: answered(api.responses[type], about),
+    isLogged: false,
+  });
 
-  async function respond(request: IncomingMessage, requestId: string): Promise<APIGatewayProxyResult> {
+  /** Returns the path as it may be logged: the template of a public one, whose address is a secret. */
+  function loggedPath(method: string, whole: string): string {
+    const found = api.match(whole.slice(prefix.length));
+    const isPublic = typeof found === 'object' && api.methodOf(method, found.template).isPublic;
+    return isPublic ? found.template : whole;
+  }
+
+  async function respond(request: IncomingMessage, requestId: string, callerLeft: AbortController): Promise<Responded> {
     if (!isLetThrough(performance.now())) return gatewayAnswer('THROTTLED');
     const method = request.method ?? 'GET';
     const target = request.url ?? '/';
@@ -124,7 +151,7 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
         event.requestContext.authorizer = about;
       } catch (error) {
         if (messageOf(error) === 'Unauthorized') return gatewayAnswer('UNAUTHORIZED');
-        log.error('the authorizer failed', { request_id: requestId, error: messageOf(error) });
+        log.error('the authorizer failed', { request_id: requestId, error });
         return gatewayAnswer('AUTHORIZER_FAILURE');
       }
     }
@@ -139,10 +166,13 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
     }
 
     try {
-      return (await within(limits.timeoutMs, call(event))) ?? gatewayAnswer('INTEGRATION_TIMEOUT');
+      const result = await within(limits.timeoutMs, call(event, callerLeft.signal));
+      if (result !== undefined) return { result, isLogged: true };
+      callerLeft.abort(new Error('the request took too long'));
+      return gatewayAnswer('INTEGRATION_TIMEOUT');
     } catch (error) {
       if (error instanceof PayloadTooLarge) return gatewayAnswer('REQUEST_TOO_LARGE');
-      log.error('a function failed', { function: name, request_id: requestId, error: messageOf(error) });
+      log.error('a function failed', { function: name, request_id: requestId, error });
       return gatewayAnswer('INTEGRATION_FAILURE');
     }
   }
@@ -150,13 +180,32 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
   let closing = false;
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const requestId = randomUUID();
+    const callerLeft = new AbortController();
+    response.once('close', () => callerLeft.abort(new Error('the caller has left')));
+    const startedAt = performance.now();
+    const { method = 'GET', url = '/' } = request;
+    const [path = '/'] = url.split('?', 1);
+    const probe = method === 'GET' && Object.hasOwn(probes, path) ? probes[path] : undefined;
     try {
-      const result = await respond(request, requestId);
+      if (probe !== undefined) {
+        send(response, await probe(), requestId);
+        return;
+      }
+      const { result, isLogged } = await respond(request, requestId, callerLeft);
+      const milliseconds = performance.now() - startedAt;
+      const status = result.statusCode;
+      options.answered?.({ method, status, seconds: milliseconds / SECOND_MS });
+      if (!isLogged) {
+        const trace = traceOf(requestId, headerOf(request.headers as Record<string, string>, 'traceparent'));
+        response.setHeader('traceparent', trace.parent);
+        const about = { method, path: loggedPath(method, path), status, ms: Math.round(milliseconds) };
+        log.info('answered', { request_id: requestId, trace_id: trace.id, ...about });
+      }
       if (closing || !request.complete) response.setHeader('Connection', 'close');
       send(response, result, requestId);
     } catch (error) {
       // The caller went away, or sent less than they promised.
-      log.debug('a request was not answered', { request_id: requestId, error: messageOf(error) });
+      log.debug('a request was not answered', { request_id: requestId, reason: messageOf(error) });
       response.destroy();
     }
   }
@@ -168,7 +217,10 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
     requestTimeout: MINUTE_MS,
   });
   const listener = (request: IncomingMessage, response: ServerResponse): void => void serve(request, response);
-  server.on('request', listener).on('checkExpectation', listener).on('clientError', refuseUnreadable);
+  server
+    .on('request', listener)
+    .on('checkExpectation', listener)
+    .on('clientError', (error, socket) => refuseUnreadable(error, socket as Socket, log));
   await once(server.listen(port, host), 'listening');
   const { port: chosen } = server.address() as AddressInfo;
   return {
@@ -229,12 +281,14 @@ interface EventParts {
 /** The event that API Gateway sends a function, as yet without body and authorizer. */
 function proxyEvent(request: IncomingMessage, { arn, stage }: RestApi, parts: EventParts): APIGatewayProxyEvent {
   const { method, path, template } = parts;
-  const headers: Record<string, string> = Object.create(null);
-  const multiValueHeaders: Record<string, string[]> = Object.create(null);
+  const host = hostOf(request);
+  const headers: Record<string, string> = Object.assign(Object.create(null), { Host: host });
+  const multiValueHeaders: Record<string, string[]> = Object.assign(Object.create(null), { Host: [host] });
   const raw = request.rawHeaders;
   for (let at = 0; at < raw.length; at += 2) {
     const name = raw[at] as string;
     const value = raw[at + 1] as string;
+    if (name.toLowerCase() === 'host') continue;
     headers[name] = value;
     const values = multiValueHeaders[name];
     if (values === undefined) multiValueHeaders[name] = [value];
@@ -285,6 +339,19 @@ function proxyEvent(request: IncomingMessage, { arn, stage }: RestApi, parts: Ev
       stage,
     },
   };
+}
+
+/** Names of this machine by which only somebody on it reaches it, with any port: that of a container may be another. */
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i;
+
+/**
+ * Returns the host that links may name: the one that was sent, if that is a name of loopback; else the address at which
+ * the request came in. Whoever sends a request may write any other name.
+ */
+function hostOf({ socket, headers }: IncomingMessage): string {
+  const address = (socket.localAddress ?? '127.0.0.1').replace(/^::ffff:/, '');
+  const { host = '' } = headers;
+  return LOOPBACK.test(host) ? host : `${address.includes(':') ? `[${address}]` : address}:${socket.localPort}`;
 }
 
 const NO_IDENTITY = {
@@ -349,8 +416,10 @@ function answered(
   return { statusCode: status, headers: { ...headers, 'Content-Type': 'application/json' }, body };
 }
 
-const failure = (kind: FailureKind, detail?: string): APIGatewayProxyResult =>
-  answered(gatewayResponse(kind, detail === undefined ? {} : { detail }));
+const failure = (kind: FailureKind, detail?: string): Responded => ({
+  result: answered(gatewayResponse(kind, detail === undefined ? {} : { detail })),
+  isLogged: false,
+});
 
 function send(response: ServerResponse, result: APIGatewayProxyResult, requestId: string): void {
   response.statusCode = result.statusCode;
@@ -363,21 +432,24 @@ function send(response: ServerResponse, result: APIGatewayProxyResult, requestId
 }
 
 /** What is not HTTP, or too much of it, before there is a request: answered, and the connection closed. */
-function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, log: Log): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
   }
-  const { status, template } = gatewayResponse(
+  const { status, headers, template } = gatewayResponse(
     error.code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'parse_error',
   );
+  const requestId = randomUUID();
+  log.info('answered', { request_id: requestId, status, reason: error.code ?? messageOf(error) });
   socket.end(
     [
       `HTTP/1.1 ${status} Refused`,
       'Connection: close',
       'Content-Type: application/json',
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
       `Content-Length: ${Buffer.byteLength(template)}`,
-      `X-Request-Id: ${randomUUID()}`,
+      `X-Request-Id: ${requestId}`,
       '',
       template,
     ].join('\r\n'),

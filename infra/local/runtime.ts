@@ -1,6 +1,8 @@
 import type { Context } from '../../lib/ports/context.ts';
+import { keys } from '../../lib/ports/table/keys.ts';
 import { MACHINES } from '../../lib/workflow/definitions/index.ts';
 import { type Engine, type EngineOptions, startEngine } from '../../lib/workflow/engine.ts';
+import type { Json } from '../../lib/workflow/workflow.ts';
 import { type NamedSteps, stepRunners } from './functions.ts';
 
 interface RuntimeOptions extends Partial<Pick<EngineOptions, 'table' | 'timer' | 'random'>> {
@@ -12,6 +14,15 @@ interface Runtime {
   readonly context: Context;
   readonly engine: Engine;
 }
+
+/** Returns what tells the organization of a step by the export in its input; '' where there is none. */
+const organizationOf =
+  ({ table }: Pick<Context, 'table'>) =>
+  async (input: Json): Promise<string> => {
+    const id = typeof input === 'object' && input !== null && !Array.isArray(input) ? input['export'] : undefined;
+    if (typeof id !== 'string') return '';
+    return (await table.get(keys.batchExport(id)))?.organization_id ?? '';
+  };
 
 /**
  * Returns the context of one machine, which is the ports and the engine, and the engine, which runs the state machines
@@ -28,6 +39,7 @@ export function runtimeOf(
     log: ports.log,
     machines: MACHINES,
     tasks: (name) => stepNamed(name),
+    ownerOf: organizationOf(ports),
     onEnded: (input, signal) => stepNamed('execution-ended')(input, signal),
     ...options,
   });

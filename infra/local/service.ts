@@ -1,10 +1,13 @@
-import { rmSync } from 'node:fs';
 import { handler as tick } from '../../functions/tick.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
 import type { Log } from '../../lib/ports/log.ts';
-import { claimDataDirectory, openDataDirectory, temporaryIn } from './data-directory.ts';
+import type { Metrics } from '../../lib/ports/metrics/metrics.ts';
+import { prometheusMetrics } from '../../lib/ports/metrics/prometheus.ts';
+import type { Settings } from '../../lib/ports/settings.ts';
+import { claimDataDirectory, openDataDirectory, removeUnfinished } from './data-directory.ts';
 import { startGateway } from './gateway.ts';
+import { probesOf } from './probes.ts';
 import { runtimeOf } from './runtime.ts';
 import type { RateLimit } from './token-bucket.ts';
 
@@ -18,6 +21,9 @@ interface ServiceOptions {
   readonly port: number;
   /** Null: none. */
   readonly rateLimit: RateLimit | null;
+  readonly settings: Settings;
+  /** `/metrics` is answered. */
+  readonly hasMetrics: boolean;
   readonly log: Log;
 }
 
@@ -33,27 +39,32 @@ export interface Service {
  * The whole service in one process on one data directory: gateway, workflows, tick. What a killed process left under way goes
  * on. Throws `DataDirectoryInUse` when another process serves it, and the system's error when the port is taken.
  */
-export async function startService({ folder, log, ...listen }: ServiceOptions): Promise<Service> {
+export async function startService({ folder, settings, hasMetrics, log, ...listen }: ServiceOptions): Promise<Service> {
   const claim = claimDataDirectory(folder);
   try {
-    // A process that was killed left it.
-    rmSync(temporaryIn(folder), { recursive: true, force: true });
-    const directory = openDataDirectory(folder, log);
-    const { context, engine } = runtimeOf(directory);
-    const gateway = await startGateway({ context, ...listen }).catch((error) => {
-      directory.close();
-      throw error;
-    });
+    await removeUnfinished(folder);
+    const directory = openDataDirectory(folder, settings, log, true);
+    const numbers = prometheusMetrics();
+    const { context, engine } = runtimeOf({ ...directory, metrics: bothMetrics(directory.metrics, numbers) });
+    let pauseReason: string | null = 'starting';
+    const probes = probesOf({ ...context, pauseReason: () => pauseReason, numbers: hasMetrics ? numbers : null });
+    const gateway = await startGateway({ context, probes, answered: numbers.answered, ...listen }).catch(
+      async (error) => {
+        await directory.close();
+        throw error;
+      },
+    );
     await engine.resume();
+    pauseReason = null;
     const timer = everyTick(tick(context), log);
     return {
       context,
       address: gateway.address,
       stop: async () => {
-        await timer.stop();
-        await gateway.close();
-        await engine.close();
-        directory.close();
+        pauseReason = 'stopping';
+        // At once: who waits for a slow answer must not keep the tasks from hearing that they are to end.
+        await Promise.all([timer.stop(), gateway.close(), engine.close()]);
+        await directory.close();
         claim.release();
       },
     };
@@ -62,6 +73,14 @@ export async function startService({ folder, log, ...listen }: ServiceOptions): 
     throw error;
   }
 }
+
+/** Records each number twice. */
+const bothMetrics = (one: Metrics, other: Metrics): Metrics => ({
+  record: (measures, about) => {
+    one.record(measures, about);
+    other.record(measures, about);
+  },
+});
 
 /** Runs the tick again and again, never two at a time. A tick that fails is made up by the next. */
 function everyTick(run: () => Promise<unknown>, log: Log): { stop(): Promise<void> } {

@@ -18,6 +18,7 @@ import { fail } from '../ports/errors.ts';
 import { fromJsonText } from '../ports/table/json-text.ts';
 import { idsIn, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
+import { examinationText, examine } from './examination.ts';
 import { importObject, importText } from './import-report.ts';
 import type { Progress } from './progress.ts';
 
@@ -25,12 +26,19 @@ import type { Progress } from './progress.ts';
 export interface Outcome {
   readonly object: unknown;
   readonly text: string;
+  /** The command has found what must be mended: the exit code says so. */
+  readonly failed?: boolean;
 }
 
 export { IMPORT_FORMATS };
 
 /** What the commands may touch, on one machine and on AWS alike. */
-export type AdminContext = Pick<Context, 'table' | 'lake' | 'clock' | 'newId' | 'random' | 'log' | 'settings'> & {
+export type AdminContext = Pick<
+  Context,
+  'table' | 'lake' | 'runFiles' | 'clock' | 'newId' | 'random' | 'log' | 'settings'
+> & {
+  /** Reads the whole table, and returns what is wrong with it; absent where whoever keeps it does that. */
+  tableProblems?(): string[];
   /** On this machine: where rejected lines of an import are written. */
   readonly folder: string;
 };
@@ -167,6 +175,18 @@ export async function importFiles(
   return { object: importObject(report), text: importText(report) };
 }
 
+async function organizationsOfAll({ table }: AdminContext, everybody: readonly UserItem[]) {
+  const theirs = await Promise.all(everybody.map((user) => organizations.organizationsOf(table, user.uuid)));
+  return [...new Map(theirs.flat().map((organization) => [organization.id, organization])).values()];
+}
+
+export async function doctor(context: AdminContext, progress: Progress): Promise<Outcome> {
+  const all = await organizationsOfAll(context, await allUsers(context));
+  const projects = all.flatMap((organization) => fromJsonText(organization.projects).map(({ id }) => id));
+  const found = await examine(context, projects, progress).finally(() => progress.end());
+  return { object: found, text: examinationText(found), failed: found.problems.length > 0 };
+}
+
 export async function status(context: AdminContext): Promise<Outcome> {
   const { table, clock } = context;
   const [everybody, running, jobs] = await Promise.all([
@@ -174,12 +194,10 @@ export async function status(context: AdminContext): Promise<Outcome> {
     listAll(table, ranges.runningExecutions()),
     listAll(table, ranges.dueJobs(clock())),
   ]);
-  const theirs = await Promise.all(everybody.map((user) => organizations.organizationsOf(table, user.uuid)));
-  const found = new Map(theirs.flat().map((organization) => [organization.id, organization]));
   const object = {
     data_directory: context.folder,
     users: everybody.length,
-    organizations: [...found.values()].map(({ id, name, projects }) => ({
+    organizations: (await organizationsOfAll(context, everybody)).map(({ id, name, projects }) => ({
       id,
       name,
       projects: fromJsonText(projects).map((project) => ({ id: project.id, name: project.name })),

@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { LEVELS } from '../http/levels.ts';
+import { inWords } from '../ports/disk-failures.ts';
 import { messageOf } from '../ports/errors.ts';
 import * as commands from './commands.ts';
 import type { Progress } from './progress.ts';
@@ -12,8 +13,16 @@ interface Surroundings {
   readonly complain: (text: string) => void;
   /** Shows how far a long command is; silent where nobody watches. */
   readonly progress: () => Progress;
+  /** Of the data directory; absent where there is none. */
+  readonly copies?: Copies;
   /** Makes a path that the caller typed absolute. */
   readonly resolve: (path: string) => string;
+}
+
+/** Copies of a data directory. */
+interface Copies {
+  backUp(target: string): Promise<commands.Outcome>;
+  restore(source: string): Promise<commands.Outcome>;
 }
 
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
@@ -54,6 +63,7 @@ function wholeNumber(text: string): number {
 /** Runs one command line (without the program's own name). Answers the exit code: 0 done, 1 failed, 2 not understood. */
 export async function runAdmin(words: readonly string[], surroundings: Surroundings): Promise<number> {
   const { print, complain } = surroundings;
+  let code: number = EXIT.ok;
   const root = new Command('admin')
     .description('Makes users, organizations and keys, and imports events. Works beside the running service.')
     .option('--stage <stage>', 'a stage on AWS, with the credentials of this shell; default: this machine')
@@ -73,8 +83,9 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
       const options = made.opts<{ json?: boolean }>();
       const context = await surroundings.open(root.opts<{ stage?: string }>().stage);
       try {
-        const { object, text } = await run(context, options as never, made.args);
+        const { object, text, failed = false } = await run(context, options as never, made.args);
         print(`${options.json ? JSON.stringify(object) : text}\n`);
+        if (failed) code = EXIT.failed;
       } finally {
         context.close();
       }
@@ -137,14 +148,40 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
       ).choices(['now', 'then']),
     )
     .addHelpText('after', IMPORT_HELP);
+  command(
+    root,
+    'doctor',
+    'Read all that is kept, and name what is not as it was written. Reads the whole lake.',
+    (context) => commands.doctor(context, surroundings.progress()),
+  );
   command(root, 'status', 'What is there, what runs, what is due', commands.status);
+
+  /** A command on folders of this machine alone. */
+  const copyCommand = (
+    spec: string,
+    description: string,
+    run: (copies: Copies, path: string) => Promise<commands.Outcome>,
+  ) => {
+    const made = root.command(spec).description(description).option('--json', 'print the object as JSON');
+    made.action(async (path: string) => {
+      if (surroundings.copies === undefined || root.opts<{ stage?: string }>().stage !== undefined) {
+        throw new Error('Only this machine is copied so; for a stage on AWS see docs/operations.md.');
+      }
+      const { object, text } = await run(surroundings.copies, surroundings.resolve(path));
+      print(`${made.opts<{ json?: boolean }>().json ? JSON.stringify(object) : text}\n`);
+    });
+  };
+  copyCommand('backup <folder>', 'Copy the data directory into a new folder, while the service runs', (copies, path) =>
+    copies.backUp(path),
+  );
+  copyCommand('restore <folder>', 'Make a new data directory of a backup', (copies, path) => copies.restore(path));
 
   try {
     await root.parseAsync(words, { from: 'user' });
-    return EXIT.ok;
+    return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-    complain(`error: ${messageOf(error)}\n`);
+    complain(`error: ${messageOf(inWords(error))}\n`);
     return EXIT.failed;
   }
 }

@@ -28,8 +28,11 @@ type Decision =
   /** The key is good and lacks the scope of the operation. */
   | { readonly kind: 'deny'; readonly keyId: string; readonly detail: string };
 
-/** `Bearer`, blanks, then the value: at least two characters. The word is case-sensitive. */
-const BEARER = /^Bearer\s+(\S.+)$/;
+/**
+ * `Bearer`, blanks, then the value: at least two characters; blanks around all are left out. The word is case-sensitive.
+ * A blank is a space or a tab and nothing else: the firewall counts by this header, in which it takes these for one.
+ */
+const BEARER = /^[ \t]*Bearer[ \t]+(\S.*[^ \t])[ \t]*$/;
 
 /**
  * Decides whether the key in the header may call what the gateway matched. A method that the path does not have is
@@ -40,7 +43,7 @@ export async function authorize(
   scopeFor: ScopeLookup,
   { authorization, method, template }: AuthorizationRequest,
 ): Promise<Decision> {
-  const value = BEARER.exec(authorization?.trim() ?? '')?.[1];
+  const value = BEARER.exec(authorization ?? '')?.[1];
   if (value === undefined) return { kind: 'unauthorized' };
   const now = clock();
   const key = await findKey(table, value);
@@ -66,6 +69,7 @@ export async function authorize(
       scopes,
       scopedTeams: fromJsonText(key.scoped_teams),
       scopedOrganizations: fromJsonText(key.scoped_organizations),
+      expiresAt: key.expires_at,
     },
   };
 }

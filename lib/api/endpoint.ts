@@ -13,8 +13,12 @@ import { type IdempotencyKey, idempotencyKeyOf } from '../http/idempotency.ts';
 import { OffsetPage, pagingOf } from '../http/page.ts';
 import { parse } from '../http/parse.ts';
 import type { Route } from '../http/route.ts';
+import { traceOf } from '../http/trace.ts';
+import { refuseUnsupported } from '../http/unsupported.ts';
 import type { Context } from '../ports/context.ts';
+import { inWords } from '../ports/disk-failures.ts';
 import { type Failure, fail, messageOf } from '../ports/errors.ts';
+import { keyLimit } from './key-limit.ts';
 import type { Body, EarlyRequest, Request } from './request.ts';
 import { type Admission, resolveCurrent, tenancy, tenantPathOf } from './tenancy.ts';
 
@@ -38,7 +42,10 @@ export type Run<R extends Route, Read> = (request: Request<R, Read>, context: Co
 
 type Result<R extends Route> = Awaitable<Body<R> | Answer<Body<R>>>;
 
-export type Handler = (event: APIGatewayProxyEvent, lambda?: LambdaContext) => Promise<APIGatewayProxyResult>;
+/** What a call comes with beside its event: on Lambda its context, on one machine what tells that the caller has left. */
+type Invocation = Partial<LambdaContext> & { readonly callerLeft?: AbortSignal };
+
+export type Handler = (event: APIGatewayProxyEvent, invocation?: Invocation) => Promise<APIGatewayProxyResult>;
 
 /** An operation as this file sees it: its types were checked where `endpoint` was called. */
 type AnyOperation = Operation<Route, unknown>;
@@ -49,6 +56,8 @@ interface Exchange {
   readonly event: APIGatewayProxyEvent;
   readonly context: Context;
   readonly startedAt: number;
+  /** Names the request to whoever answers it or is called. */
+  readonly traceparent: string;
   credentials?: Credentials;
   early?: EarlyRequest;
   admitted?: Admission;
@@ -95,9 +104,10 @@ export function endpoint<R extends Route, Read = undefined, Found = Read>(
       .use(failureAnswers(failurePage))
       .use(callerCredentials(row))
       .use(admission(row, reads, tenancy(context.table)))
+      .use(requestLimit(keyLimit(context)))
       .use(requestParsing(row))
       .use(answerText(row));
-    return (event, lambda) => chain(event, lambda as LambdaContext) as Promise<APIGatewayProxyResult>;
+    return (event, invocation) => chain(event, invocation as LambdaContext) as Promise<APIGatewayProxyResult>;
   };
 }
 
@@ -114,10 +124,11 @@ function requestLog(row: Route, context: Context): Middleware {
   const close: Middleware['after'] = ({ response, internal: { exchange } }) => {
     const { event, startedAt, credentials } = exchange;
     const { statusCode, headers } = response as APIGatewayProxyResult;
-    Object.assign(headers ?? {}, { 'X-Request-Id': event.requestContext.requestId });
+    Object.assign(headers ?? {}, { 'X-Request-Id': event.requestContext.requestId, traceparent: exchange.traceparent });
     exchange.context.log.info('answered', {
       method: event.httpMethod,
-      path: event.path,
+      // The path of a public page opens it.
+      path: row.scope === 'public' ? event.resource : event.path,
       status: statusCode,
       ms: context.clock() - startedAt,
       ...(credentials === undefined ? {} : { key: credentials.keyMask }),
@@ -126,13 +137,32 @@ function requestLog(row: Route, context: Context): Middleware {
   return {
     before: (request) => {
       const event = request.event as APIGatewayProxyEvent;
-      const log = context.log.with({ request_id: event.requestContext.requestId, operation: row.handler });
-      request.internal.exchange = { event, context: { ...context, log }, startedAt: context.clock() };
+      const { requestId } = event.requestContext;
+      const trace = traceOf(requestId, headerOf(event.headers, 'traceparent'));
+      const log = context.log.with({
+        request_id: requestId,
+        trace_id: trace.id,
+        operation: row.handler,
+        ...functionFields(request.context),
+      });
+      const callerLeft = (request.context as Invocation | undefined)?.callerLeft;
+      request.internal.exchange = {
+        event,
+        context: { ...context, log, ...(callerLeft && { callerLeft }) },
+        startedAt: context.clock(),
+        traceparent: trace.parent,
+      };
     },
     after: close,
     onError: close,
   };
 }
+
+/** Returns what Powertools tells of an invocation; nothing on one machine. */
+const functionFields = (lambda: LambdaContext | undefined) =>
+  lambda?.awsRequestId === undefined
+    ? {}
+    : { function_name: lambda.functionName, function_request_id: lambda.awsRequestId };
 
 /** Answers whatever is thrown with one of the public failures. A mistake of ours is logged and not shown. */
 function failureAnswers(pageOf: AnyOperation['failurePage']): Middleware {
@@ -142,7 +172,7 @@ function failureAnswers(pageOf: AnyOperation['failurePage']): Middleware {
       const failure = failureFrom(request.error, event);
       if (failure.status >= 500) {
         const { error } = request;
-        context.log.error(messageOf(error), { stack: error instanceof Error ? error.stack : undefined });
+        context.log.error(messageOf(inWords(error)), { error });
       }
       const page = pageOf?.(failure, event);
       request.response =
@@ -153,14 +183,19 @@ function failureAnswers(pageOf: AnyOperation['failurePage']): Middleware {
   };
 }
 
-/** Takes the credentials from the event: the authorizer has checked the key and its scope. */
+/**
+ * Takes the credentials from the event: the authorizer has checked the key and its scope. Throws a 401 when the key has
+ * expired while the gateway kept that answer.
+ */
 function callerCredentials(row: Route): Middleware {
   return {
     before: ({ internal: { exchange } }) => {
       if (row.scope === 'public') return;
       const text = exchange.event.requestContext.authorizer as CredentialsText | null | undefined;
       if (typeof text?.userId !== 'string') fail('not_authenticated');
-      exchange.credentials = fromContext(text);
+      const credentials = fromContext(text);
+      if ((credentials.expiresAt ?? Infinity) <= exchange.context.clock()) fail('not_authenticated');
+      exchange.credentials = credentials;
     },
   };
 }
@@ -180,12 +215,12 @@ function admission(
       if (credentials === undefined) return;
       const { userId } = credentials;
       const sent = event.pathParameters ?? {};
-      const params = await resolveCurrent(context.table, userId, event.resource, sent);
+      const params = await resolveCurrent(context.table, credentials, event.resource, sent);
       const path = tenantPathOf(event.resource, params);
       const [proof, own, earlier] = await Promise.allSettled([
         admit(row, credentials, path),
         (async () => {
-          exchange.early = earlyRequestOf(row, event, params, credentials);
+          exchange.early = earlyRequestOf(row, event, params, credentials, context);
           return read?.(exchange.early, context);
         })(),
         (async () => {
@@ -202,6 +237,15 @@ function admission(
   };
 }
 
+/** Counts the requests of a key whose caller is admitted: who may not do something is told so first. */
+function requestLimit(count: ReturnType<typeof keyLimit>): Middleware {
+  return {
+    before: async ({ internal: { exchange } }) => {
+      if (exchange.credentials !== undefined) await count(exchange.credentials.keyId);
+    },
+  };
+}
+
 function valueOf<T>(settled: PromiseSettledResult<T>): T {
   if (settled.status === 'rejected') throw settled.reason;
   return settled.value;
@@ -213,10 +257,11 @@ function earlyRequestOf(
   event: APIGatewayProxyEvent,
   sent: Readonly<Record<string, string | undefined>>,
   caller: Credentials,
+  { settings }: Pick<Context, 'settings'>,
 ): EarlyRequest {
   const params = row.params.safeParse(sent);
   if (!params.success) fail('not_found');
-  const paging = pagingOf(event, row.paging);
+  const paging = pagingOf(event, row.paging, settings.publicUrl);
   const query = row.query === undefined ? undefined : parse(row.query, fields(paging.query, row.query));
   return { params: params.data, query, caller, paging };
 }
@@ -229,10 +274,10 @@ function requestParsing(row: Route): Middleware {
       const { event, admitted, idempotencyKey } = exchange;
       const tags = headerOf(event.headers, 'if-match');
       const versions = tags === undefined ? 'any' : versionsIn(tags);
-      const early = exchange.early ?? earlyRequestOf(row, event, event.pathParameters ?? {}, NOBODY);
+      const early = exchange.early ?? earlyRequestOf(row, event, event.pathParameters ?? {}, NOBODY, exchange.context);
       const complete: AnyRequest = {
         ...early,
-        body: row.body === undefined ? undefined : parse(row.body, bodyOf(event, row.body)),
+        body: parsedBody(row, event),
         get caller() {
           return admitted?.caller ?? mistake(`${row.handler} is public and has no caller`);
         },
@@ -256,6 +301,14 @@ function requestParsing(row: Route): Middleware {
   };
 }
 
+function parsedBody({ body, unsupported = {} }: Route, event: APIGatewayProxyEvent): unknown {
+  if (body === undefined) return undefined;
+  const sent = bodyOf(event, body);
+  const parsed = parse(body, sent);
+  refuseUnsupported(unsupported, sent);
+  return parsed;
+}
+
 /** The credentials of whoever calls a public operation. */
 const NOBODY: Credentials = {
   userId: '',
@@ -264,6 +317,7 @@ const NOBODY: Credentials = {
   scopes: [],
   scopedTeams: [],
   scopedOrganizations: [],
+  expiresAt: null,
 };
 
 const tenantOf = (admitted: Admission | undefined, { handler }: Route): Tenant =>

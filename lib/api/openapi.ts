@@ -92,7 +92,7 @@ const IDEMPOTENCY_KEY = {
   in: 'header',
   description:
     'At most 255 ASCII characters. For 24 hours a repeat of the request with the same key and body is answered with ' +
-    'the object that the first one created; with another body it is a 409.',
+    'the object that the first one created; with another body, or another API key, it is a 409.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 const IF_MATCH = {
@@ -127,13 +127,22 @@ interface Shared {
   readonly versioned: ReadonlySet<string>;
 }
 
+/** Returns the description of an operation, with the fields of PostHog's that it lacks. */
+function described({ description, unsupported = {} }: Route): JsonObject {
+  const names = Object.keys(unsupported).map((name) => `\`${name}\``);
+  const lacking =
+    names.length === 0 ? [] : [`Not supported, and refused where they would change something: ${names.join(', ')}.`];
+  const sentences = [...(description === undefined ? [] : [description]), ...lacking];
+  return sentences.length === 0 ? {} : { description: sentences.join(' ') };
+}
+
 function operation(row: Route, path: string, { schemas, versioned }: Shared): JsonObject {
   const hasVersion = answersVersion(row, path, versioned);
   return {
     operationId: operationId(row, path),
     tags: [row.tag],
     summary: row.summary,
-    ...(row.description === undefined ? {} : { description: row.description }),
+    ...described(row),
     security: security(row),
     parameters: [
       ...pathParameters(row, path, schemas),
@@ -246,7 +255,7 @@ const headersNamed = (names: readonly string[]): JsonObject =>
 
 /** Returns the failures that an operation can have, by status. */
 function failures(row: Route, path: string, versioned: ReadonlySet<string>): JsonObject {
-  const kinds: FailureKind[] = ['throttled', 'server_error'];
+  const kinds: FailureKind[] = ['throttled', 'server_error', 'unavailable'];
   if (row.scope !== 'public') kinds.push('not_authenticated');
   if (row.scope !== 'public' && row.scope !== 'any') kinds.push('permission_denied');
   if (path.includes('{')) kinds.push('not_found');
@@ -267,7 +276,7 @@ function failureResponses(): Readonly<Record<string, JsonObject>> {
         description: kinds.map(([, { detail }]) => detail).join(' Or: '),
         headers: headersNamed([
           'X-Request-Id',
-          ...(status === 429 ? ['Retry-After'] : status === 405 ? ['Allow'] : []),
+          ...(status === 429 || status === 503 ? ['Retry-After'] : status === 405 ? ['Allow'] : []),
         ]),
         content: {
           'application/json': {

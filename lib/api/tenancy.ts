@@ -3,7 +3,7 @@
  * their memberships, and the project or the organization.
  */
 import type { OrganizationItem, ProjectItem } from '../accounts/organizations/model.ts';
-import { currentPlace } from '../accounts/organizations/rules.ts';
+import { currentPlace, openPlaces } from '../accounts/organizations/rules.ts';
 import { organizationsIn } from '../accounts/organizations/store.ts';
 import type { Caller, Tenant } from '../accounts/organizations/tenant.ts';
 import type { Credentials } from '../http/credentials.ts';
@@ -30,18 +30,22 @@ export interface Admission {
 const noProject = (): Failure => new Failure('not_found', { detail: 'Project not found.' });
 const noOrganization = (): Failure => new Failure('not_found', { detail: 'Organization not found.' });
 
-/** Returns the path's parameters with ids in the place of `@current`. Throws the 404 when it stands for nothing. */
+/**
+ * Returns the path's parameters with ids in the place of `@current`, which is among what the key opens. Throws the 404
+ * when it stands for nothing.
+ */
 export async function resolveCurrent(
   table: Table,
-  userId: string,
+  credentials: Credentials,
   template: string,
   params: Readonly<Record<string, string | undefined>>,
 ): Promise<Readonly<Record<string, string | undefined>>> {
   const isProject = params['project_id'] === CURRENT;
   if (!isProject && params['organization_id'] !== CURRENT) return params;
-  const { user, memberships } = await readUser(table, userId);
+  const { user, memberships } = await readUser(table, credentials.userId);
   if (user === undefined) fail('not_authenticated');
-  const { organization, project } = currentPlace(await organizationsIn(table, memberships));
+  const joined = await organizationsIn(table, memberships);
+  const { organization, project } = currentPlace(openPlaces(joined, credentials));
   if (isProject) {
     if (project === undefined) throw noProject();
     return { ...params, project_id: String(project.id) };

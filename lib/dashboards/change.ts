@@ -2,6 +2,8 @@
 import type { ActivityOps, Change } from '../accounts/activity/model.ts';
 import { changesOf, type LoggedFields, patchActivity } from '../accounts/activity/rules.ts';
 import type { MemberWithLevel } from '../accounts/organizations/model.ts';
+import type { Tenant } from '../accounts/organizations/tenant.ts';
+import { tagTexts } from '../http/tags.ts';
 import type { InsightItem } from '../insights/model.ts';
 import { deletedInsight, deletionOp, readInsights, restoredInsight } from '../insights/store.ts';
 import type { Context } from '../ports/context.ts';
@@ -12,7 +14,7 @@ import { nextNumber } from '../ports/table/sequence.ts';
 import { type Op, Refused, type Table, type Value } from '../ports/table/table.ts';
 import { untilWritten } from '../ports/table/until-written.ts';
 import { indexPlace, readNamedInsights, tileItem } from './create.ts';
-import { objectText, tagTexts } from './fields.ts';
+import { objectText } from './fields.ts';
 import { dashboardsOf, tilesOfInsight } from './insights/tiles.ts';
 import {
   type DashboardChanges,
@@ -30,7 +32,7 @@ type ChangeContext = Pick<Context, 'table' | 'clock'>;
 
 /** Who changes a dashboard, and from which version. */
 interface Changer {
-  readonly member: MemberWithLevel;
+  readonly tenant: Tenant;
   readonly ifMatch: readonly number[] | undefined;
   readonly activityOps: ActivityOps;
 }
@@ -57,7 +59,8 @@ export async function changeDashboard(
 }
 
 /** Throws a 404 for a deleted dashboard, a 403 when the member may not change it so, a 412 for another version. */
-function checkChange({ summary }: StoredDashboard, patch: DashboardChanges, { member, ifMatch }: Changer): void {
+function checkChange({ summary }: StoredDashboard, patch: DashboardChanges, { tenant, ifMatch }: Changer): void {
+  const { membership: member } = tenant;
   if (summary.deleted_at !== null && patch.deleted !== false) fail('not_found');
   checkCanEdit(summary, member);
   if (patch.restriction_level !== undefined) checkCanRestrict(summary, member);
@@ -68,7 +71,7 @@ async function writeChange(
   context: ChangeContext,
   stored: StoredDashboard,
   patch: DashboardChanges,
-  { member, ifMatch, activityOps }: Changer,
+  { tenant, ifMatch, activityOps }: Changer,
 ): Promise<StoredDashboard> {
   const { table, clock } = context;
   const { summary, detail } = stored;
@@ -77,7 +80,7 @@ async function writeChange(
   const detailSet = detailChange(patch);
   const newDetail: DashboardDetailItem = { ...detail, ...detailSet };
   checkDashboardSize({ ...summary, ...summarySet }, newDetail);
-  const tiles = await tileOps(context, stored, patch, { by: member.user_uuid, now });
+  const tiles = await tileOps(context, stored, patch, tenant, now);
   const insights = await insightOps(table, stored, patch, now);
 
   const isPlaced = 'first_pk' in summarySet;
@@ -178,9 +181,10 @@ async function tileOps(
   { table }: ChangeContext,
   { summary, tiles }: StoredDashboard,
   { tiles: sent = [] }: DashboardChanges,
-  by: { by: string; now: number },
+  tenant: Tenant,
+  now: number,
 ): Promise<{ ops: Weighed[]; after: readonly TileItem[]; changes: Change[] }> {
-  const { added, changed, removed } = tileChanges(tiles, sent, by);
+  const { added, changed, removed } = tileChanges(tiles, sent, { by: tenant.membership.user_uuid, now });
   const keyOf = (id: number) => keys.tile(summary.project_id, summary.id, id);
   const ops: Weighed[] = [];
   const after: TileItem[] = [];
@@ -192,7 +196,7 @@ async function tileOps(
     else after.push({ ...tile, ...set });
     if (isSet) ops.push(weighed({ change: keyOf(tile.id), set, add: { ver: 1 }, if: isHere }, { ...tile, ...set }));
   }
-  const made = await addedTiles(table, summary, added, by.now);
+  const made = await addedTiles(table, tenant, summary, added, now);
   ops.push(...made.map((tile) => weighed({ put: tile, if: 'absent' }, tile)));
   const among = (ids: { has(id: number): boolean }) => tiles.filter((tile) => ids.has(tile.id));
   const gone = tileNumbers('deleted', among(removed));
@@ -207,11 +211,17 @@ function tileNumbers(action: Change['action'], tiles: readonly TileItem[]): Chan
   return ids.length === 0 ? [] : [{ action, field: 'tiles', before, after }];
 }
 
-async function addedTiles(table: Table, { project_id, id }: DashboardItem, added: readonly NewTile[], now: number) {
+async function addedTiles(
+  table: Table,
+  tenant: Tenant,
+  { project_id, id }: DashboardItem,
+  added: readonly NewTile[],
+  now: number,
+) {
   if (added.length === 0) return [];
   const [first] = await Promise.all([
     nextNumber(table, 'tile', added.length),
-    readNamedInsights(table, project_id, added),
+    readNamedInsights(table, tenant, project_id, added),
   ]);
   return added.map((tile, at) =>
     tileItem(
@@ -256,8 +266,9 @@ export async function moveTile(
   { table }: ChangeContext,
   read: StoredDashboard,
   { tile: tileId, to }: { tile: number; to: number },
-  { member, ifMatch, activityOps }: Changer,
+  { tenant, ifMatch, activityOps }: Changer,
 ): Promise<void> {
+  const { membership: member } = tenant;
   const { project_id, id: from } = read.summary;
   let known: StoredDashboard | undefined = read;
   await untilWritten(async () => {

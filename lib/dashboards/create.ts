@@ -2,6 +2,7 @@
 import type * as z from 'zod';
 import type { ActivityOps } from '../accounts/activity/model.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
+import { tagTexts } from '../http/tags.ts';
 import type { InsightItem } from '../insights/model.ts';
 import { checkInsightSize } from '../insights/rules.ts';
 import { insightItem, readInsights } from '../insights/store.ts';
@@ -11,7 +12,8 @@ import { groupsOf, type Weighed, weighed } from '../ports/table/groups.ts';
 import { keys, places } from '../ports/table/keys.ts';
 import { nextNumber } from '../ports/table/sequence.ts';
 import type { Op, Table } from '../ports/table/table.ts';
-import { objectText, tagTexts } from './fields.ts';
+import { objectText } from './fields.ts';
+import { seenInsights } from './insights/visibility.ts';
 import {
   type DashboardDetailItem,
   type DashboardInput,
@@ -131,11 +133,16 @@ async function copyTiles(
   });
 }
 
-/** Returns the insights that new tiles name, by their numbers. Throws a 400 for one that is not there, or deleted. */
-export async function readNamedInsights(table: Table, project: number, tiles: readonly NewTile[]) {
+/**
+ * Returns the insights that new tiles name, by their numbers. Throws a 400 for one that is not there, deleted, or not
+ * theirs to see.
+ */
+export async function readNamedInsights(table: Table, tenant: Tenant, project: number, tiles: readonly NewTile[]) {
   const named = insightsOf(tiles);
   const found = await readInsights(table, project, named);
-  const missing = named.find((id) => found.get(id)?.deleted_at !== null);
+  const seen = await seenInsights(table, tenant, [...found.values()]);
+  const live = new Set(seen.filter(({ deleted_at }) => deleted_at === null).map(({ id }) => id));
+  const missing = named.find((id) => !live.has(id));
   if (missing !== undefined) invalidReference('tiles', missing);
   return found;
 }
@@ -154,7 +161,7 @@ async function writeDashboard(
     nextNumber(table, 'dashboard'),
     made.tiles.length === 0 ? 0 : nextNumber(table, 'tile', made.tiles.length),
     inner === 0 ? 0 : nextNumber(table, 'insight', inner),
-    readNamedInsights(table, project, made.tiles),
+    readNamedInsights(table, tenant, project, made.tiles),
   ]);
   const insights: InsightItem[] = [];
   const tiles = made.tiles.map((tile, at) => {

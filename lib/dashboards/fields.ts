@@ -1,7 +1,6 @@
-/** Fields of a dashboard as they are stored: as JSON text. */
+/** The free objects of a dashboard as they are stored: as JSON text. */
 import { failureOf, freeObject, typeName } from '../http/fields.ts';
 import { invalid } from '../ports/errors.ts';
-import { type JsonText, toJsonText } from '../ports/table/json-text.ts';
 
 /** Returns a sent object as JSON text; undefined for null and `{}`, as PostHog drops them. Throws a 400 for others. */
 export function objectText(sent: unknown): string | undefined {
@@ -10,9 +9,4 @@ export function objectText(sent: unknown): string | undefined {
   const read = freeObject().safeParse(sent);
   if (!read.success) throw failureOf(read.error);
   return Object.keys(read.data).length === 0 ? undefined : JSON.stringify(read.data);
-}
-
-/** Returns tags as JSON text: trimmed, in lower case, each once. */
-export function tagTexts(sent: readonly string[]): JsonText<string[]> {
-  return toJsonText([...new Set(sent.map((tag) => tag.trim().toLowerCase()))]);
 }

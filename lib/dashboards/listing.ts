@@ -1,13 +1,12 @@
 /** Lists of dashboards: a page of the index, or, for a filter or hidden dashboards, a page of all summaries. */
 import type { Tenant } from '../accounts/organizations/tenant.ts';
-import { LEVELS } from '../http/levels.ts';
 import { type Paging, readPage } from '../http/page.ts';
 import { fromJsonText } from '../ports/table/json-text.ts';
 import { ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import type { Table } from '../ports/table/table.ts';
 import type { DashboardFilter, DashboardItem } from './model.ts';
-import { maySee } from './rules.ts';
+import { mayBeHidden, maySee } from './rules.ts';
 
 /** The dashboards of one page, and how many there are in all. */
 interface DashboardPage {
@@ -32,13 +31,13 @@ export async function readListing(
 /** Returns the page for a member: what a rule hides from them is neither listed nor counted. */
 export async function listingFor(
   table: Table,
-  { membership, project }: Tenant,
+  tenant: Tenant,
   read: DashboardPage | DashboardItem[],
   filter: DashboardFilter,
   { limit, offset }: Paging,
 ): Promise<DashboardPage> {
-  const mayMiss = project?.hides_dashboards === true && membership.level < LEVELS.admin;
-  if (!Array.isArray(read) && !mayMiss) return read;
+  const { membership, project } = tenant;
+  if (!Array.isArray(read) && !mayBeHidden(tenant)) return read;
   const summaries = Array.isArray(read) ? read : await listAll(table, ranges.dashboardsOf(project?.id ?? 0));
   const fitting = summaries.filter((summary) => maySee(summary, membership) && fits(summary, filter));
   const found = sort(fitting, filter.ordering);

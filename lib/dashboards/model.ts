@@ -4,6 +4,7 @@ import { User } from '../accounts/users/model.ts';
 import { boolean, choice, freeObject, integer, text, uuid } from '../http/fields.ts';
 import { wireInstant } from '../http/instant.ts';
 import { parseJson } from '../http/json.ts';
+import { tagList } from '../http/tags.ts';
 import { type InsightItem, insightObject, TileInsight } from '../insights/model.ts';
 import { fromJsonText, type JsonText } from '../ports/table/json-text.ts';
 import type { Item } from '../ports/table/table.ts';
@@ -136,7 +137,7 @@ const writable = {
     .optional()
     .describe('A dashboard of the project to copy tiles from; on create only.'),
   delete_insights: boolean().optional().describe('With `deleted`: also insights that no other dashboard shows.'),
-  tags: z.array(text({ max: 255 })).optional(),
+  tags: tagList().optional(),
   restriction_level: restriction,
   filters: free,
   variables: free,

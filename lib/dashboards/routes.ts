@@ -19,6 +19,17 @@ const ofDashboard = z.object({ project_id: z.string(), id: integer() });
 const all = { paths: ['/api/projects/{project_id}/dashboards'], params: inProject } as const;
 const one = { paths: ['/api/projects/{project_id}/dashboards/{id}'], params: ofDashboard } as const;
 
+const UNSUPPORTED = {
+  _create_in_folder: null,
+  breakdown_colors: null,
+  data_color_theme_id: null,
+  quick_filter_ids: null,
+  'tiles.show_description': null,
+  'tiles.filters_overrides': null,
+  'tiles.transparent_background': null,
+  'tiles.button_tile': null,
+} as const;
+
 export const listDashboards = route({
   ...read,
   ...all,
@@ -40,6 +51,7 @@ export const createDashboard = route({
     'Empty, with the `tiles` that are sent, from a template, or with the tiles of another dashboard of the project ' +
     '(`use_dashboard`).',
   body: DashboardInput,
+  unsupported: UNSUPPORTED,
   response: DashboardDetail,
   status: 201,
   idempotent: true,
@@ -63,6 +75,7 @@ export const updateDashboard = route({
     'Fields that are not sent stay. `deleted: true` deletes softly, `deleted: false` brings back with all tiles. In ' +
     '`tiles`, an item without `id` is a new tile, one with `id` changes that tile or, with `deleted`, takes it away.',
   body: DashboardPatch,
+  unsupported: { ...UNSUPPORTED, duplicate_tiles: null },
   response: DashboardDetail,
 });
 

@@ -1,6 +1,11 @@
-/** The one place that decides who may see, edit and restrict a dashboard, and open it to others. */
+/**
+ * The one place that decides who may see, edit and restrict a dashboard, and open it to others; and who may see and edit
+ * an insight, which the dashboards that show it protect.
+ */
 import type { MemberWithLevel } from '../accounts/organizations/model.ts';
+import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { LEVELS } from '../http/levels.ts';
+import type { InsightItem } from '../insights/model.ts';
 import { fail } from '../ports/errors.ts';
 import { ACCESS_LEVELS, type AccessLevel, DEFAULT_ACCESS, EVERYONE, ruleField } from './access-controls/model.ts';
 import { collaboratorField, PRIVILEGE, type PrivilegeLevel } from './collaborators/model.ts';
@@ -57,9 +62,19 @@ export function mayEdit(summary: DashboardItem, member: MemberWithLevel): boolea
   return reaches(rights, 'editor') && rights.effective_privilege_level >= PRIVILEGE.edit;
 }
 
+/** Returns whether the project may have dashboards that are not there for the member. */
+export function mayBeHidden({ membership, project }: Tenant): boolean {
+  return project?.hides_dashboards === true && membership.level < LEVELS.admin;
+}
+
+/** Throws the 403 of a dashboard, or an insight, that is not there for the caller. */
+export function failUnseen(): never {
+  return fail('permission_denied', 'You do not have viewer access to this resource.');
+}
+
 /** Throws a 403 for those to whom a rule gives nothing. */
 export function checkCanSee(summary: DashboardItem, member: MemberWithLevel): void {
-  if (!maySee(summary, member)) fail('permission_denied', 'You do not have viewer access to this resource.');
+  if (!maySee(summary, member)) failUnseen();
 }
 
 /** Throws a 403 for those who may not edit, with the text of what they lack. */
@@ -94,11 +109,33 @@ export function checkCanManage(summary: DashboardItem, member: MemberWithLevel):
   if (!mayManage(summary, member)) fail('permission_denied', 'Must be manager to modify dashboard permissions.');
 }
 
+/** An insight, as far as it decides who may do what with it. */
+type Authored = Pick<InsightItem, 'created_by'>;
+
 /**
- * Throws a 403 for those who may not edit an insight: it is open to whoever may edit a dashboard that shows it, and to
- * every member when none does. `summaries`: those of the dashboards that show it.
+ * Returns whether the insight is there for the member: they made it, or see one of the dashboards that show it, or none
+ * does. `summaries`: those of the dashboards that show it and are not deleted.
  */
-export function checkCanEditInsight(summaries: readonly DashboardItem[], member: MemberWithLevel): void {
-  if (summaries.length === 0 || summaries.some((summary) => mayEdit(summary, member))) return;
+export function maySeeInsight(
+  { created_by }: Authored,
+  summaries: readonly DashboardItem[],
+  member: MemberWithLevel,
+): boolean {
+  return (
+    created_by === member.user_uuid || summaries.length === 0 || summaries.some((summary) => maySee(summary, member))
+  );
+}
+
+/**
+ * Throws a 403 for those who may not edit an insight, or delete it: they made it, or may edit every dashboard that shows
+ * it. `summaries` as in `maySeeInsight`.
+ */
+export function checkCanEditInsight(
+  insight: Authored,
+  summaries: readonly DashboardItem[],
+  member: MemberWithLevel,
+): void {
+  if (!maySeeInsight(insight, summaries, member)) failUnseen();
+  if (insight.created_by === member.user_uuid || summaries.every((summary) => mayEdit(summary, member))) return;
   fail('permission_denied', "You don't have edit permissions for this insight.");
 }

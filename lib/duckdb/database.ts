@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 
 /** How much of the machine a DuckDB may take. */
 export interface DatabaseLimits {
@@ -11,12 +11,17 @@ export interface DatabaseLimits {
   readonly threads?: number;
   /** Where it spills to, and Parquet files are made. Default: a folder of its own below the system's temporary one. */
   readonly tempDirectory?: string;
+  /** The files, and folders with all below them, that it may open beside that directory. Default: none. */
+  readonly places?: readonly string[];
 }
 
 /** A folder below the system's temporary one that nobody else has. It is made when it is needed. */
 export const ownFolder = (): string => join(tmpdir(), `duckdb-${randomUUID()}`);
 
-/** A DuckDB in memory that spills to disk, lives in UTC, and never loads anything from the network. */
+/**
+ * A DuckDB in memory that spills to disk, lives in UTC, opens only the places that it is given, and never loads anything
+ * from the network. No statement can change that.
+ */
 export async function openDatabase(limits: DatabaseLimits): Promise<DuckDBInstance> {
   const database = await DuckDBInstance.create(':memory:', {
     memory_limit: limits.memoryLimit ?? '400MB',
@@ -29,8 +34,21 @@ export async function openDatabase(limits: DatabaseLimits): Promise<DuckDBInstan
   });
   const connection = await database.connect();
   await connection.run("SET GLOBAL TimeZone = 'UTC'");
+  await confine(connection, limits.places ?? []);
   connection.closeSync();
   return database;
+}
+
+/**
+ * Ends all access to files but these places and the temporary directory, and all change of settings, for the whole
+ * database and for good. DuckDB resolves the links in a path before it compares.
+ */
+async function confine(connection: DuckDBConnection, places: readonly string[]): Promise<void> {
+  const written = [...new Set([...places, ...places.map(asPattern)])].map(literal).join(', ');
+  for (const setting of ['allowed_directories', 'allowed_paths'])
+    await connection.run(`SET GLOBAL ${setting} = [${written}]`);
+  await connection.run('SET GLOBAL enable_external_access = false');
+  await connection.run('SET GLOBAL lock_configuration = true');
 }
 
 /** A name as it is written in SQL. */
@@ -39,9 +57,12 @@ export const identifier = (name: string): string => `"${name.replaceAll('"', '""
 /** A text as an SQL literal. */
 export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
+/** The pattern that only this path fits, as it is written. */
+const asPattern = (path: string): string => path.replace(/[*?[]/g, '[$&]');
+
 /** Parquet files as an SQL list of literals; what would be a pattern in a path is taken as it is written. */
 export const pathList = (paths: readonly string[]): string =>
-  `[${paths.map((path) => literal(path.replace(/[*?[]/g, '[$&]'))).join(', ')}]`;
+  `[${paths.map((path) => literal(asPattern(path))).join(', ')}]`;
 
 /** Rows of Parquet files, in the order of the list; a column that a file lacks is null. */
 export const parquet = (paths: readonly string[]): string =>

@@ -9,27 +9,7 @@ import {
   type Type,
 } from './expression.ts';
 import { refuse } from './refusal.ts';
-
-/** A tree is at most so large and deep, printed sizes being in proportion: 3,000 nodes are some 60 kB of SQL. */
-const MAX_NODES = 3000;
-const MAX_DEPTH = 60;
-
-/** How many nodes are below a node, each as often as it will be printed, and how deep. Counted as trees grow. */
-const sizes = new WeakMap<Expression, readonly [nodes: number, depth: number]>();
-const sizeOf = (expression: Expression): readonly [nodes: number, depth: number] => sizes.get(expression) ?? [1, 1];
-
-function measured(expression: Expression, below: readonly Expression[]): Expression {
-  const nodes = below.reduce((sum, one) => sum + sizeOf(one)[0], 1);
-  const depth = below.reduce((most, one) => Math.max(most, sizeOf(one)[1]), 0) + 1;
-  if (nodes > MAX_NODES || depth > MAX_DEPTH) refuse('The query is too complex');
-  sizes.set(expression, [nodes, depth]);
-  return expression;
-}
-
-/** Refuses expressions that are too large in sum. */
-export function checkSizes(expressions: readonly Expression[]): void {
-  if (expressions.reduce((sum, one) => sum + sizeOf(one)[0], 0) > MAX_NODES) refuse('The query is too complex');
-}
+import { type Lambda, measured } from './size.ts';
 
 /** The field of a table that has it; the name of one that has not is a mistake of ours. */
 export function column(table: QueryTable, name: string): Expression {
@@ -51,12 +31,12 @@ export function operation(
   operator: Operator,
   of: readonly Expression[],
   parameters?: Parameters,
-  each?: Expression,
+  lambda?: Lambda,
 ): Expression {
   const { gives }: Signature = OPERATORS[operator];
   const type = gives === 'any' ? (of.at(-1) as Expression).type : gives;
-  const node = { operator, of, ...(parameters && { with: parameters }), ...(each && { each }), type };
-  return measured(node, each === undefined ? of : [...of, each]);
+  const node = { operator, of, ...(parameters && { with: parameters }), ...(lambda && { each: lambda.body }), type };
+  return measured(node, lambda);
 }
 
 /** The values as arguments of one type. */

@@ -2,7 +2,6 @@
 import {
   allAs,
   argument,
-  checkSizes,
   column,
   comparable,
   converted,
@@ -39,6 +38,7 @@ import {
   unitOf,
 } from './functions.ts';
 import { refuse } from './refusal.ts';
+import { checkSizes, readsOnly, TOO_COMPLEX } from './size.ts';
 import type { Call, CompareOperation, JoinExpr, Known, Lambda, Listing, SelectQuery, Syntax } from './syntax.ts';
 import { chainOf, hogqlName } from './text.ts';
 
@@ -95,8 +95,11 @@ function refuseParts(node: object, read: readonly string[], texts: Readonly<Reco
   if (found.size > 0) refuse(UNSUPPORTED);
 }
 
-/** The tree of a query over a table; refuses what is more than `SELECT expressions FROM events [WHERE ...]`. */
-export function checkedQuery(syntax: Syntax, table: QueryTable): CheckedQuery {
+/**
+ * The tree of a query over a table; refuses what is more than `SELECT expressions FROM events [WHERE ...]`. `reader` is
+ * whose query it is, in the plural, for the texts of refusals.
+ */
+export function checkedQuery(syntax: Syntax, table: QueryTable, reader: string): CheckedQuery {
   if (syntax.node === 'SelectSetQuery') refuse('UNIONs are not supported');
   if (syntax.node !== 'SelectQuery') refuse(UNSUPPORTED);
   const query = syntax as SelectQuery;
@@ -106,11 +109,14 @@ export function checkedQuery(syntax: Syntax, table: QueryTable): CheckedQuery {
   refuseParts(query, ['node', 'select', 'select_from', 'where'], CLAUSES);
   const scope: Scope = {
     table,
+    reader,
     tables: ['events', ...(from.alias === null ? [] : [from.alias])],
     aliases: new Map(query.select.flatMap((one) => (isA(one, 'Alias') ? [[one.alias, one.expr] as const] : []))),
+    built: new Map(),
     following: [],
     variables: [],
     isSelect: true,
+    visits: { now: 0, all: 0 },
   };
   const select = query.select.map((one) => selected(one, scope));
   checkNames(select);
@@ -121,9 +127,19 @@ export function checkedQuery(syntax: Syntax, table: QueryTable): CheckedQuery {
   return { select, where };
 }
 
-/** The tree of a condition by itself, over a table. */
-export function checkedCondition(syntax: Syntax, table: QueryTable): Expression {
-  const scope: Scope = { table, tables: ['events'], aliases: new Map(), following: [], variables: [], isSelect: false };
+/** The tree of a condition by itself, over a table; `reader` as of a query. */
+export function checkedCondition(syntax: Syntax, table: QueryTable, reader: string): Expression {
+  const scope: Scope = {
+    table,
+    reader,
+    tables: ['events'],
+    aliases: new Map(),
+    built: new Map(),
+    following: [],
+    variables: [],
+    isSelect: false,
+    visits: { now: 0, all: 0 },
+  };
   return condition(expression(syntax, scope), 'A filter');
 }
 
@@ -139,23 +155,32 @@ function checkTable(from: JoinExpr): void {
 /** What names mean where an expression stands. */
 interface Scope {
   readonly table: QueryTable;
+  /** Whose query it is. */
+  readonly reader: string;
   /** Names of the table. */
   readonly tables: readonly string[];
   /** Expressions of the query by their aliases. */
   readonly aliases: ReadonlyMap<string, Syntax>;
+  /** What aliases stand for, as trees: each is built once. */
+  readonly built: Map<Syntax, Expression>;
   /** Aliases that are being followed: one may not lead to itself. */
   readonly following: readonly string[];
   /** Elements of lists by their names, from outside to inside. */
   readonly variables: readonly string[];
   readonly isSelect: boolean;
+  /** How many nodes are being visited, one inside another, and how many were visited in all. */
+  readonly visits: { now: number; all: number };
 }
+
+/** The parser's trees are deeper than ours: brackets and names of columns are nodes too. */
+const MAX_VISITS = { now: 200, all: 20_000 };
 
 const isA = <Node extends string>(syntax: Syntax, node: Node): syntax is Extract<Known, { node: Node }> =>
   syntax.node === node;
 
 function selected(syntax: Syntax, scope: Scope): QueryColumn {
   if (isA(syntax, 'Field') && withoutTable(syntax.chain, scope).join('.') === '*') return ALL;
-  const found = expression(isA(syntax, 'Alias') ? syntax.expr : syntax, scope);
+  const found = isA(syntax, 'Alias') ? standingFor(syntax.alias, syntax.expr, scope) : expression(syntax, scope);
   const name = isA(syntax, 'Alias') ? syntax.alias : hogqlName(syntax);
   checkName(name);
   // A date is delivered as `2026-11-21`, which every destination can take.
@@ -182,7 +207,27 @@ function checkNames(select: CheckedQuery['select']): void {
   }
 }
 
+/** What an alias stands for: the same tree wherever it stands, so without the elements of lists around it. */
+function standingFor(alias: string, syntax: Syntax, scope: Scope): Expression {
+  const built = scope.built.get(syntax);
+  if (built !== undefined) return built;
+  if (scope.following.includes(alias)) refuse(`Alias ${alias} stands for itself`);
+  const found = expression(syntax, { ...scope, following: [...scope.following, alias], variables: [] });
+  scope.built.set(syntax, found);
+  return found;
+}
+
 function expression(syntax: Syntax, scope: Scope): Expression {
+  const { visits } = scope;
+  visits.all += 1;
+  visits.now += 1;
+  if (visits.now > MAX_VISITS.now || visits.all > MAX_VISITS.all) refuse(TOO_COMPLEX);
+  const found = built(syntax, scope);
+  visits.now -= 1;
+  return found;
+}
+
+function built(syntax: Syntax, scope: Scope): Expression {
   const path = chainOf(syntax);
   if (path !== undefined) return field(path, scope);
   const of = (one: Syntax): Expression => expression(one, scope);
@@ -276,15 +321,14 @@ function field(path: readonly (string | number)[], scope: Scope): Expression {
     return place(operation('json_raw', [column(scope.table, 'properties')], { path: [`$${name}`] }), rest, path);
   const aliased = scope.aliases.get(name);
   if (aliased === undefined) return unknownField(name, path, scope);
-  if (scope.following.includes(name)) refuse(`Alias ${name} stands for itself`);
-  return place(expression(aliased, { ...scope, following: [...scope.following, name] }), rest, path);
+  return place(standingFor(name, aliased, scope), rest, path);
 }
 
-function unknownField(name: string, path: readonly (string | number)[], { table }: Scope): never {
+function unknownField(name: string, path: readonly (string | number)[], { table, reader }: Scope): never {
   if (!NOT_EXPORTED.test(name))
     return refuse(`Invalid HogQL query: Unable to resolve field: ${path.join('.').slice(0, 200)}`);
   const supported = [...table.keys()].toSorted().join(', ');
-  return refuse(`Batch exports cannot read these fields: ${name}. Supported fields are: ${supported}.`);
+  return refuse(`${reader} cannot read these fields: ${name}. Supported fields are: ${supported}.`);
 }
 
 /** The event's own copy of its person. */
@@ -404,6 +448,9 @@ function castOf(type: string): string {
   );
 }
 
+/** A lambda inside another is evaluated for each element of both lists. */
+const MAX_LAMBDAS = 3;
+
 const OF_LISTS: Readonly<Record<string, Type>> = { arrayMap: 'text', arrayFilter: 'boolean', arrayExists: 'boolean' };
 
 function called(node: Call, scope: Scope): Expression {
@@ -465,14 +512,17 @@ function overList({ name, args: [each, list, ...rest] }: Call, scope: Scope): Ex
   }
   const { args, expr }: Lambda = each;
   if (args.length !== 1) refuse(`The lambda of ${name}() takes one element`);
+  const { variables } = scope;
+  if (variables.length >= MAX_LAMBDAS) refuse(`Lambdas are nested more than ${MAX_LAMBDAS} deep`);
   const of = argument(expression(list, scope), 'texts', `${name}()`);
-  const body = expression(expr, { ...scope, variables: [...scope.variables, String(args[0])] });
+  const around = variables.at(-1);
+  if (around !== undefined && !readsOnly(of, variables.length - 1))
+    refuse(`In a lambda, ${name}() takes a list that is made of its element '${around}' alone, or of constants`);
+  const body = expression(expr, { ...scope, variables: [...variables, String(args[0])] });
   const type = OF_LISTS[name] as Type;
-  const found = operation(
-    type === 'text' ? 'map' : 'filter',
-    [of],
-    undefined,
-    argument(body, type, `The lambda of ${name}()`),
-  );
+  const found = operation(type === 'text' ? 'map' : 'filter', [of], undefined, {
+    variable: variables.length,
+    body: argument(body, type, `The lambda of ${name}()`),
+  });
   return name === 'arrayExists' ? operation('less', [integerConstant(0), operation('list_length', [found])]) : found;
 }

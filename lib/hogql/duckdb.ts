@@ -1,6 +1,7 @@
 /** The tree as SQL of DuckDB, over the columns of the lake's files. No query that was checked fails on any row. */
 import { literal } from '../duckdb/database.ts';
 import type { Expression, FormatCode, Part, Path, Selected } from './expression.ts';
+import { likePattern } from './patterns.ts';
 import { alike, type Dialect, FLOAT_TEXT, formatText, INSTANT_TEXT, INTEGER_TEXT, print, UUID_TEXT } from './print.ts';
 
 /** Codes of a date's format that are others here. */
@@ -57,6 +58,13 @@ const whole = (text: string, pattern: string): string => `nullif(regexp_extract(
 const replacementOf = (pieces: readonly (string | number)[]): string =>
   pieces.map((piece) => (typeof piece === 'number' ? `\\${piece}` : piece.replaceAll('\\', '\\\\'))).join('');
 
+/**
+ * Whether a pattern is found. DuckDB's LIKE takes exponential time with each `%`, and its optimizer makes a LIKE of a
+ * pattern that looks like one; it does not where a group is around it.
+ */
+const matched = (text: string, pattern: string): string =>
+  `coalesce(regexp_matches(${text}, ${literal(`(${pattern})`)}), FALSE)`;
+
 const DUCKDB: Dialect = {
   literal,
   types: {
@@ -100,9 +108,9 @@ const DUCKDB: Dialect = {
       `regexp_replace(${x}, ${literal(pattern)}, ${literal(replacementOf(replacement))}, 'g')`,
     replace_pattern_once: ([x], { pattern, replacement }) =>
       `regexp_replace(${x}, ${literal(pattern)}, ${literal(replacementOf(replacement))})`,
-    matches: ([x], { pattern }) => `coalesce(regexp_matches(${x}, ${literal(pattern)}), FALSE)`,
+    matches: ([x], { pattern }) => matched(String(x), pattern),
     extract: ([x], { pattern, group }) => `regexp_extract(${x}, ${literal(pattern)}, ${group})`,
-    like: ([x], { like }) => `coalesce(${x} LIKE ${literal(like)} ESCAPE '\\', FALSE)`,
+    like: ([x], { like }) => matched(String(x), likePattern(like)),
     starts_with: (of) => `coalesce(starts_with(${of.join(', ')}), FALSE)`,
     ends_with: (of) => `coalesce(ends_with(${of.join(', ')}), FALSE)`,
 

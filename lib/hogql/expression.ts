@@ -35,6 +35,8 @@ export type Part = Exclude<Unit, 'day' | 'week'> | 'day_of_month' | 'day_of_week
 export interface Parameters {
   readonly path?: Path;
   readonly pattern?: string;
+  /** The fewest characters that the pattern matches. */
+  readonly least?: number;
   /** The group of the pattern that is taken; 0 is all of it. */
   readonly group?: number;
   /** Pieces of a replacement: text, and numbers of groups. */

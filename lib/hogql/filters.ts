@@ -15,8 +15,16 @@ const MAX_FILTERS = 100;
 const MAX_EXPRESSIONS = 20;
 const MAX_VALUES = 1000;
 
-/** The condition over a table that all of the filters hold; null: there is none. */
-export async function filterCondition(parser: Parser, table: QueryTable, filters: unknown): Promise<Expression | null> {
+/**
+ * The condition over a table that all of the filters hold; null: there is none. `reader` is whose filters they are, in the
+ * plural, for the texts of refusals.
+ */
+export async function filterCondition(
+  parser: Parser,
+  table: QueryTable,
+  filters: unknown,
+  reader: string,
+): Promise<Expression | null> {
   if (filters === undefined || filters === null) return null;
   if (!Array.isArray(filters)) return refuse("'filters' should be an array of filters");
   if (filters.length > MAX_FILTERS) refuse(`There are more than ${MAX_FILTERS} filters`);
@@ -26,7 +34,7 @@ export async function filterCondition(parser: Parser, table: QueryTable, filters
   const parsed = keys.length === 0 ? [] : await parser.expressions(keys);
   let next = 0;
   const conditions = checked.map((filter) =>
-    filter.type === 'hogql' ? checkedCondition(parsed[next++] as Syntax, table) : conditionOf(table, filter),
+    filter.type === 'hogql' ? checkedCondition(parsed[next++] as Syntax, table, reader) : conditionOf(table, filter),
   );
   return conditions.length > 1 ? operation('and', conditions) : (conditions[0] ?? null);
 }

@@ -23,6 +23,7 @@ import {
   quotedPattern,
 } from './patterns.ts';
 import { refuse } from './refusal.ts';
+import { copied } from './size.ts';
 
 /** Makes the tree of a call; `name` is as the author wrote it, for the texts of refusals. */
 type Build = (of: readonly Expression[], name: string) => Expression;
@@ -125,10 +126,13 @@ const replacing = (operator: 'replace_pattern' | 'replace_pattern_once', isLiter
     if (source === '') refuse(`Argument 2 of ${name}() must not be empty`);
     if (isLiteral && operator === 'replace_pattern')
       return operation('replace', [subject, argument(by, 'text', `${name}()`)], { text: source });
-    const { pattern, groups } = isLiteral ? { pattern: quotedPattern(source), groups: 0 } : checkedPattern(source);
+    const { pattern, groups, least } = isLiteral
+      ? { pattern: quotedPattern(source), groups: 0, least: source.length }
+      : checkedPattern(source);
     const replacement = constantOf(of, 2, name);
     return operation(operator, [subject], {
       pattern,
+      least,
       replacement: isLiteral ? [replacement] : checkedReplacement(replacement, groups),
     });
   });
@@ -143,9 +147,12 @@ const substring: Build = (of, name) => {
 /** The zones that times were moved into: only what reads their clock shows it. */
 const zones = new WeakMap<Expression, string>();
 
+/** The time with a zone: a node of its own, so that the same time elsewhere keeps its own zone. */
 const inZone = (value: Expression, zone: string | undefined): Expression => {
-  if (zone !== undefined && value.type === 'instant') zones.set(value, zone);
-  return value;
+  if (zone === undefined || value.type !== 'instant') return value;
+  const moved = copied(value);
+  zones.set(moved, zone);
+  return moved;
 };
 
 /** A time with the clock of its zone in UTC's place, and the zone. */
@@ -154,11 +161,15 @@ function clock(
   zone: string | undefined,
   name: string,
 ): { local: Expression; zone: string | undefined } {
+  if (zone !== undefined && value.type === 'date') refuse(zoneOfNoTime(name));
   const where = zone ?? zones.get(value);
   const instant = argument(value, 'instant', `${name}()`);
   if (where === undefined || where === 'UTC' || value.type === 'date') return { local: instant, zone: undefined };
   return { local: operation('local', [instant], { zone: where }), zone: where };
 }
+
+const zoneOfNoTime = (name: string): string =>
+  `${name}() takes a time zone beside a time only, as in ${name}(timestamp, 'Asia/Tokyo')`;
 
 const zoneAt = (of: readonly Expression[], n: number, name: string): string | undefined =>
   of.length > n ? checkedZone(constantOf(of, n, name)) : undefined;
@@ -200,7 +211,13 @@ export function unitOf(word: string): Unit {
 const dateDiff: Build = (of, name) => {
   const unit = unitOf(constantOf(of, 0, name));
   const zone = zoneAt(of, 3, name);
-  const [from, to] = [1, 2].map((n) => operation('count_units', [clock(given(of, n), zone, name).local], { unit }));
+  const times = of.slice(1, 3);
+  if (zone !== undefined && times.every(({ type }) => type === 'date'))
+    refuse(`${name}() of two dates takes no time zone`);
+  const [from, to] = times.map((value) => {
+    const { local } = clock(value, value.type === 'date' ? undefined : zone, name);
+    return operation('count_units', [local], { unit });
+  });
   return operation('subtract', [to as Expression, from as Expression]);
 };
 
@@ -226,14 +243,15 @@ const otherwise = (value: Expression, or: Expression): Expression => operation('
 const toDate: FunctionSpec = between(1, 2, (of, name) => {
   const zone = zoneAt(of, 1, name);
   const value = given(of, 0);
-  if (value.type !== 'instant') return converted(value, 'date', `${name}()`);
+  if (value.type !== 'instant')
+    return zone === undefined ? converted(value, 'date', `${name}()`) : refuse(zoneOfNoTime(name));
   return operation('date_of_instant', [clock(value, zone, name).local]);
 });
 
 const toText: FunctionSpec = between(1, 2, (of, name) => {
   const value = given(of, 0);
-  const local = value.type === 'instant' ? clock(value, zoneAt(of, 1, name), name).local : value;
-  return converted(local, 'text', `${name}()`);
+  if (value.type === 'instant') return converted(clock(value, zoneAt(of, 1, name), name).local, 'text', `${name}()`);
+  return of.length === 1 ? converted(value, 'text', `${name}()`) : refuse(zoneOfNoTime(name));
 });
 
 const conversion = (type: Type): FunctionSpec => exactly(1, (of, name) => converted(given(of, 0), type, `${name}()`));
@@ -416,14 +434,15 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
 
   // Times
   now: exactly(0, () => now),
-  now64: between(0, 1, () => now),
+  now64: between(0, 1, ([digits], name) => {
+    const isPrecision = digits === undefined || ('constant' in digits && /^[0-9]$/.test(String(digits.constant)));
+    return isPrecision ? now : refuse(`Argument 1 of ${name}() must be a constant from 0 to 9`);
+  }),
   today: exactly(0, today),
   yesterday: exactly(0, (_, name) => shifted(today(), integerConstant(1), 'day', true, name)),
-  toTimeZone: exactly(2, (of, name) => {
-    // A new node: the same time elsewhere keeps its own zone.
-    const moved = { ...argument(given(of, 0), 'instant', `${name}()`) };
-    return inZone(moved, checkedZone(constantOf(of, 1, name)));
-  }),
+  toTimeZone: exactly(2, (of, name) =>
+    inZone(argument(given(of, 0), 'instant', `${name}()`), checkedZone(constantOf(of, 1, name))),
+  ),
   toStartOfSecond: startOf('second'),
   toStartOfMinute: startOf('minute'),
   toStartOfHour: startOf('hour'),

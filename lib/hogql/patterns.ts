@@ -12,6 +12,8 @@ const MAX_GROUPS = 8;
 interface Pattern {
   readonly pattern: string;
   readonly groups: number;
+  /** The fewest characters that it matches. */
+  readonly least: number;
 }
 
 /** One piece of a pattern, by what RE2 and Java have in common. */
@@ -44,16 +46,36 @@ export function checkedPattern(source: string): Pattern {
       if (repeats > MAX_REPEATS) fault(`repeats more than ${MAX_REPEATS} times`);
     }
     isRepeatable =
-      open === undefined &&
-      bar === undefined &&
-      flags === undefined &&
-      times === undefined &&
-      !/^[\^$]|\\[bBAz]$/.test(found[0]);
+      open === undefined && bar === undefined && flags === undefined && times === undefined && !isPlace(found[0]);
   }
   if (level > 0) fault("has a '(' too many");
   if (groups > MAX_GROUPS) fault(`has more than ${MAX_GROUPS} groups`);
-  return { pattern: `(?s)${source.replaceAll('(?P<', '(?<')}`, groups };
+  return { pattern: `(?s)${source.replaceAll('(?P<', '(?<')}`, groups, least: leastOf(source) };
 }
+
+/** The fewest characters that a pattern matches. */
+function leastOf(source: string): number {
+  // Of the groups that are open: the shortest of their branches, and the pieces of the branch that is being read.
+  const open = [{ shortest: Number.POSITIVE_INFINITY, pieces: [] as number[] }];
+  const ofBranches = (group: (typeof open)[number] | undefined): number =>
+    Math.min(group?.shortest ?? 0, group?.pieces.reduce((sum, one) => sum + one, 0) ?? 0);
+  for (const { 0: piece, groups = {} } of source.matchAll(new RegExp(TOKEN, 'guy'))) {
+    const group = open.at(-1);
+    if (groups['open'] !== undefined) open.push({ shortest: Number.POSITIVE_INFINITY, pieces: [] });
+    else if (groups['close'] !== undefined) open.at(-2)?.pieces.push(ofBranches(open.pop()));
+    else if (group !== undefined && groups['bar'] !== undefined)
+      Object.assign(group, { shortest: ofBranches(group), pieces: [] });
+    else if (groups['times'] !== undefined)
+      group?.pieces.push(
+        (group.pieces.pop() ?? 0) * (piece.startsWith('+') ? 1 : Number.parseInt(piece.slice(1), 10) || 0),
+      );
+    else group?.pieces.push(groups['flags'] !== undefined || isPlace(piece) ? 0 : 1);
+  }
+  return ofBranches(open[0]);
+}
+
+/** Whether a piece of a pattern is a place between characters. */
+const isPlace = (piece: string): boolean => /^(?:[\^$]|\\[bBAz])$/.test(piece);
 
 /** Ranges must go upward. */
 function checkSet(set: string, fault: (why: string) => never): void {
@@ -70,8 +92,10 @@ function checkSet(set: string, fault: (why: string) => never): void {
   }
 }
 
+const unspecial = (text: string): string => text.replace(/[\\^$.|?*+()[\]{}]/g, '\\$&');
+
 /** A text in which nothing has a meaning of its own. */
-export const quotedPattern = (text: string): string => `(?s)${text.replace(/[\\^$.|?*+()[\]{}]/g, '\\$&')}`;
+export const quotedPattern = (text: string): string => `(?s)${unspecial(text)}`;
 
 /** A replacement with `\1` for groups and `\\` for a backslash. */
 export function checkedReplacement(source: string, groups: number): (string | number)[] {
@@ -89,6 +113,15 @@ export function checkedReplacement(source: string, groups: number): (string | nu
 /** A LIKE pattern in which a backslash stands only before what it escapes. */
 export const checkedLike = (source: string): string =>
   source.replace(/\\([%_\\])|\\/g, (_, escaped?: string) => `\\${escaped ?? '\\'}`);
+
+/** A checked LIKE pattern as a regular expression. */
+export const likePattern = (like: string): string => {
+  const pieces = [...like.matchAll(/\\?./gsu)].map(([piece]) =>
+    piece === '%' ? '.*' : piece === '_' ? '.' : unspecial(piece.startsWith('\\') ? piece.slice(1) : piece),
+  );
+  // What may begin and end with anything needs no anchor.
+  return `(?s)${`^${pieces.join('')}\\z`.replace(/^\^(?:\.\*)+/, '').replace(/(?:\.\*)+\\z$/, '')}`;
+};
 
 /** A text as the pattern that matches what holds it. */
 export const likeHolding = (text: string): string => `%${text.replace(/[%_\\]/g, '\\$&')}%`;

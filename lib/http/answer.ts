@@ -1,6 +1,7 @@
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
 import * as z from 'zod';
 import type { Log } from '../ports/log.ts';
+import { JSON_HEADERS } from './header.ts';
 import type { Route } from './route.ts';
 
 /** An answer with more than a body. Operations that need no more return the body itself. */
@@ -66,16 +67,18 @@ function onlyDeclared(schema: unknown, value: unknown): unknown {
   return schema instanceof z.ZodRecord || schema instanceof z.ZodUnknown ? value : null;
 }
 
+const JSON_TYPE = 'application/json';
+
 /** Returns an answer as a gateway takes it, with a body or without. HEAD has the headers that GET would have. */
 export function reply(
   { httpMethod }: Pick<APIGatewayProxyEvent, 'httpMethod'>,
   statusCode: number,
   headers: Readonly<Record<string, string>>,
   body?: string,
-  mediaType = 'application/json',
+  mediaType: string = JSON_TYPE,
 ): APIGatewayProxyResult {
   if (body === undefined) return { statusCode, headers: { ...headers }, body: '' };
-  const described = { ...headers, 'Content-Type': mediaType };
+  const described = { ...(mediaType === JSON_TYPE ? JSON_HEADERS : {}), ...headers, 'Content-Type': mediaType };
   if (httpMethod !== 'HEAD') return { statusCode, headers: described, body };
   return { statusCode, headers: { ...described, 'Content-Length': String(Buffer.byteLength(body)) }, body: '' };
 }

@@ -8,6 +8,8 @@ export interface Credentials {
   readonly scopedTeams: readonly number[];
   /** Empty: no limit. */
   readonly scopedOrganizations: readonly string[];
+  /** The key is void from then on, milliseconds since 1970, whoever still remembers it; null: never. */
+  readonly expiresAt: number | null;
 }
 
 /**
@@ -18,7 +20,7 @@ export type CredentialsText = { readonly [Name in keyof Credentials]: string };
 
 /** Returns credentials as an authorizer's context. */
 export function toContext(credentials: Credentials): CredentialsText {
-  const { userId, keyId, keyMask, scopes, scopedTeams, scopedOrganizations } = credentials;
+  const { userId, keyId, keyMask, scopes, scopedTeams, scopedOrganizations, expiresAt } = credentials;
   return {
     userId,
     keyId,
@@ -26,6 +28,7 @@ export function toContext(credentials: Credentials): CredentialsText {
     scopes: scopes.join(' '),
     scopedTeams: scopedTeams.join(' '),
     scopedOrganizations: scopedOrganizations.join(' '),
+    expiresAt: String(expiresAt ?? ''),
   };
 }
 
@@ -40,5 +43,6 @@ export function fromContext(text: CredentialsText): Credentials {
     scopes: words(text.scopes),
     scopedTeams: words(text.scopedTeams).map(Number),
     scopedOrganizations: words(text.scopedOrganizations),
+    expiresAt: text.expiresAt === '' ? null : Number(text.expiresAt),
   };
 }

@@ -114,11 +114,13 @@ export function choice<const T extends string | number>(values: readonly T[]) {
   const byText = new Map<string, T>(values.map((value) => [String(value), value]));
   const type = values.every((value) => typeof value === 'number') ? 'integer' : 'string';
   return kind({ type, enum: [...values] }, (value, fault) => {
-    return byText.get(textOf(value) ?? '') ?? fault(notAChoice(value), 'invalid_choice');
+    return byText.get(textOf(value) ?? '') ?? fault(notAChoice(value, values), 'invalid_choice');
   });
 }
 
-const notAChoice = (value: unknown): string => `"${echo(value)}" is not a valid choice.`;
+/** Returns PostHog's text for a value that is none of the choices, and what they are. */
+export const notAChoice = (value: unknown, choices: readonly unknown[]): string =>
+  `"${echo(value)}" is not a valid choice. Choose one of: ${choices.map(String).join(', ')}.`;
 
 /** Returns a field of a uuid in any of its spellings; it is read as lower case with hyphens. */
 export function uuid() {
@@ -232,7 +234,7 @@ function explain(issue: z.core.$ZodIssue): Text {
     case 'invalid_value':
       return issue.input === undefined || issue.input === null
         ? wrongType('string', issue.input, issue.path.length === 0)
-        : [notAChoice(issue.input), 'invalid_choice'];
+        : [notAChoice(issue.input, issue.values), 'invalid_choice'];
     case 'invalid_format':
       return FORMATS[issue.format] ?? ['Enter a valid value.'];
     case 'too_big':

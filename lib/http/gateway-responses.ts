@@ -1,4 +1,5 @@
 import { FAILURES, type FailureKind } from '../ports/errors.ts';
+import { JSON_HEADERS } from './header.ts';
 
 /** An answer of the gateway itself, before or instead of a function. */
 export interface GatewayResponse {
@@ -20,7 +21,7 @@ export function gatewayResponse(
   const { status, type, code, detail } = FAILURES[kind];
   return {
     status,
-    headers: more.headers ?? {},
+    headers: { ...JSON_HEADERS, ...more.headers },
     template: JSON.stringify({ type, code, detail: more.detail ?? detail, attr: null }),
   };
 }

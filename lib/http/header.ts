@@ -9,3 +9,6 @@ export function headerOf(
   const name = Object.keys(headers).find((key) => key.toLowerCase() === lowerCaseName);
   return name === undefined ? undefined : headers[name];
 }
+
+/** The headers of every answer in JSON: nobody keeps a copy, and nobody takes it for anything else. */
+export const JSON_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' } as const;

@@ -2,7 +2,7 @@
  * Idempotency-Key: a repeat of a request that created something is answered with that object again. The record of the
  * key is written in the create's own transaction, so it exists exactly when the object does.
  */
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { Failure } from '../ports/errors.ts';
 import { keys } from '../ports/table/keys.ts';
@@ -22,7 +22,10 @@ const RETENTION_SECONDS = DAY_MS / 1000;
 
 /** The record of a key whose request succeeded. */
 interface IdempotencyItem extends Item {
-  /** SHA-256 of the body as sent. */
+  /**
+   * HMAC-SHA256 of the body as sent, which may hold secrets, under the value of the API key that sent it: of that the
+   * table has only a hash, so nothing that can be guessed of a body can be found out from here.
+   */
   readonly body: string;
   readonly status: number;
   /** The id of the object that was created. */
@@ -31,13 +34,15 @@ interface IdempotencyItem extends Item {
 
 /** The Idempotency-Key of one request. */
 export interface IdempotencyKey {
-  /** Returns the id of what an earlier request with this key created. Throws a 409 when that had another body. */
+  /** Returns the id of what an earlier request with this key created. Throws a 409 for another body or API key. */
   find(): Promise<string | undefined>;
   /** Returns the ops that the create adds to its transaction. */
   ops(objectId: string): Op[];
 }
 
-const sha256 = (data: string | Buffer): string => createHash('sha256').update(data).digest('hex');
+const USED_OTHERWISE = 'The Idempotency-Key was used before with another request body, or another API key.';
+
+const sha256 = (data: string): string => createHash('sha256').update(data).digest('hex');
 
 /** Returns the request's Idempotency-Key; undefined when it has none. Throws a 400 when it cannot be one. */
 export function idempotencyKeyOf(
@@ -53,12 +58,13 @@ export function idempotencyKeyOf(
   }
   const path = event.path.replace(/\/$/, '');
   const key = keys.idempotency(userId, sha256(JSON.stringify([event.httpMethod, path, sent])));
-  const body = sha256(bytesOf(event));
+  const apiKey = headerOf(event.headers, 'authorization')?.trim() ?? '';
+  const body = createHmac('sha256', apiKey).update(bytesOf(event)).digest('hex');
   return {
     async find() {
       const record = await table.get(key);
       if (record !== undefined && record.body !== body) {
-        throw new Failure('conflict', { detail: 'The Idempotency-Key was used before with another request body.' });
+        throw new Failure('conflict', { detail: USED_OTHERWISE });
       }
       return record?.object;
     },

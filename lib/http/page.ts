@@ -23,7 +23,7 @@ export interface Paging {
   readonly offset: number;
   /** Where the last page ended, as `next` carries it. */
   readonly cursor: string | undefined;
-  /** The request's own absolute address, without query; on the caller's origin, with slash or without, as sent. */
+  /** The request's own absolute address, without query; with a slash at its end or without, as sent. */
   readonly url: string;
   /** The query as sent, repeated names kept. */
   readonly query: readonly (readonly [string, string])[];
@@ -35,7 +35,11 @@ const MAX_BYTES = 5_000_000;
 const MAX_LINK_BYTES = 20_000;
 
 /** Returns where a request stands in a list. Bad values of limit and offset fall back; they are never an error. */
-export function pagingOf(event: APIGatewayProxyEvent, rule: PagingRule | undefined): Paging {
+export function pagingOf(
+  event: APIGatewayProxyEvent,
+  rule: PagingRule | undefined,
+  publicUrl: string | null = null,
+): Paging {
   const query = Object.entries(event.multiValueQueryStringParameters ?? {}).flatMap(([name, values]) =>
     (values ?? []).map((value) => [name, value] as const),
   );
@@ -46,7 +50,7 @@ export function pagingOf(event: APIGatewayProxyEvent, rule: PagingRule | undefin
     limit: Math.min(numberOf(last('limit')) || limit, max),
     offset,
     cursor: rule?.kind === 'cursor' ? last('cursor') : cursorAt(offset, last('cursor')),
-    url: addressOf(event),
+    url: addressOf(event, publicUrl),
     query,
   };
 }
@@ -64,18 +68,20 @@ function cursorAt(offset: number, value: string | undefined): string | undefined
 }
 
 /**
- * Returns the request's own address without its query: on the host that the caller named, with the stage's prefix. API
- * Gateway's domain is served over TLS; a request that names none came to the local gateway.
+ * Returns the request's own address without its query: below the public address, if there is one; else on the host that
+ * the caller named, with the stage's prefix. API Gateway's domain is served over TLS; a request that names none came to
+ * the local gateway, which hands on a host that leads to it.
  */
-function addressOf({ requestContext, headers }: APIGatewayProxyEvent): string {
+function addressOf({ requestContext, headers }: APIGatewayProxyEvent, publicUrl: string | null): string {
   const { domainName, path } = requestContext;
+  if (publicUrl !== null) return `${publicUrl}${path}`;
   if (domainName !== undefined) return `https://${domainName}${path}`;
   const host = headerOf(headers, 'host') ?? '';
   return `http://${/^[\w.:[\]-]+$/.test(host) ? host : 'localhost'}${path}`;
 }
 
-/** Returns where the service is, as the caller named it: their origin, with the stage's prefix. */
-export const baseOf = ({ url }: Paging): string => url.slice(0, url.indexOf('/api/'));
+/** Returns where the service is: the origin of its links, with the prefix of a stage or of the public address. */
+export const baseOf = ({ url }: Paging): string => url.slice(0, url.lastIndexOf('/api/'));
 
 /** Returns the address with some parameters set, or taken out (null), in alphabetical order. */
 function linkTo({ url, query }: Paging, changes: Readonly<Record<string, string | number | null>>): string {

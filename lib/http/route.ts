@@ -1,11 +1,12 @@
 import * as z from 'zod';
 import type { MembershipLevel } from './levels.ts';
 import type { Scope } from './scopes.ts';
+import type { Unsupported } from './unsupported.ts';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** A port, other than the table, that a handler touches; infra grants exactly these. */
-export type Need = 'workflow' | 'vault' | 'lake' | 'runFiles' | 'outbound' | 'parser';
+export type Need = 'workflow' | 'vault' | 'lake' | 'runFiles' | 'outbound' | 'compiler';
 
 /** How a list is paged; `page.ts` reads it. */
 export interface PagingRule {
@@ -50,6 +51,8 @@ export interface Route<
   readonly params: Params;
   readonly query?: Query;
   readonly body?: Body;
+  /** Fields that PostHog's body has and this one has not. */
+  readonly unsupported?: Unsupported;
   /** Absent: an answer without a body, or one that is text. */
   readonly response?: Response;
   /** Media types of what it answers as text (`TextAnswer`): pages for people, and what they need. */
@@ -63,6 +66,8 @@ export interface Route<
   /** Lists say how they are paged. */
   readonly paging?: PagingRule;
   readonly needs?: readonly Need[];
+  /** What the operation does with the table, if less than others: a GET reads it, any other method writes it, too. */
+  readonly table?: 'none' | 'read';
 }
 
 /** Returns the row with its exact types, of status 200 by default. What it does not name is undefined in requests. */

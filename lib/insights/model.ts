@@ -4,6 +4,8 @@ import { User } from '../accounts/users/model.ts';
 import { boolean, freeObject, integer, text } from '../http/fields.ts';
 import { wireInstant } from '../http/instant.ts';
 import { parseJson } from '../http/json.ts';
+import { tagList } from '../http/tags.ts';
+import { fromJsonText, type JsonText } from '../ports/table/json-text.ts';
 import type { Item } from '../ports/table/table.ts';
 
 declare module '../ports/table/keys.ts' {
@@ -17,11 +19,16 @@ export interface InsightItem extends Item {
   readonly id: number;
   readonly project_id: number;
   readonly name: string | null;
+  /** What clients call it where it has no name. */
+  readonly derived_name?: string | null;
   readonly description: string;
   /** JSON of an object, or null. */
   readonly query: string | null;
   /** JSON of an object. */
   readonly filters: string;
+  /** Absent, as the two beside it: made before they were kept. */
+  readonly tags?: JsonText<readonly string[]>;
+  readonly favorited?: boolean;
   readonly created_at: number;
   /** The creator's uuid; null: made from a template's JSON. */
   readonly created_by: string | null;
@@ -41,9 +48,12 @@ export const MAX_DASHBOARDS = 40;
 /** The body that makes an insight. */
 export const InsightInput = z.object({
   name: text({ max: 400, blank: true }).nullable().optional(),
+  derived_name: text({ max: 400, blank: true }).nullable().optional(),
   description: text({ max: 400, blank: true }).optional(),
   query: freeObject().nullable().optional(),
   filters: freeObject().optional(),
+  tags: tagList().optional(),
+  favorited: boolean().optional(),
   dashboards: z.array(integer()).max(MAX_DASHBOARDS).optional().describe('The dashboards that show it.'),
   deleted: boolean().optional(),
 });
@@ -51,14 +61,32 @@ export const InsightInput = z.object({
 /** The body that changes an insight. */
 export const InsightPatch = InsightInput;
 
+/** The digits of a short id behind its letter, in base 36: enough for every number that JavaScript holds exactly. */
+const SHORT_ID_DIGITS = 7;
+
+/** Returns PostHog's second name of an insight: eight letters and digits, never digits alone, made of its number. */
+export const shortIdOf = (id: number): string => `i${id.toString(36).padStart(SHORT_ID_DIGITS, '0')}`;
+
+/** Returns a field of the number of an insight, or its short id. */
+export function insightId() {
+  return z.preprocess((sent) => {
+    const digits = typeof sent === 'string' ? /^i([0-9a-z]{7,10})$/.exec(sent)?.[1] : undefined;
+    return digits === undefined ? sent : Number.parseInt(digits, 36);
+  }, integer());
+}
+
 /** An insight inside a tile. */
 export const TileInsight = z
   .object({
     id: z.int(),
+    short_id: z.string().describe('Names the insight in a path, as `id` does.'),
     name: z.string().nullable(),
+    derived_name: z.string().nullable(),
     description: z.string(),
     query: freeObject().nullable(),
     filters: freeObject(),
+    tags: z.array(z.string()),
+    favorited: z.boolean(),
     deleted: z.boolean(),
     created_at: z.iso.datetime(),
     created_by: User.nullable(),
@@ -74,10 +102,14 @@ export const Insight = TileInsight.extend({ dashboards: z.array(z.int()) }).meta
 export function insightObject(item: InsightItem, userOf: UserLookup): z.input<typeof TileInsight> {
   return {
     id: item.id,
+    short_id: shortIdOf(item.id),
     name: item.name,
+    derived_name: item.derived_name ?? null,
     description: item.description,
     query: item.query === null ? null : parseJson(item.query),
     filters: parseJson(item.filters),
+    tags: item.tags === undefined ? [] : [...fromJsonText(item.tags)],
+    favorited: item.favorited ?? false,
     deleted: item.deleted_at !== null,
     created_at: wireInstant(item.created_at),
     created_by: userOf(item.created_by),

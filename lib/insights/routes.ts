@@ -1,7 +1,6 @@
 import * as z from 'zod';
-import { integer } from '../http/fields.ts';
 import { pageOf, route } from '../http/route.ts';
-import { Insight, InsightInput, InsightPatch } from './model.ts';
+import { Insight, InsightInput, InsightPatch, insightId } from './model.ts';
 
 const tag = 'Insights';
 const read = { method: 'GET', scope: 'insight:read', tag } as const;
@@ -9,15 +8,18 @@ const write = { scope: 'insight:write', tag } as const;
 const all = { paths: ['/api/projects/{project_id}/insights'], params: z.object({ project_id: z.string() }) } as const;
 const one = {
   paths: ['/api/projects/{project_id}/insights/{id}'],
-  params: z.object({ project_id: z.string(), id: integer() }),
+  params: z.object({ project_id: z.string(), id: insightId() }),
 } as const;
+
+/** `dashboard` is an older form of `dashboards`. */
+const UNSUPPORTED = { _create_in_folder: null, dashboard: null, order: null } as const;
 
 export const listInsights = route({
   ...read,
   ...all,
   handler: 'insights/list',
   summary: 'List insights',
-  description: 'Newest first, without those that are deleted.',
+  description: 'Newest first, without those that are deleted, or on hidden dashboards only.',
   response: pageOf(Insight),
   paging: { kind: 'offset' },
 });
@@ -30,6 +32,7 @@ export const createInsight = route({
   summary: 'Create an insight',
   description: 'A saved question, with a tile on each of `dashboards`. It is shown, not asked.',
   body: InsightInput,
+  unsupported: UNSUPPORTED,
   response: Insight,
   status: 201,
   idempotent: true,
@@ -40,6 +43,7 @@ export const retrieveInsight = route({
   ...one,
   handler: 'insights/retrieve',
   summary: 'Retrieve an insight',
+  description: 'For whoever made it or sees a dashboard that shows it; for everyone when none does.',
   response: Insight,
 });
 
@@ -51,7 +55,9 @@ export const updateInsight = route({
   summary: 'Change an insight',
   description:
     'Fields that are not sent stay. `dashboards` is the whole list: the insight gets a tile where it has none, and ' +
-    'loses those elsewhere. `deleted: true` deletes softly, `deleted: false` brings back.',
+    'loses those elsewhere. `deleted: true` deletes softly, `deleted: false` brings back. For whoever made it or may ' +
+    'edit every dashboard that shows it; with `dashboards` alone, for whoever may read it and edit what gets or loses it.',
   body: InsightPatch,
+  unsupported: UNSUPPORTED,
   response: Insight,
 });

@@ -2,13 +2,18 @@
 import type * as z from 'zod';
 import type { Change } from '../accounts/activity/model.ts';
 import { changesOf, type LoggedFields } from '../accounts/activity/rules.ts';
+import { tagTexts } from '../http/tags.ts';
+import { toJsonText } from '../ports/table/json-text.ts';
 import { keys, places } from '../ports/table/keys.ts';
 import type { Op, Table, Value } from '../ports/table/table.ts';
 import type { InsightInput, InsightItem, InsightPatch } from './model.ts';
 import { checkInsightSize } from './rules.ts';
 
 /** What an insight is made of, as it is stored. */
-export type NewInsight = Pick<InsightItem, 'name' | 'description' | 'query' | 'filters' | 'created_by'>;
+export type NewInsight = Pick<
+  InsightItem,
+  'name' | 'derived_name' | 'description' | 'query' | 'filters' | 'tags' | 'favorited' | 'created_by'
+>;
 
 /** Where an insight is made, its number, and when. */
 interface InsightPlace {
@@ -20,15 +25,19 @@ interface InsightPlace {
 /** Returns a new insight, which is not yet written. */
 export function insightItem({ project, id, now }: InsightPlace, fields: NewInsight): InsightItem {
   const { name, description, query, filters, created_by } = fields;
+  const { derived_name = null, tags = toJsonText([]), favorited = false } = fields;
   return {
     ...keys.insight(project, id),
     ...places.insightOf(project, now, id),
     id,
     project_id: project,
     name,
+    derived_name,
     description,
     query,
     filters,
+    tags,
+    favorited,
     created_at: now,
     created_by,
     last_modified_at: now,
@@ -91,12 +100,16 @@ export function deletionOp(before: InsightItem, after: InsightItem): Op {
 
 /** Returns the insight that a caller's input makes, which is not yet written. Throws a 400 when it is too large. */
 export function newInsight(place: InsightPlace, input: z.output<typeof InsightInput>, by: string): InsightItem {
-  const { name = null, description = '', query = null, filters = {}, deleted = false } = input;
+  const { name = null, derived_name = null, description = '', query = null, filters = {}, deleted = false } = input;
+  const { tags = [], favorited = false } = input;
   const made = insightItem(place, {
     name,
+    derived_name,
     description,
     query: query === null ? null : JSON.stringify(query),
     filters: JSON.stringify(filters),
+    tags: tagTexts(tags),
+    favorited,
     created_by: by,
   });
   const item: InsightItem = deleted ? { ...deletedInsight(made, place.now, null), ver: made.ver } : made;
@@ -109,7 +122,15 @@ export const aboutInsight = ({ id, name, project_id: project }: InsightItem) =>
   ({ scope: 'Insight', id, name, project }) as const;
 
 /** The fields whose changes the activity log shows. */
-const LOGGED_FIELDS: LoggedFields = { name: 'plain', description: 'plain', query: 'json', filters: 'json' };
+const LOGGED_FIELDS: LoggedFields = {
+  name: 'plain',
+  derived_name: 'plain',
+  description: 'plain',
+  query: 'json',
+  filters: 'json',
+  tags: 'json',
+  favorited: 'plain',
+};
 
 /**
  * Returns what a PATCH sets of an insight (its place in the indexes too, when that changes), and its changes for the
@@ -117,16 +138,19 @@ const LOGGED_FIELDS: LoggedFields = { name: 'plain', description: 'plain', query
  */
 export function insightChange(
   item: InsightItem,
-  { name, description, query, filters, deleted }: z.output<typeof InsightPatch>,
+  { name, derived_name, description, query, filters, tags, favorited, deleted }: z.output<typeof InsightPatch>,
   { by, now }: { by: string; now: number },
 ): { readonly set: Readonly<Record<string, Value>>; readonly changes: readonly Change[] } {
   const moved =
     deleted === undefined ? {} : deletionSet(deleted ? deletedInsight(item, now, null) : restoredInsight(item));
   const set = {
     ...(name === undefined ? {} : { name }),
+    ...(derived_name === undefined ? {} : { derived_name }),
     ...(description === undefined ? {} : { description }),
     ...(query === undefined ? {} : { query: query === null ? null : JSON.stringify(query) }),
     ...(filters === undefined ? {} : { filters: JSON.stringify(filters) }),
+    ...(tags === undefined ? {} : { tags: tagTexts(tags) }),
+    ...(favorited === undefined ? {} : { favorited }),
     ...moved,
     last_modified_at: now,
     last_modified_by: by,

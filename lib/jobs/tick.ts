@@ -4,7 +4,7 @@ import { messageOf } from '../ports/errors.ts';
 import { Semaphore } from '../ports/semaphore.ts';
 import { keys, places, ranges } from '../ports/table/keys.ts';
 import { Refused } from '../ports/table/table.ts';
-import { DAY_MS, MINUTE_MS } from '../ports/units.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../ports/units.ts';
 import type { Json, MachineName } from '../workflow/workflow.ts';
 import { aboutOf, type JobItem, type JobKind } from './job.ts';
 
@@ -12,30 +12,44 @@ import { aboutOf, type JobItem, type JobKind } from './job.ts';
 const AT_ONCE = 20;
 /** Jobs that are read at a time. */
 const PAGE = 500;
+/** How long a tick takes jobs. The next one comes a minute after it began. */
+export const TICK_MS = 40 * SECOND_MS;
 /**
- * A job that was taken this often and is still there waits a day for somebody to look at it. Of notices that a webhook
+ * A job that was started this often and is still there waits a day for somebody to look at it. Of notices that a webhook
  * does not take nobody needs to know but the export's own people; they end after a day by themselves.
  */
 const maxAttempts = ({ kind }: JobItem): number => (kind === 'notice' ? Infinity : 10);
 
-/** Starts everything that is due. Answers how many jobs were started, and when the oldest of them had been due. */
+/**
+ * Starts what is due, the oldest first, for TICK_MS; what is left then is the next tick's. Returns how many jobs were
+ * started, and when the oldest one had been due. How long that one has waited is recorded before anything is started,
+ * so that it is known also of a tick that dies.
+ */
 export async function tick(context: Context): Promise<{ started: number; oldest: number | null }> {
-  const { table, clock, metrics } = context;
+  const { table, clock } = context;
+  const end = clock() + TICK_MS;
   const starts = new Semaphore(AT_ONCE);
   let started = 0;
-  let oldest: number | null = null;
+  let oldest: number | null | undefined;
   let after: string | undefined;
   do {
     const page = await table.list(ranges.dueJobs(clock()), { limit: PAGE, ...(after === undefined ? {} : { after }) });
     const due = await table.many(page.items);
     const jobs = due.filter((job) => job !== undefined);
-    const results = await Promise.all(jobs.map((job) => starts.run(() => startJob(context, job))));
+    oldest ??= recordOldest(context, jobs);
+    const start = async (job: JobItem) => clock() < end && startJob(context, job);
+    const results = await Promise.all(jobs.map((job) => starts.run(() => start(job))));
     started += results.filter(Boolean).length;
-    for (const { due } of jobs) oldest = Math.min(oldest ?? due, due);
     after = page.cursor;
-  } while (after !== undefined);
-  metrics.record({ OldestDueJob: oldest === null ? 0 : (clock() - oldest) / 1000 });
+  } while (after !== undefined && clock() < end);
   return { started, oldest };
+}
+
+/** Records how long the oldest of the jobs has waited. Returns when it was due; null when there is none. */
+function recordOldest({ clock, metrics }: Context, jobs: readonly JobItem[]): number | null {
+  const oldest = jobs.length === 0 ? null : Math.min(...jobs.map(({ due }) => due));
+  metrics.record({ OldestDueJob: oldest === null ? 0 : Math.max(0, clock() - oldest) / 1000 });
+  return oldest;
 }
 
 /** Takes the job and starts its machine. False: somebody else took it, it is parked, or it could not be started. */
@@ -50,11 +64,29 @@ async function startJob(context: Context, job: JobItem): Promise<boolean> {
       return false;
     }
     const { machine, name, input } = executionOf(taken, context.clock());
-    await context.workflow.start(machine, name, input);
+    try {
+      await context.workflow.start(machine, name, input);
+    } catch (error) {
+      await giveBack(context, job, taken);
+      throw error;
+    }
     return true;
   } catch (error) {
     log.warning('job could not be started; it will be tried again', { reason: messageOf(error) });
     return false;
+  }
+}
+
+/**
+ * Gives back a job whose machine could not be started: nothing was tried, so it is due as it was, and this counts for
+ * no attempt. A job that has changed since it was taken stays as it is.
+ */
+async function giveBack({ table }: Context, { kind, id, due, attempts }: JobItem, taken: JobItem): Promise<void> {
+  const set = { due, attempts, ...places.dueAt(due, kind, id) };
+  try {
+    await table.write([{ change: keys.job(kind, id), set, if: { is: { due: taken.due, attempts: taken.attempts } } }]);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
   }
 }
 

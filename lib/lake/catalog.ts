@@ -4,6 +4,7 @@ import { ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import type { Item, Table } from '../ports/table/table.ts';
 import { DAY_MS, HOUR_MS } from '../ports/units.ts';
+import type { Written } from './intact.ts';
 import { MODELS, type Model } from './schema.ts';
 
 declare module '../ports/table/keys.ts' {
@@ -16,10 +17,9 @@ declare module '../ports/table/keys.ts' {
  * What a file of the lake holds. Instants are milliseconds since 1970, rounded down; `min` and `max` are inclusive.
  * A file holds one model's rows of one arrival day, sorted by arrival, timestamp and uuid.
  */
-export interface LakeFile {
+export interface LakeFile extends Written {
   readonly path: string;
   readonly rows: number;
-  readonly bytes: number;
   readonly min_arrival: number;
   readonly max_arrival: number;
   readonly min_timestamp: number;
@@ -75,6 +75,20 @@ const END_OF_TIME = Date.UTC(9999, 0);
 /** All files of a model, in the order of arrival days. */
 export const allFiles = (table: Table, projectId: number, model: Model): Promise<LakeFileItem[]> =>
   filesBetween(table, projectId, model, 0, END_OF_TIME);
+
+/** Returns how many rows of the files surely arrived in [from, to): those of whole hours in it, and of files in it. */
+export function rowsWithin(files: readonly LakeFile[], from: number, to: number): number {
+  let rows = 0;
+  for (const file of files) {
+    const midnight = Math.floor(file.min_arrival / DAY_MS) * DAY_MS;
+    const isWithin = file.min_arrival >= from && file.max_arrival < to;
+    const isWhole = (hour: number): boolean =>
+      from <= midnight + hour * HOUR_MS && midnight + (hour + 1) * HOUR_MS <= to;
+    if (isWithin) rows += file.rows;
+    else for (const [hour, some] of fromJsonText(file.hours).entries()) if (isWhole(hour)) rows += some;
+  }
+  return rows;
+}
 
 /** Can the file hold a row with arrival in [from, to)? Exact to the hour, and to the file's first and last row. */
 export function isTouched(file: LakeFile, from: number, to: number): boolean {

@@ -8,6 +8,7 @@ import type { FileStore } from '../ports/files/files.ts';
 import { toJsonText } from '../ports/table/json-text.ts';
 import { DAY_MS } from '../ports/units.ts';
 import { dayOf, type LakeFile } from './catalog.ts';
+import { digestOf, type Written } from './intact.ts';
 import type { WrittenFile } from './publish.ts';
 import { LAKE_MODELS, type Model, ROW_GROUP } from './schema.ts';
 
@@ -52,15 +53,16 @@ export async function writeDayFiles(
         WHERE inserted_us >= ${from} AND inserted_us < ${from + DAY_MS * 1000}
         ORDER BY ${order.join(', ')}
       ) TO ${literal(path)} (${form})`);
-    const { size } = await stat(path);
+    const { size: bytes } = await stat(path);
+    const sha256 = await digestOf(path);
     await lake.take(path, `${folder}${name}`);
-    written.push({ name, model, bytes: size, ...about });
+    written.push({ name, model, bytes, sha256, ...about });
   }
   await rm(scratch, { recursive: true, force: true });
   return written;
 }
 
-type Content = Omit<LakeFile, 'path' | 'bytes'>;
+type Content = Omit<LakeFile, 'path' | keyof Written>;
 
 /** What each arrival day of the rows holds, in order. */
 async function contentByDay(connection: DuckDBConnection, rows: string, timestamp: string): Promise<Content[]> {

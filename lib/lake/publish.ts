@@ -10,6 +10,7 @@
  * Whoever reads up to an instant first lifts the fence to it and finishes every pending batch: from then on no row
  * that arrives as live can appear before that instant, whatever clocks do and whoever dies.
  */
+import { hash } from 'node:crypto';
 import { keys } from '../ports/table/keys.ts';
 import { Refused } from '../ports/table/table.ts';
 import { dayOf, type LakeFile, type PublishedFile, rowsOf } from './catalog.ts';
@@ -62,8 +63,9 @@ export async function publish(
     const files = await write({ at, live }, folder);
     if (files.length === 0) return [];
     const manifest = manifestOf(projectId, batch, at, files);
-    await lake.write(`${folder}${MANIFEST}`, JSON.stringify(manifest));
-    const pending = { ...keys.pendingBatch(projectId, at, batch), batch, at };
+    const text = JSON.stringify(manifest);
+    await lake.write(`${folder}${MANIFEST}`, text);
+    const pending = { ...keys.pendingBatch(projectId, at, batch), batch, at, sha256: hash('sha256', text) };
     try {
       await table.write([
         { check: keys.fence(projectId), if: { notAbove: { at }, is: { live } } },

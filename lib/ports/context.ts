@@ -1,4 +1,4 @@
-import type { Parser } from '../hogql/parse.ts';
+import type { Compiler } from '../exports/query/compiler.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Workflow } from '../workflow/workflow.ts';
 import type { Events } from './events/events.ts';
@@ -25,8 +25,8 @@ export interface Context {
   readonly vault: Vault;
   /** The way to customers' addresses. */
   readonly outbound: Outbound;
-  /** The parser of HogQL. */
-  readonly parser: Parser;
+  /** The compiler of exports' queries and filters. */
+  readonly compiler: Compiler;
   /** The bus on which failures are announced; null when there is none. */
   readonly events: Events | null;
   /** Now, in milliseconds since 1970. */
@@ -38,4 +38,6 @@ export interface Context {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly settings: Settings;
+  /** Aborted when whoever waits for the answer has left. Absent where nobody waits, or nobody can tell. */
+  readonly callerLeft?: AbortSignal;
 }

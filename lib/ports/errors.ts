@@ -39,6 +39,12 @@ export const FAILURES = {
   ),
   headers_too_large: failure(431, 'invalid_request', 'headers_too_large', 'The request headers are too large.'),
   throttled: failure(429, 'throttled_error', 'throttled', 'Request was throttled.'),
+  unavailable: failure(
+    503,
+    'server_error',
+    'service_unavailable',
+    'The service cannot do this at the moment. Try again later.',
+  ),
   server_error: failure(500, 'server_error', 'error', 'A server error occurred.'),
   timeout: failure(504, 'server_error', 'error', 'The request took too long.'),
 };
@@ -91,14 +97,37 @@ export function invalid(attr: string | null, detail: string, code = 'invalid_inp
   throw new Failure('validation', { attr, detail, code });
 }
 
-/** A step failed for a reason that may pass (throttling, a network, a server that is down): it is tried again. */
+/**
+ * A reason that may pass (throttling, a network, a server that is down, a full disk). A step is tried again; a request
+ * is answered with 503.
+ */
 export class Transient extends Error {
   override readonly name = 'Transient';
+  /** The reason lies with the service itself (its disk), not with what it reaches out to. */
+  readonly isOwn: boolean;
+
+  constructor(message: string, { isOwn = false, ...options }: ErrorOptions & { readonly isOwn?: boolean } = {}) {
+    super(message, options);
+    this.isOwn = isOwn;
+  }
 }
 
 /** A step failed for a reason that only the user can mend (bad credentials, a missing bucket). Never tried again. */
 export class Permanent extends Error {
   override readonly name = 'Permanent';
+}
+
+/** A file of the service's own is not what was written. Who meets it stops, and names it: nothing but a copy mends it. */
+export class Damaged extends Permanent {
+  readonly path: string;
+  /** What is wrong with it: `it is not there`. */
+  readonly how: string;
+
+  constructor(path: string, how: string) {
+    super(`The service's file '${path}' is damaged: ${how}. It must be restored from a copy before this can be done.`);
+    this.path = path;
+    this.how = how;
+  }
 }
 
 /** Returns the text of anything that was thrown. */

@@ -32,12 +32,22 @@ export function logTo(sink: LogSink, clock: () => number, threshold: Level = 'IN
   };
 }
 
-/** Returns a sink that writes one JSON object a line, as CloudWatch and log shippers read it. */
+/** What the lines of all processes of the service have in `service`. */
+export const SERVICE = 'workspaces';
+
+/**
+ * Returns a sink that writes one JSON object a line, for CloudWatch and log shippers, with the fields that Powertools for
+ * AWS Lambda gives a line: https://docs.aws.amazon.com/powertools/typescript/latest/features/logger/. An `Error` is an
+ * object of its name, message and stack.
+ */
 export const jsonLines =
   (write: (text: string) => void): LogSink =>
   ({ level, at, message, fields }) => {
-    write(`${JSON.stringify({ time: new Date(at).toISOString(), level, message, ...fields })}\n`);
+    const line = { level, message, timestamp: new Date(at).toISOString(), service: SERVICE, ...fields };
+    write(`${JSON.stringify(line, (_, value: unknown) => (value instanceof Error ? errorFields(value) : value))}\n`);
   };
+
+const errorFields = ({ name, message, stack }: Error) => ({ name, message, stack });
 
 /** Returns a sink that writes short lines for a person at a terminal. */
 export const shortLines =
@@ -46,10 +56,15 @@ export const shortLines =
     const time = new Date(at).toISOString().slice(11, 19);
     const mark = level === 'INFO' ? ' ' : level.slice(0, 1);
     const rest = Object.entries(fields)
-      .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+      .map(([name, value]) => `${name}=${textOf(value)}`)
       .join(' ');
     write(`${time} ${mark} ${message}${rest === '' ? '' : `  ${rest}`}\n`);
   };
+
+function textOf(value: unknown): string {
+  if (value instanceof Error) return value.stack ?? value.message;
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
 
 export function isLevel(text: string): text is Level {
   return Object.hasOwn(ORDER, text);

@@ -2,14 +2,16 @@
 export interface Settings {
   /** An interval is due this long after its end; saves writers a rewrite, decides nothing. */
   readonly settleSeconds: number;
-  /** Exports of one interval start at most this long after one another, so that they do not start all at once. */
-  readonly spreadSeconds: number;
+  /** Exports of one frequency start after one another, by up to the frequency's spread; otherwise all at once. */
+  readonly isSpread: boolean;
   /** An imported event older than the project's first interval by this much keeps its own time as arrival. */
   readonly historyDays: number;
   /** Batches of one backfill that run at the same time. */
   readonly backfillConcurrency: number;
   /** Intervals of one batch that are delivered at the same time. */
   readonly deliveryConcurrency: number;
+  /** Intervals of one organization that are delivered at the same time, about. Null: any number. */
+  readonly organizationIntervals: number | null;
   /** The log of an export is kept for this long. */
   readonly logDays: number;
   /**
@@ -25,8 +27,15 @@ export interface Settings {
   readonly scanPrice: { readonly dollarsPerTerabyte: number; readonly minimumBytes: number } | null;
   /** Destinations at loopback, link-local and private addresses are allowed (local mode). */
   readonly privateAddresses: boolean;
-  /** Absolute folders below which Folder may write; null: anywhere; undefined: Folder is not offered. */
+  /**
+   * Absolute folders in which Folder may write, each organization below its own, which its id names. Null: anywhere.
+   * Undefined: Folder is not offered.
+   */
   readonly folderRoots: readonly string[] | null | undefined;
+  /** The address under which callers know the service, without a slash at its end; null: as the gateway sees it. */
+  readonly publicUrl: string | null;
+  /** Requests of one key in a minute, about; more are answered 429. Null: any number. */
+  readonly requestsPerKey: number | null;
   /** An answer that does not fit its row is a 500 (tests), not a line in the log. */
   readonly strictAnswers: boolean;
   /** Destination types that this deployment can deliver to. */
@@ -36,10 +45,11 @@ export interface Settings {
 /** The defaults of local mode. */
 export const LOCAL_SETTINGS: Settings = {
   settleSeconds: 30,
-  spreadSeconds: 0,
+  isSpread: false,
   historyDays: 7,
   backfillConcurrency: 2,
   deliveryConcurrency: 4,
+  organizationIntervals: null,
   logDays: 30,
   runDays: 400,
   cancelSeconds: 0.25,
@@ -47,6 +57,8 @@ export const LOCAL_SETTINGS: Settings = {
   scanPrice: null,
   privateAddresses: true,
   folderRoots: null,
+  publicUrl: null,
+  requestsPerKey: null,
   strictAnswers: false,
   destinations: ['Folder', 'HTTP', 'NoOp', 'Postgres', 'Redshift', 'S3'],
 };
@@ -54,8 +66,11 @@ export const LOCAL_SETTINGS: Settings = {
 /** The defaults of a stage on AWS, where they differ. No Folder: a function's disk is nobody's. */
 export const CLOUD_SETTINGS: Settings = {
   ...LOCAL_SETTINGS,
-  spreadSeconds: 60,
+  isSpread: true,
   cancelSeconds: 3,
+  organizationIntervals: 40,
+  // PostHog's. https://posthog.com/docs/api#rate-limiting
+  requestsPerKey: 480,
   // Athena: $5 per TB, and at least 10 MB a query (aws.amazon.com/athena/pricing, us-east-1).
   scanPrice: { dollarsPerTerabyte: 5, minimumBytes: 10 * 1024 * 1024 },
   privateAddresses: false,

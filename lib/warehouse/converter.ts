@@ -19,7 +19,7 @@ interface ConverterOptions extends DatabaseLimits {
  */
 export function duckdbConverter(options: ConverterOptions): Converter & { close(): Promise<void> } {
   const { runFiles, folder = join(tmpdir(), `unloaded-${process.pid}`) } = options;
-  const database = lineDatabase(options);
+  const database = lineDatabase({ ...options, places: [folder] });
   let kept: { readonly key: string; readonly files: Promise<string[]> } | undefined;
 
   const copied = async (paths: readonly string[]): Promise<string[]> => {

@@ -6,6 +6,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { type DatabaseLimits, literal, parquet } from '../duckdb/database.ts';
 import { rowGroups } from '../duckdb/parquet.ts';
 import { duckdbColumn, duckdbText } from '../hogql/duckdb.ts';
+import { intactFiles } from '../lake/intact.ts';
 import type { Interval } from '../lake/intervals.ts';
 import { LAKE_MODELS } from '../lake/schema.ts';
 import type { FileStore } from '../ports/files/files.ts';
@@ -21,16 +22,24 @@ interface DuckdbWarehouseOptions extends DatabaseLimits {
 
 /**
  * A warehouse over the lake's files. Rows come in the order of their model; two reads of one plan give the same bytes.
- * Memory is bounded by the limit, whatever an interval holds. `Transient` when it does not suffice for all that is read at
- * this moment.
+ * Memory is bounded by the limit, whatever an interval holds. `Permanent` when it does not suffice, `Damaged` when a file
+ * is not what was written.
  */
 export function duckdbWarehouse(options: DuckdbWarehouseOptions): Warehouse & { close(): Promise<void> } {
   const { lake } = options;
-  const database = lineDatabase(options);
+  const database = lineDatabase({ ...options, places: [lake.root] });
+  const isIntact = intactFiles();
+
+  /** Returns the interval's files. Throws `Damaged` when one of them is not what was written. */
+  const opened = async (plan: FrozenPlan, interval: Interval, signal: AbortSignal): Promise<Files> => {
+    const files = filesOf(plan, interval);
+    for (const file of files) await isIntact({ ...file, local: lake.address(file.path) }, signal);
+    return files;
+  };
 
   async function* read(plan: FrozenPlan, interval: Interval, form: Form, signal: AbortSignal): AsyncGenerator<Buffer> {
     signal.throwIfAborted();
-    const files = filesOf(plan, interval);
+    const files = await opened(plan, interval, signal);
     if (files.length === 0) return;
     yield* database.during(signal, async function* (connection) {
       const isDelivered = await deliveredRows(connection, lake, plan, interval, files);
@@ -44,7 +53,7 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): Warehouse & { 
     unload: () => Promise.resolve(null),
     count: async (plan, interval, signal) => {
       signal.throwIfAborted();
-      const files = filesOf(plan, interval);
+      const files = await opened(plan, interval, signal);
       if (files.length === 0) return 0;
       const where = conditions(microseconds(interval), plan.query, interval);
       const paths = files.map(({ path }) => lake.address(path));
@@ -57,7 +66,8 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): Warehouse & { 
 
 type Files = FrozenPlan['files'];
 
-const filesOf = (plan: FrozenPlan, interval: Interval): Files =>
+/** Returns the plan's files that may hold rows of an interval, in the order of their arrivals. */
+export const filesOf = (plan: FrozenPlan, interval: Interval): Files =>
   plan.files.filter(({ from, to }) => from < interval.end && to >= interval.start).toSorted((a, b) => a.from - b.from);
 
 const microseconds = ({ start, end }: Interval): { from: bigint; to: bigint } => ({

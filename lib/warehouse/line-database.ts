@@ -3,12 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setFlagsFromString } from 'node:v8';
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBInstance } from '@duckdb/node-api';
 import bindings from '@duckdb/node-bindings';
 import { type DatabaseLimits, identifier, literal, openDatabase, ownFolder } from '../duckdb/database.ts';
 import { rowBytesIn, rowGroups, rowsPerGroup } from '../duckdb/parquet.ts';
-import { messageOf, Transient } from '../ports/errors.ts';
+import { inWords } from '../ports/disk-failures.ts';
+import { messageOf, Permanent } from '../ports/errors.ts';
+import { collectBuffersRarely } from '../workers/buffers.ts';
 import { copyLine } from './copy-text.ts';
 import { jsonLine } from './json-lines.ts';
 import { parquetColumns } from './parquet-columns.ts';
@@ -30,7 +31,7 @@ export interface Rows {
 
 /** A database that is opened when it is first needed. */
 interface LineDatabase {
-  /** What `work` yields over a connection of its own. Ends with the signal's reason on abort, `Transient` without memory. */
+  /** What `work` yields over a connection of its own. Ends with the signal's reason on abort, `Permanent` without memory. */
   during<T>(signal: AbortSignal, work: (connection: DuckDBConnection) => AsyncIterable<T>): AsyncGenerator<T>;
   /** The rows that a query answers, in a form: lines in pieces of whole ones, or a Parquet file, on the disk meanwhile. */
   formed(connection: DuckDBConnection, rows: Rows, form: Form, signal: AbortSignal): AsyncGenerator<Buffer>;
@@ -82,14 +83,6 @@ export function lineDatabase(given: DatabaseLimits): LineDatabase {
       if (given.tempDirectory === undefined) await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-/**
- * By default V8 collects garbage after every few megabytes of buffers, however small its heap is: over a delivery's rows
- * that takes a third of all time. So counted, it does so a fifth as often; a service then holds some 150 MB more.
- */
-function collectBuffersRarely(): void {
-  setFlagsFromString('--external-memory-accounted-in-global-limit');
 }
 
 async function* linesOf(
@@ -186,8 +179,13 @@ function* runsOf(chunk: DuckDBDataChunk): Generator<Uint8Array> {
   }
 }
 
-function explained(error: unknown): unknown {
-  return messageOf(error).startsWith('Out of Memory')
-    ? new Transient(`The warehouse is busy: ${messageOf(error)}`)
-    : error;
+/** A database serves one delivery at a time where callers' queries run, so what takes too much memory always will. */
+function explained(thrown: unknown): unknown {
+  const error = inWords(thrown);
+  if (!messageOf(error).startsWith('Out of Memory')) return error;
+  return new Permanent(
+    'Selecting its rows takes more memory than there is for one delivery. Make the query and the filters simpler, or ' +
+      'the interval shorter.',
+    { cause: error },
+  );
 }

@@ -1,5 +1,6 @@
 import type { ParquetCompression } from '../duckdb/parquet.ts';
 import type { Expression, QueryColumn } from '../hogql/expression.ts';
+import type { Written } from '../lake/intact.ts';
 import type { Interval } from '../lake/intervals.ts';
 import type { Model } from '../lake/schema.ts';
 import type { Column } from './columns.ts';
@@ -15,11 +16,18 @@ export interface FrozenPlan {
   readonly teamId: number;
   readonly model: Model;
   readonly query: RowQuery;
-  /** Paths in the lake, each with the arrival range that it holds, in milliseconds, inclusive. */
-  readonly files: readonly { readonly path: string; readonly from: number; readonly to: number }[];
+  /** Files of the lake. */
+  readonly files: readonly PlannedFile[];
   readonly intervals: readonly Interval[];
   /** Not frozen, but told to the reader: which try of Unload wrote the rows. Null or absent: none did. */
   readonly unloaded?: number | null;
+}
+
+/** A file of the lake: its path, what was written into it, and the arrivals that it holds, in milliseconds, inclusive. */
+export interface PlannedFile extends Partial<Written> {
+  readonly path: string;
+  readonly from: number;
+  readonly to: number;
 }
 
 /** Which of a model's rows an export lets through, and as which columns. */

@@ -19,11 +19,11 @@
 import { createHash } from 'node:crypto';
 import { messageOf } from '../ports/errors.ts';
 import type { Log } from '../ports/log.ts';
-import { Semaphore } from '../ports/semaphore.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../ports/table/json-text.ts';
 import { idsIn, keys, places, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import { type Item, MAX_TRANSACTION, Refused, type Table, TooLarge } from '../ports/table/table.ts';
+import { Turns } from '../workers/turns.ts';
 import { IdleTracker } from './idle-tracker.ts';
 import { type BranchHost, type BranchPosition, startOf, walk } from './interpreter.ts';
 import type { EndedInput, ErrorOutput } from './messages.ts';
@@ -58,6 +58,11 @@ export interface EngineOptions {
   readonly random?: () => number;
   /** Tasks that run at the same time. Executions that wait cost nothing. */
   readonly concurrency?: number;
+  /**
+   * Returns whose turn a task takes, by its input. Of those who wait each has a fair turn, and nobody more than half of
+   * all. Absent: all tasks are one owner's, who may have all.
+   */
+  readonly ownerOf?: (input: Json) => Promise<string>;
 }
 
 /** The port, for whatever machines it was given. */
@@ -180,7 +185,8 @@ class EmbeddedEngine implements Engine {
   readonly #completing = new Set<string>();
   readonly #watchers = new Map<string, Set<(ended: ExecutionItem) => void>>();
   readonly #idleTracker = new IdleTracker();
-  readonly #semaphore: Semaphore;
+  readonly #turns: Turns;
+  readonly #ownerOf: (input: Json) => Promise<string>;
   readonly #closing = new AbortController();
   readonly #background = new Set<Promise<void>>();
   #stored: Promise<void> | undefined;
@@ -192,7 +198,9 @@ class EmbeddedEngine implements Engine {
     this.#log = options.log;
     this.#timer = options.timer ?? systemTimer;
     // Tasks wait for disks and networks more than they compute; 8 keep a small machine busy.
-    this.#semaphore = new Semaphore(options.concurrency ?? 8);
+    const { concurrency: atOnce = 16, ownerOf } = options;
+    this.#turns = new Turns({ atOnce, each: ownerOf === undefined ? atOnce : Math.ceil(atOnce / 2) });
+    this.#ownerOf = ownerOf ?? (() => Promise.resolve(''));
     this.#machines = new Map(
       Object.entries(options.machines).map(([name, definition]) => {
         const text = toJsonText<unknown>(definition);
@@ -330,7 +338,7 @@ class EmbeddedEngine implements Engine {
       } catch (error) {
         if (controller.signal.aborted || error instanceof Halt) return;
         if (!(error instanceof StateError)) {
-          this.#log.error('the engine failed', { execution: name, reason: messageOf(error), stack: stackOf(error) });
+          this.#log.error('the engine failed', { execution: name, error });
         }
         outcome = { status: 'FAILED', error: outputOf(error) };
       }
@@ -430,7 +438,8 @@ class EmbeddedEngine implements Engine {
     if (task.Resource === 'arn:aws:states:::lambda:invoke') {
       const { Payload } = args as { Payload: Json };
       const call = this.#options.tasks(referenced(task.Arguments.FunctionName));
-      return this.#semaphore.run(
+      return this.#turns.run(
+        await this.#ownerOf(Payload),
         () => this.#within(limit, signal, (until) => this.#call(call, Payload, until)),
         signal,
       );
@@ -675,7 +684,7 @@ class EmbeddedEngine implements Engine {
         await work();
       } catch (error) {
         if (!isClosing(error)) {
-          this.#log.error('the engine failed', { reason: messageOf(error), stack: stackOf(error) });
+          this.#log.error('the engine failed', { error });
         }
       }
     })();

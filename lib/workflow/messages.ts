@@ -37,12 +37,18 @@ export interface BeginInput extends ExportRunInput {
 /**
  * `nothing`: all is done (nothing is due, or every interval was empty: then begin has settled them, renewed the export's
  * latest runs, the backfill's progress and the next job). `hold`: an interval is taken by another execution, or not settled
- * yet; begin is asked again after `seconds`. `unload`: Athena runs `unload` first. `deliver`: the rows are read where
+ * yet, or (`queued`) the organization has as many under way as it may; begin is asked again after `seconds`. `unload`: Athena runs `unload` first. `deliver`: the rows are read where
  * they lie.
  */
 export type BeginOutput =
   | { readonly do: 'nothing' }
-  | { readonly do: 'hold' /** 5 to 60. */; readonly seconds: number }
+  | {
+      readonly do: 'hold';
+      /** 5 to 60. */
+      readonly seconds: number;
+      /** This wait does not count among those after which the batch is given up. */
+      readonly queued?: true;
+    }
   | (Deliverable & {
       readonly do: 'unload';
       /** `QueryString`: at most 150 kB; `{try}` in it becomes the number of the try, from 0. */

@@ -1,4 +1,5 @@
 import type { Context } from '../ports/context.ts';
+import { inWords } from '../ports/disk-failures.ts';
 import { messageOf, Permanent, Transient } from '../ports/errors.ts';
 import { Busy } from '../ports/table/table.ts';
 import type { Json } from './workflow.ts';
@@ -9,8 +10,8 @@ export type StepRunner = (input: Json, signal?: AbortSignal) => Promise<Json>;
 /**
  * Makes a step of its own part, `run`, as a function of the context. It logs how the step began and ended with the name
  * of the execution (`execution` of the input), and decides under which name an error leaves, which is what a machine's
- * Retry and Catch match: Transient and Permanent stay, a Busy table is Transient, anything else keeps its own name and
- * is logged with its stack. `signal` is aborted when the execution is stopped or the time is up; where none is given (on
+ * Retry and Catch match: Transient and Permanent stay, a Busy table and trouble of the disk are Transient, anything else
+ * keeps its own name and is logged with its stack. `signal` is aborted when the execution is stopped or the time is up; where none is given (on
  * Lambda) it never is.
  */
 export const step =
@@ -27,7 +28,8 @@ export const step =
       const output = await run(input as In, context, signal);
       log.debug('step ended', { ms: context.clock() - since });
       return output as Json;
-    } catch (error) {
+    } catch (thrown) {
+      const error = inWords(thrown);
       const ms = context.clock() - since;
       if (error instanceof Busy) {
         log.warning('step failed, the table is busy', { ms });
@@ -36,8 +38,7 @@ export const step =
       if (error instanceof Transient) log.warning('step failed for now', { ms, reason: error.message });
       else if (error instanceof Permanent) log.info('step failed for good', { ms, reason: error.message });
       else if (signal.aborted) log.info('step was stopped', { ms, reason: messageOf(error) });
-      else
-        log.error('step broke', { ms, reason: messageOf(error), stack: error instanceof Error ? error.stack : null });
+      else log.error('step broke', { ms, error });
       throw error;
     }
   };

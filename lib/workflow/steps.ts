@@ -43,7 +43,7 @@ export const STEPS = {
   'begin-run': {
     timeout: 300,
     memory: 512,
-    needs: [...SETTLES.needs, 'workflow', 'lake', 'parser'],
+    needs: [...SETTLES.needs, 'workflow', 'lake', 'compiler'],
     uses: {
       workflow: ['look', 'stop'],
       runFiles: ['read', 'write', 'write-parts'],

@@ -1,4 +1,4 @@
-/** A lake of generated events, one big interval of it delivered to each destination of files. */
+/** A lake of generated events, one big interval of it delivered to each destination of files; requests meanwhile. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DAY_MS } from '../../lib/ports/units.ts';
@@ -13,7 +13,9 @@ const START = Date.UTC(2025, 5, 2);
 const ROUNDS = 3;
 const MB = 1_000_000;
 /** Goals: throughput by the bare pipeline's; resident memory in MB. */
-const GOAL = { ratio: 0.8, peakMb: 700 };
+const GOAL = { ratio: 0.8, peakMb: 700, waiting: 3 };
+/** Requests a second beside a delivery: what the service answers easily, so that it is waiting that is measured. */
+const REQUESTS_PER_SECOND = 100;
 
 /** The destinations, each with the bare pipeline that stands beside it. */
 interface Kind {
@@ -43,7 +45,7 @@ export const exporting: Part = async (bench) => {
     },
   ];
   const first = await measure(bench, few, [lines, ...others], bench.small ? 1 : ROUNDS);
-  const second = await measure(bench, many, [lines], 1);
+  const second = await measure(bench, many, [lines], 1, bench.small ? 3 : 15);
   await bucket.stop();
   return [
     ...first.kinds.map((kind) => throughput(few, kind)),
@@ -57,6 +59,7 @@ export const exporting: Part = async (bench) => {
       ratio: second.peakMb / first.peakMb,
       goal: { text: 'about 1', met: second.peakMb / first.peakMb < 1.15 },
     },
+    ...second.waiting,
   ];
 };
 
@@ -87,6 +90,8 @@ interface AllMeasured {
   readonly kinds: readonly Measured[];
   /** Of the service, whatever it delivered. */
   readonly peakMb: number;
+  /** How long requests wait beside a delivery, where that was measured. */
+  readonly waiting: readonly Row[];
 }
 
 const throughput = (events: number, { kind, seconds, bytes, bare }: Measured): Row => ({
@@ -107,8 +112,17 @@ const memory = (events: number, { kinds, peakMb }: AllMeasured): Row => ({
   note: `the bare pipeline has ${count(kinds[0]?.bare.peakMb ?? 0)} MB`,
 });
 
-/** Exports the lake over HTTP, and beside it runs the bare pipeline over the same files, in turns. */
-async function measure(bench: Bench, events: number, kinds: readonly Kind[], rounds: number): Promise<AllMeasured> {
+/**
+ * Exports the lake over HTTP, and beside it runs the bare pipeline over the same files, in turns. Then, with `seconds`,
+ * exports it once more while requests are sent for so long.
+ */
+async function measure(
+  bench: Bench,
+  events: number,
+  kinds: readonly Kind[],
+  rounds: number,
+  seconds?: number,
+): Promise<AllMeasured> {
   const service = await startService(bench, `export-${events}`);
   bench.say(`generating ${count(events)} events`);
   const { dataDirectory, projectId } = service;
@@ -131,7 +145,31 @@ async function measure(bench: Bench, events: number, kinds: readonly Kind[], rou
     if (bare === undefined) throw new Error('nothing was measured');
     measured.push({ kind, seconds: Math.min(...ours), bytes: await bytesOf(service, path, events), bare });
   }
-  return { kinds: measured, peakMb: await service.stop() };
+  const waiting = seconds === undefined ? [] : [await besideDelivery(bench, service, events, seconds)];
+  return { kinds: measured, peakMb: await service.stop(), waiting };
+}
+
+/** Measures how long a retrieve takes while all events are delivered, beside the same in a quiet service. */
+async function besideDelivery(bench: Bench, service: Service, events: number, seconds: number): Promise<Row> {
+  const path = await makeExport(service, 'day', folderOf(join(bench.folder, 'delivered-again')));
+  const requests = [{ method: 'GET', path, headers: { Authorization: `Bearer ${service.key}` } }];
+  const input = { url: service.address, requests, seconds, perSecond: REQUESTS_PER_SECOND };
+  const slowest = async () => ((await run('load.ts', input, bench)).output as { p99: number }).p99;
+  bench.say('asking a quiet service');
+  await slowest();
+  const quiet = await slowest();
+  bench.say(`asking while ${count(events)} events are exported`);
+  const delivery = backfill(service, path, START, START + DAY_MS, bench);
+  const busy = await slowest();
+  await delivery;
+  return {
+    what: `p99 of a retrieve while ${count(events)} events are exported`,
+    measured: `${busy} ms`,
+    peer: `quiet ${quiet} ms`,
+    ratio: busy / quiet,
+    goal: { text: `< ${GOAL.waiting}`, met: busy / quiet < GOAL.waiting },
+    note: `${REQUESTS_PER_SECOND} requests a second`,
+  };
 }
 
 /** Returns the bytes that the newest run delivered. Throws when they are not all events. */

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { openSync, readFileSync, writeFileSync } from 'node:fs';
+import { openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Bench } from './bench.ts';
@@ -30,7 +30,7 @@ interface Started {
   readonly lines: () => string[];
   /** Resolves to the line with this text in it, as soon as it is there. */
   readonly line: (text: string) => Promise<string>;
-  /** Ends it with SIGTERM; returns the most memory that it ever had (resident, in MB). */
+  /** Ends it with SIGTERM; returns the most memory that it ever had with its workers (resident, in MB). */
   readonly stop: () => Promise<number>;
   /** The same, once it has ended by itself. */
   readonly ended: () => Promise<number>;
@@ -52,11 +52,12 @@ export function start(
     signal,
     killSignal: 'SIGKILL',
   });
+  const withWorkers = watchMemory(child);
   const lines = (): string[] => readFileSync(out, 'utf8').split('\n').slice(0, -1);
   const ended = async (): Promise<number> => {
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit', { signal });
     if (child.exitCode !== 0) throw new Error(`${file} ended with ${child.exitCode}:\n${readFileSync(errors, 'utf8')}`);
-    return Number(readFileSync(peak, 'utf8'));
+    return Math.max(Number(readFileSync(peak, 'utf8')), withWorkers());
   };
   child.on('error', () => {});
   return {
@@ -75,6 +76,42 @@ export function start(
       return ended();
     },
   };
+}
+
+/** How often the memory of a program and its workers is looked at. */
+const WATCH_MS = 100;
+
+/**
+ * Looks at the memory of a process and of those that it started, all together, as long as it runs. Returns what tells
+ * the most that was seen, in MB: 0 where the system has no /proc. Pages that several of them have count once.
+ */
+function watchMemory(child: ChildProcess): () => number {
+  let most = 0;
+  const look = (): void => {
+    const pids = child.pid === undefined ? [] : [child.pid, ...childrenOf(child.pid)];
+    most = Math.max(most, pids.reduce((sum, pid) => sum + proportionalKb(pid), 0) / 1024);
+  };
+  const timer = setInterval(look, WATCH_MS).unref();
+  child.once('exit', () => clearInterval(timer));
+  return () => most;
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`);
+    const text = threads.map((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8')).join(' ');
+    return text.split(/\s+/).filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+function proportionalKb(pid: number): number {
+  try {
+    return Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'))?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
 }
 
 const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;

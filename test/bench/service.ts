@@ -1,4 +1,5 @@
 /** The service as `npm start` runs it: a process of its own over a data directory of its own, called over HTTP. */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Bench } from './bench.ts';
 import { start } from './processes.ts';
@@ -26,7 +27,7 @@ interface Welcome {
   readonly address: string;
   readonly organization_id: string;
   readonly project_id: number;
-  readonly key: string;
+  readonly key_file: string;
 }
 
 /** Starts a service on a new data directory of the bench, with commits on the disk and without a rate limit. */
@@ -35,7 +36,8 @@ export async function startService(bench: Bench, name: string): Promise<Service>
   const environment = { WORKSPACE_HOME: dataDirectory, HOST: '127.0.0.1', PORT: '0', RATE_LIMIT: 'off' };
   const { line, stop } = start('infra/local/main.ts', [], environment, bench);
   const welcome = JSON.parse(await line('first start')) as Welcome;
-  const { address, key } = welcome;
+  const { address } = welcome;
+  const key = readFileSync(welcome.key_file, 'utf8').trim();
   return {
     dataDirectory,
     address,

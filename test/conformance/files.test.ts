@@ -1,4 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import {
@@ -178,7 +180,22 @@ describe('a folder runFiles', () => {
     const runFiles = folderFiles(folder);
     await runFiles.write('a/b', 'x');
     expect(runFiles.address('a/b')).toBe(join(folder, 'a', 'b'));
+    expect(runFiles.root).toBe(folder);
     expect(readFileSync(runFiles.address('a/b'), 'utf8')).toBe('x');
+  });
+
+  test('removes at once what a process left that is gone, and nothing of one that may be there', async () => {
+    const folder = temporaryFolder();
+    const unfinished = join(folder, '.unfinished');
+    mkdirSync(unfinished);
+    const dead = spawnSync(process.execPath, ['--version']).pid;
+    const mine = `${process.pid}@${hostname()}`;
+    const names = [`${dead}@${hostname()}.a`, `${process.ppid}@${hostname()}.b`, `${dead}@elsewhere.c`, `${mine}.d`];
+    for (const name of [...names, `${mine}.before`]) writeFileSync(join(unfinished, name), 'x');
+    const before = new Date(Date.now() - process.uptime() * 1000 - 60_000);
+    utimesSync(join(unfinished, `${mine}.before`), before, before);
+    await folderFiles(folder).write('a', 'x');
+    expect(readdirSync(unfinished).toSorted()).toEqual(names.slice(1).toSorted());
   });
 
   test('never lists what was not finished, and removes it after a day', async () => {
@@ -223,7 +240,9 @@ describe('a runFiles on S3', () => {
   fileStoreCases(() => s3Files({ client: bucket.client, bucket: bucket.name }));
 
   test('gives the address of a file', () => {
-    expect(s3Files({ client: bucket.client, bucket: bucket.name }).address('a/b=1')).toBe('s3://exports/a/b=1');
+    const runFiles = s3Files({ client: bucket.client, bucket: bucket.name });
+    expect(runFiles.address('a/b=1')).toBe('s3://exports/a/b=1');
+    expect(runFiles.root).toBe('s3://exports/');
   });
 
   test('keeps a big stream whole, and leaves no upload when one breaks', async () => {

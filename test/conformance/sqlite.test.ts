@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
@@ -126,6 +127,23 @@ describe('a SQLite table in a file', () => {
     opened.push(() => database.close());
     expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
     expect(database.prepare('PRAGMA encoding').get()).toEqual({ encoding: 'UTF-8' });
+  });
+
+  test('finds what is wrong with its file', async () => {
+    const file = join(temporaryFolder(), 'table.db');
+    const table = sqliteTable(file, { clock });
+    await table.write(
+      Array.from({ length: 300 }, (_, n) => ({ put: { pk: 'a', sk: `${n}`, text: 'x'.repeat(500) } })),
+      { apart: true },
+    );
+    expect(table.problems()).toEqual([]);
+    table.close();
+    const content = readFileSync(file);
+    content.fill(0, 4096 * 8, 4096 * 9);
+    writeFileSync(file, content);
+    const again = sqliteTable(file, { clock });
+    opened.push(() => again.close());
+    expect(again.problems()).not.toEqual([]);
   });
 
   test('removes what has expired beside later writes', async () => {

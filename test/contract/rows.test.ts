@@ -8,6 +8,7 @@ import { LEVELS } from '../../lib/http/levels.ts';
 import type { Route } from '../../lib/http/route.ts';
 import { isPermitted, SCOPE_OBJECTS } from '../../lib/http/scopes.ts';
 import { FAILURES } from '../../lib/ports/errors.ts';
+import type { Op } from '../../lib/ports/table/table.ts';
 import { propertyRuns } from '../support/property-runs.ts';
 import type { CallOptions, Reply } from '../support/service.ts';
 import { type Example, fixtures, type World } from './fixtures.ts';
@@ -97,6 +98,37 @@ describe.each(cases)('$name', ({ row, path }) => {
   test('answers a valid request with its status and its shape', async () => {
     expectPromised(await send(), row);
   });
+
+  if (row.method === 'GET' || row.table !== undefined) {
+    test('writes nothing, so its function needs no right to', async () => {
+      const example = await exampleOf(world, row);
+      const write = jest.spyOn(world.context.table, 'write');
+      const body = row.method === 'GET' || example.body === undefined ? {} : { body: example.body };
+      await world.service.call(row.method, `${filled(path, example.params)}${example.query ?? ''}`, body);
+      // The authorizer, which is a function of its own, notes the use of a key.
+      const isOfKey = ([op]: readonly Op[]) => op !== undefined && 'change' in op && op.change.pk.startsWith('KEY#');
+      expect(write.mock.calls.filter(([ops]) => !isOfKey(ops))).toEqual([]);
+      write.mockRestore();
+    });
+  }
+
+  const lacking = Object.entries(row.unsupported ?? {}).filter(([name]) => !name.includes('.'));
+  if (lacking.length > 0) {
+    test("refuses a value of PostHog's that it cannot honour, by name, and takes the default", async () => {
+      const { body } = await exampleOf(world, row);
+      for (const [name, fallback] of lacking) {
+        const value = fallback === true ? false : fallback === null ? 7 : 'other';
+        expect(await send({ body: { ...Object(body), [name]: value } })).toMatchObject({
+          status: 400,
+          body: { type: 'validation_error', attr: name, detail: expect.stringContaining('is not supported here') },
+        });
+      }
+      const defaults = Object.fromEntries(lacking);
+      expect(await send({ body: { ...Object((await exampleOf(world, row)).body), ...defaults } })).toMatchObject({
+        status: row.status,
+      });
+    });
+  }
 
   test('is the same without the slash at the end', async () => {
     const example = await exampleOf(world, row);

@@ -70,6 +70,7 @@ test('a good key is let through with all that is known of it, as text', async ()
     userId: user.uuid,
     keyId: item.id,
     keyMask: item.mask,
+    expiresAt: null,
     scopes: ['organization:read'],
     scopedTeams: [],
     scopedOrganizations: [],
@@ -124,6 +125,9 @@ describe('the header', () => {
     ['with a key in another case', (key: string) => `Bearer ${key.toUpperCase()}`],
     ['with something behind the key', (key: string) => `Bearer ${key} ${key}`],
     ['of prototype names', () => 'Bearer __proto__'],
+    ['with a blank that is none, before the key', (key: string) => `Bearer\u00a0${key}`],
+    ['with a blank that is none, among blanks', (key: string) => `Bearer \u2003${key}`],
+    ['with a blank that is none, behind the key', (key: string) => `Bearer ${key}\u00a0`],
   ])('%s is refused with the one word of API Gateway', async (_, header) => {
     const { context, value } = await world();
     await expect(ask(context, header(value))).rejects.toThrow(/^Unauthorized$/);

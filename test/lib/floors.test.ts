@@ -29,6 +29,7 @@ const FLOORS = [
   'jobs',
   'workflow',
   'http',
+  'workers',
   'ports',
 ] as const;
 

@@ -200,6 +200,8 @@ function attributeOf(resource: Resource, name: string): string {
         return arn('kms', `key/${ref}`);
       case 'AWS::DynamoDB::GlobalTable':
         return arn('dynamodb', `table/${ref}`);
+      case 'AWS::SQS::Queue':
+        return arn('sqs', ref);
       case 'AWS::Events::Rule':
         return arn('events', `rule/${ref}`);
       case 'AWS::StepFunctions::StateMachine':

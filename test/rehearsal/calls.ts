@@ -252,7 +252,11 @@ function accessesOf(service: string, action: string, received: Received): Access
 // oxlint-disable-next-line typescript/no-explicit-any
 function dynamodbAccesses(action: string, asked: any): Access[] {
   const table = (name: string): string => `arn:${PARTITION}:dynamodb:${REGION}:${ACCOUNT}:table/${name}`;
-  const on = (name: string, action: string): Access => ({ action: `dynamodb:${action}`, resource: table(name) });
+  const on = (name: string, action: string, key?: { pk: { S: string } }): Access => ({
+    action: `dynamodb:${action}`,
+    resource: table(name),
+    ...(key === undefined ? {} : { keys: { 'dynamodb:LeadingKeys': key.pk.S } }),
+  });
   switch (action) {
     case 'TransactWriteItems':
       return (asked.TransactItems as Record<string, { TableName: string }>[]).flatMap((item) =>
@@ -268,7 +272,7 @@ function dynamodbAccesses(action: string, asked: any): Access[] {
         ? [on(asked.TableName, action)]
         : [{ action: 'dynamodb:Query', resource: `${table(asked.TableName)}/index/${asked.IndexName}` }];
     default:
-      return [on(asked.TableName, action)];
+      return [on(asked.TableName, action, asked.Key)];
   }
 }
 

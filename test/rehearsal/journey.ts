@@ -62,6 +62,7 @@ function adminContext({ stage, folder, log }: JourneyOptions): admin.AdminContex
   const context = {
     table: dynamodbTable({ client: dynamodb, tableName: stage.tableName, clock: stage.clock.now }),
     lake: s3Files({ client: s3, bucket: stage.lakeBucket }),
+    runFiles: s3Files({ client: s3, bucket: stage.runFilesBucket }),
     clock: stage.clock.now,
     newId: v7,
     random: randomBytes,
@@ -225,8 +226,8 @@ export async function journey(options: JourneyOptions): Promise<void> {
       admin.importFiles({ ...context, lake }, { project: projectId }, [file], silentProgress()),
       new RegExp(died),
     );
-    // To the end of the hour, and past settling (30 s) and spread (60 s at most).
-    clock.advance(live + HOUR_MS + 2 * MINUTE_MS - clock.now());
+    // To the end of the hour, and past settling (30 s) and spread (15 minutes at most).
+    clock.advance(live + HOUR_MS + 16 * MINUTE_MS - clock.now());
     await stage.tick();
     await settle();
     const [run] = await runs();

@@ -125,6 +125,8 @@ function holds(conditions: Statement['conditions'], keys: Readonly<Record<string
         case 'StringLike':
         case 'ArnLike':
           return found !== undefined && list(value).some((pattern) => covers(pattern, found));
+        case 'ForAllValues:StringLike':
+          return found === undefined || list(value).some((pattern) => covers(pattern, found));
         default:
           throw new Error(`the rehearsal does not know the condition ${operator}`);
       }

@@ -11,14 +11,18 @@ const STAYS: readonly { readonly right: RegExp; readonly roles: RegExp; readonly
     roles: /^Functions/,
     why: 'the verbs of the table, the same for all who hold it',
   },
-  { right: /^dynamodb:BatchWriteItem /, roles: /^FunctionsSteps/, why: 'lines of logs, and what a purge removes' },
+  {
+    right: /^dynamodb:BatchWriteItem /,
+    roles: /^Functions(Steps|Ended)/,
+    why: 'lines of logs, and what a purge removes',
+  },
   {
     right: /^(logs|xray):/,
     roles: /^Functions/,
     why: 'every function writes a log and traces',
   },
   { right: /^kms:Decrypt /, roles: /^FunctionsEndpoints/, why: 'a test of a stored destination that has secrets' },
-  { right: /^kms:Decrypt /, roles: /^FunctionsSteps/, why: 'a last commit, and webhooks that are signed' },
+  { right: /^kms:Decrypt /, roles: /^Functions(Steps|Ended)/, why: 'a last commit, and webhooks that are signed' },
   {
     right: /^states:DescribeExecution /,
     roles: /^Functions(Endpoints\w*Workflow|Steps\w*WorkflowLook\w*)Role$/,
@@ -34,7 +38,8 @@ const STAYS: readonly { readonly right: RegExp; readonly roles: RegExp; readonly
     roles: /./,
     why: 'files over 5 MB are sent in parts',
   },
-  { right: /^s3:DeleteObject .*runfiles/i, roles: /^FunctionsSteps/, why: 'what a run that broke has kept' },
+  { right: /^sqs:/, roles: /^FunctionsEnded/, why: 'an end that could not be settled in three attempts' },
+  { right: /^s3:DeleteObject .*runfiles/i, roles: /^Functions(Steps|Ended)/, why: 'what a run that broke has kept' },
   { right: /^s3:GetObject .*runfiles/i, roles: /^Workflows/, why: 'Athena reads what it has written' },
   { right: /^athena:StopQueryExecution /, roles: /^Workflows/, why: 'an execution is stopped while it queries' },
   {

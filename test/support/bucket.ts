@@ -23,9 +23,13 @@ export interface Bucket {
 const NAME = 'exports';
 const XMLNS = 'http://s3.amazonaws.com/doc/2006-03-01/';
 
-export async function startBucket(): Promise<Bucket> {
+/** What a server does with the conditions of a write: S3 obeys them; others refuse such a write with 501, or ignore them. */
+type Conditions = 'obeyed' | 'refused' | 'ignored';
+
+export async function startBucket(conditions: Conditions = 'obeyed'): Promise<Bucket> {
   const app = buildApp({ logger: false });
   const uploads = trackUploads(app);
+  if (conditions !== 'ignored') checkConditions(app, conditions === 'refused');
   listInOrder(app);
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
   const credentials = { accessKeyId: 'AKIATEST', secretAccessKey: 'secret-of-the-test' };
@@ -91,6 +95,38 @@ function listInOrder(app: ReturnType<typeof buildApp>): void {
   app.addHook('onSend', (_request, _reply, payload, done) => {
     const isListing = typeof payload === 'string' && payload.includes('<ListBucketResult');
     done(null, isListing ? payload.replace(/<Contents>.*<\/Contents>/s, ordered) : payload);
+  });
+}
+
+/**
+ * Lets writes depend on what is there (`If-None-Match: *`, `If-Match` with an ETag), which it learns from the requests
+ * that pass: the server behind takes every write.
+ */
+function checkConditions(app: ReturnType<typeof buildApp>, areRefused: boolean): void {
+  const etags = new Map<string, string>();
+  app.addHook('preHandler', (request, reply, done) => {
+    const { key, asks } = about(request.url);
+    const { 'if-none-match': none, 'if-match': same } = request.headers;
+    const there = etags.get(key);
+    const refuse = (status: number, code: string) =>
+      void reply
+        .status(status)
+        .type('application/xml')
+        .send(`<Error><Code>${code}</Code><Message>No.</Message></Error>`);
+    if (!['PUT', 'POST'].includes(request.method) || asks || (none ?? same) === undefined) done();
+    else if (areRefused) refuse(501, 'NotImplemented');
+    else if (same !== undefined && there === undefined) refuse(404, 'NoSuchKey');
+    else if (same === undefined ? there !== undefined : there !== same) refuse(412, 'PreconditionFailed');
+    else done();
+  });
+  app.addHook('onSend', (request, reply, payload, done) => {
+    const { key, asks, id } = about(request.url);
+    const completed = /<ETag>(.+)<\/ETag>/.exec(String(payload))?.[1]?.replaceAll('&quot;', '"');
+    const etag = id === null ? reply.getHeader('etag') : completed;
+    const isWrite = id === null ? request.method === 'PUT' : request.method === 'POST';
+    if (reply.statusCode < 300 && isWrite && !asks && typeof etag === 'string') etags.set(key, etag);
+    if (request.method === 'DELETE' && id === null) etags.delete(key);
+    done();
   });
 }
 

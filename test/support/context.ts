@@ -6,7 +6,8 @@ import { createHash } from 'node:crypto';
 import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Parser, threadParser } from '../../lib/hogql/parse.ts';
+import { type Compiler, directCompiler } from '../../lib/exports/query/compiler.ts';
+import { hogqlParser, type Parser } from '../../lib/hogql/parse.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { folderFiles } from '../../lib/ports/files/folder.ts';
 import { type LogSink, logTo } from '../../lib/ports/log.ts';
@@ -126,12 +127,14 @@ function memoized<Question, Answer>(answer: (question: Question) => Promise<Answ
   };
 }
 
-/** The parser of all contexts of a file: each parse takes a thread, and a tenth of a second. */
-const threads = threadParser();
+/** The parser of all contexts of a file: each parse takes a tenth of a second. */
+const grammar = hogqlParser();
 const parser: Parser = {
-  query: memoized((text: string) => threads.query(text)),
-  expressions: memoized((texts: readonly string[]) => threads.expressions(texts)),
+  query: memoized((text: string) => grammar.query(text)),
+  expressions: memoized((texts: readonly string[]) => grammar.expressions(texts)),
 };
+
+const compiler: Compiler = directCompiler(parser);
 
 /** A fresh context; every member may be replaced. */
 export function testContext<Overrides extends Partial<Context & { clock: SettableClock }>>(
@@ -155,7 +158,7 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     vault: keyfileVault(join(path, 'vault-key')),
     events: null,
     outbound: openOutbound(LOCAL_SETTINGS),
-    parser,
+    compiler,
     newId: countedIds(clock),
     random: countedBytes(),
     log,

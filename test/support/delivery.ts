@@ -7,6 +7,10 @@ import { copyRows } from './copy-rows.ts';
 /** The hour that test deliveries are about. */
 export const INTERVAL = { start: Date.UTC(2023, 6, 28, 0), end: Date.UTC(2023, 6, 28, 1) };
 
+/** The export of test deliveries, and another one. */
+export const EXPORT = '01890000-0000-7000-8000-000000000001';
+export const OTHER_EXPORT = '01890000-0000-7000-8000-000000000009';
+
 /** The run of test deliveries, and another one of the same export. */
 export const RUN = '01890000-0000-5000-8000-000000000002';
 export const OTHER_RUN = '01890000-0000-5000-8000-000000000003';
@@ -55,9 +59,10 @@ export function delivery<C extends Config>(
   const reach = { privateAddresses: true, folderRoots: null };
   let note: string | undefined;
   return {
-    exportId: '01890000-0000-7000-8000-000000000001',
+    exportId: EXPORT,
+    nameOf: async (id) => `the batch export called ${id}`,
     runId: RUN,
-    attempt: '01890000-0000-7000-8000-000000000001-1',
+    attempt: `${changes.exportId ?? EXPORT}-1`,
     model: 'events',
     teamId: 1,
     interval: INTERVAL,

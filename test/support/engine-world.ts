@@ -7,7 +7,7 @@ import { ranges } from '../../lib/ports/table/keys.ts';
 import { listAll } from '../../lib/ports/table/list-all.ts';
 import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
 import type { Item, Op, Table } from '../../lib/ports/table/table.ts';
-import { type Engine, startEngine } from '../../lib/workflow/engine.ts';
+import { type Engine, type EngineOptions, startEngine } from '../../lib/workflow/engine.ts';
 import type { EndedInput } from '../../lib/workflow/messages.ts';
 import type { Definition } from '../../lib/workflow/states-language.ts';
 import type { Timer } from '../../lib/workflow/timer.ts';
@@ -98,6 +98,7 @@ export function world({
   tasks,
   random = () => 0.5,
   concurrency,
+  ownerOf,
   onEnded,
   slow = false,
 }: {
@@ -105,6 +106,7 @@ export function world({
   tasks: Readonly<Record<string, Task>>;
   random?: () => number;
   concurrency?: number;
+  ownerOf?: EngineOptions['ownerOf'];
   onEnded?: (ended: EndedInput) => Promise<void>;
   /** Writes are answered only after whatever else can be done at once. */
   slow?: boolean;
@@ -159,6 +161,7 @@ export function world({
       machines: others,
       random,
       ...(concurrency === undefined ? {} : { concurrency }),
+      ...(ownerOf === undefined ? {} : { ownerOf }),
       tasks:
         (task) =>
         async (input, signal = new AbortController().signal) => {

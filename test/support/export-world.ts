@@ -18,6 +18,7 @@ import { type Plan, type PlanItem, planOf } from '../../lib/exports/runs/plan.ts
 import { sendInterval } from '../../lib/exports/runs/send.ts';
 import { exportWithPlan } from '../../lib/exports/runs/store.ts';
 import { tick } from '../../lib/jobs/tick.ts';
+import { allFiles } from '../../lib/lake/catalog.ts';
 import { importEvents } from '../../lib/lake/import/import.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import type { FileStore } from '../../lib/ports/files/files.ts';
@@ -228,6 +229,10 @@ export async function exportWorld({
       const options = { projectId, files: [file], rejectedFolder: join(folder, 'rejected') };
       await importEvents(base, { ...options, ...(arrived === undefined ? {} : { arrived }) });
     },
+    /** Returns where the files of a project's events lie. */
+    async lakeFiles(projectId: number): Promise<string[]> {
+      return (await allFiles(table, projectId, 'events')).map(({ path }) => lake.address(path));
+    },
     /** Returns delivered files by name, each with the uuids of its rows, in order. */
     delivered(): Map<string, string[]> {
       if (!existsSync(target)) return new Map();
@@ -241,12 +246,17 @@ export async function exportWorld({
           .map((line) => JSON.parse(line).uuid);
       return new Map(names.toSorted().map((name) => [name, uuids(name)]));
     },
-    /** Returns what runs and deaths left: hidden folders of the destination, and files of the run files. */
+    /**
+     * Returns what runs and deaths left: hidden folders of the destination, marks of owners without the files that
+     * they are about, and files of the run files.
+     */
     leftovers(): string[] {
       const below = (root: string): string[] =>
         existsSync(root) ? readdirSync(root, { recursive: true, encoding: 'utf8' }) : [];
+      const there = new Set(below(target));
+      const owned = (name: string): string => /^\.(.+)\..{36}\.owner$/.exec(name)?.[1] ?? '';
       return [
-        ...below(target).filter((name) => !name.endsWith('.jsonl')),
+        ...[...there].filter((name) => !name.endsWith('.jsonl') && !there.has(owned(name))),
         ...below(join(folder, 'runs')).filter((name) => name !== '.unfinished'),
       ];
     },

@@ -18,10 +18,11 @@ export async function watchFileCalls(before: () => void): Promise<() => void> {
     undo.push(() => Reflect.set(target, name, original));
   };
   const handle = await files.open(import.meta.filename);
-  for (const name of ['appendFile', 'writeFile', 'sync', 'datasync', 'stat'])
+  for (const name of ['appendFile', 'writeFile', 'utimes', 'sync', 'datasync', 'stat'])
     watch(Object.getPrototypeOf(handle) as object, name);
   await handle.close();
-  for (const name of ['mkdir', 'open', 'realpath', 'rename', 'rm', 'stat']) watch(files, name);
+  const names = ['link', 'mkdir', 'open', 'readdir', 'readFile', 'realpath', 'rename', 'rm', 'stat'];
+  for (const name of names) watch(files, name);
   syncBuiltinESMExports();
   return () => {
     for (const restore of undo) restore();

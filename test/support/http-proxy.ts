@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /**
- * The fate of a request: it is passed on; refused with 403; or the connection breaks, either before the server sees the
- * request or after the server has done it.
+ * The fate of a request: it is passed on; refused with 403; never answered; or the connection breaks, either before the
+ * server sees the request or after the server has done it.
  */
-type Fate = 'passes' | 'is refused' | 'breaks before' | 'breaks after';
+type Fate = 'passes' | 'is refused' | 'stays open' | 'breaks before' | 'breaks after';
 
 interface HttpProxy {
   readonly url: string;
@@ -18,6 +18,10 @@ export async function startHttpProxy(target: string, fateOf: (incoming: Incoming
     const fate = fateOf(incoming);
     if (fate === 'breaks before') {
       incoming.socket.destroy();
+      return;
+    }
+    if (fate === 'stays open') {
+      incoming.resume();
       return;
     }
     if (fate === 'is refused') {

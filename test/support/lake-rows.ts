@@ -1,11 +1,12 @@
 /** Files of the lake that hold the rows that a test names. */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { literal, openDatabase } from '../../lib/duckdb/database.ts';
 import { FILE_COLUMNS } from '../../lib/exports/destinations/files/config.ts';
+import { digestOf } from '../../lib/lake/intact.ts';
 import { LAKE_MODELS, type Model } from '../../lib/lake/schema.ts';
 import type { FileStore } from '../../lib/ports/files/files.ts';
-import type { Form, FrozenPlan } from '../../lib/warehouse/warehouse.ts';
+import type { Form, FrozenPlan, PlannedFile } from '../../lib/warehouse/warehouse.ts';
 
 const START = Date.UTC(2026, 0, 1);
 
@@ -72,10 +73,10 @@ async function write(
   model: Model,
   files: readonly (readonly Readonly<Record<string, Value>>[])[],
 ): Promise<FrozenPlan['files']> {
-  const database = await openDatabase({});
+  const database = await openDatabase({ places: ['/'] });
   const connection = await database.connect();
   const { columns, order } = LAKE_MODELS[model];
-  const listed: { path: string; from: number; to: number }[] = [];
+  const listed: PlannedFile[] = [];
   for (const [n, rows] of files.entries()) {
     const path = `${model}/team_id=7/day=2026-01-01/gen=0/${n}.parquet`;
     mkdirSync(dirname(lake.address(path)), { recursive: true });
@@ -97,7 +98,9 @@ async function write(
     await connection.run(`COPY (SELECT * FROM rows ORDER BY ${order.join(', ')})
       TO ${literal(lake.address(path))} (FORMAT parquet)`);
     const arrivals = rows.map((row) => Math.floor(Number(row['inserted_us']) / 1000));
-    listed.push({ path, from: Math.min(...arrivals), to: Math.max(...arrivals) });
+    const [from, to] = [Math.min(...arrivals), Math.max(...arrivals)];
+    const local = lake.address(path);
+    listed.push({ path, bytes: statSync(local).size, sha256: await digestOf(local), from, to });
   }
   connection.closeSync();
   database.closeSync();

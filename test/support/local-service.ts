@@ -1,6 +1,7 @@
 /** `npm start` and `npm run admin` as a person has them: processes of their own over one data directory. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { COMPILE_CACHE } from './compile-cache.ts';
 
@@ -14,6 +15,8 @@ export interface LocalService {
   readonly address: string;
   /** The lines that it has logged so far. */
   readonly lines: Line[];
+  /** Resolves to what the first start tells: the key, which it leaves in a file, and the project. */
+  welcome(): Promise<{ readonly key: string; readonly project: string; readonly keyFile: string }>;
   /** Resolves to the first line whose message begins so. Rejects when the service ends before. */
   line(beginning: string): Promise<Line>;
   /** Sends the signal and waits for the end; returns the exit code, null after a kill. */
@@ -65,6 +68,10 @@ export async function startLocally(dataDirectory: string): Promise<LocalService>
     address: String(address),
     lines,
     line,
+    welcome: async () => {
+      const { key_file: file, project_id: project } = await line('first start');
+      return { key: readFileSync(String(file), 'utf8').trim(), project: String(project), keyFile: String(file) };
+    },
     end: async (signal) => {
       const ended = once(child, 'exit');
       child.kill(signal);

@@ -43,6 +43,7 @@ export function proxyEvent(row: Pick<Route, 'method' | 'paths'>, sent: Sent = {}
           scopes: ['*'],
           scopedTeams: [],
           scopedOrganizations: [],
+          expiresAt: null,
           ...sent.credentials,
         };
   return {

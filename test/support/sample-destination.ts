@@ -21,6 +21,7 @@ export const sampleDestination: Destination = {
   }),
   secrets: ['password', 'token', 'secret'],
   addresses: ['host', 'port'],
+  unproved: ['has_self_signed_cert'],
   check(config) {
     if (config['role'] === '') invalid('destination', 'A role may not be empty');
   },

@@ -66,6 +66,53 @@ async function story(from: string, id: string, death?: Death) {
   return { outcome, acts: first.acts(), trace: first.trace, survived };
 }
 
+test('files of runs that are damaged after a kill, whenever it was, block nothing and lose nothing', async () => {
+  const story = async (death?: Death) => {
+    const world = await exportWorld({ now: NOW });
+    const tenant = await world.tenant();
+    const first = world.boot(death);
+    const { id } = await world.createExport(world.context, tenant);
+    await world.arrive(tenant.project.id, [NOW, NOW]);
+    const survived = await first.run(at('07T14:20:00'));
+    const trace = [...first.trace];
+    let damaged = 0;
+    for await (const { path } of world.context.runFiles.list('')) {
+      const content = (await world.context.runFiles.read(path)) as Buffer;
+      const place = (content.length * 7) >> 3;
+      content[place] = (content[place] as number) ^ 1;
+      await world.context.runFiles.write(path, content);
+      damaged += 1;
+    }
+    const second = survived ? first : world.boot();
+    await second.engine.resume();
+    await second.run(at('07T15:25:00'));
+    await second.engine.close();
+    const runs = await world.runs(id);
+    const outcome = {
+      delivered: [...world.delivered().values()].map((uuids) => uuids.length),
+      leftovers: world.leftovers(),
+      active: (await world.plan(id)).active,
+      open: runs.filter(({ finished_at }) => finished_at === null).length,
+    };
+    const errors = runs.flatMap(({ latest_error }) => latest_error ?? []);
+    await world.close();
+    return { outcome, errors, damaged, trace };
+  };
+  const { trace } = await story();
+  const calm = { delivered: [2], leftovers: [], active: [], open: 0 };
+  const errors = new Set<string>();
+  let damaged = 0;
+  const [first, last] = [/plan.json$/, /remove/].map((what) => trace.findIndex((act) => what.test(act)) + 1);
+  for (let act = first as number; act <= (last as number); act += 1) {
+    const hurt = await story({ at: act, when: 'after' });
+    expect([act, hurt.outcome]).toEqual([act, calm]);
+    damaged += hurt.damaged;
+    for (const error of hurt.errors) errors.add(error.replace(/[0-9a-f-]{36}-\d+/, 'attempt'));
+  }
+  expect(damaged).toBeGreaterThan(5);
+  expect([...errors]).toEqual(["The file 'attempt/plan.json', which the service kept for this run, is damaged."]);
+});
+
 test('a kill at any durable act loses nothing and delivers nothing twice', async () => {
   const { from, id } = await prepared();
   const { outcome: calm, acts, trace: calmTrace, survived } = await story(from, id);

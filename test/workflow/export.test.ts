@@ -1,12 +1,17 @@
 /** Exports from end to end: real table, lake, warehouse, machines and steps, into a folder. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { readLines } from '../../lib/exports/records/logs.ts';
 import type { BackfillItem, RunItem } from '../../lib/exports/records/model.ts';
 import { startBackfill } from '../../lib/exports/resource/backfills.ts';
 import { destroyBatchExport } from '../../lib/exports/resource/store.ts';
 import { cancelBackfill, cancelRun } from '../../lib/exports/runs/cancel.ts';
 import { Permanent, Transient } from '../../lib/ports/errors.ts';
-import { keys } from '../../lib/ports/table/keys.ts';
+import { keys, ranges } from '../../lib/ports/table/keys.ts';
+import { listAll } from '../../lib/ports/table/list-all.ts';
 import { HOUR_MS, MINUTE_MS } from '../../lib/ports/units.ts';
+import { WorkerLost } from '../../lib/workers/pool.ts';
 import { type ExportWorld, type ExportWorldOptions, exportWorld } from '../support/export-world.ts';
 
 const NOW = Date.UTC(2026, 0, 7, 13, 20);
@@ -163,6 +168,39 @@ const aborted = (signal: AbortSignal): Promise<never> =>
     signal.addEventListener('abort', () => reject(signal.reason));
   });
 
+describe('an organization', () => {
+  test('has so many intervals under way and no more; those of all its exports are delivered, one batch after another', async () => {
+    let underWay = 0;
+    let most = 0;
+    const { world, tenant, project, run, context, id } = await hourly({
+      settings: { organizationIntervals: 4 },
+      intrude: async (call) => {
+        if (call !== 'deliver') return;
+        underWay += 1;
+        most = Math.max(most, underWay);
+        await setImmediate();
+        underWay -= 1;
+      },
+    });
+    const instants = Array.from({ length: 8 }, (_, hour) => Date.UTC(2015, 4, 17, hour));
+    await world.arrive(project, instants);
+    const exports = [id];
+    for (const n of [1, 2]) {
+      const config = { path: join(world.target, `${n}`) };
+      exports.push((await world.createExport(context, tenant, { destination: { type: 'Folder', config } })).id);
+    }
+    const range = { start_at: Date.UTC(2015, 4, 17), end_at: Date.UTC(2015, 4, 17, 8) };
+    const backfills = await Promise.all(exports.map((one) => startBackfill(context, { id: one }, range)));
+    await run(NOW + 2 * MINUTE_MS);
+    expect(most).toBe(4);
+    for (const [n, one] of exports.entries()) {
+      const item = await world.table.get(keys.backfill(one, backfills[n]?.id ?? ''));
+      expect(item).toMatchObject({ status: 'Completed' });
+    }
+    expect(await listAll(world.table, ranges.ticketsOf(tenant.organization.id))).toEqual([]);
+  });
+});
+
 describe('a backfill', () => {
   test('delivers history in the hour when it happened, and again the same', async () => {
     const world = await exportWorld({ now: NOW });
@@ -288,9 +326,86 @@ describe('a run', () => {
     expect(await statuses()).toEqual(['FailedRetryable', 'Completed', 'Completed']);
     expect(rows(world.delivered())).toEqual({ [file('07T13:00:00', '07T14:00:00')]: 1 });
     const trouble = (await messages()).filter((message) => message.includes('The disk is full.'));
-    expect(trouble).toHaveLength(13);
-    expect(trouble.filter((message) => message.includes('will be tried again at 2026-01-07T15:'))).toHaveLength(1);
+    const count = (text: string): number => trouble.filter((message) => message.includes(text)).length;
+    // After the second failure the export waits, for 1, 2, 4 and 8 minutes, and is tried once after each.
+    expect([
+      count('failed for now'),
+      count('min, as its destination failed'),
+      count('will be tried again at 2026-01-07T15:'),
+    ]).toEqual([5, 4, 1]);
+    expect(trouble).toHaveLength(10);
     expect((await world.plan(id)).ran).toHaveLength(1);
+  });
+
+  test('that meets a full disk says so, and is delivered when there is space again', async () => {
+    let isFull = true;
+    const { world, project, run, id, context } = await hourly({
+      intrude: async (call) => {
+        if (call === 'deliver' && isFull) throw Object.assign(new Error('ENOSPC: write'), { code: 'ENOSPC' });
+      },
+    });
+    await world.arrive(project, [NOW]);
+    // Six tries with waits of half of 5, 10, 20, 40 and 80 s.
+    await run(at('07T14:01:30'));
+    const [waiting] = await world.runs(id);
+    expect(waiting).toMatchObject({
+      status: 'Running',
+      latest_error: 'The disk of the service is full: space must be freed there.',
+    });
+    isFull = false;
+    const files = { ...context.runFiles };
+    let isPlanRefused = true;
+    context.runFiles.write = async (path, content) => {
+      if (isPlanRefused) throw Object.assign(new Error('EROFS: open'), { code: 'EROFS' });
+      return files.write(path, content);
+    };
+    await run(at('07T14:05:00'));
+    expect((await world.runs(id)).at(-1)?.latest_error).toContain('is read-only');
+    isPlanRefused = false;
+    await run(at('07T14:59:00'));
+    expect((await world.runs(id)).map(({ status, latest_error }) => [status, latest_error])).toEqual([
+      ['Completed', null],
+    ]);
+    expect(rows(world.delivered())).toEqual({ [file('07T13:00:00', '07T14:00:00')]: 1 });
+    expect(world.leftovers()).toEqual([]);
+  });
+
+  test.each([
+    ['has one bit that is not what was written', (content: Buffer) => (content[content.length >> 1]! ^= 4)],
+    ['is another file', (content: Buffer) => content.fill('PAR1')],
+  ])('that reads a file of the lake that %s has failed, and names it', async (_, damage) => {
+    const { world, project, run, statuses, id } = await hourly();
+    await world.arrive(project, [NOW, NOW]);
+    const [path = ''] = await world.lakeFiles(project);
+    const content = readFileSync(path);
+    damage(content);
+    writeFileSync(path, content);
+    await run(at('07T14:59:00'));
+    expect(await statuses()).toEqual(['Failed']);
+    expect(world.delivered().size).toBe(0);
+    const [failed] = await world.runs(id);
+    expect(failed?.latest_error).toBe(
+      `The service's file '${path.slice(path.indexOf('events/'))}' is damaged: it is not what was written. ` +
+        'It must be restored from a copy before this can be done.',
+    );
+  });
+
+  test('that takes its process down three times has failed, and is not tried each hour', async () => {
+    let tries = 0;
+    const { world, project, run, id } = await hourly({
+      intrude: async (call) => {
+        if (call !== 'deliver') return;
+        tries += 1;
+        throw new WorkerLost('memory', 'Selecting its rows needs more than 600 MB of memory.');
+      },
+    });
+    await world.arrive(project, [NOW]);
+    await run(at('07T15:30:00'));
+    expect(tries).toBe(3);
+    expect((await world.runs(id)).map(({ status, latest_error }) => [status, latest_error])).toContainEqual([
+      'Failed',
+      'It took its process down three times, so it is not tried again. Selecting its rows needs more than 600 MB of memory.',
+    ]);
   });
 
   test('whose trouble lasts a day has failed', async () => {

@@ -223,8 +223,9 @@ describe('S3', () => {
   about(s3Destination);
   exactlyOnce(3);
   triedAgain({
-    call: 'commit',
-    connections: 3,
+    call: 'deliver',
+    // Three to look what is there, three to remove what an earlier attempt may have left.
+    connections: 6,
     port: () => portOf(target.destination.config['endpoint_url']),
     at: (port) => ({ endpoint_url: `http://127.0.0.1:${port}` }),
   });
@@ -276,13 +277,20 @@ describe('HTTP', () => {
     expect(again).toEqual(scheduled.flatMap((uuid) => [uuid, uuid]));
   });
 
-  test('a receiver that is busy is waited for, and the log says so', async () => {
-    http.target.receiver.answer = (_request, n) =>
-      n === 1 ? { status: 429, headers: { 'retry-after': '1' }, body: 'Slow down.' } : { status: 200 };
-    const { arrive, run, statuses, messages } = await hourly();
+  test('a receiver that is busy is waited for, and the run and the log say so', async () => {
+    const { world, item, arrive, run, statuses, messages } = await hourly();
+    const waiting: Promise<unknown>[] = [];
+    const errors = async () => (await world.runs(item.id)).map(({ latest_error }) => latest_error);
+    http.target.receiver.answer = (_request, n) => {
+      if (n === 1) return { status: 429, headers: { 'retry-after': '1' }, body: 'Slow down.' };
+      waiting.push(errors());
+      return { status: 200 };
+    };
     await arrive(NOW);
     await run(at('07T14:30:00'));
+    expect(await Promise.all(waiting)).toEqual([[`${http.target.receiver.url}/batch/ answered 429: Slow down.`]]);
     expect(await statuses()).toEqual(['Completed']);
+    expect(await errors()).toEqual([null]);
     expect(http.target.receiver.received).toHaveLength(2);
     expect(await messages()).toContain(
       `${http.target.receiver.url}/batch/ answered 429: Slow down. Trying again in 1 s.`,

@@ -143,6 +143,14 @@ describe('export-run', () => {
     expect(ended).toMatchObject([{ machine: 'export-run', execution: 'execution', status: 'FAILED', input }]);
   });
 
+  test('does not give up for waiting among the batches of its organization', async () => {
+    let asked = 0;
+    const { status, seconds } = await runToEnd('export-run', input, {
+      'begin-run': () => ((asked += 1) <= 200 ? { do: 'hold', seconds: 60, queued: true } : { do: 'nothing' }),
+    });
+    expect([status, seconds]).toEqual(['SUCCEEDED', 12_000]);
+  });
+
   test('gives up at once when begin fails for good', async () => {
     const { status, error, of } = await runToEnd('export-run', input, {
       'begin-run': fails('Permanent', 'The interval is too big.'),

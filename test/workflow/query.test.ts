@@ -48,12 +48,14 @@ async function started() {
     return id;
   };
   const lines = (): Record<string, unknown>[] =>
-    readdirSync(world.target).flatMap((name) =>
-      readFileSync(join(world.target, name), 'utf8')
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line)),
-    );
+    readdirSync(world.target)
+      .filter((name) => name.endsWith('.jsonl'))
+      .flatMap((name) =>
+        readFileSync(join(world.target, name), 'utf8')
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line)),
+      );
   return { world, service, created, arrive, exported, lines, run: process.run };
 }
 
@@ -129,7 +131,7 @@ test('a query that is stored and no longer supported fails its run with a text t
 
 /** What DuckDB answers. */
 async function answersOf(sql: string): Promise<unknown[]> {
-  const database = await openDatabase({});
+  const database = await openDatabase({ places: ['/'] });
   const connection = await database.connect();
   try {
     return (await connection.runAndReadAll(sql)).getRowObjectsJson();

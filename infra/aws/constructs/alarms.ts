@@ -37,7 +37,7 @@ const QUARTER = Duration.minutes(15);
 /** The rules, by the heading in docs/operations.md. */
 const rules = (
   stage: Stage,
-  { own, api, machines, functions, table, everyFunction }: Measured,
+  { own, api, machines, functions, sender, table, everyFunction, unsettled }: Measured,
 ): Record<string, Rule> => ({
   'Jobs are waiting': {
     says: 'The oldest due job has waited for five minutes, or the tick does not run.',
@@ -83,6 +83,11 @@ const rules = (
     ),
     threshold: 3,
   },
+  'An end is not settled': {
+    says: 'An execution did not succeed, and what it left could not be settled: the event waits in a queue.',
+    metric: unsettled.metricApproximateNumberOfMessagesVisible({ period: FIVE_MINUTES, statistic: 'Maximum' }),
+    threshold: 1,
+  },
   'Deliveries are late': {
     says: 'The schedule delivered an interval more than an hour after its end.',
     metric: own('DeliveryLag', 'Maximum', QUARTER),
@@ -97,9 +102,22 @@ const rules = (
     threshold: 10,
   },
   'Functions are held back': {
-    says: 'The account runs as many functions at once as it may.',
-    metric: everyFunction('Throttles', FIVE_MINUTES),
+    says: 'The account runs as many functions at once as it may, senders aside.',
+    metric: new MathExpression({
+      expression: 'SUM([all, -1 * senders])',
+      usingMetrics: {
+        all: everyFunction('Throttles', FIVE_MINUTES),
+        senders: sender.metricThrottles({ period: FIVE_MINUTES }),
+      },
+      period: FIVE_MINUTES,
+    }),
     threshold: 1,
+  },
+  'Senders are held back': {
+    says: 'As many deliveries as may run at once have done so for half an hour, and others wait for them.',
+    metric: sender.metricThrottles({ period: FIVE_MINUTES }),
+    threshold: 1,
+    periods: 6,
   },
   'Keys are refused': {
     says: `Five hundred requests in five minutes had keys that ${stage.name} does not know: somebody guesses, or a client has an old one.`,
@@ -108,8 +126,9 @@ const rules = (
   },
 });
 
+/** A sum of what there is: most of these metrics are silent when all is well, and `a + b` is nothing where one is. */
 const sumOf = (usingMetrics: Record<string, IMetric>, period: Duration): MathExpression =>
-  new MathExpression({ expression: Object.keys(usingMetrics).join(' + '), usingMetrics, period });
+  new MathExpression({ expression: `SUM([${Object.keys(usingMetrics).join(', ')}])`, usingMetrics, period });
 
 interface AlarmsProps {
   readonly stage: Stage;

@@ -57,9 +57,14 @@ export class Api extends Construct {
       called.set(name, found);
       return `arn:${Aws.PARTITION}:apigateway:${Aws.REGION}:lambda:path/2015-03-31/functions/${found.functionArn}/invocations`;
     };
+    // With an address of its own, it has no other one, at which a firewall or a rule of that address would be missed.
+    const isClosed = domain !== undefined;
     const definition = {
       openapi: '3.0.1',
       info: { title: this.name, version: '1' },
+      ...(isClosed
+        ? { servers: [{ 'x-amazon-apigateway-endpoint-configuration': { disableExecuteApiEndpoint: true } }] }
+        : {}),
       paths: Object.fromEntries(templates.map((path) => [path, methodsOf(path, call)])),
       components: {
         securitySchemes: {
@@ -90,6 +95,7 @@ export class Api extends Construct {
       restApiName: this.name,
       apiDefinition: ApiDefinition.fromInline(definition),
       endpointTypes: [EndpointType.REGIONAL],
+      disableExecuteApiEndpoint: isClosed,
       cloudWatchRole: true,
       cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN,
       deployOptions: {
@@ -137,13 +143,12 @@ export class Api extends Construct {
   }
 }
 
-/** One line for each request, without query and headers: they may hold what is secret. */
+/** One line for each request, without path, query and headers: they may hold what is secret. */
 const ACCESS_LOG = {
   time: '$context.requestTime',
   requestId: '$context.requestId',
   method: '$context.httpMethod',
   resource: '$context.resourcePath',
-  path: '$context.path',
   status: '$context.status',
   length: '$context.responseLength',
   ms: '$context.responseLatency',

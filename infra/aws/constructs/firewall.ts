@@ -7,12 +7,14 @@ import type { Stage } from '../stages.ts';
 
 interface FirewallProps {
   readonly stage: Stage;
+  /** In a minute. */
+  readonly requestsPerKey: number;
   readonly api: IRestApi;
 }
 
-/** Requests of one key in five minutes: PostHog's 480 a minute. https://posthog.com/docs/api#rate-limiting */
-const REQUESTS_OF_A_KEY = 5 * 480;
-/** A key that was held back is let through again within about this time, in seconds: the rule looks every half minute. */
+/** One address may send as many requests as so many keys that call all the time, with whatever keys or none. */
+const KEYS_OF_AN_ADDRESS = 10;
+/** Who was held back is let through again within about this time, in seconds: the rule looks every half minute. */
 const RETRY_AFTER = '30';
 
 const THROTTLED = gatewayResponse('throttled').template;
@@ -26,13 +28,25 @@ const visible = (metricName: string): CfnWebACL.VisibilityConfigProperty => ({
 });
 
 /**
- * The web firewall of a stage: how often one key may call, and addresses that are known for bad. Nothing looks into
- * requests, for a query or a text tile may look like an attack. What it refuses has the API's own error shape.
+ * The web firewall of a stage: how often one key and one address may call, and addresses that are known for bad.
+ * Nothing looks into requests, for a query or a text tile may look like an attack. What it refuses has the API's own
+ * error shape.
  */
 export class Firewall extends Construct {
-  constructor(scope: Construct, id: string, { stage, api }: FirewallProps) {
+  constructor(scope: Construct, id: string, { stage, requestsPerKey, api }: FirewallProps) {
     super(scope, id);
+    // Rules count in five minutes.
+    const ofKey = 5 * requestsPerKey;
     const refused = { block: { customResponse: { responseCode: 403, customResponseBodyKey: 'refused' } } };
+    const throttled = {
+      block: {
+        customResponse: {
+          responseCode: 429,
+          customResponseBodyKey: 'throttled',
+          responseHeaders: [{ name: 'Retry-After', value: RETRY_AFTER }],
+        },
+      },
+    };
     const acl = new CfnWebACL(this, 'Acl', {
       name: `workspaces-${stage.name}`,
       scope: 'REGIONAL',
@@ -47,27 +61,36 @@ export class Firewall extends Construct {
           name: 'rate-of-a-key',
           priority: 0,
           visibilityConfig: visible('rate-of-a-key'),
-          action: {
-            block: {
-              customResponse: {
-                responseCode: 429,
-                customResponseBodyKey: 'throttled',
-                responseHeaders: [{ name: 'Retry-After', value: RETRY_AFTER }],
-              },
-            },
-          },
+          action: throttled,
           statement: {
             rateBasedStatement: {
-              limit: REQUESTS_OF_A_KEY,
+              limit: ofKey,
               evaluationWindowSec: 300,
               aggregateKeyType: 'CUSTOM_KEYS',
-              customKeys: [{ header: { name: 'Authorization', textTransformations: [{ priority: 0, type: 'NONE' }] } }],
+              // Several blanks or tabs between the word and the key are one blank, as they are to the authorizer.
+              customKeys: [
+                {
+                  header: {
+                    name: 'Authorization',
+                    textTransformations: [{ priority: 0, type: 'COMPRESS_WHITE_SPACE' }],
+                  },
+                },
+              ],
             },
           },
         },
         {
-          name: 'reputation',
+          name: 'rate-of-an-address',
           priority: 1,
+          visibilityConfig: visible('rate-of-an-address'),
+          action: throttled,
+          statement: {
+            rateBasedStatement: { limit: KEYS_OF_AN_ADDRESS * ofKey, evaluationWindowSec: 300, aggregateKeyType: 'IP' },
+          },
+        },
+        {
+          name: 'reputation',
+          priority: 2,
           visibilityConfig: visible('reputation'),
           overrideAction: { none: {} },
           statement: {

@@ -3,12 +3,21 @@ import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, Code, Function as LambdaFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import { keys } from '../../../lib/ports/table/keys.ts';
 import type { FileUse, StepNeed, StepUses } from '../../../lib/workflow/steps.ts';
 import type { MachineName } from '../../../lib/workflow/workflow.ts';
 import { isNative } from '../bundle.ts';
 import type { DataStack } from '../data-stack.ts';
-import { ENVIRONMENT, FUNCTIONS, flat, type LambdaSpec, type Variable } from '../functions.ts';
-import type { Stage } from '../stages.ts';
+import {
+  ENVIRONMENT,
+  FUNCTIONS,
+  flat,
+  type LambdaSpec,
+  reservedOf,
+  type TableUse,
+  type Variable,
+} from '../functions.ts';
+import type { Concurrency, Stage } from '../stages.ts';
 import { allow, permit } from './permissions.ts';
 
 interface FunctionsProps {
@@ -19,22 +28,36 @@ interface FunctionsProps {
   readonly eventBus: string;
   /** ARNs of the state machines, by name. */
   readonly machines: Readonly<Record<MachineName, string>>;
+  readonly concurrency: Concurrency | null;
   /** Where a function's bundle is. */
   readonly folder: (name: string) => string;
 }
 
 /** What the table's adapter sends, beside queries; a transaction needs the right to each of its parts. */
-const TABLE_ACTIONS = ['BatchGetItem', 'ConditionCheckItem', 'DeleteItem', 'GetItem', 'PutItem', 'UpdateItem'].map(
-  (name) => `dynamodb:${name}`,
-);
+const READS = ['BatchGetItem', 'GetItem'];
+const WRITES = ['ConditionCheckItem', 'DeleteItem', 'PutItem', 'UpdateItem'];
+const TABLE_ACTIONS: Readonly<Record<TableUse, readonly string[]>> = {
+  none: [],
+  keys: ['GetItem', 'UpdateItem'],
+  read: READS,
+  write: [...READS, ...WRITES],
+  'write-many': [...READS, ...WRITES, 'BatchWriteItem'],
+};
 
-/** Who calls a function: a request, the schedule, or a machine (and the rule that tells of its end). */
-type Kind = 'Endpoints' | 'Tick' | 'Steps';
+/** Who calls a function: the gateway before a request and with it, the schedule, a machine, the rule of its end. */
+type Kind = 'Authorizer' | 'Endpoints' | 'Tick' | 'Steps' | 'Ended';
 
-const kindOf = ({ name }: LambdaSpec): Kind =>
-  name === 'tick' ? 'Tick' : name.startsWith('steps/') ? 'Steps' : 'Endpoints';
+const kindOf = ({ name }: LambdaSpec): Kind => {
+  if (name === 'authorizer') return 'Authorizer';
+  if (name === 'tick') return 'Tick';
+  if (name === 'steps/execution-ended') return 'Ended';
+  return name.startsWith('steps/') ? 'Steps' : 'Endpoints';
+};
 
-/** A lambda function of each handler, step and trigger. Those that need the same have one role together. */
+/**
+ * A lambda function of each handler, step and trigger. Functions that are called by the same and declare the same (use
+ * of the table, needs and uses) have one role together: a role of their own would allow just the same.
+ */
 export class Functions extends Construct {
   private readonly byName = new Map<string, LambdaFunction>();
 
@@ -45,13 +68,14 @@ export class Functions extends Construct {
     const roles = new Map<string, Role>();
     for (const spec of FUNCTIONS) {
       const kind = kindOf(spec);
-      const log = kind === 'Endpoints' ? kind : 'Steps';
+      const log = kind === 'Endpoints' || kind === 'Authorizer' ? 'Endpoints' : 'Steps';
       const logGroup = known(logGroups, log, () => {
         const made = { retention: stage.logRetention, removalPolicy: RemovalPolicy.DESTROY };
         return new LogGroup(this, `${log}Log`, made);
       });
       const name = roleName(kind, spec);
       const role = known(roles, name, () => this.role(name, spec, logGroup, props));
+      const reserved = reservedOf(spec, props.concurrency);
       const lambda = new LambdaFunction(this, flat(spec.name), {
         description: `${spec.name} (${stage.name})`,
         runtime: Runtime.NODEJS_24_X,
@@ -61,6 +85,7 @@ export class Functions extends Construct {
         memorySize: spec.memory,
         timeout: Duration.seconds(spec.timeout),
         ...(isNative(spec) ? { ephemeralStorageSize: Size.gibibytes(10) } : {}),
+        ...(reserved === undefined ? {} : { reservedConcurrentExecutions: reserved }),
         role,
         logGroup,
         tracing: Tracing.ACTIVE,
@@ -84,15 +109,30 @@ export class Functions extends Construct {
     const statements = [
       allow(['logs:CreateLogStream', 'logs:PutLogEvents'], [logGroup.logGroupArn]),
       allow(['xray:PutTraceSegments', 'xray:PutTelemetryRecords'], ['*']),
-      allow(TABLE_ACTIONS, [table]),
-      // Only steps write many items that do not belong together.
-      ...(kindOf(spec) === 'Steps' ? [allow(['dynamodb:BatchWriteItem'], [table])] : []),
-      allow(['dynamodb:Query'], [table, `${table}/index/*`]),
+      ...tableStatements(spec, table),
       ...spec.needs.flatMap((need) => statementsOf(need, spec, partition, props)),
     ];
     permit(role, statements, WILDCARDS);
     return role;
   }
+}
+
+function tableStatements({ table: use, countsKeys }: LambdaSpec, table: string): PolicyStatement[] {
+  if (use === 'none') return [];
+  const actions = TABLE_ACTIONS[use].map((name) => `dynamodb:${name}`);
+  const within = (partition: string, names: readonly string[]): PolicyStatement =>
+    new PolicyStatement({
+      actions: [...names],
+      resources: [table],
+      conditions: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [partition] } },
+    });
+  if (use === 'keys') return [within(keys.personalApiKey('*').pk, actions)];
+  return [
+    allow(actions, [table]),
+    allow(['dynamodb:Query'], [table, `${table}/index/*`]),
+    // Who writes anyway needs no right of its own for counts.
+    ...(countsKeys === true && use === 'read' ? [within(keys.requestCount('*', 0).pk, ['dynamodb:UpdateItem'])] : []),
+  ];
 }
 
 const WILDCARDS =
@@ -122,11 +162,12 @@ const FILE_ACTIONS: Readonly<Record<FileUse, string>> = {
 /** The requests that bring secrets. All other functions only open them. */
 const SEALING = ['batch-exports/create', 'batch-exports/update'];
 
-/** What a role's functions need and do, in words: `StepsLakeReadRemoveRunFilesReadRemoveWorkflowStopRole`. */
-function roleName(kind: Kind, { name, needs, uses = {} }: LambdaSpec): string {
+/** What a role's functions need and do, in words: `EndpointsTableWriteVaultSealRole`. */
+function roleName(kind: Kind, { name, table, countsKeys, needs, uses = {} }: LambdaSpec): string {
   const used = (need: StepNeed): readonly string[] =>
     need === 'vault' && SEALING.includes(name) ? ['seal'] : (uses[need as keyof StepUses] ?? []);
-  const words = needs.toSorted((a, b) => (a < b ? -1 : 1)).flatMap((need) => [need, ...used(need)]);
+  const ports = needs.toSorted((a, b) => (a < b ? -1 : 1)).flatMap((need) => [need, ...used(need)]);
+  const words = ['table', table, ...(countsKeys === true ? ['counts'] : []), ...ports];
   return `${kind}${words
     .flatMap((word) => word.split('-'))
     .map(capitalized)
@@ -150,7 +191,9 @@ function statementsOf(
   const starts: Readonly<Record<Kind, readonly string[]>> = {
     Endpoints: [machines.backfill],
     Tick: Object.values(machines),
+    Authorizer: [],
     Steps: [],
+    Ended: [],
   };
   const statements: Readonly<Record<StepNeed, readonly PolicyStatement[]>> = {
     workflow: [
@@ -172,7 +215,7 @@ function statementsOf(
     runFiles: objectsOf(uses.runFiles, `arn:${partition}:s3:::${data.runFilesBucket}`),
     lake: objectsOf(uses.lake, `arn:${partition}:s3:::${data.lakeBucket}`),
     outbound: [],
-    parser: [],
+    compiler: [],
     events: [allow(['events:PutEvents'], [eventBus])],
     warehouse: [],
     converter: [],

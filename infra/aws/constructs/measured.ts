@@ -1,6 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { type IMetric, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { DIMENSION, NAMESPACE } from '../../../lib/ports/metrics/emf.ts';
 import type { MetricName } from '../../../lib/ports/metrics/metrics.ts';
@@ -27,11 +28,12 @@ export interface Measured {
   /** Functions that nobody waits for: only their errors tell that they failed. */
   readonly functions: readonly IFunction[];
   readonly sender: IFunction;
+  readonly unsettled: IQueue;
 }
 
 const FIVE_MINUTES = Duration.minutes(5);
 
-interface Watched extends Pick<Measured, 'machines' | 'functions' | 'sender'> {
+interface Watched extends Pick<Measured, 'machines' | 'functions' | 'sender' | 'unsettled'> {
   readonly stage: Stage;
   readonly apiName: string;
   readonly tableName: string;

@@ -27,7 +27,11 @@ export class Overview extends Construct {
           graph('Keys refused', [own('KeysRefused', 'Sum')]),
         ],
         [
-          graph('Runs', [own('RunsCompleted', 'Sum'), own('RunsFailed', 'Sum')]),
+          graph(
+            'Runs',
+            [own('RunsCompleted', 'Sum'), own('RunsFailed', 'Sum')],
+            [own('BackOffs', 'Sum'), own('ExecutionsQueued', 'Sum')],
+          ),
           graph('Delivered', [own('RowsDelivered', 'Sum')], [own('BytesDelivered', 'Sum')]),
           graph('From the end of an interval to its delivery (s)', [
             own('DeliveryLag', 'p50'),

@@ -1,9 +1,11 @@
-import { RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import { Rule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { DefinitionBody, LogLevel, StateMachine, StateMachineType } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import { MODELS } from '../../../lib/lake/schema.ts';
@@ -33,6 +35,8 @@ interface WorkflowsProps {
 /** The state machines of lib/workflow/definitions as they are, and the rule that tells of executions that did not succeed. */
 export class Workflows extends Construct {
   readonly machines: readonly StateMachine[];
+  /** Ends of executions that nobody has settled: the events that told of them. */
+  readonly unsettled: Queue;
 
   constructor(scope: Construct, id: string, props: WorkflowsProps) {
     super(scope, id);
@@ -46,9 +50,13 @@ export class Workflows extends Construct {
         stateMachineName: machineName(stage.name, name),
         stateMachineType: StateMachineType.STANDARD,
         definitionBody: DefinitionBody.fromString(substituted(text, [...steps, ...Object.entries(machines)])),
-        // Inputs name exports and intervals, and nothing of a customer's.
-        logs: { destination: logs, level: LogLevel.ALL, includeExecutionData: true },
+        // What goes wrong, by states and errors alone: inputs, outputs and causes may hold what is a customer's.
+        logs: { destination: logs, level: LogLevel.ERROR, includeExecutionData: false },
         tracingEnabled: true,
+      });
+      Validations.of(machine).acknowledge({
+        id: 'AwsSolutions-SF1',
+        reason: 'What a machine does stands in the history of its execution; its log tells what went wrong.',
       });
       const arns = steps.map(([, arn]) => arn);
       const statements = [
@@ -70,7 +78,16 @@ export class Workflows extends Construct {
         detail: { status: ['FAILED', 'TIMED_OUT', 'ABORTED'], stateMachineArn: Object.values(machines) },
       },
     });
-    ended.addTarget(new LambdaTarget(functionNamed('steps/execution-ended')));
+    const settler = functionNamed('steps/execution-ended');
+    this.unsettled = new Queue(this, 'Unsettled', {
+      encryption: QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+      retentionPeriod: Duration.days(14),
+    });
+    Validations.of(this.unsettled).acknowledge({ id: 'AwsSolutions-SQS3', reason: 'It is the dead-letter queue.' });
+    // What the rule could not hand over, and what the function could not do in three attempts.
+    ended.addTarget(new LambdaTarget(settler, { deadLetterQueue: this.unsettled }));
+    settler.configureAsyncInvoke({ retryAttempts: 2, onFailure: new SqsDestination(this.unsettled) });
   }
 }
 

@@ -15,8 +15,10 @@ const OrganizationBrief = Organization.pick({
 /** The caller, and where they are. */
 export const Me = User.extend({
   date_joined: z.iso.datetime(),
-  organization: Organization.nullable().describe('The current one: that the caller joined first.'),
-  organizations: z.array(OrganizationBrief).describe('All that the caller is in, oldest first.'),
+  organization: Organization.nullable().describe(
+    'The current one: that the caller joined first, of those that the key opens.',
+  ),
+  organizations: z.array(OrganizationBrief).describe('All that the caller is in and the key opens, oldest first.'),
   team: Team.nullable().describe('The current project: that of the current organization with the lowest number.'),
   project: Organization.shape.projects.element.nullable().describe('The same, in short.'),
 }).meta({ id: 'Me' });

@@ -9,8 +9,8 @@ export const retrieveMe = route({
   scope: 'user:read',
   summary: 'Retrieve the caller',
   description:
-    'Who asks, their organizations, and what `@current` stands for. The only id is `@me`. Limits of the key to ' +
-    'organizations or projects do not count here.',
+    'Who asks, their organizations, and what `@current` stands for. The only id is `@me`. A key that is limited to ' +
+    'organizations or projects may ask too, and is told of these only.',
   tag: 'Users',
   params: z.object({ user__uuid: z.literal('@me') }),
   response: Me,

@@ -13,6 +13,16 @@ const one = {
   params: z.object({ organization_id: uuid() }),
 } as const;
 
+const UNSUPPORTED = {
+  members_can_invite: true,
+  members_can_use_personal_api_keys: true,
+  allow_publicly_shared_resources: true,
+  default_anonymize_ips: null,
+  default_role_id: null,
+  session_cookie_age: null,
+  default_experiment_stats_method: 'bayesian',
+} as const;
+
 export const listOrganizations = route({
   ...read,
   ...all,
@@ -31,6 +41,7 @@ export const createOrganization = route({
   summary: 'Create an organization',
   description: 'The caller becomes its owner. It comes with a project, "Default project".',
   body: OrganizationInput,
+  unsupported: UNSUPPORTED,
   response: Organization,
   status: 201,
   idempotent: true,
@@ -53,6 +64,7 @@ export const updateOrganization = route({
   summary: 'Change an organization',
   description: 'For admins and owners. The slug stays.',
   body: OrganizationPatch,
+  unsupported: UNSUPPORTED,
   response: Organization,
 });
 

@@ -1,4 +1,5 @@
-import { fromJsonText } from '../../ports/table/json-text.ts';
+import type { Credentials } from '../../http/credentials.ts';
+import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import type { MembershipItem, OrganizationItem, ProjectBrief } from './model.ts';
 
 const SLUG_LENGTH = 48;
@@ -27,6 +28,23 @@ export function visibleMemberships(memberships: readonly MembershipItem[], limit
 export interface OrganizationMembership {
   readonly organization: OrganizationItem;
   readonly membership: MembershipItem;
+}
+
+/** Returns the organizations, of these, that a key opens, each with those of its projects that the key opens. */
+export function openPlaces(
+  joined: readonly OrganizationMembership[],
+  { scopedTeams, scopedOrganizations }: Pick<Credentials, 'scopedTeams' | 'scopedOrganizations'>,
+): readonly OrganizationMembership[] {
+  const open = joined.filter(
+    ({ organization: { id } }) => scopedOrganizations.length === 0 || scopedOrganizations.includes(id),
+  );
+  if (scopedTeams.length === 0) return open;
+  return open.flatMap(({ organization, membership }) => {
+    const projects = fromJsonText(organization.projects).filter(({ id }) => scopedTeams.includes(id));
+    return projects.length === 0
+      ? []
+      : [{ organization: { ...organization, projects: toJsonText(projects) }, membership }];
+  });
 }
 
 /** Returns what `@current` stands for: the organization joined first, and its project with the lowest number. */

@@ -26,8 +26,8 @@ export interface PersonalApiKeyItem extends Item {
   readonly scoped_teams: JsonText<readonly number[]>;
   /** The organizations that the key is limited to; empty: no limit. */
   readonly scoped_organizations: JsonText<readonly string[]>;
-  /** The organizations of `scoped_teams`. */
-  readonly team_organizations: JsonText<readonly string[]>;
+  /** The organization of each of `scoped_teams`, by its number. */
+  readonly team_organizations: JsonText<Readonly<Record<string, string>>>;
   readonly created_at: number;
   /** When the key last got another value. */
   readonly last_rolled_at: number | null;

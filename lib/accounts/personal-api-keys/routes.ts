@@ -10,8 +10,8 @@ const all = { paths: ['/api/personal_api_keys'], params: z.object({}) } as const
 const one = { paths: ['/api/personal_api_keys/{id}'], params: ofKey } as const;
 
 const NO_MORE =
-  'A key never grants more than the key that asks: no other scopes, no other places, no longer life. Such a request ' +
-  'is refused with 403.';
+  'A key makes no key that grants more than itself, and changes none that does, before or after: no other scopes, no ' +
+  'other places, no longer life. Such a request is refused with 403.';
 
 export const listPersonalApiKeys = route({
   ...all,
@@ -66,7 +66,7 @@ export const destroyPersonalApiKey = route({
   handler: 'personal-api-keys/destroy',
   method: 'DELETE',
   summary: 'Delete a personal API key',
-  description: 'The gateway may remember it for a minute.',
+  description: 'The gateway may remember it for a minute. A key that grants more than the one that asks stays: 403.',
   status: 204,
 });
 

@@ -6,7 +6,7 @@ import { fail, invalid } from '../../ports/errors.ts';
 import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { type Op, Refused, type Table } from '../../ports/table/table.ts';
-import type { ActivityOps, ActivityVerb, Change } from '../activity/model.ts';
+import type { ActivityOps, Change } from '../activity/model.ts';
 import { systemActivityOps } from '../activity/ops.ts';
 import { changesOf, creationChanges, type LoggedFields } from '../activity/rules.ts';
 import type { MembershipItem } from '../organizations/model.ts';
@@ -14,7 +14,7 @@ import { membershipsOf } from '../organizations/store.ts';
 import type { KeyRef, UserItem } from '../users/model.ts';
 import { sha256 } from './lookup.ts';
 import { type Grant, grantOf, NewPersonalApiKey, type PersonalApiKeyItem, type PersonalApiKeyPatch } from './model.ts';
-import { organizationsOpen, refuseExcess, refusePast, refuseTooMany } from './rules.ts';
+import { keyAsLoggedIn, organizationsOpen, refuseExcess, refusePast, refuseStronger, refuseTooMany } from './rules.ts';
 
 /** Random bytes of a key's value, as PostHog's: 280 bits, about 47 digits. */
 const VALUE_BYTES = 35;
@@ -55,19 +55,32 @@ const LOGGED_FIELDS: LoggedFields = {
   expires_at: 'instant',
 };
 
-/** Returns the ops that log a change of a key; `after` is the key as it is then. */
-function keyOps(
-  { activityOps, memberships }: KeyActivity,
-  activity: ActivityVerb,
-  changes: readonly Change[],
-  after: PersonalApiKeyItem,
-  before = after,
-): Op[] {
-  const { id, label: name } = after;
-  const logs = new Set([before, after].flatMap((key) => organizationsOpen(key, memberships)));
-  return [...logs].flatMap((organization) =>
-    activityOps({ organization, scope: 'PersonalAPIKey', id, activity, name, changes }),
-  );
+/** A key as it was and as it is then; the one that is made was not, the one that is deleted is not. */
+interface KeyChange {
+  readonly before?: PersonalApiKeyItem | undefined;
+  readonly after?: PersonalApiKeyItem | undefined;
+}
+
+/** Returns the ops that log a change of a key: each organization is told of its own part of the key's limits. */
+function keyOps({ activityOps, memberships }: KeyActivity, { before, after }: KeyChange): Op[] {
+  const known = [before, after].filter((key) => key !== undefined);
+  const logs = new Set(known.flatMap((key) => organizationsOpen(key, memberships)));
+  const about = after ?? before;
+  if (about === undefined) return [];
+  const { id, label: name } = about;
+  const activity = before === undefined ? 'created' : after === undefined ? 'deleted' : 'updated';
+  return [...logs].flatMap((organization) => {
+    const changes = loggedChanges(organization, { before, after });
+    return activityOps({ organization, scope: 'PersonalAPIKey', id, activity, name, changes });
+  });
+}
+
+function loggedChanges(organization: string, { before, after }: KeyChange): Change[] {
+  if (after === undefined) return [];
+  const shown = keyAsLoggedIn(organization, after);
+  return before === undefined
+    ? creationChanges(shown, LOGGED_FIELDS)
+    : changesOf(keyAsLoggedIn(organization, before), shown, LOGGED_FIELDS);
 }
 
 interface KeyOptions {
@@ -121,9 +134,9 @@ export async function createKey(
       refs: [...refs, { id, sha256: sha256(value) }],
       ops: [
         { put: item, if: 'absent' },
-        ...presenceChecks(maker),
+        ...checksOf(maker, id),
         ...idempotencyOps(id),
-        ...keyOps(logged, 'created', creationChanges(item, LOGGED_FIELDS), item),
+        ...keyOps(logged, { after: item }),
       ],
     };
   });
@@ -136,9 +149,12 @@ function newValue(random: Context['random']) {
   return { value, ...keys.personalApiKey(sha256(value)), mask: `${value.slice(0, 4)}...${value.slice(-4)}` };
 }
 
-/** The transaction holds only if the key that asks still grants what it was seen to grant. */
-function presenceChecks(maker: PersonalApiKeyItem | undefined): Op[] {
-  if (maker === undefined) return [];
+/**
+ * The transaction holds only if the key that asks still grants what it was seen to grant, unless it is the key that is
+ * written.
+ */
+function checksOf(maker: PersonalApiKeyItem | undefined, written: string): Op[] {
+  if (maker === undefined || maker.id === written) return [];
   const { pk, sk, id, ver } = maker;
   return [{ check: { pk, sk }, if: { is: { id, ver } } }];
 }
@@ -174,13 +190,13 @@ async function isMemberOfAll(table: Table, uid: string, ids: readonly string[]):
   return areThere && !memberships.includes(undefined);
 }
 
-/** Throws a 400 for limits to what the user is no member of. Returns the organizations of the projects, each once. */
+/** Throws a 400 for limits to what the user is no member of. Returns the organizations of the projects, by their numbers. */
 async function refuseForeignLimits(
   table: Table,
   uid: string,
   { scoped_teams = [], scoped_organizations = [] }: KeyChanges,
-): Promise<string[]> {
-  if (scoped_teams.length === 0 && scoped_organizations.length === 0) return [];
+): Promise<Record<string, string>> {
+  if (scoped_teams.length === 0 && scoped_organizations.length === 0) return {};
   const [isMember, projects] = await Promise.all([
     isMemberOfAll(table, uid, scoped_organizations),
     table.many(scoped_teams.map(keys.project)),
@@ -189,11 +205,10 @@ async function refuseForeignLimits(
     invalid('scoped_organizations', 'You must be a member of all organizations that you are scoping the key to.');
   }
   const owners = projects.map((project) => (project?.deleted_at === null ? project.organization_id : ''));
-  const distinct = [...new Set(owners)];
-  if (!(await isMemberOfAll(table, uid, distinct))) {
+  if (!(await isMemberOfAll(table, uid, [...new Set(owners)]))) {
     invalid('scoped_teams', 'You must be a member of all teams that you are scoping the key to.');
   }
-  return distinct;
+  return Object.fromEntries(scoped_teams.map((id, at) => [id, owners[at] ?? '']));
 }
 
 /** Returns the keys of these users, newest first. One read. */
@@ -256,14 +271,17 @@ export async function changeKey(
   };
   for (let current = item; ; ) {
     if (ifMatch !== undefined && !ifMatch.includes(current.ver)) fail('precondition_failed');
-    if (Object.keys(grants).length > 0) refuseExcess(grantOf(maker), { ...grantOf(current), ...grants } as Grant);
+    if (Object.keys(grants).length > 0) {
+      refuseStronger(maker, current);
+      refuseExcess(grantOf(maker), { ...grantOf(current), ...grants } as Grant);
+    }
     const { pk, sk, id, ver } = current;
     const after: PersonalApiKeyItem = { ...current, ...set, ver: ver + 1 };
     try {
       await table.write([
         { change: { pk, sk }, set, add: { ver: 1 }, if: { is: { id, ver } } },
-        ...presenceChecks(maker.id === id ? undefined : maker),
-        ...keyOps(activity, 'updated', changesOf(current, set, LOGGED_FIELDS), after, current),
+        ...checksOf(maker, id),
+        ...keyOps(activity, { before: current, after }),
       ]);
       return after;
     } catch (error) {
@@ -280,7 +298,7 @@ export async function rollKey(
   { user, maker, item }: UserKeys,
   activity: KeyActivity,
 ): Promise<{ item: PersonalApiKeyItem; value: string }> {
-  refuseExcess(grantOf(maker), grantOf(item));
+  refuseStronger(maker, item);
   const { value, ...stored } = newValue(random);
   const { pk, sk, id, ver } = item;
   const rolled = { ...item, ...stored, last_used_at: null, last_rolled_at: clock(), ver: ver + 1 };
@@ -289,12 +307,15 @@ export async function rollKey(
     ops: [
       { remove: { pk, sk }, if: { is: { id, ver } } },
       { put: rolled, if: 'absent' },
-      ...presenceChecks(maker.id === id ? undefined : maker),
-      ...keyOps(activity, 'updated', changesOf(item, rolled, LOGGED_FIELDS), rolled),
+      ...checksOf(maker, id),
+      ...keyOps(activity, { before: item, after: rolled }),
     ],
   }));
   return { item: rolled, value };
 }
+
+/** The fields of a key that limit it. */
+type KeyLimits = Pick<PersonalApiKeyItem, 'scoped_teams' | 'scoped_organizations' | 'team_organizations'>;
 
 /** An organization and projects that are gone. */
 export interface DeletedPlaces {
@@ -312,10 +333,10 @@ export async function removeLimits(context: KeyContext, key: PersonalApiKeyItem,
   const teams = grant.scoped_teams.filter((id) => !gone.projects.includes(id));
   const isKept = (id: string): boolean => id !== gone.organization;
   const organizations = grant.scoped_organizations.filter(isKept);
-  const set = {
+  const set: KeyLimits = {
     scoped_teams: toJsonText(teams),
     scoped_organizations: toJsonText(organizations),
-    team_organizations: toJsonText(fromJsonText(key.team_organizations).filter(isKept)),
+    team_organizations: toJsonText(withKeys(fromJsonText(key.team_organizations), teams)),
   };
   if (Object.entries(set).every(([name, value]) => key[name] === value)) return false;
   const limits = [
@@ -332,35 +353,42 @@ export async function removeLimits(context: KeyContext, key: PersonalApiKeyItem,
   return true;
 }
 
+const withKeys = <T>(all: Readonly<Record<string, T>>, names: readonly number[]): Readonly<Record<string, T>> =>
+  Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(Number(name))));
+
 /** Sets the limits of a key. Throws `Refused` when it is not as it was read. */
-async function setLimits(context: KeyContext, key: PersonalApiKeyItem, set: Readonly<Record<string, string>>) {
+async function setLimits(context: KeyContext, key: PersonalApiKeyItem, set: KeyLimits) {
   const { pk, sk, id, ver } = key;
   await context.table.write([
     { change: { pk, sk }, set, add: { ver: 1 }, if: { is: { id, ver } } },
-    ...keyOps(
-      await systemKeyActivity(context, key.user_uuid),
-      'updated',
-      changesOf(key, set, LOGGED_FIELDS),
-      { ...key, ...set },
-      key,
-    ),
+    ...keyOps(await systemKeyActivity(context, key.user_uuid), { before: key, after: { ...key, ...set } }),
   ]);
 }
 
-/** Makes a key void; the gateway may remember it for a minute. Throws `Refused` when gone, or in none of `ifMatch`. */
+interface RevokeOptions {
+  /** The key's user, as known. */
+  readonly user?: UserItem;
+  /** The key that asks, which must grant as much. Absent: the command line or the service itself asks. */
+  readonly maker?: PersonalApiKeyItem;
+  readonly ifMatch?: readonly number[] | undefined;
+  /** Default: the system. */
+  readonly activity?: KeyActivity;
+}
+
+/**
+ * Makes a key void; the gateway may remember it for a minute. Throws a 403 when it grants more than the maker, and
+ * `Refused` when it is gone, or in none of `ifMatch`.
+ */
 export async function revokeKey(
   context: KeyContext,
   item: PersonalApiKeyItem,
-  {
-    user,
-    ifMatch,
-    activity,
-  }: { user?: UserItem; ifMatch?: readonly number[] | undefined; activity?: KeyActivity } = {},
+  { user, maker, ifMatch, activity }: RevokeOptions = {},
 ): Promise<void> {
   const { table } = context;
   const { id, user_uuid } = item;
+  if (maker !== undefined) refuseStronger(maker, item);
   const owner = user ?? ((await table.get(keys.user(user_uuid))) as UserItem);
-  const logOps = keyOps(activity ?? (await systemKeyActivity(context, user_uuid)), 'deleted', [], item);
+  const logOps = keyOps(activity ?? (await systemKeyActivity(context, user_uuid)), { before: item });
   const is = { id, ...(ifMatch === undefined ? {} : { ver: ifMatch }) };
   await changeRefs(table, owner, (refs) => {
     // Where it is stored now: it may have been rolled since it was read.
@@ -368,7 +396,7 @@ export async function revokeKey(
     const key = sha256 === undefined ? item : keys.personalApiKey(sha256);
     return {
       refs: refs.filter((ref) => ref.id !== id),
-      ops: [{ remove: { pk: key.pk, sk: key.sk }, if: { is } }, ...logOps],
+      ops: [{ remove: { pk: key.pk, sk: key.sk }, if: { is } }, ...checksOf(maker, id), ...logOps],
     };
   });
 }

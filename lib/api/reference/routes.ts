@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { route } from '../../http/route.ts';
 
-const read = { method: 'GET', scope: 'public', tag: 'Reference' } as const;
+const read = { method: 'GET', scope: 'public', tag: 'Reference', table: 'none' } as const;
 
 export const retrieveSchema = route({
   ...read,

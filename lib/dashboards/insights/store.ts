@@ -20,15 +20,17 @@ import { aboutInsight, insightChange, newInsight } from '../../insights/store.ts
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
+import { listAll } from '../../ports/table/list-all.ts';
 import { nextNumber } from '../../ports/table/sequence.ts';
 import type { Key, Op, Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import { tileItem } from '../create.ts';
 import { type DashboardItem, MAX_TILES } from '../model.ts';
-import { checkCanEdit, checkCanEditInsight, maySee } from '../rules.ts';
+import { checkCanEdit, checkCanEditInsight, failUnseen, mayBeHidden, maySee, maySeeInsight } from '../rules.ts';
 import { readDashboard, readSummaries } from '../store.ts';
 import { checkTileCount, invalidReference } from '../tiles.ts';
 import { dashboardsOf, tilesOfInsight } from './tiles.ts';
+import { seenInsights } from './visibility.ts';
 
 /** An insight, and the tiles that show it. */
 interface InsightWithTiles {
@@ -53,7 +55,10 @@ export function foundInsightToChange(read: InsightWithTiles | undefined): Insigh
   return read ?? fail('not_found');
 }
 
-/** Returns the public objects of insights, each with those of its dashboards that the member may see. */
+/**
+ * Returns the public objects of those insights that are there for the member, each with those of its dashboards that
+ * they may see.
+ */
 export async function insightObjects(
   context: Pick<Context, 'table' | 'clock'>,
   found: readonly InsightWithTiles[],
@@ -66,14 +71,12 @@ export async function insightObjects(
     readSummaries(context.table, project, dashboards.flat()),
     userLookup(context, authors, user),
   ]);
-  const isSeen = (id: number): boolean => {
-    const summary = summaries.get(id);
-    return summary !== undefined && maySee(summary, member);
-  };
-  return found.map(({ item }, at) => ({
-    ...insightObject(item, userOf),
-    dashboards: (dashboards[at] ?? []).filter(isSeen),
-  }));
+  return found.flatMap(({ item }, at) => {
+    const live = (dashboards[at] ?? []).flatMap((id) => summaries.get(id) ?? []);
+    if (!maySeeInsight(item, live, member)) return [];
+    const seen = live.filter((summary) => maySee(summary, member)).map(({ id }) => id);
+    return [{ ...insightObject(item, userOf), dashboards: seen }];
+  });
 }
 
 /** Who writes an insight, and where. */
@@ -129,7 +132,7 @@ export async function changeInsight(
     if (item.deleted_at !== null && patch.deleted !== false) fail('not_found');
     if (ifMatch !== undefined && !ifMatch.includes(item.ver)) fail('precondition_failed');
     const summaries = await readSummaries(table, project, dashboardsOf(tiles));
-    checkCanEditInsight([...summaries.values()], member);
+    checkChange(item, [...summaries.values()], patch, member);
     const now = clock();
     const { set, changes } = insightChange(item, patch, { by: member.user_uuid, now });
     const wanted = patch.dashboards;
@@ -155,6 +158,18 @@ export async function changeInsight(
       tiles: [...tiles.filter((tile) => !removed.tiles.includes(tile)), ...added.tiles],
     };
   });
+}
+
+/** Throws a 403 when the member may not change the insight so: to put it elsewhere, they need but see it. */
+function checkChange(
+  item: InsightItem,
+  summaries: readonly DashboardItem[],
+  { dashboards, ...fields }: z.output<typeof InsightPatch>,
+  member: MemberWithLevel,
+): void {
+  const isEdit = dashboards === undefined || Object.values(fields).some((value) => value !== undefined);
+  if (isEdit) checkCanEditInsight(item, summaries, member);
+  else if (!maySeeInsight(item, summaries, member)) failUnseen();
 }
 
 /** Ops on tiles, and the keys of the tiles that they put or remove. */
@@ -229,14 +244,35 @@ function tilesToRemove(
   };
 }
 
-/** Returns a page of a project's insights, newest first, and how many there are. */
-export async function readInsightPage(table: Table, project: number, paging: Paging) {
-  const { items, count, cursor } = await readPage(table, ranges.insightsOf(project), paging);
-  const found = items.map(async (item) => ({ item, tiles: await tilesOfInsight(table, project, item.id) }));
-  return { found: await Promise.all(found), count, cursor };
+/** The insights of one page, and how many there are in all. */
+interface InsightPage {
+  readonly found: readonly InsightWithTiles[];
+  readonly count: number;
+  readonly cursor?: string | undefined;
 }
 
-/** Returns the answer that shows one insight, with its version. */
+const withTiles = (table: Table, items: readonly InsightItem[]): Promise<InsightWithTiles[]> =>
+  Promise.all(items.map(async (item) => ({ item, tiles: await tilesOfInsight(table, item.project_id, item.id) })));
+
+/** Returns a page of a project's insights, newest first, and how many there are. Who asks is not yet known. */
+export async function readInsightPage(table: Table, project: number, paging: Paging): Promise<InsightPage> {
+  const { items, count, cursor } = await readPage(table, ranges.insightsOf(project), paging);
+  return { found: await withTiles(table, items), count, cursor };
+}
+
+/** Returns the page for a member: an insight that they may not see is neither listed nor counted. */
+export async function insightPageFor(
+  table: Table,
+  tenant: Tenant,
+  read: InsightPage,
+  { limit, offset }: Paging,
+): Promise<InsightPage> {
+  if (tenant.project === undefined || !mayBeHidden(tenant)) return read;
+  const seen = await seenInsights(table, tenant, await listAll(table, ranges.insightsOf(tenant.project.id)));
+  return { found: await withTiles(table, seen.slice(offset, offset + limit)), count: seen.length };
+}
+
+/** Returns the answer that shows one insight, with its version. Throws a 403 when it is not there for the caller. */
 export async function insightAnswer(
   context: Pick<Context, 'table' | 'clock'>,
   found: InsightWithTiles,
@@ -244,5 +280,5 @@ export async function insightAnswer(
   { user }: Caller,
 ): Promise<Answer<z.input<typeof Insight>>> {
   const [body] = await insightObjects(context, [found], { member: membership, user });
-  return new Answer(body as z.input<typeof Insight>, { version: found.item.ver });
+  return new Answer(body ?? failUnseen(), { version: found.item.ver });
 }

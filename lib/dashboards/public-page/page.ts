@@ -18,7 +18,7 @@ const NO_COPY = 'no-store';
 const NO_ROBOTS = { 'X-Robots-Tag': 'noindex, nofollow' };
 
 /** The headers of a page's data. */
-export const PUBLIC_HEADERS = { 'Cache-Control': NO_COPY, 'Referrer-Policy': 'no-referrer', ...NO_ROBOTS };
+export const PUBLIC_HEADERS = { 'Referrer-Policy': 'no-referrer', ...NO_ROBOTS };
 
 /** Returns the page of a dashboard; `path` is where it was asked for. */
 export function sharedPage({ type, dashboard, noHeader }: Shared, path: string): TextAnswer {

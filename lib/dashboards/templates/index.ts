@@ -21,7 +21,9 @@ export const TEMPLATES: ReadonlyMap<string, unknown> = new Map(
 /** Returns the template of this name. Throws a 400 when there is none. */
 export function templateNamed(name: string): Template {
   const template = TEMPLATES.get(name);
-  if (template === undefined) invalid('use_template', `Invalid template provided: ${name}`);
+  if (template === undefined) {
+    invalid('use_template', `Invalid template provided: ${name}. Choose one of: ${[...TEMPLATES.keys()].join(', ')}.`);
+  }
   return checkedTemplate(template);
 }
 

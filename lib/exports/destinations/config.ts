@@ -1,9 +1,8 @@
 import * as z from 'zod';
-import { typeName } from '../../http/fields.ts';
+import { notAChoice, typeName } from '../../http/fields.ts';
 import { inQuotes, invalid } from '../../ports/errors.ts';
-import type { Settings } from '../../ports/settings.ts';
 import type { BatchExportItem } from '../records/model.ts';
-import type { Config, Destination } from './destination.ts';
+import type { Config, Destination, Reach } from './destination.ts';
 import { checkSecretsSentAgain, merge } from './secrets.ts';
 
 /** Keys that the config of every type takes: names of events; an empty list or null restricts nothing. */
@@ -25,7 +24,7 @@ export function checkedConfig(
   sent: Config,
   stored: Config | undefined,
   about: Pick<BatchExportItem, 'model'>,
-  settings: Settings,
+  reach: Reach,
 ): Config {
   const { known, fields } = schemaOf(destination);
   const unknown = Object.keys(sent).filter((key) => !fields.has(key) && !TOLERATED.has(key));
@@ -40,7 +39,7 @@ export function checkedConfig(
   }
   const parsed = known.safeParse(merged);
   if (!parsed.success) refuseIssue(parsed.error.issues[0] as z.core.$ZodIssue, merged);
-  destination.check(parsed.data, about.model, settings);
+  destination.check(parsed.data, about.model, reach);
   if (stored !== undefined) checkSecretsSentAgain(destination, stored, parsed.data, sent);
   return parsed.data;
 }
@@ -114,8 +113,7 @@ function refuseIssue(issue: z.core.$ZodIssue, config: Config): never {
     if (found === expected) invalid('destination', `'${name}' is out of range.`);
     refuseFields(`Configuration has invalid type: got '${found}', expected '${expected}'`);
   }
-  if (issue.code === 'invalid_value')
-    invalid('destination', `"${value as string}" is not a valid choice.`, 'invalid_choice');
+  if (issue.code === 'invalid_value') invalid('destination', notAChoice(value, issue.values), 'invalid_choice');
   invalid('destination', `'${name}' has an invalid value: ${issue.message}`);
 }
 

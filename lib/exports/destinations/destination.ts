@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type * as z from 'zod';
 import type { Interval } from '../../lake/intervals.ts';
 import type { Model } from '../../lake/schema.ts';
@@ -9,12 +10,19 @@ import type { Form } from '../../warehouse/warehouse.ts';
 /** A config as stored and checked: the values that the destination's schema gives, secrets included. */
 export type Config = Readonly<Record<string, unknown>>;
 
-/** What a deployment lets destinations reach. */
+/** What a deployment lets the destinations of an organization reach. */
 export type Reach = Pick<Settings, 'privateAddresses' | 'folderRoots'>;
+
+/** Returns what an organization's destinations may reach: of each root the folder that is named by its id. */
+export function reachOf({ privateAddresses, folderRoots }: Reach, organizationId: string): Reach {
+  return { privateAddresses, folderRoots: folderRoots?.map((root) => join(root, organizationId)) ?? folderRoots };
+}
 
 /** One interval on its way to one destination: what `deliver`, `commit` and `discard` are given. */
 export interface Delivery<C extends Config = Config> {
   readonly exportId: string;
+  /** Returns how the owner of this export may hear of an export: by its name where both are of one project. */
+  nameOf(exportId: string): Promise<string>;
   readonly runId: string;
   /** `<export id>-<plan version>`: names files and uploads of this attempt's batch. */
   readonly attempt: string;
@@ -32,8 +40,11 @@ export interface Delivery<C extends Config = Config> {
   readonly signal: AbortSignal;
   /** Tells the customer something, in the export's log. */
   say(level: 'INFO' | 'WARNING', message: string): void;
-  /** Lets them read what was said so far, then waits, in milliseconds. Throws the signal's reason on abort. */
-  pause(milliseconds: number): Promise<void>;
+  /**
+   * Lets them read what was said so far, and the reason as the run's `latest_error`; then waits, in milliseconds. Throws
+   * the signal's reason on abort.
+   */
+  pause(milliseconds: number, reason: string): Promise<void>;
   /** Keeps a note (plain JSON) for another attempt at this run, in place of the one before. */
   keep(note: unknown): Promise<void>;
   /** Returns the note that was kept last, by this attempt or an earlier one; undefined when there is none. */
@@ -101,8 +112,10 @@ export interface Destination<C extends Config = Config, R extends Receipt = Rece
   readonly config: z.ZodObject;
   /** Keys that are sealed at rest and never returned. */
   readonly secrets: readonly string[];
-  /** Keys that say where the secrets go; when one changes, the secrets must be sent again. */
+  /** Keys, as `outer.inner`, that say where secrets and rows go; when one changes, the secrets must be sent again. */
   readonly addresses: readonly string[];
+  /** Keys that, when true, leave it unproved who is at an address; when one becomes true, secrets must be sent again. */
+  readonly unproved?: readonly string[];
   /** The receiver takes one form of rows, so that an export may not choose its columns. */
   readonly hasFixedColumns?: boolean;
   /** Checks rules across keys, and what is not built. Throws a `Failure`, with PostHog's text where there is one. */

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
-import { mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { link, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import * as z from 'zod';
 import { messageOf, Permanent, Transient } from '../../ports/errors.ts';
+import { SECOND_MS } from '../../ports/units.ts';
 import type { Delivery, Destination, Reach, Receipt } from './destination.ts';
 import { checkFileConfig, FILE_KEYS } from './files/config.ts';
 import { intervalFiles } from './files/interval-files.ts';
@@ -16,14 +17,16 @@ import {
   manifestText,
   strayNames,
 } from './files/names.ts';
+import { refuseTaken } from './files/owner.ts';
 import { refuseConfig } from './refusal.ts';
 
 const FolderConfig = z.object({ path: z.string(), prefix: z.string().default(''), ...FILE_KEYS });
 
 type FolderConfig = z.infer<typeof FolderConfig>;
 
-/** Where an interval's files lie. */
+/** Where an interval's files lie, and whose they are. */
 interface FolderInterval {
+  readonly exportId: string;
   /** The folder. */
   readonly path: string;
   /** Below it. */
@@ -41,14 +44,15 @@ interface WaitingFile {
   readonly from: string;
   /** Below the folder. */
   readonly name: string;
-  /** Inode and time of change, which a rename keeps: the mark by which a file in its place is known as ours. */
+  /** Time of change and size, which a rename keeps: the mark by which a file in its place is known as ours. */
   readonly mark: string;
 }
 
 /**
  * A folder of this machine. `deliver` writes and syncs the files in a hidden folder beside their places
- * (`.<name>.partial/`); `commit` renames them into place, the manifest last if there is one, and then removes what does
- * not count any more.
+ * (`.<name>.<export id>.partial/`); `commit` links them into place, the manifest last if there is one, and then removes
+ * what does not count any more. A link is refused where something is, and that is replaced only if it is the export's: if
+ * its mark stands in `.<name>.<export id>.owner` beside it, which has a line for each file that the export has put there.
  */
 export const folder: Destination<FolderConfig, FolderReceipt> = {
   type: 'Folder',
@@ -62,7 +66,8 @@ export const folder: Destination<FolderConfig, FolderReceipt> = {
     if (!isAbsolute(path) || path.includes('\0')) {
       refuseConfig(`path must be an absolute path, such as ${join(sep, 'srv', 'exports')}.`);
     }
-    if (folderRoots === undefined) refuseConfig('This deployment does not offer folders.');
+    if (folderRoots === undefined)
+      refuseConfig('This deployment offers no folders. On one machine, who runs it names some with FOLDER_ROOTS.');
     if (folderRoots !== null && !isBelow(resolve(path), folderRoots)) {
       refuseConfig(`path must lie below one of: ${folderRoots.join(', ')}.`);
     }
@@ -98,11 +103,12 @@ export const folder: Destination<FolderConfig, FolderReceipt> = {
 
   async commit(delivery, { receipt }) {
     await explained(wholePlace(receipt), async () => {
+      await checkRoots(dirname(wholePlace(receipt)), delivery.reach);
       let ready = receipt;
-      if (!(await putInPlace(ready))) {
+      if (!(await putInPlace(delivery, ready))) {
         // Somebody removed what was prepared. The rows are still there.
         ready = await write(delivery);
-        if (!(await putInPlace(ready))) {
+        if (!(await putInPlace(delivery, ready))) {
           throw new Transient(`What was prepared below '${ready.path}' was removed from outside, twice.`);
         }
       }
@@ -113,13 +119,16 @@ export const folder: Destination<FolderConfig, FolderReceipt> = {
 
   async discard(delivery, prepared) {
     const interval = prepared?.receipt ?? whereabouts(delivery);
-    await explained(wholePlace(interval), () => removePartials(interval));
+    await explained(wholePlace(interval), async () => {
+      await checkRoots(dirname(wholePlace(interval)), delivery.reach);
+      await removePartials(interval);
+    });
   },
 };
 
-/** Linux's limits, less what `.<name>.partial/<uuid>` adds while a file is unfinished. */
+/** Linux's limits, less what `.<name>.<export id>.partial/<uuid>` adds while a file is unfinished. Its name is short. */
 const MAX_NAME_BYTES = 255 - '..partial'.length;
-const MAX_PATH_BYTES = 4095 - '..partial/'.length - randomUUID().length;
+const MAX_PATH_BYTES = 4095 - '...partial/'.length - 2 * randomUUID().length;
 
 /** Returns the absolute path of a file. Throws `Permanent` when it is not below the folder. */
 function placeOf(path: string, name: string): string {
@@ -131,6 +140,7 @@ function placeOf(path: string, name: string): string {
 }
 
 const whereabouts = (delivery: Delivery<FolderConfig>): FolderInterval => ({
+  exportId: delivery.exportId,
   path: delivery.config.path,
   names: intervalNames(delivery.config, delivery),
 });
@@ -138,11 +148,14 @@ const whereabouts = (delivery: Delivery<FolderConfig>): FolderInterval => ({
 /** Returns where the interval's file lies if it has only one. */
 const wholePlace = ({ path, names }: FolderInterval): string => placeOf(path, fileName(names, null));
 
-/** Returns where unfinished files of one interval lie: on the same file system, out of sight, found without a listing. */
-function partialsOf(interval: FolderInterval): string {
+/** Returns a hidden place beside the interval's files, for what its export keeps there: found without a listing. */
+function besideOf(interval: FolderInterval, what: 'partial' | 'owner'): string {
   const target = wholePlace(interval);
-  return join(dirname(target), `.${basename(target)}.partial`);
+  return join(dirname(target), `.${basename(target)}.${interval.exportId}.${what}`);
 }
+
+/** Returns where unfinished files of one interval lie: on the same file system, out of sight. */
+const partialsOf = (interval: FolderInterval): string => besideOf(interval, 'partial');
 
 const removePartials = (interval: FolderInterval): Promise<void> =>
   rm(partialsOf(interval), { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
@@ -190,6 +203,9 @@ async function write(delivery: Delivery<FolderConfig>): Promise<FolderReceipt> {
     const from = join(partials, randomUUID());
     await using file = await open(from, 'wx');
     await file.writeFile(content, { signal });
+    // A file system's own clock may stand still for milliseconds, in which others write files of the same size.
+    const now = (performance.timeOrigin + performance.now()) / SECOND_MS;
+    await file.utimes(now, now);
     await file.sync();
     const stats = await file.stat({ bigint: true });
     files.push({ from, name, mark: markIn(stats) });
@@ -198,8 +214,12 @@ async function write(delivery: Delivery<FolderConfig>): Promise<FolderReceipt> {
   try {
     let isNumbered = false;
     for await (const { n, bytes: content } of intervalFiles(config, delivery)) {
-      bytes += await prepare(fileName(names, n), content);
       isNumbered = n !== null;
+      const name = fileName(names, n);
+      for (const place of n === 0 ? [name, manifestName(names)] : [name]) {
+        await checkOurs(delivery, interval, placeOf(config.path, place));
+      }
+      bytes += await prepare(name, content);
     }
     if (isNumbered) await prepare(manifestName(names), manifestText(files.map(({ name }) => name)));
     return { ...interval, bytes, files };
@@ -211,27 +231,89 @@ async function write(delivery: Delivery<FolderConfig>): Promise<FolderReceipt> {
 }
 
 /** Puts files into their places, in order. Returns false when one of them is neither there nor where it waited. */
-async function putInPlace({ path, names, files }: FolderReceipt): Promise<boolean> {
-  const folder = dirname(wholePlace({ path, names }));
-  for (const { from, name, mark } of files) {
-    const target = placeOf(path, name);
+async function putInPlace(delivery: Delivery<FolderConfig>, receipt: FolderReceipt): Promise<boolean> {
+  const { path, names, files } = receipt;
+  const folder = dirname(wholePlace(receipt));
+  if (!(await isFolder(folder))) return false;
+  await using owner = await open(besideOf(receipt, 'owner'), 'a');
+  // Before the files, so that none of ours lies there as a stranger's. A line of a process that died may have no end.
+  await owner.writeFile(`\n${files.map(({ mark }) => mark).join('\n')}\n`);
+  for (const file of files) {
     // A manifest that survives a loss of power names files that do too.
-    if (name === manifestName(names)) await syncFolder(folder);
-    if (!(await moved(from, target)) && (await markOf(target)) !== mark) return false;
+    if (file.name === manifestName(names)) await syncFolder(folder);
+    if (!(await isPut(delivery, receipt, file, placeOf(path, file.name)))) return false;
   }
-  await syncFolder(folder);
+  await Promise.all([owner.sync(), syncFolder(folder)]);
   return true;
 }
 
-/** Removes files of earlier deliveries of the interval that count no more. They are found without listing the folder. */
-async function removeStrays({ path, names, files }: FolderReceipt): Promise<void> {
+/** File systems that know no links. */
+const NO_LINKS: ReadonlySet<string | undefined> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']);
+
+/** Puts a file into its place, where nothing lies or what is ours. Returns false when it is neither there nor waits. */
+async function isPut(
+  delivery: Delivery<FolderConfig>,
+  interval: FolderInterval,
+  { from, mark }: WaitingFile,
+  target: string,
+): Promise<boolean> {
+  try {
+    await link(from, target);
+    return true;
+  } catch (error) {
+    const code = codeOf(error);
+    if (code !== 'EEXIST' && code !== 'ENOENT' && !NO_LINKS.has(code)) throw error;
+    if (code !== 'ENOENT') {
+      await checkOurs(delivery, interval, target);
+      if (await moved(from, target)) return true;
+    }
+    return (await markOf(target)) === mark;
+  }
+}
+
+/** Throws `Permanent` when a file lies in this place that another export wrote, or somebody else. */
+async function checkOurs(delivery: Delivery<FolderConfig>, interval: FolderInterval, target: string): Promise<void> {
+  const mark = await markOf(target);
+  if (mark === undefined || (await marksIn(besideOf(interval, 'owner'))).has(mark)) return;
+  await refuseTaken(delivery, `File '${target}'`, await writerOf(interval, mark));
+}
+
+/** Returns the export that put a file with this mark among the interval's; undefined: none did. */
+async function writerOf(interval: FolderInterval, mark: string): Promise<string | undefined> {
+  const folder = dirname(wholePlace(interval));
+  for (const name of await readdir(folder)) {
+    const writer = name.startsWith(`.${basename(interval.names.stem)}`) && /\.(.{36})\.owner$/.exec(name)?.[1];
+    if (writer && (await marksIn(join(folder, name))).has(mark)) return writer;
+  }
+  return undefined;
+}
+
+/** Returns the marks of the files that an export has put beside; none when there is no such file. */
+async function marksIn(path: string): Promise<ReadonlySet<string>> {
+  try {
+    return new Set((await readFile(path, 'utf8')).split('\n'));
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return new Set();
+    throw error;
+  }
+}
+
+/** Removes files of the export's earlier deliveries of the interval that count no more. They are found without a listing. */
+async function removeStrays(receipt: FolderReceipt): Promise<void> {
+  const { path, names, files } = receipt;
   const isThere = async (name: string): Promise<boolean> => (await markOf(placeOf(path, name))) !== undefined;
   const found: string[] = [];
   for (const name of [fileName(names, null), manifestName(names)]) if (await isThere(name)) found.push(name);
   // Those with the greatest numbers are removed first, so that the numbers of those that are left have no gap.
   for (let n = 0; await isThere(fileName(names, n)); n += 1) found.push(fileName(names, n));
-  const counting = new Set(files.map(({ name }) => name));
-  for (const name of strayNames(names, found, counting)) await rm(placeOf(path, name), { force: true });
+  const strays = strayNames(names, found, new Set(files.map(({ name }) => name)));
+  if (strays.length === 0) return;
+  const ours = await marksIn(besideOf(receipt, 'owner'));
+  for (const name of strays) {
+    const place = placeOf(path, name);
+    const mark = await markOf(place);
+    if (mark !== undefined && ours.has(mark)) await rm(place, { force: true });
+  }
 }
 
 /** Makes a folder and its parents, durably. One at a time: `recursive` tries for ever where nobody may make folders. */
@@ -273,16 +355,19 @@ async function moved(from: string, to: string): Promise<boolean> {
   }
 }
 
+/** Returns the mark of a file; undefined when there is none. */
 async function markOf(path: string): Promise<string | undefined> {
   try {
-    return markIn(await stat(path, { bigint: true }));
+    const stats = await stat(path, { bigint: true });
+    return stats.isDirectory() ? undefined : markIn(stats);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }
 
-const markIn = ({ ino, mtimeNs, size }: BigIntStats): string => `${ino}-${mtimeNs}-${size}`;
+/** Not of the inode: a copy that keeps the times of its files keeps their owners. */
+const markIn = ({ mtimeNs, size }: BigIntStats): string => `${mtimeNs}-${size}`;
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException | undefined)?.code;
 
@@ -290,10 +375,11 @@ const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoExc
 const ADVICE: ReadonlyMap<string, string> = new Map([
   ['ENOSPC', 'The disk is full: free some space.'],
   ['EDQUOT', 'The disk quota is used up: free some space.'],
-  ['EMFILE', 'Too many open files.'],
+  ['EMFILE', 'Too many open files: raise the limit of the service.'],
+  ['ENFILE', 'Too many open files: raise the limit of this machine.'],
   ['EACCES', 'Permission denied: let the service write to this folder, or choose another path.'],
   ['EPERM', 'Not permitted: let the service write to this folder, or choose another path.'],
-  ['EROFS', 'The file system is read-only: choose another path.'],
+  ['EROFS', 'The file system is read-only: make it writable, or choose another path.'],
   ['ENOTDIR', 'A part of the path is a file, not a folder: choose another path or prefix.'],
   ['EEXIST', 'A file is in the way of a folder: choose another path or prefix.'],
   ['EISDIR', 'A folder is in the place of the file: remove it, or choose another prefix.'],
@@ -303,8 +389,8 @@ const ADVICE: ReadonlyMap<string, string> = new Map([
   ['EINVAL', 'The file system does not take this name: choose another path or prefix.'],
 ]);
 
-/** Errors that pass, though there is advice: full disks are often emptied. */
-const PASSING: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EMFILE']);
+/** Errors that pass, though there is advice: full disks are emptied, and those that are read-only are mounted anew. */
+const PASSING: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'EROFS']);
 
 /** Does the work. Throws errors of the file system as `Permanent` or `Transient`: what, where and what to do. */
 async function explained<T>(path: string, work: () => Promise<T>): Promise<T> {

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import * as z from 'zod';
+import { traceOf } from '../../http/trace.ts';
 import { invalid, Permanent, Transient } from '../../ports/errors.ts';
 import { checkUrl, type Outbound, type PostResponse, post } from '../../ports/outbound/outbound.ts';
 import { MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
@@ -82,9 +83,10 @@ export const http: Destination<HttpConfig> = {
   async deliver(delivery) {
     let { batches, events, bytes } = ((await delivery.kept()) as Accepted | undefined) ?? NOTHING;
     let waiting = MAX_WAIT_MS;
+    const { parent: traceparent } = traceOf(delivery.runId);
     try {
       for await (const batch of prefetch(unsent(delivery, batches))) {
-        const headers = { 'idempotency-key': `${delivery.runId}-${batches}` };
+        const headers = { 'idempotency-key': `${delivery.runId}-${batches}`, traceparent };
         waiting = await sendPatiently(delivery, { body: batch.body, headers }, waiting);
         batches += 1;
         events += batch.events;
@@ -200,7 +202,7 @@ async function sendPatiently(delivery: Delivery<HttpConfig>, sent: Sent, waiting
     const wait = Math.min(Math.max(asked ?? backoff, BACKOFF_MS.first), left);
     if (failure instanceof Permanent || wait <= 0) throw failure;
     delivery.say('WARNING', `${failure.message} Trying again in ${Math.ceil(wait / 1000)} s.`);
-    await delivery.pause(wait);
+    await delivery.pause(wait, failure.message);
     left -= wait;
   }
 }

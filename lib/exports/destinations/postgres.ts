@@ -51,6 +51,7 @@ export const postgres: Destination<PostgresConfig, Receipt, Session> = {
   config: PostgresConfig,
   secrets: ['user', 'password'],
   addresses: ['host', 'port'],
+  unproved: ['has_self_signed_cert'],
   check: (config, _model, reach) => checkDatabaseConfig(config, DIALECT.maxNameBytes, reach),
   steps: databaseSteps<PostgresConfig>(
     (config) => config,

@@ -144,7 +144,7 @@ export const redshiftVia = (
   type: 'Redshift',
   config: RedshiftConfig,
   secrets: ['user', 'password', 'aws_access_key_id', 'aws_secret_access_key'],
-  addresses: ['host', 'port'],
+  addresses: ['host', 'port', 'copy_inputs.s3_bucket', 'copy_inputs.authorization'],
 
   check(config, _model, allowed) {
     checkDatabaseConfig(config, MAX_NAME_BYTES, allowed);

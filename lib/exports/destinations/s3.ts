@@ -9,7 +9,7 @@ import * as z from 'zod';
 import { Permanent, Transient } from '../../ports/errors.ts';
 import { checkUrl } from '../../ports/outbound/outbound.ts';
 import type { Delivery, Destination, Prepared, Receipt } from './destination.ts';
-import { bucketLabel, connect, explain, nameOf, statusOf } from './files/bucket.ts';
+import { bucketLabel, CLEANING_TIMEOUT_MS, connect, explain, nameOf, statusOf } from './files/bucket.ts';
 import { checkFileConfig, FILE_KEYS } from './files/config.ts';
 import { intervalFiles } from './files/interval-files.ts';
 import {
@@ -22,6 +22,7 @@ import {
   manifestText,
   strayNames,
 } from './files/names.ts';
+import { refuseTaken } from './files/owner.ts';
 import { checkFilled, listed, refuseConfig } from './refusal.ts';
 
 const S3Config = z.object({
@@ -47,6 +48,10 @@ interface S3Receipt extends Receipt {
   readonly objects: readonly WaitingObject[];
   /** The objects have numbers, and a manifest after them. */
   readonly isNumbered: boolean;
+  /** The ETags of the objects to be replaced, by key: the export wrote them, and they may change no more. */
+  readonly replaced?: Readonly<Record<string, string>>;
+  /** Objects that were there and count no more, whoever's they are; absent: they could not be listed. */
+  readonly strays?: readonly string[];
 }
 
 interface WaitingObject {
@@ -72,16 +77,17 @@ type Unsent = ReadonlyMap<string, Buffer>;
 type S3Prepared = Prepared<S3Receipt, Unsent>;
 
 /**
- * A bucket on S3 or on a server that speaks its protocol. `deliver` sends multipart uploads, which nobody sees;
- * `commit` completes them, puts the manifest if there is one, and then removes what does not count any more. What is
- * below one part is one PutObject in `commit`. An object's metadata names run and attempt: by it a commit that was cut
- * off knows its own work.
+ * A bucket on S3 or on a server that speaks its protocol. `deliver` looks what is there and sends multipart uploads,
+ * which nobody sees; `commit` completes them, puts the manifest if there is one, and then removes what does not count any
+ * more. What is below one part is one PutObject in `commit`. An object's metadata names run and attempt: by it a commit
+ * that was cut off knows its own work, and the export whose attempt it is its own objects. No other object is replaced or
+ * removed: where none was listed the write has the condition that none is there, elsewhere that it is the one looked at.
  */
 export const s3: Destination<S3Config, S3Receipt, Unsent> = {
   type: 'S3',
   config: S3Config,
   secrets: ['aws_access_key_id', 'aws_secret_access_key'],
-  addresses: ['endpoint_url'],
+  addresses: ['endpoint_url', 'bucket_name'],
 
   check(config, _model, reach) {
     checkFilled(config, ['bucket_name', 'region', 'prefix', 'aws_access_key_id', 'aws_secret_access_key']);
@@ -110,9 +116,9 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
       description: 'Ensure the configured S3 bucket exists and that we have the required permissions to access it.',
       async run(config, outbound, _reach, signal) {
         const { bucket_name } = config;
-        const client = await connect(config, outbound);
+        const client = await connect(config, outbound, signal);
         try {
-          await client.headBucket({ Bucket: bucket_name }, { abortSignal: signal });
+          await client.headBucket({ Bucket: bucket_name });
         } catch (error) {
           const status = statusOf(error);
           if (status === 404) {
@@ -131,12 +137,12 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
   ],
 
   async deliver(delivery) {
-    const client = await connect(delivery.config, delivery.outbound);
+    const client = await connect(delivery.config, delivery.outbound, delivery.signal);
     return explained(delivery, () => upload(client, delivery));
   },
 
   async commit(delivery, prepared) {
-    const client = await connect(delivery.config, delivery.outbound);
+    const client = await connect(delivery.config, delivery.outbound, delivery.signal);
     await explained(delivery, async () => {
       let ready = prepared;
       if (!(await complete(client, delivery, ready))) {
@@ -146,16 +152,20 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
           throw new Transient(`The upload to ${bucketLabel(delivery.config)} was aborted from outside, twice.`);
         }
       }
+      const { names, objects } = ready.receipt;
+      // Not before: what is left of an earlier attempt looks like the upload of another export that is under way. Now
+      // the names are ours, and theirs would be refused.
+      if (objects.some((object) => object.upload !== null)) await abortLeftovers(client, delivery, names);
       await removeStrays(client, delivery, ready.receipt);
     });
   },
 
   async discard(delivery, prepared) {
-    const client = await connect(delivery.config, delivery.outbound);
+    const client = await connect(delivery.config, delivery.outbound, delivery.signal);
     const known = prepared?.receipt;
     await explained({ config: delivery.config }, async () => {
       for (const { key, upload: one } of known?.objects ?? []) {
-        if (one) await abort(client, delivery.config, key, one.id, delivery.signal);
+        if (one) await abort(client, delivery.config, key, one.id);
       }
       await abortLeftovers(client, delivery, known?.names ?? intervalNames(delivery.config, delivery));
     });
@@ -181,6 +191,8 @@ function contentType({ file_format, compression }: S3Config): string {
 /** Sends all but what makes it visible. Memory: at most four parts, with what is not sent yet. */
 async function upload(client: S3, delivery: Delivery<S3Config>): Promise<S3Prepared> {
   const names = intervalNames(delivery.config, delivery);
+  const there = await keysLike(client, delivery, names);
+  const replaced: Record<string, string> = {};
   const objects: Promise<WaitingObject>[] = [];
   const begun: { readonly key: string; readonly id: string }[] = [];
   const sent: Promise<CompletedPart>[] = [];
@@ -192,20 +204,21 @@ async function upload(client: S3, delivery: Delivery<S3Config>): Promise<S3Prepa
     // One part may still be on its way when the next one starts.
     await sent.at(-2);
     const part = client
-      .uploadPart(
-        { Bucket: delivery.config.bucket_name, Key, UploadId, PartNumber, Body },
-        { abortSignal: delivery.signal },
-      )
+      .uploadPart({ Bucket: delivery.config.bucket_name, Key, UploadId, PartNumber, Body })
       .then(({ ETag, ChecksumCRC32 }) => ({ PartNumber, ETag, ...(ChecksumCRC32 && { ChecksumCRC32 }) }));
     part.catch(() => {});
     sent.push(part);
     bytes += Body.length;
   };
 
+  const claim = async (key: string): Promise<void> => {
+    const etag = there?.has(key) ? await etagOfOurs(client, delivery, key) : undefined;
+    if (etag !== undefined) replaced[key] = etag;
+  };
+
   const sendAll = async (key: string, first: Buffer, rest: AsyncIterable<Buffer>): Promise<void> => {
-    if (begun.length === 0) await abortLeftovers(client, delivery, names);
     const head = headOf(delivery, key, contentType(delivery.config));
-    const { UploadId: id = '' } = await client.createMultipartUpload(head, { abortSignal: delivery.signal });
+    const { UploadId: id = '' } = await client.createMultipartUpload(head);
     begun.push({ key, id });
     const before = sent.length;
     await send(id, key, 1, first);
@@ -219,6 +232,8 @@ async function upload(client: S3, delivery: Delivery<S3Config>): Promise<S3Prepa
     for await (const { n, bytes: content } of intervalFiles(delivery.config, delivery)) {
       isNumbered = n !== null;
       const key = fileName(names, n);
+      await claim(key);
+      if (n === 0) await claim(manifestName(names));
       const bodies = inParts(content);
       const first = (await bodies.next()).value ?? Buffer.alloc(0);
       if (unsentBytes + first.length < PART_BYTES) {
@@ -229,11 +244,15 @@ async function upload(client: S3, delivery: Delivery<S3Config>): Promise<S3Prepa
         await sendAll(key, first, bodies);
       }
     }
-    const receipt = { bytes: bytes + unsentBytes, names, isNumbered, objects: await Promise.all(objects) };
+    const waiting = await Promise.all(objects);
+    const counting = new Set([...waiting.map(({ key }) => key), ...(isNumbered ? [manifestName(names)] : [])]);
+    const strays = there && { strays: strayNames(names, [...there], counting) };
+    const receipt = { bytes: bytes + unsentBytes, names, isNumbered, objects: waiting, replaced, ...strays };
     return { receipt, held: unsent };
   } catch (error) {
     await Promise.allSettled(sent);
-    await Promise.allSettled(begun.map(({ key, id }) => abort(client, delivery.config, key, id)));
+    const cleaning = AbortSignal.timeout(CLEANING_TIMEOUT_MS);
+    await Promise.allSettled(begun.map(({ key, id }) => abort(client, delivery.config, key, id, cleaning)));
     throw error;
   }
 }
@@ -266,15 +285,21 @@ const MAX_CONCURRENT_COMMITS = 8;
 
 /** Makes the objects visible. Returns false when what was prepared is gone, and another attempt's object is there. */
 async function complete(client: S3, delivery: Delivery<S3Config>, { receipt, held }: S3Prepared): Promise<boolean> {
-  const { names, objects, isNumbered } = receipt;
+  const { names, objects, isNumbered, replaced = {} } = receipt;
   for (let at = 0; at < objects.length; at += MAX_CONCURRENT_COMMITS) {
     const some = objects.slice(at, at + MAX_CONCURRENT_COMMITS);
-    const done = await Promise.all(some.map((object) => completeOne(client, delivery, object, held)));
+    const done = await Promise.all(
+      some.map((object) => completeOne(client, delivery, object, replaced[object.key], held)),
+    );
     if (done.includes(false)) return false;
   }
   if (isNumbered) {
-    const head = headOf(delivery, manifestName(names), 'application/json');
-    await client.putObject({ ...head, Body: manifestText(objects.map(({ key }) => key)) });
+    const key = manifestName(names);
+    const head = headOf(delivery, key, 'application/json');
+    const Body = manifestText(objects.map((object) => object.key));
+    await writeOurs(client, delivery, key, replaced[key], (condition) =>
+      client.putObject({ ...head, Body, ...condition }),
+    );
   }
   return true;
 }
@@ -283,22 +308,22 @@ async function completeOne(
   client: S3,
   delivery: Delivery<S3Config>,
   { key, upload: prepared }: WaitingObject,
+  replaced: string | undefined,
   unsent: Unsent | undefined,
 ): Promise<boolean> {
   if (prepared === null) {
-    const body = unsent?.get(key);
-    if (body !== undefined) {
-      await client.putObject({ ...headOf(delivery, key, contentType(delivery.config)), Body: body });
-    }
-    return body !== undefined;
+    const Body = unsent?.get(key);
+    if (Body === undefined) return false;
+    const head = headOf(delivery, key, contentType(delivery.config));
+    await writeOurs(client, delivery, key, replaced, (condition) => client.putObject({ ...head, Body, ...condition }));
+    return true;
   }
+  const about = { Bucket: delivery.config.bucket_name, Key: key, UploadId: prepared.id };
+  const MultipartUpload = { Parts: prepared.parts };
   try {
-    await client.completeMultipartUpload({
-      Bucket: delivery.config.bucket_name,
-      Key: key,
-      UploadId: prepared.id,
-      MultipartUpload: { Parts: prepared.parts },
-    });
+    await writeOurs(client, delivery, key, replaced, (condition) =>
+      client.completeMultipartUpload({ ...about, MultipartUpload, ...condition }),
+    );
     return true;
   } catch (error) {
     if (nameOf(error) === 'NoSuchUpload') return isOurs(client, delivery, key);
@@ -306,14 +331,91 @@ async function completeOne(
   }
 }
 
-async function isOurs(client: S3, { config, runId, attempt }: Delivery<S3Config>, Key: string): Promise<boolean> {
+/** Of what has to be there for an object to be written. */
+interface Condition {
+  readonly IfNoneMatch?: '*';
+  readonly IfMatch?: string;
+}
+
+/** How often a write looks again at an object that others are changing. */
+const MAX_LOOKS = 5;
+
+/**
+ * Writes an object where none is, or one that this export wrote; `etag`: the one that was there, undefined: none. Throws
+ * `Permanent` when it is another's. A server that does not know conditions of writes is asked just before.
+ */
+async function writeOurs(
+  client: S3,
+  delivery: Delivery<S3Config>,
+  key: string,
+  etag: string | undefined,
+  write: (condition: Condition) => Promise<unknown>,
+): Promise<void> {
+  let known = etag;
+  for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
+    try {
+      await write(known === undefined ? { IfNoneMatch: '*' } : { IfMatch: known });
+      return;
+    } catch (error) {
+      const isUnknown = delivery.config.endpoint_url && [400, 501].includes(statusOf(error) ?? 0);
+      if (!isUnknown && !isConditionFailure(error)) throw error;
+      known = await etagOfOurs(client, delivery, key);
+      if (isUnknown) {
+        await write({});
+        return;
+      }
+    }
+  }
+  throw new Transient(`'${key}' in ${bucketLabel(delivery.config)} is being changed by others.`);
+}
+
+/** Returns whether a write was refused for what is there, or not there any more, or for another write at the same time. */
+const isConditionFailure = (error: unknown): boolean =>
+  statusOf(error) === 412 || ['NoSuchKey', 'ConditionalRequestConflict'].includes(nameOf(error));
+
+/** Returns the ETag of an object that this export wrote; undefined when none is there. Throws `Permanent` for another's. */
+async function etagOfOurs(client: S3, delivery: Delivery<S3Config>, key: string): Promise<string | undefined> {
+  const object = await look(client, delivery, key);
+  if (object === undefined) return undefined;
+  const place = `'${key}' in ${bucketLabel(delivery.config)}`;
+  if (object === 'unreadable') {
+    throw new Permanent(
+      `${place} is there already, and whose it is may not be read: it is not replaced. Allow the key s3:GetObject there.`,
+    );
+  }
+  if (object.writer !== delivery.exportId) return refuseTaken(delivery, place, object.writer);
+  return object.etag;
+}
+
+/** What an object's metadata says of it. */
+interface SeenObject {
+  readonly etag: string;
+  readonly run: string | undefined;
+  readonly attempt: string | undefined;
+  /** The export that wrote it; undefined: none did. */
+  readonly writer: string | undefined;
+}
+
+async function look(
+  client: S3,
+  { config }: Delivery<S3Config>,
+  Key: string,
+): Promise<SeenObject | 'unreadable' | undefined> {
   try {
-    const { Metadata = {} } = await client.headObject({ Bucket: config.bucket_name, Key });
-    return Metadata['run'] === runId && Metadata['attempt'] === attempt;
+    const { ETag: etag = '', Metadata = {} } = await client.headObject({ Bucket: config.bucket_name, Key });
+    const { run, attempt } = Metadata;
+    return { etag, run, attempt, writer: /^(.{36})-\d+$/.exec(attempt ?? '')?.[1] };
   } catch (error) {
-    if (statusOf(error) === 404 || statusOf(error) === 403) return false;
+    if (statusOf(error) === 404) return undefined;
+    if (statusOf(error) === 403) return 'unreadable';
     throw error;
   }
+}
+
+/** Returns whether this attempt at the run wrote the object that is there. */
+async function isOurs(client: S3, delivery: Delivery<S3Config>, key: string): Promise<boolean> {
+  const object = await look(client, delivery, key);
+  return typeof object === 'object' && object.run === delivery.runId && object.attempt === delivery.attempt;
 }
 
 /** Aborts an upload; fine when it is gone. */
@@ -327,22 +429,19 @@ async function abort(client: S3, { bucket_name }: S3Config, Key: string, UploadI
 
 /** Aborts uploads to the interval's keys that earlier attempts left behind; only one attempt at a time holds an interval. */
 async function abortLeftovers(client: S3, delivery: Delivery<S3Config>, names: IntervalNames): Promise<void> {
-  const { config, signal } = delivery;
+  const { config } = delivery;
   const about = { Bucket: config.bucket_name, Prefix: names.stem };
   const leftovers: { Key: string; UploadId: string }[] = [];
   try {
     for (let next: { KeyMarker?: string; UploadIdMarker?: string } | undefined = {}; next !== undefined; ) {
-      const page: ListMultipartUploadsCommandOutput = await client.listMultipartUploads(
-        { ...about, ...next },
-        { abortSignal: signal },
-      );
+      const page: ListMultipartUploadsCommandOutput = await client.listMultipartUploads({ ...about, ...next });
       for (const { Key = '', UploadId = '' } of page.Uploads ?? []) {
         if (isFileOf(names, Key)) leftovers.push({ Key, UploadId });
       }
       const { IsTruncated, NextKeyMarker: KeyMarker, NextUploadIdMarker: UploadIdMarker } = page;
       next = IsTruncated && KeyMarker ? { KeyMarker, ...(UploadIdMarker && { UploadIdMarker }) } : undefined;
     }
-    for (const { Key, UploadId } of leftovers) await abort(client, config, Key, UploadId, signal);
+    for (const { Key, UploadId } of leftovers) await abort(client, config, Key, UploadId);
   } catch (error) {
     if (!isForbidden(error)) throw error;
     delivery.say(
@@ -353,36 +452,53 @@ async function abortLeftovers(client: S3, delivery: Delivery<S3Config>, names: I
   }
 }
 
-/** Removes objects of earlier deliveries of the interval that count no more. */
-async function removeStrays(client: S3, delivery: Delivery<S3Config>, receipt: S3Receipt): Promise<void> {
-  const { names, objects, isNumbered } = receipt;
-  const Bucket = delivery.config.bucket_name;
-  const found: string[] = [];
-  let strays: string[] = [];
+/** Returns the names of objects like the interval's, whoever's they are; undefined when they may not be listed. */
+async function keysLike(
+  client: S3,
+  { config, signal }: Delivery<S3Config>,
+  names: IntervalNames,
+): Promise<ReadonlySet<string> | undefined> {
+  const found = new Set<string>();
   try {
     for (let token: string | undefined, isLast = false; !isLast; ) {
-      const page: ListObjectsV2CommandOutput = await client.listObjectsV2({
-        Bucket,
-        Prefix: names.stem,
-        ...(token && { ContinuationToken: token }),
-      });
-      found.push(...(page.Contents ?? []).map(({ Key = '' }) => Key));
+      const page: ListObjectsV2CommandOutput = await client.listObjectsV2(
+        { Bucket: config.bucket_name, Prefix: names.stem, ...(token && { ContinuationToken: token }) },
+        { abortSignal: signal },
+      );
+      for (const { Key = '' } of page.Contents ?? []) found.add(Key);
       token = page.NextContinuationToken;
       isLast = token === undefined;
     }
-    const counting = [...objects.map(({ key }) => key), ...(isNumbered ? [manifestName(names)] : [])];
-    strays = strayNames(names, found, new Set(counting));
-    for (const Key of strays) await client.deleteObject({ Bucket, Key });
+    return found;
   } catch (error) {
-    if (!isForbidden(error)) throw error;
-    // An interval of one file that never had several has nothing to remove.
-    if (!isNumbered && strays.length === 0) return;
-    delivery.say(
-      'WARNING',
-      `Files of earlier deliveries of '${names.stem}' that count no more could not be removed; the manifest names ` +
-        'those that count. Grant s3:ListBucket and s3:DeleteObject.',
-    );
+    if (isForbidden(error)) return undefined;
+    throw error;
   }
+}
+
+/** Removes objects of the export's earlier deliveries of the interval that count no more. */
+async function removeStrays(client: S3, delivery: Delivery<S3Config>, receipt: S3Receipt): Promise<void> {
+  const { names, isNumbered, strays } = receipt;
+  let isRefused = strays === undefined && isNumbered;
+  for (const Key of strays ?? []) {
+    const object = await look(client, delivery, Key);
+    if (object === 'unreadable') isRefused = true;
+    else if (object?.writer === delivery.exportId) {
+      try {
+        await client.deleteObject({ Bucket: delivery.config.bucket_name, Key });
+      } catch (error) {
+        if (!isForbidden(error)) throw error;
+        isRefused = true;
+        break;
+      }
+    }
+  }
+  if (!isRefused) return;
+  delivery.say(
+    'WARNING',
+    `Files of earlier deliveries of '${names.stem}' that count no more could not be removed; where there is a ` +
+      'manifest, it names those that count. Grant s3:ListBucket, s3:GetObject and s3:DeleteObject.',
+  );
 }
 
 /** Returns whether a request is not permitted, or not built by a server of the same protocol. */

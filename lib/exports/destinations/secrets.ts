@@ -34,16 +34,27 @@ export function splitSecrets(config: Config, names: readonly string[]): { open: 
   return { open: Object.fromEntries(open), secret: Object.fromEntries(secret) };
 }
 
-/** Throws a `Failure` when an address changes without the secrets: they are for the one that they were given for. */
+/**
+ * Throws a `Failure` when an address changes, or is proved no more, without the secrets: they are for the one that they
+ * were given for.
+ */
 export function checkSecretsSentAgain(destination: Destination, stored: Config, merged: Config, sent: Config): void {
-  const moved = destination.addresses.filter((key) => !isDeepStrictEqual(stored[key], merged[key]));
+  const { secrets, addresses, unproved = [] } = destination;
+  const [before, after] = [stored, merged].map((config) => splitSecrets(config, secrets).open) as [Config, Config];
+  const moved = [
+    ...addresses.filter((path) => !isDeepStrictEqual(valueAt(before, path), valueAt(after, path))),
+    ...unproved.filter((key) => after[key] === true && before[key] !== true),
+  ];
   if (moved.length === 0) return;
-  const again = secretPaths(sent, destination.secrets);
-  const kept = secretPaths(stored, destination.secrets).filter((path) => !again.includes(path));
+  const again = secretPaths(sent, secrets);
+  const kept = secretPaths(merged, secrets).filter((path) => !again.includes(path));
   if (kept.length > 0) {
     invalid('destination', `${inQuotes(kept)} must be sent again when ${inQuotes(moved)} changes.`);
   }
 }
+
+const valueAt = (config: Config, path: string): unknown =>
+  path.split('.').reduce<unknown>((value, key) => (isObject(value) ? value[key] : undefined), config);
 
 /** Returns where values of these names are, at any depth, as `outer.inner`. */
 const secretPaths = (config: Config, names: readonly string[]): string[] =>

@@ -4,6 +4,7 @@
  * webhook of the export, and announced as an event where there is a bus, at least once and always with the same id.
  */
 import { wireInstant } from '../../http/instant.ts';
+import { traceOf } from '../../http/trace.ts';
 import { aboutOf, jobOps } from '../../jobs/job.ts';
 import type { Context } from '../../ports/context.ts';
 import { Permanent, Transient } from '../../ports/errors.ts';
@@ -53,16 +54,18 @@ export async function sendNotice(context: Context, { notice: id }: NoticeInput, 
 async function postMessage(
   { outbound, vault, clock }: Context,
   item: BatchExportItem,
-  url: string,
+  sealedUrl: string,
   id: string,
   notice: Notice,
   signal: AbortSignal,
 ): Promise<Transient | Permanent | undefined> {
   const belonging = { organization: item.organization_id, batchExport: item.id };
   try {
+    const url = await vault.open(sealedUrl, belonging);
     const secret = item.notify_secret ? await vault.open(item.notify_secret, belonging) : null;
     const body = JSON.stringify(message(item, id, notice));
-    const headers = { 'content-type': 'application/json', ...webhookHeaders(id, clock(), body, secret) };
+    const { parent: traceparent } = traceOf(id);
+    const headers = { 'content-type': 'application/json', traceparent, ...webhookHeaders(id, clock(), body, secret) };
     const { status } = await post(outbound, url, {
       headers,
       body: Buffer.from(body),

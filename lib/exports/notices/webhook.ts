@@ -45,16 +45,17 @@ export function checkWebhook({ notify_url, notify_secret }: WebhookInput, settin
   }
 }
 
-/** Returns the fields to store of what was checked: the address, and the secret, sealed. */
+/** Returns the fields to store of what was checked: the address and the secret, both sealed, and the address's host. */
 export async function webhookFields(
   { vault }: Pick<Context, 'vault'>,
   { notify_url, notify_secret }: WebhookInput,
   belonging: Belonging,
-): Promise<Partial<Pick<BatchExportItem, 'notify_url' | 'notify_secret'>>> {
+): Promise<Partial<Pick<BatchExportItem, 'notify_url' | 'notify_host' | 'notify_secret'>>> {
+  const sealed = async (text: string | null) => (text === null ? null : vault.seal(text, belonging));
   return {
-    ...(notify_url === undefined ? {} : { notify_url }),
-    ...(notify_secret === undefined
+    ...(notify_url === undefined
       ? {}
-      : { notify_secret: notify_secret === null ? null : await vault.seal(notify_secret, belonging) }),
+      : { notify_url: await sealed(notify_url), notify_host: notify_url === null ? null : new URL(notify_url).host }),
+    ...(notify_secret === undefined ? {} : { notify_secret: await sealed(notify_secret) }),
   };
 }

@@ -13,12 +13,18 @@ import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import type { BatchExportItem, BatchExportPatch } from '../records/model.ts';
 
 /** Columns and condition of an export; null: the destination's columns, no condition. Plain JSON. */
-interface Selection {
+export interface Selection {
   readonly select: readonly QueryColumn[] | null;
   readonly where: Expression | null;
 }
 
-type Stored = Pick<BatchExportItem, 'hogql_query' | 'schema' | 'filters'>;
+/** Who reads the events, in the words of refusals. */
+const READER = 'Batch exports';
+
+export type StoredQuery = Pick<BatchExportItem, 'hogql_query' | 'schema' | 'filters'>;
+
+/** Those of the stored fields that were sent. */
+export type QueryFields = Partial<StoredQuery>;
 
 /**
  * Athena's SQL of a query, and of the filters, in bytes: together with intervals and names of events it is at most the
@@ -31,21 +37,24 @@ const MAX_FILTERS_SQL = 30_000;
 export async function queryFields(
   parser: Parser,
   { hogql_query, filters }: Pick<BatchExportPatch, 'hogql_query' | 'filters'>,
-): Promise<Partial<Stored>> {
+): Promise<QueryFields> {
   return {
     ...(hogql_query === undefined ? {} : await explained('hogql_query', () => fieldsOfQuery(parser, hogql_query))),
     ...(filters === undefined ? {} : await explained('filters', () => fieldsOfFilters(parser, filters))),
   };
 }
 
-async function fieldsOfQuery(parser: Parser, query: string | null): Promise<Pick<Stored, 'hogql_query' | 'schema'>> {
+async function fieldsOfQuery(
+  parser: Parser,
+  query: string | null,
+): Promise<Pick<StoredQuery, 'hogql_query' | 'schema'>> {
   if (query === null) return { hogql_query: null, schema: null };
   const syntax = await parser.query(query);
   compiled(syntax);
   return { hogql_query: query, schema: toJsonText(schemaOf(syntax as unknown as SelectQuery)) };
 }
 
-async function fieldsOfFilters(parser: Parser, filters: unknown): Promise<Pick<Stored, 'filters'>> {
+async function fieldsOfFilters(parser: Parser, filters: unknown): Promise<Pick<StoredQuery, 'filters'>> {
   const condition = await compiledFilters(parser, filters);
   return { filters: condition === null ? null : toJsonText(filters as unknown[]) };
 }
@@ -60,7 +69,7 @@ async function explained<T>(attr: string, work: () => Promise<T>): Promise<T> {
 }
 
 /** Returns what a run of the export selects. Throws `Permanent` when what is stored is not supported, or no longer. */
-export async function selectionOf(parser: Parser, { hogql_query, filters }: Stored): Promise<Selection> {
+export async function selectionOf(parser: Parser, { hogql_query, filters }: StoredQuery): Promise<Selection> {
   const query =
     hogql_query === null ? null : await still('hogql_query', async () => compiled(await parser.query(hogql_query)));
   const condition = filters ? await still('filters', () => compiledFilters(parser, fromJsonText(filters))) : null;
@@ -80,14 +89,14 @@ async function still<T>(field: string, work: () => Promise<T>): Promise<T> {
 }
 
 function compiled(syntax: Parameters<typeof checkedQuery>[0]): CheckedQuery {
-  const query = checkedQuery(syntax, EVENTS_TABLE);
+  const query = checkedQuery(syntax, EVENTS_TABLE, READER);
   const columns = query.select.filter((one): one is Selected => !('all' in one));
   checkLength([...columns.map((one) => trinoColumn(one, '0')), ...printed(query.where)], MAX_QUERY_SQL);
   return query;
 }
 
 async function compiledFilters(parser: Parser, filters: unknown): Promise<Expression | null> {
-  const condition = await filterCondition(parser, EVENTS_TABLE, filters);
+  const condition = await filterCondition(parser, EVENTS_TABLE, filters, READER);
   checkLength(printed(condition), MAX_FILTERS_SQL);
   return condition;
 }

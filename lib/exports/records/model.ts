@@ -42,8 +42,10 @@ export interface BatchExportItem extends Item {
   readonly hogql_query: string | null;
   /** A list that is not empty; null or absent: none. */
   readonly filters?: JsonText<unknown[]> | null;
-  /** Where failures are told; null or absent: nowhere. */
+  /** Where failures are told, sealed by the vault, for whoever knows such an address may post there; null or absent: nowhere. */
   readonly notify_url?: string | null;
+  /** The host in that address. */
+  readonly notify_host?: string | null;
   /** What its messages are signed with, sealed by the vault. */
   readonly notify_secret?: string | null;
   /** What the query comes to, for clients; null: there is no query. */
@@ -51,10 +53,22 @@ export interface BatchExportItem extends Item {
   /** The newest ten public run objects, newest first. */
   readonly latest_runs: JsonText<z.output<typeof BatchExportRun>[]>;
   readonly failures_in_a_row: number;
+  /** What was in the way at the destination the last time; null or absent: nothing was. */
+  readonly trouble?: JsonText<Trouble> | null;
   /** Set: gone for every reader; the item stays until purge. */
   readonly deleted_at: number | null;
   /** Counts changes of the writable fields (ETag). */
   readonly ver: number;
+}
+
+/** Failures of an export's destination. */
+export interface Trouble {
+  /** Of the last one. */
+  readonly reason: string;
+  /** How many there were in a row, all alike. */
+  readonly failures: number;
+  /** From the second on, the export waits until then: milliseconds since 1970. */
+  readonly until: number;
 }
 
 /** A run as stored. */
@@ -151,7 +165,10 @@ export const BatchExport = z
     start_at: instant.nullable(),
     end_at: instant.nullable(),
     latest_runs: z.array(BatchExportRun),
-    notify_url: z.string().nullable(),
+    notify_host: z
+      .string()
+      .nullable()
+      .describe('Where `notify_url` leads; null: nowhere. The address itself is never returned.'),
     hogql_query: z.string().nullable(),
     schema: Schema.nullable(),
     filters: z.array(z.unknown()),
@@ -188,7 +205,7 @@ export const BatchExportInput = z
       .optional()
       .describe(
         'A webhook that is told when a run or a backfill fails for good, and when the export is paused because of it. ' +
-          'Readers of the export see it.',
+          'It is never returned; `notify_host` tells where it leads.',
       ),
     notify_secret: text()
       .nullable()
@@ -331,7 +348,7 @@ export function batchExportObject(item: BatchExportItem): z.output<typeof BatchE
     start_at: wireInstantOrNull(item.start_at),
     end_at: wireInstantOrNull(item.end_at),
     latest_runs: fromJsonText(item.latest_runs),
-    notify_url: item.notify_url ?? null,
+    notify_host: item.notify_host ?? null,
     hogql_query: item.hogql_query,
     schema: item.schema === null ? null : fromJsonText(item.schema),
     filters: item.filters ? fromJsonText(item.filters) : [],

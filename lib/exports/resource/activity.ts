@@ -25,8 +25,10 @@ const LOGGED_FIELDS: LoggedFields = {
   end_at: 'instant',
   hogql_query: 'plain',
   filters: 'json',
-  notify_url: 'plain',
+  notify_host: 'plain',
 };
+
+const WEBHOOK_SECRETS = ['notify_url', 'notify_secret'];
 
 /** Returns what a PATCH changes of an export. `secrets`: names of the secrets that it sends, whatever their values. */
 export function exportChanges(
@@ -37,7 +39,7 @@ export function exportChanges(
   return [
     ...changesOf(before, set, LOGGED_FIELDS),
     ...configChanges(before.destination_config, set['destination_config']),
-    ...[...secrets.map(within), ...(Object.hasOwn(set, 'notify_secret') ? ['notify_secret'] : [])].map(
+    ...[...secrets.map(within), ...WEBHOOK_SECRETS.filter((name) => Object.hasOwn(set, name))].map(
       (field): Change => ({ action: 'changed', field, before: null, after: null }),
     ),
   ];

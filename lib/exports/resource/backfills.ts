@@ -12,6 +12,7 @@ import { untilWritten } from '../../ports/table/until-written.ts';
 import { MINUTE_MS } from '../../ports/units.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
 import type { BackfillEstimate, BackfillItem, BatchExportItem, RunItem } from '../records/model.ts';
+import { triedAtOnce } from '../runs/back-off.ts';
 import { batchField } from '../runs/backfill.ts';
 import { amountIn, laterArrivals, scanOf } from '../runs/estimate.ts';
 import {
@@ -68,12 +69,21 @@ async function writeBackfill(
   const { plan: claimed, backfill, ops } = await claimBackfill(context, item, plan, id, asked);
   await table.write([
     planOp(exportId, plan, claimed),
-    { check: keys.batchExport(exportId), if: { is: scheduleOf(item) } },
+    ...unchangedOps(item, triedAtOnce(item, clock())),
     ...jobOps('export', exportId, nextDue(item, claimed, clock(), settings)),
     ...ops,
     ...idempotencyOps(id),
   ]);
   return backfill;
+}
+
+/** Returns the op that holds the transaction to an export's schedule as it was read, and sets its fields, if any. */
+function unchangedOps(item: BatchExportItem, set: Pick<BatchExportItem, 'trouble'>): Op[] {
+  const key = keys.batchExport(item.id);
+  const unchanged = { is: scheduleOf(item) };
+  return [
+    Object.keys(set).length === 0 ? { check: key, if: unchanged } : { change: key, set: { ...set }, if: unchanged },
+  ];
 }
 
 /**

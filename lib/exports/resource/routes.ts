@@ -42,6 +42,19 @@ const changeRun = { ...changeBackfill, tag: 'Batch export runs', params: ofRun }
 const BackfillBegun = z.object({ backfill_id: z.uuid() }).meta({ id: 'BackfillBegun' });
 const Cancelled = z.object({ cancelled: z.literal(true) }).meta({ id: 'Cancelled' });
 
+/** Days and weeks are UTC's; credentials stand in the config; there is no model `hogql`. */
+const UNSUPPORTED = {
+  timezone: 'UTC',
+  offset_day: null,
+  offset_hour: null,
+  'destination.integration': null,
+  'destination.integration_id': null,
+  hogql_modifiers: null,
+  primary_key: null,
+  version_key: null,
+  incremental_mode: 'APPEND',
+} as const;
+
 export const listBatchExports = route({
   ...read,
   ...all,
@@ -63,10 +76,11 @@ export const createBatchExport = route({
     "before, start a backfill. On the organization's address the export belongs to the project that `team_id` " +
     'names, or to the oldest.',
   body: BatchExportInput,
+  unsupported: UNSUPPORTED,
   response: BatchExport,
   status: 201,
   idempotent: true,
-  needs: ['vault', 'parser'],
+  needs: ['vault', 'compiler'],
 });
 
 export const retrieveBatchExport = route({
@@ -89,8 +103,9 @@ export const updateBatchExport = route({
     'the stored one: keys and secrets that it omits stay. Secrets must be sent again when the address that they are ' +
     'for changes.',
   body: BatchExportPatch,
+  unsupported: UNSUPPORTED,
   response: BatchExport,
-  needs: ['vault', 'parser'],
+  needs: ['vault', 'compiler'],
 });
 
 export const destroyBatchExport = route({
@@ -170,6 +185,7 @@ export const estimateBackfill = route({
   tag: 'Batch export backfills',
   params: ofExport,
   body: BackfillRange,
+  table: 'read',
   response: BackfillEstimate,
 });
 
@@ -187,7 +203,7 @@ export const listTestSteps = route({
 /** The number of the step of the destination's test that is run. */
 const step = integer({ min: 0 }).optional().describe('Which one, from 0. Default: 0.');
 
-const testing = { ...write, method: 'POST', response: DestinationTestStep } as const;
+const testing = { ...write, method: 'POST', response: DestinationTestStep, table: 'read' } as const;
 
 export const runNewTestStep = route({
   ...testing,
@@ -197,7 +213,8 @@ export const runNewTestStep = route({
   description: 'Takes what a create takes, and checks it like that; then runs one step. Nothing is stored.',
   params: inPlace,
   body: BatchExportInput.extend({ step }).meta({ id: 'NewTestStep' }),
-  needs: ['outbound', 'parser'],
+  unsupported: UNSUPPORTED,
+  needs: ['outbound', 'compiler'],
 });
 
 export const runTestStep = route({
@@ -210,7 +227,8 @@ export const runTestStep = route({
     'Nothing is stored.',
   params: ofExport,
   body: BatchExportPatch.extend({ step }).meta({ id: 'TestStep' }),
-  needs: ['vault', 'outbound', 'parser'],
+  unsupported: UNSUPPORTED,
+  needs: ['vault', 'outbound', 'compiler'],
 });
 
 const LogQuery = z.object({

@@ -127,7 +127,10 @@ function backfillBound(sent: unknown, which: 'start' | 'end'): number {
   const text = typeof sent === 'string' ? sent : JSON.stringify(sent);
   const read = datetime().safeParse(sent);
   if (!read.success) invalid(null, `Input ${text} is not a valid ISO formatted datetime.`);
-  if (!OFFSET.test(text)) invalid(null, `Input ${text} is naive.`);
+  if (!OFFSET.test(text)) {
+    const time = /[T ]/.test(text) ? text : `${text}T00:00:00`;
+    invalid(null, `Input ${text} is naive. Add its offset from UTC, such as ${time}Z or ${time}+02:00.`);
+  }
   return read.data;
 }
 

@@ -1,6 +1,7 @@
 import type { ActivityOps } from '../../accounts/activity/model.ts';
 import { systemActivityOps } from '../../accounts/activity/ops.ts';
 import type { Tenant } from '../../accounts/organizations/tenant.ts';
+import { notAChoice } from '../../http/fields.ts';
 import { type CursorPage, type Paging, readCursorPage } from '../../http/page.ts';
 import { jobOps } from '../../jobs/job.ts';
 import { LIVE_LOWERED, lowerLiveOps } from '../../lake/fence.ts';
@@ -15,12 +16,13 @@ import { Busy, type Op, Refused, type Table, type Value } from '../../ports/tabl
 import { MAX_ATTEMPTS, untilWritten } from '../../ports/table/until-written.ts';
 import { MINUTE_MS } from '../../ports/units.ts';
 import { checkedConfig, checkSameType } from '../destinations/config.ts';
-import type { Destination } from '../destinations/destination.ts';
+import { type Destination, reachOf } from '../destinations/destination.ts';
 import { destinationOf } from '../destinations/index.ts';
 import { openConfig, sealConfig } from '../destinations/secrets.ts';
 import { checkWebhook, webhookFields } from '../notices/webhook.ts';
-import { queryFields } from '../query/compile.ts';
+import type { QueryFields } from '../query/compile.ts';
 import type { BackfillItem, BatchExportInput, BatchExportItem, BatchExportPatch, RunItem } from '../records/model.ts';
+import { triedAtOnce } from '../runs/back-off.ts';
 import { stopExport } from '../runs/cancel.ts';
 import {
   firstIntervalStart,
@@ -44,7 +46,7 @@ import {
   SCHEDULE_FIELDS,
 } from './rules.ts';
 
-type Writing = Pick<Context, 'table' | 'clock' | 'newId' | 'vault' | 'settings' | 'parser'>;
+type Writing = Pick<Context, 'table' | 'clock' | 'newId' | 'vault' | 'settings' | 'compiler' | 'callerLeft'>;
 
 /** Returns what tells exports of the tenant: of the project that the path names, else of any of the organization's. */
 function isOf({ organization, project }: Tenant): (item: BatchExportItem | undefined) => item is BatchExportItem {
@@ -193,19 +195,28 @@ export async function createBatchExport(
 
 /** Returns what a create makes of what was sent. Throws a `Failure` when something is wrong. */
 export async function newConfig(
-  { clock, settings, parser }: Pick<Context, 'clock' | 'settings' | 'parser'>,
+  { clock, settings, compiler, callerLeft }: Pick<Context, 'clock' | 'settings' | 'compiler' | 'callerLeft'>,
   { organization, project }: Pick<Tenant, 'organization'> & { readonly project?: Tenant['project'] | undefined },
   input: BatchExportInput,
 ) {
   const team = project ?? projectFor(fromJsonText(organization.projects), input.team_id);
   const destination = offered(input.destination.type, settings);
-  const query = { hogql_query: null, schema: null, filters: null, ...(await queryFields(parser, input)) };
+  const sent = await compiler.fields(input, { organization: organization.id, callerLeft });
+  const query = { hogql_query: null, schema: null, filters: null, ...sent };
   const fields = { ...newFields(input, clock()), ...query };
   checkSelection(fields, destination);
   checkWebhook(input, settings);
-  const config = checkedConfig(destination, input.destination.config, undefined, fields, settings);
-  return { team, fields, destination, config };
+  const reach = reachOf(settings, organization.id);
+  const config = checkedConfig(destination, input.destination.config, undefined, fields, reach);
+  return { team, fields, destination, config, reach };
 }
+
+/** Returns what is stored of the query and the filters in a PATCH. Fails with 400 for what cannot be exported. */
+const sentQuery = (
+  { compiler, callerLeft }: Pick<Context, 'compiler' | 'callerLeft'>,
+  { organization_id: organization }: BatchExportItem,
+  patch: BatchExportPatch,
+): Promise<QueryFields> => compiler.fields(patch, { organization, callerLeft });
 
 /** Returns what keeps the project's lake from slipping rows in behind the export's first interval. */
 async function liveOps(table: Table, item: BatchExportItem, plan: Plan): Promise<Op[]> {
@@ -216,7 +227,7 @@ async function liveOps(table: Table, item: BatchExportItem, plan: Plan): Promise
 /** Returns the destination of a type. Fails with 400 when this deployment cannot deliver to it. */
 function offered(type: string, settings: Settings): Destination {
   const destination = settings.destinations.includes(type) ? destinationOf(type) : undefined;
-  return destination ?? invalid('destination__type', `"${type}" is not a valid choice.`, 'invalid_choice');
+  return destination ?? invalid('destination__type', notAChoice(type, settings.destinations), 'invalid_choice');
 }
 
 /** Returns an export and its plan. Fails with 404 when it is not the tenant's. */
@@ -236,7 +247,7 @@ export async function changeBatchExport(
   ifMatch: readonly number[] | undefined,
   activityOps: ActivityOps = systemActivityOps(context, read.item.organization_id),
 ): Promise<BatchExportItem> {
-  const query = await queryFields(context.parser, patch);
+  const query = await sentQuery(context, read.item, patch);
   return untilChanged(context, read, ifMatch, (now) => writeChange(context, now, patch, activityOps, { query }));
 }
 
@@ -319,9 +330,10 @@ async function writeChange(
   const destination = await changedDestination(context, item, fields, patch);
   const belonging = { organization: item.organization_id, batchExport: item.id };
   const webhook = await webhookFields(context, patch, belonging);
-  const set = { ...fields, ...destination, ...webhook, last_updated_at: now, ver: item.ver + 1 };
+  const tried = triedAtOnce(item, now);
+  const set = { ...fields, ...destination, ...webhook, ...tried, last_updated_at: now, ver: item.ver + 1 };
   const changed: BatchExportItem = checkedSize({ ...item, ...set });
-  const isRescheduled = SCHEDULE_FIELDS.some((field) => patch[field] !== undefined);
+  const isRescheduled = SCHEDULE_FIELDS.some((field) => patch[field] !== undefined) || tried.trouble !== undefined;
   await context.table.write([
     { change: keys.batchExport(item.id), set, if: { is: { ver: item.ver, deleted_at: null } } },
     ...(isRescheduled ? await rescheduleOps(context, item, changed, plan, replan) : []),
@@ -357,8 +369,6 @@ async function rescheduleOps(
   ];
 }
 
-type QueryFields = Awaited<ReturnType<typeof queryFields>>;
-
 /** Returns the fields that a PATCH sets beside destination and webhook. Throws a `Failure` when one is wrong. */
 function checkedFields(
   { clock, settings }: Pick<Context, 'clock' | 'settings'>,
@@ -374,11 +384,11 @@ function checkedFields(
 
 /** Returns what a PATCH makes of an export's config, secrets included. Throws a `Failure` when anything is wrong. */
 export async function changedConfig(
-  context: Pick<Context, 'clock' | 'vault' | 'settings' | 'parser'>,
+  context: Pick<Context, 'clock' | 'vault' | 'settings' | 'compiler' | 'callerLeft'>,
   item: BatchExportItem,
   patch: BatchExportPatch,
 ) {
-  const query = await queryFields(context.parser, patch);
+  const query = await sentQuery(context, item, patch);
   return destined(context, item, checkedFields(context, item, patch, query), patch);
 }
 
@@ -392,8 +402,9 @@ async function destined(
   const { type, config } = patch.destination ?? { type: item.destination_type, config: {} };
   checkSameType(item.destination_type, type);
   const destination = offered(type, context.settings);
-  const merged = checkedConfig(destination, config, await openConfig(context, item), { model }, context.settings);
-  return { destination, config: merged };
+  const reach = reachOf(context.settings, item.organization_id);
+  const merged = checkedConfig(destination, config, await openConfig(context, item), { model }, reach);
+  return { destination, config: merged, reach };
 }
 
 /** Returns what a PATCH of the destination sets, if it sends one. A new model is checked against the stored one. */

@@ -4,7 +4,7 @@ import type { Context } from '../../ports/context.ts';
 import { fail, invalid, messageOf, Permanent, Transient } from '../../ports/errors.ts';
 import type { Settings } from '../../ports/settings.ts';
 import { SECOND_MS } from '../../ports/units.ts';
-import type { CheckStep, Config, Destination } from '../destinations/destination.ts';
+import type { CheckStep, Config, Destination, Reach } from '../destinations/destination.ts';
 import { destinationOf } from '../destinations/index.ts';
 import type { DestinationTestStep, TEST_STATUSES } from '../records/model.ts';
 
@@ -20,22 +20,30 @@ export function stepsOf(type: string, settings: Settings): TestStep[] {
   return destination.steps.map(({ name, description }) => ({ name, description, result: null }));
 }
 
-/** Runs one step, from 0, with a config that was checked. Fails with 400 when there is no such step. */
+/** A config that was checked, its destination, and what that may reach. */
+interface Tested {
+  readonly destination: Destination;
+  readonly config: Config;
+  readonly reach: Reach;
+}
+
+/** Runs one step, from 0. Fails with 400 when there is no such step. */
 export async function runStep(
-  context: Pick<Context, 'outbound' | 'settings' | 'log'>,
-  { destination, config }: { readonly destination: Destination; readonly config: Config },
+  context: Pick<Context, 'outbound' | 'log'>,
+  tested: Tested,
   number = 0,
   timeoutMs = STEP_TIMEOUT_MS,
 ): Promise<TestStep> {
-  const step = destination.steps[number];
-  if (step === undefined) invalid('step', `There is no step ${number}: there are ${destination.steps.length}, from 0.`);
-  return { name: step.name, description: step.description, result: await resultOf(context, step, config, timeoutMs) };
+  const { steps } = tested.destination;
+  const step = steps[number];
+  if (step === undefined) invalid('step', `There is no step ${number}: there are ${steps.length}, from 0.`);
+  return { name: step.name, description: step.description, result: await resultOf(context, step, tested, timeoutMs) };
 }
 
 async function resultOf(
-  { outbound, settings, log }: Pick<Context, 'outbound' | 'settings' | 'log'>,
+  { outbound, log }: Pick<Context, 'outbound' | 'log'>,
   step: CheckStep,
-  config: Config,
+  { config, reach }: Tested,
   timeoutMs: number,
 ): Promise<{ status: (typeof TEST_STATUSES)[number]; message: string | null }> {
   const skipped = step.skipped?.(config);
@@ -45,7 +53,7 @@ async function resultOf(
     late.addEventListener('abort', () => reject(late.reason), { once: true });
   });
   try {
-    await Promise.race([step.run(config, outbound, settings, late), isLate]);
+    await Promise.race([step.run(config, outbound, reach, late), isLate]);
     return { status: 'Passed', message: null };
   } catch (error) {
     if (late.aborted) return { status: 'Failed', message: lateText(timeoutMs) };

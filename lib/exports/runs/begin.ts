@@ -4,7 +4,7 @@
  * `send` delivers each interval.
  */
 import { jobOps } from '../../jobs/job.ts';
-import { filesBetween, type LakeFile } from '../../lake/catalog.ts';
+import { filesBetween, isTouched, type LakeFile } from '../../lake/catalog.ts';
 import { fence } from '../../lake/fence.ts';
 import type { Context } from '../../ports/context.ts';
 import { type Op, Refused } from '../../ports/table/table.ts';
@@ -19,6 +19,7 @@ import { removeOldRuns } from './retention.ts';
 import { attemptOf, intervalsOfExecution, isOpen } from './run.ts';
 import { inputFor } from './run-input.ts';
 import { exportWithPlan, runsOf } from './store.ts';
+import { keepTicket, queuedSince } from './ticket.ts';
 import { removeJobOps, workOf } from './trigger.ts';
 
 const NOTHING: BeginOutput = { do: 'nothing' };
@@ -63,6 +64,12 @@ async function begin(context: Context, input: BeginInput): Promise<BeginOutput> 
   if ('taken' in acquired) return whenTaken(context, item, input.trigger, acquired.taken);
   await fence(context, item.team_id, range.to);
   const files = await filesBetween(context.table, item.team_id, item.model, range.from, range.to);
+  const toSend = work.intervals.filter(({ start, end }) => files.some((file) => isTouched(file, start, end))).length;
+  if (toSend > 0) {
+    const atOnce = Math.min(toSend, context.settings.deliveryConcurrency);
+    const since = await queuedSince(context, item, input.execution, atOnce);
+    if (since !== undefined) return whenQueued(context, input, since);
+  }
   const runs = await writeAcquired(context, read, work, acquired, files);
   return runs.every(({ status }) => status === 'Completed')
     ? NOTHING
@@ -75,7 +82,7 @@ async function leave({ table }: Context, ops: readonly Op[]): Promise<BeginOutpu
   return NOTHING;
 }
 
-const hold = (milliseconds: number): BeginOutput => ({
+const hold = (milliseconds: number): Extract<BeginOutput, { do: 'hold' }> => ({
   do: 'hold',
   seconds: Math.min(60, Math.max(5, Math.ceil(milliseconds / 1000))),
 });
@@ -89,6 +96,15 @@ async function whenTaken(context: Context, item: BatchExportItem, trigger: Trigg
   if (await reapRun(context, item, taken)) throw new Refused(0, undefined);
   if (trigger === 'schedule') await context.table.write(jobOps('export', item.id, now + WATCH_MS));
   return trigger === 'schedule' && taken.by === 'schedule' ? NOTHING : hold((now - taken.since) / 10);
+}
+
+/** The organization has as many intervals under way as it may: the batch waits, and its job with it. */
+async function whenQueued(context: Context, { export: id, trigger }: BeginInput, since: number): Promise<BeginOutput> {
+  const now = context.clock();
+  const due = now + WATCH_MS;
+  if (trigger === 'schedule') await context.table.write(jobOps('export', id, due));
+  else if ('retry' in trigger) await context.table.write(jobOps('retry', trigger.retry, due, { export: id }));
+  return { ...hold((now - since) / 10), queued: true };
 }
 
 /** Returns the answer for a batch that has something to send. `files`: the lake's, if they are at hand. */
@@ -105,6 +121,7 @@ async function answer(
   const { deliveryConcurrency: concurrency } = context.settings;
   // All have failed at once, or have ended when a begin is repeated: Send says so of any of them.
   if (open.length === 0) return { do: 'deliver', attempt, intervals: [0], concurrency };
+  await keepTicket(context, item, mine.execution, Math.min(open.length, concurrency));
   const next = { attempt, intervals: open, concurrency };
   const unload = await context.warehouse.unload(input, open);
   return unload === null ? { do: 'deliver', ...next } : { do: 'unload', ...next, unload };

@@ -1,15 +1,20 @@
 /** One interval on its way to its destination, as `send` and `settle` handle it: prepared, then committed or discarded. */
 import { setTimeout } from 'node:timers/promises';
+import { traceOf } from '../../http/trace.ts';
 import type { Context } from '../../ports/context.ts';
 import { Permanent } from '../../ports/errors.ts';
+import { keys } from '../../ports/table/keys.ts';
+import type { Table } from '../../ports/table/table.ts';
 import { SECOND_MS } from '../../ports/units.ts';
 import { deliveredColumns } from '../../warehouse/query-columns.ts';
-import type { Delivery, Destination, Prepared } from '../destinations/destination.ts';
+import { type Delivery, type Destination, type Prepared, reachOf } from '../destinations/destination.ts';
 import { openConfig } from '../destinations/secrets.ts';
 import { type LogLine, writeLines } from '../records/logs.ts';
 import type { BatchExportItem, RunItem } from '../records/model.ts';
+import { troubleOp } from './outcome.ts';
 import { intervalOf } from './run.ts';
 import { type BatchInput, dropReceipt, keepNote, keepReceipt, noteOf, receiptOf } from './run-files.ts';
+import { isWritten } from './store.ts';
 
 /** How a step finds a destination by its type; a test adds its own. */
 export type DestinationOf = (type: string) => Destination | undefined;
@@ -43,9 +48,11 @@ export async function openSending(
   const destination = findDestination(item.destination_type);
   if (destination === undefined) throw new Permanent(`There is no destination of type '${item.destination_type}'.`);
   const interval = intervalOf(run);
+  context.log.debug('a delivery begins', { run: run.id, trace_id: traceOf(run.id).id });
   const lines: LogLine[] = [];
   const delivery: Delivery = {
     exportId: item.id,
+    nameOf: (exportId) => nameFor(context.table, item, exportId),
     runId: run.id,
     attempt: input.attempt,
     model: input.model,
@@ -55,17 +62,25 @@ export async function openSending(
     columns: (defaults) => deliveredColumns(input.query.select ?? null, defaults),
     rows: (form) => warehouse.read(input, interval, form, signal),
     outbound,
-    reach: settings,
+    reach: reachOf(settings, item.organization_id),
     signal,
     say: (level, message) => lines.push({ at: clock(), level, message, instance: run.id }),
-    pause: async (milliseconds) => {
+    pause: async (milliseconds, reason) => {
       await writeLines(context, item.id, run.execution, `pause-${run.id}`, lines.splice(0));
+      await isWritten(context.table, [troubleOp(run, reason, clock())]);
       await setTimeout(milliseconds, undefined, { signal }).catch(() => signal.throwIfAborted());
     },
     keep: (note) => keepNote(context, input.attempt, n, note),
     kept: () => noteOf(context, input.attempt, n),
   };
   return { run, n, destination, delivery, lines, prepared: undefined };
+}
+
+/** Returns what an export may be called in what readers of `item` see: of another project they may know nothing. */
+async function nameFor(table: Table, item: BatchExportItem, exportId: string): Promise<string> {
+  const other = await table.get(keys.batchExport(exportId));
+  if (other === undefined || other.team_id !== item.team_id) return 'another batch export';
+  return `the ${other.deleted_at === null ? '' : 'deleted '}batch export '${other.name}' (${other.id})`;
 }
 
 /** Returns what an earlier attempt prepared, as its receipt tells; undefined when there is no receipt. */

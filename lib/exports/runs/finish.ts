@@ -23,10 +23,17 @@ import { backfillWithPlan, isWritten } from './store.ts';
 
 /** Errors that may pass, though a machine has tried for long. What is unknown is our own fault, and not tried again. */
 const PASSING_ERROR =
-  /^(Transient|Held|States\.Timeout|States\.TaskFailed|Sandbox\.Timedout|Lambda\.|Runtime\.|Athena\.(TooManyRequests|Throttling))/;
+  /^(Transient|Unreadable|Held|States\.Timeout|States\.TaskFailed|Sandbox\.Timedout|Lambda\.|Runtime\.|Athena\.(TooManyRequests|Throttling))/;
+
+/** The step took its process down at each of the three times that a machine tries it. */
+const DEADLY_ERROR = /^Runtime\.(ExitError|OutOfMemory)$/;
 
 function endingOf(error: ErrorOutput | null | undefined): Ending {
   if (error === null || error === undefined) return UNEXPECTED;
+  if (DEADLY_ERROR.test(error.Error)) {
+    const reason = `It took its process down three times, so it is not tried again. ${reasonOf(error)}`;
+    return { status: 'Failed', reason };
+  }
   if (PASSING_ERROR.test(error.Error)) return { status: 'FailedRetryable', reason: reasonOf(error) };
   return error.Error === 'Permanent' ? { status: 'Failed', reason: reasonOf(error) } : UNEXPECTED;
 }

@@ -14,6 +14,13 @@ const MAX_ERROR_LENGTH = 500;
 /** Returns a reason as a run keeps it: short, without NUL. */
 export const errorText = (reason: string): string => reason.replaceAll('\0', '').slice(0, MAX_ERROR_LENGTH);
 
+/** Returns the op that shows what is in a run's way while it is tried again. Its condition: the run is open and ours. */
+export const troubleOp = (run: RunItem, reason: string, at: number): Op => ({
+  change: keys.run(run.batch_export, run.id),
+  set: { latest_error: errorText(reason), last_updated_at: at },
+  if: { is: { status: OPEN, attempt: run.attempt } },
+});
+
 /** Returns what the log says of a run without rows. */
 export const noRowsText = (range: string): string =>
   `Batch export will finish early as there is no data matching specified filters in ${range}`;

@@ -20,7 +20,7 @@ import {
 } from '../../lake/intervals.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import type { Item } from '../../ports/table/table.ts';
-import { MINUTE_MS } from '../../ports/units.ts';
+import { MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
 import type { BatchExportItem } from '../records/model.ts';
 
 declare module '../../ports/table/keys.ts' {
@@ -83,7 +83,7 @@ export type Scheduled = Pick<
 /** What of the settings decides when an interval is due. */
 interface Timing {
   readonly settleSeconds: number;
-  readonly spreadSeconds: number;
+  readonly isSpread: boolean;
 }
 
 /** The intervals of one batch: 96 runs, plan, job, export and backfill fill a transaction of 100. */
@@ -98,7 +98,7 @@ export const MAX_RANGES = 800;
 /** How often an export is looked at while anything of it is under way. */
 export const WATCH_MS = 10 * MINUTE_MS;
 
-/** The largest spread of an interval: PostHog's. */
+/** The spread of a frequency: PostHog's. */
 const SPREAD_SECONDS: Readonly<Record<Frequency, number>> = {
   'every 5 minutes': 60,
   'every 15 minutes': 180,
@@ -237,11 +237,12 @@ export function nextDue(item: Scheduled, plan: Plan, now: number, timing: Timing
 }
 
 /**
- * Returns by how much this export starts after the others of its frequency, in milliseconds: always the same, and at
- * most `spreadSeconds`. It only keeps exports from starting all at once; an interval's edges do not know of it.
+ * Returns by how much this export starts after the end of its intervals and the settle time, in milliseconds: always
+ * the same, and less than its frequency's spread. It only keeps exports from starting all at once; an interval's edges
+ * do not know of it.
  */
 export function spreadOf(item: Pick<Scheduled, 'id' | 'interval'>, timing: Timing): number {
-  const most = Math.min(SPREAD_SECONDS[item.interval], timing.spreadSeconds) * 1000;
+  const most = timing.isSpread ? SPREAD_SECONDS[item.interval] * SECOND_MS : 0;
   let hash = 0x811c9dc5;
   for (const byte of Buffer.from(item.id)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
   return Math.floor((hash / 2 ** 32) * most);

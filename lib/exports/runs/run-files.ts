@@ -2,6 +2,7 @@
  * The files that a batch keeps until it is settled, below its attempt: its input; a receipt for each interval that is
  * prepared and not yet committed; and the note that a destination leaves for its next attempt at an interval.
  */
+import { hash } from 'node:crypto';
 import type { Context } from '../../ports/context.ts';
 import type { FrozenPlan } from '../../warehouse/warehouse.ts';
 import type { Receipt } from '../destinations/destination.ts';
@@ -11,34 +12,79 @@ export interface BatchInput extends FrozenPlan {
   /** On whose behalf, as in the run's `by`. */
   readonly by: string;
   readonly runs: readonly string[];
+  /** How many rows each interval has at least, as the rows of the lake's files tell. */
+  readonly leastRows: readonly number[];
 }
 
-type Files = Pick<Context, 'runFiles'>;
+type Files = Pick<Context, 'runFiles' | 'log'>;
 
 const inputPath = (attempt: string): string => `${attempt}/plan.json`;
 const receiptPath = (attempt: string, interval: number): string => `${attempt}/receipt-${interval}.json`;
 const notePath = (attempt: string, interval: number): string => `${attempt}/note-${interval}.json`;
 
+/** A file of a run is not what was written, or the disk cannot read it. The run ends, and is run again with files anew. */
+export class Unreadable extends Error {
+  override readonly name = 'Unreadable';
+
+  constructor(path: string, options?: ErrorOptions) {
+    super(`The file '${path}', which the service kept for this run, is damaged.`, options);
+  }
+}
+
+/** A file is JSON, of its content and the SHA-256 of the content's own text. */
+const sealed = (content: unknown): string => {
+  const text = JSON.stringify(content);
+  return `{"sha256":"${hash('sha256', text)}","content":${text}}`;
+};
+
+const SEALED = /^{"sha256":"([0-9a-f]{64})","content":(.*)}$/s;
+
+/** Returns the content of a file's text; undefined when it is not what was written. */
+export function unsealed(text: string): { readonly content: unknown } | undefined {
+  const [, digest, content = ''] = SEALED.exec(text) ?? [];
+  return digest === hash('sha256', content) ? { content: JSON.parse(content) as unknown } : undefined;
+}
+
+/** Returns the content of a file; undefined when there is none. Throws `Unreadable`. */
 async function read({ runFiles }: Files, path: string): Promise<unknown> {
-  const text = await runFiles.read(path);
-  return text === undefined ? undefined : JSON.parse(text.toString());
+  const text = await runFiles.read(path).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'EIO' ? new Unreadable(path, { cause: error }) : error;
+  });
+  if (text === undefined) return undefined;
+  const found = unsealed(text.toString());
+  if (found === undefined) throw new Unreadable(path);
+  return found.content;
+}
+
+/** Returns the content of a file that may be missing: one that cannot be read is taken for missing. */
+async function readIfWhole(files: Files, path: string): Promise<unknown> {
+  try {
+    return await read(files, path);
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    files.log.error('a file of a run is damaged', { path });
+    return undefined;
+  }
 }
 
 /** Writes a batch's input, once: whoever comes later reads what is there. */
 export const keepInput = ({ runFiles }: Files, input: BatchInput): Promise<void> =>
-  runFiles.write(inputPath(input.attempt), JSON.stringify(input));
+  runFiles.write(inputPath(input.attempt), sealed(input));
 
-/** Returns a batch's input; undefined when it was never written, or the batch is settled. */
+/** Returns a batch's input; undefined when it was never written, or the batch is settled. Throws `Unreadable`. */
 export const inputOf = (files: Files, attempt: string): Promise<BatchInput | undefined> =>
   read(files, inputPath(attempt)) as Promise<BatchInput | undefined>;
 
 /** Writes the receipt of what is prepared for an interval. */
 export const keepReceipt = ({ runFiles }: Files, attempt: string, interval: number, receipt: Receipt): Promise<void> =>
-  runFiles.write(receiptPath(attempt, interval), JSON.stringify(receipt));
+  runFiles.write(receiptPath(attempt, interval), sealed(receipt));
 
-/** Returns the receipt of what is prepared for an interval; undefined when nothing is, as far as is known. */
+/**
+ * Returns the receipt of what is prepared for an interval; undefined when nothing is, as far as is known. Without it all
+ * is prepared anew.
+ */
 export const receiptOf = (files: Files, attempt: string, interval: number): Promise<Receipt | undefined> =>
-  read(files, receiptPath(attempt, interval)) as Promise<Receipt | undefined>;
+  readIfWhole(files, receiptPath(attempt, interval)) as Promise<Receipt | undefined>;
 
 /** Removes a receipt: what it names is about to be removed. */
 export const dropReceipt = ({ runFiles }: Files, attempt: string, interval: number): Promise<void> =>
@@ -46,11 +92,11 @@ export const dropReceipt = ({ runFiles }: Files, attempt: string, interval: numb
 
 /** Writes the note of an interval, plain JSON, in place of the one before. */
 export const keepNote = ({ runFiles }: Files, attempt: string, interval: number, note: unknown): Promise<void> =>
-  runFiles.write(notePath(attempt, interval), JSON.stringify(note));
+  runFiles.write(notePath(attempt, interval), sealed(note));
 
-/** Returns the note of an interval; undefined when there is none. */
+/** Returns the note of an interval; undefined when there is none, or it cannot be read. */
 export const noteOf = (files: Files, attempt: string, interval: number): Promise<unknown> =>
-  read(files, notePath(attempt, interval));
+  readIfWhole(files, notePath(attempt, interval));
 
 /** Removes all that the batch keeps. */
 export const removeFiles = ({ runFiles }: Files, attempt: string): Promise<void> => runFiles.remove(`${attempt}/`);

@@ -1,18 +1,17 @@
 /** Fixes what a batch delivers: its intervals, the export's query as it is now, and the list of the lake's files. */
-import { filesBetween, type LakeFile } from '../../lake/catalog.ts';
+import { filesBetween, type LakeFile, rowsWithin } from '../../lake/catalog.ts';
 import type { Context } from '../../ports/context.ts';
 import { fromJsonText } from '../../ports/table/json-text.ts';
-import type { RowQuery } from '../../warehouse/warehouse.ts';
-import { selectionOf } from '../query/compile.ts';
+import type { PlannedFile, RowQuery } from '../../warehouse/warehouse.ts';
 import type { BatchExportItem, RunItem } from '../records/model.ts';
 import type { Active } from './plan.ts';
 import { attemptOf, intervalOf } from './run.ts';
-import { type BatchInput, inputOf, keepInput } from './run-files.ts';
+import { type BatchInput, inputOf, keepInput, Unreadable } from './run-files.ts';
 
 /**
  * Returns the input of a batch that was acquired, and fixes it when that has not been done: from then on every attempt
  * delivers the same rows. `known`: the lake's files of its range, if they are at hand. Throws `Permanent` when the
- * export's own query cannot be run.
+ * export's own query cannot be run, `Unreadable` when its input is damaged and an interval has begun.
  */
 export async function inputFor(
   context: Context,
@@ -22,7 +21,12 @@ export async function inputFor(
   known?: readonly LakeFile[],
 ): Promise<BatchInput> {
   const attempt = attemptOf(item.id, mine);
-  const kept = await inputOf(context, attempt);
+  const kept = await inputOf(context, attempt).catch((error: unknown) => {
+    // No row was read yet: another list of files does as well.
+    if (!(error instanceof Unreadable) || runs.some(({ status }) => status === 'Running')) throw error;
+    context.log.error('the input of a batch is damaged and made anew', { attempt });
+    return undefined;
+  });
   if (kept !== undefined) return kept;
   const files = known ?? (await filesBetween(context.table, item.team_id, item.model, mine.from, mine.to));
   const input: BatchInput = {
@@ -31,15 +35,24 @@ export async function inputFor(
     organizationId: item.organization_id,
     teamId: item.team_id,
     model: item.model,
-    query: { ...eventLists(item), ...(await selectionOf(context.parser, item)) },
-    files: files.map(({ path, min_arrival, max_arrival }) => ({ path, from: min_arrival, to: max_arrival })),
+    query: { ...eventLists(item), ...(await context.compiler.selection(item, { organization: item.organization_id })) },
+    files: files.map(planned),
     intervals: runs.map(intervalOf),
+    leastRows: runs.map(intervalOf).map(({ start, end }) => (isFiltered(item) ? 0 : rowsWithin(files, start, end))),
     by: mine.by,
     runs: runs.map(({ id }) => id),
   };
   await keepInput(context, input);
   return input;
 }
+
+const planned = ({ path, bytes, sha256, min_arrival: from, max_arrival: to }: LakeFile): PlannedFile => ({
+  path,
+  bytes,
+  ...(sha256 === undefined ? {} : { sha256 }),
+  from,
+  to,
+});
 
 /** Returns whether the export may leave out rows of its intervals: of persons only the newest are delivered. */
 export function isFiltered(item: BatchExportItem): boolean {

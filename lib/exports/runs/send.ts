@@ -1,17 +1,25 @@
 /** The step that sends an interval: its rows are prepared at the destination, its receipt is kept, then it is committed. */
 import type { Context } from '../../ports/context.ts';
-import { messageOf, Permanent, Transient } from '../../ports/errors.ts';
+import { inWords } from '../../ports/disk-failures.ts';
+import { Damaged, messageOf, Permanent, Transient } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op, Value } from '../../ports/table/table.ts';
+import { MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
 import type { SendInput, SendOutput } from '../../workflow/messages.ts';
+import { STEPS } from '../../workflow/steps.ts';
 import { destinationOf } from '../destinations/index.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
 import type { BatchExportItem, RunItem } from '../records/model.ts';
+import { admit, conclude, type Reach } from './back-off.ts';
 import { type DestinationOf, discard, openSending, prepare, resume, type Sending } from './delivery.ts';
-import { cancelOpenRun, completeRun, errorText, failRun } from './outcome.ts';
+import { cancelOpenRun, completeRun, failRun, troubleOp } from './outcome.ts';
 import { intervalOf, isOpen, OPEN, rangeText } from './run.ts';
 import { type BatchInput, inputOf } from './run-files.ts';
 import { isWritten } from './store.ts';
+
+/** How long a delivery may take: a minute of the step's time is left to tell of it, and to remove what it prepared. */
+const MAX_SENDING_MS = STEPS['send-interval'].timeout * SECOND_MS - MINUTE_MS;
+const TOO_LONG = `The delivery took longer than ${MAX_SENDING_MS / MINUTE_MS} minutes.`;
 
 /** The run is not this worker's any more: it was cancelled, or somebody else ended it. */
 class Lost extends Error {
@@ -20,7 +28,7 @@ class Lost extends Error {
 
 /**
  * Sends an interval, or finishes what an earlier attempt began: it may run twice, and two at once. What only the user can
- * mend ends the run as Failed. Throws what may pass, and what is unknown.
+ * mend ends the run as Failed. Throws what may pass, as which counts that the export waits, and what is unknown.
  */
 export async function sendInterval(
   context: Context,
@@ -36,16 +44,23 @@ export async function sendInterval(
   if (input === undefined || item === undefined || run === undefined) return { interval: n, status: 'Cancelled' };
   if (!isOpen(run) || run.attempt !== attempt) return answer(n, run);
 
+  const isTrial = await admit(context, item, run);
   const watch = watching(context, run);
   const signal = AbortSignal.any([stopped, watch.signal]);
   let sending: Sending | undefined;
+  let reach: Reach = 'unknown';
   try {
     sending = await openSending(context, item, input, n, run, signal, findDestination);
-    await send(context, sending, item, input);
-  } catch (error) {
-    await recover(context, run, sending, error, { isLost: watch.signal.aborted, isStopped: stopped.aborted });
+    reach = await send(context, sending, item, input);
+  } catch (raised) {
+    const given: unknown = watch.signal.reason;
+    const state = { isLost: given instanceof Lost, isStopped: stopped.aborted };
+    const error = inWords(given instanceof Transient ? given : raised);
+    reach = reachOf(error, state);
+    await recover(context, run, sending, error, state);
   } finally {
     watch.end();
+    await conclude(context, item, run, isTrial, reach);
   }
   return answer(n, (await table.get(runKey)) ?? run);
 }
@@ -55,35 +70,61 @@ const answer = (interval: number, { status }: RunItem): SendOutput => ({
   status: status === 'Completed' || status === 'Cancelled' ? status : 'Failed',
 });
 
-/** Returns a signal that is aborted when the run is not this worker's to send any more. */
+/**
+ * Returns a signal that is aborted with `Lost` when the run is not this worker's to send any more, and with `Transient`
+ * when sending it takes too long.
+ */
 function watching({ table, settings }: Context, run: RunItem): { signal: AbortSignal; end(): void } {
-  const lost = new AbortController();
+  const ended = new AbortController();
   const look = async (): Promise<void> => {
     const now = await table.get(keys.run(run.batch_export, run.id));
-    if (now === undefined || !isOpen(now) || now.attempt !== run.attempt) lost.abort(new Lost('the run was ended'));
+    if (now === undefined || !isOpen(now) || now.attempt !== run.attempt) ended.abort(new Lost('the run was ended'));
   };
   // A look that fails is followed by another one.
-  const timer = setInterval(() => void look().catch(() => {}), settings.cancelSeconds * 1000).unref();
-  return { signal: lost.signal, end: () => clearInterval(timer) };
+  const looks = setInterval(() => void look().catch(() => {}), settings.cancelSeconds * 1000).unref();
+  const late = setTimeout(() => ended.abort(new Transient(TOO_LONG)), MAX_SENDING_MS).unref();
+  return { signal: ended.signal, end: () => (clearInterval(looks), clearTimeout(late)) };
 }
 
-async function send(context: Context, sending: Sending, item: BatchExportItem, input: BatchInput): Promise<void> {
+/** What may pass is the destination's trouble; what only the customer can mend is an answer of it. */
+function reachOf(
+  error: unknown,
+  { isLost, isStopped }: { readonly isLost: boolean; readonly isStopped: boolean },
+): Reach {
+  if (isLost || isStopped) return 'unknown';
+  if (error instanceof Transient) return error.isOwn ? 'unknown' : { failed: error.message };
+  return error instanceof Permanent ? 'reached' : 'unknown';
+}
+
+async function send(context: Context, sending: Sending, item: BatchExportItem, input: BatchInput): Promise<Reach> {
   const { run, destination, delivery, lines } = sending;
   let prepared = await resume(context, sending);
   let records = run.records_total_count ?? 0;
   if (prepared === undefined) {
     lines.push({ at: context.clock(), level: 'INFO', message: startText(item, run), instance: run.id });
     records = await context.warehouse.count(input, delivery.interval, delivery.signal);
+    checkCounted(input, sending.n, records);
     await change(context, run, { status: 'Running', records_total_count: records });
     if (records === 0) {
       await completeRun(context, run, { records: 0, bytes: 0 }, []);
-      return;
+      return 'unknown';
     }
     prepared = await prepare(context, sending);
   }
   await change(context, run, { phase: 'committing' }, stillBackfilling(run));
   await destination.commit(delivery, prepared);
   await completeRun(context, run, { records, bytes: prepared.receipt.bytes }, lines);
+  return 'reached';
+}
+
+/** Throws `Permanent` when rows are missing, wherever they got lost: where the lake lies, or on the way from there. */
+function checkCounted({ leastRows }: BatchInput, n: number, records: number): void {
+  const least = leastRows[n] ?? 0;
+  if (records >= least) return;
+  throw new Permanent(
+    `The interval has at least ${least} rows, but only ${records} could be read, so that nothing was delivered: files of ` +
+      'the lake are damaged or missing.',
+  );
 }
 
 const startText = (item: BatchExportItem, run: RunItem): string =>
@@ -124,6 +165,7 @@ async function recover(
     // Open still: it was its backfill that ended.
     if (isOurs && !isCommitting) await cancelOpenRun(context, found);
   } else if (error instanceof Permanent && !isStopped) {
+    if (error instanceof Damaged) context.log.error('a file is damaged', { path: error.path, run: run.id });
     await failRun(context, run, error.message, sending?.lines ?? []);
   } else {
     if (error instanceof Transient && !isStopped) await noteTrouble(context, run, error, sending?.lines ?? []);
@@ -147,11 +189,7 @@ async function noteTrouble(context: Context, run: RunItem, error: Transient, lin
   const message = `Batch export for ${rangeText(intervalOf(run))} failed for now and will be tried again: ${error.message}`;
   const trouble: LogLine = { at, level: 'WARNING', message, instance: run.id };
   await isWritten(context.table, [
-    {
-      change: keys.run(run.batch_export, run.id),
-      set: { latest_error: errorText(error.message), last_updated_at: at },
-      if: { is: { status: OPEN, attempt: run.attempt } },
-    },
+    troubleOp(run, error.message, at),
     ...lineOps(context, run.batch_export, run.execution, `send-${run.id}`, [...lines, trouble]),
   ]);
 }

@@ -16,8 +16,9 @@ import { type DestinationOf, discard, openSending, resume } from './delivery.ts'
 import { completeRun, endRun, errorText } from './outcome.ts';
 import { type Active, nextDue, type Plan, settle } from './plan.ts';
 import { attemptOf, intervalOf, intervalsOfExecution, isOpen, latestRuns, rangeText } from './run.ts';
-import { type BatchInput, inputOf, removeFiles } from './run-files.ts';
+import { type BatchInput, inputOf, removeFiles, Unreadable } from './run-files.ts';
 import { exportWithPlan, planOp, runsOf } from './store.ts';
+import { ticketBackOps } from './ticket.ts';
 
 /** The number of runs that failed for good in a row, after which an export is paused. */
 const MAX_FAILURES_IN_A_ROW = 10;
@@ -50,7 +51,12 @@ export async function settleExecution(
   if (read === undefined || mine === undefined) return undefined;
   const attempt = attemptOf(exportId, mine);
   const intervals = intervalsOfExecution(read.item, read.plan, mine);
-  const input = await inputOf(context, attempt);
+  const input = await inputOf(context, attempt).catch((error: unknown) => {
+    // What was prepared is left to the next run of the interval, which takes it away.
+    if (!(error instanceof Unreadable)) throw error;
+    context.log.error('the input of a batch is damaged', { attempt });
+    return undefined;
+  });
   for (const run of await runsOf(context.table, exportId, intervals, mine.by)) {
     const n = intervals.findIndex(({ start }) => start === run.data_interval_start);
     const isCommitted = input !== undefined && (await cleared(context, read.item, input, n, run, findDestination));
@@ -134,6 +140,7 @@ async function writeSettled(context: Context, exportId: string, execution: strin
         if: { is: { latest_runs, failures_in_a_row, ver, deleted_at } },
       },
       ...followingOps(context, { ...item, ...paused }, mine, after, runs),
+      ...ticketBackOps(context, item, execution),
       ...(isGivenUp ? pauseOps(context, item, execution, runs) : []),
     ]);
   });

@@ -7,9 +7,10 @@ import type { Op } from '../../ports/table/table.ts';
 import { DAY_MS, HOUR_MS } from '../../ports/units.ts';
 import type { BeginInput, Trigger } from '../../workflow/messages.ts';
 import type { BackfillItem, BatchExportItem } from '../records/model.ts';
+import { waitsUntil } from './back-off.ts';
 import { backfillIntervals, batchField } from './backfill.ts';
 import { runFailureOps } from './outcome.ts';
-import { batchOf, dueIntervals, nextDue } from './plan.ts';
+import { batchOf, dueIntervals, isUnderWay, nextDue, WATCH_MS } from './plan.ts';
 import { isOpen, runId } from './run.ts';
 import type { ExportAndPlan } from './store.ts';
 
@@ -35,9 +36,12 @@ interface Idle {
 export async function workOf(context: Context, { item, plan }: ExportAndPlan, trigger: Trigger): Promise<Work | Idle> {
   const { table, clock, settings } = context;
   if (trigger === 'schedule') {
-    const intervals = dueIntervals(item, plan, clock(), settings);
-    if (intervals.length > 0) return { by: 'schedule', intervals, batch: null, backfill: null, firstTriedAt: null };
-    return { ops: jobOps('export', item.id, nextDue(item, plan, clock(), settings)) };
+    const now = clock();
+    const intervals = dueIntervals(item, plan, now, settings);
+    if (intervals.length === 0) return { ops: jobOps('export', item.id, nextDue(item, plan, now, settings)) };
+    const until = waitsUntil(item, now);
+    if (until === null) return { by: 'schedule', intervals, batch: null, backfill: null, firstTriedAt: null };
+    return { ops: jobOps('export', item.id, isUnderWay(plan) ? Math.min(until, now + WATCH_MS) : until) };
   }
   if ('retry' in trigger) return retryOf(context, item, trigger.retry);
   const backfill = await table.get(keys.backfill(item.id, trigger.backfill));
@@ -50,7 +54,10 @@ export async function workOf(context: Context, { item, plan }: ExportAndPlan, tr
   return { by: backfill.id, intervals, batch, backfill: backfill.id, firstTriedAt: null };
 }
 
-/** Returns the interval of a run to run again, unless done or its backfill cancelled; a paused export waits an hour. */
+/**
+ * Returns the interval of a run to run again, unless done or its backfill cancelled. A paused export waits an hour, and
+ * one that waits for its destination until then.
+ */
 async function retryOf(context: Context, item: BatchExportItem, retry: string): Promise<Work | Idle> {
   const run = await context.table.get(keys.run(item.id, retry));
   const done = jobOps('retry', retry, null);
@@ -66,8 +73,9 @@ async function retryOf(context: Context, item: BatchExportItem, retry: string): 
   const { backfill, first_tried_at: firstTriedAt } = run;
   const origin = backfill === null ? undefined : await context.table.get(keys.backfill(item.id, backfill));
   if (origin?.status === 'Cancelled') return { ops: [end('Cancelled'), ...done] };
-  if (!item.paused) return { by: retry, intervals: [interval], batch: null, backfill, firstTriedAt };
-  if (now < firstTriedAt + DAY_MS) return { ops: jobOps('retry', retry, now + HOUR_MS, { export: item.id }) };
+  const until = item.paused ? now + HOUR_MS : waitsUntil(item, now);
+  if (until === null) return { by: retry, intervals: [interval], batch: null, backfill, firstTriedAt };
+  if (now < firstTriedAt + DAY_MS) return { ops: jobOps('retry', retry, until, { export: item.id }) };
   return { ops: [end('Failed'), ...runFailureOps(run, run.latest_error ?? '', now), ...done] };
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { MINUTE_MS } from '../../ports/units.ts';
 import { type Arrived, historyEnd } from '../arrival.ts';
 import type { LakeFile, PublishedFile } from '../catalog.ts';
+import { intactCopies, intactFiles } from '../intact.ts';
 import type { Lease, Publishing } from '../lease.ts';
 import { openPersonStates, type PersonStates } from '../persons/states.ts';
 import { publish } from '../publish.ts';
@@ -42,6 +43,7 @@ interface BatchWriterOptions {
 export class BatchWriter {
   readonly #options: BatchWriterOptions;
   readonly #copies: string;
+  readonly #isIntact = intactFiles();
   readonly #published: PublishedFile[] = [];
   #known = 0;
   #refused = 0;
@@ -125,7 +127,7 @@ export class BatchWriter {
     await rm(file);
     this.#known += batch.known;
     if (batch.rows === 0) return;
-    if (batch.personChanges > 0) this.#persons ??= await openPersonStates(context, lease, this.#copies);
+    if (batch.personChanges > 0) this.#persons ??= await openPersonStates(context, lease, this.#copies, this.#isIntact);
     const persons = batch.personChanges > 0 ? this.#persons : undefined;
     let refused = 0;
     const files = await publish(
@@ -158,9 +160,6 @@ export class BatchWriter {
     const files = [...before, ...ofModel(this.#published, 'events')].filter(
       (file) => file.min_timestamp <= max && file.max_timestamp >= min,
     );
-    return context.lake.local(
-      files.map(({ path }) => path),
-      this.#copies,
-    );
+    return intactCopies(context.lake, this.#isIntact, files, this.#copies);
   }
 }

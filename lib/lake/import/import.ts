@@ -113,7 +113,7 @@ export async function importEvents(context: Publishing, options: ImportOptions):
   const sizes = await sizesOf(options.files);
   return underLease(context, projectId, async (lease) => {
     const folder = await mkdtemp(join(options.temporaryFolder ?? tmpdir(), 'import-'));
-    const staging = await openStaging(folder, projectId);
+    const staging = await openStaging(folder, projectId, context.lake);
     const before = await allFiles(context.table, projectId, 'events');
     const batches = new BatchWriter({ context, lease, staging, before, arrived: options.arrived ?? 'auto', folder });
     try {

@@ -106,9 +106,13 @@ export interface Staging {
   close(): void;
 }
 
-/** Staging for one import into one project; its files lie in `folder`, which is the caller's to remove. */
-export async function openStaging(folder: string, projectId: number): Promise<Staging> {
-  const database = await openDatabase({ ...LIMITS, tempDirectory: join(folder, 'spill') });
+/**
+ * Staging for one import into one project; its files, and copies of the lake's, lie in `folder`, which is the caller's
+ * to remove.
+ */
+export async function openStaging(folder: string, projectId: number, lake: FileStore): Promise<Staging> {
+  const places = [folder, lake.root];
+  const database = await openDatabase({ ...LIMITS, tempDirectory: join(folder, 'spill'), places });
   const connection = await database.connect();
   const columns = Object.entries(STAGED).map(([name, type]) => `${name} ${type}`);
   // What earlier batches held of the file that goes on in the next one: a row for each line.

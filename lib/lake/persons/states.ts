@@ -3,15 +3,16 @@
  * change rows since. The snapshot only saves reading; it is made again when the changes exceed a tenth of it. Whoever
  * holds the project's lease may use it, and nobody else.
  */
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBInstance } from '@duckdb/node-api';
 import { literal, parquet } from '../../duckdb/database.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
-import type { Item } from '../../ports/table/table.ts';
+import type { Item, Table } from '../../ports/table/table.ts';
 import { allFiles, type LakeFile, type PublishedFile, personStates, publishedAt } from '../catalog.ts';
 import { fileForm, meanBytes } from '../day-files.ts';
+import { digestOf, type Intact, intactCopies, type Written } from '../intact.ts';
 import { type Lease, type Publishing, writeUnderLease } from '../lease.ts';
 import { PERSON_COLUMNS } from '../schema.ts';
 import { BUCKET, NEWEST, type StateFiles } from './derive.ts';
@@ -46,14 +47,21 @@ interface PersonsStateItem extends Item, Omit<Snapshot, 'buckets'> {
   readonly buckets: JsonText<Snapshot['buckets']>;
 }
 
-type Bucket = Pick<LakeFile, 'path' | 'rows'>;
+type Bucket = Stored & Pick<LakeFile, 'rows'>;
+
+type Stored = Pick<LakeFile, 'path' | keyof Written>;
 
 /** Fewer changes than these, or files of them, are read as fast as a snapshot is written. */
 const FEW = { rows: 10_000, files: 32 };
 const TENTH = 0.1;
 
 /** Opens the states of the project whose lease this is. Copies of files go to `folder`, on the local disk. */
-export async function openPersonStates(context: Publishing, lease: Lease, folder: string): Promise<PersonStates> {
+export async function openPersonStates(
+  context: Publishing,
+  lease: Lease,
+  folder: string,
+  isIntact: Intact,
+): Promise<PersonStates> {
   const { table, lake } = context;
   const { projectId } = lease;
   let snapshot = snapshotOf(await table.get(keys.personsState(projectId)));
@@ -72,7 +80,7 @@ export async function openPersonStates(context: Publishing, lease: Lease, folder
     return (rows > FEW.rows && rows > snapshot.rows * TENTH) || changes.length > FEW.files;
   };
 
-  const local = (paths: readonly string[]): Promise<string[]> => lake.local(paths, folder);
+  const local = (files: readonly Stored[]): Promise<string[]> => intactCopies(lake, isIntact, files, folder);
 
   const write = async (database: DuckDBInstance): Promise<Snapshot> => {
     const buckets: Record<string, Bucket> = { ...snapshot.buckets };
@@ -84,7 +92,7 @@ export async function openPersonStates(context: Publishing, lease: Lease, folder
     try {
       await mkdir(scratch, { recursive: true });
       await connection.run(`CREATE OR REPLACE TABLE person_renewed AS
-        SELECT *, ${BUCKET} AS bucket FROM ${parquet(await local(changes.map(({ path }) => path)))}
+        SELECT *, ${BUCKET} AS bucket FROM ${parquet(await local(changes))}
         QUALIFY ${NEWEST} ORDER BY bucket, distinct_id`);
       const [mean = 0] = await numbers(`SELECT ${meanBytes('persons')} FROM person_renewed`);
       for (const bucket of await numbers('SELECT DISTINCT bucket FROM person_renewed ORDER BY ALL')) {
@@ -93,7 +101,7 @@ export async function openPersonStates(context: Publishing, lease: Lease, folder
         const file = join(scratch, `bucket-${bucket}.parquet`);
         const sources = [
           `SELECT ${columns} FROM person_renewed WHERE bucket = ${bucket}`,
-          ...(await local([buckets[bucket]?.path ?? []].flat())).map(
+          ...(await local([buckets[bucket] ?? []].flat())).map(
             (before) => `SELECT ${columns} FROM ${parquet([before])}
               WHERE distinct_id NOT IN (SELECT distinct_id FROM person_renewed WHERE bucket = ${bucket})`,
           ),
@@ -101,8 +109,10 @@ export async function openPersonStates(context: Publishing, lease: Lease, folder
         const all = sources.join(' UNION ALL ');
         await connection.run(`COPY (${all} ORDER BY distinct_id) TO ${literal(file)} (${fileForm(mean)})`);
         const [rows = 0] = await numbers(`SELECT count(*) FROM ${parquet([file])}`);
+        const { size: bytes } = await stat(file);
+        const sha256 = await digestOf(file);
         await lake.take(file, path);
-        buckets[bucket] = { path, rows };
+        buckets[bucket] = { path, rows, bytes, sha256 };
       }
     } finally {
       await connection.run('DROP TABLE IF EXISTS person_renewed');
@@ -127,7 +137,7 @@ export async function openPersonStates(context: Publishing, lease: Lease, folder
     newest: () => newest,
     files: (numbers) => {
       const buckets = Object.entries(snapshot.buckets).filter(([n]) => numbers?.includes(Number(n)) ?? true);
-      return local([...buckets.map(([, { path }]) => path), ...changes.map(({ path }) => path)]);
+      return local([...buckets.map(([, bucket]) => bucket), ...changes]);
     },
     add: (files) => add(files.filter(({ model }) => model === 'persons')),
     renew: async (database) => {
@@ -140,6 +150,11 @@ export async function openPersonStates(context: Publishing, lease: Lease, folder
       await sweep();
     },
   };
+}
+
+/** Returns the files of a project's snapshot, as the table names them now. */
+export async function snapshotFiles(table: Table, projectId: number): Promise<Stored[]> {
+  return Object.values(snapshotOf(await table.get(keys.personsState(projectId))).buckets);
 }
 
 const snapshotOf = (item: PersonsStateItem | undefined): Snapshot =>

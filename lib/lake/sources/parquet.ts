@@ -26,8 +26,6 @@ export function parquetRows(path: string, mapping: TableMapping, limits: Databas
   let total = 1;
 
   async function* read(connection: DuckDBConnection): AsyncGenerator<readonly SourceRecord[]> {
-    // Instants with a zone are written in that of the session.
-    await connection.run("SET TimeZone = 'UTC'");
     const answer = await connection.runAndReadAll(`SELECT * FROM ${parquet([path])} LIMIT 0`);
     const header = answer.columnNames();
     const reader = rowReader(header, mapping, typedCell);
@@ -49,7 +47,7 @@ export function parquetRows(path: string, mapping: TableMapping, limits: Databas
     progress: () => rows / total,
     problem: () => problem,
     batches: async function* () {
-      const database = await openDatabase(limits);
+      const database = await openDatabase({ ...limits, places: [path] });
       const connection = await database.connect();
       try {
         yield* failing(read(connection), (error) => {

@@ -6,6 +6,8 @@ import type { Readable } from 'node:stream';
  * A written file is durable and whole, or not there.
  */
 export interface FileStore {
+  /** The address of all files: that of every one begins with it. */
+  readonly root: string;
   /** Returns the bytes, undefined when there is no such file. */
   read(path: string): Promise<Buffer | undefined>;
   /** Writes or replaces a file. */

@@ -5,14 +5,19 @@
 import { randomUUID } from 'node:crypto';
 import { constants, createReadStream, type Dirent } from 'node:fs';
 import { access, copyFile, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { compareText } from '../table/semantics.ts';
-import { DAY_MS } from '../units.ts';
+import { DAY_MS, SECOND_MS } from '../units.ts';
 import type { FileStore } from './files.ts';
 import { partsOf, UNFINISHED } from './path.ts';
 
-/** What is left there by a process that died is removed after a day. */
+/** What is unfinished for a day is left over, whoever wrote it. */
 const LEFTOVER_AGE_MS = DAY_MS;
+
+/** When this process began, in milliseconds since 1970, and by how much clocks of files may differ from its own. */
+const STARTED_AT = Date.now() - process.uptime() * SECOND_MS;
+const FILE_CLOCK_MS = SECOND_MS;
 
 /** Returns the files below `root`, which is made when the first file is written. */
 export function folderFiles(root: string): FileStore {
@@ -28,8 +33,8 @@ export function folderFiles(root: string): FileStore {
   const write: FileStore['write'] = async (path, content) => {
     const target = place(path);
     await mkdir(unfinished, { recursive: true });
-    await (swept ??= sweep(unfinished));
-    const temporary = join(unfinished, randomUUID());
+    await (swept ??= removeLeftovers(base));
+    const temporary = join(unfinished, unfinishedName());
     try {
       const file = await open(temporary, 'wx');
       try {
@@ -45,6 +50,7 @@ export function folderFiles(root: string): FileStore {
   };
 
   return {
+    root: base,
     write,
     read: async (path) => orIfAbsent(readFile(place(path)), undefined),
     list: (prefix) => filesBelow(placeOf(prefix), prefix.replace(/\/$/, '')),
@@ -112,11 +118,33 @@ async function* filesBelow(place: string, path: string): AsyncGenerator<{ path: 
 const entriesOf = (place: string): Promise<Dirent[] | undefined> =>
   orIfAbsent(readdir(place, { withFileTypes: true }), undefined);
 
-async function sweep(folder: string): Promise<void> {
-  for (const entry of (await entriesOf(folder)) ?? []) {
-    const file = join(folder, entry.name);
+/** Returns a name that nobody else has, and that tells who writes: the process, and the machine that knows it. */
+const unfinishedName = (): string => `${process.pid}@${hostname()}.${randomUUID()}`;
+
+/** Removes unfinished files below `root` whose process is gone, and those that are a day old. */
+export async function removeLeftovers(root: string): Promise<void> {
+  const folder = join(root, UNFINISHED);
+  for (const { name } of (await entriesOf(folder)) ?? []) {
+    const file = join(folder, name);
     const found = await orIfAbsent(stat(file), undefined);
-    if (found !== undefined && found.mtimeMs < Date.now() - LEFTOVER_AGE_MS) await rm(file, { force: true });
+    if (found !== undefined && isLeftOver(name, found.mtimeMs)) await rm(file, { force: true });
+  }
+}
+
+function isLeftOver(name: string, writtenAt: number): boolean {
+  if (writtenAt < Date.now() - LEFTOVER_AGE_MS) return true;
+  const [, pid, machine] = /^(\d+)@(.+)\.[^.]+$/.exec(name) ?? [];
+  if (machine !== hostname()) return false;
+  // A process that was restarted in its container has the number of the one before.
+  return Number(pid) === process.pid ? writtenAt < STARTED_AT - FILE_CLOCK_MS : !isRunning(Number(pid));
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
   }
 }
 

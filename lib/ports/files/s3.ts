@@ -32,6 +32,8 @@ interface S3FilesOptions {
 
 /** Returns the files in the whole of a bucket. A file that is moved may have 5 GB. */
 export function s3Files({ client, bucket: Bucket }: S3FilesOptions): FileStore {
+  const root = `s3://${Bucket}/`;
+
   const write: FileStore['write'] = async (path, Body) => {
     await sent(new Upload({ client, params: { Bucket, Key: keyOf(path), Body } }).done());
   };
@@ -58,6 +60,7 @@ export function s3Files({ client, bucket: Bucket }: S3FilesOptions): FileStore {
   };
 
   return {
+    root,
     write,
     list,
     save,
@@ -98,7 +101,7 @@ export function s3Files({ client, bucket: Bucket }: S3FilesOptions): FileStore {
         if (error !== undefined) throw new Error(`S3 did not remove ${error.Key}: ${error.Code} ${error.Message}`);
       }
     },
-    address: (path) => `s3://${Bucket}/${keyOf(path)}`,
+    address: (path) => `${root}${keyOf(path)}`,
   };
 }
 

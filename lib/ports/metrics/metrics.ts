@@ -8,6 +8,10 @@ export const METRICS = {
   BytesDelivered: 'Bytes',
   /** From the end of an interval that the schedule ran to its delivery. */
   DeliveryLag: 'Seconds',
+  /** Executions that waited, as their organization had as many intervals under way as it may. */
+  ExecutionsQueued: 'Count',
+  /** Times that an export began to wait, or went on to, as its destination had failed alike twice or more. */
+  BackOffs: 'Count',
   /** Requests whose key was unknown, expired, revoked or malformed. */
   KeysRefused: 'Count',
   /** The wait of the oldest due job, as each tick finds it; 0 when none is due. */

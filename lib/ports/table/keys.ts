@@ -22,6 +22,8 @@
  *   run                        E#eid         RUN#rid                   E#eid#RUNS / created#rid    E#eid#RUNS / interval start#rid
  *   backfill                   E#eid         BACKFILL#bid              E#eid#BACKFILLS / created#… E#eid#BACKFILLS / start_at#bid
  *   log lines of one step      L#eid         time#execution#step
+ *   requests of a key          COUNT#kid     MINUTE#minute
+ *   ticket of an execution     Q#oid         TICKET#execution
  *   activity entry             A#oid         time#id
  *   idempotency record         IDEMPOTENCY#uid#hash IDEMPOTENCY
  *   job                        J#kind#id     JOB                                                   DUE / time#kind#id
@@ -113,6 +115,8 @@ export const keys = {
   logLines: (eid: string, instant: number, execution: string, step: string) =>
     at<'logLines'>(`L#${eid}`, `${sortable(instant)}#${execution}#${step}`),
   activity: (oid: string, instant: number, id: string) => at<'activity'>(`A#${oid}`, `${sortable(instant)}#${id}`),
+  requestCount: (kid: string, minute: number) => at<'requestCount'>(`COUNT#${kid}`, `MINUTE#${padded(minute)}`),
+  ticket: (oid: string, execution: string) => at<'ticket'>(`Q#${oid}`, `TICKET#${execution}`),
   idempotency: (uid: string, hash: string) => at<'idempotency'>(`IDEMPOTENCY#${uid}#${hash}`, 'IDEMPOTENCY'),
   job: (kind: string, id: string) => at<'job'>(`J#${kind}#${id}`, 'JOB'),
   sequence: (kind: string) => at<'sequence'>(`SEQ#${kind}`, 'SEQ'),
@@ -224,6 +228,7 @@ export const ranges = {
   backfillsByCreation: (eid: string) => wholes<'backfill'>(`E#${eid}#BACKFILLS`, { newestFirst: true }),
   backfillsByStart: (eid: string) => entries<'backfill'>(`E#${eid}#BACKFILLS`, { newestFirst: true }),
   logLines: (eid: string, from?: number, to?: number) => partition<'logLines'>(`L#${eid}`, { ...between(from, to) }),
+  ticketsOf: (oid: string) => partition<'ticket'>(`Q#${oid}`),
   activityOf: (oid: string) => partition<'activity'>(`A#${oid}`, { newestFirst: true }),
   dueJobs: (upTo: number) => entries<'job'>('DUE', { to: `${sortable(upTo)}~` }),
   pendingBatches: (pid: number) => partition<'pendingBatch'>(`W#${pid}`, { prefix: 'PENDING#' }),

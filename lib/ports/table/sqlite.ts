@@ -1,5 +1,7 @@
 /** The table in one SQLite file or in memory: WAL, commits are on the disk first, one writer, any number of processes. */
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { messageOf } from '../errors.ts';
 import { fromCursor, type Position, toCursor } from './cursor.ts';
 import {
   boundsOf,
@@ -57,20 +59,64 @@ const STORE = `
   ON CONFLICT (pk, sk) DO UPDATE SET first_pk = excluded.first_pk, first_sk = excluded.first_sk,
     second_pk = excluded.second_pk, second_sk = excluded.second_sk, ttl = excluded.ttl, value = excluded.value`;
 
-/** Opens or makes the file; `:memory:` lives as long as it is open. `timeout` is in milliseconds. */
+/** The last commits of a database were taken away while nobody had it open. */
+class CommitsLost extends Error {
+  override readonly name = 'CommitsLost';
+}
+
+/**
+ * Opens or makes the file; `:memory:` lives as long as it is open. `timeout` is in milliseconds. Throws `CommitsLost`
+ * when commits that are not in the file itself are not beside it either.
+ */
 export function sqliteTable(
   path: string,
   { clock, timeout = BUSY_TIMEOUT_MS }: { clock: () => number; timeout?: number },
-): Table & { close(): void } {
+): SqliteFile {
+  const mark = openMark(path);
   const database = new DatabaseSync(path, { timeout });
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
   database.exec(SCHEMA);
-  return new SqliteTable(database, clock);
+  mark.opened();
+  return new SqliteTable(database, clock, mark.closed);
 }
 
-class SqliteTable implements Table {
+/** A process that is closing, or opening, has the log and the mark in disagreement for no longer than this. */
+const MARK_TIMEOUT_MS = 200;
+
+/**
+ * Keeps a file beside the database while its write-ahead log is needed. Whoever closes the database last moves the log
+ * into it, and takes the mark away; a process that is killed leaves both. So a mark without a log tells a loss, which
+ * SQLite does not notice.
+ */
+function openMark(path: string): { readonly opened: () => void; readonly closed: () => void } {
+  if (path === ':memory:') return { opened: () => {}, closed: () => {} };
+  const [log, mark] = [`${path}-wal`, `${path}-open`];
+  const isLost = (): boolean => existsSync(mark) && !existsSync(log);
+  if (isLost()) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, MARK_TIMEOUT_MS);
+  if (isLost()) {
+    throw new CommitsLost(
+      `The last commits of ${path} are lost: the service did not end by itself, and ${log}, which holds them, is gone. ` +
+        `Put it back or restore a backup. To go on without them, remove ${mark}.`,
+    );
+  }
+  return {
+    opened: () => writeFileSync(mark, ''),
+    closed: () => {
+      if (!existsSync(log)) rmSync(mark, { force: true });
+    },
+  };
+}
+
+interface SqliteFile extends Table {
+  /** Reads the whole file. Returns what is wrong with it, in SQLite's words. */
+  problems(): string[];
+  close(): void;
+}
+
+class SqliteTable implements SqliteFile {
   readonly #database: DatabaseSync;
   readonly #clock: () => number;
+  readonly #closed: () => void;
   readonly #statements = new Map<string, StatementSync>();
   /** Items as they were last read, by key: a page is put together in half the time. */
   readonly #kept = new Map<string, Item>();
@@ -82,9 +128,10 @@ class SqliteTable implements Table {
   /** The second in which nothing that has expired was left. */
   #sweptAt = Number.NEGATIVE_INFINITY;
 
-  constructor(database: DatabaseSync, clock: () => number) {
+  constructor(database: DatabaseSync, clock: () => number, closed: () => void) {
     this.#database = database;
     this.#clock = clock;
+    this.#closed = closed;
   }
 
   async get<T extends Item>(key: Key<T>): Promise<T | undefined> {
@@ -112,9 +159,19 @@ class SqliteTable implements Table {
     return items as Written<T>;
   }
 
+  problems(): string[] {
+    try {
+      const found = this.#statement('PRAGMA integrity_check').all() as unknown as [string][];
+      return found.map(([words]) => words).filter((words) => words !== 'ok');
+    } catch (error) {
+      return [messageOf(error)];
+    }
+  }
+
   close(): void {
     this.#commitWaiting();
     this.#database.close();
+    this.#closed();
   }
 
   #statement(sql: string): StatementSync {
@@ -329,7 +386,11 @@ type Outcome = { readonly items: (Item | undefined)[] } | { readonly error: unkn
 /** Returns a key as one text. */
 const nameOf = ({ pk, sk }: Key): string => `${pk.length} ${pk}${sk}`;
 
-/** Returns whether this is SQLITE_BUSY, which is 5; its extended codes have it in the low byte. */
-function isBusy(error: unknown): boolean {
-  return (Number((error as { errcode?: unknown }).errcode) & 0xff) === 5;
-}
+/** Returns SQLite's result code; its extended codes have it in the low byte. */
+const codeOf = (error: unknown): number => Number((error as { errcode?: unknown }).errcode) & 0xff;
+
+/** Returns whether this is SQLITE_BUSY. */
+export const isBusy = (error: unknown): boolean => codeOf(error) === 5;
+
+/** Returns whether this is SQLITE_CORRUPT or SQLITE_NOTADB. */
+export const isDamage = (error: unknown): boolean => [11, 26].includes(codeOf(error));

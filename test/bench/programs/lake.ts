@@ -8,6 +8,7 @@ import { underLease } from '../../../lib/lake/lease.ts';
 import { publish } from '../../../lib/lake/publish.ts';
 import { EVENT_COLUMNS, ROW_GROUP } from '../../../lib/lake/schema.ts';
 import { logTo } from '../../../lib/ports/log.ts';
+import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
 import { toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { input } from '../program.ts';
@@ -58,10 +59,11 @@ function hours(from: number, to: number): number[] {
 
 const context = openDataDirectory(
   folder,
+  LOCAL_SETTINGS,
   logTo(() => {}, Date.now),
 );
 const scratch = await mkdtemp(join(tmpdir(), 'lake-'));
-const database = await openDatabase({ tempDirectory: scratch });
+const database = await openDatabase({ tempDirectory: scratch, places: ['/'] });
 const connection = await database.connect();
 await underLease(context, projectId, async (lease) => {
   for (let from = 0; from < events; from += BATCH) {
@@ -92,5 +94,5 @@ await underLease(context, projectId, async (lease) => {
 });
 connection.closeSync();
 database.closeSync();
-context.close();
+await context.close();
 await rm(scratch, { recursive: true, force: true });

@@ -1,4 +1,7 @@
-/** Sends requests as fast as they are answered, in turns those that it was given, and prints how many a second were. */
+/**
+ * Sends requests, in turns those that it was given, as fast as they are answered or so many a second, and prints how many
+ * a second were answered, and how long all but the slowest hundredth took at most, in milliseconds.
+ */
 import autocannon from 'autocannon';
 import { input, tell } from '../program.ts';
 
@@ -6,10 +9,13 @@ interface Input {
   readonly url: string;
   readonly requests: autocannon.Request[];
   readonly seconds: number;
+  /** Requests a second; absent: as many as are answered. */
+  readonly perSecond?: number;
 }
 
-const { url, requests, seconds } = input as Input;
-const result = await autocannon({ url, requests, duration: seconds, idReplacement: true });
+const { url, requests, seconds, perSecond } = input as Input;
+const rate = perSecond === undefined ? {} : { overallRate: perSecond };
+const result = await autocannon({ url, requests, duration: seconds, idReplacement: true, ...rate });
 const { errors, non2xx, duration, latency } = result;
 if (errors + non2xx > 0) throw new Error(`${errors} requests failed, ${non2xx} were refused`);
 tell({ perSecond: result['2xx'] / duration, p99: latency.p99 });

@@ -6,11 +6,13 @@ import { createOrganization } from '../../../lib/accounts/organizations/store.ts
 import { createKey } from '../../../lib/accounts/personal-api-keys/store.ts';
 import { createUser } from '../../../lib/accounts/users/store.ts';
 import { logTo } from '../../../lib/ports/log.ts';
+import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
 import { input, tell } from '../program.ts';
 
 const wanted = input as { dataDirectory: string; organizations: number; others: number };
 const context = openDataDirectory(
   wanted.dataDirectory,
+  LOCAL_SETTINGS,
   logTo(() => {}, Date.now),
 );
 
@@ -26,5 +28,5 @@ for (let n = 1; n <= wanted.organizations; n += 1) {
 }
 const others: string[] = [];
 for (let n = 1; n <= wanted.others; n += 1) others.push((await newUser(`other-${n}`)).value);
-context.close();
+await context.close();
 tell({ owner: owner.value, others });

@@ -224,6 +224,46 @@ test('a key is told of where it opens something: its organizations, or those of 
   expect((await inOwn()).slice(0, 2)).toEqual(['by project', 'by project']);
 });
 
+test('of what a key is limited to, an organization is told its own part', async () => {
+  const { context, service, list } = await world();
+  const other = await createOrganization(context, { name: 'Other', owner: service.owner });
+  const [own, foreign] = [service.organization.id, other.organization.id];
+  const both = {
+    scoped_teams: [service.project.id, other.project.id],
+    scoped_organizations: [own, foreign],
+  };
+  const body = { label: 'CI', scopes: ['*'], ...both };
+  const made = await service.call('POST', '/api/personal_api_keys/', { body });
+  const path = `/api/personal_api_keys/${String(made.body?.['id'])}/`;
+  await service.call('PATCH', path, {
+    body: { scoped_teams: [other.project.id], scoped_organizations: [foreign] },
+  });
+  const { text, body: log } = await list('?scope=PersonalAPIKey');
+  expect(text).not.toContain(foreign);
+  const limits = ((log?.['results'] ?? []) as Entry[]).slice(0, 2).map(({ activity, detail }) => ({
+    activity,
+    changes: detail.changes.flatMap(({ field, before, after }) =>
+      String(field).startsWith('scoped_') ? [[field, before, after]] : [],
+    ),
+  }));
+  expect(limits).toEqual([
+    {
+      activity: 'updated',
+      changes: [
+        ['scoped_teams', [service.project.id, null], [null]],
+        ['scoped_organizations', [own, null], [null]],
+      ],
+    },
+    {
+      activity: 'created',
+      changes: [
+        ['scoped_teams', null, [service.project.id, null]],
+        ['scoped_organizations', null, [own, null]],
+      ],
+    },
+  ]);
+});
+
 test('of a project that was deleted the log stays', async () => {
   const { context, service, entries } = await world();
   const { organization, project } = service;

@@ -84,7 +84,10 @@ test('tells of rows with timestamps in the range that arrived later, which it wo
 
 test.each([
   [{}, 'Backfilling a BatchExport with no start date is not allowed'],
-  [{ start_at: '2025-12-30', end_at: '2025-12-31T00:00:00Z' }, 'Input 2025-12-30 is naive.'],
+  [
+    { start_at: '2025-12-30', end_at: '2025-12-31T00:00:00Z' },
+    'Input 2025-12-30 is naive. Add its offset from UTC, such as 2025-12-30T00:00:00Z or 2025-12-30T00:00:00+02:00.',
+  ],
   [
     { start_at: '0001-01-01T00:00:00Z', end_at: '2025-12-31T00:00:00Z' },
     'A backfill may have at most 200000 intervals, this range has 17750760: split it.',

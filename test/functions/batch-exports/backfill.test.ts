@@ -88,7 +88,10 @@ describe('what cannot be backfilled is refused', () => {
     [{ ...RANGE, end_at: null }, 'Backfilling a BatchExport with no end date is not allowed'],
     [{ ...RANGE, start_at: 'not a date' }, 'Input not a date is not a valid ISO formatted datetime.'],
     [{ ...RANGE, start_at: ['x'] }, 'Input ["x"] is not a valid ISO formatted datetime.'],
-    [{ ...RANGE, start_at: '2021-01-01T01:00:00' }, 'Input 2021-01-01T01:00:00 is naive.'],
+    [
+      { ...RANGE, start_at: '2021-01-01T01:00:00' },
+      'Input 2021-01-01T01:00:00 is naive. Add its offset from UTC, such as 2021-01-01T01:00:00Z or 2021-01-01T01:00:00+02:00.',
+    ],
     [
       { start_at: RANGE.end_at, end_at: RANGE.start_at },
       "The initial backfill datetime 'start_at' happens after 'end_at'",

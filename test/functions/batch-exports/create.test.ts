@@ -48,7 +48,7 @@ test('a new export has every field of the interface, and reads the same on both 
     latest_runs: [],
     hogql_query: null,
     filters: [],
-    notify_url: null,
+    notify_host: null,
     schema: null,
   });
   for (const path of [byOrganization(service), byProject(service)]) {
@@ -57,23 +57,30 @@ test('a new export has every field of the interface, and reads the same on both 
   }
 });
 
-test('a webhook is kept and shown, its secret is neither shown nor kept as it is', async () => {
+test('of a webhook the host is shown; its address and its secret are neither shown nor kept as they are', async () => {
   const context = testContext();
   const service = await testService(context);
   const notify_secret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
-  const notify_url = 'https://hooks.example.org/a?sig=1';
+  const notify_url = 'https://hooks.example.org/services/T0/B0/token?sig=1';
   const reply = await create(service, { ...INPUT, notify_url, notify_secret });
-  expect(reply).toMatchObject({ status: 201, body: { notify_url } });
-  expect(reply.text).not.toContain('whsec_');
+  expect(reply).toMatchObject({ status: 201, body: { notify_host: 'hooks.example.org' } });
+  for (const part of ['whsec_', 'notify_url', 'token']) expect(reply.text).not.toContain(part);
   const path = `${byProject(service)}/${String(reply.body?.['id'])}`;
   const stored = await context.table.get(keys.batchExport(String(reply.body?.['id'])));
   expect(stored?.['notify_secret']).toEqual(expect.any(String));
-  expect(JSON.stringify(stored)).not.toContain(notify_secret.slice(6));
+  for (const part of [notify_secret.slice(6), 'token']) expect(JSON.stringify(stored)).not.toContain(part);
+  const activity = `/api/organizations/${service.organization.id}/activity/`;
+  const moved = { notify_url: 'https://chat.example.org/token' };
+  expect((await service.call('PATCH', path, { body: moved })).body).toMatchObject({ notify_host: 'chat.example.org' });
+  const log = await service.call('GET', activity);
+  expect(log.text).not.toContain('/token');
+  expect(log.text).toContain('notify_url');
   expect((await service.call('PATCH', path, { body: { notify_url: null, notify_secret: null } })).body).toMatchObject({
-    notify_url: null,
+    notify_host: null,
   });
   expect(await context.table.get(keys.batchExport(String(reply.body?.['id'])))).toMatchObject({
     notify_url: null,
+    notify_host: null,
     notify_secret: null,
   });
 });
@@ -256,12 +263,19 @@ describe('a bad body is refused', () => {
     [
       'an unknown type',
       { ...INPUT, destination: { ...FOLDER, type: 'constructor' } },
-      { attr: 'destination__type', detail: '"constructor" is not a valid choice.', code: 'invalid_choice' },
+      {
+        attr: 'destination__type',
+        detail: '"constructor" is not a valid choice. Choose one of: Folder, HTTP, NoOp, Postgres, Redshift, S3.',
+        code: 'invalid_choice',
+      },
     ],
     [
       'a type that is not offered',
       { ...INPUT, destination: { ...FOLDER, type: 'Snowflake' } },
-      { attr: 'destination__type', detail: '"Snowflake" is not a valid choice.' },
+      {
+        attr: 'destination__type',
+        detail: '"Snowflake" is not a valid choice. Choose one of: Folder, HTTP, NoOp, Postgres, Redshift, S3.',
+      },
     ],
     ['no interval', { ...INPUT, interval: undefined }, { attr: 'interval', code: 'required' }],
     [
@@ -272,12 +286,20 @@ describe('a bad body is refused', () => {
     [
       'an unknown interval',
       { ...INPUT, interval: 'month' },
-      { attr: 'interval', detail: '"month" is not a valid choice.', code: 'invalid_choice' },
+      {
+        attr: 'interval',
+        detail: '"month" is not a valid choice. Choose one of: hour, day, week, every 5 minutes, every 15 minutes.',
+        code: 'invalid_choice',
+      },
     ],
     [
       'an unknown model',
       { ...INPUT, model: 'sessions' },
-      { attr: 'model', detail: '"sessions" is not a valid choice.', code: 'invalid_choice' },
+      {
+        attr: 'model',
+        detail: '"sessions" is not a valid choice. Choose one of: events, persons.',
+        code: 'invalid_choice',
+      },
     ],
     ['a query', { ...INPUT, hogql_query: 'SELECT count() FROM events' }, { attr: 'hogql_query' }],
     [

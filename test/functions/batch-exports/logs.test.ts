@@ -101,7 +101,7 @@ test.each([
   ['offset=-1', 'offset', 'Ensure this value is greater than or equal to 0.'],
   ['after=yesterday', 'after', expect.stringMatching(/^Datetime has wrong format/)],
   ['before=5', 'before', expect.stringMatching(/^Datetime has wrong format/)],
-  ['level=LOUD', 'level__0', '"LOUD" is not a valid choice.'],
+  ['level=LOUD', 'level__0', '"LOUD" is not a valid choice. Choose one of: DEBUG, INFO, WARNING, ERROR.'],
   [`search=${'x'.repeat(201)}`, 'search', 'Ensure this field has no more than 200 characters.'],
 ])('%s is refused', async (query, attr, detail) => {
   const { service, id } = await world();

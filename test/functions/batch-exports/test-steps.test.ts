@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Destination } from '../../../lib/exports/destinations/destination.ts';
 import { folder } from '../../../lib/exports/destinations/folder.ts';
@@ -166,13 +166,46 @@ describe('a step for an export', () => {
   });
 });
 
+describe('where folders have roots', () => {
+  test('an organization reaches what is below its own folder of a root, and nothing of another', async () => {
+    const context = testContext();
+    const root = join(context.folder, 'roots');
+    const settings = { ...LOCAL_SETTINGS, strictAnswers: true, folderRoots: [root] };
+    const service = await testService({ ...context, settings });
+    const to = (path: string) => ({ ...INPUT, destination: { type: 'Folder', config: { path } } });
+    const own = join(root, service.organization.id);
+    for (const path of [root, join(root, 'somebody-else'), `${own}2`, join(own, '..', 'else'), '/srv/exports']) {
+      const body = to(path);
+      for (const place of ['/', '/run_test_step_new/']) {
+        expect(await service.call('POST', `${byProject(service)}${place}`, { body })).toMatchObject({
+          status: 400,
+          body: { attr: 'destination', detail: `path must lie below one of: ${own}.` },
+        });
+      }
+    }
+    const body = to(join(own, 'events'));
+    const steps = await service.call('POST', `${byProject(service)}/run_test_step_new/`, { body });
+    expect(steps.body).toMatchObject({ result: { status: 'Passed' } });
+    expect(readdirSync(root)).toEqual([service.organization.id]);
+    const id = (await service.call('POST', `${byProject(service)}/`, { body })).body?.['id'] as string;
+    const elsewhere = { destination: { type: 'Folder', config: { path: root } } };
+    const patched = await service.call('PATCH', `${byProject(service)}/${id}/`, { body: elsewhere });
+    expect(patched).toMatchObject({ status: 400 });
+    // A link that somebody put into the way leads nowhere else.
+    symlinkSync(context.folder, join(own, 'link'));
+    const linked = to(join(own, 'link', 'elsewhere'));
+    const refused = await service.call('POST', `${byProject(service)}/run_test_step_new/`, { body: linked });
+    expect(refused.body).toMatchObject({ result: { status: 'Failed', message: expect.stringContaining('outside') } });
+  });
+});
+
 describe('a step', () => {
   const stepThat = (run: Destination['steps'][number]['run'], skipped?: () => string | undefined): Destination => ({
     ...(folder as unknown as Destination),
     steps: [{ name: 'Step', description: 'A step.', run, ...(skipped === undefined ? {} : { skipped }) }],
   });
   const resultOf = async (destination: Destination) =>
-    (await runStep(testContext(), { destination, config: {} }, 0, 20)).result;
+    (await runStep(testContext(), { destination, config: {}, reach: LOCAL_SETTINGS }, 0, 20)).result;
 
   test('that has no answer in time has failed, and is told to stop', async () => {
     let signal: AbortSignal | undefined;

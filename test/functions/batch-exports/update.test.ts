@@ -58,10 +58,19 @@ describe('a bad change is refused, and changes nothing', () => {
   test.each<[unknown, { attr: string | null; detail?: string; code?: string }]>([
     [{ name: '' }, { attr: 'name', code: 'blank' }],
     [{ name: null }, { attr: 'name', code: 'null' }],
-    [{ interval: 'month' }, { attr: 'interval', detail: '"month" is not a valid choice.' }],
+    [
+      { interval: 'month' },
+      {
+        attr: 'interval',
+        detail: '"month" is not a valid choice. Choose one of: hour, day, week, every 5 minutes, every 15 minutes.',
+      },
+    ],
     [{ interval: null }, { attr: 'interval', detail: 'This field may not be null.' }],
     [{ paused: null }, { attr: 'paused', code: 'null' }],
-    [{ model: 'sessions' }, { attr: 'model', detail: '"sessions" is not a valid choice.' }],
+    [
+      { model: 'sessions' },
+      { attr: 'model', detail: '"sessions" is not a valid choice. Choose one of: events, persons.' },
+    ],
     [{ hogql_query: 'SELECT 1' }, { attr: 'hogql_query' }],
     [{ end_at: '2024-01-01T00:00:00Z' }, { attr: 'end_at' }],
     [{ destination: { config: {} } }, { attr: 'destination__type', code: 'required' }],
@@ -143,7 +152,7 @@ describe('the config of the destination', () => {
   test('needs its secrets again when the address that they are for changes', async () => {
     const { patch, secrets, read } = await bucket({ endpoint_url: 'https://a.example.com' });
     const moved = { endpoint_url: 'https://evil.example.com' };
-    for (const config of [moved, { ...moved, aws_access_key_id }, { endpoint_url: null }]) {
+    for (const config of [moved, { ...moved, aws_access_key_id }, { endpoint_url: null }, { bucket_name: 'theirs' }]) {
       expect(await patch(at(config))).toMatchObject({
         status: 400,
         body: { attr: 'destination', detail: expect.stringContaining('must be sent again when') },

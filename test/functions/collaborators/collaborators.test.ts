@@ -71,7 +71,10 @@ test('anybody who is a member may be added, the creator and admins too, at any r
 test.each([
   [{ user_uuid: UNKNOWN }, bad('This field is required.', 'level', 'required')],
   [{ level: 37 }, bad('This field is required.', 'user_uuid', 'required')],
-  [{ level: 30, user_uuid: UNKNOWN }, bad('"30" is not a valid choice.', 'level', 'invalid_choice')],
+  [
+    { level: 30, user_uuid: UNKNOWN },
+    bad('"30" is not a valid choice. Choose one of: 21, 37.', 'level', 'invalid_choice'),
+  ],
   [{ level: 37, user_uuid: 'x' }, bad('Must be a valid UUID.', 'user_uuid')],
   [{ level: 37, user_uuid: null }, bad('This field may not be null.', 'user_uuid', 'null')],
   [{ level: 37, user_uuid: UNKNOWN }, bad('User does not exist.')],

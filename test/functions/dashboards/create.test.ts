@@ -107,7 +107,10 @@ test.each([
   [{ name: ['x'] }, bad('Not a valid string.', 'name')],
   [{ description: null }, bad('This field may not be null.', 'description', 'null')],
   [{ pinned: 'maybe' }, bad('Must be a valid boolean.', 'pinned')],
-  [{ restriction_level: 99 }, bad('"99" is not a valid choice.', 'restriction_level', 'invalid_choice')],
+  [
+    { restriction_level: 99 },
+    bad('"99" is not a valid choice. Choose one of: 21, 37.', 'restriction_level', 'invalid_choice'),
+  ],
   [{ tags: 'sales' }, bad('Expected a list of items but got type "str".', 'tags', 'not_a_list')],
   [{ tags: null }, bad('This field may not be null.', 'tags', 'null')],
   [{ tags: ['x'.repeat(256)] }, bad('Ensure this field has no more than 255 characters.', 'tags__0', 'max_length')],
@@ -116,8 +119,20 @@ test.each([
   [{ variables: 1 }, bad('Filters must be a dictionary')],
   [{ filters: { a: ['\u0000'] } }, bad('Null characters are not allowed.', null, 'null_characters_not_allowed')],
   [{ use_template: null }, bad('This field may not be null.', 'use_template', 'null')],
-  [{ use_template: 'NOPE' }, bad('Invalid template provided: NOPE', 'use_template')],
-  [{ use_template: '__proto__' }, bad('Invalid template provided: __proto__', 'use_template')],
+  [
+    { use_template: 'NOPE' },
+    bad(
+      'Invalid template provided: NOPE. Choose one of: DEFAULT_APP, Product analytics, WEBSITE_TRAFFIC, Website traffic, FEATURE_ADOPTION, Feature adoption.',
+      'use_template',
+    ),
+  ],
+  [
+    { use_template: '__proto__' },
+    bad(
+      'Invalid template provided: __proto__. Choose one of: DEFAULT_APP, Product analytics, WEBSITE_TRAFFIC, Website traffic, FEATURE_ADOPTION, Feature adoption.',
+      'use_template',
+    ),
+  ],
   [{ use_dashboard: '' }, bad('A valid integer is required.', 'use_dashboard')],
   [{ use_dashboard: 1.5 }, bad('A valid integer is required.', 'use_dashboard')],
   [{ use_dashboard: 999 }, bad('Invalid value provided', 'use_dashboard')],

@@ -84,9 +84,26 @@ describe('asked for', () => {
   });
 
   test.each([
-    ['?ordering=id', bad('"id" is not a valid choice.', 'ordering', 'invalid_choice')],
-    ['?ordering=', bad('"" is not a valid choice.', 'ordering', 'invalid_choice')],
-    ['?creation_mode=x', bad('"x" is not a valid choice.', 'creation_mode', 'invalid_choice')],
+    [
+      '?ordering=id',
+      bad(
+        '"id" is not a valid choice. Choose one of: name, -name, created_at, -created_at, pinned, -pinned.',
+        'ordering',
+        'invalid_choice',
+      ),
+    ],
+    [
+      '?ordering=',
+      bad(
+        '"" is not a valid choice. Choose one of: name, -name, created_at, -created_at, pinned, -pinned.',
+        'ordering',
+        'invalid_choice',
+      ),
+    ],
+    [
+      '?creation_mode=x',
+      bad('"x" is not a valid choice. Choose one of: default, template, duplicate.', 'creation_mode', 'invalid_choice'),
+    ],
     ['?pinned=maybe', bad('Must be a valid boolean.', 'pinned')],
     ['?created_by=me', bad('Must be a valid UUID.', 'created_by')],
   ])('%s is refused', async (query, expected) => {

@@ -12,10 +12,14 @@ test('an empty body makes an insight of defaults', async () => {
   const { insight, service } = await dashboards();
   expect(await insight({})).toEqual({
     id: 1,
+    short_id: 'i0000001',
     name: null,
+    derived_name: null,
     description: '',
     query: null,
     filters: {},
+    tags: [],
+    favorited: false,
     deleted: false,
     created_at: '2026-01-01T00:00:00Z',
     created_by: expect.objectContaining({ uuid: service.owner.uuid }),
@@ -23,6 +27,26 @@ test('an empty body makes an insight of defaults', async () => {
     last_modified_by: expect.objectContaining({ uuid: service.owner.uuid }),
     dashboards: [],
   });
+});
+
+test('what clients read back is kept: tags, the derived name, the star, and a short id that names it in a path', async () => {
+  const world = await dashboards();
+  const { id: dashboard } = await world.dashboard();
+  const sent = { derived_name: 'Pageviews', tags: [' Growth ', 'web', 'growth'], favorited: true };
+  const made = await world.insight({ query: { kind: 'InsightVizNode' }, dashboards: [dashboard], ...sent });
+  expect(made).toMatchObject({ ...sent, tags: ['growth', 'web'], short_id: expect.stringMatching(/^i[0-9a-z]{7}$/) });
+  const path = `/insights/${String(made['short_id'])}/`;
+  expect((await world.call('GET', path)).body).toEqual(made);
+  expect((await world.call('PATCH', path, { favorited: false, tags: [] })).body).toMatchObject({
+    id: made.id,
+    derived_name: 'Pageviews',
+    favorited: false,
+    tags: [],
+  });
+  expect((await world.found(dashboard)).tiles).toMatchObject([{ insight: { tags: [], favorited: false } }]);
+  for (const other of ['i0000009', 'i000000A', 'abcdefgh', 'i', 'izzzzzzzzzzz']) {
+    expect((await world.call('GET', `/insights/${other}/`)).status).toBe(404);
+  }
 });
 
 test('it changes field by field, and says who changed it when', async () => {
@@ -115,22 +139,72 @@ describe('dashboards', () => {
     expect((await world.call('GET', '/insights/')).body).toMatchObject({ count: 1 });
   });
 
-  test('that are all restricted keep it from being edited by others', async () => {
+  test('that are restricted, be it one of many, keep it from being edited by others', async () => {
     const world = await dashboards();
     const key = await world.service.newKey(await world.service.newUser(LEVELS.member));
     const { id: restricted } = await world.dashboard({ restriction_level: 37 });
     const { id } = await world.insight({ dashboards: [restricted] });
     const refusal = denied("You don't have edit permissions for this insight.");
-    for (const body of [{ name: 'x' }, { deleted: true }, { dashboards: [] }]) {
+    for (const body of [{ name: 'x' }, { deleted: true }, { name: 'x', dashboards: [restricted] }, {}]) {
       expect(await patch(world, id, body, { key })).toEqual(refusal);
     }
+    const { id: own } = await world.dashboard({ name: 'Mine' }, { key });
+    const { status, body } = await patch(world, id, { dashboards: [restricted, own] }, { key });
+    expect({ status, body }).toMatchObject({ status: 200, body: { dashboards: [restricted, own] } });
+    expect(await patch(world, id, { name: 'x' }, { key })).toEqual(refusal);
+    expect(await patch(world, id, { deleted: true }, { key })).toEqual(refusal);
+    for (const wanted of [[own], []]) {
+      expect(await patch(world, id, { dashboards: wanted }, { key })).toEqual(
+        denied("You don't have edit permissions for this dashboard."),
+      );
+    }
+    await world.changed(own, { deleted: true, delete_insights: true }, { key });
     expect(await shownOn(world, restricted)).toEqual([id]);
-    const { id: open } = await world.dashboard();
-    await patch(world, id, { dashboards: [restricted, open] });
+    await world.changed(restricted, { restriction_level: 21 });
     expect(await patch(world, id, { name: 'x' }, { key })).toMatchObject({ status: 200, body: { name: 'x' } });
-    expect(await patch(world, id, { dashboards: [open] }, { key })).toEqual(
-      denied("You don't have edit permissions for this dashboard."),
+  });
+
+  test('that are restricted leave it to whoever made it', async () => {
+    const world = await dashboards();
+    const key = await world.service.newKey(await world.service.newUser(LEVELS.member));
+    const { id } = await world.insight({}, { key });
+    const { id: restricted } = await world.dashboard({ restriction_level: 37, tiles: [{ insight: id }] });
+    expect(await patch(world, id, { name: 'mine' }, { key })).toMatchObject({ status: 200, body: { name: 'mine' } });
+    expect(await shownOn(world, restricted)).toEqual([id]);
+  });
+
+  test('that are hidden from a member hide it: from reads, lists, changes and other dashboards', async () => {
+    const world = await dashboards();
+    const { service, call } = world;
+    const user = await service.newUser(LEVELS.member);
+    const key = await service.newKey(user);
+    const { id: hidden } = await world.dashboard();
+    await call('PUT', `/dashboards/${hidden}/access_controls/`, { access_level: 'none' });
+    const { id } = await world.insight({ name: 'secret', dashboards: [hidden] });
+    const { id: free } = await world.insight({ name: 'free' });
+    const { id: own } = await world.dashboard({ tiles: [{ insight: free }] }, { key });
+    const listed = async () => (await call('GET', '/insights/', undefined, { key })).body;
+
+    const refusal = denied('You do not have viewer access to this resource.');
+    expect(told(await call('GET', `/insights/${id}/`, undefined, { key }))).toEqual(refusal);
+    for (const body of [{ name: 'x' }, { deleted: true }, { dashboards: [own] }]) {
+      expect(await patch(world, id, body, { key })).toEqual(refusal);
+    }
+    const missing = bad(`Invalid pk "${id}" - object does not exist.`, 'tiles', 'does_not_exist');
+    const body = { tiles: [{ insight: id }] };
+    expect(told(await call('POST', '/dashboards/', body, { key }))).toEqual(missing);
+    expect(told(await call('PATCH', `/dashboards/${own}/`, body, { key }))).toEqual(missing);
+    expect(await listed()).toMatchObject({ count: 1, results: [{ id: free, dashboards: [own] }] });
+
+    const { id: shown } = await world.dashboard({ tiles: [{ insight: id }] });
+    expect(await listed()).toMatchObject({ count: 2, results: [{ id: free }, { id, dashboards: [shown] }] });
+    expect((await call('GET', `/insights/${id}/`, undefined, { key })).body).toMatchObject({ dashboards: [shown] });
+    expect(await patch(world, id, { name: 'x' }, { key })).toEqual(
+      denied("You don't have edit permissions for this insight."),
     );
+    await world.changed(own, body, { key });
+    expect(await shownOn(world, own)).toEqual([free, id]);
+    expect((await call('GET', '/insights/')).body).toMatchObject({ count: 2 });
   });
 });
 

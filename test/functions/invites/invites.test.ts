@@ -147,7 +147,7 @@ test.each([
   [{ target_email: undefined }, 'target_email', 'required', 'This field is required.'],
   [{ target_email: 'nobody' }, 'target_email', 'invalid_input', 'Enter a valid email address.'],
   [{ target_email: null }, 'target_email', 'null', 'This field may not be null.'],
-  [{ level: 5 }, 'level', 'invalid_choice', '"5" is not a valid choice.'],
+  [{ level: 5 }, 'level', 'invalid_choice', '"5" is not a valid choice. Choose one of: 1, 8, 15.'],
   [
     { target_email: 'OWNER@example.com' },
     'target_email',

@@ -105,7 +105,7 @@ describe('a level', () => {
   });
 
   test.each([
-    [{ level: 2 }, '"2" is not a valid choice.', 'invalid_choice'],
+    [{ level: 2 }, '"2" is not a valid choice. Choose one of: 1, 8, 15.', 'invalid_choice'],
     [{ level: null }, 'This field may not be null.', 'null'],
   ])('is not %j', async (body, detail, code) => {
     const { service, join } = await world();

@@ -154,7 +154,21 @@ describe('a key that asks', () => {
     expect(await current(service, value)).toMatchObject({ status: 401, body: { code: 'not_authenticated' } });
   });
 
-  test('cannot make, widen or roll a key that may more', async () => {
+  test('is void from its expiry on, though the gateway remembers it', async () => {
+    const { context, service } = await world();
+    const key = await service.newKey(service.owner, { expires_at: context.clock() + MINUTE_MS / 2 });
+    const status = async () => (await service.call('GET', '/api/organizations/', { key })).status;
+    expect(await status()).toBe(200);
+    context.clock.advance(MINUTE_MS / 2 - 1);
+    expect(await status()).toBe(200);
+    context.clock.advance(1);
+    expect(await service.call('GET', '/api/organizations/', { key })).toMatchObject({
+      status: 401,
+      body: { type: 'authentication_error', code: 'not_authenticated', attr: null },
+    });
+  });
+
+  test('cannot make, widen, roll, empty or delete a key that may more', async () => {
     const { service } = await world();
     const { owner } = service;
     const key = await service.newKey(owner, { scopes: ['personal_api_key:write', 'dashboard:read'] });
@@ -172,7 +186,20 @@ describe('a key that asks', () => {
     expect(await service.call('POST', one(strong, 'roll/'), { key })).toMatchObject(missing);
     expect(await service.call('PATCH', one(strong), { key, body: { expires_at: null } })).toMatchObject(missing);
     expect((await service.call('PATCH', one(strong), { key, body: { label: 'Renamed' } })).status).toBe(200);
-    expect((await service.call('DELETE', one(strong), { key })).status).toBe(204);
+    expect(await service.call('PATCH', one(strong), { key, body: { scopes: [] } })).toMatchObject(missing);
+    expect(await service.call('DELETE', one(strong), { key })).toMatchObject(missing);
+    const limited = await service.newKey(owner, { scoped_organizations: [service.organization.id] });
+    const unlimited = denied(
+      'An API key that is limited to some organizations can only make, change or delete keys that are limited to them.',
+    );
+    expect(await service.call('DELETE', one(strong), { key: limited })).toMatchObject(unlimited);
+    expect((await current(service, strong.body?.['value'])).body).toMatchObject({ scopes: ['dashboard:write'] });
+    expect((await service.call('DELETE', one(weak), { key })).status).toBe(204);
+    const itself = await current(service, key);
+    expect(
+      (await service.call('PATCH', one(itself), { key, body: { scopes: ['personal_api_key:write'] } })).status,
+    ).toBe(200);
+    expect((await service.call('DELETE', one(itself), { key })).status).toBe(204);
   });
 
   test('and is limited to organizations makes keys for these only', async () => {

@@ -142,12 +142,20 @@ test('runs of some statuses fill their pages, however far apart they lie', async
 });
 
 test.each([
-  ['ordering=status', 'ordering', '"status" is not a valid choice.'],
+  [
+    'ordering=status',
+    'ordering',
+    '"status" is not a valid choice. Choose one of: -created_at, created_at, -data_interval_start, data_interval_start.',
+  ],
   ['after=yesterday', 'after', expect.stringContaining('ISO 8601')],
   ['before=7d', 'before', expect.stringContaining('ISO 8601')],
   ['ordering=data_interval_start&start=x', 'start', expect.stringContaining('ISO 8601')],
   ['ordering=data_interval_start&end=x', 'end', expect.stringContaining('ISO 8601')],
-  ['status=Done', 'status__0', '"Done" is not a valid choice.'],
+  [
+    'status=Done',
+    'status__0',
+    '"Done" is not a valid choice. Choose one of: Starting, Running, Completed, Failed, FailedRetryable, Cancelled, Terminated, TimedOut.',
+  ],
   ['cursor=x', 'cursor', expect.any(String)],
   ['cursor=after.e30', 'cursor', expect.any(String)],
 ])('%s is refused', async (query, attr, detail) => {

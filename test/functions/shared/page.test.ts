@@ -61,6 +61,20 @@ async function shared(context: TestContext<object> = testContext(), fields: obje
 
 const look = ({ service }: Pick<World, 'service'>, path: string) => service.call('GET', path, { key: null });
 
+test('the log tells of a page without the token that opens it', async () => {
+  const { context, service, token } = await shared();
+  for (const path of [`/shared/${token}`, `/shared/${token}.json`, `/embedded/${token}`]) {
+    expect((await service.call('GET', path, { key: null })).status).toBe(200);
+  }
+  const lines = context.lines.filter(({ fields }) => fields['operation'] === 'shared/page');
+  expect(lines.map(({ fields }) => fields['path'])).toEqual([
+    '/shared/{token}',
+    '/shared/{token}',
+    '/embedded/{token}',
+  ]);
+  expect(JSON.stringify(context.lines)).not.toContain(token);
+});
+
 test('anybody who has the link sees the dashboard, as a page that nobody else may keep, frame or index', async () => {
   const world = await shared();
   for (const path of [`/shared/${world.token}`, `/shared/${world.token}/`, `/shared_dashboard/${world.token}`]) {

@@ -1,11 +1,17 @@
+import { folder } from '../../../lib/exports/destinations/folder.ts';
 import type { RunItem } from '../../../lib/exports/records/model.ts';
 import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
+import { changeBatchExport } from '../../../lib/exports/resource/store.ts';
+import { waitsUntil } from '../../../lib/exports/runs/back-off.ts';
 import { cancelBackfill } from '../../../lib/exports/runs/cancel.ts';
 import { finishRun } from '../../../lib/exports/runs/finish.ts';
 import { cancelOpenRun } from '../../../lib/exports/runs/outcome.ts';
+import { sendInterval } from '../../../lib/exports/runs/send.ts';
 import { Permanent, Transient } from '../../../lib/ports/errors.ts';
-import { keys } from '../../../lib/ports/table/keys.ts';
-import { HOUR_MS } from '../../../lib/ports/units.ts';
+import { fromJsonText, toJsonText } from '../../../lib/ports/table/json-text.ts';
+import { keys, ranges } from '../../../lib/ports/table/keys.ts';
+import { listAll } from '../../../lib/ports/table/list-all.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import type { Deliverable } from '../../../lib/workflow/messages.ts';
 import { hourlyExport } from '../../support/hourly-export.ts';
 
@@ -42,6 +48,26 @@ test('counts, delivers, commits, and says what it did', async () => {
     latest_error: null,
     finished_at: AT_13 + HOUR_MS + 60_000,
   });
+});
+
+test('a folder outside the roots, chosen before there were any, fails the run in a sentence', async () => {
+  const { context, id, answer, attempt, organization, run } = await begun();
+  const settings = { ...context.settings, folderRoots: ['/srv/exports'] };
+  const input = { export: id, execution: 'execution', attempt, interval: 0, unloaded: null };
+  await sendInterval({ ...context, settings }, input, new AbortController().signal, () => folder);
+  expect(answer).toMatchObject({ attempt });
+  expect(await run()).toMatchObject({
+    status: 'Failed',
+    latest_error: `'${context.folder}' is outside the folders that exports may write to: /srv/exports/${organization.id}.`,
+  });
+});
+
+test('rows that the lake lists and nobody can read fail the run before anything is delivered', async () => {
+  const { answer, send, remembered, run, context } = await begun();
+  context.warehouse.count = async () => 1;
+  expect(await send(answer)).toEqual({ interval: 0, status: 'Failed' });
+  expect((await run()).latest_error).toContain('has at least 2 rows, but only 1 could be read');
+  expect(remembered.calls).toEqual(['discard']);
 });
 
 test('sent again, it does nothing more', async () => {
@@ -115,8 +141,10 @@ test('an unknown error is thrown, and the run is left to the end of its batch, w
 });
 
 test('rows that the query does not let through end the run without the destination', async () => {
-  const { send, remembered, arrive, begin, context, runs } = await hourlyExport();
+  const { send, remembered, arrive, begin, context, id, runs } = await hourlyExport();
   await arrive(AT_13);
+  const destination_config = JSON.stringify({ path: context.folder, include_events: ['paid'] });
+  await context.table.write([{ change: keys.batchExport(id), set: { destination_config } }]);
   const file = (await context.table.list({ partition: `W#1`, prefix: 'FILE' }, { limit: 1 })).items[0];
   expect(file).toBeDefined();
   await context.table.write([
@@ -195,4 +223,190 @@ test('a stop in the middle leaves the run as it is, to go on from', async () => 
   expect(await run()).toMatchObject({ status: 'Running' });
   remembered.inside = () => {};
   expect(await send(answer)).toEqual({ interval: 0, status: 'Completed' });
+});
+
+describe('an export whose destination has failed alike twice', () => {
+  const HOURS = 4;
+
+  /** An export with four intervals that are begun, and a destination that fails until it is mended. */
+  async function failing(reason: (n: number) => string = (n) => `Request ${n}a7 was not answered.`) {
+    const world = await hourlyExport();
+    for (let hour = 0; hour < HOURS; hour++) await world.arrive(AT_13 + hour * HOUR_MS, 'a');
+    world.context.clock.set(AT_13 + HOURS * HOUR_MS + MINUTE_MS);
+    const answer = await world.begin();
+    const { remembered, context, send, read, id } = world;
+    let isDown = true;
+    const tries = (): number => remembered.calls.filter((call) => call === 'deliver').length;
+    remembered.inside = (call) => {
+      if (call === 'deliver' && isDown) throw new Transient(reason(tries()));
+    };
+    const attempts = (...intervals: number[]) =>
+      Promise.allSettled(intervals.map((interval) => send(answer, interval))).then((all) =>
+        all.map((one) => (one.status === 'fulfilled' ? one.value.status : (one.reason as Error).name)),
+      );
+    /** Lets the export wait as if it had been tried in vain just now. */
+    const failAgain = async (): Promise<void> => {
+      const trouble = { reason: 'x', failures: 2, until: context.clock() + MINUTE_MS };
+      await context.table.write([{ change: keys.batchExport(id), set: { trouble: toJsonText(trouble) } }]);
+    };
+    const until = async () => waitsUntil((await read()).item, context.clock());
+    const log = async () => {
+      const items = await listAll(context.table, ranges.logLines(id));
+      return items.flatMap((item) => fromJsonText(item.lines)).map(([, level, message]) => `${level} ${message}`);
+    };
+    return { ...world, answer, tries, attempts, failAgain, until, log, mend: () => void (isDown = false) };
+  }
+
+  test('waits as a whole: other intervals do not reach for it, their runs say why, and so does its log', async () => {
+    const { attempts, tries, until, context, runs, log } = await failing();
+    expect(await attempts(0)).toEqual(['Transient']);
+    expect(await until()).toBeNull();
+    expect(await attempts(1)).toEqual(['Transient']);
+    expect(await until()).toBe(context.clock() + MINUTE_MS);
+    expect(await attempts(0, 1, 2, 3)).toEqual(['Transient', 'Transient', 'Transient', 'Transient']);
+    expect(tries()).toBe(2);
+    expect((await runs()).map(({ latest_error }) => latest_error)).toEqual(
+      Array.from({ length: HOURS }, () =>
+        expect.stringMatching(/^The batch export waits for its destination, .*answered\.$/),
+      ),
+    );
+    expect(await log()).toContainEqual(
+      expect.stringMatching(
+        /^WARNING Batch export waits for 1 min, as its destination failed 2 times in a row: Request/,
+      ),
+    );
+    expect(context.lines.filter(({ fields }) => fields['BackOffs'] === 1)).toHaveLength(1);
+  });
+
+  test('is tried by one delivery at a time, after waits that double up to an hour', async () => {
+    const { attempts, tries, until, context } = await failing();
+    await attempts(0);
+    await attempts(1);
+    const waits: number[] = [];
+    for (let n = 0; n < 8; n++) {
+      const wait = ((await until()) ?? 0) - context.clock();
+      waits.push(wait / MINUTE_MS);
+      context.clock.advance(wait);
+      const before = tries();
+      await attempts(0, 1, 2, 3);
+      expect(tries() - before).toBe(1);
+    }
+    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
+  });
+
+  test('goes on with all of it as soon as the one that tries has reached it', async () => {
+    const { attempts, context, mend, until } = await failing();
+    await attempts(0);
+    await attempts(1);
+    mend();
+    expect(await attempts(2)).toEqual(['Transient']);
+    context.clock.advance(MINUTE_MS);
+    expect(await attempts(0)).toEqual(['Completed']);
+    expect(await until()).toBeNull();
+    expect(await attempts(1, 2, 3)).toEqual(['Completed', 'Completed', 'Completed']);
+  });
+
+  test('is tried by another one when the one that tried it has died', async () => {
+    const { attempts, context, mend, remembered, tries } = await failing();
+    await attempts(0);
+    await attempts(1);
+    context.clock.advance(MINUTE_MS);
+    const { promise: reached, resolve } = Promise.withResolvers<void>();
+    const { inside } = remembered;
+    remembered.inside = () => (resolve(), new Promise<void>(() => {}));
+    void attempts(0);
+    await reached;
+    remembered.inside = inside;
+    mend();
+    expect(await attempts(1)).toEqual(['Transient']);
+    expect(tries()).toBe(3);
+    context.clock.advance(16 * MINUTE_MS);
+    expect(await attempts(1)).toEqual(['Completed']);
+  });
+
+  test('is not lengthened by deliveries that were under way before', async () => {
+    const { attempts, until, context } = await failing();
+    await attempts(0, 1, 2, 3);
+    expect(await until()).toBe(context.clock() + MINUTE_MS);
+  });
+
+  test('does not wait after failures that are not alike, or with a success between them', async () => {
+    const unlike = await failing((n) => (n % 2 === 0 ? 'The connection was reset.' : 'No answer.'));
+    for (const interval of [0, 1, 2, 3]) await unlike.attempts(interval);
+    expect(unlike.tries()).toBe(4);
+    expect(await unlike.until()).toBeNull();
+
+    const between = await failing();
+    const { inside } = between.remembered;
+    await between.attempts(0);
+    between.remembered.inside = () => {};
+    expect(await between.attempts(1)).toEqual(['Completed']);
+    between.remembered.inside = inside;
+    await between.attempts(2);
+    expect(await between.until()).toBeNull();
+  });
+
+  test('is tried at once after a change of the export, and after the begin of a backfill, once', async () => {
+    const { attempts, until, tries, context, id, read, job } = await failing();
+    await attempts(0);
+    await attempts(1);
+    expect(await until()).not.toBeNull();
+    await changeBatchExport(context, await read(), { name: 'mended' }, undefined);
+    expect(await until()).toBeNull();
+    expect((await job('export'))?.due).toBeLessThan(context.clock() + HOUR_MS);
+    await attempts(0, 1, 2, 3);
+    expect(tries()).toBe(3);
+    expect(await until()).not.toBeNull();
+    await startBackfill(context, { id }, { start_at: AT_13 - HOUR_MS, end_at: AT_13 });
+    await attempts(0, 1, 2, 3);
+    expect(tries()).toBe(4);
+  });
+
+  test('begins nothing by the schedule, and no retry, until it is tried', async () => {
+    const { attempts, failAgain, until, context, begin, runs, job, arrive, answer, id, findDestination } =
+      await failing();
+    await attempts(0);
+    await attempts(1);
+    const error = { Error: 'Transient', Cause: 'x' };
+    const skipped = [0, 1, 2, 3].map((interval) => ({ interval, error }));
+    const { attempt } = answer as Deliverable;
+    await finishRun(
+      context,
+      { export: id, trigger: 'schedule', execution: 'execution', attempt, skipped, error: null },
+      findDestination,
+    );
+    const [failed] = await runs();
+    await arrive(AT_13 + HOURS * HOUR_MS, 'a');
+    context.clock.set(AT_13 + (HOURS + 1) * HOUR_MS + MINUTE_MS);
+    await failAgain();
+    expect(await begin({ execution: 'second' })).toEqual({ do: 'nothing' });
+    expect(await job('export')).toMatchObject({ due: await until() });
+    const retry = failed?.id ?? '';
+    expect(await begin({ execution: 'third', trigger: { retry } })).toEqual({ do: 'nothing' });
+    expect(await job('retry', retry)).toMatchObject({ due: await until() });
+    expect(await runs()).toHaveLength(HOURS);
+    context.clock.advance(MINUTE_MS);
+    expect(await begin({ execution: 'fourth' })).toMatchObject({ do: 'deliver' });
+  });
+
+  test('counts a delivery that would take longer than its function has', async () => {
+    const { attempts, remembered, read } = await failing();
+    jest.useFakeTimers({
+      doNotFake: ['nextTick', 'setImmediate', 'setInterval', 'queueMicrotask', 'Date', 'performance'],
+    });
+    const { promise: reached, resolve } = Promise.withResolvers<void>();
+    remembered.inside = (call, signal) =>
+      call === 'deliver'
+        ? new Promise((_, reject) => {
+            resolve();
+            signal.addEventListener('abort', () => reject(signal.reason as Error));
+          })
+        : undefined;
+    const sending = attempts(0);
+    await reached;
+    jest.advanceTimersByTime(14 * MINUTE_MS);
+    jest.useRealTimers();
+    expect(await sending).toEqual(['Transient']);
+    expect((await read()).item.trouble).toContain('The delivery took longer than 14 minutes.');
+  });
 });

@@ -41,13 +41,50 @@ test('the caller learns who they are, where they are a member, and what @current
   expect(project.body).toMatchObject({ id: later.project.id });
 });
 
-test('limits of the key do not count', async () => {
-  const service = await testService(testContext());
-  const { owner, organization, project } = service;
-  for (const limits of [{ scoped_teams: [project.id] }, { scoped_organizations: [organization.id] }]) {
-    const key = await service.newKey(owner, { scopes: ['user:read'], ...limits });
-    expect(await service.call('GET', ME, { key })).toMatchObject({ status: 200, body: { uuid: owner.uuid } });
+describe('a key that is limited', () => {
+  async function world() {
+    const context = testContext();
+    const service = await testService(context);
+    const { owner, organization } = service;
+    context.clock.advance(1_000);
+    const other = await createOrganization(context, { name: 'Other', owner });
+    const path = `/api/organizations/${other.organization.id}/projects/`;
+    const { body: second } = await service.call('POST', path, { body: { name: 'Second' } });
+    const asked = async (limits: object) => {
+      const key = await service.newKey(owner, {
+        scopes: ['user:read', 'project:read', 'organization:read'],
+        ...limits,
+      });
+      return { key, text: (await service.call('GET', ME, { key })).text };
+    };
+    return { service, organization, other, second, asked };
   }
+  const idsIn = ({ organizations }: { organizations: { id: string }[] }) => organizations.map(({ id }) => id);
+
+  test('to organizations is told of these only, and one of them is current', async () => {
+    const { service, organization, other, asked } = await world();
+    const { key, text } = await asked({ scoped_organizations: [other.organization.id] });
+    const me = JSON.parse(text);
+    expect(me).toMatchObject({ uuid: service.owner.uuid, organization: { id: other.organization.id } });
+    expect(idsIn(me)).toEqual([other.organization.id]);
+    expect(text).not.toContain(organization.id);
+    expect(text).not.toContain(service.project.api_token);
+    const current = await service.call('GET', '/api/organizations/@current/', { key });
+    expect(current.body).toEqual(me.organization);
+  });
+
+  test('to projects is told of these and their organizations only, and one of them is current', async () => {
+    const { service, organization, other, second, asked } = await world();
+    const id = Number(second?.['id']);
+    const { key, text } = await asked({ scoped_teams: [id] });
+    const me = JSON.parse(text);
+    expect(me).toMatchObject({ team: { id }, project: { id }, organization: { teams: [{ id }], projects: [{ id }] } });
+    expect(idsIn(me)).toEqual([other.organization.id]);
+    for (const hidden of [organization.id, service.project.api_token, other.project.api_token]) {
+      expect(text).not.toContain(hidden);
+    }
+    expect((await service.call('GET', '/api/projects/@current/', { key })).body).toMatchObject({ id });
+  });
 });
 
 test('who is nowhere has nothing that is current', async () => {

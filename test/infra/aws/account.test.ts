@@ -3,8 +3,9 @@ import {
   CloudFormationServiceException,
   DescribeStacksCommand,
 } from '@aws-sdk/client-cloudformation';
+import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { mockClient } from 'aws-sdk-client-mock';
-import { checkBootstrap, resourcesOf } from '../../../infra/aws/account.ts';
+import { checkBootstrap, checkConcurrency, resourcesOf } from '../../../infra/aws/account.ts';
 import { stageNamed } from '../../../infra/aws/stages.ts';
 
 const refusal = (name: string, message: string) =>
@@ -39,6 +40,23 @@ describe('what a shell finds in the account', () => {
       OutputValue: what,
     }));
     expect((await resourcesOf(dev, answering({ Outputs })))('table')).toBe('restored-table');
+  });
+
+  test('an account that may run too few functions at once for what a stage sets apart is told of it', async () => {
+    const mayRun = (ConcurrentExecutions: number) => {
+      const client = new LambdaClient({ region: 'eu-central-1' });
+      mockClient(client).on(GetAccountSettingsCommand).resolves({ AccountLimit: { ConcurrentExecutions } });
+      return client;
+    };
+    await expect(checkConcurrency(502, mayRun(1_000))).resolves.toBeUndefined();
+    await expect(checkConcurrency(502, mayRun(602))).resolves.toBeUndefined();
+    await expect(checkConcurrency(0, mayRun(10))).resolves.toBeUndefined();
+    const denied = new LambdaClient({ region: 'eu-central-1' });
+    mockClient(denied).on(GetAccountSettingsCommand).rejects(refusal('AccessDeniedException', 'not authorized'));
+    await expect(checkConcurrency(502, denied)).resolves.toBeUndefined();
+    await expect(checkConcurrency(502, mayRun(10))).rejects.toThrow(
+      /^This account may run 10 functions at once in this Region, and the stage sets 502 apart, .*concurrency in cdk\.json/,
+    );
   });
 
   test('an account that is prepared for CDK passes', async () => {

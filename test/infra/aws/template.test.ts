@@ -1,14 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { App, type Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import recommended from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
-import { ENVIRONMENT, FUNCTIONS } from '../../../infra/aws/functions.ts';
+import { ENVIRONMENT, FUNCTIONS, type LambdaSpec } from '../../../infra/aws/functions.ts';
 import { optionsOf } from '../../../infra/aws/options.ts';
 import { addStacks } from '../../../infra/aws/stacks.ts';
 import { stageNamed } from '../../../infra/aws/stages.ts';
 import { allowedMethods } from '../../../lib/api/methods.ts';
-import { rowFor, templates } from '../../../lib/api/routes.ts';
+import { routes, rowFor, templates } from '../../../lib/api/routes.ts';
 import { GATEWAY_RESPONSES } from '../../../lib/http/gateway-responses.ts';
 import { METRICS } from '../../../lib/ports/metrics/metrics.ts';
 import { MACHINES } from '../../../lib/workflow/definitions/index.ts';
@@ -83,17 +84,21 @@ const functionNamed = (name: string): Resource => {
   return found[1];
 };
 
-/** `action resource` of all that the function's role may do. */
-function rightsOf(name: string): string[] {
+function statementsOf(name: string): Statement[] {
   const role = idIn(flat(functionNamed(name).Properties['Role']));
   return ofType(dev.service, 'AWS::IAM::Policy')
     .filter(([, { Properties }]) => (Properties['Roles'] as { Ref: string }[]).some(({ Ref }) => Ref === role))
-    .flatMap(([, { Properties }]) => (Properties['PolicyDocument'] as { Statement: Statement[] }).Statement)
-    .flatMap(({ Action, Resource: resource }) =>
-      [Action].flat().flatMap((action) => [resource].flat().map((one) => `${action} ${flat(one)}`)),
-    );
+    .flatMap(([, { Properties }]) => (Properties['PolicyDocument'] as { Statement: Statement[] }).Statement);
+}
+
+/** `action resource` of all that the function's role may do. */
+function rightsOf(name: string, statements = statementsOf(name)): string[] {
+  return statements.flatMap(({ Action, Resource: resource }) =>
+    [Action].flat().flatMap((action) => [resource].flat().map((one) => `${action} ${flat(one)}`)),
+  );
 }
 interface Statement {
+  readonly Condition?: object;
   readonly Action: string | string[];
   readonly Resource: unknown;
 }
@@ -164,7 +169,11 @@ describe('the API of a stage', () => {
     expect(Object.keys(responses)).toEqual(Object.keys(GATEWAY_RESPONSES));
     expect(responses['THROTTLED']).toEqual({
       statusCode: '429',
-      responseParameters: { 'gatewayresponse.header.Retry-After': "'1'" },
+      responseParameters: {
+        'gatewayresponse.header.Cache-Control': "'no-store'",
+        'gatewayresponse.header.X-Content-Type-Options': "'nosniff'",
+        'gatewayresponse.header.Retry-After': "'1'",
+      },
       responseTemplates: { 'application/json': GATEWAY_RESPONSES.THROTTLED.template },
     });
     expect(responses['DEFAULT_4XX']).not.toHaveProperty('statusCode');
@@ -246,17 +255,75 @@ describe('the functions of a stage', () => {
     for (const { Properties } of Object.values(groups)) expect(Properties).toMatchObject({ RetentionInDays: 14 });
   });
 
-  test('share a role when they need the same, and only then', () => {
-    const needed = new Map<string, Set<string>>();
-    for (const { name, needs } of FUNCTIONS) {
-      const kind = name.startsWith('steps/') || name === 'tick' ? 'steps' : 'endpoints';
-      const role = flat(functionNamed(name).Properties['Role']);
-      const all = needed.get(role) ?? new Set();
-      needed.set(role, all.add(`${kind} ${needs.toSorted((a, b) => (a < b ? -1 : 1)).join()}`));
+  test('share a role only where they are called by the same and declare the same: their own would allow no less', () => {
+    const declared = ({ name, table, countsKeys, needs, uses = {} }: LambdaSpec): string => {
+      const kind = name.startsWith('steps/') ? 'steps' : 'endpoints';
+      const caller = ['authorizer', 'tick', 'steps/execution-ended'].includes(name) ? name : kind;
+      const seals = ['batch-exports/create', 'batch-exports/update'].includes(name);
+      return JSON.stringify([
+        caller,
+        table,
+        countsKeys === true,
+        needs.toSorted((a, b) => (a < b ? -1 : 1)),
+        uses,
+        seals,
+      ]);
+    };
+    const role = ({ name }: LambdaSpec): string => flat(functionNamed(name).Properties['Role']);
+    const byRole = Map.groupBy(FUNCTIONS, role);
+    for (const group of byRole.values()) expect(new Set(group.map(declared)).size).toBe(1);
+    expect(byRole.size).toBe(new Set(FUNCTIONS.map(declared)).size);
+  });
+
+  test('write the table only where something is changed, and never where anybody may call', () => {
+    const isWrite = (right: string): boolean => /^dynamodb:(Put|Update|Delete|BatchWrite|PartiQL)/.test(right);
+    const isCount = ({ Condition }: Statement): boolean =>
+      isDeepStrictEqual(Condition, { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['COUNT#*'] } });
+    const writes = (name: string): boolean =>
+      rightsOf(
+        name,
+        statementsOf(name).filter((one) => !isCount(one)),
+      ).some(isWrite);
+    const rowsOf = Map.groupBy(routes, ({ handler }) => handler);
+    for (const [name, rows] of rowsOf) {
+      const changes = rows.some(({ method, table }) => method !== 'GET' && table === undefined);
+      expect({ name, writes: writes(name) }).toEqual({ name, writes: changes });
     }
-    const sets = [...needed.values()].flatMap((all) => [...all]);
-    expect(needed.size).toBe(sets.length);
-    expect(new Set(sets).size).toBe(sets.length);
+    const open = routes.filter(({ scope }) => scope === 'public').map(({ handler }) => handler);
+    expect(open.filter((name) => rightsOf(name).some(isWrite))).toEqual([]);
+    expect(writes('method-not-allowed')).toBe(false);
+    const touches = (name: string): boolean => services(name).includes('dynamodb');
+    const idle = FUNCTIONS.filter(({ name }) => !touches(name)).map(({ name }) => name);
+    expect(idle).toEqual(['reference/page', 'reference/file', 'schema']);
+  });
+
+  test('the authorizer reads and notes keys, and can touch no other item', () => {
+    const statements = statementsOf('authorizer').filter(({ Action }) => JSON.stringify(Action).includes('dynamodb:'));
+    expect(statements).toEqual([
+      {
+        Action: ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
+        Condition: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['KEY#*'] } },
+        Effect: 'Allow',
+        Resource: expect.anything(),
+      },
+    ]);
+    const role = flat(functionNamed('authorizer').Properties['Role']);
+    expect(FUNCTIONS.filter(({ name }) => flat(functionNamed(name).Properties['Role']) === role)).toHaveLength(1);
+  });
+
+  test('are set apart from senders where the account has room for it, so that these cannot starve the API and the tick', () => {
+    const apart = (resources: Resources) =>
+      Object.fromEntries(
+        ofType(resources, 'AWS::Lambda::Function').flatMap(([, { Properties }]) =>
+          Properties['ReservedConcurrentExecutions'] === undefined
+            ? []
+            : [[String(Properties['Description']).split(' ')[0], Properties['ReservedConcurrentExecutions']]],
+        ),
+      );
+    const tests = { 'batch-exports/run-test-step-new': 10, 'batch-exports/run-test-step': 10 };
+    expect(apart(prod.service)).toEqual({ authorizer: 80, tick: 2, 'steps/send-interval': 400, ...tests });
+    // A new account, which may run 10 at once, could not deploy what sets any apart.
+    expect(apart(dev.service)).toEqual({});
   });
 
   test('have just the variables that their ports read', () => {
@@ -268,20 +335,23 @@ describe('the functions of a stage', () => {
   });
 
   test('may do what they need, and nothing of any other kind', () => {
-    const always = ['dynamodb', 'logs', 'xray'];
+    const always = ['logs', 'xray'];
     const more = {
       workflow: 'states',
       vault: 'kms',
       runFiles: 's3',
       lake: 's3',
       outbound: null,
-      parser: null,
+      compiler: null,
       events: 'events',
       warehouse: null,
       converter: null,
     } as const;
-    for (const { name, needs } of FUNCTIONS) {
+    for (const { name, table, needs } of FUNCTIONS) {
       const wanted = new Set([...always, ...needs.flatMap((need) => more[need] ?? [])]);
+      if (table !== 'none') wanted.add('dynamodb');
+      // What could not be done is put into the queue by the function's own right.
+      if (name === 'steps/execution-ended') wanted.add('sqs');
       expect({ name, may: services(name) }).toEqual({ name, may: [...wanted].toSorted((a, b) => (a < b ? -1 : 1)) });
     }
   });
@@ -325,6 +395,7 @@ describe('the functions of a stage', () => {
         const [action = '', resource = ''] = right.split(' ');
         if (action.startsWith('xray:')) return resource !== '*';
         if (action.startsWith('events:')) return !resource.endsWith(':event-bus/default');
+        if (action.startsWith('sqs:')) return !/^<WorkflowsUnsettled\w+\.Arn>$/.test(resource);
         if (action.startsWith('dynamodb:')) return ![table, `${table}/index/*`].includes(resource);
         return !/^(<Functions(Endpoints|Steps)Log\w+\.Arn>$|arn:.*workspaces-dev-|workspaces-dev-data-key$)/.test(
           resource,
@@ -355,13 +426,13 @@ describe('the state machines of a stage', () => {
     }
   });
 
-  test('are logged and traced, and end in time', () => {
+  test('are traced, log what goes wrong and nothing of customers, and end in time', () => {
     for (const { properties, definition } of machines()) {
       expect(JSON.parse(definition)).toMatchObject({ TimeoutSeconds: expect.any(Number) });
       expect(properties).toMatchObject({
         StateMachineType: 'STANDARD',
         TracingConfiguration: { Enabled: true },
-        LoggingConfiguration: { Level: 'ALL' },
+        LoggingConfiguration: { Level: 'ERROR', IncludeExecutionData: false },
       });
     }
   });
@@ -375,6 +446,30 @@ describe('the state machines of a stage', () => {
     );
     const targets = rule?.Properties['Targets'] as { Arn: unknown }[];
     expect(targets.map(({ Arn }) => functionName(idIn(flat(Arn))))).toEqual(['steps/execution-ended']);
+  });
+
+  test('leave an end that nobody could settle in a queue, which an alarm watches', () => {
+    const [[queue] = ['']] = ofType(dev.service, 'AWS::SQS::Queue');
+    const arn = { 'Fn::GetAtt': [queue, 'Arn'] };
+    const rules = ofType(dev.service, 'AWS::Events::Rule');
+    for (const [, { Properties }] of rules) {
+      for (const target of Properties['Targets'] as object[])
+        expect(target).toMatchObject({ DeadLetterConfig: { Arn: arn } });
+    }
+    const invoked = ofType(dev.service, 'AWS::Lambda::EventInvokeConfig').map(([, { Properties }]) => ({
+      of: functionName((Properties['FunctionName'] as { Ref: string }).Ref),
+      ...Properties,
+    }));
+    expect(invoked).toMatchObject([
+      { of: 'tick', MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 },
+      { of: 'steps/execution-ended', DestinationConfig: { OnFailure: { Destination: arn } } },
+    ]);
+    const watched = ofType(dev.service, 'AWS::CloudWatch::Alarm').filter(([, { Properties }]) =>
+      JSON.stringify(Properties['Dimensions'] ?? '').includes(queue),
+    );
+    expect(watched.map(([, { Properties }]) => Properties['MetricName'])).toEqual([
+      'ApproximateNumberOfMessagesVisible',
+    ]);
   });
 
   test('are started by a tick each minute', () => {
@@ -485,6 +580,7 @@ test('everything that can be marked carries the name of its stage', () => {
     'AWS::S3::BucketPolicy',
     'AWS::SNS::Subscription',
     'AWS::SNS::TopicPolicy',
+    'AWS::SQS::QueuePolicy',
     'AWS::Scheduler::Schedule',
     'AWS::WAFv2::WebACLAssociation',
   ]);
@@ -549,6 +645,14 @@ describe('watching a stage', () => {
     expect(text).toContain(`\\"ApiName\\",\\"${String(api?.Properties['Name'])}\\"`);
   });
 
+  test('an alarm over several numbers goes off though some of them are silent', () => {
+    const expressions = alarms(dev.service).flatMap(({ properties }) =>
+      ((properties['Metrics'] ?? []) as { Expression?: string }[]).flatMap(({ Expression }) => Expression ?? []),
+    );
+    expect(expressions.length).toBeGreaterThan(3);
+    for (const expression of expressions) expect(expression).toMatch(/^SUM\(\[[^+]+\]\)$/);
+  });
+
   test('each stage has a budget, of its own costs', () => {
     expect(ofType(prod.service, 'AWS::Budgets::Budget').map(([, { Properties }]) => Properties)).toMatchObject([
       { Budget: { BudgetLimit: { Amount: 500, Unit: 'USD' }, CostFilters: { TagKeyValue: ['user:stage$prod'] } } },
@@ -575,7 +679,19 @@ describe('the firewall', () => {
     expect(DefaultAction).toEqual({ Allow: {} });
     expect(Rules.map(({ Statement: statement }) => Object.keys(statement))).toEqual([
       ['RateBasedStatement'],
+      ['RateBasedStatement'],
       ['ManagedRuleGroupStatement'],
+    ]);
+    expect(Rules.map(({ Statement: statement }) => Object.values(statement)[0])).toMatchObject([
+      {
+        Limit: 2_400,
+        AggregateKeyType: 'CUSTOM_KEYS',
+        CustomKeys: [
+          { Header: { Name: 'Authorization', TextTransformations: [{ Priority: 0, Type: 'COMPRESS_WHITE_SPACE' }] } },
+        ],
+      },
+      { Limit: 24_000, AggregateKeyType: 'IP' },
+      {},
     ]);
     expect(JSON.parse(CustomResponseBodies['throttled']?.Content ?? '')).toEqual({
       type: 'throttled_error',
@@ -600,6 +716,18 @@ describe('an address of its own', () => {
     expect(mapping?.Properties).not.toHaveProperty('BasePath');
   });
 
+  test('closes the other one, which is open where there is none', () => {
+    const [dead, open] = [prod, dev].map(({ service }) => {
+      const api = ofType(service, 'AWS::ApiGateway::RestApi')[0]?.[1].Properties ?? {};
+      return { property: api['DisableExecuteApiEndpoint'], servers: (api['Body'] as { servers?: unknown }).servers };
+    });
+    expect(open).toEqual({ property: false, servers: undefined });
+    expect(dead).toEqual({
+      property: true,
+      servers: [{ 'x-amazon-apigateway-endpoint-configuration': { disableExecuteApiEndpoint: true } }],
+    });
+  });
+
   test('the options that docs/deploy.md shows are understood', () => {
     const page = readFileSync(join(ROOT, 'docs', 'deploy.md'), 'utf8');
     const { context } = JSON.parse(/```json\n(.*?)```/s.exec(page)?.[1] ?? '');
@@ -611,6 +739,10 @@ describe('an address of its own', () => {
     [{ domain: { name: 'api.example.com' } }, /^context\.stages\.dev\.domain\.certificateArn in cdk\.json /],
     [{ restoredTable: 'a table' }, /^context\.stages\.dev\.restoredTable in cdk\.json /],
     [{ colour: 'red' }, /^context\.stages\.dev in cdk\.json .*colour/],
+    [
+      { concurrency: { authorizer: 1, senders: 0, tests: 1 } },
+      /^context\.stages\.dev\.concurrency\.senders in cdk\.json /,
+    ],
     ['everything', /^context\.stages\.dev in cdk\.json /],
     [
       { domain: { name: 'api.example.com', certificateArn: 'arn:aws:s3:::x' } },

@@ -3,7 +3,9 @@ import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import * as fc from 'fast-check';
 import { startGateway } from '../../../infra/local/gateway.ts';
+import { probesOf } from '../../../infra/local/probes.ts';
 import { keysOfUser, revokeKey } from '../../../lib/accounts/personal-api-keys/store.ts';
+import { prometheusMetrics } from '../../../lib/ports/metrics/prometheus.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import type { Table } from '../../../lib/ports/table/table.ts';
 import { testContext } from '../../support/context.ts';
@@ -251,7 +253,7 @@ describe('keys', () => {
     expect(context.lines).toContainEqual(
       expect.objectContaining({
         level: 'ERROR',
-        fields: expect.objectContaining({ error: 'secret: the disk is gone' }),
+        fields: expect.objectContaining({ error: new Error('secret: the disk is gone') }),
       }),
     );
     await broken.close();
@@ -396,14 +398,38 @@ describe('answers', () => {
     await slow.close();
   });
 
-  test('come from the place that the Host header names', async () => {
-    const service = await testService(testContext());
+  test('lead to loopback as the Host header names it, to no other host, and to the public address if there is one', async () => {
+    const context = testContext();
+    const service = await testService(context);
     await service.call('POST', '/api/organizations/', { body: { name: 'More' } });
-    const { body } = await raw(
-      service.address,
-      get('/api/organizations?limit=1', [`Authorization: Bearer ${service.key}`]).replace('localhost', 'me.test:81'),
-    );
-    expect(JSON.parse(body)).toMatchObject({ next: 'http://me.test:81/api/organizations?limit=1&offset=1' });
+    const next = async (host: string, address = service.address) => {
+      const asked = get('/api/organizations?limit=1', [`Authorization: Bearer ${service.key}`]);
+      return JSON.parse((await raw(address, asked.replace('Host: localhost', host))).body).next;
+    };
+    const query = '/api/organizations?limit=1&offset=1';
+    for (const host of ['localhost:81', 'LOCALHOST', '127.0.0.1:8010', '[::1]:81']) {
+      expect(await next(`Host: ${host}`)).toBe(`http://${host}${query}`);
+    }
+    for (const host of ['me.test:81', 'localhost.me.test', '127.0.0.1:8010@me.test', 'me.test/127.0.0.1', '']) {
+      expect(await next(`Host: ${host}`)).toBe(`${service.address}${query}`);
+    }
+    expect(await next('X-Forwarded-Host: me.test')).toBe(`${service.address}${query}`);
+
+    const publicUrl = 'https://analytics.example.com/api/ws';
+    const settings = { ...context.settings, publicUrl };
+    const known = await startGateway({
+      context: { ...context, settings },
+      host: '127.0.0.1',
+      port: 0,
+      rateLimit: null,
+    });
+    expect(await next('Host: localhost:81', known.address)).toBe(`${publicUrl}${query}`);
+    const headers = { Authorization: `Bearer ${service.key}`, 'Content-Type': 'application/json' };
+    const invites = `${known.address}/api/organizations/${service.organization.id}/invites/`;
+    const made = await fetch(invites, { method: 'POST', headers, body: JSON.stringify({ email: 'bea@example.com' }) });
+    const { id, link } = (await made.json()) as { id: string; link: string };
+    expect(link).toBe(`${publicUrl}/api/invites/${id}/accept/`);
+    await known.close();
   });
 });
 
@@ -458,4 +484,108 @@ test('a port that is taken is an error at the start', async () => {
   const { address } = await testService(testContext());
   const start = startGateway({ context: testContext(), host: '127.0.0.1', port: Number(new URL(address).port) });
   await expect(start).rejects.toThrow('EADDRINUSE');
+});
+
+describe('the log', () => {
+  test('has a line for every answer, whoever gave it, and no share token', async () => {
+    const context = testContext();
+    const service = await testService(context, { rateLimit: { rate: 1, burst: 3 } });
+    const expected = [
+      ['/api/organizations/', null, 401, '/api/organizations/'],
+      ['/nothing/', null, 404, '/nothing/'],
+      ['/api/organizations/', service.key, 200, '/api/organizations/'],
+      ['/shared/of-nobody-else', null, 429, '/shared/{token}'],
+    ] as const;
+    for (const [path, key, status] of expected) {
+      expect(await service.call('GET', path, { key })).toMatchObject({ status });
+    }
+    await raw(service.address, 'noise\r\n\r\n');
+    const lines = context.lines.filter(({ message }) => message === 'answered');
+    expect(lines.map(({ fields: { path, status } }) => ({ path, status }))).toEqual([
+      ...expected.map(([, , status, path]) => ({ path, status })),
+      { path: undefined, status: 400 },
+    ]);
+    expect(lines.every(({ level, fields }) => level === 'INFO' && typeof fields['request_id'] === 'string')).toBe(true);
+  });
+
+  test('and every answer name the trace of the caller, or else one of the service', async () => {
+    const context = testContext();
+    const service = await testService(context);
+    const [id, parent] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331'];
+    for (const [key, path] of [
+      [service.key, '/api/organizations/'],
+      [null, '/nothing/'],
+    ] as const) {
+      const headers = { traceparent: `00-${id}-${parent}-01` };
+      const answer = await service.call('GET', path, { key, headers });
+      expect(answer.headers.get('traceparent')).toMatch(new RegExp(`^00-${id}-(?!${parent})[0-9a-f]{16}-01$`));
+      expect(context.lines.at(-1)).toMatchObject({ message: 'answered', fields: { trace_id: id } });
+      const own = await service.call('GET', path, {
+        key,
+        headers: { traceparent: `00-${'0'.repeat(32)}-${parent}-01` },
+      });
+      const [, ownId = ''] = /^00-([0-9a-f]{32})-[0-9a-f]{16}-00$/.exec(own.headers.get('traceparent') ?? '') ?? [];
+      expect(context.lines.at(-1)?.fields['trace_id']).toBe(ownId);
+    }
+  });
+});
+
+describe('the probes', () => {
+  /** A service whose readiness the test sets. */
+  async function probed() {
+    const context = testContext();
+    const numbers = prometheusMetrics();
+    const state: { pauseReason: string | null; isBroken: boolean } = { pauseReason: null, isBroken: false };
+    const table = tableWith(context.table, {
+      list: async (range, page) => {
+        if (state.isBroken) throw new Error('the disk is gone');
+        return context.table.list(range, page);
+      },
+    });
+    const probes = probesOf({ ...context, table, pauseReason: () => state.pauseReason, numbers });
+    const rateLimit = { rate: 1, burst: 1 };
+    const service = await testService(context, { probes, answered: numbers.answered, rateLimit });
+    return { context, numbers, state, service };
+  }
+
+  test('say that it lives, and whether it may be sent requests, without key and limit', async () => {
+    const { context, state, service } = await probed();
+    const of = async (path: string) => {
+      const { status, body } = await service.call('GET', path, { key: null });
+      return [status, body?.['status']];
+    };
+    expect(await of('/_ready')).toEqual([200, 'ready']);
+    state.pauseReason = 'stopping';
+    expect(await of('/_ready')).toEqual([503, 'stopping']);
+    state.pauseReason = null;
+    state.isBroken = true;
+    expect(await of('/_ready')).toEqual([503, 'the table cannot be read']);
+    expect(await of('/_health')).toEqual([200, 'alive']);
+    expect(context.lines.filter(({ message }) => message === 'answered')).toEqual([]);
+  });
+
+  test('tell the numbers of the service as Prometheus reads them', async () => {
+    const { numbers, service } = await probed();
+    numbers.record({ RunsCompleted: 1, RowsDelivered: 7, BytesDelivered: 90, DeliveryLag: 61 });
+    numbers.record({ RunsCompleted: 1, RowsDelivered: 3, OldestDueJob: 12.5, KeysRefused: 1 });
+    numbers.record({ OldestDueJob: 2 });
+    await service.call('GET', '/nothing/');
+    const { headers, text } = await service.call('GET', '/metrics', { key: null });
+    expect(headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(text.split('\n')).toEqual(
+      expect.arrayContaining([
+        'workspaces_runs_completed_total 2',
+        'workspaces_runs_failed_total 0',
+        'workspaces_rows_delivered_total 10',
+        'workspaces_bytes_delivered_total 90',
+        'workspaces_keys_refused_total 1',
+        'workspaces_jobs_parked_total 0',
+        'workspaces_oldest_due_job_seconds 2',
+        'workspaces_delivery_lag_seconds_bucket{le="60"} 0',
+        'workspaces_delivery_lag_seconds_bucket{le="120"} 1',
+        'workspaces_http_request_duration_seconds_count{method="GET",status="404"} 1',
+      ]),
+    );
+    expect(text).toContain('process_resident_memory_bytes ');
+  });
 });

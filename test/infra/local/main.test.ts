@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { temporaryFolder } from '../../support/context.ts';
@@ -41,24 +42,24 @@ function accessLog(folder: string): string {
   return file;
 }
 
-test('the first start shows an address, a key and a curl that works, and later starts do not', async () => {
+test('the first start leaves a key in a file of its reader alone, which works, and later starts do not', async () => {
   const folder = temporaryFolder();
   const service = await start(folder);
-  const { key, curl } = await service.line('first start');
-  expect(curl).toBe(`curl -H 'Authorization: Bearer ${String(key)}' ${service.address}/api/organizations/`);
-  const answer = await call(service.address, String(key), '/api/organizations/');
+  const { key, keyFile } = await service.welcome();
+  expect(keyFile).toBe(join(folder, 'first-key'));
+  expect((statSync(keyFile).mode & 0o777).toString(8)).toBe('600');
+  expect(JSON.stringify(service.lines)).not.toContain(key);
+  const answer = await call(service.address, key, '/api/organizations/');
   expect(answer.status).toBe(200);
   const { results } = (await answer.json()) as { results: { member_count: string; projects: unknown[] }[] };
   expect(results).toEqual([expect.objectContaining({ member_count: '2', projects: [expect.anything()] })]);
   expect(await service.end('SIGTERM')).toBe(0);
 
   const again = await start(folder);
-  expect((await call(again.address, String(key), '/api/organizations/')).status).toBe(200);
+  expect((await call(again.address, key, '/api/organizations/')).status).toBe(200);
   expect(again.lines.some(({ message }) => message.startsWith('first start'))).toBe(false);
   expect(
-    readdirSync(folder).flatMap((name) =>
-      name.endsWith('.db') ? readFileSync(join(folder, name)).includes(String(key)) : [],
-    ),
+    readdirSync(folder).flatMap((name) => (name.endsWith('.db') ? readFileSync(join(folder, name)).includes(key) : [])),
   ).toEqual([false]);
 });
 
@@ -96,12 +97,10 @@ test('a killed service gives its data directory back, and what the command line 
   expect(user).toMatchObject({ first_name: 'Ada', email: 'ada@example.com' });
 });
 
-test('a backfill that is killed again and again delivers every event once, in the file of its hour', async () => {
-  const folder = temporaryFolder();
-  const goal = temporaryFolder();
+/** A service whose backfill of 100 hours has begun; `goal` is where the events go. */
+async function backfilling(folder: string, goal: string) {
   const service = await start(folder);
-  const { key: shown, project_id: number } = await service.line('first start');
-  const [key, project] = [String(shown), String(number)];
+  const { key, project } = await service.welcome();
   const report = await admin(folder, 'import', accessLog(goal), '--project', project);
   expect(report).toMatchObject({ events: 2_400, added: 2_400, bad: 0 });
 
@@ -120,23 +119,20 @@ test('a backfill that is killed again and again delivers every event once, in th
   });
   expect(backfill.status).toBe(200);
   expect(await backfill.text()).toBe('');
-  const { pathname } = new URL(backfill.headers.get('location') ?? '');
+  return { service, key, pathname: new URL(backfill.headers.get('location') ?? '').pathname };
+}
 
-  let current = service;
-  for (const wait of [50, 150, 300]) {
-    await pause(wait);
-    await current.end('SIGKILL');
-    current = await start(folder);
-  }
+/** Waits until the backfill has ended; every event was delivered once then, in the file of its hour. */
+async function expectDelivered({ address }: LocalService, key: string, pathname: string, goal: string): Promise<void> {
   let status = '';
   while (status !== 'Completed') {
     await pause(100);
-    status = ((await (await call(current.address, key, pathname)).json()) as { status: string }).status;
+    status = ((await (await call(address, key, pathname)).json()) as { status: string }).status;
     if (status === 'Failed') break;
   }
   expect(status).toBe('Completed');
 
-  const files = readdirSync(join(goal, 'out'));
+  const files = readdirSync(join(goal, 'out')).filter((name) => !name.startsWith('.'));
   const events = files.flatMap((name) => {
     const rows = gunzipSync(readFileSync(join(goal, 'out', name)))
       .toString()
@@ -151,4 +147,59 @@ test('a backfill that is killed again and again delivers every event once, in th
   expect(new Set(events.map(({ uuid }) => uuid)).size).toBe(2_400);
   expect(events).toHaveLength(2_400);
   expect(events.filter(({ hour, timestamp }) => !timestamp.startsWith(hour))).toEqual([]);
+}
+
+test('a backfill that is killed again and again delivers every event once, in the file of its hour', async () => {
+  const folder = temporaryFolder();
+  const goal = temporaryFolder();
+  const { service, key, pathname } = await backfilling(folder, goal);
+  let current = service;
+  for (const wait of [50, 150, 300]) {
+    await pause(wait);
+    await current.end('SIGKILL');
+    current = await start(folder);
+  }
+  await expectDelivered(current, key, pathname, goal);
+
+  // What service and command line make is for their user alone.
+  const allMade = [folder, join(goal, 'out')].flatMap((place) =>
+    readdirSync(place, { recursive: true }).map((name) => join(place, String(name))),
+  );
+  expect(allMade.filter((path) => (statSync(path).mode & 0o077) !== 0)).toEqual([]);
+});
+
+/** All rows of the database of a data directory that is closed, and all of its other files. */
+function everythingIn(folder: string) {
+  const database = new DatabaseSync(join(folder, 'workspace.db'));
+  const rows = database.prepare('SELECT * FROM item ORDER BY pk, sk').all();
+  database.close();
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => statSync(join(folder, name)).isFile() && !/^(workspace\.db|backup\.json)/.test(name),
+  );
+  const files = names.toSorted().map((name) => [name, readFileSync(join(folder, name)).toString('hex')]);
+  return { rows, files };
+}
+
+test('a backup that is made while exports run is restored with every file and row, and exports go on', async () => {
+  const folder = temporaryFolder();
+  const goal = temporaryFolder();
+  const { service, key, pathname } = await backfilling(folder, goal);
+  const backup = join(goal, 'backup');
+  const restored = join(goal, 'restored');
+  expect(await admin(folder, 'backup', backup)).toMatchObject({ files: expect.any(Number) });
+  // The machine is lost; what it has delivered is not.
+  await service.end('SIGKILL');
+  rmSync(folder, { recursive: true });
+  await admin(restored, 'restore', backup);
+
+  const { rows, files } = everythingIn(restored);
+  expect({ rows, files }).toEqual(everythingIn(backup));
+  const lake = rows.flatMap(({ value }) => {
+    const { path } = JSON.parse(String(value)) as { path?: string };
+    return path?.endsWith('.parquet') === true ? [`lake/${path}`] : [];
+  });
+  expect(lake.length).toBeGreaterThan(0);
+  expect(files.map(([name]) => name)).toEqual(expect.arrayContaining(lake));
+
+  await expectDelivered(await start(restored), key, pathname, goal);
 });

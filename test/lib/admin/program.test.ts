@@ -8,7 +8,9 @@ import { findKey } from '../../../lib/accounts/personal-api-keys/lookup.ts';
 import { findUserByEmail } from '../../../lib/accounts/users/store.ts';
 import { EXIT, runAdmin } from '../../../lib/admin/program.ts';
 import { silentProgress } from '../../../lib/admin/progress.ts';
+import { keepReceipt } from '../../../lib/exports/runs/run-files.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
+import { allFiles } from '../../../lib/lake/catalog.ts';
 import { ranges } from '../../../lib/ports/table/keys.ts';
 import { testContext } from '../../support/context.ts';
 import { ROOT } from '../../support/source.ts';
@@ -218,6 +220,47 @@ test('status tells what is there', async () => {
     due_jobs: [],
   });
   expect((await run('status')).out).toContain('Organization');
+});
+
+test('doctor reads all that is kept, and names what is damaged', async () => {
+  const { json, run, context } = await withOwner();
+  const { lake, runFiles } = context;
+  for (const day of [1, 2, 3]) {
+    const file = join(context.folder, `${day}.jsonl`);
+    const event = {
+      event: 'e',
+      distinct_id: 'd',
+      timestamp: `2020-01-0${day}T10:00:00Z`,
+      properties: { $set: { day } },
+    };
+    writeFileSync(file, JSON.stringify(event));
+    await json('import', file, '--project', '1', '--arrived', 'then');
+  }
+  await keepReceipt(context, 'export-1', 0, { bytes: 1 });
+  await runFiles.write('export-1/1/interval_number=0/part', 'of Athena');
+  expect(await json('doctor')).toMatchObject({ lake_files: 6, without_digest: 0, run_files: 1, problems: [] });
+  expect(await run('doctor')).toMatchObject({
+    code: EXIT.ok,
+    out: expect.stringContaining('All is as it was written.'),
+  });
+
+  const [first, second] = await allFiles(context.table, 1, 'events');
+  const paths = [first?.path ?? '', second?.path ?? ''] as const;
+  await lake.remove(paths[0]);
+  const content = (await lake.read(paths[1])) as Buffer;
+  content[content.length - 20] = (content[content.length - 20] as number) ^ 128;
+  await lake.write(paths[1], content);
+  const receipt = 'export-1/receipt-0.json';
+  await runFiles.write(receipt, String(await runFiles.read(receipt)).replace('"bytes":1', '"bytes":2'));
+  const { problems } = await json('doctor');
+  expect(problems).toEqual([
+    { path: `lake/${paths[0]}`, problem: expect.stringContaining('no such file') },
+    { path: `lake/${paths[1]}`, problem: 'it is not what was written' },
+    { path: `runs/${receipt}`, problem: 'it is not what was written' },
+  ]);
+  const { code, out } = await run('doctor');
+  expect(code).toBe(EXIT.failed);
+  expect(out).toContain(`3 damaged:\n  lake/${paths[0]}: `);
 });
 
 test('a command is for this machine, or for the stage that it names, wherever in the line', async () => {

@@ -5,8 +5,9 @@ import { createUser } from '../../../lib/accounts/users/store.ts';
 import { endpoint, type Operation, type Run } from '../../../lib/api/endpoint.ts';
 import { Answer, EmptyAnswer, TextAnswer } from '../../../lib/http/answer.ts';
 import { boolean, freeObject, integer, text } from '../../../lib/http/fields.ts';
+import { JSON_HEADERS } from '../../../lib/http/header.ts';
 import { type Route, route } from '../../../lib/http/route.ts';
-import { fail } from '../../../lib/ports/errors.ts';
+import { fail, Transient } from '../../../lib/ports/errors.ts';
 import { BadCursor, Busy, Refused, TooLarge } from '../../../lib/ports/table/table.ts';
 import { testContext } from '../../support/context.ts';
 import { proxyEvent, type Sent } from '../../support/proxy-event.ts';
@@ -52,6 +53,12 @@ const retrieveWidget = route({
 });
 
 const ID = '019a0000-0000-7000-8000-000000000001';
+
+/** What every answer to `request-1` says of it. */
+const IDS = {
+  'X-Request-Id': 'request-1',
+  traceparent: '00-19f1064b619d49d35392eac7261cd726-6c720671fc594f4b-00',
+};
 
 async function world() {
   const context = testContext();
@@ -100,7 +107,7 @@ describe('a request', () => {
       { body: { name: ' gear ', size: '5', shiny: 'Yes', unknown: 1 } },
     );
     expect({ status, body }).toEqual({ status: 201, body: { id: ID, size: 5 } });
-    expect(headers).toEqual({ 'Content-Type': 'application/json', 'X-Request-Id': 'request-1' });
+    expect(headers).toEqual({ ...JSON_HEADERS, 'Content-Type': 'application/json', ...IDS });
   });
 
   test('keeps what was absent absent, so that a PATCH can tell', async () => {
@@ -175,7 +182,9 @@ describe('a request', () => {
       params: { id: ID },
       query: 'level=odd',
     });
-    expect(body).toEqual(error('validation_error', 'invalid_choice', '"odd" is not a valid choice.', 'level__0'));
+    expect(body).toEqual(
+      error('validation_error', 'invalid_choice', '"odd" is not a valid choice. Choose one of: low, high.', 'level__0'),
+    );
     expect.assertions(2);
   });
 });
@@ -284,7 +293,7 @@ describe('an answer', () => {
       status: 204,
     });
     const { status, headers, text } = await call(row, () => undefined, answer);
-    expect({ status, headers, text }).toEqual({ status: 204, headers: { 'X-Request-Id': 'request-1' }, text: '' });
+    expect({ status, headers, text }).toEqual({ status: 204, headers: IDS, text: '' });
   });
 
   test('to HEAD has the headers of GET and no body', async () => {
@@ -378,7 +387,7 @@ describe('what an operation throws', () => {
       status: 409,
       body: error('invalid_request', 'conflict', 'The request conflicts with another one.', 'x'),
     });
-    expect(headers).toEqual({ Allow: 'GET', 'Content-Type': 'application/json', 'X-Request-Id': 'request-1' });
+    expect(headers).toEqual({ ...JSON_HEADERS, Allow: 'GET', 'Content-Type': 'application/json', ...IDS });
   });
 
   test('a busy table is 429 with Retry-After', async () => {
@@ -411,6 +420,23 @@ describe('what an operation throws', () => {
     expect((await thrown(new Refused(0, found), headers)).status).toBe(status);
   });
 
+  test.each([
+    [
+      'a full disk',
+      Object.assign(new Error('ENOSPC: no space'), { code: 'ENOSPC' }),
+      'The disk of the service is full',
+    ],
+    ['something else that may pass', new Transient('KMS does not answer.'), 'KMS does not answer.'],
+  ])('%s is a 503 that says when to come again, and the reason is logged', async (_, problem, reason) => {
+    const { status, text, headers, lines } = await thrown(problem);
+    expect({ status, body: JSON.parse(text), after: headers['Retry-After'] }).toEqual({
+      status: 503,
+      body: error('server_error', 'service_unavailable', 'The service cannot do this at the moment. Try again later.'),
+      after: '30',
+    });
+    expect(lines.find(({ level }) => level === 'ERROR')?.message).toContain(reason);
+  });
+
   test('anything else is a 500 that says nothing, and a logged stack', async () => {
     const { status, text, lines } = await thrown(new TypeError('secret /home/path'));
     expect({ status, body: JSON.parse(text) }).toEqual({
@@ -419,7 +445,7 @@ describe('what an operation throws', () => {
     });
     const line = lines.find(({ level }) => level === 'ERROR');
     expect(line?.message).toBe('secret /home/path');
-    expect(line?.fields['stack']).toContain('endpoint.test');
+    expect((line?.fields['error'] as Error | undefined)?.stack).toContain('endpoint.test');
   });
 
   test('even something that is no error', async () => {
@@ -510,6 +536,6 @@ describe('an answer that is no JSON', () => {
     const { call } = await world();
     const reply = await call({ ...retrieveWidget, orEmpty: true }, () => new EmptyAnswer(), { params });
     expect(reply).toMatchObject({ status: 204, text: '' });
-    expect(reply.headers).toEqual({ 'X-Request-Id': 'request-1' });
+    expect(reply.headers).toEqual(IDS);
   });
 });

@@ -1,11 +1,11 @@
-import { copyFileSync, rmSync, statSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
+import { literal, openDatabase, parquet } from '../../../lib/duckdb/database.ts';
 import { temporaryFolder } from '../../support/context.ts';
 
 test('a file is never taken for the one that lay in its place before, though it is of the same size', async () => {
   const folder = temporaryFolder();
-  const database = await openDatabase({});
+  const database = await openDatabase({ places: ['/'] });
   const connection = await database.connect();
   const filesBySize = new Map<number, number[]>();
   for (let n = 0; n < 100; n += 1) {
@@ -29,4 +29,56 @@ test('a file is never taken for the one that lay in its place before, though it 
   connection.closeSync();
   database.closeSync();
   expect(read).toEqual(inTurn);
+});
+
+describe('a database opens its places, and nothing else', () => {
+  const folder = temporaryFolder();
+  const at = (name: string) => literal(join(folder, name));
+  const one = '(SELECT 1 AS n)';
+  const file = (name: string) => `COPY ${one} TO ${at(name)} (FORMAT parquet)`;
+  let run: (sql: string) => Promise<unknown>;
+  let close: () => void;
+
+  beforeAll(async () => {
+    for (const name of ['real', 'other', 'odd [1]*']) mkdirSync(join(folder, name));
+    symlinkSync(join(folder, 'real'), join(folder, 'link'));
+    symlinkSync(join(folder, 'other'), join(folder, 'real', 'out'));
+    const places = ['link', 'odd [1]*', 'later/made', 'one.parquet'].map((name) => join(folder, name));
+    const database = await openDatabase({ places, tempDirectory: join(folder, 'spill') });
+    const connection = await database.connect();
+    run = (sql) => connection.run(sql);
+    close = () => {
+      connection.closeSync();
+      database.closeSync();
+    };
+  });
+  afterAll(() => close());
+
+  test('a folder behind a link, one with the characters of patterns, one that is made later, a file', async () => {
+    mkdirSync(join(folder, 'later', 'made'), { recursive: true });
+    for (const name of ['link/a.parquet', 'odd [1]*/a.parquet', 'later/made/a.parquet', 'one.parquet']) {
+      await run(file(name));
+      await expect(run(`SELECT * FROM ${parquet([join(folder, name)])}`)).resolves.toBeDefined();
+    }
+  });
+
+  test.each([
+    ['reads another file', "SELECT * FROM read_text('/etc/hostname')", 'Permission Error'],
+    ['looks for files', "SELECT * FROM glob('/etc/*')", 'Permission Error'],
+    ['writes another file', file('other/a.parquet'), 'Permission Error'],
+    ['goes out by dots', file('real/../other/a.parquet'), 'Permission Error'],
+    ['goes out by a link', file('real/out/a.parquet'), 'Permission Error'],
+    ['attaches a database', `ATTACH ${at('other/a.db')}`, 'Permission Error'],
+    ['exports', `EXPORT DATABASE ${at('other/all')}`, 'Permission Error'],
+    ['loads an extension', 'LOAD httpfs', 'Permission Error'],
+    ['asks the network', "SELECT * FROM read_parquet('http://127.0.0.1:9/a.parquet')", 'Error'],
+    ['allows more', "SET GLOBAL allowed_directories = ['/']", 'configuration has been locked'],
+    ['unlocks', 'SET GLOBAL lock_configuration = false', 'configuration has been locked'],
+    ['takes more memory', "SET memory_limit = '64GB'", 'configuration has been locked'],
+    ['writes a profile', `PRAGMA profile_output = ${at('other/profile')}`, 'configuration has been locked'],
+  ])('refuses a statement that %s', async (_, sql, message) => {
+    await expect(run(sql)).rejects.toThrow(message);
+    for (const name of ['a.parquet', 'a.db', 'all', 'profile'])
+      expect(existsSync(join(folder, 'other', name))).toBe(false);
+  });
 });

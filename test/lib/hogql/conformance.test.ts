@@ -11,7 +11,7 @@ import {
   type Type,
 } from '../../../lib/hogql/expression.ts';
 import { FUNCTION_NAMES } from '../../../lib/hogql/functions.ts';
-import { threadParser } from '../../../lib/hogql/parse.ts';
+import { hogqlParser } from '../../../lib/hogql/parse.ts';
 import { trinoColumn, trinoText } from '../../../lib/hogql/trino.ts';
 import { EVENTS_TABLE } from '../../../lib/lake/events-table.ts';
 import { folderFiles } from '../../../lib/ports/files/folder.ts';
@@ -28,11 +28,12 @@ import { CONSTRUCTS, type Construct, EVENT } from './constructs.ts';
 jest.setTimeout(60_000);
 
 const INTERVAL = { start: Date.UTC(2026, 0, 7, 13), end: Date.UTC(2026, 0, 7, 14) };
-const parser = threadParser();
+const parser = hogqlParser();
 
 const selectOf = async (constructs: readonly Construct[]): Promise<readonly QueryColumn[]> => {
   const list = constructs.map(([expression], n) => `${expression} AS c${n}`);
-  return checkedQuery(await parser.query(`SELECT ${list.join(', ')} FROM events`), EVENTS_TABLE).select;
+  return checkedQuery(await parser.query(`SELECT ${list.join(', ')} FROM events`), EVENTS_TABLE, 'Batch exports')
+    .select;
 };
 
 let given: (select: readonly QueryColumn[]) => Promise<unknown[]>;

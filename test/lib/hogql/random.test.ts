@@ -7,7 +7,7 @@ import { duckdbColumn, duckdbText } from '../../../lib/hogql/duckdb.ts';
 import type { Selected } from '../../../lib/hogql/expression.ts';
 import { filterCondition } from '../../../lib/hogql/filters.ts';
 import { FUNCTION_NAMES } from '../../../lib/hogql/functions.ts';
-import { type Parser, threadParser } from '../../../lib/hogql/parse.ts';
+import { hogqlParser, type Parser } from '../../../lib/hogql/parse.ts';
 import { Refusal } from '../../../lib/hogql/refusal.ts';
 import type { SelectQuery, Syntax } from '../../../lib/hogql/syntax.ts';
 import { schemaOf } from '../../../lib/hogql/text.ts';
@@ -19,7 +19,7 @@ import { onEnd } from '../../support/on-end.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 import { EVENT } from './constructs.ts';
 
-const parser = threadParser();
+const parser = hogqlParser();
 const NOW = 1_767_794_400_000_000n;
 
 /** What the work gives; undefined: it was refused. */
@@ -52,7 +52,7 @@ const ODD: readonly Readonly<Record<string, string | number | bigint | null>>[] 
 /** Runs an expression's SQL over the odd rows. */
 let run: (sql: string) => Promise<unknown[]>;
 beforeAll(async () => {
-  const database = await openDatabase({ threads: 1 });
+  const database = await openDatabase({ threads: 1, places: ['/'] });
   const connection = await database.connect();
   onEnd(() => {
     connection.closeSync();
@@ -128,7 +128,7 @@ test('what is accepted runs on any row, and is printed for Athena', async () => 
   await fc.assert(
     fc.asyncProperty(syntax, async (expr) => {
       const query = queryOf(expr);
-      const [column] = (await unlessRefused(() => checkedQuery(query, EVENTS_TABLE).select)) ?? [];
+      const [column] = (await unlessRefused(() => checkedQuery(query, EVENTS_TABLE, 'Batch exports').select)) ?? [];
       if (column === undefined) return;
       accepted += 1;
       await run(duckdbColumn(column as Selected, NOW));
@@ -153,7 +153,9 @@ const anything = fc.oneof(
 test('nothing but a refusal is thrown at any text', async () => {
   await fc.assert(
     fc.asyncProperty(anything, async (source) => {
-      const select = await unlessRefused(async () => checkedQuery(await parser.query(source), EVENTS_TABLE).select);
+      const select = await unlessRefused(
+        async () => checkedQuery(await parser.query(source), EVENTS_TABLE, 'Batch exports').select,
+      );
       expect(select?.length).not.toBe(0);
     }),
     { numRuns: propertyRuns(12), endOnFailure: true },
@@ -189,7 +191,7 @@ const noParser: Parser = {
 test('filters of any form are refused, or run on any row', async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(fc.array(filter, { maxLength: 2 }), fc.jsonValue()), async (filters) => {
-      const condition = await unlessRefused(() => filterCondition(noParser, EVENTS_TABLE, filters));
+      const condition = await unlessRefused(() => filterCondition(noParser, EVENTS_TABLE, filters, 'Batch exports'));
       if (!condition) return;
       expect((await run(duckdbText(condition, NOW))).every((one) => typeof one === 'boolean')).toBe(true);
       trinoText(condition, 'interval_end');

@@ -156,14 +156,18 @@ describe('choice', () => {
     ['__proto__', '__proto__'],
     ['constructor', 'constructor'],
   ])('%j is not a choice', (value, shown) => {
-    expect(read(choice([21, 37]), value)).toBe(`invalid_choice: "${shown}" is not a valid choice.`);
+    expect(read(choice([21, 37]), value)).toBe(
+      `invalid_choice: "${shown}" is not a valid choice. Choose one of: 21, 37.`,
+    );
   });
   test('a plain enum has the same text', () => {
-    expect(read(z.enum(['a']), '__proto__')).toBe('invalid_choice: "__proto__" is not a valid choice.');
+    expect(read(z.enum(['a']), '__proto__')).toBe(
+      'invalid_choice: "__proto__" is not a valid choice. Choose one of: a.',
+    );
   });
   test('repeats only the beginning of a long value', () => {
     expect(read(choice(['a']), '😀'.repeat(100_000))).toHaveLength(
-      'invalid_choice: "" is not a valid choice.'.length + 200,
+      'invalid_choice: "" is not a valid choice. Choose one of: a.'.length + 200,
     );
   });
 });

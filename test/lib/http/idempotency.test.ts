@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { createUser } from '../../../lib/accounts/users/store.ts';
 import { endpoint } from '../../../lib/api/endpoint.ts';
@@ -5,6 +6,7 @@ import { Answer } from '../../../lib/http/answer.ts';
 import { text } from '../../../lib/http/fields.ts';
 import { route } from '../../../lib/http/route.ts';
 import { fail } from '../../../lib/ports/errors.ts';
+import { keys } from '../../../lib/ports/table/keys.ts';
 import { DAY_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
 import { proxyEvent, type Sent } from '../../support/proxy-event.ts';
@@ -23,6 +25,9 @@ const createNote = route({
   status: 201,
   idempotent: true,
 });
+
+const OTHERWISE = '409 The Idempotency-Key was used before with another request body, or another API key.';
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 const noteKey = (id: string) => ({ pk: `NOTE ${id}`, sk: 'NOTE' });
 
@@ -57,7 +62,7 @@ async function world() {
     const replayed = headers?.['Idempotent-Replayed'] === 'true' ? ' replayed' : '';
     return `${statusCode} ${id}${detail}${replayed}`;
   };
-  return { context: base, table, create, other };
+  return { context: base, table, create, user, other };
 }
 
 test('a repeat renders the object anew, as it is now, and says so', async () => {
@@ -71,7 +76,19 @@ test('a repeat renders the object anew, as it is now, and says so', async () => 
 test('another body with the same key is a conflict', async () => {
   const { create } = await world();
   await create('k', 'a');
-  expect(await create('k', 'b')).toBe('409 The Idempotency-Key was used before with another request body.');
+  expect(await create('k', 'b')).toBe(OTHERWISE);
+});
+
+test('of the body the table keeps a hash under the API key, which it does not know', async () => {
+  const { context, create, user } = await world();
+  const sent = (value: string): Sent => ({ headers: { 'idempotency-key': 'k', authorization: `Bearer ${value}` } });
+  await create('k', 'password', sent('phx_one'));
+  const key = keys.idempotency(user.uuid, sha256(JSON.stringify(['POST', '/api/notes', 'k'])));
+  const record = await context.table.get(key);
+  expect(record?.['body']).toMatch(/^[0-9a-f]{64}$/);
+  expect(record?.['body']).not.toBe(sha256(JSON.stringify({ name: 'password' })));
+  expect(await create('k', 'password', sent('phx_one'))).toBe('201 note-1 replayed');
+  expect(await create('k', 'password', sent('phx_two'))).toBe(OTHERWISE);
 });
 
 test('without a key, with another key, by another user and on another path each request creates', async () => {

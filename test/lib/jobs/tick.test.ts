@@ -1,9 +1,12 @@
 import { type JobItem, jobOps } from '../../../lib/jobs/job.ts';
-import { tick } from '../../../lib/jobs/tick.ts';
+import { TICK_MS, tick } from '../../../lib/jobs/tick.ts';
 import type { Context } from '../../../lib/ports/context.ts';
+import { Transient } from '../../../lib/ports/errors.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
+import { listAll } from '../../../lib/ports/table/list-all.ts';
 import { DAY_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { START, testContext } from '../../support/context.ts';
+import { never } from '../../support/engine-world.ts';
 import { tableWith } from '../../support/table-override.ts';
 
 const jobOf = async ({ table }: Context, kind: string, id: string) => table.get(keys.job(kind, id));
@@ -91,6 +94,72 @@ test('a start that fails is made up for, and does not keep the others from start
   isDown = false;
   clock.advance(MINUTE_MS);
   expect(await tick(flaky)).toMatchObject({ started: 2 });
+});
+
+test('a start that fails is no attempt: after hours of it the job is still due as it was, and starts at once', async () => {
+  const context = testContext();
+  const { workflow, clock, lines } = context;
+  let isDown = true;
+  const saturated: Context = {
+    ...context,
+    workflow: {
+      ...workflow,
+      start: async (...execution) => {
+        if (isDown) throw new Transient('Rate exceeded');
+        await workflow.start(...execution);
+      },
+    },
+  };
+  await context.table.write(jobOps('export', 'e1', START));
+  for (let minute = 0; minute < 300; minute++) {
+    expect(await tick(saturated)).toEqual({ started: 0, oldest: START });
+    clock.advance(MINUTE_MS);
+  }
+  expect(await jobOf(context, 'export', 'e1')).toMatchObject({ due: START, attempts: 0 });
+  expect(lines.filter(({ level }) => level === 'ERROR')).toEqual([]);
+  isDown = false;
+  expect(await tick(saturated)).toMatchObject({ started: 1 });
+});
+
+test('a job that changes while its start fails stays as it was changed', async () => {
+  const context = testContext();
+  const { table, workflow } = context;
+  await table.write(jobOps('export', 'e1', START));
+  const start = async (): Promise<never> => {
+    await table.write(jobOps('export', 'e1', START + DAY_MS));
+    throw new Transient('no answer');
+  };
+  expect(await tick({ ...context, workflow: { ...workflow, start } })).toMatchObject({ started: 0 });
+  expect(await jobOf(context, 'export', 'e1')).toMatchObject({ due: START + DAY_MS, attempts: 0 });
+});
+
+test('a tick ends itself in time, and leaves the rest as it is to the next one', async () => {
+  const context = testContext();
+  const { table, workflow, clock } = context;
+  await table.write(Array.from({ length: 90 }, (_, n) => jobOps('export', `e${n}`, START)).flat());
+  const start: typeof workflow.start = async (...execution) => {
+    await workflow.start(...execution);
+    clock.advance(TICK_MS / 30);
+  };
+  const { started } = await tick({ ...context, workflow: { ...workflow, start } });
+  // Those that were under way at its end are started too.
+  expect(started).toBeGreaterThanOrEqual(30);
+  expect(started).toBeLessThanOrEqual(50);
+  const left = await listAll(table, ranges.dueJobs(START));
+  expect(left).toHaveLength(90 - started);
+  expect(await tick(context)).toMatchObject({ oldest: START });
+  expect(new Set(workflow.started.map(({ input }) => JSON.stringify(input))).size).toBe(90);
+});
+
+test('the wait of the oldest due job is recorded though the tick dies over what it starts', async () => {
+  const context = testContext();
+  const { table, workflow, lines } = context;
+  await table.write(jobOps('export', 'e1', START - 90_000));
+  const started = Promise.withResolvers<void>();
+  const start = (): Promise<never> => (started.resolve(), never());
+  void tick({ ...context, workflow: { ...workflow, start } });
+  await started.promise;
+  expect(lines).toContainEqual(expect.objectContaining({ fields: { OldestDueJob: 90 } }));
 });
 
 test('a job that is removed or replaced after it was read is not started by the old reading', async () => {

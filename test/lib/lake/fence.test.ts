@@ -61,6 +61,7 @@ function memoryFiles(): FileStore & { readonly files: Map<string, Buffer> } {
   const files = new Map<string, Buffer>();
   const below = (prefix: string): string[] => [...files.keys()].filter((path) => path.startsWith(prefix));
   return {
+    root: '/',
     files,
     read: async (path) => files.get(path),
     write: async (path, content) => {

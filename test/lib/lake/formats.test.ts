@@ -58,7 +58,7 @@ async function rowsOf(context: Context, model: Model): Promise<Record<string, un
 /** A Parquet file of a query. */
 async function parquetIn(context: Place, name: string, query: string): Promise<string> {
   const file = join(context.folder, name);
-  const database = await openDatabase({});
+  const database = await openDatabase({ places: ['/'] });
   const connection = await database.connect();
   await connection.run(`COPY (${query}) TO ${literal(file)} (FORMAT parquet)`);
   connection.closeSync();

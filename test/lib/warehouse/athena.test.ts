@@ -93,7 +93,7 @@ async function unloadHere(
 ): Promise<void> {
   const select = /^UNLOAD \((.*)\)\nTO '/s.exec(query)?.[1] ?? '';
   expect(query).toContain("partitioned_by = ARRAY['interval_number'])");
-  const instance = await openDatabase({});
+  const instance = await openDatabase({ places: ['/'] });
   const connection = await instance.connect();
   await connection.run(`CREATE SCHEMA "${database}"`);
   await connection.run(`CREATE VIEW "${database}".${model} AS

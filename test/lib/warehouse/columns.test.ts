@@ -3,7 +3,7 @@ import { type Column, fieldOf } from '../../../lib/warehouse/columns.ts';
 
 /** The field over one row of the lake. */
 async function valueOf(field: string, row: Readonly<Record<string, string | null>>): Promise<unknown> {
-  const database = await openDatabase({ threads: 1 });
+  const database = await openDatabase({ threads: 1, places: ['/'] });
   const connection = await database.connect();
   const columns = Object.keys(row).map((name, n) => `$${n + 1}::VARCHAR AS ${name}`);
   const column: Column = { name: 'x', type: 'json', field };

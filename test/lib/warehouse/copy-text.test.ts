@@ -57,7 +57,7 @@ describeOnPostgres('COPY text', () => {
   afterAll(() => database.close());
 
   test('of any value is taken by PostgreSQL as it was, but for what no PostgreSQL holds', async () => {
-    const duckdb = await openDatabase({ threads: 1 });
+    const duckdb = await openDatabase({ threads: 1, places: ['/'] });
     const connection = await duckdb.connect();
     const client = await database.connect();
     await client.query(`SET TimeZone = 'UTC'; CREATE TEMPORARY TABLE there

@@ -114,7 +114,7 @@ test('properties that are not JSON become text, and line ends in them no line en
 
 test('a column that a file lacks is null', async () => {
   const { lake, warehouse, plan, interval } = await over([[{}]]);
-  const database = await openDatabase({});
+  const database = await openDatabase({ places: ['/'] });
   const connection = await database.connect();
   const one = lake.address(plan.files[0]?.path ?? '');
   await connection.run(`COPY (SELECT * EXCLUDE (person_id) REPLACE ('other' AS uuid) FROM read_parquet(${literal(one)}))
@@ -231,7 +231,7 @@ describe('columns of a query', () => {
       writeFileSync(paths.at(-1) ?? '', piece, { flag: 'a' });
     }
     expect(paths).toHaveLength(count);
-    const database = await openDatabase({});
+    const database = await openDatabase({ places: ['/'] });
     const connection = await database.connect();
     const answer = await connection.runAndReadAll(`FROM read_parquet(${pathList(paths)})`);
     expect(answer.columnNames()).toEqual(columns.map(({ name }) => name));
@@ -252,7 +252,7 @@ describe('a big interval', () => {
   async function big() {
     const found = await over([[{}]]);
     const one = found.lake.address(found.plan.files[0]?.path ?? '');
-    const database = await openDatabase({});
+    const database = await openDatabase({ places: ['/'] });
     const connection = await database.connect();
     await connection.run(`COPY (
         SELECT * EXCLUDE (i) REPLACE (lpad(i::VARCHAR, 12, '0') AS uuid, ${START * 1000} + i AS inserted_us,
@@ -304,7 +304,7 @@ describe('a big interval', () => {
 test('rows of 10 kB become a Parquet file though a hundred MB of them are more than memory holds', async () => {
   const { lake, plan, interval } = await over([[{}]]);
   const one = lake.address(plan.files[0]?.path ?? '');
-  const database = await openDatabase({});
+  const database = await openDatabase({ places: ['/'] });
   const connection = await database.connect();
   await connection.run(`COPY (
       SELECT * EXCLUDE (i) REPLACE (repeat(md5(i::VARCHAR), 313) AS elements_chain)

@@ -692,6 +692,24 @@ describe('stopping', () => {
   });
 });
 
+test('tasks take turns by their owners, and nobody has more than half of the places', async () => {
+  const gate = Promise.withResolvers<Json>();
+  const it = world({
+    machines: { kid: machine({ A: task('work', { End: true }) }) },
+    concurrency: 4,
+    ownerOf: async (input) => (input as { owner: string }).owner,
+    tasks: { work: () => gate.promise },
+  });
+  const { engine } = it.boot();
+  for (const n of [1, 2, 3, 4, 5]) await engine.start('kid', `many-${n}`, { owner: 'many' });
+  await engine.start('kid', 'one', { owner: 'few' });
+  await until(() => it.calls.length === 3);
+  expect(it.calls.map(({ input }) => input)).toEqual([{ owner: 'many' }, { owner: 'many' }, { owner: 'few' }]);
+  gate.resolve(null);
+  await engine.idle();
+  expect(it.calls).toHaveLength(6);
+});
+
 describe('telling an end', () => {
   test('is tried again with pauses, and then given up', async () => {
     let tellings = 0;

@@ -37,7 +37,7 @@ describe('a step', () => {
     const context = testContext();
     const run = step('begin-run', () => Promise.reject(new TypeError('bug')))(context);
     await expect(run(null)).rejects.toThrow('bug');
-    expect(String(context.lines.at(-1)?.fields['stack'])).toContain('TypeError: bug\n');
+    expect((context.lines.at(-1)?.fields['error'] as Error | undefined)?.stack).toContain('TypeError: bug\n');
   });
 });
 

@@ -13,6 +13,31 @@ const all = {
 } as const;
 const one = { paths: ['/api/projects/{project_id}'], params: z.object({ project_id: integer() }) } as const;
 
+/** What PostHog's projects do with events, in browsers and in queries. */
+const UNSUPPORTED = {
+  timezone: 'UTC',
+  week_start_day: null,
+  access_control: null,
+  anonymize_ips: null,
+  person_processing_opt_out: null,
+  cookieless_server_hash_mode: null,
+  test_account_filters: null,
+  path_cleaning_filters: null,
+  primary_dashboard: null,
+  app_urls: null,
+  recording_domains: null,
+  autocapture_opt_out: null,
+  autocapture_exceptions_opt_in: null,
+  autocapture_web_vitals_opt_in: null,
+  capture_console_log_opt_in: true,
+  capture_dead_clicks: null,
+  capture_performance_opt_in: true,
+  heatmaps_opt_in: null,
+  session_recording_opt_in: null,
+  session_recording_network_payload_capture_config: null,
+  surveys_opt_in: null,
+} as const;
+
 export const listProjects = route({
   ...read,
   ...all,
@@ -32,6 +57,7 @@ export const createProject = route({
   summary: 'Create a project',
   description: 'For admins and owners. Without a name it is a "Default project".',
   body: ProjectInput,
+  unsupported: UNSUPPORTED,
   response: Project,
   status: 201,
   idempotent: true,
@@ -52,6 +78,7 @@ export const updateProject = route({
   method: 'PATCH',
   summary: 'Change a project',
   body: ProjectPatch,
+  unsupported: UNSUPPORTED,
   response: Project,
 });
 

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { gzip as gzipped } from 'node:zlib';
 import { Permanent } from '../../../ports/errors.ts';
 import type { Delivery } from '../destination.ts';
-import { type BucketConfig, connect, explain, statusOf } from '../files/bucket.ts';
+import { type BucketConfig, CLEANING_TIMEOUT_MS, connect, explain, statusOf } from '../files/bucket.ts';
 import { rowsIn, withPlainEscapes } from './copy-text.ts';
 import { TEMPORARY_TABLE } from './merge.ts';
 import type { Session } from './session.ts';
@@ -78,14 +78,14 @@ export async function copyThroughBucket(
   { bucket, prefix, folder, authorization, columns, outbound, signal, say }: Copying,
 ): Promise<number> {
   const root = [...prefix.split('/'), folder].filter((part) => part !== '').join('/');
-  const client = await connect(bucket, outbound);
+  const client = await connect(bucket, outbound, signal);
   const Bucket = bucket.bucket_name;
   const keys: string[] = [];
   let bytes = 0;
   const put = async (name: string, Body: Buffer): Promise<string> => {
     const Key = `${root}/${name}`;
     keys.push(Key);
-    await client.putObject({ Bucket, Key, Body }, { abortSignal: signal });
+    await client.putObject({ Bucket, Key, Body });
     return `s3://${Bucket}/${Key}`;
   };
   try {
@@ -103,8 +103,9 @@ export async function copyThroughBucket(
     signal.throwIfAborted();
     throw (await loadFailure(session, error)) ?? explain(error, bucket);
   } finally {
+    const cleaning = { abortSignal: AbortSignal.timeout(CLEANING_TIMEOUT_MS) };
     for (const Key of keys) {
-      await client.deleteObject({ Bucket, Key }).catch((error: unknown) => {
+      await client.deleteObject({ Bucket, Key }, cleaning).catch((error: unknown) => {
         if (Key !== keys[0]) return;
         const advice = statusOf(error) === 403 ? 'Grant s3:DeleteObject, or let' : 'Let';
         say(

@@ -23,11 +23,18 @@ const CONNECT_TIMEOUT_MS = 10 * SECOND_MS;
 /** How long no byte may move: a part of 8 MiB may take longer in all. */
 const IDLE_TIMEOUT_MS = MINUTE_MS;
 
-/** Returns a client that reaches only what `outbound` lets through, with no other credentials than the customer's. */
-export async function connect(config: BucketConfig, { httpAgent, httpsAgent }: Outbound): Promise<S3> {
+/**
+ * Returns a client that reaches only what `outbound` lets through, with no other credentials than the customer's. Each of
+ * its requests ends when the signal is aborted, unless it was given another one.
+ */
+export async function connect(
+  config: BucketConfig,
+  { httpAgent, httpsAgent }: Outbound,
+  signal: AbortSignal,
+): Promise<S3> {
   // Loaded when first used: those who only read a config need not wait for it.
   const sdk = await import('@aws-sdk/client-s3');
-  return new sdk.S3({
+  const client = new sdk.S3({
     region: config.region,
     credentials: { accessKeyId: config.aws_access_key_id, secretAccessKey: config.aws_secret_access_key },
     ...(config.endpoint_url ? compatible(config.endpoint_url, config) : { ignoreConfiguredEndpointUrls: true }),
@@ -35,7 +42,14 @@ export async function connect(config: BucketConfig, { httpAgent, httpsAgent }: O
     requestHandler: { httpAgent, httpsAgent, connectionTimeout: CONNECT_TIMEOUT_MS, socketTimeout: IDLE_TIMEOUT_MS },
     expectContinueHeader: false,
   });
+  const { requestHandler } = client.config;
+  const handle = requestHandler.handle.bind(requestHandler);
+  requestHandler.handle = (request, options) => handle(request, { abortSignal: signal, ...options });
+  return client;
 }
+
+/** How long the requests may take by which what was begun is taken away, also when the delivery was stopped. */
+export const CLEANING_TIMEOUT_MS = 10 * SECOND_MS;
 
 /** Servers that speak S3's protocol know neither its newer checksums nor, mostly, buckets as host names. */
 const compatible = (endpoint: string, { use_virtual_style_addressing }: BucketConfig) =>

@@ -40,7 +40,7 @@ test.each<[string, Partial<Grant>, Partial<Grant>, string | undefined]>([
     'all projects from some',
     { scoped_teams: [1] },
     {},
-    'An API key that is limited to some projects can only make keys that are limited to them.',
+    'An API key that is limited to some projects can only make, change or delete keys that are limited to them.',
   ],
   [
     'another organization',
@@ -52,7 +52,7 @@ test.each<[string, Partial<Grant>, Partial<Grant>, string | undefined]>([
     'all organizations from some, though only in one project',
     { scoped_organizations: ['a'] },
     { scoped_teams: [1] },
-    'An API key that is limited to some organizations can only make keys that are limited to them.',
+    'An API key that is limited to some organizations can only make, change or delete keys that are limited to them.',
   ],
   ['an earlier end', { expires_at: 10 }, { expires_at: 10 }, undefined],
   ['an end where there was none', {}, { expires_at: 10 }, undefined],
@@ -60,9 +60,14 @@ test.each<[string, Partial<Grant>, Partial<Grant>, string | undefined]>([
     'a later end',
     { expires_at: 10 },
     { expires_at: 11 },
-    'An API key that expires can only make keys that expire no later.',
+    'An API key that expires can only make, change or delete keys that expire no later.',
   ],
-  ['no end', { expires_at: 10 }, {}, 'An API key that expires can only make keys that expire no later.'],
+  [
+    'no end',
+    { expires_at: 10 },
+    {},
+    'An API key that expires can only make, change or delete keys that expire no later.',
+  ],
 ])('%s', (_, maker, wanted, text) => {
   expect(excess(maker, wanted)).toBe(text);
 });

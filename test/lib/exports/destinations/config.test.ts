@@ -70,7 +70,7 @@ describe('a config of a new export', () => {
   test('is refused by the rules of its destination', () => {
     expect(refusal(() => checked({ ...MINIMAL, role: '' }))).toEqual(refused('destination', 'A role may not be empty'));
     expect(refusal(() => checked({ ...MINIMAL, mode: 'MERGE' }))).toEqual(
-      refused('destination', '"MERGE" is not a valid choice.', 'invalid_choice'),
+      refused('destination', '"MERGE" is not a valid choice. Choose one of: INSERT, COPY.', 'invalid_choice'),
     );
   });
 });
@@ -105,13 +105,23 @@ describe('a config that is changed', () => {
       { host: 'o.example.com', port: 1, password: 'x' },
       "'copy_inputs.credentials.secret' must be sent again when 'host', 'port' changes.",
     ],
-  ])('needs its secrets again when its address changes: %j', (sent, detail) => {
+    [
+      { has_self_signed_cert: true },
+      "'password', 'copy_inputs.credentials.secret' must be sent again when 'has_self_signed_cert' changes.",
+    ],
+  ])('needs its secrets again when its address changes, or is proved no more: %j', (sent, detail) => {
     expect(refusal(() => checked(sent, stored))).toEqual(refused('destination', detail));
   });
 
   test('moves with its secrets', () => {
     const sent = { host: 'other.example.com', password: 'x', copy_inputs: { credentials: { secret: 'y' } } };
     expect(checked(sent, stored)).toStrictEqual(merge(stored, sent));
+  });
+
+  test('may have its address proved again without them', () => {
+    const trusting = checked({ ...MINIMAL, has_self_signed_cert: true });
+    expect(checked({ has_self_signed_cert: true, role: 'r' }, trusting)).toStrictEqual({ ...trusting, role: 'r' });
+    expect(checked({ has_self_signed_cert: false }, trusting)).toStrictEqual(checked(MINIMAL));
   });
 
   test('may repeat its address, and move without secrets when it has none', () => {

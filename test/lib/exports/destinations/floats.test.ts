@@ -11,7 +11,7 @@ import { redshiftVia } from '../../../../lib/exports/destinations/redshift.ts';
 import { checkedQuery } from '../../../../lib/hogql/check.ts';
 import { duckdbColumn } from '../../../../lib/hogql/duckdb.ts';
 import type { QueryColumn, Selected } from '../../../../lib/hogql/expression.ts';
-import { threadParser } from '../../../../lib/hogql/parse.ts';
+import { hogqlParser } from '../../../../lib/hogql/parse.ts';
 import type { SelectQuery } from '../../../../lib/hogql/syntax.ts';
 import { EVENTS_TABLE } from '../../../../lib/lake/events-table.ts';
 import { readJsonLine } from '../../../../lib/lake/sources/json-lines.ts';
@@ -91,7 +91,7 @@ const QUERY: SelectQuery = {
   ],
   select_from: { node: 'JoinExpr', table: { node: 'Field', chain: ['events'] }, alias: null },
 };
-const SELECT: readonly QueryColumn[] = checkedQuery(QUERY, EVENTS_TABLE).select;
+const SELECT: readonly QueryColumn[] = checkedQuery(QUERY, EVENTS_TABLE, 'Batch exports').select;
 
 const uuidOf = (n: number): string => `01940000-0000-7000-8000-${String(n).padStart(12, '0')}`;
 
@@ -186,7 +186,10 @@ const inLines = (lines: readonly Line[]): Found => {
   };
 };
 
-const files = (path: string): string[] => readdirSync(path).map((name) => join(path, name));
+const files = (path: string): string[] =>
+  readdirSync(path)
+    .filter((name) => !name.startsWith('.'))
+    .map((name) => join(path, name));
 
 test('in files of JSON lines', async () => {
   const delivered = sent(async (deliver) => {
@@ -199,7 +202,7 @@ test('in files of JSON lines', async () => {
 });
 
 test('in files of Parquet', async () => {
-  const database = await openDatabase({ threads: 1 });
+  const database = await openDatabase({ threads: 1, places: ['/'] });
   const connection = await database.connect();
   onEnd(() => {
     connection.closeSync();
@@ -303,13 +306,13 @@ describeOnPostgres('in tables', () => {
 });
 
 test('that a query names', async () => {
-  const database = await openDatabase({ threads: 1 });
+  const database = await openDatabase({ threads: 1, places: ['/'] });
   const connection = await database.connect();
   onEnd(() => {
     connection.closeSync();
     database.closeSync();
   });
-  const parser = threadParser();
+  const parser = hogqlParser();
   await assert(
     asyncProperty(array(written, { minLength: 50, maxLength: 50 }), async (all) => {
       const given = all.filter(({ text }) => /[.e]/.test(text));
@@ -317,6 +320,7 @@ test('that a query names', async () => {
       const { select } = checkedQuery(
         await parser.query(`SELECT event, ${columns.join(', ')} FROM events`),
         EVENTS_TABLE,
+        'Batch exports',
       );
       const values = (select.slice(1) as Selected[]).map((one) => `(${duckdbColumn(one, 0n)})::VARCHAR`);
       const answer = await connection.runAndReadAll(`SELECT [${values.join(', ')}]`);

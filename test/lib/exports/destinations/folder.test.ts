@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -9,6 +10,8 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import files from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { Delivery, Reach } from '../../../../lib/exports/destinations/destination.ts';
@@ -17,7 +20,7 @@ import { Failure, Permanent, Transient } from '../../../../lib/ports/errors.ts';
 import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
 import { COMPILE_CACHE } from '../../../support/compile-cache.ts';
 import { temporaryFolder } from '../../../support/context.ts';
-import { atOnce, delivery, digest, lines, send } from '../../../support/delivery.ts';
+import { atOnce, delivery, digest, EXPORT, lines, OTHER_EXPORT, send } from '../../../support/delivery.ts';
 import { watchFileCalls } from '../../../support/file-calls.ts';
 
 const NAME = '2023-07-28T00:00:00+00:00-2023-07-28T01:00:00+00:00.jsonl';
@@ -28,10 +31,13 @@ beforeEach(() => {
   path = join(temporaryFolder(), 'exports');
 });
 
-type Changes = Pick<Delivery, 'rows' | 'signal' | 'reach'>;
+type Changes = Pick<Delivery, 'exportId' | 'rows' | 'signal' | 'reach'>;
 
-/** All files and folders below, by their paths. */
-const tree = (): string[] => (existsSync(path) ? readdirSync(path, { recursive: true }).map(String).toSorted() : []);
+/** All files and folders below, by their paths, but for the marks of their owners. */
+const tree = (): string[] => {
+  const all = existsSync(path) ? readdirSync(path, { recursive: true }).map(String).toSorted() : [];
+  return all.filter((name) => !/\/?\.[^/]+\.owner$/.test(name));
+};
 const receiptFile = () => join(path, '..', 'receipt.json');
 const given = (count: number, config: object = {}, changes: Partial<Changes> = {}) =>
   delivery(folder, { path, ...config }, count, changes);
@@ -251,6 +257,130 @@ describe('several files', () => {
   });
 });
 
+describe('what another wrote', () => {
+  const STEM = NAME.replace('.jsonl', '');
+  const several = { max_file_size_mb: 1 };
+  const others = (count: number, config: object = {}) => given(count, config, { exportId: OTHER_EXPORT });
+  const deliver = async (one: ReturnType<typeof given>) => folder.commit(one, await folder.deliver(one));
+  const failureOf = (work: Promise<unknown>): Promise<unknown> =>
+    work.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  /** All files that are not hidden, by name. */
+  const contents = () => {
+    const shown = tree().filter((name) => !name.startsWith('.'));
+    return new Map(shown.map((name) => [name, digest(readFileSync(join(path, name)))]));
+  };
+  const heldByOther = (name: string) =>
+    new Permanent(
+      `File '${join(path, name)}' was written by the batch export called ${OTHER_EXPORT}, and is not replaced. Let one ` +
+        'of the two have another prefix, for example with {table} in it; then run the interval again.',
+    );
+
+  test.each([
+    ['a file', {}, 100, NAME],
+    ['files', several, 20_000, `${STEM}-0.jsonl`],
+  ])('is not replaced: %s of another export fails the run before its rows are read', async (_, config, count, name) => {
+    await deliver(others(count, config));
+    const before = contents();
+    async function* rows() {
+      yield* lines(20_000);
+      throw new Error('all rows were read');
+    }
+    expect(await failureOf(deliver(given(0, config, { rows })))).toEqual(heldByOther(name));
+    expect(contents()).toEqual(before);
+  });
+
+  test('is not replaced: a file that no export wrote, or that was changed since', async () => {
+    mkdirSync(path);
+    writeFileSync(join(path, NAME), 'mine');
+    const place = join(path, NAME);
+    const isNotOurs = new Permanent(
+      `File '${place}' is there already, and this batch export did not write it or somebody has changed it since: it ` +
+        'is not replaced. Move it away, or choose another prefix; then run the interval again.',
+    );
+    expect(await failureOf(deliver(given(10)))).toEqual(isNotOurs);
+    expect(readFileSync(place, 'utf8')).toBe('mine');
+    rmSync(place);
+    await deliver(given(10));
+    writeFileSync(place, 'mine');
+    expect(await failureOf(deliver(given(10)))).toEqual(isNotOurs);
+    expect(readFileSync(place, 'utf8')).toBe('mine');
+  });
+
+  test.each([
+    ['a file', {}],
+    ['several files', several],
+  ])('is not replaced when it comes after the look: %s', async (_what, config) => {
+    const mine = given(20_000, config);
+    const prepared = await folder.deliver(mine);
+    await deliver(others(10, config));
+    const before = contents();
+    expect(await failureOf(folder.commit(mine, prepared))).toBeInstanceOf(Permanent);
+    await folder.discard(mine, prepared);
+    expect(contents()).toEqual(before);
+    expect(tree()).toEqual([...before.keys()]);
+  });
+
+  test('is not touched while it is unfinished', async () => {
+    let reads = 0;
+    const rows = () => {
+      reads += 1;
+      return lines(100);
+    };
+    const other = given(0, {}, { exportId: OTHER_EXPORT, rows });
+    const prepared = await folder.deliver(other);
+    await folder.discard(given(10), undefined);
+    await folder.deliver(given(10));
+    await folder.commit(other, prepared);
+    expect(readFileSync(join(path, NAME)).equals(await atOnce(lines(100)))).toBe(true);
+    expect(reads).toBe(1);
+  });
+
+  test('is not replaced where the file system knows no links, and what is its own is', async () => {
+    const { link } = files;
+    files.link = () => Promise.reject(Object.assign(new Error('no links'), { code: 'EPERM', syscall: 'link' }));
+    syncBuiltinESMExports();
+    try {
+      await deliver(given(10));
+      await deliver(given(20));
+      const late = await folder.deliver(others(30, { compression: 'gzip' }));
+      await deliver(given(40, { compression: 'gzip' }));
+      const failure = await failureOf(folder.commit(others(30, { compression: 'gzip' }), late));
+      expect(failure).toBeInstanceOf(Permanent);
+      expect(readFileSync(join(path, NAME)).equals(await atOnce(lines(20)))).toBe(true);
+    } finally {
+      files.link = link;
+      syncBuiltinESMExports();
+    }
+  });
+
+  test('is not replaced: the manifest of an export in another format', async () => {
+    await deliver(others(10, { ...several, compression: 'gzip' }));
+    const before = contents();
+    expect(await failureOf(deliver(given(10, several)))).toEqual(heldByOther(`${STEM}_manifest.json`));
+    expect(contents()).toEqual(before);
+  });
+
+  test('is not removed as surplus, while what is its own is', async () => {
+    await deliver(given(30_000, several));
+    rmSync(join(path, `${STEM}-1.jsonl`));
+    writeFileSync(join(path, `${STEM}-1.jsonl`), 'mine');
+    await deliver(given(10));
+    expect(tree()).toEqual([`${STEM}-1.jsonl`, NAME].toSorted((a, b) => (a < b ? -1 : 1)));
+  });
+
+  test('is told from its own by a mark beside it, which a copy keeps', async () => {
+    await deliver(given(10));
+    expect(readdirSync(path).toSorted((a, b) => (a < b ? -1 : 1))).toEqual([`.${NAME}.${EXPORT}.owner`, NAME]);
+    const copy = join(path, '..', 'copy');
+    cpSync(path, copy, { recursive: true, preserveTimestamps: true });
+    await deliver(delivery(folder, { path: copy }, 20));
+    expect(readFileSync(join(copy, NAME)).equals(await atOnce(lines(20)))).toBe(true);
+  });
+});
+
 describe('a failure of the file system', () => {
   const failure = async (config: object = {}, changes: Partial<Changes> = {}) =>
     folder.deliver(given(10, config, changes)).then(
@@ -279,7 +409,8 @@ describe('a failure of the file system', () => {
 
   test.each([
     ['missing permission', 'EACCES', Permanent, 'let the service write to this folder'],
-    ['a read-only disk', 'EROFS', Permanent, 'choose another path'],
+    ['a read-only disk', 'EROFS', Transient, 'make it writable, or choose another path'],
+    ['too many open files', 'EMFILE', Transient, 'raise the limit of the service'],
     ['a full disk', 'ENOSPC', Transient, 'The disk is full: free some space.'],
     ['an unknown trouble of the disk', 'EIO', Transient, 'EIO: trouble'],
   ])('of %s in the middle says what to do, and leaves no half of a file', async (_what, code, kind, text) => {
@@ -308,6 +439,17 @@ describe('the allowed folders', () => {
     expect(readdirSync(outside)).toEqual([]);
     await send(folder, delivery(folder, { path: join(root, 'in', 'side') }, 10, { reach }), receiptFile());
     expect(existsSync(join(root, 'in', 'side', NAME))).toBe(true);
+  });
+
+  test('hold for what an earlier attempt prepared elsewhere: it is neither committed nor removed', async () => {
+    const prepared = await folder.deliver(delivery(folder, { path }, 10));
+    const waiting = tree();
+    const later = delivery(folder, { path }, 10, {
+      reach: { privateAddresses: true, folderRoots: [join(path, 'allowed')] },
+    });
+    await expect(folder.commit(later, prepared)).rejects.toThrow(Permanent);
+    await expect(folder.discard(later, prepared)).rejects.toThrow(Permanent);
+    expect(tree()).toEqual(waiting);
   });
 
   test('may themselves be symbolic links', async () => {

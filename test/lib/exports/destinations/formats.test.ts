@@ -49,7 +49,7 @@ let bucket: Bucket;
 
 beforeAll(async () => {
   listed = await writeRows(lake, [ROWS.slice(0, 400), ROWS.slice(400)]);
-  connection = await (await openDatabase({})).connect();
+  connection = await (await openDatabase({ places: ['/'] })).connect();
   bucket = await startBucket();
 });
 afterEach(() => bucket.empty());
@@ -86,7 +86,9 @@ async function delivered(to: Destination, config: object, excludeEvents?: string
     return new Map(await Promise.all(keys.map(async (key) => [key, (await bucket.read(key)).body] as const)));
   }
   const path = String(one.config['path']);
-  const names = readdirSync(path).toSorted();
+  const names = readdirSync(path)
+    .filter((name) => !name.startsWith('.'))
+    .toSorted();
   return new Map(names.map((name) => [name, readFileSync(join(path, name))]));
 }
 

@@ -1,6 +1,7 @@
 import type { Delivery } from '../../../../lib/exports/destinations/destination.ts';
 import { http } from '../../../../lib/exports/destinations/http.ts';
 import { runStep } from '../../../../lib/exports/resource/test-steps.ts';
+import { traceOf } from '../../../../lib/http/trace.ts';
 import { Permanent, Transient } from '../../../../lib/ports/errors.ts';
 import { testContext } from '../../../support/context.ts';
 import { atOnce, delivery, lines } from '../../../support/delivery.ts';
@@ -62,6 +63,7 @@ describe('a delivery', () => {
           'content-type': 'application/json',
           'content-encoding': 'gzip',
           'idempotency-key': `${one.runId}-0`,
+          traceparent: traceOf(one.runId).parent,
           'content-length': String(prepared.receipt.bytes),
         },
       },
@@ -341,7 +343,7 @@ describe('the connection check', () => {
   const check = async () => {
     const context = testContext();
     const config = { url: receiver.url, token: TOKEN };
-    const { result } = await runStep(context, { destination: http, config });
+    const { result } = await runStep(context, { destination: http, config, reach: ANYWHERE });
     return result;
   };
 

@@ -68,11 +68,34 @@ describe('a config', () => {
       { copy_inputs: { ...INPUTS, s3_key_prefix: 'a\\b' } },
       's3_key_prefix may have 512 bytes, without control characters and backslashes.',
     ],
-    [{ mode: 'MERGE' }, '"MERGE" is not a valid choice.'],
-    [{ properties_data_type: 'json' }, '"json" is not a valid choice.'],
+    [{ mode: 'MERGE' }, '"MERGE" is not a valid choice. Choose one of: INSERT, COPY.'],
+    [{ properties_data_type: 'json' }, '"json" is not a valid choice. Choose one of: varchar, super.'],
     [{ table_name: 'x'.repeat(128) }, 'table_name is too long: a name may have 127 bytes.'],
   ])('for COPY with %j is refused', (sent, detail) => {
     expect(refusal({ ...SERVER, mode: 'COPY', ...sent })).toBe(detail);
+  });
+
+  test('needs its secrets again when the bucket or the role of COPY changes', () => {
+    const role = 'arn:aws:iam::123456789012:role/copy';
+    const stored = checked({ ...SERVER, mode: 'COPY', copy_inputs: { ...INPUTS, authorization: role } });
+    const keys =
+      "'copy_inputs.bucket_credentials.aws_access_key_id', 'copy_inputs.bucket_credentials.aws_secret_access_key'";
+    for (const [name, value] of [
+      ['s3_bucket', 'another'],
+      ['authorization', 'arn:aws:iam::123456789012:role/admin'],
+    ] as const) {
+      const sent = { copy_inputs: { [name]: value } };
+      expect(refusal(sent, stored)).toBe(
+        `'user', 'password', ${keys} must be sent again when 'copy_inputs.${name}' changes.`,
+      );
+      const again = { user: 'u', password: 'p', copy_inputs: { ...sent.copy_inputs, bucket_credentials: KEYS } };
+      expect(checked(again, stored)).toMatchObject(sent);
+    }
+    expect(checked({ copy_inputs: { s3_key_prefix: 'p/' } }, stored)).toMatchObject({ user: 'u' });
+    const byKeys = checked({ ...SERVER, mode: 'COPY', copy_inputs: INPUTS });
+    expect(checked({ copy_inputs: { authorization: KEYS } }, byKeys)).toEqual(byKeys);
+    const toRole = { user: 'u', password: 'p', copy_inputs: { bucket_credentials: KEYS, authorization: role } };
+    expect(checked(toRole, byKeys)).toMatchObject({ copy_inputs: { authorization: role } });
   });
 
   test('shows no key of the bucket, nor of Redshift', () => {

@@ -13,7 +13,7 @@ import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
 import { type Bucket, startBucket } from '../../../support/bucket.ts';
 import { COMPILE_CACHE } from '../../../support/compile-cache.ts';
 import { temporaryFolder } from '../../../support/context.ts';
-import { atOnce, delivery, digest, lines, send } from '../../../support/delivery.ts';
+import { atOnce, delivery, digest, EXPORT, lines, OTHER_EXPORT, send } from '../../../support/delivery.ts';
 import { startHttpProxy, startKillingHttpProxy } from '../../../support/http-proxy.ts';
 
 const NAME = '2023-07-28T00:00:00+00:00-2023-07-28T01:00:00+00:00.jsonl';
@@ -21,6 +21,7 @@ const KEY = `events/${NAME}`;
 /** Of 127 bytes each: 0.4 MB, one request; 9 MB, two parts. */
 const FEW = 3000;
 const MANY = 71_000;
+const NEXT_ATTEMPT = `${EXPORT}-2`;
 const ANYWHERE = { privateAddresses: true, folderRoots: null };
 
 let bucket: Bucket;
@@ -36,7 +37,7 @@ beforeEach(() => {
 afterEach(() => bucket.empty());
 afterAll(() => bucket.close());
 
-type Changes = Pick<Delivery, 'rows' | 'signal' | 'attempt' | 'runId' | 'say' | 'outbound'>;
+type Changes = Pick<Delivery, 'exportId' | 'rows' | 'signal' | 'attempt' | 'runId' | 'say' | 'outbound'>;
 
 const given = (count: number, config: object = {}, changes: Partial<Changes> = {}) =>
   delivery(s3, { ...bucket.config, ...config }, count, changes);
@@ -92,7 +93,7 @@ describe('a small object', () => {
   test('replaces what an earlier run of the interval delivered', async () => {
     await send(s3, given(10), receiptFile);
     rmSync(receiptFile);
-    await send(s3, given(20, {}, { attempt: 'next' }), receiptFile);
+    await send(s3, given(20, {}, { attempt: NEXT_ATTEMPT }), receiptFile);
     expect(await bucket.keys()).toEqual([KEY]);
     expect((await bucket.read(KEY)).body.equals(await atOnce(lines(20)))).toBe(true);
   });
@@ -144,18 +145,18 @@ describe('a large object', () => {
   });
 
   test("is made again by the commit when the object there is another attempt's", async () => {
-    const prepared = await s3.deliver(given(MANY, {}, { attempt: 'second' }));
+    const prepared = await s3.deliver(given(MANY, {}, { attempt: NEXT_ATTEMPT }));
     await bucket.abortUploads();
-    await send(s3, given(10, {}, { attempt: 'first' }), receiptFile);
-    await s3.commit(given(MANY, {}, { attempt: 'second' }), kept(prepared));
+    await send(s3, given(10), receiptFile);
+    await s3.commit(given(MANY, {}, { attempt: NEXT_ATTEMPT }), kept(prepared));
     expect(await isWhole()).toBe(true);
-    expect((await bucket.read(KEY)).metadata['attempt']).toBe('second');
+    expect((await bucket.read(KEY)).metadata['attempt']).toBe(NEXT_ATTEMPT);
   });
 
   test('removes the uploads that earlier attempts left, and no others', async () => {
     await s3.deliver(given(MANY));
     await s3.deliver(given(MANY, { prefix: 'events/2' }));
-    await send(s3, given(MANY, {}, { attempt: 'next' }), receiptFile);
+    await send(s3, given(MANY, {}, { attempt: NEXT_ATTEMPT }), receiptFile);
     expect(bucket.uploads()).toEqual([`events/2/${NAME}`]);
     expect(await isWhole()).toBe(true);
   });
@@ -225,7 +226,7 @@ test.each(['before', 'after'] as const)(
       expect((await bucket.keys()).length === 0 || (await isWhole())).toBe(true);
       // Every other time as a new attempt, which knows nothing of the first.
       if (at % 2 === 0) rmSync(receiptFile, { force: true });
-      await send(s3, given(MANY, {}, at % 2 === 0 ? { attempt: 'next' } : {}), receiptFile);
+      await send(s3, given(MANY, {}, at % 2 === 0 ? { attempt: NEXT_ATTEMPT } : {}), receiptFile);
       expect(await bucket.keys()).toEqual([KEY]);
       expect(bucket.uploads()).toEqual([]);
       expect(await isWhole()).toBe(true);
@@ -326,8 +327,36 @@ describe('several objects', () => {
     const refusing = await startHttpProxy(bucket.url, ({ method }) => (method === 'DELETE' ? 'is refused' : 'passes'));
     await send(s3, given(SOME, { ...several, endpoint_url: refusing.url }, { say }), receiptFile);
     await refusing.close();
-    expect(said).toEqual([expect.stringContaining('Grant s3:ListBucket and s3:DeleteObject.')]);
+    expect(said).toEqual([expect.stringContaining('Grant s3:ListBucket, s3:GetObject and s3:DeleteObject.')]);
     expect((await manifest()).files).toEqual(namesOf(2).slice(0, -1));
+  });
+
+  test('of which any request is not answered are left at once by a process that is to end', async () => {
+    let isSilent = true;
+    const silent: (string | undefined)[] = [];
+    for (let at = 1; isSilent; at += 1) {
+      await send(s3, earlier(), receiptFile);
+      rmSync(receiptFile);
+      const stop = new AbortController();
+      let requests = 0;
+      const proxy = await startHttpProxy(bucket.url, ({ method }) => {
+        requests += 1;
+        if (requests !== at) return 'passes';
+        silent.push(method);
+        setImmediate(() => stop.abort(new Error('the process ends')));
+        return 'stays open';
+      });
+      const changes = { rows: () => inOne(some), signal: stop.signal };
+      const sent = send(s3, given(0, { ...several, endpoint_url: proxy.url }, changes), receiptFile);
+      isSilent = await sent.then(
+        () => false,
+        (error: unknown) => (error as Error).message === 'the process ends',
+      );
+      await proxy.close();
+      rmSync(receiptFile, { force: true });
+    }
+    expect(new Set(silent)).toEqual(new Set(['GET', 'POST', 'PUT', 'DELETE']));
+    expect(silent.length).toBeGreaterThan(8);
   });
 
   // What died before a request died after the one before.
@@ -353,6 +382,162 @@ describe('several objects', () => {
     // Leftovers; an upload of two parts, one object that waits; both completed, the manifest, strays.
     expect(at - 1).toBeGreaterThanOrEqual(8);
   });
+});
+
+describe('what another wrote', () => {
+  const STEM = KEY.replace('.jsonl', '');
+  const several = { max_file_size_mb: 1 };
+  const others = (count: number, config: object = {}) => given(count, config, { exportId: OTHER_EXPORT });
+  const deliverOthers = async (count: number, config: object = {}) => {
+    const other = others(count, config);
+    await s3.commit(other, await s3.deliver(other));
+  };
+  const put = (Key: string) => bucket.client.putObject({ Bucket: bucket.name, Key, Body: 'mine' });
+  const failureOf = (work: Promise<unknown>): Promise<unknown> =>
+    work.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  /** All that lies there, by name. */
+  const contents = async () => {
+    const found = new Map<string, string>();
+    for (const key of await bucket.keys()) found.set(key, digest((await bucket.read(key)).body));
+    return found;
+  };
+  const heldByOther = new Permanent(
+    `'${KEY}' in bucket 'exports' at URL was written by the batch export called ${OTHER_EXPORT}, and is not replaced. ` +
+      'Let one of the two have another prefix, for example with {table} in it; then run the interval again.',
+  );
+  const withUrl = ({ message }: Error) => new Permanent(message.replace('URL', bucket.url));
+
+  test.each([
+    ['an object', {}, FEW],
+    ['objects', several, 20_000],
+  ])('is not replaced: %s of another export fails the run before its rows are read', async (_what, config, count) => {
+    await deliverOthers(count, config);
+    const before = await contents();
+    async function* rows() {
+      yield* lines(20_000);
+      throw new Error('all rows were read');
+    }
+    const name = 'max_file_size_mb' in config ? `${STEM}-0.jsonl` : KEY;
+    const error = (await failureOf(s3.deliver(given(0, config, { rows })))) as Error;
+    expect(error).toEqual(new Permanent(withUrl(heldByOther).message.replace(KEY, name)));
+    expect(await contents()).toEqual(before);
+  });
+
+  test('is not replaced: an object that no export wrote', async () => {
+    await put(KEY);
+    const before = await contents();
+    expect(await failureOf(s3.deliver(given(FEW)))).toEqual(
+      new Permanent(
+        `'${KEY}' in bucket 'exports' at ${bucket.url} is there already, and this batch export did not write it or ` +
+          'somebody has changed it since: it is not replaced. Move it away, or choose another prefix; then run the ' +
+          'interval again.',
+      ),
+    );
+    expect(await contents()).toEqual(before);
+  });
+
+  test.each([
+    ['a small object', {}, FEW],
+    ['a large object', {}, MANY],
+    ['several objects', several, 20_000],
+  ])('is not replaced when it comes after the look: %s', async (_what, config, count) => {
+    const mine = given(count, config);
+    const prepared = await s3.deliver(mine);
+    await deliverOthers(10, config);
+    const before = await contents();
+    expect(await failureOf(s3.commit(mine, kept(prepared)))).toBeInstanceOf(Permanent);
+    await s3.discard(mine, kept(prepared));
+    expect(await contents()).toEqual(before);
+    expect(bucket.uploads()).toEqual([]);
+  });
+
+  test('is not replaced: the manifest of an export in another format', async () => {
+    await deliverOthers(10, { ...several, compression: 'gzip' });
+    const before = await contents();
+    const error = (await failureOf(s3.deliver(given(10, several)))) as Error;
+    expect(error).toEqual(new Permanent(withUrl(heldByOther).message.replace(KEY, `${STEM}_manifest.json`)));
+    expect(await contents()).toEqual(before);
+  });
+
+  test('is not removed as surplus, while what is its own is', async () => {
+    await put(`${STEM}-0.jsonl`);
+    await deliverOthers(10, { ...several, compression: 'gzip' });
+    await send(s3, given(10), receiptFile);
+    const others = [`${STEM}-0.jsonl`, `${STEM}-0.jsonl.gz`, `${STEM}_manifest.json`];
+    expect(new Set(await bucket.keys())).toEqual(new Set([KEY, ...others]));
+    await bucket.client.deleteObject({ Bucket: bucket.name, Key: `${STEM}_manifest.json` });
+    await bucket.client.deleteObject({ Bucket: bucket.name, Key: `${STEM}-0.jsonl` });
+    rmSync(receiptFile);
+    await send(s3, given(20_000, several), receiptFile);
+    await put(`${STEM}-7.jsonl`);
+    rmSync(receiptFile);
+    await send(s3, given(10), receiptFile);
+    expect(new Set(await bucket.keys())).toEqual(new Set([KEY, `${STEM}-0.jsonl.gz`, `${STEM}-7.jsonl`]));
+  });
+
+  test("may not be read: the run fails and says which permission tells one's own objects", async () => {
+    await send(s3, given(10), receiptFile);
+    const proxy = await startHttpProxy(bucket.url, ({ method }) => (method === 'HEAD' ? 'is refused' : 'passes'));
+    const error = (await failureOf(s3.deliver(given(10, { endpoint_url: proxy.url })))) as Error;
+    await proxy.close();
+    expect(error).toBeInstanceOf(Permanent);
+    expect(error.message).toContain('Allow the key s3:GetObject there.');
+  });
+
+  describe.each(['refused', 'ignored'] as const)('where conditions of writes are %s', (conditions) => {
+    let server: Bucket;
+    beforeAll(async () => {
+      server = await startBucket(conditions);
+    });
+    afterAll(() => server.close());
+
+    test('is not replaced, and what is its own is', async () => {
+      const deliver = async (count: number, changes: Partial<Changes> = {}) => {
+        const one = given(count, { endpoint_url: server.url, max_file_size_mb: 9 }, changes);
+        await s3.commit(one, await s3.deliver(one));
+      };
+      await deliver(MANY);
+      await deliver(MANY + 5000, { attempt: NEXT_ATTEMPT });
+      expect(await server.keys()).toHaveLength(3);
+      await deliver(FEW);
+      expect(await failureOf(deliver(FEW, { exportId: OTHER_EXPORT }))).toBeInstanceOf(Permanent);
+      const { body, metadata } = await server.read(`${STEM}-0.jsonl`);
+      expect([body.length, metadata['attempt']]).toEqual([FEW * 127, given(0).attempt]);
+    });
+  });
+
+  test('is told from its own object whose answer was lost', async () => {
+    let puts = 0;
+    const proxy = await startHttpProxy(bucket.url, ({ method }) => {
+      if (method === 'PUT') puts += 1;
+      return method === 'PUT' && puts === 1 ? 'breaks after' : 'passes';
+    });
+    await send(s3, given(FEW, { endpoint_url: proxy.url }), receiptFile);
+    await proxy.close();
+    expect(puts).toBeGreaterThan(1);
+    expect(await bucket.keys()).toEqual([KEY]);
+    expect((await bucket.read(KEY)).body.equals(await atOnce(lines(FEW)))).toBe(true);
+  });
+});
+
+test.each([
+  ['small object', FEW, {}, ['GET', 'PUT']],
+  ['large object', MANY, {}, ['GET', 'POST', 'PUT', 'PUT', 'POST', 'GET']],
+  ['pair of small objects', 15_000, { max_file_size_mb: 1 }, ['GET', 'PUT', 'PUT', 'PUT']],
+])('a %s takes no request to learn that nobody holds its name', async (_what, count, config, requests) => {
+  const seen: (string | undefined)[] = [];
+  const proxy = await startHttpProxy(bucket.url, ({ method }) => {
+    seen.push(method);
+    return 'passes';
+  });
+  const one = given(count, { ...config, endpoint_url: proxy.url });
+  await s3.commit(one, await s3.deliver(one));
+  await proxy.close();
+  // As many as without: what lies there is listed anyway, for what counts no more.
+  expect(seen).toEqual(requests);
 });
 
 async function* inOne(bytes: Buffer) {

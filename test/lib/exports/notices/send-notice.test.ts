@@ -5,6 +5,7 @@ import { sendNotice } from '../../../../lib/exports/notices/send-notice.ts';
 import { readLines } from '../../../../lib/exports/records/logs.ts';
 import { startBackfill } from '../../../../lib/exports/resource/backfills.ts';
 import { destroyBatchExport } from '../../../../lib/exports/resource/store.ts';
+import { traceOf } from '../../../../lib/http/trace.ts';
 import { Permanent } from '../../../../lib/ports/errors.ts';
 import { keys } from '../../../../lib/ports/table/keys.ts';
 import { compareText } from '../../../../lib/ports/table/semantics.ts';
@@ -80,6 +81,7 @@ test('a run that failed for good is told of once, signed, and its log says so', 
   const signed = createHmac('sha256', Buffer.alloc(24, 1)).update(
     `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`,
   );
+  expect(headers['traceparent']).toBe(traceOf(failed?.id ?? '').parent);
   expect(headers).toMatchObject({ 'webhook-id': failed?.id, 'webhook-signature': `v1,${signed.digest('base64')}` });
   expect(await messages()).toContain(`Failure notification for run '${failed?.id}' has been sent`);
   expect(await world.table.get(keys.job('notice', failed?.id ?? ''))).toBeUndefined();

@@ -185,8 +185,14 @@ describe('the range of a backfill', () => {
     [{ start_at, end_at: '2021-02-30T00:00:00Z' }, 'Input 2021-02-30T00:00:00Z is not a valid ISO formatted datetime.'],
     [{ start_at: 5, end_at }, 'Input 5 is not a valid ISO formatted datetime.'],
     [{ start_at: '', end_at }, 'Input  is not a valid ISO formatted datetime.'],
-    [{ start_at: '2021-01-01T01:00:00', end_at }, 'Input 2021-01-01T01:00:00 is naive.'],
-    [{ start_at: '2021-01-01', end_at }, 'Input 2021-01-01 is naive.'],
+    [
+      { start_at: '2021-01-01T01:00:00', end_at },
+      'Input 2021-01-01T01:00:00 is naive. Add its offset from UTC, such as 2021-01-01T01:00:00Z or 2021-01-01T01:00:00+02:00.',
+    ],
+    [
+      { start_at: '2021-01-01', end_at },
+      'Input 2021-01-01 is naive. Add its offset from UTC, such as 2021-01-01T00:00:00Z or 2021-01-01T00:00:00+02:00.',
+    ],
     [{ start_at: end_at, end_at: start_at }, "The initial backfill datetime 'start_at' happens after 'end_at'"],
     [{ start_at, end_at: start_at }, "The initial backfill datetime 'start_at' happens after 'end_at'"],
     [

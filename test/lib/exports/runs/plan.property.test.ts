@@ -29,7 +29,7 @@ import { DAY_MS, MINUTE_MS } from '../../../../lib/ports/units.ts';
 
 const HISTORIES = Number(process.env['PLAN_HISTORIES'] ?? 1_000);
 const START = Date.UTC(2026, 0, 7, 13, 20);
-const TIMING = { settleSeconds: 30, spreadSeconds: 0 };
+const TIMING = { settleSeconds: 30, isSpread: false };
 const HISTORY_DAYS = 7;
 
 /** What is taken away. */

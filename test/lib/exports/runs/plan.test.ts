@@ -24,10 +24,11 @@ import {
   spreadOf,
 } from '../../../../lib/exports/runs/plan.ts';
 import { alignDown, FREQUENCIES, type Interval, LENGTH, slice } from '../../../../lib/lake/intervals.ts';
+import { CLOUD_SETTINGS } from '../../../../lib/ports/settings.ts';
 import { HOUR_MS } from '../../../../lib/ports/units.ts';
 
 const at = (text: string): number => Date.parse(`2026-${text}Z`);
-const TIMING = { settleSeconds: 30, spreadSeconds: 0 };
+const TIMING = { settleSeconds: 30, isSpread: false };
 const text = ({ start, end }: Interval): string =>
   `${new Date(start).toISOString().slice(5, 16)} ${new Date(end).toISOString().slice(5, 16)}`;
 
@@ -106,11 +107,10 @@ describe('the schedule', () => {
     expect(dueIntervals(between, plan, at('01-08T00:00:00'), TIMING).map(text)).toEqual(['01-07T16:00 01-07T17:00']);
   });
 
-  test('starts exports of one interval at different times, each always at the same', () => {
+  test('on AWS starts hourly exports over a quarter of the hour, each always at the same time', () => {
     const ids = Array.from({ length: 500 }, (_, n) => `01890000-0000-7000-8000-${String(n).padStart(12, '0')}`);
-    const timing = { settleSeconds: 30, spreadSeconds: 3_600 };
-    const spread = ids.map((id) => spreadOf(hourly({ id }), timing));
-    expect(spread).toEqual(ids.map((id) => spreadOf(hourly({ id }), timing)));
+    const spread = ids.map((id) => spreadOf(hourly({ id }), CLOUD_SETTINGS));
+    expect(spread).toEqual(ids.map((id) => spreadOf(hourly({ id }), CLOUD_SETTINGS)));
     expect(Math.min(...spread)).toBeLessThan(30_000);
     expect(Math.max(...spread)).toBeGreaterThan(870_000);
     expect(Math.max(...spread)).toBeLessThan(900_000);

@@ -19,7 +19,7 @@ type Stored = Readonly<Record<(typeof PERSON_COLUMNS)[number]['name'], unknown>>
 async function rowsIn(context: Context, projectId = PROJECT): Promise<Stored[]> {
   const files = await filesBetween(context.table, projectId, 'persons', 0, END);
   if (files.length === 0) return [];
-  const database = await openDatabase({});
+  const database = await openDatabase({ places: ['/'] });
   const connection = await database.connect();
   const columns = PERSON_COLUMNS.map(({ name, type }) => (type === 'BIGINT' ? `${name}::DOUBLE AS ${name}` : name));
   const answer = await connection.runAndReadAll(

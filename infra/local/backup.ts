@@ -1,0 +1,255 @@
+/**
+ * A backup of a data directory, made while the service runs, and a data directory made of a backup. It is the state of
+ * one instant: the database as it was, and every file that it names.
+ */
+import { constants, type Dirent } from 'node:fs';
+import { copyFile, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { backup as copyDatabase, DatabaseSync } from 'node:sqlite';
+import { messageOf } from '../../lib/ports/errors.ts';
+import { UNFINISHED } from '../../lib/ports/files/path.ts';
+import { isBusy, sqliteTable } from '../../lib/ports/table/sqlite.ts';
+import { SECOND_MS } from '../../lib/ports/units.ts';
+import { checkDataDirectory, databaseIn } from './data-version.ts';
+
+/** A backup that cannot be made or used; the message says why, and what to do. */
+class BackupRefused extends Error {
+  override readonly name = 'BackupRefused';
+}
+
+/** What a backup holds; it is written last, so a folder without it is no whole backup. */
+interface Contents {
+  /** ISO 8601, UTC. */
+  readonly made_at: string;
+  readonly files: number;
+  readonly bytes: number;
+}
+
+const CONTENTS = 'backup.json';
+
+/** What is not copied: the database is copied by SQLite, the rest is of no use without the process that has it. */
+const LEFT_OUT = /^(workspace\.db|workspace\.db-\w+|service\.lock|service\.lock-\w+|temporary|version\.json\.new)$/;
+
+/** Files below it are never changed once they are there. */
+const LAKE = 'lake/';
+
+/** The lock on the database is waited for so long. */
+const LOCK_TIMEOUT_MS = 30 * SECOND_MS;
+
+/** How often files are looked through while the database is locked, until nothing has changed. */
+const MAX_LOOKS = 20;
+
+/** Pages of the database that are copied at a time: 100 MB. */
+const PAGES = 25_000;
+
+/**
+ * Copies a data directory into `target`, which must not be there yet. Others may use the directory meanwhile: their
+ * writes wait while the last few files are copied. Throws `BackupRefused` or `UnusableDataDirectory`.
+ */
+export async function backUp(folder: string, target: string): Promise<Contents> {
+  checkDataDirectory(folder);
+  if ((await sizeOf(databaseIn(folder))) === undefined) {
+    throw new BackupRefused(`There is no data directory at ${folder}: say with WORKSPACE_HOME where it is.`);
+  }
+  if (!(await isFree(target))) throw new BackupRefused(`${target} is there already: choose another folder.`);
+  const unfinished = `${target}.unfinished`;
+  await rm(unfinished, { recursive: true, force: true });
+  await mkdir(unfinished, { recursive: true, mode: 0o700 });
+  // Whoever has the database open by itself, as here after a kill, closes it by the table's rules.
+  const table = sqliteTable(databaseIn(folder), { clock: Date.now });
+  try {
+    await copyAll(folder, unfinished);
+  } finally {
+    table.close();
+  }
+  const contents: Contents = { made_at: new Date().toISOString(), ...(await measured(unfinished)) };
+  await writeFile(join(unfinished, CONTENTS), `${JSON.stringify(contents)}\n`, { flush: true });
+  await moveInto(target, unfinished);
+  return contents;
+}
+
+async function copyAll(folder: string, target: string): Promise<void> {
+  const copy = new GrowingCopy(folder, target);
+  // What takes long is done first; what has changed meanwhile is little.
+  await copy.catchUp();
+  await copy.catchUp();
+  const snapshot = await withoutWrites(databaseIn(folder), async () => {
+    for (let looks = 1; await copy.catchUp(); looks += 1) {
+      if (looks === MAX_LOOKS) throw new BackupRefused(`The files of ${folder} change too fast. Try again.`);
+    }
+    return openSnapshot(databaseIn(folder));
+  });
+  try {
+    await copyDatabase(snapshot, databaseIn(target), { rate: PAGES });
+  } finally {
+    snapshot.close();
+  }
+  await flush(databaseIn(target));
+}
+
+/** Makes a data directory at `folder`, which must not be there yet, of a backup. Throws as `backUp` does. */
+export async function restore(source: string, folder: string): Promise<Contents> {
+  const contents = await contentsOf(source);
+  checkDataDirectory(source);
+  if (!(await isFree(folder))) {
+    throw new BackupRefused(`${folder} is there already: move it away, or choose another folder with WORKSPACE_HOME.`);
+  }
+  const { files, bytes } = await measured(source);
+  if (files !== contents.files || bytes !== contents.bytes) {
+    throw new BackupRefused(
+      `${source} is not whole: it has ${files} files of ${bytes} bytes, and had ${contents.files} of ${contents.bytes}. ` +
+        'Restore another backup.',
+    );
+  }
+  const unfinished = `${folder}.unfinished`;
+  await rm(unfinished, { recursive: true, force: true });
+  await mkdir(unfinished, { recursive: true, mode: 0o700 });
+  for await (const path of pathsBelow(source)) await copyWhole(join(source, path), join(unfinished, path));
+  checkDatabase(databaseIn(unfinished));
+  await moveInto(folder, unfinished);
+  return contents;
+}
+
+/** A copy of a folder that is brought up to date again and again. */
+class GrowingCopy {
+  readonly #from: string;
+  readonly #to: string;
+  /** What was copied, by path, with what tells a file from another that takes its place. */
+  readonly #copied = new Map<string, string>();
+
+  constructor(from: string, to: string) {
+    this.#from = from;
+    this.#to = to;
+  }
+
+  /** Copies what is new or another file, and removes what is gone. Returns whether anything had changed. */
+  async catchUp(): Promise<boolean> {
+    let hasChanged = false;
+    const gone = new Set(this.#copied.keys());
+    for await (const path of pathsBelow(this.#from)) {
+      if (LEFT_OUT.test(path.split('/', 1)[0] ?? '')) continue;
+      gone.delete(path);
+      if (await this.#copy(path)) hasChanged = true;
+    }
+    for (const path of gone) {
+      this.#copied.delete(path);
+      await rm(join(this.#to, path), { force: true });
+    }
+    return hasChanged || gone.size > 0;
+  }
+
+  async #copy(path: string): Promise<boolean> {
+    const known = this.#copied.get(path);
+    if (known !== undefined && path.startsWith(LAKE)) return false;
+    try {
+      const { ino, size, mtimeNs } = await stat(join(this.#from, path), { bigint: true });
+      const mark = `${ino}-${size}-${mtimeNs}`;
+      if (known === mark) return false;
+      await copyWhole(join(this.#from, path), join(this.#to, path));
+      this.#copied.set(path, mark);
+    } catch (error) {
+      // It went while it was copied: the next look finds what became of it.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+    return true;
+  }
+}
+
+/** Does the work while nobody can write to the database. */
+async function withoutWrites<T>(file: string, work: () => Promise<T>): Promise<T> {
+  const database = new DatabaseSync(file, { timeout: LOCK_TIMEOUT_MS });
+  try {
+    database.exec('BEGIN IMMEDIATE');
+    return await work();
+  } catch (error) {
+    if (isBusy(error))
+      throw new BackupRefused('The database was written to all the time. Try again.', { cause: error });
+    throw error;
+  } finally {
+    database.close();
+  }
+}
+
+/** Opens the database as it is now: later writes are not seen. */
+function openSnapshot(file: string): DatabaseSync {
+  const database = new DatabaseSync(file, { readOnly: true, timeout: LOCK_TIMEOUT_MS });
+  database.exec('BEGIN');
+  database.prepare('SELECT count(*) FROM sqlite_schema').get();
+  return database;
+}
+
+function checkDatabase(file: string): void {
+  const database = new DatabaseSync(file);
+  try {
+    const found = Object.values(database.prepare('PRAGMA quick_check(1)').get() ?? {});
+    if (found[0] !== 'ok') throw new BackupRefused(`The database of the backup is damaged: ${String(found[0])}.`);
+  } finally {
+    database.close();
+  }
+}
+
+async function contentsOf(source: string): Promise<Contents> {
+  try {
+    return JSON.parse(await readFile(join(source, CONTENTS), 'utf8')) as Contents;
+  } catch (error) {
+    throw new BackupRefused(`${source} is no whole backup (${messageOf(error)}).`, { cause: error });
+  }
+}
+
+/** Lists the files below a folder, by their paths with `/`; not those that are unfinished, nor the contents of a backup. */
+async function* pathsBelow(folder: string, path = ''): AsyncGenerator<string> {
+  for (const entry of await entriesOf(join(folder, path))) {
+    const below = path === '' ? entry.name : `${path}/${entry.name}`;
+    if (entry.isDirectory() && entry.name !== UNFINISHED) yield* pathsBelow(folder, below);
+    else if (entry.isFile() && below !== CONTENTS) yield below;
+  }
+}
+
+async function entriesOf(folder: string): Promise<Dirent[]> {
+  try {
+    return await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+async function measured(folder: string): Promise<Pick<Contents, 'files' | 'bytes'>> {
+  let [files, bytes] = [0, 0];
+  for await (const path of pathsBelow(folder)) {
+    files += 1;
+    bytes += (await sizeOf(join(folder, path))) ?? 0;
+  }
+  return { files, bytes };
+}
+
+async function sizeOf(file: string): Promise<number | undefined> {
+  try {
+    return (await stat(file)).size;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+const isFree = async (folder: string): Promise<boolean> =>
+  (await sizeOf(folder)) === undefined || (await readdir(folder)).length === 0;
+
+/** Copies a file, with its mode, to the disk. */
+async function copyWhole(from: string, to: string): Promise<void> {
+  await mkdir(dirname(to), { recursive: true, mode: 0o700 });
+  await copyFile(from, to, constants.COPYFILE_FICLONE);
+  await flush(to);
+}
+
+async function flush(path: string): Promise<void> {
+  await using handle = await open(path, 'r');
+  await handle.sync();
+}
+
+/** Gives a finished folder its name. */
+async function moveInto(target: string, finished: string): Promise<void> {
+  await rm(target, { recursive: true, force: true });
+  await rename(finished, target);
+  await flush(dirname(target));
+}

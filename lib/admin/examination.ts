@@ -1,0 +1,128 @@
+/** Reads all that is kept, and compares it with what was written. Works beside the running service. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { unsealed } from '../exports/runs/run-files.ts';
+import { allFiles } from '../lake/catalog.ts';
+import { intactCopies, intactFiles, type Written } from '../lake/intact.ts';
+import { checkPending } from '../lake/pending.ts';
+import { snapshotFiles } from '../lake/persons/states.ts';
+import { MODELS } from '../lake/schema.ts';
+import type { Context } from '../ports/context.ts';
+import { inWords } from '../ports/disk-failures.ts';
+import { Damaged, messageOf, Transient } from '../ports/errors.ts';
+import type { Progress } from './progress.ts';
+
+/** What is not as it was written. */
+interface Problem {
+  /** Below the data directory: `lake/events/…`, `runs/…`; of a stage, the same in its buckets. */
+  readonly path: string;
+  readonly problem: string;
+}
+
+interface Examination {
+  readonly lake_files: number;
+  readonly lake_bytes: number;
+  /** Files of the lake that are older than digests: only their sizes were compared. */
+  readonly without_digest: number;
+  readonly run_files: number;
+  readonly problems: readonly Problem[];
+}
+
+type Examined = Pick<Context, 'table' | 'lake' | 'runFiles'> & { tableProblems?(): string[] };
+type LakePart = Written & { readonly path: string };
+
+/** Examines the files of these projects, those of all runs, and the table. */
+export async function examine(
+  context: Examined,
+  projects: readonly number[],
+  progress: Progress,
+): Promise<Examination> {
+  const problems: Problem[] = (context.tableProblems?.() ?? []).map((problem) => ({ path: 'workspace.db', problem }));
+  const files: LakePart[] = [];
+  for (const project of projects) {
+    const damaged = await problemOf(checkPending(context, project));
+    if (damaged !== undefined) problems.push({ path: `lake/${damaged.path}`, problem: damaged.how });
+    const theirs = await filesOf(context, project);
+    files.push(...theirs);
+    for (const { path, problem } of await examineLake(context, theirs, progress)) {
+      // A snapshot of persons may have been replaced meanwhile.
+      const isStillNamed = (await filesOf(context, project)).some((file) => file.path === path);
+      if (isStillNamed) problems.push({ path: `lake/${path}`, problem });
+    }
+  }
+  const runFiles = await examineRunFiles(context, problems);
+  return {
+    lake_files: files.length,
+    lake_bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+    without_digest: files.filter(({ sha256 }) => sha256 === undefined).length,
+    run_files: runFiles,
+    problems,
+  };
+}
+
+const filesOf = async ({ table }: Examined, project: number): Promise<LakePart[]> => [
+  ...(await Promise.all(MODELS.map((model) => allFiles(table, project, model)))).flat(),
+  ...(await snapshotFiles(table, project)),
+];
+
+/** Returns what is wrong with the file that the work has read. Throws what may pass: that says nothing of the file. */
+async function problemOf(work: Promise<unknown>, path = ''): Promise<{ path: string; how: string } | undefined> {
+  try {
+    await work;
+    return undefined;
+  } catch (error) {
+    if (error instanceof Damaged) return error;
+    if (inWords(error) instanceof Transient) throw error;
+    return { path, how: messageOf(error) };
+  }
+}
+
+async function examineLake({ lake }: Examined, files: readonly LakePart[], progress: Progress): Promise<Problem[]> {
+  const isIntact = intactFiles();
+  const folder = await mkdtemp(join(tmpdir(), 'doctor-'));
+  const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
+  const problems: Problem[] = [];
+  let done = 0;
+  try {
+    for (const file of files) {
+      const damaged = await problemOf(intactCopies(lake, isIntact, [file], folder), file.path);
+      if (damaged !== undefined) problems.push({ path: file.path, problem: damaged.how });
+      // Of a lake that is not on this machine there is one copy at a time.
+      await rm(folder, { recursive: true, force: true });
+      done += file.bytes;
+      progress.update(done, total, file.path);
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+  return problems;
+}
+
+/** Returns the number of files. Those that Athena has written for a run are compared by S3 itself. */
+async function examineRunFiles({ runFiles }: Examined, problems: Problem[]): Promise<number> {
+  let count = 0;
+  for await (const { path } of runFiles.list('')) {
+    if (!path.endsWith('.json')) continue;
+    // Its run may have ended meanwhile.
+    const text = await runFiles.read(path);
+    if (text !== undefined && unsealed(text.toString()) === undefined)
+      problems.push({ path: `runs/${path}`, problem: 'it is not what was written' });
+    count += 1;
+  }
+  return count;
+}
+
+/** What was found, for a person. */
+export function examinationText(found: Examination): string {
+  const { lake_files, lake_bytes, without_digest, run_files, problems } = found;
+  const megabytes = (lake_bytes / 1e6).toLocaleString('en', { maximumFractionDigits: 1 });
+  return [
+    `Read ${lake_files.toLocaleString('en')} files of the lake (${megabytes} MB) and ${run_files} of runs.`,
+    ...(without_digest === 0
+      ? []
+      : [`${without_digest} of the lake's are older than digests: only their sizes are known.`]),
+    ...(problems.length === 0 ? ['All is as it was written.'] : [`${problems.length} damaged:`]),
+    ...problems.map(({ path, problem }) => `  ${path}: ${problem}`),
+  ].join('\n');
+}

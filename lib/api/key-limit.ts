@@ -1,0 +1,75 @@
+/**
+ * How often one key may call, in a minute. Each process counts by itself, and tells the table of every tenth request of
+ * a key, which answers with the sum of all: so a key that calls now and then costs nothing, and one that calls all the
+ * time a write for ten requests. The limit holds about: each process may let nine more pass.
+ */
+import type { Context } from '../ports/context.ts';
+import { fail, messageOf } from '../ports/errors.ts';
+import { keys } from '../ports/table/keys.ts';
+import type { Item } from '../ports/table/table.ts';
+import { MINUTE_MS, SECOND_MS } from '../ports/units.ts';
+
+declare module '../ports/table/keys.ts' {
+  interface Items {
+    requestCount: RequestCountItem;
+  }
+}
+
+/** How many requests of a key in a minute the table was told of. */
+interface RequestCountItem extends Item {
+  readonly requests: number;
+}
+
+/** Requests of a key that a process counts before it tells the table of them. */
+const TOLD_AT_ONCE = 10;
+
+/** What a process knows of a key in this minute. */
+interface Count {
+  untold: number;
+  /** By all processes, as the table said. */
+  told: number;
+}
+
+type Counting = Pick<Context, 'table' | 'clock' | 'settings' | 'log'>;
+
+/** Returns the count of a process: it is called with the key of each request, and fails with 429 from the limit on. */
+export function keyLimit(context: Counting): (keyId: string) => Promise<void> {
+  const { clock, settings } = context;
+  const most = settings.requestsPerKey;
+  const counts = new Map<string, Count>();
+  let minute = 0;
+  return async (keyId) => {
+    if (most === null) return;
+    const now = Math.floor(clock() / MINUTE_MS);
+    if (now !== minute) counts.clear();
+    minute = now;
+    const count = counts.get(keyId) ?? { untold: 0, told: 0 };
+    counts.set(keyId, count);
+    count.untold += 1;
+    if (count.untold >= TOLD_AT_ONCE && count.told <= most) await tell(context, keyId, minute, count);
+    if (count.told + count.untold > most) refuse(Math.ceil(((minute + 1) * MINUTE_MS - clock()) / SECOND_MS));
+  };
+}
+
+/** Adds what the table was not told of to its count. A count that cannot be told is lost: the request is answered. */
+async function tell({ table, log }: Counting, keyId: string, minute: number, count: Count): Promise<void> {
+  const { untold } = count;
+  count.untold = 0;
+  const ttl = ((minute + 2) * MINUTE_MS) / SECOND_MS;
+  try {
+    const [written] = await table.write([
+      { change: keys.requestCount(keyId, minute), add: { requests: untold }, set: { ttl } },
+    ]);
+    count.told = written?.requests ?? 0;
+  } catch (error) {
+    log.warning('requests of a key were not counted', { key: keyId, reason: messageOf(error) });
+  }
+}
+
+function refuse(seconds: number): never {
+  const unit = seconds === 1 ? 'second' : 'seconds';
+  return fail('throttled', {
+    detail: `Request was throttled. Expected available in ${seconds} ${unit}.`,
+    headers: { 'Retry-After': String(seconds) },
+  });
+}

@@ -1,0 +1,37 @@
+/** Which insights are there for a member, where rules may hide the dashboards that show them. */
+import type { Tenant } from '../../accounts/organizations/tenant.ts';
+import type { InsightItem } from '../../insights/model.ts';
+import { ranges } from '../../ports/table/keys.ts';
+import { listAll } from '../../ports/table/list-all.ts';
+import type { Table } from '../../ports/table/table.ts';
+import { mayBeHidden, maySee } from '../rules.ts';
+import { readDashboard } from '../store.ts';
+import { insightsOf } from '../tiles.ts';
+import { dashboardsOf, tilesOfInsight } from './tiles.ts';
+
+/**
+ * Returns the insights, of these, that are there for the member, as `maySeeInsight` says. Where no rule hides anything
+ * it reads nothing; else the project's dashboards, the tiles of the hidden ones, and who else shows what these show.
+ */
+export async function seenInsights(
+  table: Table,
+  tenant: Tenant,
+  insights: readonly InsightItem[],
+): Promise<readonly InsightItem[]> {
+  const { membership, project } = tenant;
+  if (project === undefined || !mayBeHidden(tenant)) return insights;
+  const summaries = await listAll(table, ranges.dashboardsOf(project.id));
+  const { seen = [], hidden = [] } = Object.groupBy(summaries, (one) => (maySee(one, membership) ? 'seen' : 'hidden'));
+  const seenIds = new Set(seen.map(({ id }) => id));
+  const stored = await Promise.all(hidden.map(({ id }) => readDashboard(table, project.id, id)));
+  const onHidden = new Set(stored.flatMap((dashboard) => insightsOf(dashboard?.tiles ?? [])));
+  const isSeen = await Promise.all(
+    insights.map(
+      async ({ id, created_by }) =>
+        created_by === membership.user_uuid ||
+        !onHidden.has(id) ||
+        dashboardsOf(await tilesOfInsight(table, project.id, id)).some((dashboard) => seenIds.has(dashboard)),
+    ),
+  );
+  return insights.filter((_, at) => isSeen[at]);
+}

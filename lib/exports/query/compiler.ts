@@ -1,0 +1,78 @@
+/** The compiler of exports' queries as the service sees it: callers' texts are read and compiled by worker processes. */
+import { hogqlParser, type Parser } from '../../hogql/parse.ts';
+import { fail, invalid, Transient } from '../../ports/errors.ts';
+import { type Task, WorkerLost, type WorkerPool } from '../../workers/pool.ts';
+import { LineFull } from '../../workers/turns.ts';
+import type { BatchExportPatch } from '../records/model.ts';
+import { type QueryFields, queryFields, type Selection, type StoredQuery, selectionOf } from './compile.ts';
+
+type SentQuery = Pick<BatchExportPatch, 'hogql_query' | 'filters'>;
+
+/** Who waits for the compiler: whose turn it takes, and what is aborted when they have left. */
+export interface Waiting {
+  readonly organization: string;
+  readonly callerLeft?: AbortSignal | undefined;
+}
+
+export interface Compiler {
+  /** Returns what is stored of the query and the filters that were sent. Fails with 400 for what cannot be exported. */
+  fields(sent: SentQuery, waiting: Waiting): Promise<QueryFields>;
+  /** Returns what a run of the export selects. Throws `Permanent` when what is stored is not supported, or no longer. */
+  selection(stored: StoredQuery, waiting: Waiting): Promise<Selection>;
+}
+
+/** Compiles in this process, in which a text may take any time and memory: what a worker does. */
+export const directCompiler = (parser: Parser = hogqlParser()): Compiler => ({
+  fields: (sent) => queryFields(parser, sent),
+  selection: (stored) => selectionOf(parser, stored),
+});
+
+/** When to come again, in seconds: by then the longest text has had its time. */
+const RETRY_AFTER_SECONDS = 10;
+
+/**
+ * A compiler over a pool whose workers run `query-worker.ts`. What takes more time or memory than a worker has is a 400
+ * that says so; when too much waits already it is a 429.
+ */
+export function pooledCompiler(pool: WorkerPool): Compiler {
+  const direct = directCompiler();
+  return {
+    fields: async (sent, waiting) => {
+      const { hogql_query, filters } = sent;
+      if (isEmpty(hogql_query) && isEmpty(filters)) return direct.fields(sent, waiting);
+      try {
+        return (await pool.run(task('fields', { hogql_query, filters }, waiting))) as QueryFields;
+      } catch (error) {
+        if (error instanceof WorkerLost) {
+          const attr = isEmpty(hogql_query) ? 'filters' : 'hogql_query';
+          return invalid(attr, `${error.message} Make the query shorter, or nest less in it.`);
+        }
+        if (error instanceof LineFull)
+          fail('throttled', {
+            detail: `Too many queries wait to be read at this moment. Try again in ${RETRY_AFTER_SECONDS} seconds.`,
+            headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
+          });
+        throw error;
+      }
+    },
+    selection: async (stored, waiting) => {
+      const { hogql_query, schema, filters } = stored;
+      if (isEmpty(hogql_query) && isEmpty(filters)) return direct.selection(stored, waiting);
+      try {
+        return (await pool.run(task('selection', { hogql_query, schema, filters }, waiting))) as Selection;
+      } catch (error) {
+        if (error instanceof LineFull) throw new Transient('Too many queries wait to be read at this moment.');
+        throw error;
+      }
+    },
+  };
+}
+
+const task = (name: string, input: object, { organization, callerLeft }: Waiting): Task => ({
+  name,
+  input,
+  owner: organization,
+  ...(callerLeft && { signal: callerLeft }),
+});
+
+const isEmpty = (sent: unknown): boolean => sent === undefined || sent === null;

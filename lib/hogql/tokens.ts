@@ -1,0 +1,94 @@
+/**
+ * What a text costs to parse, from its tokens alone. The parser looks ahead from each bracket and keyword to what closes
+ * it, and begins anew inside: its time goes by the tokens, each as often as it is nested.
+ */
+import { refuse } from './refusal.ts';
+
+const MAX_LEVELS = 20;
+
+/** Tokens, each counted once and twice for each level around it: 0.2 to 0.3 ms each, so at most some 2 s. */
+const MAX_WORK = 6000;
+
+const ESCAPE = String.raw`\\(?:[bfrntav0\\]|x[0-9a-f]{2}`;
+
+/** Code, as the parser divides it: the first that fits. */
+const CODE = new RegExp(
+  [
+    String.raw`(?<skipped>\s+|/\*[^]*?\*/|(?:--|//)[^\r\n]*)`,
+    String.raw`(?<template>f')`,
+    `(?<text>'(?:[^\\\\']|${ESCAPE}|')|'')*'|\`(?:[^\\\\\`]|${ESCAPE}|')|\`\`)*\`|"(?:[^\\\\"]|${ESCAPE}|")|"")*")`,
+    String.raw`(?<word>[a-z_$][\w$]*)`,
+    String.raw`(?<tag></|<[a-z_][\w-]*(?=[>/]|\s(?:\s|(?:--|//|#)[^\r\n]*)*[\w>/]))`,
+    String.raw`(?<open>[([{])`,
+    String.raw`(?<close>[)\]}])`,
+    String.raw`(?<unclosed>['"\`])`,
+    String.raw`(?<other>[0-9]+|[^])`,
+  ].join('|'),
+  'iy',
+);
+
+/** A template's text up to an expression or the end. */
+const TEMPLATE = new RegExp(String.raw`(?:[^\\'{]|${ESCAPE}|['{])|'')*(?<end>['{])`, 'iy');
+
+/** Keywords that nest, by what ends them; NOT ends where its operand does, which is with the level around it at last. */
+const NESTING: Readonly<Record<string, string>> = { CASE: 'END', BETWEEN: 'AND', NOT: '' };
+
+/** What ends operands beside one another, and so a NOT before them. */
+const ENDS_NOT: ReadonlySet<string> = new Set(['AND', 'OR', 'WHEN', 'THEN', 'ELSE', 'END', 'AS', 'FROM', 'WHERE', ',']);
+
+/** Refuses texts that would take the parser too long, are nested too deeply, or are none that it reads. */
+export function checkTokens(texts: readonly string[]): void {
+  if (texts.reduce((sum, text) => sum + workOf(text), 0) > MAX_WORK)
+    refuse('The query is too complex to parse: make it shorter, or nest it less');
+}
+
+const isBracket = (one: string): boolean => "([{'".includes(one);
+
+function workOf(text: string): number {
+  let work = 0;
+  // What is open, from outside: brackets, keywords of `NESTING`, and `'` for a template.
+  const open: string[] = [];
+  /** Closes the innermost, and before it what only ends with a level: NOT, and a BETWEEN or CASE that lacks its end. */
+  const close = (what: (one: string) => boolean): void => {
+    const at = open.findLastIndex(what);
+    if (at >= 0) open.length = at;
+  };
+  const endNots = (): void => {
+    while (open.at(-1) === 'NOT') open.pop();
+  };
+  let at = 0;
+  let before = '';
+  let path = 0;
+  const next = (pattern: RegExp): Readonly<Record<string, string | undefined>> & { 0: string } => {
+    pattern.lastIndex = at;
+    const found = pattern.exec(text) ?? refuse('Failed to parse query');
+    at = pattern.lastIndex;
+    return { ...found.groups, 0: found[0] };
+  };
+  while (at < text.length) {
+    if (open.at(-1) === "'") {
+      const { end } = next(TEMPLATE);
+      if (end === '{') open.push('{');
+      else open.pop();
+      continue;
+    }
+    const token = next(CODE);
+    if (token['skipped'] !== undefined) continue;
+    if (token['unclosed'] !== undefined) refuse('Failed to parse query');
+    if (token['tag'] !== undefined) refuse('Tags are not supported');
+    // Each name of a path is read as often as there are names before it.
+    path = token[0] === '.' ? path + 1 : before === '.' ? path : 0;
+    // What follows a dot or AS is a name, whatever it is.
+    const word = before === '.' || before === 'AS' ? '' : token[0].toUpperCase();
+    before = word === '' ? 'name' : word;
+    if (ENDS_NOT.has(word)) endNots();
+    if (token['close'] !== undefined) close(isBracket);
+    else if (token['open'] !== undefined) open.push(token[0]);
+    else if (token['template'] !== undefined) open.push("'");
+    else if (Object.hasOwn(NESTING, word)) open.push(word);
+    else if (NESTING[open.at(-1) ?? ''] === word) open.pop();
+    if (open.length > MAX_LEVELS) refuse(`The query is nested more than ${MAX_LEVELS} levels deep`);
+    work += 1 + 2 * open.length + path / 2;
+  }
+  return work;
+}

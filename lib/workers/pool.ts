@@ -1,0 +1,348 @@
+/**
+ * Work in processes of their own, which can be killed: what a caller's query may do to memory and processor, it does
+ * there. A worker does one task at a time, and is used again for the next.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Duplex, Readable } from 'node:stream';
+import { Permanent, Transient } from '../ports/errors.ts';
+import type { Log } from '../ports/log.ts';
+import { SECOND_MS } from '../ports/units.ts';
+import { receivedError } from './errors.ts';
+import { type Frame, framesOf, jsonBody, writeFrame } from './frames.ts';
+import { limitedTo, residentBytes } from './memory.ts';
+import type { Start } from './serve.ts';
+import { type TurnLimits, Turns } from './turns.ts';
+import { MOST_DEATHS, underWay } from './under-way.ts';
+
+export interface PoolOptions {
+  /** The file that a worker runs; it calls `serveTasks`. */
+  readonly program: string;
+  /** What each worker is told, as JSON. */
+  readonly options: unknown;
+  /** What the workers do, as messages name it: `Selecting its rows`. */
+  readonly what: string;
+  readonly turns: TurnLimits;
+  /** Resident memory in MB: of one worker while it works, and of all that work together. */
+  readonly memory: { readonly each: number; readonly all: number };
+  /** A worker that says nothing for so long, while it is listened to, is killed. */
+  readonly silenceMs: number;
+  /** Where each worker has a folder of its own. Default: the system's temporary one. */
+  readonly folder?: string;
+  /** Where it is counted how often a piece of work took its process down; without it, in this process. */
+  readonly deaths?: string;
+  readonly log: Pick<Log, 'warning'>;
+}
+
+export interface Task {
+  readonly name: string;
+  /** Plain JSON. */
+  readonly input: unknown;
+  /** Whose turn it takes: an organization. */
+  readonly owner: string;
+  /** What it works on. A subject that took its process down three times is refused. Absent: it is not counted. */
+  readonly subject?: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface WorkerPool {
+  /**
+   * Yields the bytes that a task gives, and returns its result. Throws what the task throws; the signal's reason on
+   * abort; `LineFull`; `WorkerLost` when its process was killed or died; `Permanent` when that was the third time, and
+   * `Transient` when it had to go because all together took too much memory. Who stops early kills the worker.
+   */
+  stream(task: Task): AsyncGenerator<Buffer, unknown>;
+  /** The result of a task that gives no bytes. */
+  run(task: Task): Promise<unknown>;
+  /** Kills all workers. The pool can be used again. */
+  close(): Promise<void>;
+}
+
+/** Why a worker was killed; `died`: by itself, or by somebody else. */
+export type Loss = 'memory' | 'silence' | 'died';
+
+/**
+ * A worker's process ended before its task. Its name is the one by which Lambda tells that a function's process ended, so
+ * that a state machine tries the step again as often.
+ */
+export class WorkerLost extends Error {
+  override readonly name = 'Runtime.ExitError';
+  readonly loss: Loss;
+  constructor(loss: Loss, message: string) {
+    super(message);
+    this.loss = loss;
+  }
+}
+
+/** How often the memory of those that work is looked at. */
+const WATCH_MS = process.platform === 'linux' ? 50 : 500;
+/** A worker that has nothing to do is kept for so long. */
+const IDLE_MS = 30 * SECOND_MS;
+/** A worker that has more than this share of its memory after a task is not used again. */
+const REUSED_BELOW = 0.6;
+const MB = 1024 * 1024;
+/** What is kept of the last words of a worker, in characters. */
+const MAX_LAST_WORDS = 1_000;
+
+export const workerPool = (options: PoolOptions): WorkerPool => new Pool(options);
+
+class Pool implements WorkerPool {
+  readonly #options: PoolOptions;
+  readonly #turns: Turns;
+  readonly #deaths: ReturnType<typeof underWay>;
+  readonly #idle: WorkerProcess[] = [];
+  readonly #all = new Set<WorkerProcess>();
+  readonly #busy = new Set<WorkerProcess>();
+  #watch: NodeJS.Timeout | undefined;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#turns = new Turns(options.turns);
+    this.#deaths = underWay(options.deaths);
+  }
+
+  async *stream(task: Task): AsyncGenerator<Buffer, unknown> {
+    const giveBack = await this.#turns.take(task.owner, task.signal);
+    try {
+      return yield* this.#counted(task);
+    } finally {
+      giveBack();
+    }
+  }
+
+  async run(task: Task): Promise<unknown> {
+    const steps = this.stream(task);
+    for (;;) {
+      const step = await steps.next();
+      if (step.done === true) return step.value;
+    }
+  }
+
+  async close(): Promise<void> {
+    const gone = [...this.#all].map((worker) => worker.kill('closed'));
+    await Promise.all(gone);
+  }
+
+  /** Refuses a task whose subject took its process down too often, and counts when it does so again. */
+  async *#counted(task: Task): AsyncGenerator<Buffer, unknown> {
+    const { subject } = task;
+    if (subject === undefined) return yield* this.#done(task);
+    const before = this.#deaths.begin(subject);
+    let isLost = false;
+    try {
+      if (before >= MOST_DEATHS) throw this.#tooOften('The service itself ended each time');
+      return yield* this.#done(task);
+    } catch (error) {
+      isLost = error instanceof WorkerLost && before + 1 < MOST_DEATHS;
+      throw error instanceof WorkerLost && !isLost ? this.#tooOften(error.message) : error;
+    } finally {
+      if (!isLost) this.#deaths.end(subject);
+    }
+  }
+
+  #tooOften(last: string): Permanent {
+    return new Permanent(
+      `${this.#options.what} took its process down ${MOST_DEATHS} times, so it is not tried again. ${last} ` +
+        'Make the query and the filters simpler, or the interval shorter.',
+    );
+  }
+
+  async *#done({ name, input, signal }: Task): AsyncGenerator<Buffer, unknown> {
+    signal?.throwIfAborted();
+    const worker = this.#idle.pop() ?? this.#start();
+    this.#begin(worker);
+    let isDone = false;
+    const abort = (): void => void worker.kill('aborted');
+    signal?.addEventListener('abort', abort);
+    try {
+      worker.give({ name, input });
+      for (;;) {
+        const frame = await worker.next(this.#options.silenceMs);
+        if (frame === undefined) throw await this.#lost(worker, signal);
+        if (frame.kind === 'bytes') {
+          yield frame.body;
+          continue;
+        }
+        isDone = true;
+        const value = JSON.parse(frame.body.toString());
+        if (frame.kind === 'error') throw receivedError(value);
+        return value;
+      }
+    } finally {
+      signal?.removeEventListener('abort', abort);
+      this.#end(worker, isDone);
+    }
+  }
+
+  #start(): WorkerProcess {
+    const { program, options, memory, folder = tmpdir(), log } = this.#options;
+    const worker = new WorkerProcess({ program, options, folder, limit: memory.each * MB });
+    this.#all.add(worker);
+    void worker.ended.then(({ lastWords, reason }) => {
+      this.#all.delete(worker);
+      const at = this.#idle.indexOf(worker);
+      if (at >= 0) this.#idle.splice(at, 1);
+      if (reason === 'died' || reason === 'memory' || reason === 'silence')
+        log.warning('a worker process was lost', { worker: worker.pid, reason, said: lastWords });
+    });
+    return worker;
+  }
+
+  #begin(worker: WorkerProcess): void {
+    worker.isIdle(undefined);
+    this.#busy.add(worker);
+    this.#watch ??= setInterval(() => void this.#look(), WATCH_MS).unref();
+  }
+
+  #end(worker: WorkerProcess, isDone: boolean): void {
+    this.#busy.delete(worker);
+    if (this.#busy.size === 0) {
+      clearInterval(this.#watch);
+      this.#watch = undefined;
+    }
+    if (!isDone || worker.isLeaving || worker.most > this.#options.memory.each * MB * REUSED_BELOW) {
+      void worker.kill('retired');
+    } else {
+      worker.isIdle(IDLE_MS);
+      this.#idle.push(worker);
+    }
+  }
+
+  /** Kills whoever has more memory than they may; of those that have too much together the one that has most. */
+  async #look(): Promise<void> {
+    const { each, all } = this.#options.memory;
+    const sizes = await residentBytes([...this.#busy].flatMap(({ pid }) => pid ?? []));
+    let [sum, largest]: [number, WorkerProcess | undefined] = [0, undefined];
+    for (const worker of this.#busy) {
+      worker.most = sizes.get(worker.pid ?? 0) ?? 0;
+      sum += worker.most;
+      if (worker.most > each * MB) void worker.kill('memory');
+      if (largest === undefined || worker.most > largest.most) largest = worker;
+    }
+    if (sum > all * MB && largest !== undefined) void largest.kill('crowded');
+  }
+
+  /** Returns what a task fails with whose process has ended. */
+  async #lost(worker: WorkerProcess, signal: AbortSignal | undefined): Promise<Error> {
+    const { reason } = await worker.ended;
+    const { what, memory, silenceMs } = this.#options;
+    const crowded = 'too much is being done at this moment for the memory that there is';
+    const closing = new Transient(`${what} was interrupted: the service is closing.`);
+    const errors: Readonly<Record<Reason, Error>> = {
+      memory: new WorkerLost('memory', `${what} needs more than ${memory.each} MB of memory.`),
+      silence: new WorkerLost('silence', `${what} takes longer than ${silenceMs / 1000} s.`),
+      died: new WorkerLost('died', `${what} ended before its time: its process died.`),
+      crowded: new Transient(`${what} has to wait: ${crowded}.`),
+      aborted: signal?.reason instanceof Error ? signal.reason : closing,
+      closed: closing,
+      retired: closing,
+    };
+    return errors[reason];
+  }
+}
+
+/** Why a process has ended. */
+type Reason = Loss | 'aborted' | 'crowded' | 'closed' | 'retired';
+
+interface Ended {
+  readonly reason: Reason;
+  /** What it wrote to its standard error at last, on one line. */
+  readonly lastWords: string;
+}
+
+class WorkerProcess {
+  readonly ended: Promise<Ended>;
+  /** The most memory that it was seen with lately. */
+  most = 0;
+  readonly #child: ChildProcess;
+  readonly #socket: Duplex;
+  readonly #frames: AsyncGenerator<Frame>;
+  #reason: Reason | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor({
+    program,
+    options,
+    folder,
+    limit,
+  }: Pick<PoolOptions, 'program' | 'options'> & { readonly folder: string; readonly limit: number }) {
+    const own = join(folder, `worker-${randomUUID()}`);
+    mkdirSync(own, { recursive: true, mode: 0o700 });
+    const start: Start = { parent: process.pid, folder: own, options };
+    const flags = process.execArgv.filter((flag) => !flag.startsWith('--inspect'));
+    const [command, ...rest] = limitedTo(limit, [process.execPath, ...flags, program, JSON.stringify(start)]);
+    // It is given nothing of the environment: there may be secrets in it.
+    this.#child = spawn(command, rest, { stdio: ['ignore', 'ignore', 'pipe', 'pipe'], env: {} });
+    this.#socket = this.#child.stdio[3] as Duplex;
+    // Whoever reads learns of it, and the process's end says why.
+    this.#socket.on('error', () => {});
+    this.#frames = framesOf(this.#socket);
+    let said = '';
+    const words = this.#child.stderr as Readable;
+    words.on('data', (text: Buffer) => {
+      said = `${said}${text.toString()}`.slice(-MAX_LAST_WORDS);
+    });
+    this.ended = new Promise((resolve) => {
+      const end = (): void => {
+        this.#socket.destroy();
+        const ended: Ended = { reason: this.#reason ?? 'died', lastWords: said.replace(/\s+/g, ' ').trim() };
+        rm(own, { recursive: true, force: true })
+          .catch(() => {})
+          .finally(() => resolve(ended));
+      };
+      this.#child.once('error', end).once('exit', () => {
+        this.#reason ??= 'died';
+        if (words.closed) end();
+        else words.once('close', end);
+      });
+    });
+  }
+
+  /** It has ended, or is about to. */
+  get isLeaving(): boolean {
+    return this.#reason !== undefined;
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  give(task: { readonly name: string; readonly input: unknown }): void {
+    // A worker that is gone does not take it; the next frame tells.
+    writeFrame(this.#socket, 'task', jsonBody(task)).catch(() => {});
+  }
+
+  /** Returns the next frame; undefined when the process has ended. It is killed when there is none for so long. */
+  async next(silenceMs: number): Promise<Frame | undefined> {
+    const timer = setTimeout(() => void this.kill('silence'), silenceMs);
+    try {
+      const { value, done } = await this.#frames.next();
+      return done === true ? undefined : value;
+    } catch {
+      return undefined;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Kills it, for the first reason that is given; resolves when it has ended. */
+  async kill(reason: Reason): Promise<void> {
+    this.#reason ??= reason;
+    this.#child.kill('SIGKILL');
+    await this.ended;
+  }
+
+  /** It has nothing to do, for so long at most; undefined: it has. */
+  isIdle(forMs: number | undefined): void {
+    clearTimeout(this.#timer);
+    if (forMs !== undefined) this.#timer = setTimeout(() => void this.kill('retired'), forMs).unref();
+    const change = forMs === undefined ? 'ref' : 'unref';
+    this.#child[change]();
+    (this.#socket as unknown as { ref(): void; unref(): void })[change]();
+    (this.#child.stderr as unknown as { ref(): void; unref(): void })[change]();
+  }
+}

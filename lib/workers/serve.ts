@@ -1,0 +1,65 @@
+/** The worker's side: takes one task after another from the process that started it. */
+import { Socket } from 'node:net';
+import { setPriority } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import { sentError } from './errors.ts';
+import { framesOf, jsonBody, writeFrame } from './frames.ts';
+
+/** Does a task: yields bytes and returns its result, or just resolves to that. Input and result are JSON. */
+type Work = (input: never) => AsyncGenerator<Uint8Array, unknown> | Promise<unknown>;
+
+/** What a worker process is told when it is started. */
+export interface Start<Options = unknown> {
+  /** The process that it works for: it ends with it. */
+  readonly parent: number;
+  /** A folder of its own; it is removed when the process has ended. */
+  readonly folder: string;
+  readonly options: Options;
+}
+
+/** The file descriptor of the socket to the parent. */
+export const SOCKET_FD = 3;
+
+/** Requests, and what keeps the time, go first. */
+const NICE = 10;
+
+/**
+ * Ends the process once its parent is gone, whatever the process does: a thread looks, as a task may keep the main one
+ * busy for ever.
+ */
+const WATCH = `
+  const { workerData } = require('node:worker_threads');
+  setInterval(() => { if (process.ppid !== workerData) process.kill(process.pid, 'SIGKILL'); }, 500);
+`;
+
+/** Serves tasks until the parent is gone. `works` is told how the process was started and returns its tasks by name. */
+export async function serveTasks<Options>(
+  works: (start: Start<Options>) => Promise<Readonly<Record<string, Work>>>,
+): Promise<void> {
+  const start = JSON.parse(process.argv[2] ?? '') as Start<Options>;
+  setPriority(NICE);
+  new Worker(WATCH, { eval: true, workerData: start.parent, stdout: true, stderr: true }).unref();
+  const socket = new Socket({ fd: SOCKET_FD, readable: true, writable: true });
+  const tasks = await works(start);
+  for await (const { body } of framesOf(socket)) {
+    const { name, input } = JSON.parse(body.toString()) as { name: string; input: never };
+    try {
+      const work = tasks[name];
+      if (work === undefined) throw new Error(`there is no task ${name}`);
+      const doing = work(input);
+      const result = 'next' in doing ? await written(socket, doing) : await doing;
+      await writeFrame(socket, 'result', jsonBody(result));
+    } catch (error) {
+      await writeFrame(socket, 'error', jsonBody(sentError(error)));
+    }
+  }
+}
+
+/** Writes the bytes that are yielded, and returns the result. */
+async function written(socket: Socket, steps: AsyncGenerator<Uint8Array, unknown>): Promise<unknown> {
+  for (;;) {
+    const step = await steps.next();
+    if (step.done === true) return step.value;
+    await writeFrame(socket, 'bytes', step.value);
+  }
+}

@@ -1,0 +1,100 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { backUp, restore } from '../../../infra/local/backup.ts';
+import { openDataDirectory } from '../../../infra/local/data-directory.ts';
+import { logTo } from '../../../lib/ports/log.ts';
+import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
+import { temporaryFolder } from '../../support/context.ts';
+
+const open = (folder: string) =>
+  openDataDirectory(
+    folder,
+    LOCAL_SETTINGS,
+    logTo(() => {}, Date.now),
+  );
+
+/** A data directory with a row and some files, and where to put copies. */
+async function world() {
+  const place = temporaryFolder();
+  const folder = join(place, 'home');
+  const directory = open(folder);
+  await directory.table.write([{ put: { pk: 'a', sk: 'a' } }]);
+  await directory.lake.write('1/events/a.parquet', 'rows');
+  await directory.runFiles.write('run/note', 'kept');
+  await directory.vault.seal('secret', { organization: 'o', batchExport: 'e' });
+  mkdirSync(join(folder, 'runs/.unfinished'), { recursive: true });
+  writeFileSync(join(folder, 'runs/.unfinished/half'), 'half');
+  return { place, folder, directory, backup: join(place, 'backup'), restored: join(place, 'restored') };
+}
+
+test('a backup of a directory that is in use has everything, but what is unfinished', async () => {
+  const { folder, directory, backup, restored } = await world();
+  const contents = await backUp(folder, backup);
+  await directory.table.write([{ put: { pk: 'later', sk: 'later' } }]);
+  expect(readdirSync(backup).toSorted()).toEqual([
+    'backup.json',
+    'lake',
+    'runs',
+    'vault.key',
+    'version.json',
+    'workspace.db',
+  ]);
+  expect(await restore(backup, restored)).toEqual(contents);
+  expect(existsSync(join(restored, 'runs/.unfinished'))).toBe(false);
+  const copy = open(restored);
+  expect(await copy.table.get({ pk: 'a', sk: 'a' })).toBeDefined();
+  expect(await copy.table.get({ pk: 'later', sk: 'later' })).toBeUndefined();
+  expect(String(await copy.lake.read('1/events/a.parquet'))).toBe('rows');
+  expect(String(await copy.runFiles.read('run/note'))).toBe('kept');
+  await copy.close();
+  await directory.close();
+});
+
+test('a backup does not replace anything, nor does a restore', async () => {
+  const { folder, directory, backup } = await world();
+  await directory.close();
+  await backUp(folder, backup);
+  await expect(backUp(folder, backup)).rejects.toThrow(`${backup} is there already: choose another folder.`);
+  await expect(restore(backup, folder)).rejects.toThrow(`${folder} is there already: move it away`);
+  await expect(backUp(join(folder, 'nothing'), `${backup}2`)).rejects.toThrow('There is no data directory at');
+});
+
+test('a backup that is not whole is refused, and makes nothing', async () => {
+  const { folder, directory, backup, restored } = await world();
+  await directory.close();
+  await backUp(folder, backup);
+  rmSync(join(backup, 'lake/1/events/a.parquet'));
+  await expect(restore(backup, restored)).rejects.toThrow(/is not whole: it has 4 files .* had 5 /);
+  rmSync(join(backup, 'backup.json'));
+  await expect(restore(backup, restored)).rejects.toThrow(`${backup} is no whole backup (`);
+  expect(existsSync(restored)).toBe(false);
+});
+
+test('a backup of a newer version, and one whose database is damaged, are refused', async () => {
+  const { place, folder, directory, backup, restored } = await world();
+  await directory.close();
+  await backUp(folder, backup);
+  const version = readFileSync(join(backup, 'version.json'), 'utf8');
+  writeFileSync(join(backup, 'version.json'), version.replace('"version":1', '"version":9'));
+  await expect(restore(backup, restored)).rejects.toThrow('was last used by a newer version of this program');
+  writeFileSync(join(backup, 'version.json'), version);
+  const database = readFileSync(join(backup, 'workspace.db'));
+  writeFileSync(join(backup, 'workspace.db'), database.fill(7, 4096, 8192));
+  await expect(restore(backup, restored)).rejects.toThrow(/^The database of the backup is damaged: /);
+  expect(readdirSync(place)).not.toContain('restored');
+});
+
+test('a backup of a directory whose service was killed leaves it as it was', async () => {
+  const { place, folder, directory, backup } = await world();
+  // As a kill leaves it: the database, its log and the mark.
+  const killed = join(place, 'killed');
+  mkdirSync(killed);
+  for (const name of ['workspace.db', 'workspace.db-wal', 'workspace.db-open', 'version.json']) {
+    writeFileSync(join(killed, name), readFileSync(join(folder, name)));
+  }
+  await directory.close();
+  await backUp(killed, backup);
+  const opened = open(killed);
+  expect(await opened.table.get({ pk: 'a', sk: 'a' })).toBeDefined();
+  await opened.close();
+});

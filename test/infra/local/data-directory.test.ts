@@ -1,0 +1,145 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { claimDataDirectory, openDataDirectory, removeUnfinished } from '../../../infra/local/data-directory.ts';
+import { checkDataDirectory, upgradeDataDirectory } from '../../../infra/local/data-version.ts';
+import { logTo } from '../../../lib/ports/log.ts';
+import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
+import { temporaryFolder } from '../../support/context.ts';
+
+const silent = logTo(() => {}, Date.now);
+const open = (folder: string) => openDataDirectory(folder, LOCAL_SETTINGS, silent);
+const versionIn = (folder: string) => JSON.parse(readFileSync(join(folder, 'version.json'), 'utf8')) as object;
+const at = (folder: string, name: string): string => join(folder, name);
+
+/** A data directory with an item in it, closed. */
+async function used(): Promise<string> {
+  const folder = temporaryFolder();
+  const directory = open(folder);
+  await directory.table.write([{ put: { pk: 'a', sk: 'a' } }]);
+  await directory.close();
+  return folder;
+}
+
+describe('a database that is not the one that was there', () => {
+  test.each<[string, (file: string) => void]>([
+    ['removed', (file) => rmSync(file)],
+    ['emptied', (file) => truncateSync(file)],
+  ])('is noticed when it was %s, and nothing is made in its place', async (_how, lose) => {
+    const folder = await used();
+    lose(at(folder, 'workspace.db'));
+    const before = readdirSync(folder);
+    expect(() => open(folder)).toThrow(/workspace\.db is not the database .* restore a backup/);
+    expect(readdirSync(folder)).toEqual(before);
+  });
+
+  test('is noticed when it is another one, or none', async () => {
+    const [folder, other] = [await used(), await used()];
+    writeFileSync(at(folder, 'workspace.db'), readFileSync(at(other, 'workspace.db')));
+    expect(() => open(folder)).toThrow(/is not the database/);
+    writeFileSync(at(folder, 'workspace.db'), 'x'.repeat(5000));
+    expect(() => open(folder)).toThrow(/workspace\.db cannot be read \(.*not a database\)\. Restore a backup\./);
+  });
+
+  test('is noticed where an earlier program has welcomed somebody, and named no database', () => {
+    const folder = temporaryFolder();
+    writeFileSync(at(folder, 'welcomed'), '');
+    expect(() => open(folder)).toThrow(/is not the database/);
+  });
+
+  test('is noticed when its last commits were taken away, until somebody says that they may be lost', async () => {
+    const folder = temporaryFolder();
+    const killed = open(folder);
+    await killed.table.write([{ put: { pk: 'a', sk: 'a' } }]);
+    // As a kill leaves it: the database, its log and the mark.
+    const left = temporaryFolder();
+    for (const name of ['workspace.db', 'workspace.db-wal', 'workspace.db-open', 'version.json']) {
+      writeFileSync(at(left, name), readFileSync(at(folder, name)));
+    }
+    await killed.close();
+    expect(existsSync(at(folder, 'workspace.db-open'))).toBe(false);
+    const log = readFileSync(at(left, 'workspace.db-wal'));
+    rmSync(at(left, 'workspace.db-wal'));
+    expect(() => open(left)).toThrow(/The last commits of .*workspace\.db are lost: .*remove .*workspace\.db-open\.$/);
+    writeFileSync(at(left, 'workspace.db-wal'), log);
+    const directory = open(left);
+    expect(await directory.table.get({ pk: 'a', sk: 'a' })).toBeDefined();
+    await directory.close();
+    await open(left).close();
+  });
+});
+
+describe('the version', () => {
+  test('is written by the first start', async () => {
+    const folder = await used();
+    expect(versionIn(folder)).toEqual({ version: 1, database: expect.any(String) });
+  });
+
+  test('of a newer program is refused in a sentence, and nothing is changed', async () => {
+    const folder = await used();
+    const newer = JSON.stringify({ ...versionIn(folder), version: 7 });
+    writeFileSync(at(folder, 'version.json'), newer);
+    expect(() => open(folder)).toThrow(
+      /was last used by a newer version of this program: it has layout 7, .* up to 1\./,
+    );
+    expect(readFileSync(at(folder, 'version.json'), 'utf8')).toBe(newer);
+  });
+
+  test('of an older one is brought up to date, and goes on where it was killed', async () => {
+    const folder = await used();
+    const done: string[] = [];
+    let kills = 1;
+    const steps = [
+      () => done.push('never again'),
+      () => done.push('second'),
+      () => {
+        if (kills-- > 0) throw new Error('killed');
+        done.push('third');
+      },
+    ];
+    const now = (work: () => void): void => work();
+    checkDataDirectory(folder, steps);
+    expect(() => upgradeDataDirectory(folder, now, steps)).toThrow('killed');
+    expect(versionIn(folder)).toMatchObject({ version: 2 });
+    upgradeDataDirectory(folder, now, steps);
+    expect(done).toEqual(['second', 'third']);
+    expect(versionIn(folder)).toMatchObject({ version: 3 });
+    expect(() => open(folder)).toThrow('newer version');
+  });
+
+  test('of an older one that a service is using waits for that service to end', async () => {
+    const folder = await used();
+    rmSync(at(folder, 'version.json'));
+    const claim = claimDataDirectory(folder);
+    expect(() => open(folder)).toThrow(/^Another service is running on /);
+    claim.release();
+    await open(folder).close();
+    expect(versionIn(folder)).toMatchObject({ version: 1 });
+  });
+});
+
+test('a lock that is damaged is not taken for another service', () => {
+  const folder = temporaryFolder();
+  writeFileSync(at(folder, 'service.lock'), 'x'.repeat(5000));
+  expect(() => claimDataDirectory(folder)).toThrow(
+    /service\.lock cannot be read .*if no service runs on .*, remove it\.$/,
+  );
+  rmSync(at(folder, 'service.lock'));
+  const claim = claimDataDirectory(folder);
+  expect(() => claimDataDirectory(folder)).toThrow(/^Another service is running on /);
+  claim.release();
+});
+
+test('what killed processes left unfinished is removed at the start', async () => {
+  const folder = temporaryFolder();
+  const left = [
+    'temporary/half.parquet',
+    ...['lake', 'runs'].map((name) => `${name}/.unfinished/4194305@${hostname()}.a`),
+  ];
+  for (const path of left) {
+    mkdirSync(join(folder, path, '..'), { recursive: true });
+    writeFileSync(join(folder, path), '');
+  }
+  await removeUnfinished(folder);
+  expect(left.filter((path) => existsSync(join(folder, path)))).toEqual([]);
+});

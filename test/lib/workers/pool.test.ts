@@ -1,0 +1,162 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Permanent } from '../../../lib/ports/errors.ts';
+import { type PoolOptions, type WorkerPool, workerPool } from '../../../lib/workers/pool.ts';
+import { temporaryFolder } from '../../support/context.ts';
+
+const pools: WorkerPool[] = [];
+
+afterEach(async () => {
+  await Promise.all(pools.splice(0).map((pool) => pool.close()));
+});
+
+function poolWith(options: Partial<PoolOptions> = {}): WorkerPool {
+  const pool = workerPool({
+    program: join(import.meta.dirname, '../../support/worker-program.ts'),
+    options: { some: 'words' },
+    what: 'The work',
+    turns: { atOnce: 2, each: 2 },
+    memory: { each: 400, all: 800 },
+    silenceMs: 60_000,
+    folder: temporaryFolder(),
+    log: { warning: () => {} },
+    ...options,
+  });
+  pools.push(pool);
+  return pool;
+}
+
+/** Runs until the signal says that the process is gone. */
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+const owner = 'an organization';
+
+test('a worker is told how it was started, given tasks one after another, and nothing of the environment', async () => {
+  const pool = poolWith();
+  expect(await pool.run({ name: 'tells', input: null, owner })).toEqual({ some: 'words' });
+  const first = await pool.run({ name: 'answers', input: { n: 1 }, owner });
+  const second = await pool.run({ name: 'answers', input: { n: 2 }, owner });
+  expect(first).toMatchObject({ input: { n: 1 } });
+  expect(second).toEqual({ ...(first as object), input: { n: 2 } });
+  expect(
+    (first as { environment: string[] }).environment.filter((name) => !['PWD', 'SHLVL', '_'].includes(name)),
+  ).toEqual([]);
+});
+
+test('bytes come as they were given, in their pieces, however slowly they are read', async () => {
+  const pieces: Buffer[] = [];
+  for await (const piece of poolWith().stream({ name: 'gives', input: 20, owner })) {
+    pieces.push(piece);
+    await new Promise(setImmediate);
+  }
+  expect(pieces.map(({ length }) => length)).toEqual([...Array(20).fill(1024 * 1024), 0]);
+  expect(pieces.slice(0, 20).every((piece, n) => piece.every((byte) => byte === n))).toBe(true);
+});
+
+test('an error of a task keeps its name, and the worker goes on', async () => {
+  const pool = poolWith();
+  const failed = pool.run({ name: 'fails', input: { name: 'Permanent', message: 'what to change' }, owner });
+  await expect(failed).rejects.toBeInstanceOf(Permanent);
+  await expect(failed).rejects.toThrow('what to change');
+  await expect(pool.run({ name: 'no such task', input: null, owner })).rejects.toThrow('there is no task no such task');
+  expect(await pool.run({ name: 'tells', input: null, owner })).toEqual({ some: 'words' });
+});
+
+test('a worker that takes more memory than it may is killed, and the others go on', async () => {
+  const pool = poolWith();
+  const bystander = pool.run({ name: 'takes', input: 100, owner });
+  await expect(pool.run({ name: 'takes', input: 4_000, owner })).rejects.toMatchObject({
+    loss: 'memory',
+    message: 'The work needs more than 400 MB of memory.',
+  });
+  expect(await bystander).toBe(100);
+});
+
+test('workers that take too much together lose the largest, which may be tried again', async () => {
+  const pool = poolWith({ memory: { each: 4_000, all: 400 } });
+  await expect(pool.run({ name: 'takes', input: 1_000, owner })).rejects.toMatchObject({
+    name: 'Transient',
+    message: 'The work has to wait: too much is being done at this moment for the memory that there is.',
+  });
+});
+
+test('a worker that is silent for too long is killed, also when it keeps its thread busy', async () => {
+  const lost = poolWith({ silenceMs: 2_000 }).run({ name: 'turns', input: null, owner });
+  await expect(lost).rejects.toMatchObject({ loss: 'silence', message: 'The work takes longer than 2 s.' });
+});
+
+test('a worker that dies is told of in the log, with its last words', async () => {
+  const told: unknown[] = [];
+  const pool = poolWith({ log: { warning: (...line) => void told.push(line) } });
+  await expect(pool.run({ name: 'dies', input: null, owner })).rejects.toMatchObject({ loss: 'died' });
+  expect(told).toEqual([
+    ['a worker process was lost', { worker: expect.any(Number), reason: 'died', said: 'the last words' }],
+  ]);
+});
+
+test('an abort kills the worker at once, and its turn goes to the next', async () => {
+  const folder = temporaryFolder();
+  const pool = poolWith({ turns: { atOnce: 1, each: 1 }, folder });
+  const { pid } = (await pool.run({ name: 'answers', input: null, owner })) as { pid: number };
+  const leaving = new AbortController();
+  const aborted = pool.run({ name: 'turns', input: null, owner, signal: leaving.signal });
+  const next = pool.run({ name: 'answers', input: null, owner: 'another' });
+  setImmediate(() => leaving.abort(new Error('cancelled')));
+  await expect(aborted).rejects.toThrow('cancelled');
+  expect(((await next) as { pid: number }).pid).not.toBe(pid);
+  expect(isAlive(pid)).toBe(false);
+  await pool.close();
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('a reader who stops early ends the worker', async () => {
+  const pool = poolWith();
+  const { pid } = (await pool.run({ name: 'answers', input: null, owner })) as { pid: number };
+  for await (const piece of pool.stream({ name: 'gives', input: 1_000, owner })) if (piece.length > 0) break;
+  expect(((await pool.run({ name: 'answers', input: null, owner })) as { pid: number }).pid).not.toBe(pid);
+});
+
+describe('work that takes its process down three times', () => {
+  const subject = 'an interval';
+  const says = 'The work took its process down 3 times, so it is not tried again.';
+
+  test('is refused at the third time', async () => {
+    const pool = poolWith();
+    const once = () => pool.run({ name: 'dies', input: null, owner, subject });
+    await expect(once()).rejects.toMatchObject({ loss: 'died' });
+    await expect(once()).rejects.toMatchObject({ loss: 'died' });
+    await expect(once()).rejects.toBeInstanceOf(Permanent);
+  });
+
+  test('is refused when the whole service went down with it each time', async () => {
+    const deaths = temporaryFolder();
+    for (let time = 1; time <= 3; time += 1) {
+      // A service that is killed closes nothing: nobody reads on.
+      const bytes = poolWith({ deaths }).stream({ name: 'gives', input: 5, owner, subject });
+      await bytes.next();
+    }
+    const pool = poolWith({ deaths });
+    await expect(pool.run({ name: 'answers', input: null, owner, subject })).rejects.toThrow(says);
+    expect(readdirSync(deaths)).toEqual([]);
+  });
+
+  test('does not count what ended in order', async () => {
+    const deaths = temporaryFolder();
+    const pool = poolWith({ deaths });
+    for (let time = 1; time <= 4; time += 1)
+      await expect(
+        pool.run({ name: 'fails', input: { name: 'Transient', message: 'no' }, owner, subject }),
+      ).rejects.toThrow('no');
+    for (let time = 1; time <= 4; time += 1) {
+      for await (const _ of pool.stream({ name: 'gives', input: 5, owner, subject })) break;
+    }
+    expect(await pool.run({ name: 'answers', input: 1, owner, subject })).toMatchObject({ input: 1 });
+    expect(existsSync(deaths) && readdirSync(deaths)).toEqual([]);
+  });
+});
