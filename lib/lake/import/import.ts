@@ -8,7 +8,6 @@
  * has before it. So the same file twice adds nothing, a file that has grown adds its new records, and two files that
  * hold equal ones hold the same events. Of a person what is not newer than known adds nothing.
  */
-import { hash } from 'node:crypto';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,6 +20,7 @@ import { allFiles, type LakeFile } from '../catalog.ts';
 import type { ArrivalRange } from '../intervals.ts';
 import { type Publishing, underLease } from '../lease.ts';
 import type { Model } from '../schema.ts';
+import { contentUuid } from '../sources/event.ts';
 import { type ImportFormat, openSource } from '../sources/open.ts';
 import type { SourceRecord } from '../sources/record.ts';
 import { checkMapping, type TableMapping } from '../sources/table-rows.ts';
@@ -189,7 +189,7 @@ async function readFile(path: string, n: number, size: number, options: Reading)
       return undefined;
     }
     if (typeof content === 'string') return content;
-    const uuid = content.uuid ?? recordUuid(projectId, identity);
+    const uuid = content.uuid ?? contentUuid(`${projectId} ${identity}`);
     const own = content.uuid !== null || content.event === null;
     if (!batches.add({ ...content, uuid, own, file: n })) return 'too large as JSON';
     count[content.event === null ? 'persons' : 'events'] += 1;
@@ -215,12 +215,6 @@ async function readFile(path: string, n: number, size: number, options: Reading)
     problem: source.problem() ?? null,
     rejected: rejected.path() ?? null,
   };
-}
-
-/** A uuid of version 8, made of a SHA-256. */
-function recordUuid(projectId: number, identity: string): string {
-  const hex = hash('sha256', `${projectId} ${identity}`, 'hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
 function arrivalOf(files: readonly LakeFile[]): ArrivalRange | null {
