@@ -15,8 +15,6 @@ const request = (id: string, body: string | Uint8Array = `body of ${id}`): Captu
   receivedAt: START,
   path: '/batch',
   query: { compression: 'gzip-js' },
-  contentType: 'text/plain',
-  contentEncoding: '',
   address: '203.0.113.7',
   body: Buffer.from(body),
 });

@@ -10,11 +10,9 @@ export interface CapturedRequest {
   readonly projectId: number;
   /** When it came, milliseconds since 1970. */
   readonly receivedAt: number;
-  /** What the body is read by: it says nothing of itself. */
+  /** What of its address its events are made of, beside the body. */
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
-  readonly contentType: string;
-  readonly contentEncoding: string;
   /** The address of the sender; null: nobody knows, or it shall not be kept. */
   readonly address: string | null;
   readonly body: Uint8Array;
