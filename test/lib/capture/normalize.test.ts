@@ -374,7 +374,7 @@ describe('any JSON value as an event', () => {
           expect(Number.isSafeInteger(event.timestamp)).toBe(true);
           expect(event.timestamp).toBeLessThanOrEqual((NOW + 23 * 3_600_000) * 1000);
           expect(event.uuid).toMatch(/^[0-9a-f-]{36}$/);
-          expect(JSON.stringify(JSON.parse(event.properties))).toBe(event.properties);
+          expect(JSON.parse(event.properties)).toEqual(expect.any(Object));
           for (const text of [
             event.event,
             event.distinctId,
