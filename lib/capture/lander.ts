@@ -1,6 +1,9 @@
 /** Lands what waits in an inbox, pass by pass, and forgets what is in the lake. */
 import type { Inbox, Segment } from '../ports/inbox/inbox.ts';
 import type { Log } from '../ports/log.ts';
+import type { Metrics } from '../ports/metrics/metrics.ts';
+import { SECOND_MS } from '../ports/units.ts';
+import type { CaptureCounts } from './counts.ts';
 import type { LandingReport, LandingSegment } from './land.ts';
 
 /** So many bytes of requests land in one pass, unless a single segment has more. */
@@ -11,6 +14,8 @@ interface LanderOptions {
   /** Lands segments: `land`, here or in another process. */
   readonly land: (segments: readonly LandingSegment[]) => Promise<LandingReport>;
   readonly log: Log;
+  readonly metrics: Metrics;
+  readonly counts: Pick<CaptureCounts, 'add'>;
 }
 
 /** One at a time has an inbox. */
@@ -25,7 +30,7 @@ export class Lander {
 
   /** Lands once. Returns how many events are new in the lake. */
   async pass(): Promise<number> {
-    const { inbox, land, log } = this.#options;
+    const { inbox, land, log, metrics, counts } = this.#options;
     const segments = await this.#next();
     if (segments.length === 0) return 0;
     const report = await land(segments);
@@ -43,8 +48,11 @@ export class Lander {
       log.error('captured events are damaged', { segment: name, bytes: damaged });
       await inbox.setAside(name);
     }
-    for (const { projectId, landed, known, refused, delayMs } of report.projects)
+    for (const { projectId, landed, known, refused, delayMs } of report.projects) {
       log.info('captured events landed', { project: projectId, landed, known, refused, delay_ms: delayMs });
+      metrics.record({ EventsLanded: landed, EventsKnown: known, LandingDelay: delayMs / SECOND_MS });
+      counts.add(projectId, { landed, known });
+    }
     return report.projects.reduce((sum, { landed }) => sum + landed, 0);
   }
 

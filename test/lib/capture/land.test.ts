@@ -1,6 +1,7 @@
 /** From requests to the lake: every event that was acknowledged is there, once. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { CaptureCounts } from '../../../lib/capture/counts.ts';
 import { type LandingSegment, land } from '../../../lib/capture/land.ts';
 import { Lander } from '../../../lib/capture/lander.ts';
 import { openDatabase, parquet } from '../../../lib/duckdb/database.ts';
@@ -53,6 +54,8 @@ const landerOf = (context: Context, inbox: Inbox) =>
   new Lander({
     inbox,
     log: context.log,
+    metrics: context.metrics,
+    counts: new CaptureCounts(context),
     land: (segments: readonly LandingSegment[]) => land({ ...context, inbox }, segments),
   });
 
