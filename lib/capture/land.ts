@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { filesBetween } from '../lake/catalog.ts';
 import { BatchWriter, ofModel } from '../lake/import/batch-writer.ts';
 import { openStaging, type SameEvents } from '../lake/import/staging.ts';
-import { ImportUnderWay, type Publishing, underLease } from '../lake/lease.ts';
+import { ImportUnderWay, type Lease, type Publishing, underLease } from '../lake/lease.ts';
 import { ProjectGone } from '../lake/publish.ts';
 import type { CapturedRequest, Inbox } from '../ports/inbox/inbox.ts';
 import { DAY_MS } from '../ports/units.ts';
@@ -129,7 +129,7 @@ async function landProject(
   });
   const folder = await mkdtemp(join(temporaryFolder, 'landing-'));
   try {
-    return await underLease(context, projectId, async (lease) => {
+    const work = async (lease: Lease): Promise<ProjectLanding> => {
       const staging = await openStaging(folder, projectId, context.lake, SAME_CAPTURED);
       const before = await filesBetween(context.table, projectId, 'events', context.clock() - ATTEMPTS_MS, END_OF_TIME);
       const batches = new BatchWriter({ context, lease, staging, before, arrived: 'now', folder });
@@ -150,7 +150,8 @@ async function landProject(
         await batches.settled();
         staging.close();
       }
-    });
+    };
+    return await underLease(context, projectId, work, { purpose: 'landing' });
   } catch (error) {
     // Its project was deleted, and its events with it.
     if (error instanceof ProjectGone) return landing({ landed: 0, known: 0 });

@@ -195,3 +195,26 @@ test.each([false, true])('killed at every change (after it: %s), each event land
     expect(await inbox.segments()).toEqual([]);
   }
 });
+
+test('an import waits for a landing that is under way, unless it is stopped', async () => {
+  const { context } = await world();
+  const line = JSON.stringify({
+    event: 'clicked',
+    distinct_id: 'ada',
+    timestamp: '2026-01-01T00:00:00Z',
+    properties: {},
+  });
+  const file = fileIn(context, 'events.jsonl', line);
+  const stopped = new AbortController();
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  const landing = underLease(context, PROJECT, () => (begin(), ended), { purpose: 'landing' });
+  await begun;
+  const imported = run(context, file);
+  const other = run(context, file, { stop: stopped.signal });
+  stopped.abort(new Error('it is to stop'));
+  await expect(other).rejects.toThrow('it is to stop');
+  end();
+  await landing;
+  expect(await imported).toMatchObject({ added: 1 });
+});
