@@ -9,6 +9,8 @@ import { Lander } from '../../lib/capture/lander.ts';
 import { projectTokens } from '../../lib/capture/tokens.ts';
 import { openDatabase, parquet } from '../../lib/duckdb/database.ts';
 import { allFiles } from '../../lib/lake/catalog.ts';
+import type { Model } from '../../lib/lake/schema.ts';
+import type { Context } from '../../lib/ports/context.ts';
 import { folderInbox } from '../../lib/ports/inbox/folder.ts';
 import { testContext } from './context.ts';
 import { onEnd } from './on-end.ts';
@@ -57,15 +59,25 @@ export async function captureService(
     /** Lands what was taken, and returns the values of a column of all events in the lake, in order. */
     landed: async (column: string): Promise<unknown[]> => {
       await lander.pass();
-      const files = await allFiles(context.table, service.project.id, 'events');
-      if (files.length === 0) return [];
-      const paths = files.map(({ path }) => context.lake.address(path));
-      const database = await openDatabase({ places: paths });
-      const connection = await database.connect();
-      const answer = await connection.runAndReadAll(`SELECT ${column} FROM ${parquet(paths)} ORDER BY ALL`);
-      connection.closeSync();
-      database.closeSync();
-      return answer.getRows().map(([value]) => value);
+      return inLake(context, service.project.id, column);
     },
   };
+}
+
+/** A column of all rows of a project's model in the lake, in order. */
+export async function inLake(
+  { table, lake }: Pick<Context, 'table' | 'lake'>,
+  projectId: number,
+  column: string,
+  model: Model = 'events',
+): Promise<unknown[]> {
+  const files = await allFiles(table, projectId, model);
+  if (files.length === 0) return [];
+  const paths = files.map(({ path }) => lake.address(path));
+  const database = await openDatabase({ places: paths });
+  const connection = await database.connect();
+  const answer = await connection.runAndReadAll(`SELECT ${column} FROM ${parquet(paths)} ORDER BY ALL`);
+  connection.closeSync();
+  database.closeSync();
+  return answer.getRows().map(([value]) => (typeof value === 'bigint' ? Number(value) : value));
 }
