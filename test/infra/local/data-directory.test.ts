@@ -5,6 +5,7 @@ import { claimDataDirectory, openDataDirectory, removeUnfinished } from '../../.
 import { checkDataDirectory, upgradeDataDirectory } from '../../../infra/local/data-version.ts';
 import { logTo } from '../../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
+import { keys } from '../../../lib/ports/table/keys.ts';
 import { temporaryFolder } from '../../support/context.ts';
 
 const silent = logTo(() => {}, Date.now);
@@ -72,7 +73,7 @@ describe('a database that is not the one that was there', () => {
 describe('the version', () => {
   test('is written by the first start', async () => {
     const folder = await used();
-    expect(versionIn(folder)).toEqual({ version: 1, database: expect.any(String) });
+    expect(versionIn(folder)).toEqual({ version: 2, database: expect.any(String) });
   });
 
   test('of a newer program is refused in a sentence, and nothing is changed', async () => {
@@ -80,7 +81,7 @@ describe('the version', () => {
     const newer = JSON.stringify({ ...versionIn(folder), version: 7 });
     writeFileSync(at(folder, 'version.json'), newer);
     expect(() => open(folder)).toThrow(
-      /was last used by a newer version of this program: it has layout 7, .* up to 1\./,
+      /was last used by a newer version of this program: it has layout 7, .* up to 2\./,
     );
     expect(readFileSync(at(folder, 'version.json'), 'utf8')).toBe(newer);
   });
@@ -91,6 +92,7 @@ describe('the version', () => {
     let kills = 1;
     const steps = [
       () => done.push('never again'),
+      () => done.push('nor this'),
       () => done.push('second'),
       () => {
         if (kills-- > 0) throw new Error('killed');
@@ -100,10 +102,10 @@ describe('the version', () => {
     const now = (work: () => void): void => work();
     checkDataDirectory(folder, steps);
     expect(() => upgradeDataDirectory(folder, now, steps)).toThrow('killed');
-    expect(versionIn(folder)).toMatchObject({ version: 2 });
+    expect(versionIn(folder)).toMatchObject({ version: 3 });
     upgradeDataDirectory(folder, now, steps);
     expect(done).toEqual(['second', 'third']);
-    expect(versionIn(folder)).toMatchObject({ version: 3 });
+    expect(versionIn(folder)).toMatchObject({ version: 4 });
     expect(() => open(folder)).toThrow('newer version');
   });
 
@@ -114,7 +116,24 @@ describe('the version', () => {
     expect(() => open(folder)).toThrow(/^Another service is running on /);
     claim.release();
     await open(folder).close();
-    expect(versionIn(folder)).toMatchObject({ version: 1 });
+    expect(versionIn(folder)).toMatchObject({ version: 2 });
+  });
+
+  test('of one from before events came live lets its projects be found by their tokens, but for deleted ones', async () => {
+    const folder = await used();
+    const old = open(folder);
+    const project = (id: number, deleted_at: number | null) => ({
+      put: { ...keys.project(id), id, api_token: `phc_${id}`, deleted_at },
+    });
+    await old.table.write([project(1, null), project(2, 5), project(3, null)]);
+    await old.table.write([{ put: { ...keys.projectToken('phc_3'), project_id: 3 } }]);
+    await old.close();
+    writeFileSync(at(folder, 'version.json'), JSON.stringify({ ...versionIn(folder), version: 1 }));
+    const directory = open(folder);
+    const tokens = [1, 2, 3].map((id) => keys.projectToken(`phc_${id}`));
+    const found = await directory.table.many(tokens);
+    expect(found.map((item) => item?.project_id)).toEqual([1, undefined, 3]);
+    await directory.close();
   });
 });
 
