@@ -1,8 +1,11 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
 import { runNewTestStep } from '../../lib/exports/resource/routes.ts';
+import { sharedPlacesWarning } from '../../lib/exports/resource/shared-places.ts';
 import { newConfig } from '../../lib/exports/resource/store.ts';
 import { runStep } from '../../lib/exports/resource/test-steps.ts';
 
 export const handler = endpoint(runNewTestStep, async ({ body: { step, ...input }, tenant }, context) => {
-  return runStep(context, await newConfig(context, tenant, input), step);
+  const { team, fields, ...tested } = await newConfig(context, tenant, input);
+  const writer = { ...fields, ...tested, id: undefined, organization_id: tenant.organization.id, team_id: team.id };
+  return runStep(context, { ...tested, shared: () => sharedPlacesWarning(context, writer) }, step);
 });

@@ -1,5 +1,6 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
 import { runTestStep } from '../../lib/exports/resource/routes.ts';
+import { sharedPlacesWarning } from '../../lib/exports/resource/shared-places.ts';
 import { changedConfig, foundExport, readExport } from '../../lib/exports/resource/store.ts';
 import { runStep } from '../../lib/exports/resource/test-steps.ts';
 
@@ -7,6 +8,8 @@ export const handler = endpoint(runTestStep, {
   read: ({ params }, { table }) => readExport(table, params.id),
   found: foundExport,
   async run({ read, body: { step, ...patch } }, context) {
-    return runStep(context, await changedConfig(context, read, patch), step);
+    const { fields, ...tested } = await changedConfig(context, read, patch);
+    const writer = { ...read, ...fields, ...tested };
+    return runStep(context, { ...tested, shared: () => sharedPlacesWarning(context, writer) }, step);
   },
 });

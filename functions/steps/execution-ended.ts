@@ -3,7 +3,7 @@ import type { EndedInput } from '../../lib/workflow/messages.ts';
 import { step } from '../../lib/workflow/step.ts';
 
 /** Settles what an execution left that did not succeed. The engine calls it; on AWS a rule of EventBridge does. */
-export const handler = step('execution-ended', async (input: EndedInput, context) => {
-  await executionEnded(context, input);
+export const handler = step('execution-ended', async (input: EndedInput, context, signal) => {
+  await executionEnded(context, input, undefined, signal);
   return null;
 });

@@ -3,4 +3,6 @@ import type { FinishInput } from '../../lib/workflow/messages.ts';
 import { step } from '../../lib/workflow/step.ts';
 
 /** Settles a batch: ends the runs that could not end by themselves, and sets what comes next. */
-export const handler = step('finish-run', (input: FinishInput, context) => finishRun(context, input));
+export const handler = step('finish-run', (input: FinishInput, context, signal) =>
+  finishRun(context, input, undefined, signal),
+);

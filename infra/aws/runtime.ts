@@ -15,7 +15,7 @@ import { pooledCompiler } from '../../lib/exports/query/compiler.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { eventBridgeEvents } from '../../lib/ports/events/eventbridge.ts';
 import { s3Files } from '../../lib/ports/files/s3.ts';
-import { isLevel, jsonLines, logTo } from '../../lib/ports/log.ts';
+import { isLevel, jsonLines, type LogSink, logTo } from '../../lib/ports/log.ts';
 import { emfMetrics } from '../../lib/ports/metrics/emf.ts';
 import { openOutbound } from '../../lib/ports/outbound/outbound.ts';
 import type { Settings } from '../../lib/ports/settings.ts';
@@ -107,6 +107,15 @@ export const warehouse = (converter?: Converter) =>
 const PORTS = ['workflow', 'warehouse', 'runFiles', 'lake', 'vault', 'outbound', 'compiler', 'events'] as const;
 type PortName = (typeof PORTS)[number];
 
+const lines = jsonLines(write);
+
+/** Writes lines with the function's name and the X-Ray trace of the invocation, by the names of Powertools. */
+const invocationLines: LogSink = (line) => {
+  const { AWS_LAMBDA_FUNCTION_NAME: function_name, _X_AMZN_TRACE_ID: trace = '' } = process.env;
+  const [, xray_trace_id] = /Root=([^;]+)/.exec(trace) ?? [];
+  lines({ ...line, fields: { function_name, xray_trace_id, ...line.fields } });
+};
+
 /** The context of a function that needs these ports. To touch another one is an error that says so. */
 export function contextOf(ports: { readonly [name in PortName]?: () => Context[name] }): Context {
   const level = variable('LOG_LEVEL');
@@ -118,7 +127,7 @@ export function contextOf(ports: { readonly [name in PortName]?: () => Context[n
     clock,
     newId: v7,
     random: randomBytes,
-    log: logTo(jsonLines(write), clock, isLevel(level) ? level : 'INFO', { stage }),
+    log: logTo(invocationLines, clock, isLevel(level) ? level : 'INFO', { stage }),
     metrics: emfMetrics({ write, clock, stage }),
     settings: settings(),
   };

@@ -1,13 +1,16 @@
 import { resolve } from 'node:path';
 import { runAdmin } from '../../lib/admin/program.ts';
 import { silentProgress, terminalProgress } from '../../lib/admin/progress.ts';
+import { ImportStopped } from '../../lib/lake/import/import.ts';
 import { logTo, shortLines } from '../../lib/ports/log.ts';
 import { backUp, restore } from './backup.ts';
 import { openDataDirectory } from './data-directory.ts';
 import { choicesOf } from './environment.ts';
+import { endWithReader, interruption } from './terminal.ts';
 
 // What it makes is for its user alone.
 process.umask(0o077);
+endWithReader(process.stdout);
 
 const write = (stream: NodeJS.WriteStream) => (text: string) => void stream.write(text);
 const log = logTo(shortLines(write(process.stderr)), Date.now, 'WARNING');
@@ -17,8 +20,9 @@ const sizeText = ({ files, bytes }: { readonly files: number; readonly bytes: nu
 
 process.exitCode = await runAdmin(process.argv.slice(2), {
   open: async (stage) => {
-    const { folder, settings } = choicesOf(process.env);
-    if (stage === undefined) return openDataDirectory(folder, settings, log);
+    const { folder, host, port, settings } = choicesOf(process.env);
+    const api = settings.publicUrl ?? `http://${host}:${port}`;
+    if (stage === undefined) return { ...openDataDirectory(folder, settings, log), api };
     // The SDK and the stages are of no use to whoever has one machine.
     const { openStage } = await import('../aws/stage-runtime.ts');
     return openStage(stage, folder, log);
@@ -37,6 +41,7 @@ process.exitCode = await runAdmin(process.argv.slice(2), {
   },
   print: write(process.stdout),
   complain: write(process.stderr),
+  interruption: () => interruption(new ImportStopped()),
   progress: process.stderr.isTTY ? () => terminalProgress(process.stderr) : silentProgress,
   // npm runs scripts in the project's folder and tells in INIT_CWD where the person was.
   resolve: (path) => resolve(process.env['INIT_CWD'] ?? process.cwd(), path),

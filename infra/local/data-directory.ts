@@ -21,6 +21,8 @@ import { checkDataDirectory, databaseIn, UnusableDataDirectory, upgradeDataDirec
 
 const lakeIn = (folder: string): string => join(folder, 'lake');
 const runFilesIn = (folder: string): string => join(folder, 'runs');
+/** Where captured requests wait until they are in the lake. */
+export const inboxIn = (folder: string): string => join(folder, 'inbox');
 
 /** Removes what processes left unfinished that are not there any more. Only whoever has claimed the directory may. */
 export async function removeUnfinished(folder: string): Promise<void> {
@@ -29,7 +31,7 @@ export async function removeUnfinished(folder: string): Promise<void> {
 }
 
 /** Where exports spill to and make files, while they run; only the service runs any. */
-const temporaryIn = (folder: string): string => join(folder, 'temporary');
+export const temporaryIn = (folder: string): string => join(folder, 'temporary');
 
 /** What DuckDB may hold in each worker that selects rows; the process has some 100 MB beside that. */
 const DATABASE_MEMORY = '400MB';

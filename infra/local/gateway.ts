@@ -14,6 +14,7 @@ import {
   pathMatcher,
   serveRestApi,
 } from './rest-api.ts';
+import type { SdkEndpoint } from './sdk-endpoint.ts';
 import { DEFAULT_RATE_LIMIT, type RateLimit } from './token-bucket.ts';
 
 export type { Gateway };
@@ -27,6 +28,7 @@ export interface GatewayOptions {
   readonly rateLimit?: RateLimit | null;
   readonly limits?: Partial<GatewayLimits>;
   readonly probes?: Probes;
+  readonly sdk?: SdkEndpoint;
   readonly answered?: AnswerWatcher;
 }
 

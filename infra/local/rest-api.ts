@@ -8,12 +8,15 @@ import type { APIGatewayProxyEvent, APIGatewayProxyResult, APIGatewayRequestAuth
 import findMyWay from 'find-my-way';
 import { type GatewayResponse, type GatewayResponseType, gatewayResponse } from '../../lib/http/gateway-responses.ts';
 import { headerOf } from '../../lib/http/header.ts';
+import { loggedPath } from '../../lib/http/route.ts';
 import { traceOf } from '../../lib/http/trace.ts';
 import { Failure, type FailureKind, messageOf } from '../../lib/ports/errors.ts';
 import type { Log } from '../../lib/ports/log.ts';
 import { MINUTE_MS, SECOND_MS } from '../../lib/ports/units.ts';
 import { type Authorizer, authorizerCache } from './authorizer-cache.ts';
 import type { Probes } from './probes.ts';
+import { readBody } from './request-body.ts';
+import type { SdkEndpoint } from './sdk-endpoint.ts';
 import { type RateLimit, tokenBucket } from './token-bucket.ts';
 
 /** API Gateway's own limits, which decide before a function's do. */
@@ -76,6 +79,8 @@ interface ServeOptions {
   readonly limits?: Partial<GatewayLimits>;
   /** What a GET of a path is answered with that is none of the API's, without key and limit: for who runs the server. */
   readonly probes?: Probes;
+  /** Answers what SDKs ask, whose paths are none of the API's. */
+  readonly sdk?: SdkEndpoint;
   readonly answered?: AnswerWatcher;
 }
 
@@ -114,11 +119,10 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
     isLogged: false,
   });
 
-  /** Returns the path as it may be logged: the template of a public one, whose address is a secret. */
-  function loggedPath(method: string, whole: string): string {
+  /** Returns the path of a request as it may be logged. */
+  function pathLogged(whole: string): string {
     const found = api.match(whole.slice(prefix.length));
-    const isPublic = typeof found === 'object' && api.methodOf(method, found.template).isPublic;
-    return isPublic ? found.template : whole;
+    return typeof found === 'object' ? loggedPath(found.template, whole) : whole;
   }
 
   async function respond(request: IncomingMessage, requestId: string, callerLeft: AbortController): Promise<Responded> {
@@ -189,6 +193,15 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
     const [path = '/'] = url.split('?', 1);
     const probe = method === 'GET' && Object.hasOwn(probes, path) ? probes[path] : undefined;
     try {
+      if (options.sdk?.isFor(path)) {
+        const { status, headers, body } = await options.sdk.answer(request, requestId);
+        const milliseconds = performance.now() - startedAt;
+        options.answered?.({ method, status, seconds: milliseconds / SECOND_MS });
+        log.info('answered', { request_id: requestId, method, path, status, ms: Math.round(milliseconds) });
+        if (closing || !request.complete) response.setHeader('Connection', 'close');
+        send(response, { statusCode: status, headers: { ...headers }, body }, requestId);
+        return;
+      }
       if (probe !== undefined) {
         send(response, await probe(), requestId);
         return;
@@ -200,7 +213,7 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
       if (!isLogged) {
         const trace = traceOf(requestId, headerOf(request.headers as Record<string, string>, 'traceparent'));
         response.setHeader('traceparent', trace.parent);
-        const about = { method, path: loggedPath(method, path), status, ms: Math.round(milliseconds) };
+        const about = { method, path: pathLogged(path), status, ms: Math.round(milliseconds) };
         log.info('answered', { request_id: requestId, trace_id: trace.id, ...about });
       }
       if (closing || !request.complete) response.setHeader('Connection', 'close');
@@ -380,19 +393,6 @@ function authorizerEvent(event: APIGatewayProxyEvent, methodArn: string): APIGat
 
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
-}
-
-/** The whole body; undefined when it is larger than the limit (the rest is not read). Throws when it is cut off. */
-async function readBody(request: IncomingMessage, limit: number): Promise<Buffer | undefined> {
-  if (Number(request.headers['content-length'] ?? 0) > limit) return undefined;
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > limit) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, size);
 }
 
 /** The promise's value, or undefined when it takes longer. */

@@ -1,4 +1,7 @@
 import { routes } from '../../lib/api/routes.ts';
+import { endWithReader } from './terminal.ts';
+
+endWithReader(process.stdout);
 
 /** Prints the table of endpoints. */
 const lines = routes.flatMap(({ handler, method, paths, scope, status }) =>

@@ -5,6 +5,8 @@ import type { Log } from '../../lib/ports/log.ts';
 import type { Metrics } from '../../lib/ports/metrics/metrics.ts';
 import { prometheusMetrics } from '../../lib/ports/metrics/prometheus.ts';
 import type { Settings } from '../../lib/ports/settings.ts';
+import { SECOND_MS } from '../../lib/ports/units.ts';
+import { openCapture } from './capture.ts';
 import { claimDataDirectory, openDataDirectory, removeUnfinished } from './data-directory.ts';
 import { startGateway } from './gateway.ts';
 import { probesOf } from './probes.ts';
@@ -13,6 +15,8 @@ import type { RateLimit } from './token-bucket.ts';
 
 /** How often what is due is looked for. */
 const TICK_INTERVAL_MS = 500;
+/** How often captured events are landed, if there are any. */
+const LANDING_INTERVAL_MS = SECOND_MS;
 
 interface ServiceOptions {
   readonly folder: string;
@@ -48,22 +52,29 @@ export async function startService({ folder, settings, hasMetrics, log, ...liste
     const { context, engine } = runtimeOf({ ...directory, metrics: bothMetrics(directory.metrics, numbers) });
     let pauseReason: string | null = 'starting';
     const probes = probesOf({ ...context, pauseReason: () => pauseReason, numbers: hasMetrics ? numbers : null });
-    const gateway = await startGateway({ context, probes, answered: numbers.answered, ...listen }).catch(
-      async (error) => {
-        await directory.close();
-        throw error;
-      },
-    );
+    const capture = await openCapture(folder, context);
+    const gateway = await startGateway({
+      context,
+      probes,
+      sdk: capture.sdk,
+      answered: numbers.answered,
+      ...listen,
+    }).catch(async (error) => {
+      await directory.close();
+      throw error;
+    });
     await engine.resume();
     pauseReason = null;
-    const timer = everyTick(tick(context), log);
+    const timer = again(tick(context), TICK_INTERVAL_MS, 'the tick failed', log);
+    const landing = again(() => capture.land(), LANDING_INTERVAL_MS, 'captured events could not land', log);
     return {
       context,
       address: gateway.address,
       stop: async () => {
         pauseReason = 'stopping';
         // At once: who waits for a slow answer must not keep the tasks from hearing that they are to end.
-        await Promise.all([timer.stop(), gateway.close(), engine.close()]);
+        await Promise.all([timer.stop(), gateway.close().then(() => capture.close()), engine.close()]);
+        await landing.stop();
         await directory.close();
         claim.release();
       },
@@ -82,18 +93,18 @@ const bothMetrics = (one: Metrics, other: Metrics): Metrics => ({
   },
 });
 
-/** Runs the tick again and again, never two at a time. A tick that fails is made up by the next. */
-function everyTick(run: () => Promise<unknown>, log: Log): { stop(): Promise<void> } {
+/** Runs something again and again, never two at a time. What fails is made up by the next. */
+function again(run: () => Promise<unknown>, intervalMs: number, failure: string, log: Log): { stop(): Promise<void> } {
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   let current = Promise.resolve();
   const next = (): void => {
     current = run().then(
       () => {},
-      (error: unknown) => log.error('the tick failed', { reason: messageOf(error) }),
+      (error: unknown) => log.error(failure, { reason: messageOf(error) }),
     );
     void current.then(() => {
-      if (!stopped) timer = setTimeout(next, TICK_INTERVAL_MS);
+      if (!stopped) timer = setTimeout(next, intervalMs);
     });
   };
   next();

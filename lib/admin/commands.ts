@@ -8,7 +8,7 @@ import { type PersonalApiKeyItem, personalApiKeyObject } from '../accounts/perso
 import * as personalApiKeys from '../accounts/personal-api-keys/store.ts';
 import { type UserItem, userObject } from '../accounts/users/model.ts';
 import * as users from '../accounts/users/store.ts';
-import { neededBackfills } from '../exports/resource/import-backfills.ts';
+import { hasLiveExports, neededBackfills } from '../exports/resource/import-backfills.ts';
 import { wireInstant } from '../http/instant.ts';
 import { LEVELS } from '../http/levels.ts';
 import { importEvents } from '../lake/import/import.ts';
@@ -41,6 +41,8 @@ export type AdminContext = Pick<
   tableProblems?(): string[];
   /** On this machine: where rejected lines of an import are written. */
   readonly folder: string;
+  /** Where the API is, as a person writes it in a shell. Default: `$API`. */
+  readonly api?: string;
 };
 
 async function userOf(context: AdminContext, email: string): Promise<UserItem> {
@@ -158,6 +160,7 @@ export async function importFiles(
   options: ImportCommandOptions,
   files: string[],
   progress: Progress,
+  stop?: AbortSignal,
 ): Promise<Outcome> {
   const { hours, ...imported } = await importEvents(context, {
     projectId: options.project,
@@ -166,13 +169,18 @@ export async function importFiles(
     ...(options.arrived === undefined ? {} : { arrived: options.arrived }),
     mapping: { columns: options.column ?? {}, values: options.value ?? {} },
     rejectedFolder: join(context.folder, 'rejected'),
+    ...(stop === undefined ? {} : { stop }),
     onProgress: ({ bytes, totalBytes, events, bad }) =>
       progress.update(bytes, totalBytes, `${events} events${bad === 0 ? '' : `, ${bad} bad records`}`),
   }).finally(() => progress.end());
   const project = await findProject(context.table, options.project);
   const backfills = project === undefined ? [] : await neededBackfills(context.table, project, hours);
   const report = { ...imported, backfills };
-  return { object: importObject(report), text: importText(report) };
+  const hasExports = project !== undefined && (await hasLiveExports(context.table, project));
+  const { api = '$API' } = context;
+  const failed = report.bad > 0 || report.files.some(({ problem }) => problem !== null);
+  const text = importText(report, { api, project: options.project, hasExports });
+  return { object: importObject(report), text, failed };
 }
 
 async function organizationsOfAll({ table }: AdminContext, everybody: readonly UserItem[]) {

@@ -116,9 +116,9 @@ async function examineRunFiles({ runFiles }: Examined, problems: Problem[]): Pro
 /** What was found, for a person. */
 export function examinationText(found: Examination): string {
   const { lake_files, lake_bytes, without_digest, run_files, problems } = found;
-  const megabytes = (lake_bytes / 1e6).toLocaleString('en', { maximumFractionDigits: 1 });
+  const megabytes = (lake_bytes / 1e6).toLocaleString('en', { maximumSignificantDigits: 3 });
   return [
-    `Read ${lake_files.toLocaleString('en')} files of the lake (${megabytes} MB) and ${run_files} of runs.`,
+    `Files read: ${lake_files.toLocaleString('en')} of the lake (${megabytes} MB), ${run_files} of runs.`,
     ...(without_digest === 0
       ? []
       : [`${without_digest} of the lake's are older than digests: only their sizes are known.`]),

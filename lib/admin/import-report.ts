@@ -4,7 +4,7 @@ import type { ImportReport } from '../lake/import/import.ts';
 
 const isoRange = ({ from, to }: { from: number; to: number }) => ({ start: wireInstant(from), end: wireInstant(to) });
 
-/** What an import did, and which backfills deliver what it added to hours that were exported before. */
+/** What an import did, and which backfills deliver what no schedule will. */
 interface ImportOutcome extends Omit<ImportReport, 'hours'> {
   readonly backfills: readonly NeededBackfill[];
 }
@@ -20,8 +20,45 @@ export function importObject(report: ImportOutcome) {
 
 const counted = (n: number, word: string): string => `${n.toLocaleString('en')} ${word}${n === 1 ? '' : 's'}`;
 
+/** Where the API of the service is, as a person writes it in a shell, and the project that was imported into. */
+interface Imported {
+  readonly api: string;
+  readonly project: number;
+  /** Whether the project has exports, which deliver by themselves what arrives from now on. */
+  readonly hasExports: boolean;
+}
+
+/** Returns the command that backfills a range of an export. */
+function backfillCommand({ api, project }: Imported, id: string, range: { from: number; to: number }): string {
+  const { start, end } = isoRange(range);
+  return [
+    `  curl -i -X POST ${api}/api/projects/${project}/batch_exports/${id}/backfill/ \\`,
+    '    -H "Authorization: Bearer $KEY" -H \'Content-Type: application/json\' \\',
+    `    -d '{"start_at": "${start}", "end_at": "${end}"}'`,
+  ].join('\n');
+}
+
+/** Returns what to do next, so that what was added is delivered: commands of a shell that has a key in `KEY`. */
+function nextSteps(report: ImportOutcome, imported: Imported): string[] {
+  if (!imported.hasExports && report.arrival !== null) {
+    return [
+      `Project ${imported.project} has no export that delivers this. Make one (README.md, "Export real events"), then:`,
+      // A range ends before its end.
+      backfillCommand(imported, '<id>', { from: report.arrival.from, to: report.arrival.to + 1 }),
+    ];
+  }
+  return [...Map.groupBy(report.backfills, ({ export: id }) => id)].flatMap(([id, ranges]) => {
+    const from = Math.min(...ranges.map((range) => range.from));
+    const to = Math.max(...ranges.map((range) => range.to));
+    return [
+      `Export "${ranges[0]?.name}" has passed ${counted(ranges.length, 'range')} of it; a backfill delivers them:`,
+      backfillCommand(imported, id, { from, to }),
+    ];
+  });
+}
+
 /** The report for a person. */
-export function importText(report: ImportOutcome): string {
+export function importText(report: ImportOutcome, imported: Imported): string {
   const { persons } = report;
   const lines = [`${counted(report.events, 'event')}: ${report.added} added, ${report.known} known already`];
   if (persons.read > 0 || persons.rows > 0) {
@@ -42,9 +79,5 @@ export function importText(report: ImportOutcome): string {
     if (report.bad > report.rejected.length) lines.push(`  ... and ${report.bad - report.rejected.length} more`);
     for (const { rejected } of report.files) if (rejected !== null) lines.push(`They were copied to ${rejected}.`);
   }
-  for (const { name, export: id, ...range } of report.backfills) {
-    const { start, end } = isoRange(range);
-    lines.push(`Export "${name}" (${id}) has run these hours before; backfill ${start} to ${end} to deliver them.`);
-  }
-  return lines.join('\n');
+  return [...lines, ...nextSteps(report, imported)].join('\n');
 }

@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { LEVELS } from '../http/levels.ts';
+import { ImportStopped } from '../lake/import/import.ts';
 import { inWords } from '../ports/disk-failures.ts';
 import { messageOf } from '../ports/errors.ts';
 import * as commands from './commands.ts';
@@ -13,6 +14,8 @@ interface Surroundings {
   readonly complain: (text: string) => void;
   /** Shows how far a long command is; silent where nobody watches. */
   readonly progress: () => Progress;
+  /** What ends a long command when the person asks for it; from the call until `end`, it does not end the process. */
+  readonly interruption: () => { readonly signal: AbortSignal; readonly end: () => void };
   /** Of the data directory; absent where there is none. */
   readonly copies?: Copies;
   /** Makes a path that the caller typed absolute. */
@@ -25,7 +28,8 @@ interface Copies {
   restore(source: string): Promise<commands.Outcome>;
 }
 
-export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
+/** `interrupted` is what shells give for SIGINT. */
+export const EXIT = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 
 const list = (text: string): string[] =>
   text
@@ -60,7 +64,10 @@ function wholeNumber(text: string): number {
   return Number(text);
 }
 
-/** Runs one command line (without the program's own name). Answers the exit code: 0 done, 1 failed, 2 not understood. */
+/**
+ * Runs one command line (without the program's own name). Answers the exit code: 0 done, 1 failed (an import: also when
+ * anything was rejected or could not be read to its end), 2 not understood, 130 interrupted.
+ */
 export async function runAdmin(words: readonly string[], surroundings: Surroundings): Promise<number> {
   const { print, complain } = surroundings;
   let code: number = EXIT.ok;
@@ -130,8 +137,11 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
     root,
     'import <file...>',
     'Import events and persons from files. The same file twice adds nothing.',
-    (context, options: commands.ImportCommandOptions, files) =>
-      commands.importFiles(context, options, files.map(surroundings.resolve), surroundings.progress()),
+    async (context, options: commands.ImportCommandOptions, files) => {
+      const { signal, end } = surroundings.interruption();
+      const paths = files.map(surroundings.resolve);
+      return commands.importFiles(context, options, paths, surroundings.progress(), signal).finally(end);
+    },
   )
     .requiredOption('--project <id>', 'the project that gets the events', wholeNumber)
     .addOption(
@@ -182,6 +192,6 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     complain(`error: ${messageOf(inWords(error))}\n`);
-    return EXIT.failed;
+    return error instanceof ImportStopped ? EXIT.interrupted : EXIT.failed;
   }
 }

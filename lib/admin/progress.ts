@@ -18,6 +18,8 @@ export function terminalProgress(stream: NodeJS.WriteStream): Progress {
     hideCursor: true,
     clearOnComplete: true,
     emptyOnZero: true,
+    // Else the bar would end the process at a signal, before the command has ended.
+    gracefulExit: false,
   });
   let started = false;
   return {

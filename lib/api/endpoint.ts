@@ -12,7 +12,7 @@ import { headerOf } from '../http/header.ts';
 import { type IdempotencyKey, idempotencyKeyOf } from '../http/idempotency.ts';
 import { OffsetPage, pagingOf } from '../http/page.ts';
 import { parse } from '../http/parse.ts';
-import type { Route } from '../http/route.ts';
+import { loggedPath, type Route } from '../http/route.ts';
 import { traceOf } from '../http/trace.ts';
 import { refuseUnsupported } from '../http/unsupported.ts';
 import type { Context } from '../ports/context.ts';
@@ -127,8 +127,7 @@ function requestLog(row: Route, context: Context): Middleware {
     Object.assign(headers ?? {}, { 'X-Request-Id': event.requestContext.requestId, traceparent: exchange.traceparent });
     exchange.context.log.info('answered', {
       method: event.httpMethod,
-      // The path of a public page opens it.
-      path: row.scope === 'public' ? event.resource : event.path,
+      path: loggedPath(event.resource, event.path),
       status: statusCode,
       ms: context.clock() - startedAt,
       ...(credentials === undefined ? {} : { key: credentials.keyMask }),
@@ -143,7 +142,8 @@ function requestLog(row: Route, context: Context): Middleware {
         request_id: requestId,
         trace_id: trace.id,
         operation: row.handler,
-        ...functionFields(request.context),
+        // Undefined on one machine.
+        function_request_id: request.context?.awsRequestId,
       });
       const callerLeft = (request.context as Invocation | undefined)?.callerLeft;
       request.internal.exchange = {
@@ -157,12 +157,6 @@ function requestLog(row: Route, context: Context): Middleware {
     onError: close,
   };
 }
-
-/** Returns what Powertools tells of an invocation; nothing on one machine. */
-const functionFields = (lambda: LambdaContext | undefined) =>
-  lambda?.awsRequestId === undefined
-    ? {}
-    : { function_name: lambda.functionName, function_request_id: lambda.awsRequestId };
 
 /** Answers whatever is thrown with one of the public failures. A mistake of ours is logged and not shown. */
 function failureAnswers(pageOf: AnyOperation['failurePage']): Middleware {

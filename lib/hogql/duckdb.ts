@@ -58,6 +58,13 @@ const whole = (text: string, pattern: string): string => `nullif(regexp_extract(
 const replacementOf = (pieces: readonly (string | number)[]): string =>
   pieces.map((piece) => (typeof piece === 'number' ? `\\${piece}` : piece.replaceAll('\\', '\\\\'))).join('');
 
+/** Texts behind one another, by halves: what is made on the way is longer the more of it was joined before. */
+function joined(of: readonly string[]): string {
+  if (of.length <= 2) return `(${of.join(' || ')})`;
+  const half = Math.ceil(of.length / 2);
+  return `(${joined(of.slice(0, half))} || ${joined(of.slice(half))})`;
+}
+
 /**
  * Whether a pattern is found. DuckDB's LIKE takes exponential time with each `%`, and its optimizer makes a LIKE of a
  * pattern that looks like one; it does not where a group is around it.
@@ -84,6 +91,7 @@ const DUCKDB: Dialect = {
       unitsSince1970: (instant, unit) => `date_diff('${unit}', TIMESTAMP '1970-01-01', ${time(instant)})`,
       addMonths: (instant, months) => `epoch_us(${time(instant)} + to_months(CAST(${months} AS INTEGER)))`,
     }),
+    concat: joined,
     least: (of) => `least(${of.join(', ')})`,
     greatest: (of) => `greatest(${of.join(', ')})`,
     round: ([x], { digits }) => `TRY(round_even(${x}, ${digits}))`,

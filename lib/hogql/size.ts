@@ -9,11 +9,14 @@ import { refuse } from './refusal.ts';
 const MAX_WEIGHT = 3000;
 const MAX_DEPTH = 60;
 
-/** A constant or parameter of so many characters weighs as much as a node. */
+/** So many characters of a constant, of a parameter or of what a text has besides the row weigh as much as a node. */
 const CHARACTERS_OF_A_NODE = 40;
 
 /** A value is at most so many times as long as its row, or as the element of a list that it is made of. */
-const MAX_GROWTH = 200;
+const MAX_GROWTH = 100;
+
+/** What a text that is longer than its row weighs, for each time: DuckDB holds some 2,000 of them at once. */
+const WEIGHT_OF_A_ROW = 5;
 
 /** What a value has besides, whatever the row is, is at most so long. */
 const MAX_CHARACTERS = 100_000;
@@ -196,18 +199,16 @@ function chainOf(node: Expression | undefined): readonly Node[] {
   return isOfLetter ? [...chainOf(inner), node] : [];
 }
 
-/** What the letter that grows most becomes. */
+/** How many letters the one that grows most becomes. */
 function growthOfLetters(chain: readonly Node[]): number {
-  const results = chain.map((_, n) =>
-    chain
-      .slice(n + 1)
-      .reduce(
-        (text, next) =>
-          text.length > MAX_CHARACTERS ? text : text.replaceAll(next.with?.text ?? '', constantBy(next)),
-        constantBy(chain[n] as Node),
-      ),
+  const results = chain.map((first, n) =>
+    chain.slice(n + 1).reduce<string | undefined>((text, next) => {
+      const pieces = text?.split(next.with?.text ?? '') ?? [];
+      const by = constantBy(next);
+      return (pieces.length - 1) * by.length > MAX_CHARACTERS ? undefined : text && pieces.join(by);
+    }, constantBy(first)),
   );
-  return Math.max(1, ...results.map(({ length }) => length));
+  return Math.max(1, ...results.map((text) => text?.length ?? Number.MAX_SAFE_INTEGER));
 }
 
 const constantBy = ({ of: [, by] }: Node): string => (by === undefined ? '' : constantOf(by));
@@ -251,8 +252,10 @@ export function measured(node: Node, lambda?: Lambda): Expression {
       `The query makes texts that may be more than ${MAX_GROWTH} times as long as the event: repeat and replace less, ` +
         'or cut texts, as in left(event, 50)',
     );
+  const parameters = node.with === undefined ? 0 : JSON.stringify(node.with).length;
   const own =
-    weightOf(node.with === undefined ? 0 : JSON.stringify(node.with).length) + Math.max(0, sum(length.times) - 1);
+    weightOf(parameters + (isText(node.type) ? length.characters : 0)) +
+    WEIGHT_OF_A_ROW * Math.max(0, sum(length.times) * copiesOf(node) - 1);
   const within = lambda === undefined ? undefined : measureOf(lambda.body);
   const weight =
     own +
@@ -264,6 +267,12 @@ export function measured(node: Node, lambda?: Lambda): Expression {
   const reads = of.reduce((all, one) => all | one.reads, readByLambda);
   measures.set(node, { weight, own, depth, length, reads });
   return node;
+}
+
+/** How often an operator makes its value: `concat` joins by halves; an element of a list has a head of 16 bytes. */
+function copiesOf({ operator, of, type }: Node): number {
+  if (operator === 'concat') return Math.ceil(Math.log2(of.length));
+  return type === 'texts' ? 4 : 1;
 }
 
 export const TOO_COMPLEX = 'The query is too complex';

@@ -80,6 +80,9 @@ export function route<
   return { status: 200, ...row };
 }
 
+/** Returns a path as it may be logged: as its template where a token in it opens a page, whatever the method. */
+export const loggedPath = (template: string, path: string): string => (template.includes('{token}') ? template : path);
+
 const link = z.string().nullable().meta({ format: 'uri' });
 
 /** Returns the shape of an offset list's answer. */

@@ -1,4 +1,6 @@
 /** The lease that makes its holder the one importer of a project. */
+import { readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
 import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
 import { type Item, type Op, Refused } from '../ports/table/table.ts';
@@ -18,12 +20,37 @@ interface LeaseItem extends Item {
   readonly since: number;
   /** Its holder is taken for dead from then on, unless it renews. */
   readonly until: number;
+  /** The process that holds it: its number, and among which processes that counts. */
+  readonly pid: number;
+  readonly processes: string;
+}
+
+/** Which processes this one can see: those of this machine, or of this container. */
+const PROCESSES = `${hostname()} ${processNamespace()}`;
+
+function processNamespace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return process.platform;
+  }
+}
+
+/** Whether the process that holds a lease is known to have ended. One that cannot be seen from here may live. */
+function isDead({ pid, processes }: LeaseItem): boolean {
+  if (processes !== PROCESSES) return false;
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH';
+  }
 }
 
 /** What whoever adds to the lake needs: a running service, or a command beside one. */
 export type Publishing = Pick<Context, 'table' | 'lake' | 'clock' | 'newId' | 'random' | 'log' | 'settings'>;
 
-/** The hold that one importer has on a project. `signal` is aborted when it is lost. */
+/** The hold that one importer has on a project. `signal` is aborted when it is lost, or the importer is to stop. */
 export interface Lease {
   readonly projectId: number;
   readonly holder: string;
@@ -47,15 +74,17 @@ const LEASE_MS = MINUTE_MS;
 
 /**
  * Does `work` as the one importer of the project. First it finishes what a dead importer committed, and removes what
- * it did not. Throws `ImportUnderWay`, and `LeaseLost` when it was taken for dead on the way.
+ * it did not. Throws `ImportUnderWay`, and `LeaseLost` when it was taken for dead on the way; of `stop` the reason.
  */
 export async function underLease<T>(
   context: Publishing,
   projectId: number,
   work: (lease: Lease) => Promise<T>,
+  stop?: AbortSignal,
 ): Promise<T> {
   const lost = new AbortController();
-  const lease: Lease = { projectId, holder: context.newId(), signal: lost.signal };
+  const signal = stop === undefined ? lost.signal : AbortSignal.any([lost.signal, stop]);
+  const lease: Lease = { projectId, holder: context.newId(), signal };
   await takeLease(context, lease);
   const renewal = setInterval(() => {
     // Only a refusal means that it is lost; what else failed may go well the next time.
@@ -110,9 +139,9 @@ export async function writeUnderLease({ table }: Publishing, { projectId, holder
 async function takeLease({ table, clock }: Publishing, { projectId, holder }: Lease): Promise<void> {
   const key = keys.lease(projectId);
   const now = clock();
-  const hold = { ...key, holder, since: now, until: now + LEASE_MS };
+  const hold = { ...key, holder, since: now, until: now + LEASE_MS, pid: process.pid, processes: PROCESSES };
   const held = await table.get(key);
-  if (held !== undefined && held.until > now) throw new ImportUnderWay(underWay(projectId, held));
+  if (held !== undefined && held.until > now && !isDead(held)) throw new ImportUnderWay(underWay(projectId, held));
   try {
     const unchanged = held === undefined ? 'absent' : { is: { holder: held.holder, until: held.until } };
     await table.write([{ put: hold, if: unchanged }]);

@@ -39,7 +39,9 @@ function troubleOf(error: unknown): Trouble | undefined {
   const { code, errcode } = (error ?? {}) as { readonly code?: unknown; readonly errcode?: unknown };
   if (code === 'ERR_SQLITE_ERROR') return SQLITE_RESULTS[Number(errcode) & 0xff];
   if (typeof code === 'string') return CODES[code];
-  return TEXTS.find(([text]) => text.test(messageOf(error)))?.[1];
+  // What comes from another process has lost its code, which Node's texts begin with.
+  const text = messageOf(error);
+  return CODES[/^(E[A-Z]+): /.exec(text)?.[1] ?? ''] ?? TEXTS.find(([pattern]) => pattern.test(text))?.[1];
 }
 
 /**

@@ -56,6 +56,7 @@ export const shortLines =
     const time = new Date(at).toISOString().slice(11, 19);
     const mark = level === 'INFO' ? ' ' : level.slice(0, 1);
     const rest = Object.entries(fields)
+      .filter(([, value]) => value !== undefined)
       .map(([name, value]) => `${name}=${textOf(value)}`)
       .join(' ');
     write(`${time} ${mark} ${message}${rest === '' ? '' : `  ${rest}`}\n`);

@@ -68,6 +68,8 @@ export const CLOUD_SETTINGS: Settings = {
   ...LOCAL_SETTINGS,
   isSpread: true,
   cancelSeconds: 3,
+  // Of 10 GiB of disk a row takes some 370 bytes, unloaded and spilled: 29 million rows, which are stored in 3 GB.
+  maxIntervalBytes: 3e9,
   organizationIntervals: 40,
   // PostHog's. https://posthog.com/docs/api#rate-limiting
   requestsPerKey: 480,

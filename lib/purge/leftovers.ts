@@ -175,7 +175,9 @@ async function* forgetExecutions({ workflow }: Context, id: string): Removals {
 async function* removeProject(context: Context, id: number, isSettled: boolean): Removals {
   const isFound = yield* anyOf(removeProjectContent(context, id));
   if (isFound || !isSettled) return;
-  await remove(context.table, [keys.project(id)], jobOps('purge', String(id), null));
+  const token = (await context.table.get(keys.project(id)))?.api_token;
+  const found = token === undefined ? [] : [keys.projectToken(token)];
+  await remove(context.table, [keys.project(id), ...found], jobOps('purge', String(id), null));
   yield;
 }
 

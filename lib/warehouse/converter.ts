@@ -2,6 +2,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DatabaseLimits, parquet } from '../duckdb/database.ts';
 import { LAKE_MODELS, type Model } from '../lake/schema.ts';
+import { messageOf, Permanent } from '../ports/errors.ts';
 import type { FileStore } from '../ports/files/files.ts';
 import { collectBuffersRarely } from '../workers/buffers.ts';
 import type { Task, WorkerPool } from '../workers/pool.ts';
@@ -25,10 +26,27 @@ export interface ConvertWanted {
   readonly form?: Form;
 }
 
+/** What DuckDB, Node and a worker say where memory or disk end. */
+const TOO_LARGE = /Out of Memory|takes more memory|No space left on device|ENOSPC|disk of the service is full/;
+
+/**
+ * Where an interval has a function to itself, what does not fit into its memory and disk never will. Any other error is
+ * as it was.
+ */
+function explained(error: unknown): unknown {
+  const { cause } = (error ?? {}) as { readonly cause?: unknown };
+  if (![error, cause].some((one) => TOO_LARGE.test(messageOf(one)))) return error;
+  return new Permanent(
+    'The interval holds more than one run can deliver: its rows do not fit into the memory and the disk of a function. ' +
+      'Set a shorter interval for the batch export, split its events among several by include_events, or select fewer columns.',
+    { cause: error },
+  );
+}
+
 /**
  * DuckDB, in a worker process, over an interval's unloaded files, copied to the disk first. They have no order, so rows
  * are sorted, and spilled where memory ends. The files of the latest interval are kept; one interval at a time may be
- * asked for.
+ * asked for. `Permanent` when it is too large.
  */
 export function pooledConverter(options: ConverterOptions): Converter & { close(): Promise<void> } {
   collectBuffersRarely();
@@ -68,9 +86,19 @@ export function pooledConverter(options: ConverterOptions): Converter & { close(
   };
 
   return {
-    count: async (plan, paths, signal) => (await pool.run(await task('count', plan, paths, signal))) as number,
+    count: async (plan, paths, signal) => {
+      try {
+        return (await pool.run(await task('count', plan, paths, signal))) as number;
+      } catch (error) {
+        throw explained(error);
+      }
+    },
     read: async function* (plan, paths, form, signal) {
-      yield* piecesOf(pool.stream(await task('read', plan, paths, signal, form)), form);
+      try {
+        yield* piecesOf(pool.stream(await task('read', plan, paths, signal, form)), form);
+      } catch (error) {
+        throw explained(error);
+      }
     },
     close: async () => {
       await pool.close();

@@ -17,6 +17,7 @@
  * execution is known by name for 7 days more.
  */
 import { createHash } from 'node:crypto';
+import { inWords } from '../ports/disk-failures.ts';
 import { messageOf } from '../ports/errors.ts';
 import type { Log } from '../ports/log.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../ports/table/json-text.ts';
@@ -666,7 +667,7 @@ class EmbeddedEngine implements Engine {
       } catch (error) {
         if (error instanceof Refused || error instanceof StateError) throw error;
         if (error instanceof TooLarge) throw new StateError('States.DataLimitExceeded', error.message);
-        this.#log.error('the table could not be written', { reason: messageOf(error) });
+        this.#log.error('the table could not be written', { reason: messageOf(inWords(error)) });
         await this.#sleepUntil(this.#clock() + pause, signal);
       }
     }

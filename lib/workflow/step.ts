@@ -1,6 +1,6 @@
 import type { Context } from '../ports/context.ts';
 import { inWords } from '../ports/disk-failures.ts';
-import { messageOf, Permanent, Transient } from '../ports/errors.ts';
+import { Damaged, messageOf, Permanent, Transient } from '../ports/errors.ts';
 import { Busy } from '../ports/table/table.ts';
 import type { Json } from './workflow.ts';
 
@@ -36,6 +36,8 @@ export const step =
         throw new Transient(error.message, { cause: error });
       }
       if (error instanceof Transient) log.warning('step failed for now', { ms, reason: error.message });
+      else if (error instanceof Damaged)
+        log.error('step met a damaged file', { ms, path: error.path, reason: error.how });
       else if (error instanceof Permanent) log.info('step failed for good', { ms, reason: error.message });
       else if (signal.aborted) log.info('step was stopped', { ms, reason: messageOf(error) });
       else log.error('step broke', { ms, error });

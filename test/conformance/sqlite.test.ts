@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -45,6 +45,19 @@ describe('a SQLite table in a file', () => {
       const all = await Promise.all([0, 1, 2].map((at) => written(table, `writer ${at}`)));
       expect(await sum(table)).toBe(all.reduce<number>((total, n) => total + (n ?? 0), 0));
     }
+  });
+
+  test.each([
+    ['ends by itself', ''],
+    ['exits', 'process.exit(1);'],
+    ['breaks', "throw new Error('broken');"],
+  ])('is whole, and opens again, after a process that %s without closing it', async (_how, end) => {
+    const file = join(temporaryFolder(), 'table.db');
+    const module = join(import.meta.dirname, '../../lib/ports/table/sqlite.ts');
+    const program = `import { sqliteTable } from ${JSON.stringify(module)};
+      await sqliteTable(${JSON.stringify(file)}, { clock: Date.now }).write([{ put: { pk: 'a', sk: 'a' } }]);${end}`;
+    spawnSync(process.execPath, ['--input-type=module', '--eval', program]);
+    expect(await openTable(file).get({ pk: 'a', sk: 'a' })).toBeDefined();
   });
 
   test('takes writes of one moment in their order, each whole or not at all', async () => {

@@ -48,7 +48,7 @@ function faultOf({ status, body }: Reply): unknown {
 /** Headers that do not belong to the connection or to this one request. */
 const ofAnswer = ({ headers }: Reply) =>
   Object.fromEntries([...headers].filter(([name]) => !PER_REQUEST.includes(name)));
-const PER_REQUEST = ['date', 'x-request-id', 'connection', 'keep-alive'];
+const PER_REQUEST = ['date', 'x-request-id', 'traceparent', 'connection', 'keep-alive'];
 
 /** Paths that are another name of a path of the same row: what the two have in common is tried on the other one. */
 const TWIN = /^\/api\/environments\/(?=\{project_id\})/;

@@ -17,6 +17,7 @@ const FLOORS = [
   'exports/query',
   'exports/destinations',
   'exports/records',
+  'capture',
   'accounts/me',
   'accounts/personal-api-keys',
   'accounts/organizations',

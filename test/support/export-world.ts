@@ -187,9 +187,9 @@ export async function exportWorld({
     context: base,
     boot,
     /** Makes an organization with a project, and returns both. */
-    async tenant() {
-      const owner = await createUser(base, { email: 'owner@example.com' });
-      const { organization, project } = await createOrganization(base, { name: 'Acme', owner });
+    async tenant(name = 'Acme') {
+      const owner = await createUser(base, { email: `owner@${name.toLowerCase()}.example.com` });
+      const { organization, project } = await createOrganization(base, { name, owner });
       return { organization, project, membership: undefined as never };
     },
     /** Makes an hourly export of events to the world's destination. */

@@ -1,4 +1,5 @@
 /** Batch exports, runs and log lines for tests: exports over HTTP, what the machines make straight into the table. */
+import { tmpdir } from 'node:os';
 import type { OrganizationItem, ProjectItem } from '../../lib/accounts/organizations/model.ts';
 import { newProject, projectBrief } from '../../lib/accounts/organizations/projects/store.ts';
 import type { RunItem } from '../../lib/exports/records/model.ts';
@@ -12,7 +13,8 @@ export const byOrganization = ({ organization }: Service): string =>
   `/api/organizations/${organization.id}/batch_exports`;
 export const byProject = ({ project }: Service): string => `/api/projects/${project.id}/batch_exports`;
 
-export const FOLDER = { type: 'Folder', config: { path: '/srv/exports' } };
+/** It is there, and nothing stays in it: a create writes a file and removes it. */
+export const FOLDER = { type: 'Folder', config: { path: tmpdir() } };
 export const BUCKET = {
   type: 'S3',
   config: {

@@ -18,9 +18,10 @@ export async function watchFileCalls(before: () => void): Promise<() => void> {
     undo.push(() => Reflect.set(target, name, original));
   };
   const handle = await files.open(import.meta.filename);
-  for (const name of ['writeFile', 'utimes', 'sync', 'stat']) watch(Object.getPrototypeOf(handle) as object, name);
+  for (const name of ['appendFile', 'writeFile', 'utimes', 'sync', 'datasync', 'stat'])
+    watch(Object.getPrototypeOf(handle) as object, name);
   await handle.close();
-  const names = ['link', 'mkdir', 'open', 'readdir', 'readFile', 'realpath', 'rename', 'rm', 'stat'];
+  const names = ['link', 'lstat', 'mkdir', 'open', 'readdir', 'readFile', 'realpath', 'rename', 'rm', 'stat'];
   for (const name of names) watch(files, name);
   syncBuiltinESMExports();
   return () => {

@@ -5,7 +5,7 @@ import { projectFolders } from '../../lib/lake/catalog.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { keys } from '../../lib/ports/table/keys.ts';
 import { DAY_MS } from '../../lib/ports/units.ts';
-import { putRun } from './exports.ts';
+import { INPUT, putRun } from './exports.ts';
 import type { CallOptions, Service } from './service.ts';
 
 export interface FullOrganization {
@@ -76,8 +76,7 @@ export async function fullOrganization(
 
   /** Makes an export with a backfill that has not ended, and runs that have. */
   async function fullExport(name: string): Promise<string> {
-    const destination = { type: 'Folder', config: { path: '/srv/exports' } };
-    const batchExport = await send('POST', `${inProject}/batch_exports/`, { name, interval: 'hour', destination });
+    const batchExport = await send('POST', `${inProject}/batch_exports/`, { ...INPUT, name });
     const eid = String(batchExport['id']);
     const range = { start_at: new Date(clock() - 2 * DAY_MS), end_at: new Date(clock() - DAY_MS) };
     await send('POST', `${inProject}/batch_exports/${eid}/backfill/`, range);

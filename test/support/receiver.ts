@@ -9,6 +9,8 @@ export interface Received {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
+  /** The body as it came. */
+  readonly bytes: Buffer;
 }
 
 /** Null: no answer ever. */
@@ -33,7 +35,7 @@ export async function startReceiver(): Promise<Receiver> {
     const bytes = Buffer.concat(pieces);
     const { method = '', url = '', headers } = request;
     const body = (headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes).toString();
-    const one = { method, path: url, headers, body };
+    const one = { method, path: url, headers, body, bytes };
     received.push(one);
     const reply = receiver.answer(one, received.length);
     if (reply !== null) response.writeHead(reply.status, reply.headers).end(reply.body);

@@ -168,16 +168,44 @@ const aborted = (signal: AbortSignal): Promise<never> =>
     signal.addEventListener('abort', () => reject(signal.reason));
   });
 
+describe('an export whose files another has written', () => {
+  /** Runs an hour of an export, then the same hour of another one into the same folder. */
+  const two = async (project: 'same' | 'other') => {
+    const { world, context, tenant, id, run } = await hourly();
+    const theirs = project === 'same' ? tenant : await world.tenant('Other');
+    for (const one of new Set([tenant, theirs])) await world.arrive(one.project.id, [NOW, NOW]);
+    await run(at('07T14:10:00'));
+    const item = await world.createExport(context, theirs);
+    await startBackfill(context, item, { start_at: at('07T13:00:00'), end_at: at('07T14:00:00') });
+    await run();
+    return { world, id, runs: await world.runs(item.id) };
+  };
+
+  test.each([
+    ['same', /^File '.*' was written by the batch export 'x' \(ID\), and is not replaced\. Let one of the two/],
+    ['other', /^File '.*' was written by another batch export, and is not replaced\. Let one of the two/],
+  ] as const)('fails at once and says who holds the name, of the %s project', async (project, text) => {
+    const { world, id, runs } = await two(project);
+    expect(runs.map(({ status }) => status)).toEqual(['Failed']);
+    expect(runs[0]?.latest_error).toMatch(new RegExp(text.source.replace('ID', id)));
+    expect(rows(world.delivered())).toEqual({ [file('07T13:00:00', '07T14:00:00')]: 2 });
+    expect(world.leftovers()).toEqual([]);
+  });
+});
+
 describe('an organization', () => {
   test('has so many intervals under way and no more; those of all its exports are delivered, one batch after another', async () => {
     let underWay = 0;
     let most = 0;
+    const four = Promise.withResolvers<void>();
     const { world, tenant, project, run, context, id } = await hourly({
       settings: { organizationIntervals: 4 },
       intrude: async (call) => {
         if (call !== 'deliver') return;
         underWay += 1;
         most = Math.max(most, underWay);
+        if (most === 4) four.resolve();
+        await four.promise;
         await setImmediate();
         underWay -= 1;
       },

@@ -112,21 +112,25 @@ test('filters choose events, beside the lists of names', async () => {
   expect(lines()).toHaveLength(2);
 });
 
-test('a query that is stored and no longer supported fails its run with a text that says why', async () => {
+test.each([
+  [
+    'is no longer supported',
+    'SELECT forgotten(event) FROM events',
+    "Invalid HogQL query: Unsupported function call 'forgotten(...)'",
+  ],
+  [
+    'could take far more than its text shows',
+    "SELECT replaceAll(event, 'a', distinct_id) AS a FROM events",
+    'replaceAll() of a text of the event takes a replacement that is a constant, or cut to a constant length, as in ' +
+      "replaceAll(event, 'x', left(distinct_id, 50))",
+  ],
+])('a query that is stored and %s fails its run with a text that says why', async (_, hogql_query, why) => {
   const { world, exported, run } = await started();
   const id = await exported({ hogql_query: 'SELECT event FROM events' }, [{ event: 'paid' }]);
-  await world.table.write([
-    { change: keys.batchExport(id), set: { hogql_query: 'SELECT forgotten(event) FROM events' } },
-  ]);
+  await world.table.write([{ change: keys.batchExport(id), set: { hogql_query } }]);
   await run(AFTER);
-  expect(await world.runs(id)).toMatchObject([
-    {
-      status: 'Failed',
-      latest_error:
-        "The 'hogql_query' of the batch export cannot be run: Invalid HogQL query: Unsupported function call " +
-        "'forgotten(...)'. Change it.",
-    },
-  ]);
+  const latest_error = `The 'hogql_query' of the batch export cannot be run: ${why}. Change it.`;
+  expect(await world.runs(id)).toMatchObject([{ status: 'Failed', latest_error }]);
 });
 
 /** What DuckDB answers. */

@@ -10,6 +10,7 @@ declare module '../../ports/table/keys.ts' {
     organization: OrganizationItem;
     slug: SlugItem;
     project: ProjectItem;
+    projectToken: ProjectTokenItem;
     membership: MembershipItem;
   }
 }
@@ -45,6 +46,11 @@ export interface ProjectBrief {
   readonly uuid: string;
   readonly name: string;
   readonly api_token: string;
+}
+
+/** Which project a token is of, as stored. */
+export interface ProjectTokenItem extends Item {
+  readonly project_id: number;
 }
 
 /** A project as it is stored: environment ("team") and project are one, with one number. */

@@ -20,7 +20,7 @@ import {
   type OrganizationPatch,
   type ProjectItem,
 } from './model.ts';
-import { newProject, projectBrief } from './projects/store.ts';
+import { newProject, newProjectOps, projectBrief } from './projects/store.ts';
 import { slugOf } from './rules.ts';
 
 /** Slugs are tried so often; a name has 26^4 tails, so the second try nearly always holds. */
@@ -73,7 +73,7 @@ export async function createOrganization(
       { put: { ...keys.slug(slug), organization_id: id }, if: 'absent', else: 'slug_taken' },
       { put: organization, if: 'absent' },
       { put: newMembership(organization, owner, LEVELS.owner, now), if: 'absent' },
-      { put: project, if: 'absent' },
+      ...newProjectOps(project),
       ...idempotencyOps(id),
       ...logOps({ organization: id, scope: 'Organization', id, activity: 'created', name }),
     ];

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { notAChoice, typeName } from '../../http/fields.ts';
-import { inQuotes, invalid } from '../../ports/errors.ts';
+import { inQuotes, invalid, Permanent } from '../../ports/errors.ts';
 import type { BatchExportItem } from '../records/model.ts';
 import type { Config, Destination, Reach } from './destination.ts';
 import { checkSecretsSentAgain, merge } from './secrets.ts';
@@ -115,6 +115,16 @@ function refuseIssue(issue: z.core.$ZodIssue, config: Config): never {
   }
   if (issue.code === 'invalid_value') invalid('destination', notAChoice(value, issue.values), 'invalid_choice');
   invalid('destination', `'${name}' has an invalid value: ${issue.message}`);
+}
+
+/** Throws a `Failure` when this machine can tell already that nothing can be delivered. */
+export async function checkProved(destination: Destination, config: Config, reach: Reach): Promise<void> {
+  try {
+    await destination.prove?.(config, reach);
+  } catch (error) {
+    if (error instanceof Permanent) invalid('destination', error.message);
+    throw error;
+  }
 }
 
 /** Throws a `Failure` when the type of a destination is to change. */

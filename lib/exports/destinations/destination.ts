@@ -36,7 +36,10 @@ export interface Delivery<C extends Config = Config> {
   rows(form: Form): AsyncIterable<Buffer>;
   readonly outbound: Outbound;
   readonly reach: Reach;
-  /** Aborted when the run is cancelled or loses its interval; a destination stops and leaves nothing visible. */
+  /**
+   * Aborted when the run is cancelled or loses its interval, its time is up or the process ends. Every request is made with
+   * it; a destination stops and leaves nothing visible.
+   */
   readonly signal: AbortSignal;
   /** Tells the customer something, in the export's log. */
   say(level: 'INFO' | 'WARNING', message: string): void;
@@ -74,8 +77,11 @@ export interface CheckStep<C extends Config = Config> {
   readonly description: string;
   /** Returns why the step says nothing about this config, for the user: it is `Skipped` then. Undefined: it is run. */
   skipped?(config: C): string | undefined;
-  /** Resolves when passed. Throws `Permanent` or `Transient` with the message for the user. Aborted: its time is up. */
-  run(config: C, outbound: Outbound, reach: Reach, signal: AbortSignal): Promise<void>;
+  /**
+   * Resolves when passed, with what the user should know all the same, if there is anything. Throws `Permanent` or
+   * `Transient` with the message for the user. Aborted: its time is up.
+   */
+  run(config: C, outbound: Outbound, reach: Reach, signal: AbortSignal): Promise<string | void>;
 }
 
 /**
@@ -121,6 +127,13 @@ export interface Destination<C extends Config = Config, R extends Receipt = Rece
   /** Checks rules across keys, and what is not built. Throws a `Failure`, with PostHog's text where there is one. */
   check(config: C, model: Model, reach: Reach): void;
   readonly steps: readonly CheckStep<C>[];
+  /** Proves what this machine alone can tell, when the config is to be stored. Throws as the steps do. */
+  prove?(config: C, reach: Reach): Promise<void>;
+  /**
+   * Returns the places that files of an interval take in any case, as texts that are the same for two exports only where
+   * one file would lie. Absent: what is delivered lies beside what other exports deliver.
+   */
+  places?(config: C, about: Pick<Delivery, 'interval' | 'model'>): readonly string[];
   /** Prepares all rows of the delivery, unseen. */
   deliver(delivery: Delivery<C>): Promise<Prepared<R, H>>;
   /** Makes visible what was prepared. */

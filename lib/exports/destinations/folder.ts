@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
-import { link, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import { link, lstat, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import * as z from 'zod';
 import { messageOf, Permanent, Transient } from '../../ports/errors.ts';
@@ -9,6 +9,7 @@ import type { Delivery, Destination, Reach, Receipt } from './destination.ts';
 import { checkFileConfig, FILE_KEYS } from './files/config.ts';
 import { intervalFiles } from './files/interval-files.ts';
 import {
+  certainNames,
   fileName,
   type IntervalNames,
   intervalNames,
@@ -85,17 +86,12 @@ export const folder: Destination<FolderConfig, FolderReceipt> = {
     {
       name: 'Check that the folder can be written',
       description: 'Writes an empty file into the folder and removes it.',
-      async run({ path }, _outbound, reach) {
-        await explained(path, async () => {
-          await checkRoots(path, reach);
-          await makeFolder(path);
-          const probe = join(path, `.${randomUUID()}.partial`);
-          await (await open(probe, 'wx')).close();
-          await rm(probe);
-        });
-      },
+      run: (config, _outbound, reach) => proveWritable(config, reach),
     },
   ],
+  prove: proveWritable,
+
+  places: (config, about) => certainNames(config, about).map((name) => join(config.path, name)),
 
   async deliver(delivery) {
     return { receipt: await explained(wholePlace(whereabouts(delivery)), () => write(delivery)) };
@@ -125,6 +121,17 @@ export const folder: Destination<FolderConfig, FolderReceipt> = {
     });
   },
 };
+
+/** Makes the folder if need be, and writes a file into it, which is removed. */
+async function proveWritable({ path }: FolderConfig, reach: Reach): Promise<void> {
+  await explained(path, async () => {
+    await checkRoots(path, reach);
+    await makeFolder(path);
+    const probe = join(path, `.${randomUUID()}.partial`);
+    await (await open(probe, 'wx')).close();
+    await rm(probe);
+  });
+}
 
 /** Linux's limits, less what `.<name>.<export id>.partial/<uuid>` adds while a file is unfinished. Its name is short. */
 const MAX_NAME_BYTES = 255 - '..partial'.length;
@@ -358,7 +365,7 @@ async function moved(from: string, to: string): Promise<boolean> {
 /** Returns the mark of a file; undefined when there is none. */
 async function markOf(path: string): Promise<string | undefined> {
   try {
-    const stats = await stat(path, { bigint: true });
+    const stats = await lstat(path, { bigint: true });
     return stats.isDirectory() ? undefined : markIn(stats);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;

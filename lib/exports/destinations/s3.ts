@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { dirname } from 'node:path/posix';
 import type {
   CompletedPart,
   ListMultipartUploadsCommandOutput,
@@ -8,11 +10,13 @@ import type {
 import * as z from 'zod';
 import { Permanent, Transient } from '../../ports/errors.ts';
 import { checkUrl } from '../../ports/outbound/outbound.ts';
+import { HOUR_MS } from '../../ports/units.ts';
 import type { Delivery, Destination, Prepared, Receipt } from './destination.ts';
 import { bucketLabel, CLEANING_TIMEOUT_MS, connect, explain, nameOf, statusOf } from './files/bucket.ts';
 import { checkFileConfig, FILE_KEYS } from './files/config.ts';
 import { intervalFiles } from './files/interval-files.ts';
 import {
+  certainNames,
   fileName,
   type IntervalNames,
   intervalNames,
@@ -134,7 +138,30 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
         }
       },
     },
+    {
+      name: 'Check that the server refuses to replace objects',
+      description:
+        'Sends a write whose condition does not hold. A server that stores it all the same removes it again.',
+      skipped: ({ endpoint_url }) => (endpoint_url ? undefined : 'S3 itself refuses.'),
+      async run(config, outbound, _reach, signal) {
+        const client = await connect(config, outbound, signal);
+        const { stem } = intervalNames(config, { interval: { start: 0, end: HOUR_MS }, model: 'events' });
+        const object = { Bucket: config.bucket_name, Key: `${dirname(stem)}/.${randomUUID()}`.replace(/^\.\//, '') };
+        try {
+          await client.putObject({ ...object, Body: Buffer.alloc(0), IfMatch: `"${'0'.repeat(32)}"` });
+        } catch (error) {
+          if (isConditionFailure(error)) return undefined;
+          if (!isUnknownCondition(config, error)) throw explain(error, config);
+          return NO_CONDITIONS;
+        }
+        await client.deleteObject(object).catch(() => {});
+        return NO_CONDITIONS;
+      },
+    },
   ],
+
+  places: (config, about) =>
+    certainNames(config, about).map((name) => `${config.endpoint_url ?? ''} ${config.bucket_name} ${name}`),
 
   async deliver(delivery) {
     const client = await connect(delivery.config, delivery.outbound, delivery.signal);
@@ -171,6 +198,10 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
     });
   },
 };
+
+const NO_CONDITIONS =
+  'The server does not know conditional writes (If-None-Match and If-Match). What lies there is looked at before each ' +
+  "write, so another's object is replaced only if it comes in the moment between.";
 
 /** Returns what of an object is the same however it is sent. */
 const headOf = ({ config, runId, attempt }: Delivery<S3Config>, Key: string, ContentType: string) => ({
@@ -357,7 +388,7 @@ async function writeOurs(
       await write(known === undefined ? { IfNoneMatch: '*' } : { IfMatch: known });
       return;
     } catch (error) {
-      const isUnknown = delivery.config.endpoint_url && [400, 501].includes(statusOf(error) ?? 0);
+      const isUnknown = isUnknownCondition(delivery.config, error);
       if (!isUnknown && !isConditionFailure(error)) throw error;
       known = await etagOfOurs(client, delivery, key);
       if (isUnknown) {
@@ -368,6 +399,10 @@ async function writeOurs(
   }
   throw new Transient(`'${key}' in ${bucketLabel(delivery.config)} is being changed by others.`);
 }
+
+/** Returns whether a server of the same protocol may have refused a write because it does not know its condition. */
+const isUnknownCondition = ({ endpoint_url }: S3Config, error: unknown): boolean =>
+  Boolean(endpoint_url) && [400, 501].includes(statusOf(error) ?? 0);
 
 /** Returns whether a write was refused for what is there, or not there any more, or for another write at the same time. */
 const isConditionFailure = (error: unknown): boolean =>

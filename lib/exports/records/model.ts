@@ -281,6 +281,9 @@ export const BackfillEstimate = z
       .object({ rows: count.describe('At most.'), first_arrival: instant, last_arrival: instant })
       .nullable()
       .describe('Rows with timestamps in the range that arrived after it: the intervals of their arrival export them.'),
+    warnings: z
+      .array(z.string())
+      .describe('What would make its runs fail: other exports of the project that write files of the same names.'),
   })
   .meta({ id: 'BackfillEstimate' });
 

@@ -28,6 +28,7 @@ import {
 import { reapBackfill } from '../runs/reap.ts';
 import { intervalsOfExecution, isOpen, rangeText } from '../runs/run.ts';
 import { exportWithPlan, planOp, runsOf, scheduleOf } from '../runs/store.ts';
+import { sharedPlacesWarning, stored } from './shared-places.ts';
 
 /** When the job looks whether the start was lost; the start itself follows the transaction at once. */
 const START_RETRY_MS = MINUTE_MS;
@@ -144,9 +145,10 @@ export async function estimateBackfill(
   const now = clock();
   const range = intervalsAsked(plan, item, asked, now);
   const intervals = intervalsOf(plan, item.interval, range);
-  const [files, after] = await Promise.all([
+  const [files, after, shared] = await Promise.all([
     filesBetween(table, item.team_id, item.model, range.from, range.to),
     filesBetween(table, item.team_id, item.model, range.to, now + 1),
+    sharedPlacesWarning({ table, clock }, stored(item)),
   ]);
   const later = laterArrivals(after, range);
   return {
@@ -162,6 +164,7 @@ export async function estimateBackfill(
       first_arrival: wireInstant(later.first),
       last_arrival: wireInstant(later.last),
     },
+    warnings: shared === undefined ? [] : [shared],
   };
 }
 

@@ -15,7 +15,7 @@ import { listAll } from '../../ports/table/list-all.ts';
 import { Busy, type Op, Refused, type Table, type Value } from '../../ports/table/table.ts';
 import { MAX_ATTEMPTS, untilWritten } from '../../ports/table/until-written.ts';
 import { MINUTE_MS } from '../../ports/units.ts';
-import { checkedConfig, checkSameType } from '../destinations/config.ts';
+import { checkedConfig, checkProved, checkSameType } from '../destinations/config.ts';
 import { type Destination, reachOf } from '../destinations/destination.ts';
 import { destinationOf } from '../destinations/index.ts';
 import { openConfig, sealConfig } from '../destinations/secrets.ts';
@@ -140,7 +140,8 @@ export async function createBatchExport(
   activityOps: ActivityOps = systemActivityOps(context, organization.id),
 ): Promise<BatchExportItem> {
   const { table, clock, newId, settings } = context;
-  const { team, fields, destination, config } = await newConfig(context, { organization, project }, input);
+  const { team, fields, destination, config, reach } = await newConfig(context, { organization, project }, input);
+  await checkProved(destination, config, reach);
   const now = clock();
   const id = newId();
   const item = checkedSize<BatchExportItem>({
@@ -389,7 +390,8 @@ export async function changedConfig(
   patch: BatchExportPatch,
 ) {
   const query = await sentQuery(context, item, patch);
-  return destined(context, item, checkedFields(context, item, patch, query), patch);
+  const fields = checkedFields(context, item, patch, query);
+  return { ...(await destined(context, item, fields, patch)), fields };
 }
 
 /** Returns what a PATCH makes of an export's config, secrets included. */
@@ -415,8 +417,9 @@ async function changedDestination(
   patch: BatchExportPatch,
 ): Promise<Readonly<Record<string, Value>>> {
   if (patch.destination === undefined && (fields.model ?? item.model) === item.model) return {};
-  const { destination, config } = await destined(context, item, fields, patch);
+  const { destination, config, reach } = await destined(context, item, fields, patch);
   if (patch.destination === undefined) return {};
+  await checkProved(destination, config, reach);
   return sealConfig(context, destination, config, { organization: item.organization_id, batchExport: item.id });
 }
 

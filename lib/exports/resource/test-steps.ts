@@ -17,14 +17,32 @@ const STEP_TIMEOUT_MS = 20 * SECOND_MS;
 export function stepsOf(type: string, settings: Settings): TestStep[] {
   const destination = settings.destinations.includes(type) ? destinationOf(type) : undefined;
   if (destination === undefined || destination.steps.length === 0) fail('not_found');
-  return destination.steps.map(({ name, description }) => ({ name, description, result: null }));
+  return allSteps(destination).map(({ name, description }) => ({ name, description, result: null }));
 }
 
-/** A config that was checked, its destination, and what that may reach. */
+/** Returns a warning about other exports that write the same files; undefined when there is nothing to warn of. */
+type SharedWarning = () => Promise<string | undefined>;
+
+/** Returns the steps of a destination, and for places that others may have too the one that looks for these. */
+function allSteps(destination: Destination, shared: SharedWarning = async () => undefined): readonly CheckStep[] {
+  if (destination.places === undefined) return destination.steps;
+  const alone: CheckStep = {
+    name: 'Check that no other batch export writes the same files',
+    description: 'Compares the names of files with those of the other batch exports of the project.',
+    async run() {
+      const warning = await shared();
+      if (warning !== undefined) throw new Permanent(warning);
+    },
+  };
+  return [...destination.steps, alone];
+}
+
+/** A config that was checked, its destination, what that may reach, and who else writes there. */
 interface Tested {
   readonly destination: Destination;
   readonly config: Config;
   readonly reach: Reach;
+  readonly shared?: SharedWarning;
 }
 
 /** Runs one step, from 0. Fails with 400 when there is no such step. */
@@ -34,7 +52,7 @@ export async function runStep(
   number = 0,
   timeoutMs = STEP_TIMEOUT_MS,
 ): Promise<TestStep> {
-  const { steps } = tested.destination;
+  const steps = allSteps(tested.destination, tested.shared);
   const step = steps[number];
   if (step === undefined) invalid('step', `There is no step ${number}: there are ${steps.length}, from 0.`);
   return { name: step.name, description: step.description, result: await resultOf(context, step, tested, timeoutMs) };
@@ -53,8 +71,8 @@ async function resultOf(
     late.addEventListener('abort', () => reject(late.reason), { once: true });
   });
   try {
-    await Promise.race([step.run(config, outbound, reach, late), isLate]);
-    return { status: 'Passed', message: null };
+    const message = await Promise.race([step.run(config, outbound, reach, late), isLate]);
+    return { status: 'Passed', message: message ?? null };
   } catch (error) {
     if (late.aborted) return { status: 'Failed', message: lateText(timeoutMs) };
     if (error instanceof Permanent || error instanceof Transient) return { status: 'Failed', message: error.message };

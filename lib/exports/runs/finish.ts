@@ -43,10 +43,11 @@ export async function finishRun(
   context: Context,
   { export: exportId, trigger, execution, attempt, skipped, error }: FinishInput,
   findDestination: DestinationOf = destinationOf,
+  stopped?: AbortSignal,
 ): Promise<FinishOutput> {
   const endings = new Map(skipped.map(({ interval, error: cause }) => [interval, endingOf(cause)]));
   const endingOfInterval = (n: number) => endings.get(n) ?? endingOf(error);
-  const runs = await settleExecution(context, exportId, execution, endingOfInterval, findDestination);
+  const runs = await settleExecution(context, exportId, execution, endingOfInterval, findDestination, stopped);
   if (runs === undefined) {
     if (error !== null) await noteLostBatch(context, exportId, trigger);
     if (attempt !== null) await removeFiles(context, attempt);
@@ -65,6 +66,7 @@ export async function executionEnded(
   context: Context,
   { machine, execution, status, input, error }: EndedInput,
   findDestination: DestinationOf = destinationOf,
+  stopped?: AbortSignal,
 ): Promise<void> {
   const ending: Ending = {
     FAILED: endingOf(error),
@@ -73,7 +75,7 @@ export async function executionEnded(
   }[status];
   if (machine === 'export-run') {
     const { export: exportId, trigger } = input as ExportRunInput;
-    const runs = await settleExecution(context, exportId, execution, () => ending, findDestination);
+    const runs = await settleExecution(context, exportId, execution, () => ending, findDestination, stopped);
     if (runs === undefined) await noteLostBatch(context, exportId, trigger);
   } else if (machine === 'backfill') {
     await closeBackfill(context, input as BackfillInput, ending);

@@ -1,5 +1,6 @@
 /** Settles what executions hold that ended without a word: nobody was told, so whoever needs their intervals looks. */
 import type { Context } from '../../ports/context.ts';
+import { keys } from '../../ports/table/keys.ts';
 import { MINUTE_MS } from '../../ports/units.ts';
 import type { BatchExportItem } from '../records/model.ts';
 import { closeBackfill } from './backfill.ts';
@@ -7,8 +8,12 @@ import type { Active, Claim } from './plan.ts';
 import { settleExecution } from './settle.ts';
 import type { ExportAndPlan } from './store.ts';
 
-/** An execution is asked about when it is older: by then a live one has begun for sure. */
-const SUSPICIOUS_AFTER_MS = MINUTE_MS;
+/**
+ * An execution is asked about when it is older. Whoever ends is settled at once, by its last step or by the rule that
+ * tells of its end; so this is for what both have missed, and an engine answers few such questions (Step Functions: 10 to
+ * 15 in a second).
+ */
+const SUSPICIOUS_AFTER_MS = 30 * MINUTE_MS;
 
 /** Settles an execution if it has ended. Returns whether it had. */
 export async function reapRun(context: Context, { id }: BatchExportItem, { execution, since }: Active) {
@@ -25,6 +30,8 @@ export async function reapBackfill(
   { id: exportId }: Pick<BatchExportItem, 'id'>,
   { backfill }: Claim,
 ): Promise<boolean> {
+  const begun = await context.table.get(keys.backfill(exportId, backfill));
+  if (begun !== undefined && context.clock() - begun.created_at <= SUSPICIOUS_AFTER_MS) return false;
   const status = await context.workflow.status('backfill', backfill);
   if (status === undefined || status === 'RUNNING') return false;
   const ending = { status: 'Failed', reason: 'its execution ended without a word' } as const;

@@ -37,7 +37,7 @@ export const UNEXPECTED: Ending = { status: 'Failed', reason: 'An unexpected err
 
 /**
  * Ends the open runs of what an execution acquired, gives the range back, and writes with it what follows. Returns its
- * runs as they ended; undefined when it holds nothing.
+ * runs as they ended; undefined when it holds nothing. Throws the reason of `stopped` when that is aborted.
  */
 export async function settleExecution(
   context: Context,
@@ -45,6 +45,7 @@ export async function settleExecution(
   execution: string,
   endingOfInterval: (n: number) => Ending,
   findDestination: DestinationOf = destinationOf,
+  stopped: AbortSignal = new AbortController().signal,
 ): Promise<RunItem[] | undefined> {
   const read = await exportWithPlan(context.table, exportId);
   const mine = read?.plan.active.find((active) => active.execution === execution);
@@ -59,7 +60,8 @@ export async function settleExecution(
   });
   for (const run of await runsOf(context.table, exportId, intervals, mine.by)) {
     const n = intervals.findIndex(({ start }) => start === run.data_interval_start);
-    const isCommitted = input !== undefined && (await cleared(context, read.item, input, n, run, findDestination));
+    const isCommitted =
+      input !== undefined && (await cleared(context, read.item, input, n, run, findDestination, stopped));
     if (!isCommitted && isOpen(run)) await endOpenRun(context, read.item, run, endingOfInterval(n));
   }
   const runs = await runsOf(context.table, exportId, intervals, mine.by);
@@ -79,10 +81,11 @@ async function cleared(
   n: number,
   run: RunItem,
   findDestination: DestinationOf,
+  stopped: AbortSignal,
 ): Promise<boolean> {
   if (!isOpen(run) && run.status !== 'Cancelled') return false;
   try {
-    const signal = AbortSignal.timeout(LAST_COMMIT_TIMEOUT_MS);
+    const signal = AbortSignal.any([stopped, AbortSignal.timeout(LAST_COMMIT_TIMEOUT_MS)]);
     const sending = await openSending(context, item, input, n, run, signal, findDestination);
     const prepared = await resume(context, sending);
     if (run.phase === 'committing' && prepared !== undefined) {
@@ -92,6 +95,7 @@ async function cleared(
     }
     await discard(context, sending);
   } catch (error) {
+    stopped.throwIfAborted();
     context.log.warning('what was prepared could not be removed', { run: run.id, reason: messageOf(error) });
   }
   return false;

@@ -8,7 +8,6 @@
  * has before it. So the same file twice adds nothing, a file that has grown adds its new records, and two files that
  * hold equal ones hold the same events. Of a person what is not newer than known adds nothing.
  */
-import { hash } from 'node:crypto';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,8 +18,9 @@ import { keys } from '../../ports/table/keys.ts';
 import { HOUR_MS } from '../../ports/units.ts';
 import { allFiles, type LakeFile } from '../catalog.ts';
 import type { ArrivalRange } from '../intervals.ts';
-import { type Publishing, underLease } from '../lease.ts';
+import { type Lease, type Publishing, underLease } from '../lease.ts';
 import type { Model } from '../schema.ts';
+import { contentUuid } from '../sources/event.ts';
 import { type ImportFormat, openSource } from '../sources/open.ts';
 import type { SourceRecord } from '../sources/record.ts';
 import { checkMapping, type TableMapping } from '../sources/table-rows.ts';
@@ -45,6 +45,16 @@ export interface ImportOptions {
    */
   readonly temporaryFolder?: string;
   readonly onProgress?: (progress: ImportProgress) => void;
+  /** Stops the import: it removes what it has not published, gives its lease back, and throws the reason. */
+  readonly stop?: AbortSignal;
+}
+
+/** Somebody has stopped the import. */
+export class ImportStopped extends Error {
+  override readonly name = 'ImportStopped';
+  constructor() {
+    super('The import was stopped. What it has added stays; the same command adds the rest.');
+  }
 }
 
 interface ImportProgress {
@@ -111,7 +121,7 @@ export async function importEvents(context: Publishing, options: ImportOptions):
   if (project === undefined || project['deleted_at'] !== null) fail('not_found', `There is no project ${projectId}.`);
   checkMapping(options.mapping ?? {});
   const sizes = await sizesOf(options.files);
-  return underLease(context, projectId, async (lease) => {
+  const work = async (lease: Lease): Promise<ImportReport> => {
     const folder = await mkdtemp(join(options.temporaryFolder ?? tmpdir(), 'import-'));
     const staging = await openStaging(folder, projectId, context.lake);
     const before = await allFiles(context.table, projectId, 'events');
@@ -153,7 +163,8 @@ export async function importEvents(context: Publishing, options: ImportOptions):
       staging.close();
       await rm(folder, { recursive: true, force: true });
     }
-  });
+  };
+  return underLease(context, projectId, work, options.stop);
 }
 
 async function sizesOf(files: readonly string[]): Promise<number[]> {
@@ -189,7 +200,7 @@ async function readFile(path: string, n: number, size: number, options: Reading)
       return undefined;
     }
     if (typeof content === 'string') return content;
-    const uuid = content.uuid ?? recordUuid(projectId, identity);
+    const uuid = content.uuid ?? contentUuid(`${projectId} ${identity}`);
     const own = content.uuid !== null || content.event === null;
     if (!batches.add({ ...content, uuid, own, file: n })) return 'too large as JSON';
     count[content.event === null ? 'persons' : 'events'] += 1;
@@ -215,12 +226,6 @@ async function readFile(path: string, n: number, size: number, options: Reading)
     problem: source.problem() ?? null,
     rejected: rejected.path() ?? null,
   };
-}
-
-/** A uuid of version 8, made of a SHA-256. */
-function recordUuid(projectId: number, identity: string): string {
-  const hex = hash('sha256', `${projectId} ${identity}`, 'hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
 function arrivalOf(files: readonly LakeFile[]): ArrivalRange | null {

@@ -106,11 +106,27 @@ export interface Staging {
   close(): void;
 }
 
+/** Which events are the same. */
+export interface SameEvents {
+  /** Columns that are equal. */
+  readonly columns: readonly ('uuid' | 'event' | 'distinct_id' | 'timestamp_us')[];
+  /** And how far their timestamps may lie apart, in milliseconds. */
+  readonly withinMs: number;
+}
+
+/** Of imports: what is imported carries the timestamp that was stored. */
+const SAME_RECORDS: SameEvents = { columns: ['uuid', 'timestamp_us'], withinMs: 0 };
+
 /**
  * Staging for one import into one project; its files, and copies of the lake's, lie in `folder`, which is the caller's
  * to remove.
  */
-export async function openStaging(folder: string, projectId: number, lake: FileStore): Promise<Staging> {
+export async function openStaging(
+  folder: string,
+  projectId: number,
+  lake: FileStore,
+  same: SameEvents = SAME_RECORDS,
+): Promise<Staging> {
   const places = [folder, lake.root];
   const database = await openDatabase({ ...LIMITS, tempDirectory: join(folder, 'spill'), places });
   const connection = await database.connect();
@@ -125,7 +141,7 @@ export async function openStaging(folder: string, projectId: number, lake: FileS
       await connection.run(`INSERT INTO staged SELECT * REPLACE (
           ${['event', 'distinct_id', 'elements_chain'].map(unescaped).join(', ')}) FROM ${stagingFile(file)}`);
       await numberEqualLines(connection);
-      const known = await dropKnown(connection, lake);
+      const known = await dropKnown(connection, lake, same);
       const [rows = 0, personChanges = 0] = await numbers(connection, 'SELECT count(*), count(person) FROM staged');
       return { rows, known, personChanges };
     },
@@ -177,7 +193,7 @@ async function numberEqualLines(connection: DuckDBConnection): Promise<void> {
       WHERE staged.row = numbered.row AND numbered.n > 1`);
 }
 
-async function dropKnown(connection: DuckDBConnection, lake: Overlapping): Promise<number> {
+async function dropKnown(connection: DuckDBConnection, lake: Overlapping, same: SameEvents): Promise<number> {
   const [min, max] = await numbers(
     connection,
     'SELECT min(timestamp_us), max(timestamp_us) FROM staged WHERE event IS NOT NULL',
@@ -187,15 +203,17 @@ async function dropKnown(connection: DuckDBConnection, lake: Overlapping): Promi
     connection,
     `DELETE FROM staged WHERE row IN (
       SELECT row FROM staged WHERE event IS NOT NULL AND (uuid IN (FROM repeated) OR row IN (SELECT row FROM numbered))
-      QUALIFY row_number() OVER (PARTITION BY uuid, timestamp_us ORDER BY row) > 1)`,
+      QUALIFY row_number() OVER (PARTITION BY ${same.columns.join(', ')} ORDER BY row) > 1)`,
   );
-  const paths = await lake(Math.floor(min / 1000), Math.floor(max / 1000));
+  const paths = await lake(Math.floor(min / 1000) - same.withinMs, Math.floor(max / 1000) + same.withinMs);
+  const within = same.withinMs * 1000;
   if (paths.length === 0) return again ?? 0;
   const [there] = await numbers(
     connection,
     `DELETE FROM staged WHERE row IN (
-      SELECT s.row FROM staged s JOIN ${parquet(paths)} f ON f.uuid = s.uuid AND f.timestamp_us = s.timestamp_us
-      WHERE f.timestamp_us BETWEEN ${min} AND ${max})`,
+      SELECT s.row FROM staged s JOIN ${parquet(paths)} f USING (${same.columns.join(', ')})
+      WHERE f.timestamp_us BETWEEN ${min - within} AND ${max + within}
+        AND abs(f.timestamp_us - s.timestamp_us) <= ${within})`,
   );
   return (again ?? 0) + (there ?? 0);
 }

@@ -1,5 +1,6 @@
 /** What a record of a source becomes: the content of an event, before it has a project, a uuid of its own, an arrival. */
-import { MINUTE_MS } from '../../ports/units.ts';
+import { hash } from 'node:crypto';
+import { DAY_MS, MINUTE_MS } from '../../ports/units.ts';
 
 export interface SourceEvent {
   /** The uuid that the event carries, lower case; null: it gets one made of its record. */
@@ -24,8 +25,13 @@ export interface SourceEvent {
 /** Reads one line (not blank, without its line end). A text is the reason why the line is no event. Never throws. */
 export type LineReader = (line: string) => SourceEvent | string;
 
+interface Years {
+  readonly first: number;
+  readonly last: number;
+}
+
 /** Microseconds are safe integers from 1685 to 2255; beyond this a time is a mistake. */
-export const YEARS = { first: 1700, last: 2199 } as const;
+export const YEARS: Years = { first: 1700, last: 2199 };
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -33,8 +39,13 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export const canonicalUuid = (value: unknown): string | undefined =>
   typeof value === 'string' && UUID.test(value) ? value.toLowerCase() : undefined;
 
-/** The parts of a date as microseconds since 1970, or undefined when there is no such date, or not in these years. */
-export function microsecondsOf(parts: {
+/** A uuid of version 8, made of the SHA-256 of a text: the same text gives the same uuid. */
+export function contentUuid(text: string): string {
+  const hex = hash('sha256', text, 'hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+interface DateParts {
   readonly year: number;
   /** From 1. */
   readonly month: number;
@@ -46,11 +57,19 @@ export function microsecondsOf(parts: {
   readonly micros: number;
   /** Minutes east of Greenwich. */
   readonly zone: number;
-}): number | undefined {
+}
+
+/** After so many milliseconds dates fall on the same days again. */
+const FOUR_CENTURIES_MS = 146_097 * DAY_MS;
+
+/** The parts of a date as microseconds since 1970, or undefined when there is no such date, or not in these years. */
+export function microsecondsOf(parts: DateParts, years: Years = YEARS): number | undefined {
   const { year, month, day, hour, minute, second, micros, zone } = parts;
-  if (year < YEARS.first || year > YEARS.last || hour > 23 || minute > 59 || second > 60) return undefined;
+  if (year < years.first || year > years.last || hour > 23 || minute > 59 || second > 60) return undefined;
   if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return undefined;
-  return (Date.UTC(year, month - 1, day, hour, minute, second) - zone * MINUTE_MS) * 1000 + micros;
+  // Date.UTC takes the years below 100 for those of the twentieth century.
+  const local = Date.UTC(year + 400, month - 1, day, hour, minute, second) - FOUR_CENTURIES_MS;
+  return (local - zone * MINUTE_MS) * 1000 + micros;
 }
 
 const daysIn = (year: number, month: number): number =>
@@ -66,7 +85,7 @@ const ISO =
   /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)? ?(?:Z|UTC|([+-])(\d\d)(?::?(\d\d))?)?$/i;
 
 /** An ISO 8601 instant as microseconds; without a zone it is UTC, a finer fraction is cut off. */
-export function isoMicroseconds(text: string): number | undefined {
+export function isoMicroseconds(text: string, years: Years = YEARS): number | undefined {
   const match = ISO.exec(text);
   if (match === null) return undefined;
   const [
@@ -83,16 +102,19 @@ export function isoMicroseconds(text: string): number | undefined {
     zoneMinutes = '0',
   ] = match;
   const zone = Number(zoneHours) * 60 + Number(zoneMinutes);
-  return microsecondsOf({
-    year: Number(year),
-    month: Number(month),
-    day: Number(day),
-    hour: Number(hour),
-    minute: Number(minute),
-    second: Number(second),
-    micros: Number(fraction.padEnd(6, '0').slice(0, 6)),
-    zone: sign === '-' ? -zone : zone,
-  });
+  return microsecondsOf(
+    {
+      year: Number(year),
+      month: Number(month),
+      day: Number(day),
+      hour: Number(hour),
+      minute: Number(minute),
+      second: Number(second),
+      micros: Number(fraction.padEnd(6, '0').slice(0, 6)),
+      zone: sign === '-' ? -zone : zone,
+    },
+    years,
+  );
 }
 
 /**

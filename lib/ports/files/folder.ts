@@ -148,7 +148,8 @@ function isRunning(pid: number): boolean {
   }
 }
 
-async function syncFolder(folder: string): Promise<void> {
+/** Brings the names in a folder to the disk. */
+export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   await handle.sync();
   await handle.close();

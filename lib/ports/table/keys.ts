@@ -6,6 +6,7 @@
  *   membership                 U#uid         ORG#oid                   O#oid#MEMBERS / joined#uid
  *   organization / slug        O#oid         ORG    | SLUG#slug SLUG
  *   project                    P#pid         PROJECT                   O#oid#PROJECTS / created#pid
+ *   token of a project         T#token       PROJECT
  *   personal API key           KEY#sha256    KEY
  *   invitation                 V#vid         INVITE                    O#oid#INVITES / created#vid
  *   dashboard: summary         D#pid#did     DASH                      P#pid#DASHBOARDS / pinned, name, did  the same
@@ -106,6 +107,7 @@ export const keys = {
   /** `target` is the uid of the member for whom the rule is, or stands for everyone. */
   accessRule: (pid: number, did: number, target: string) => at<'accessRule'>(`D#${pid}#${did}`, `RULE#${target}`),
   sharing: (pid: number, did: number) => at<'sharing'>(`D#${pid}#${did}`, 'SHARE'),
+  projectToken: (token: string) => at<'projectToken'>(`T#${token}`, 'PROJECT'),
   sharingToken: (token: string) => at<'sharingToken'>(`T#${token}`, 'TOKEN'),
   insight: (pid: number, iid: number) => at<'insight'>(`I#${pid}#${iid}`, 'INSIGHT'),
   batchExport: (eid: string) => at<'batchExport'>(`E#${eid}`, 'EXPORT'),

@@ -77,7 +77,12 @@ export function sqliteTable(
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
   database.exec(SCHEMA);
   mark.opened();
-  return new SqliteTable(database, clock, mark.closed);
+  const table = new SqliteTable(database, clock, () => {
+    mark.closed();
+    closed(table);
+  });
+  if (path !== ':memory:') closeAtExit(table);
+  return table;
 }
 
 /** A process that is closing, or opening, has the log and the mark in disagreement for no longer than this. */
@@ -105,6 +110,23 @@ function openMark(path: string): { readonly opened: () => void; readonly closed:
       if (!existsSync(log)) rmSync(mark, { force: true });
     },
   };
+}
+
+/** Tables in files that are open. */
+const openTables = new Set<{ close(): void }>();
+
+/** What is left open when a process ends in order is closed by Node, which knows nothing of the mark. */
+function closeAtExit(table: { close(): void }): void {
+  if (openTables.size === 0) process.once('exit', closeAll);
+  openTables.add(table);
+}
+
+function closed(table: { close(): void }): void {
+  if (openTables.delete(table) && openTables.size === 0) process.off('exit', closeAll);
+}
+
+function closeAll(): void {
+  for (const table of openTables) table.close();
 }
 
 interface SqliteFile extends Table {

@@ -59,6 +59,18 @@ test('tells intervals, rows and bytes of what arrived in the range, and starts n
   expect(await listAll(context.table, ranges.backfillsByCreation(id))).toEqual([]);
 });
 
+test('warns of other exports of the project that write the same files', async () => {
+  const { service, id, estimate } = await world();
+  const body = async () => (await estimate('2025-12-30T10:00:00Z', '2025-12-30T11:00:00Z')).body;
+  expect(await body()).toMatchObject({ warnings: [] });
+  const { body: made } = await service.call('GET', `${byProject(service)}/${id}/`);
+  const destination = made?.['destination'] as { type: string; config: object };
+  const secrets = destination.type === 'S3' ? { aws_access_key_id: 'a', aws_secret_access_key: 'b' } : {};
+  const config = { ...destination.config, ...secrets };
+  const other = await newExport(service, { name: 'Twin', destination: { ...destination, config } });
+  expect(await body()).toMatchObject({ warnings: [expect.stringContaining(`'Twin' (${other})`)] });
+});
+
 test('on AWS it tells what the queries scan: each batch its files whole, and at least the minimum', async () => {
   const { file, estimate } = await world({ scanPrice: CLOUD_SETTINGS.scanPrice });
   await file({ 10: 60, 11: 40 }, 3_000_000_000);

@@ -1,7 +1,9 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
 import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
-import { START, settableClock, testContext } from '../../support/context.ts';
+import { START, settableClock, temporaryFolder, testContext } from '../../support/context.ts';
 import {
   addProject,
   BUCKET,
@@ -31,7 +33,7 @@ test('a new export has every field of the interface, and reads the same on both 
     destination: {
       type: 'Folder',
       config: {
-        path: '/srv/exports',
+        path: FOLDER.config.path,
         prefix: '',
         file_format: 'JSONLines',
         compression: null,
@@ -102,11 +104,12 @@ test.each([
 });
 
 test('everything that is writable is kept as it was sent', async () => {
+  const path = join(temporaryFolder(), '\u{1f40d}');
   const service = await testService(testContext());
   const sent = {
     name: '  Größe 🐍 \u202e__proto__  ',
     model: 'events',
-    destination: { type: 'Folder', config: { path: '/srv/\u{1f40d}', exclude_events: ['$pageview', 'ß'] } },
+    destination: { type: 'Folder', config: { path, exclude_events: ['$pageview', 'ß'] } },
     interval: 'every 5 minutes',
     paused: 'yes',
     last_paused_at: '2025-01-01T01:00:00+01:00',
@@ -122,7 +125,7 @@ test('everything that is writable is kept as it was sent', async () => {
     status: 201,
     body: {
       name: 'Größe 🐍 \u202e__proto__',
-      destination: { config: { path: '/srv/\u{1f40d}', exclude_events: ['$pageview', 'ß'] } },
+      destination: { config: { path, exclude_events: ['$pageview', 'ß'] } },
       interval: 'every 5 minutes',
       paused: true,
       last_paused_at: '2025-01-01T00:00:00Z',
@@ -245,6 +248,25 @@ describe('the project of an export', () => {
       expect(await table.list(ranges.dueJobs(START + 9 * DAY_MS), { limit: 9 })).toMatchObject({ items: [] });
     },
   );
+});
+
+test('a folder that cannot be written is refused with the words of its test step, and so is a change to it', async () => {
+  const service = await testService(testContext());
+  const file = join(temporaryFolder(), 'file');
+  writeFileSync(file, '');
+  const destination = { type: 'Folder', config: { path: join(file, 'below') } };
+  const step = await service.call('POST', `${byProject(service)}/run_test_step_new/`, {
+    body: { ...INPUT, destination, step: 0 },
+  });
+  const { message } = (step.body?.['result'] ?? {}) as { message?: string };
+  expect(message).toContain(`Could not write '${destination.config.path}'`);
+  const refusal = { status: 400, body: { type: 'validation_error', attr: 'destination', detail: message } };
+  expect(await create(service, { ...INPUT, destination })).toMatchObject(refusal);
+  expect((await service.call('GET', byOrganization(service))).body).toMatchObject({ count: 0 });
+  const { body } = await create(service);
+  expect(
+    await service.call('PATCH', `${byProject(service)}/${String(body?.['id'])}/`, { body: { destination } }),
+  ).toMatchObject(refusal);
 });
 
 describe('a bad body is refused', () => {
@@ -371,7 +393,7 @@ describe('a bad body is refused', () => {
 test('names that objects are born with are just text', async () => {
   const service = await testService(testContext());
   for (const name of ['__proto__', 'constructor', 'toString']) {
-    const config = { path: '/srv/exports', prefix: name, include_events: [name] };
+    const config = { path: FOLDER.config.path, prefix: name, include_events: [name] };
     expect(await create(service, { ...INPUT, name, destination: { type: 'Folder', config } })).toMatchObject({
       status: 201,
       body: { name, destination: { config: { prefix: name, include_events: [name] } } },

@@ -101,13 +101,102 @@ describe('a step for an export that is not made yet', () => {
     }
   });
 
-  test.each([-1, 1, 'first'])('is one that there is, which %j is not', async (step) => {
+  test.each([-1, 2, 'first'])('is one that there is, which %j is not', async (step) => {
     const { service, path, to } = await world();
     const body = { ...INPUT, destination: to(path), step };
     expect(await service.call('POST', `${byProject(service)}/run_test_step_new/`, { body })).toMatchObject({
       status: 400,
       body: { attr: 'step' },
     });
+  });
+});
+
+describe('the step about other exports', () => {
+  const NAME = 'Check that no other batch export writes the same files';
+  const asked = async (service: Awaited<ReturnType<typeof testService>>, body: object, id?: string) => {
+    const place = byProject(service);
+    const path = id === undefined ? `${place}/run_test_step_new/` : `${place}/${id}/run_test_step/`;
+    const reply = await service.call('POST', path, { body: { ...body, step: 1 } });
+    expect(reply).toMatchObject({ status: 200, body: { name: NAME } });
+    return reply.body?.['result'] as { status: string; message: string | null };
+  };
+
+  test('names those of the project that write the same files, and the export can be made all the same', async () => {
+    const { service, path, to } = await world();
+    const id = await newExport(service, { name: 'First', destination: to(path) });
+    const body = { ...INPUT, model: 'persons', destination: to(path) };
+    const warned = {
+      status: 'Failed',
+      message:
+        `Other batch exports write files of the same names: 'First' (${id}). None replaces what another has written, so ` +
+        'of each interval one is delivered and the run of every other one fails. Give each a prefix of its own, for ' +
+        'example with {table} in it.',
+    };
+    expect(await asked(service, body)).toEqual(warned);
+    const second = await newExport(service, body);
+    expect(await asked(service, {}, second)).toEqual(warned);
+    expect(await asked(service, { destination: { type: 'Folder', config: { prefix: '{table}' } } }, second)).toEqual({
+      status: 'Passed',
+      message: null,
+    });
+  });
+
+  test.each([
+    ['another folder', { path: '/elsewhere' }, {}],
+    ['another prefix', { prefix: '{table}' }, {}],
+    ['another format', { file_format: 'Parquet' }, {}],
+    ['another compression', { compression: 'gzip' }, {}],
+    ['several files', { max_file_size_mb: 1 }, {}],
+    ['another frequency', {}, { interval: 'day' }],
+  ])('passes with %s', async (_what, config, fields) => {
+    const { service, path } = await world();
+    await newExport(service, { destination: { type: 'Folder', config: { path } } });
+    const body = { ...INPUT, ...fields, destination: { type: 'Folder', config: { path, ...config } } };
+    expect(await asked(service, body)).toEqual({ status: 'Passed', message: null });
+  });
+
+  test.each([
+    ['a roundabout path', { prefix: '//a/' }, { suffix: '/./a/' }],
+    ['the same manifest in another format', { max_file_size_mb: 1 }, { max_file_size_mb: 2, compression: 'gzip' }],
+  ])('knows the same place by %s', async (_what, first, { suffix = '', ...second }: Record<string, unknown>) => {
+    const { service, path } = await world();
+    await newExport(service, { destination: { type: 'Folder', config: { path, ...first } } });
+    const config = { path: `${path}${suffix as string}`, ...second };
+    const body = { ...INPUT, destination: { type: 'Folder', config } };
+    expect(await asked(service, body)).toMatchObject({ status: 'Failed' });
+  });
+
+  test('says nothing of exports that were deleted', async () => {
+    const { service, to, path } = await world();
+    const id = await newExport(service, { destination: to(path) });
+    await service.call('DELETE', `${byProject(service)}/${id}/`);
+    expect(await asked(service, { ...INPUT, destination: to(path) })).toEqual({ status: 'Passed', message: null });
+  });
+
+  test('says nothing of other projects', async () => {
+    const { service, path, to } = await world();
+    const { body } = await service.call('POST', `/api/organizations/${service.organization.id}/projects/`, {
+      body: { name: 'Second' },
+    });
+    const other = await service.call('POST', `/api/projects/${String(body?.['id'])}/batch_exports/`, {
+      body: { ...INPUT, destination: to(path) },
+    });
+    expect(other.status).toBe(201);
+    expect(await asked(service, { ...INPUT, destination: to(path) })).toEqual({ status: 'Passed', message: null });
+  });
+
+  test.each([
+    [{}, 'Failed'],
+    [{ bucket_name: 'another' }, 'Passed'],
+    [{ endpoint_url: 'http://127.0.0.1:2' }, 'Passed'],
+    [{ prefix: 'another' }, 'Passed'],
+    [{ prefix: `/${BUCKET.config.prefix}//` }, 'Failed'],
+  ])('compares buckets: with %j it has %s', async (config, status) => {
+    const { service } = await world();
+    await newExport(service, { destination: BUCKET });
+    const body = { ...INPUT, destination: { ...BUCKET, config: { ...BUCKET.config, ...config } }, step: 2 };
+    const reply = await service.call('POST', `${byProject(service)}/run_test_step_new/`, { body });
+    expect(reply.body).toMatchObject({ name: NAME, result: { status } });
   });
 });
 
@@ -228,6 +317,13 @@ describe('a step', () => {
   test('that fails as a delivery would says the same', async () => {
     const failing = stepThat(() => Promise.reject(new Permanent('No such bucket. Make it.')));
     expect(await resultOf(failing)).toEqual({ status: 'Failed', message: 'No such bucket. Make it.' });
+  });
+
+  test('that has something to tell passes with it', async () => {
+    expect(await resultOf(stepThat(async () => 'Mind the gap.'))).toEqual({
+      status: 'Passed',
+      message: 'Mind the gap.',
+    });
   });
 
   test('that has nothing to check is skipped, with the reason', async () => {

@@ -1,9 +1,13 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { MAX_TILES } from '../../../lib/dashboards/model.ts';
+import { TEMPLATES } from '../../../lib/dashboards/templates/index.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
 import { bad, dashboards, told } from '../../support/dashboards.ts';
+import { ROOT } from '../../support/source.ts';
 
 test('an empty body makes a dashboard of defaults, its fields in the order of the document', async () => {
   const { dashboard, service } = await dashboards();
@@ -398,4 +402,9 @@ test('of two with one Idempotency-Key at once one is made, with its 200 tiles', 
   expect(replies.map(({ status }) => status)).toEqual([201, 201]);
   expect(replies[0]?.body).toEqual(replies[1]?.body);
   expect((await call('GET', '/dashboards/')).body).toMatchObject({ count: 1 });
+});
+
+test('the guide names every template', () => {
+  const guide = readFileSync(join(ROOT, 'docs/dashboards.md'), 'utf8');
+  expect([...TEMPLATES.keys()].filter((name) => !guide.includes(`\`${name}\``))).toEqual([]);
 });

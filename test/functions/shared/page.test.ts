@@ -66,6 +66,7 @@ test('the log tells of a page without the token that opens it', async () => {
   for (const path of [`/shared/${token}`, `/shared/${token}.json`, `/embedded/${token}`]) {
     expect((await service.call('GET', path, { key: null })).status).toBe(200);
   }
+  for (const key of [null, service.key]) await service.call('POST', `/shared/${token}`, { key });
   const lines = context.lines.filter(({ fields }) => fields['operation'] === 'shared/page');
   expect(lines.map(({ fields }) => fields['path'])).toEqual([
     '/shared/{token}',

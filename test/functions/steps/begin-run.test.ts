@@ -112,10 +112,33 @@ test('an execution that ended without a word is settled by the next one that mee
   await begin();
   await context.workflow.start('export-run', 'execution', {});
   context.workflow.end('execution', 'ABORTED');
-  context.clock.advance(HOUR_MS);
+  const asked = jest.spyOn(context.workflow, 'status');
+  // One that has not had half an hour is not asked about.
+  context.clock.advance(HOUR_MS / 2);
+  expect(await begin({ execution: 'early' })).toEqual({ do: 'nothing' });
+  expect(asked).not.toHaveBeenCalled();
+  context.clock.advance(HOUR_MS / 2);
   expect(await begin({ execution: 'another' })).toMatchObject({ do: 'deliver', intervals: [0] });
   expect((await runs()).map(({ status }) => status)).toEqual(['Failed', 'Starting']);
   expect((await read()).plan.active).toMatchObject([{ execution: 'another', from: AT_13 + HOUR_MS }]);
+});
+
+test('a backfill that ended without a word is closed by the next look, when it is old', async () => {
+  const { begin, context, read } = await hourlyExport();
+  const { item } = await read();
+  context.clock.set(AT_13 + 2 * HOUR_MS);
+  const range = { start_at: AT_13 - HOUR_MS, end_at: AT_13 };
+  const backfill = await startBackfill(context, item, range);
+  await context.workflow.start('backfill', backfill.id, {});
+  context.workflow.end(backfill.id, 'ABORTED');
+  const asked = jest.spyOn(context.workflow, 'status');
+  context.clock.advance(HOUR_MS / 2);
+  await begin();
+  expect((await read()).plan.claimed).toHaveLength(1);
+  expect(asked).not.toHaveBeenCalled();
+  context.clock.advance(1);
+  await begin({ execution: 'later' });
+  expect((await read()).plan.claimed).toEqual([]);
 });
 
 test('a backfill of an interval that has not settled waits for it', async () => {

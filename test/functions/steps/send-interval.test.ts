@@ -100,6 +100,25 @@ test('a commit that was interrupted is finished with its receipt, not redone', a
   expect(remembered.calls).toEqual(['deliver', 'commit', 'commit']);
 });
 
+test('a last commit that the end of the process cuts off ends no run: the next start tries it again', async () => {
+  const { answer, send, remembered, run, context, id, attempt, findDestination } = await begun();
+  remembered.inside = (call) => {
+    if (call === 'commit') throw new Transient('The network is down.');
+  };
+  await expect(send(answer)).rejects.toThrow(Transient);
+  const stop = new AbortController();
+  remembered.inside = async (call, signal) => {
+    if (call === 'commit') setImmediate(() => stop.abort(new Error('the process ends')));
+    await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  };
+  const skipped = [{ interval: 0, error: { Error: 'Transient', Cause: 'The network is down.' } }];
+  const input = { export: id, trigger: 'schedule' as const, execution: 'execution', attempt, skipped, error: null };
+  await expect(finishRun(context, input, findDestination, stop.signal)).rejects.toThrow('the process ends');
+  expect(await run()).toMatchObject({ status: 'Running', phase: 'committing' });
+  remembered.inside = () => {};
+  expect(await finishRun(context, input, findDestination)).toEqual({ completed: 1, failed: 0, cancelled: 0 });
+});
+
 test('what was prepared before a failure that may pass is removed, and prepared anew', async () => {
   const { answer, send, remembered, run, context, attempt } = await begun();
   let failures = 1;

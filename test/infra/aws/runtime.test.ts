@@ -1,4 +1,4 @@
-import { endedInput } from '../../../infra/aws/runtime.ts';
+import { contextOf, endedInput } from '../../../infra/aws/runtime.ts';
 import { MACHINES } from '../../../lib/workflow/definitions/index.ts';
 
 const arn = (machine: string) => `arn:aws:states:eu-central-1:123456789012:stateMachine:workspaces-dev-${machine}`;
@@ -54,4 +54,34 @@ describe('what EventBridge says of an execution that did not succeed', () => {
   test('of a machine that is not ours is an error', () => {
     expect(() => endedInput(event(arn('somebody-elses')))).toThrow("somebody-elses is none of the service's machines");
   });
+});
+
+test('lines of the log name the function and the X-Ray trace of the invocation', () => {
+  const environment = {
+    STAGE: 'dev',
+    LOG_LEVEL: 'INFO',
+    TABLE_NAME: 'table',
+    SETTINGS: '{}',
+    AWS_REGION: 'eu-central-1',
+    AWS_LAMBDA_FUNCTION_NAME: 'tick',
+    _X_AMZN_TRACE_ID: 'Root=1-5759e988-bd862e3fe1be46a994272793;Parent=557abcec3ee5a047;Sampled=1',
+  };
+  const before = { ...process.env };
+  Object.assign(process.env, environment);
+  const write = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
+  try {
+    contextOf({}).log.info('hello');
+    expect(JSON.parse(String(write.mock.calls[0]?.[0]))).toMatchObject({
+      level: 'INFO',
+      message: 'hello',
+      service: 'workspaces',
+      stage: 'dev',
+      function_name: 'tick',
+      xray_trace_id: '1-5759e988-bd862e3fe1be46a994272793',
+    });
+  } finally {
+    write.mockRestore();
+    for (const name of Object.keys(environment)) delete process.env[name];
+    Object.assign(process.env, before);
+  }
 });

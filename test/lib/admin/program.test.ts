@@ -5,18 +5,26 @@ import { systemActivityOps } from '../../../lib/accounts/activity/ops.ts';
 import { createInvite } from '../../../lib/accounts/organizations/invites/store.ts';
 import { findMembership, findOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { findKey } from '../../../lib/accounts/personal-api-keys/lookup.ts';
+import { createKey } from '../../../lib/accounts/personal-api-keys/store.ts';
 import { findUserByEmail } from '../../../lib/accounts/users/store.ts';
 import { EXIT, runAdmin } from '../../../lib/admin/program.ts';
 import { silentProgress } from '../../../lib/admin/progress.ts';
 import { keepReceipt } from '../../../lib/exports/runs/run-files.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
 import { allFiles } from '../../../lib/lake/catalog.ts';
-import { ranges } from '../../../lib/ports/table/keys.ts';
+import { ImportStopped } from '../../../lib/lake/import/import.ts';
+import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { testContext } from '../../support/context.ts';
+import { INPUT } from '../../support/exports.ts';
+import { testService } from '../../support/service.ts';
 import { ROOT } from '../../support/source.ts';
+
+/** Nobody presses Ctrl-C. */
+const never = () => ({ signal: new AbortController().signal, end: () => {} });
 
 function commandLine() {
   const context = testContext();
+  const stop = new AbortController();
   const run = async (...words: string[]) => {
     let out = '';
     let errors = '';
@@ -29,6 +37,7 @@ function commandLine() {
         errors += text;
       },
       progress: silentProgress,
+      interruption: () => ({ signal: stop.signal, end: () => {} }),
       resolve: (path) => path,
     });
     return { code, out, errors };
@@ -38,7 +47,7 @@ function commandLine() {
     if (errors !== '') throw new Error(errors);
     return JSON.parse(out);
   };
-  return { context, run, json };
+  return { context, run, json, stop };
 }
 
 async function withOwner() {
@@ -192,10 +201,67 @@ test('an import tells what was added, and what was bad and why', async () => {
   const good = '10.0.0.1 - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1 "-" "browser"';
   writeFileSync(file, gzipSync(`${good}\nnonsense\n`));
   const { code, out } = await run('import', file, '--project', '1');
-  expect(code).toBe(EXIT.ok);
+  expect(code).toBe(EXIT.failed);
   expect(out).toContain('1 event: 1 added, 0 known already');
   expect(out).toContain(`${file}:2: `);
   expect(await json('import', file, '--project', '1')).toMatchObject({ events: 1, added: 0, known: 1, bad: 1 });
+});
+
+test('an import ends with the command of the backfill that delivers it, which does', async () => {
+  const { run, context, organization } = await withOwner();
+  const fileOf = (name: string, day: string): string => {
+    const file = join(context.folder, name);
+    const lines = [1, 2].map(
+      (hour) => `10.0.0.1 - - [${day}/May/2015:0${hour}:05:03 +0000] "GET / HTTP/1.1" 200 1 "-" "b"`,
+    );
+    writeFileSync(file, `${lines.join('\n')}\n`);
+    return file;
+  };
+  const { out } = await run('import', fileOf('first.log', '17'), '--project', '1');
+  expect(out).toMatch(/Project 1 has no export that delivers this\. .*\n {2}curl .*\n.*\n.*\n$/);
+  expect(out).toContain('$API/api/projects/1/batch_exports/<id>/backfill/');
+
+  const service = await testService(context);
+  const user = await findUserByEmail(context.table, 'ada@example.com');
+  if (user === undefined) throw new Error('not made');
+  const { value: key } = await createKey(context, { user, label: 'all', scopes: ['*'] });
+  const path = `/api/organizations/${organization.id}/batch_exports/`;
+  const made = await service.call('POST', path, { key, body: INPUT });
+  const again = (await run('import', fileOf('second.log', '18'), '--project', '1')).out.split('\n');
+  expect(again.at(-5)).toBe('Export "Hourly" has passed 1 range of it; a backfill delivers them:');
+  const [, target] = /curl -i -X POST \$API(\S+)/.exec(again.at(-4) ?? '') ?? [];
+  const [, body = ''] = /-d '(.*)'/.exec(again.at(-2) ?? '') ?? [];
+  expect(target).toBe(`/api/projects/1/batch_exports/${String(made.body?.['id'])}/backfill/`);
+  expect(JSON.parse(body)).toEqual({ start_at: '2015-05-18T01:00:00Z', end_at: '2015-05-18T03:00:00Z' });
+  expect((await service.call('POST', String(target), { key, body: JSON.parse(body) })).status).toBe(200);
+});
+
+test('an import has failed when anything was rejected, or could not be read to its end', async () => {
+  const { run, context } = await withOwner();
+  const imported = async (name: string, content: Buffer | string) => {
+    const file = join(context.folder, name);
+    writeFileSync(file, content);
+    return (await run('import', file, '--project', '1')).code;
+  };
+  const event = (n: number) => `{"event": "e${n}", "distinct_id": "d", "timestamp": "2026-01-01"}\n`;
+  const packed = gzipSync(event(1).repeat(100));
+  expect(await imported('whole.jsonl', event(1))).toBe(EXIT.ok);
+  expect(await imported('rejected.jsonl', `${event(1)}{"event": "e"}\n`)).toBe(EXIT.failed);
+  expect(await imported('cut.jsonl.gz', packed.subarray(0, packed.length - 9))).toBe(EXIT.failed);
+  expect(await imported('unknown.bin', 'what is this')).toBe(EXIT.failed);
+});
+
+test('an import that is interrupted gives its claim back, and says how to go on', async () => {
+  const { run, context, stop } = await withOwner();
+  const file = join(context.folder, 'events.jsonl');
+  writeFileSync(file, '{"event": "e", "distinct_id": "d", "timestamp": "2026-01-01"}\n');
+  stop.abort(new ImportStopped());
+  expect(await run('import', file, '--project', '1')).toEqual({
+    code: EXIT.interrupted,
+    out: '',
+    errors: 'error: The import was stopped. What it has added stays; the same command adds the rest.\n',
+  });
+  expect(await context.table.get(keys.lease(1))).toBeUndefined();
 });
 
 test('an import of a table is told which column is which', async () => {
@@ -275,6 +341,7 @@ test('a command is for this machine, or for the stage that it names, wherever in
       print: () => {},
       complain: () => {},
       progress: silentProgress,
+      interruption: never,
       resolve: (path) => path,
     });
   for (const words of [['status'], ['--stage', 'dev', 'key', 'list'], ['key', 'list', '--stage', 'dev']])
@@ -301,6 +368,7 @@ describe('the documentation', () => {
         complaint += said;
       },
       progress: silentProgress,
+      interruption: never,
       resolve: (path) => path,
     });
     const isHelp = words.includes('--help');

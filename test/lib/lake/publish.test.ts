@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { filesBetween, isTouched, type LakeFile } from '../../../lib/lake/catalog.ts';
 import { fence, lowerLiveOps } from '../../../lib/lake/fence.ts';
 import { ImportUnderWay, LeaseLost, underLease } from '../../../lib/lake/lease.ts';
@@ -5,7 +6,7 @@ import { ProjectGone, publish, type Stamp, type WrittenFile } from '../../../lib
 import type { Context } from '../../../lib/ports/context.ts';
 import { toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
-import { Refused } from '../../../lib/ports/table/table.ts';
+import { type Item, Refused } from '../../../lib/ports/table/table.ts';
 import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
 import { START, testContext } from '../../support/context.ts';
 
@@ -133,6 +134,23 @@ describe('the import lease', () => {
       await expect(underLease({ ...context }, 8, async () => 'another project')).resolves.toBe('another project');
     });
     await expect(underLease(context, PROJECT, async () => 'then')).resolves.toBe('then');
+  });
+
+  test('is taken at once from a process of this machine that has ended, and from no other', async () => {
+    const context = await lakeContext();
+    const { pid } = spawnSync(process.execPath, ['--version']);
+    const held = async (changes: Readonly<Record<string, string | number>>) => {
+      await underLease(context, PROJECT, async () => {
+        const lease = (await context.table.get(keys.lease(PROJECT))) as Item;
+        await context.table.write([{ put: { ...lease, ...keys.lease(7), holder: 'another', ...changes } }]);
+      });
+      return underLease(context, PROJECT, async () => 'taken').catch((error: Error) => error.name);
+    };
+    expect(await held({ pid, processes: 'another machine' })).toBe('ImportUnderWay');
+    context.clock.advance(60_000);
+    expect(await held({})).toBe('ImportUnderWay');
+    context.clock.advance(60_000);
+    expect(await held({ pid })).toBe('taken');
   });
 
   test('lets one of two in that come at once', async () => {

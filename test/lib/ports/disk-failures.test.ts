@@ -68,6 +68,11 @@ test.each([
   ],
   ['a quota', () => Promise.reject(code('EDQUOT')), /quota of the service is used up/],
   ['too many open files', () => Promise.reject(code('EMFILE')), /too many files open/],
+  [
+    'a full disk of another process',
+    () => Promise.reject(new Error('ENOSPC: no space left on device, write')),
+    /is full/,
+  ],
   ['a disk that gives errors', () => Promise.reject(code('EIO')), /gives errors/],
 ])('%s may pass, and is told in words', async (_, work, words) => {
   const told = inWords(await thrownBy(work)) as Error;

@@ -2,6 +2,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '../../../lib/duckdb/database.ts';
 import { FILE_COLUMNS } from '../../../lib/exports/destinations/files/config.ts';
+import { EVENT_COLUMNS } from '../../../lib/lake/schema.ts';
+import { Permanent } from '../../../lib/ports/errors.ts';
 import type { FileStore } from '../../../lib/ports/files/files.ts';
 import { folderFiles } from '../../../lib/ports/files/folder.ts';
 import { HOUR_MS } from '../../../lib/ports/units.ts';
@@ -14,13 +16,13 @@ import { temporaryFolder } from '../../support/context.ts';
 import { type PersonRow, type Row, writePersons, writeRows } from '../../support/lake-rows.ts';
 
 const START = Date.UTC(2026, 0, 1);
-const converterOf = (runFiles: FileStore, folder: string) =>
+const converterOf = (runFiles: Pick<FileStore, 'save'>, folder: string, memoryLimit = '400MB') =>
   pooledConverter({
     runFiles,
     folder: join(folder, 'unloaded'),
     pool: workerPool({
       program: join(import.meta.dirname, '../../../lib/warehouse/convert-worker.ts'),
-      options: { memoryLimit: '400MB', place: join(folder, 'unloaded') },
+      options: { memoryLimit, place: join(folder, 'unloaded') },
       what: 'Forming its rows',
       turns: { atOnce: 1, each: 1 },
       memory: { each: 1_000, all: 1_000 },
@@ -230,6 +232,36 @@ describe('what was unloaded', () => {
       ]);
     }
     await Promise.all([converter.close(), here.close()]);
+  });
+
+  test('that does not fit into memory and disk fails for good, with advice', async () => {
+    const folder = temporaryFolder();
+    const runFiles = folderFiles(join(folder, 'runs'));
+    const path = 'e-3/1/interval_number=0/0.parquet';
+    mkdirSync(join(folder, 'runs', 'e-3/1/interval_number=0'), { recursive: true });
+    const database = await openDatabase({ threads: 1, places: [folder] });
+    const connection = await database.connect();
+    const columns = EVENT_COLUMNS.map(({ name, type }) =>
+      name === 'properties' ? 'repeat(md5(n::VARCHAR), 20) AS properties' : `NULL::${type} AS ${name}`,
+    );
+    await connection.run(`COPY (SELECT ${columns.join(', ')} FROM range(40_000) t(n)) TO '${runFiles.address(path)}'`);
+    connection.closeSync();
+    database.closeSync();
+    const small = converterOf(runFiles, folder, '2MB');
+    const athena = athenaWarehouse({
+      database: 'dev',
+      workGroup: 'w',
+      lake: inBucket('lake'),
+      runFiles,
+      converter: small,
+    });
+    const work = textOf(athena, { ...PLAN, unloaded: 1 }, 0);
+    await expect(work).rejects.toThrow(/more than one run can deliver.*Set a shorter interval/);
+    await expect(work).rejects.toThrow(Permanent);
+    const full = { save: () => Promise.reject(Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC' })) };
+    const other = converterOf(full, join(folder, 'o'));
+    await expect(other.count(PLAN, [path], never)).rejects.toThrow(Permanent);
+    await Promise.all([small.close(), other.close()]);
   });
 
   test('is read only by who has a converter, and only after it was unloaded', async () => {

@@ -1,4 +1,4 @@
-import { Permanent, Transient } from '../../../lib/ports/errors.ts';
+import { Damaged, Permanent, Transient } from '../../../lib/ports/errors.ts';
 import { Busy } from '../../../lib/ports/table/table.ts';
 import { reasonOf } from '../../../lib/workflow/messages.ts';
 import { step } from '../../../lib/workflow/step.ts';
@@ -24,6 +24,7 @@ describe('a step', () => {
   test.each([
     ['Transient', new Transient('later'), 'Transient', 'WARNING'],
     ['Permanent', new Permanent('never'), 'Permanent', 'INFO'],
+    ['a damaged file', new Damaged('events/a.parquet', 'it is not there'), 'Permanent', 'ERROR'],
     ['a busy table', new Busy('conflict'), 'Transient', 'WARNING'],
     ['anything else', new TypeError('bug'), 'TypeError', 'ERROR'],
   ])('%s leaves under the name that machines match', async (_, error, name, level) => {
@@ -31,6 +32,15 @@ describe('a step', () => {
     const run = step('begin-run', () => Promise.reject(error))(context);
     await expect(run({ execution: 'e' })).rejects.toMatchObject({ name, message: error.message });
     expect(context.lines.at(-1)).toMatchObject({ level, fields: { execution: 'e' } });
+  });
+
+  test('trouble of the disk is Transient, in words', async () => {
+    const context = testContext();
+    const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+    const run = step('begin-run', () => Promise.reject(full))(context);
+    const message = 'The disk of the service is full: space must be freed there.';
+    await expect(run(null)).rejects.toMatchObject({ name: 'Transient', message });
+    expect(context.lines.at(-1)).toMatchObject({ level: 'WARNING', fields: { reason: message } });
   });
 
   test('the stack of what nobody expected is in the log', async () => {

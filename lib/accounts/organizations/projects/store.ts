@@ -32,6 +32,12 @@ export async function newProject(
   };
 }
 
+/** Returns the ops that write a new project, with what finds it by its token. */
+export const newProjectOps = (project: ProjectItem): Op[] => [
+  { put: project, if: 'absent' },
+  { put: { ...keys.projectToken(project.api_token), project_id: project.id }, if: 'absent' },
+];
+
 /** Returns what the organization keeps of a project. */
 export function projectBrief({ id, uuid, name, api_token }: ProjectItem): ProjectBrief {
   return { id, uuid, name, api_token };
@@ -63,7 +69,7 @@ export async function createProject(
     return {
       briefs: [...briefs, projectBrief(project)],
       ops: [
-        { put: project, if: 'absent' },
+        ...newProjectOps(project),
         ...idempotencyOps(String(project.id)),
         ...activityOps({ ...aboutProject(project), activity: 'created' }),
       ],
@@ -150,6 +156,7 @@ export async function deleteProject(
     briefs: briefs.filter(({ id }) => id !== project.id),
     ops: [
       { change: keys.project(project.id), set: { deleted_at: now }, add: { ver: 1 }, if: isThere(ifMatch) },
+      { remove: keys.projectToken(project.api_token) },
       ...jobOps('purge', String(project.id), now, { kind: 'project' }),
       ...activityOps({ ...aboutProject(project), activity: 'deleted' }),
     ],

@@ -63,6 +63,12 @@ export const manifestName = ({ stem }: IntervalNames): string => `${stem}_manife
 /** Returns the manifest of files with these names. */
 export const manifestText = (names: readonly string[]): string => JSON.stringify({ files: names });
 
+/** Returns the names that files of an interval have in any case, however many files there are. */
+export function certainNames(config: FileConfig, about: About): string[] {
+  const names = intervalNames(config, about);
+  return config.max_file_size_mb ? [fileName(names, 0), manifestName(names)] : [fileName(names, null)];
+}
+
 /** Returns the longest names that files of an interval may have; but for the number, those of all intervals have one length. */
 export function longestNames(config: FileConfig): string[] {
   const names = intervalNames(config, { interval: { start: 0, end: HOUR_MS }, model: 'persons' });

@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -307,6 +308,13 @@ describe('what another wrote', () => {
     writeFileSync(place, 'mine');
     expect(await failureOf(deliver(given(10)))).toEqual(isNotOurs);
     expect(readFileSync(place, 'utf8')).toBe('mine');
+  });
+
+  test('is not replaced: a link that leads nowhere', async () => {
+    mkdirSync(path);
+    symlinkSync('/nowhere', join(path, NAME));
+    expect(await failureOf(deliver(given(10)))).toBeInstanceOf(Permanent);
+    expect(readlinkSync(join(path, NAME))).toBe('/nowhere');
   });
 
   test.each([

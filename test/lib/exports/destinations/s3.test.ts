@@ -355,7 +355,7 @@ describe('several objects', () => {
       await proxy.close();
       rmSync(receiptFile, { force: true });
     }
-    expect(new Set(silent)).toEqual(new Set(['GET', 'POST', 'PUT', 'DELETE']));
+    expect(new Set(silent)).toEqual(new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE']));
     expect(silent.length).toBeGreaterThan(8);
   });
 
@@ -812,6 +812,23 @@ describe('the check of a bucket', () => {
     await expect(check({ bucket_name: 'nobody-has-it' })).rejects.toThrow(
       new Permanent("Bucket 'nobody-has-it' does not exist or we don't have permissions to use it"),
     );
+  });
+
+  test.each([
+    ['obeyed', undefined],
+    ['refused', expect.stringContaining('The server does not know conditional writes')],
+    ['ignored', expect.stringContaining('The server does not know conditional writes')],
+  ] as const)('tells where conditions of writes are %s, and leaves nothing', async (conditions, message) => {
+    const server = await startBucket(conditions);
+    const [, step] = s3.steps;
+    const { config } = given(0, { endpoint_url: server.url });
+    const found = await step?.run(config, openOutbound(ANYWHERE), ANYWHERE, new AbortController().signal);
+    const keys = await server.keys();
+    await server.close();
+    expect(found).toEqual(message);
+    expect(keys).toEqual([]);
+    expect(step?.skipped?.(config)).toBeUndefined();
+    expect(step?.skipped?.({ ...config, endpoint_url: null })).toBe('S3 itself refuses.');
   });
 
   test('says that the server cannot be reached', async () => {

@@ -397,12 +397,16 @@ describe('a project with exports', () => {
     return { context, file: fileIn(context, 'a.jsonl', lines.join('\n')) };
   }
 
+  const hourOf = (days: number): number => Math.floor((NOW - days * DAY_MS) / HOUR_MS) * HOUR_MS;
+
   const daysAgo = async (context: Context): Promise<number[]> =>
     (await eventsIn(context)).map((event) => (NOW - Date.parse(event._inserted_at)) / DAY_MS);
 
   test('gets history then, and all else now', async () => {
     const { context, file } = await live();
-    expect(await run(context, file)).toMatchObject({ added: 3, backfills: [] });
+    const from = hourOf(400);
+    const history = { export: 'e', name: 'To S3', from, to: from + HOUR_MS };
+    expect(await run(context, file)).toMatchObject({ added: 3, backfills: [history] });
     expect(await daysAgo(context)).toEqual([400, 0, 0]);
   });
 
@@ -412,12 +416,12 @@ describe('a project with exports', () => {
     expect(await daysAgo(context)).toEqual([0, 0, 0]);
   });
 
-  test('gets everything then when asked for, and is told which exported intervals need a backfill', async () => {
+  test('gets everything then when asked for, and is told which hours need a backfill, as the schedule is past them', async () => {
     const { context, file } = await live();
     const report = await run(context, file, { arrived: 'then' });
     expect(await daysAgo(context)).toEqual([400, 12, 1]);
-    const from = Date.UTC(2025, 11, 31, 12);
-    expect(report.backfills).toEqual([{ export: 'e', name: 'To S3', from, to: from + HOUR_MS }]);
+    const hours = [400, 12, 1].map(hourOf);
+    expect(report.backfills).toEqual(hours.map((from) => ({ export: 'e', name: 'To S3', from, to: from + HOUR_MS })));
   });
 });
 

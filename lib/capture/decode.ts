@@ -1,0 +1,194 @@
+/**
+ * The JSON value that a request of an SDK holds, however it is wrapped. What a layer is, its first bytes say: names of
+ * encodings in headers, forms and queries are wrong, or missing, too often to decide anything.
+ */
+import { gunzipSync } from 'node:zlib';
+
+const MEGABYTE = 1024 * 1024;
+
+export interface DecodeLimits {
+  /** Bytes of a request without its wrapping. */
+  readonly bytes: number;
+  /** Values and names in it, counted where it has more than a megabyte: each may take 150 bytes and a microsecond. */
+  readonly values: number;
+}
+
+/** Five times what the largest request has as it is sent. SDKs send up to 13 MB, our own HTTP destination up to 50. */
+export const DECODE_LIMITS: DecodeLimits = { bytes: 100 * MEGABYTE, values: 2_500_000 };
+
+/** Why nothing of a request can be read. */
+export class Undecodable extends Error {
+  override readonly name = 'Undecodable';
+  readonly reason: 'empty' | 'undecodable' | 'too_large';
+
+  /** `message` is a sentence for the sender. */
+  constructor(reason: Undecodable['reason'], message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+/** A form that holds base64 of gzip of base64 has four. */
+const MAX_LAYERS = 4;
+
+/** Returns the value that the bytes hold. Throws `Undecodable`, and nothing else, when they hold none, or too much. */
+export function decode(bytes: Buffer, limits: DecodeLimits = DECODE_LIMITS): unknown {
+  let inner = bytes;
+  for (let layer = 0; layer <= MAX_LAYERS; layer++) {
+    if (inner.length > limits.bytes) throw tooLarge(limits);
+    const head = inner.toString('latin1', 0, 512);
+    const unwrap = WRAPPINGS.find(({ looksSo }) => looksSo(head))?.unwrap;
+    if (unwrap === undefined) return parse(inner, limits);
+    inner = unwrap(inner, limits);
+  }
+  throw new Undecodable('undecodable', `The request is wrapped more than ${MAX_LAYERS} times.`);
+}
+
+const tooLarge = ({ bytes, values }: DecodeLimits): Undecodable =>
+  new Undecodable('too_large', `The request holds more than ${bytes} bytes or ${values} values when it is decoded.`);
+
+interface Wrapping {
+  /** Of its first 512 bytes, as Latin-1. No other wrapping, and no JSON object or list, looks the same. */
+  readonly looksSo: (head: string) => boolean;
+  readonly unwrap: (bytes: Buffer, limits: DecodeLimits) => Buffer;
+}
+
+const WRAPPINGS: readonly Wrapping[] = [
+  { looksSo: (head) => head.startsWith('\x1f\x8b\x08'), unwrap: gunzip },
+  // The field `data`, perhaps behind others: `compression`, `ver`, `ip`, `_`.
+  { looksSo: (head) => /^(?:[\w$.-]+=[^&{["]*&)*data=/.test(head), unwrap: formData },
+  // The first character that lz-string has packed is a bracket or a brace.
+  { looksSo: (head) => /^N[4-7o-r][\w+/]/.test(head), unwrap: unpackLz64 },
+  { looksSo: (head) => /^[\w+/-][\w+/= \r\n-]*$/.test(head), unwrap: base64 },
+];
+
+function gunzip(bytes: Buffer, limits: DecodeLimits): Buffer {
+  try {
+    return gunzipSync(bytes, { maxOutputLength: limits.bytes });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(limits);
+    throw new Undecodable('undecodable', 'The gzip data of the request is damaged.');
+  }
+}
+
+function formData(bytes: Buffer): Buffer {
+  return Buffer.from(new URLSearchParams(bytes.toString('utf8')).get('data') ?? '', 'utf8');
+}
+
+/** Of a form that did not escape its `+` they have become spaces. */
+function base64(bytes: Buffer): Buffer {
+  return Buffer.from(bytes.toString('latin1').replaceAll(' ', '+'), 'base64');
+}
+
+/** As it is sent; what it holds may be any multiple of it. Nobody sends it any more, and pages never sent so much. */
+const LARGEST_LZ64 = 4 * MEGABYTE;
+
+/**
+ * What lz-string's `compressToBase64` has packed. That package has no bound: a few kilobytes of it can be gigabytes.
+ * A bit stream of codes, each as wide as the dictionary needs: 0 and 1 bring a new character (8 or 16 bits), 2 ends it,
+ * all others name an entry of the dictionary, which grows by one with each.
+ */
+function unpackLz64(bytes: Buffer, limits: DecodeLimits): Buffer {
+  if (bytes.length > LARGEST_LZ64) throw tooLarge(limits);
+  const packed = base64(bytes);
+  let at = 0;
+  const read = (width: number): number => {
+    let code = 0;
+    for (let bit = 0; bit < width; bit++, at++) code |= (((packed[at >> 3] ?? 0) >> (7 - (at & 7))) & 1) << bit;
+    return code;
+  };
+  const dictionary = ['', '', ''];
+  const texts: string[] = [];
+  let length = 0;
+  let before = '';
+  let width = 2;
+  /** The first size of the dictionary that codes of this width cannot name. */
+  let wide = 4;
+  for (;;) {
+    if (at > packed.length * 8) throw new Undecodable('undecodable', 'The lz64 data of the request is cut off.');
+    let code = read(width);
+    if (code === 2) return Buffer.from(texts.join(''), 'utf8');
+    if (code < 2) {
+      dictionary.push(String.fromCharCode(read(code === 0 ? 8 : 16)));
+      code = dictionary.length - 1;
+    }
+    const entry = dictionary[code] ?? (code === dictionary.length ? before + before.charAt(0) : '');
+    if (entry === '') throw new Undecodable('undecodable', 'The lz64 data of the request is damaged.');
+    texts.push(entry);
+    length += entry.length;
+    if (length > limits.bytes) throw tooLarge(limits);
+    if (before !== '') dictionary.push(before + entry.charAt(0));
+    before = entry;
+    while (dictionary.length >= wide) {
+      wide *= 2;
+      width += 1;
+    }
+  }
+}
+
+/**
+ * The value of JSON text as JavaScript reads it, but for what Python writes: NaN and infinities are null. A number that
+ * names somebody keeps its digits: where JavaScript would write it otherwise, it becomes text. Bytes that are no UTF-8
+ * become U+FFFD.
+ */
+function parse(bytes: Buffer, limits: DecodeLimits): unknown {
+  if (bytes.length > MEGABYTE && valuesIn(bytes) > limits.values) throw tooLarge(limits);
+  const sent = bytes.toString('utf8').replace(/^\ufeff/, '');
+  const text = MAY_NAME_BY_NUMBER.test(sent) ? sent.replace(NAMING_NUMBER, withExactName) : sent;
+  if (/^\s*$/.test(text)) throw new Undecodable('empty', 'The request holds no data.');
+  try {
+    return JSON.parse(text);
+  } catch {
+    try {
+      return JSON.parse(withFiniteNumbers(text));
+    } catch (error) {
+      throw new Undecodable('undecodable', `The request is not JSON: ${(error as Error).message}`);
+    }
+  }
+}
+
+/** A distinct_id, or another name of a person, that is a number. No text within a JSON text can look like this. */
+const NAMING_NUMBER = /("(?:\$?distinct_id|\$anon_distinct_id|alias)"\s*:\s*)(-?\d[\d.eE+-]*)/g;
+
+/** The same, found quickly. */
+const MAY_NAME_BY_NUMBER = /(?:distinct_id|alias)"\s*:\s*-?\d/;
+
+const withExactName = (all: string, before: string, number: string): string =>
+  String(Number(number)) === number ? all : `${before}"${number}"`;
+
+const [QUOTE, BACKSLASH, COMMA, COLON, BRACKET, BRACE] = [...Buffer.from('"\\,:[{')];
+
+/** Counts what is between the marks of JSON text; a little too much, never too little. */
+function valuesIn(bytes: Buffer): number {
+  let values = 1;
+  let isText = false;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) isText = !isText;
+    else if (isText) at += byte === BACKSLASH ? 1 : 0;
+    else if (byte === COMMA || byte === COLON || byte === BRACKET || byte === BRACE) values += 1;
+  }
+  return values;
+}
+
+const NOT_FINITE = /-?(?:NaN|Infinity)/y;
+
+/** JSON text with null in the place of NaN and infinities, which are outside of texts. */
+function withFiniteNumbers(text: string): string {
+  let finite = '';
+  let taken = 0;
+  let isText = false;
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at];
+    if (char === '"') isText = !isText;
+    else if (isText) at += char === '\\' ? 1 : 0;
+    else if (char === 'N' || char === 'I' || char === '-') {
+      NOT_FINITE.lastIndex = at;
+      if (!NOT_FINITE.test(text)) continue;
+      finite += `${text.slice(taken, at)}null`;
+      taken = NOT_FINITE.lastIndex;
+      at = taken - 1;
+    }
+  }
+  return finite + text.slice(taken);
+}

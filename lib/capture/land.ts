@@ -1,0 +1,168 @@
+/**
+ * From the inbox to the lake: requests that were acknowledged become events and changes of persons. Landing the same
+ * requests again adds nothing, so a segment is removed only after all of it is in the lake.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { filesBetween } from '../lake/catalog.ts';
+import { BatchWriter, ofModel } from '../lake/import/batch-writer.ts';
+import { openStaging, type SameEvents } from '../lake/import/staging.ts';
+import { ImportUnderWay, type Publishing, underLease } from '../lake/lease.ts';
+import { ProjectGone } from '../lake/publish.ts';
+import type { CapturedRequest, Inbox } from '../ports/inbox/inbox.ts';
+import { DAY_MS } from '../ports/units.ts';
+import { type EventRefusal, normalizeEvents } from './normalize.ts';
+import { readPayload } from './payload.ts';
+
+/** A segment of the inbox, and the projects whose requests in it have landed. */
+export interface LandingSegment {
+  readonly name: string;
+  readonly landed: readonly number[];
+}
+
+/** What became of the requests of one project. */
+export interface ProjectLanding {
+  readonly projectId: number;
+  /** Events that are new in the lake. */
+  readonly landed: number;
+  /** Events that were there, or came twice. */
+  readonly known: number;
+  readonly refused: Readonly<Partial<Record<EventRefusal, number>>>;
+  /** From the arrival of the oldest request to its landing, in milliseconds. */
+  readonly delayMs: number;
+}
+
+export interface LandingReport {
+  readonly segments: readonly {
+    readonly name: string;
+    /** The projects that have landed, those from before included. */
+    readonly landed: readonly number[];
+    /** The projects whose requests must wait: an import holds them. */
+    readonly waiting: readonly number[];
+    readonly damaged: number;
+    readonly unfinished: number;
+  }[];
+  readonly projects: readonly ProjectLanding[];
+}
+
+export interface LandingOptions {
+  /** For files of its own while it works. Default: the system's temporary folder. */
+  readonly temporaryFolder?: string;
+}
+
+type Landing = Publishing & { readonly inbox: Pick<Inbox, 'read'> };
+
+/**
+ * An attempt to send an event again carries its uuid, name and distinct_id; its corrected timestamp moves by how long the
+ * sender waited. SDKs give up within a day.
+ */
+const SAME_CAPTURED: SameEvents = { columns: ['uuid', 'event', 'distinct_id'], withinMs: DAY_MS };
+
+/** Events of an attempt that was the first arrived within so long before. */
+const ATTEMPTS_MS = 2 * DAY_MS;
+
+/** After any arrival. */
+const END_OF_TIME = Date.UTC(9999, 0);
+
+/** Lands the requests of segments, each project by itself: what fails for one is thrown when the others have landed. */
+export async function land(
+  context: Landing,
+  segments: readonly LandingSegment[],
+  options: LandingOptions = {},
+): Promise<LandingReport> {
+  const contents = await Promise.all(segments.map(async ({ name }) => context.inbox.read(name)));
+  const byProject = new Map<number, CapturedRequest[]>();
+  for (const [n, { requests }] of contents.entries()) {
+    for (const request of requests) {
+      if (segments[n]?.landed.includes(request.projectId)) continue;
+      const found = byProject.get(request.projectId);
+      if (found === undefined) byProject.set(request.projectId, [request]);
+      else found.push(request);
+    }
+  }
+  const projects: ProjectLanding[] = [];
+  const waiting = new Set<number>();
+  const failures: unknown[] = [];
+  for (const [projectId, requests] of byProject) {
+    try {
+      projects.push(await landProject(context, projectId, requests, options));
+    } catch (error) {
+      waiting.add(projectId);
+      if (!(error instanceof ImportUnderWay)) failures.push(error);
+    }
+  }
+  for (const error of failures) context.log.error('captured events could not land', { error });
+  return {
+    projects,
+    segments: segments.map(({ name, landed }, n) => {
+      const { requests = [], damaged = 0, unfinished = 0 } = contents[n] ?? {};
+      const all = [...new Set([...landed, ...requests.map(({ projectId }) => projectId)])];
+      return {
+        name,
+        landed: all.filter((id) => !waiting.has(id)),
+        waiting: all.filter((id) => waiting.has(id)),
+        damaged,
+        unfinished,
+      };
+    }),
+  };
+}
+
+async function landProject(
+  context: Landing,
+  projectId: number,
+  requests: readonly CapturedRequest[],
+  { temporaryFolder = tmpdir() }: LandingOptions,
+): Promise<ProjectLanding> {
+  const refused: Partial<Record<EventRefusal, number>> = {};
+  const refuse = (reason: EventRefusal): void => void (refused[reason] = (refused[reason] ?? 0) + 1);
+  const oldest = requests.reduce((least, { receivedAt }) => Math.min(least, receivedAt), Number.POSITIVE_INFINITY);
+  const landing = (counts: { landed: number; known: number }): ProjectLanding => ({
+    projectId,
+    ...counts,
+    refused,
+    delayMs: Math.max(0, context.clock() - oldest),
+  });
+  const folder = await mkdtemp(join(temporaryFolder, 'landing-'));
+  try {
+    return await underLease(context, projectId, async (lease) => {
+      const staging = await openStaging(folder, projectId, context.lake, SAME_CAPTURED);
+      const before = await filesBetween(context.table, projectId, 'events', context.clock() - ATTEMPTS_MS, END_OF_TIME);
+      const batches = new BatchWriter({ context, lease, staging, before, arrived: 'now', folder });
+      try {
+        for (const request of requests) {
+          for (const event of eventsOf(request, refuse))
+            if (!batches.add({ ...event, own: true, file: 0 })) refuse('event_too_big');
+          await batches.pass();
+        }
+        const { published, known } = await batches.end();
+        const landed = ofModel(published, 'events').reduce((rows, file) => rows + file.rows, 0);
+        return landing({ landed, known });
+      } finally {
+        await batches.settled();
+        staging.close();
+      }
+    });
+  } catch (error) {
+    // Its project was deleted, and its events with it.
+    if (error instanceof ProjectGone) return landing({ landed: 0, known: 0 });
+    throw error;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The events of a request that was found readable when it was accepted. */
+function eventsOf(request: CapturedRequest, refuse: (reason: EventRefusal) => void) {
+  const payload = readPayload({ ...request, body: Buffer.from(request.body) });
+  if ('status' in payload) throw new Error(`request ${request.id} was accepted and cannot be read: ${payload.detail}`);
+  const { captured, refused } = normalizeEvents(payload.events, {
+    token: payload.token,
+    now: request.receivedAt,
+    sentAt: payload.sentAt,
+    clientAddress: request.address,
+  });
+  for (const { reason } of refused) refuse(reason);
+  return captured;
+}

@@ -1,0 +1,229 @@
+/**
+ * One event as an SDK sent it becomes what the lake takes in, as it takes it of an import; what it means for persons is
+ * decided there. Numbers are written as JavaScript writes them (`1.0` is 1), as PostHog's own pipeline does.
+ */
+import { personChangeOf } from '../lake/persons/change.ts';
+import { canonicalUuid, contentUuid, type SourceEvent, storable, storableText } from '../lake/sources/event.ts';
+import { isObject } from '../ports/raw-number.ts';
+import { timesOf } from './timestamp.ts';
+
+/** With what a request came. The same for each attempt to land it, so that its events are the same. */
+export interface Arrival {
+  readonly token: string;
+  /** When the request came, milliseconds since 1970. */
+  readonly now: number;
+  /** `sentAt` of its payload. */
+  readonly sentAt: number | null;
+  /** Whose it is, as text; null: it is not kept. */
+  readonly clientAddress: string | null;
+}
+
+/** An event that arrived live. `created`, `personId` and `personProperties` are null: the lake says these. */
+export interface CapturedEvent extends SourceEvent {
+  /** Its own, or made of its content. With `event` and `distinctId` it says which event this is, however often it is sent. */
+  readonly uuid: string;
+  readonly event: string;
+  /** The timestamp as its sender wrote it, microseconds since 1970; null: none. `timestamp` is corrected, anew with each attempt. */
+  readonly sentTimestamp: number | null;
+}
+
+/** Why an event is not taken; the sentence is for the project's people. */
+export const EVENT_REFUSALS = {
+  not_an_object: 'The event is not a JSON object.',
+  missing_event_name: 'The event has no name: `event` is missing, blank or not text.',
+  missing_distinct_id: 'The event has no `distinct_id`, or a blank one.',
+  invalid_uuid: 'The `uuid` of the event is not a UUID.',
+  invalid_properties: 'The `properties` of the event are not an object.',
+  nested_too_deeply: 'The event is nested over 128 levels.',
+  event_too_big: 'The event has more than 1,000,000 bytes.',
+} as const;
+export type EventRefusal = keyof typeof EVENT_REFUSALS;
+
+export interface RefusedEvent {
+  readonly reason: EventRefusal;
+  /** Where in its request it stood, from 0. */
+  readonly index: number;
+  /** What could be read of it. */
+  readonly event: string | null;
+  readonly distinctId: string | null;
+}
+
+/**
+ * Returns the events of one request, and those that are refused; together they are all. Of events that bring no uuid,
+ * equal ones of one request are different events. Never throws.
+ */
+export function normalizeEvents(
+  events: readonly unknown[],
+  arrival: Arrival,
+): { readonly captured: readonly CapturedEvent[]; readonly refused: readonly RefusedEvent[] } {
+  const captured: CapturedEvent[] = [];
+  const refused: RefusedEvent[] = [];
+  const times = new Map<string, number>();
+  for (const [index, sent] of events.entries()) {
+    const event = normalizeEvent(sent, arrival);
+    if ('reason' in event) {
+      refused.push({ ...event, index });
+      continue;
+    }
+    if (event.uuid !== null) {
+      captured.push({ ...event, uuid: event.uuid });
+      continue;
+    }
+    const uuid = uuidOf(sent, arrival);
+    const nth = (times.get(uuid) ?? 0) + 1;
+    times.set(uuid, nth);
+    captured.push({ ...event, uuid: nth === 1 ? uuid : contentUuid(`${uuid} ${nth}`) });
+  }
+  return { captured, refused };
+}
+
+/** As PostHog cuts them, in characters. */
+const LONGEST_NAME = 200;
+/** As deep as PostHog's own endpoint reads. */
+const MAX_DEPTH = 128;
+/**
+ * What PostHog keeps of one event at most. What it sets of a person is stored twice, and a row of the lake's staging has
+ * two million characters (`LONGEST_ROW`): nothing that is taken here is too long there.
+ */
+const MAX_BYTES = 1_000_000;
+
+type Normalized = Omit<CapturedEvent, 'uuid'> & Pick<SourceEvent, 'uuid'>;
+
+function normalizeEvent(sent: unknown, arrival: Arrival): Normalized | Omit<RefusedEvent, 'index'> {
+  if (!isObject(sent)) return { reason: 'not_an_object', event: null, distinctId: null };
+  const event = typeof sent['event'] === 'string' ? cut(sent['event']) : null;
+  if (isDeeper(sent, MAX_DEPTH)) return { reason: 'nested_too_deeply', event, distinctId: null };
+  const given = sent['properties'] ?? {};
+  const distinctId = distinctIdOf(sent, given);
+  const refusal = (reason: EventRefusal): Omit<RefusedEvent, 'index'> => ({ reason, event, distinctId });
+
+  if (event === null || event.trim() === '') return refusal('missing_event_name');
+  if (!isObject(given)) return refusal('invalid_properties');
+  if (distinctId === null) return refusal('missing_distinct_id');
+  const uuid = sentUuid(sent['uuid']);
+  if (uuid === undefined) return refusal('invalid_uuid');
+
+  const properties = { ...given };
+  const elementsChain = takeChain(properties);
+  addMembers(properties, sent);
+  if (arrival.clientAddress !== null && !Object.hasOwn(properties, '$ip'))
+    properties['$ip'] = Object.hasOwn(properties, 'capture_internal') ? '127.0.0.1' : arrival.clientAddress;
+  const json = storable(JSON.stringify(properties));
+  if (Buffer.byteLength(json) + Buffer.byteLength(JSON.stringify(elementsChain)) > MAX_BYTES)
+    return refusal('event_too_big');
+  const { happened, sent: sentTimestamp } = timesOf({
+    timestamp: sent['timestamp'],
+    offset: sent['offset'],
+    ignoreSentAt: properties['$ignore_sent_at'],
+    sentAt: arrival.sentAt,
+    now: arrival.now,
+  });
+  return {
+    uuid,
+    event,
+    distinctId,
+    properties: json,
+    timestamp: happened,
+    sentTimestamp,
+    created: null,
+    personId: null,
+    personProperties: null,
+    elementsChain: elementsChain === '' ? null : storableText(elementsChain),
+    personChange: personChangeOf(event, properties, null),
+  };
+}
+
+/** Some SDKs put beside the properties what belongs in them. */
+function addMembers(properties: Record<string, unknown>, { $set, $set_once, $unset, groups }: Record<string, unknown>) {
+  for (const [name, beside] of Object.entries({ $set, $set_once }))
+    if (isObject(beside)) properties[name] = isObject(properties[name]) ? { ...properties[name], ...beside } : beside;
+  if (typeof $unset === 'object' && $unset !== null && !Object.hasOwn(properties, '$unset'))
+    properties['$unset'] = $unset;
+  if (isObject(groups) && !Object.hasOwn(properties, '$groups')) properties['$groups'] = groups;
+}
+
+/** Null: there is none, or it is blank. */
+function distinctIdOf(sent: Readonly<Record<string, unknown>>, properties: unknown): string | null {
+  const value =
+    sent['distinct_id'] ?? sent['$distinct_id'] ?? (isObject(properties) ? properties['distinct_id'] : undefined);
+  if (value === undefined || value === null) return null;
+  const text = cut(typeof value === 'string' ? value : JSON.stringify(value));
+  return text.trim() === '' ? null : text;
+}
+
+/** Null: it brings none; undefined: it is no UUID. With or without hyphens, as languages print it. */
+function sentUuid(value: unknown): string | null | undefined {
+  if (value === undefined || value === null || value === '') return null;
+  if (typeof value !== 'string') return undefined;
+  return canonicalUuid(value.trim().replace(/^(\w{8})(\w{4})(\w{4})(\w{4})(\w{12})$/, '$1-$2-$3-$4-$5'));
+}
+
+/**
+ * Made of the event as it was sent, but for what tells when that was, so that another attempt gives the same. What says
+ * no time at all could be another event each time, and losing one is worse than having one twice: then the time at which
+ * its payload was sent, or came, is part of it.
+ */
+function uuidOf(sent: unknown, { token, now, sentAt }: Arrival): string {
+  const content = { ...(sent as Record<string, unknown>) };
+  const saysTime = typeof content['offset'] === 'number' || (content['timestamp'] ?? '') !== '';
+  delete content['offset'];
+  delete content['sent_at'];
+  return contentUuid(`${token} ${saysTime ? '' : (sentAt ?? now)} ${JSON.stringify(content)}`);
+}
+
+/** A character may be two units of a text. */
+const LONGEST = new RegExp(`^.{${LONGEST_NAME}}`, 'su');
+
+/** The first characters of a text, as it can be stored. */
+const cut = (text: string): string => storableText(LONGEST.exec(text)?.[0] ?? text);
+
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)));
+
+const LONGEST_TEXT = 400;
+const LONGEST_HREF = 2048;
+
+/** Removes the chain of elements from the properties and returns it, '' when there is none. */
+function takeChain(properties: Record<string, unknown>): string {
+  const { $elements, $elements_chain } = properties;
+  if ($elements === undefined && $elements_chain === undefined) return '';
+  delete properties['$elements'];
+  delete properties['$elements_chain'];
+  if (typeof $elements_chain === 'string') return $elements_chain;
+  return Array.isArray($elements) ? $elements.filter(isObject).map(linkOf).join(';') : '';
+}
+
+/** An element that an old version of posthog-js sends, as PostHog writes it in a chain. */
+function linkOf(element: Readonly<Record<string, unknown>>): string {
+  const { tag_name, $el_text, attr__href, attr__class, attr__id, nth_child, nth_of_type } = element;
+  const classes = Array.isArray(attr__class)
+    ? attr__class
+    : typeof attr__class === 'string'
+      ? attr__class.split(' ')
+      : [];
+  const attributes = {
+    ...($el_text ? { text: textOf($el_text).slice(0, LONGEST_TEXT) } : {}),
+    'nth-child': nth_child ?? 0,
+    'nth-of-type': nth_of_type ?? 0,
+    ...(attr__href ? { href: textOf(attr__href).slice(0, LONGEST_HREF) } : {}),
+    ...(attr__id ? { attr_id: attr__id } : {}),
+    ...Object.fromEntries(Object.entries(element).filter(([name]) => name.startsWith('attr__'))),
+  };
+  const written = Object.entries(attributes)
+    .filter(([, value]) => value !== null)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]) => `${escapedQuotes(name)}="${escapedQuotes(textOf(value))}"`);
+  const names = classes
+    .map(textOf)
+    .filter((name) => name !== '')
+    .toSorted()
+    .map((name) => `.${name.replaceAll('"', '')}`);
+  return `${tag_name ? textOf(tag_name) : ''}${names.join('')}:${written.join('')}`;
+}
+
+const escapedQuotes = (text: string): string => text.replaceAll('"', String.raw`\"`);
+
+const textOf = (value: unknown): string =>
+  typeof value === 'string' ? value : Array.isArray(value) ? value.map(textOf).join(',') : JSON.stringify(value);

@@ -1,0 +1,102 @@
+/**
+ * What a request of an SDK says: whose its events are, when it was sent, and the events as they came. It is refused as
+ * a whole only when there is nothing to be kept: bad events among good ones are refused one by one, in `normalize.ts`.
+ */
+import { isObject } from '../ports/raw-number.ts';
+import { DECODE_LIMITS, type DecodeLimits, decode, Undecodable } from './decode.ts';
+import { instantOf } from './timestamp.ts';
+
+export interface CaptureRequest {
+  /** Of the address, with or without a slash at the end. */
+  readonly path: string;
+  /** The parameters of the query, decoded. */
+  readonly query: Readonly<Record<string, string | undefined>>;
+  /** As it was sent, whatever its headers say of it. */
+  readonly body: Buffer;
+}
+
+export interface Payload {
+  /** Of the project: printable ASCII, 1 to 64 characters. Whether there is such a project is not known here. */
+  readonly token: string;
+  /** One at least; JSON values of any kind. */
+  readonly events: readonly unknown[];
+  /** By the clock of the sender, microseconds since 1970; null when they do not say. */
+  readonly sentAt: number | null;
+  /** The sender says that the events are old. */
+  readonly historicalMigration: boolean;
+}
+
+/** Why a whole request is refused, and the answer to it. */
+export interface RefusedPayload {
+  readonly status: 400 | 401 | 413;
+  readonly reason: Undecodable['reason'] | 'missing_token' | 'invalid_token' | 'several_tokens';
+  /** A sentence for the sender. */
+  readonly detail: string;
+}
+
+/** Returns what the request says, or why it is refused. Never throws for what was sent. */
+export function readPayload(request: CaptureRequest, limits: DecodeLimits = DECODE_LIMITS): Payload | RefusedPayload {
+  const { data } = request.query;
+  try {
+    return payloadOf(decode(data ? Buffer.from(data, 'utf8') : request.body, limits), request);
+  } catch (error) {
+    if (!(error instanceof Undecodable)) throw error;
+    return { status: error.reason === 'too_large' ? 413 : 400, reason: error.reason, detail: error.message };
+  }
+}
+
+function payloadOf(value: unknown, { path, query }: CaptureRequest): Payload | RefusedPayload {
+  const isBatch = isObject(value) && Array.isArray(value['batch']);
+  const events: readonly unknown[] = isBatch ? (value['batch'] as unknown[]) : Array.isArray(value) ? value : [value];
+  if (!isBatch && !events.some(isObject))
+    return { status: 400, reason: 'undecodable', detail: 'The request holds neither an event nor a list of events.' };
+  const token = tokenOf(isBatch ? (value['api_key'] ?? value['token']) : undefined, events);
+  if (typeof token !== 'string') return token;
+  if (events.length === 0) return { status: 400, reason: 'empty', detail: 'The batch holds no events.' };
+  return {
+    token,
+    events: /^\/engage\/?$/.test(path) ? events.map(identifying) : events,
+    sentAt: (isObject(value) ? instantOf(value['sent_at']) : undefined) ?? sentAtOf(query) ?? null,
+    historicalMigration: isBatch && value['historical_migration'] === true,
+  };
+}
+
+/** What old SDKs sent to `/engage` sets properties of a person, and has no name. */
+const identifying = (event: unknown): unknown =>
+  isObject(event) && (event['event'] ?? null) === null ? { ...event, event: '$identify' } : event;
+
+/** Milliseconds; the first SDKs sent seconds there, which say too little. */
+function sentAtOf(query: CaptureRequest['query']): number | undefined {
+  const text = query['_'] ?? query['sent_at'];
+  return text !== undefined && /^\d{13}$/.test(text) ? Number(text) * 1000 : undefined;
+}
+
+const TOKEN = /^[!-~]{1,64}$/;
+/** How personal API keys begin, which are secrets. */
+const PERSONAL = 'phx_';
+
+function tokenOf(ofBatch: unknown, events: readonly unknown[]): string | RefusedPayload {
+  const named = ofBatch === undefined || ofBatch === null ? events.map(tokenOfEvent) : [ofBatch];
+  const tokens = new Set(named.filter((token) => token !== undefined && token !== null));
+  if (tokens.size > 1)
+    return unauthorized('several_tokens', 'The events of one request have different project tokens.');
+  const [token] = tokens;
+  if (token === undefined || token === '') return unauthorized('missing_token', 'The request has no project token.');
+  const text = typeof token === 'string' ? token.trim() : '';
+  if (text.startsWith(PERSONAL))
+    return unauthorized('invalid_token', 'The token is a personal API key. Send the token of the project: phc_...');
+  if (!TOKEN.test(text)) return unauthorized('invalid_token', 'The token is not that of a project: phc_...');
+  return text;
+}
+
+function tokenOfEvent(event: unknown): unknown {
+  if (!isObject(event)) return undefined;
+  const { token, $token, api_key, properties } = event;
+  return token ?? $token ?? api_key ?? (isObject(properties) ? properties['token'] : undefined);
+}
+
+const unauthorized = (reason: RefusedPayload['reason'], detail: string): RefusedPayload => ({
+  status: 401,
+  reason,
+  detail,
+});

@@ -1,0 +1,101 @@
+/** When an event happened, by the clock of the service, from what its sender says and when that came. */
+import { isoMicroseconds, microsecondsOf, YEARS } from '../lake/sources/event.ts';
+import { HOUR_MS } from '../ports/units.ts';
+
+/** An event that seems to be further ahead of the clock has happened now. */
+const MAX_AHEAD_MS = 23 * HOUR_MS;
+const EARLIEST = Date.UTC(YEARS.first, 0) * 1000;
+
+interface Said {
+  /** Any JSON value, as all members that are `unknown`. */
+  readonly timestamp: unknown;
+  /** Milliseconds that the event is old; wins over its timestamp. */
+  readonly offset: unknown;
+  /** True: the clock of the sender is not corrected by `sentAt`. */
+  readonly ignoreSentAt: unknown;
+  /** Microseconds since 1970, or null. */
+  readonly sentAt: number | null;
+  /** When the request came, milliseconds since 1970. */
+  readonly now: number;
+}
+
+/**
+ * Microseconds since 1970: `happened` by the clock of the service, in the years that the lake holds; `sent` as the
+ * sender wrote it, in any year, or null when they did not, or in no form that is known. However often an event is sent,
+ * `sent` is the same; `happened` is not.
+ */
+export function timesOf({ timestamp, offset, ignoreSentAt, sentAt, now }: Said): {
+  readonly happened: number;
+  readonly sent: number | null;
+} {
+  const sent = instantOf(timestamp);
+  const skew = ignoreSentAt === true || sentAt === null ? 0 : sentAt - now * 1000;
+  const found =
+    typeof offset === 'number' && Number.isFinite(offset)
+      ? Math.round((now - offset) * 1000)
+      : sent === undefined
+        ? now * 1000
+        : sent - skew;
+  return { happened: held(found, now), sent: sent ?? null };
+}
+
+/** Before what the lake holds is 1970, as PostHog keeps what it cannot. */
+const held = (micros: number, now: number): number =>
+  micros > (now + MAX_AHEAD_MS) * 1000 ? now * 1000 : micros < EARLIEST ? 0 : micros;
+
+/** Any year that four digits can write: what only tells a clock's skew need not be held. */
+const ANY_YEAR = { first: 0, last: 9999 };
+
+/** By how many digits it has, a number is in seconds, milliseconds, microseconds or nanoseconds. */
+const UNITS: ReadonlyMap<number, number> = new Map([
+  [10, 1e6],
+  [13, 1e3],
+  [16, 1],
+  [19, 1e-3],
+]);
+
+/**
+ * Returns an instant in microseconds since 1970, undefined when the value is none: RFC 3339 and its kin, a date alone,
+ * `2026/11/22 13:07` and `11/22/2026`, RFC 2822, or a number, as text too. Without a zone it is UTC.
+ */
+export function instantOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return numeric(String(value));
+  if (typeof value !== 'string' || value.length > 64) return undefined;
+  const text = value.trim();
+  return isoMicroseconds(text, ANY_YEAR) ?? numeric(text) ?? written(text);
+}
+
+function numeric(text: string): number | undefined {
+  const digits = /^(\d+)(?:\.\d+)?$/.exec(text)?.[1];
+  const unit = digits === undefined ? undefined : UNITS.get(digits.length);
+  return unit === undefined ? undefined : Math.round(Number(text) * unit);
+}
+
+const TIME = String.raw`(?:[ T,]+(?<hour>\d{1,2}):(?<minute>\d\d)(?::(?<second>\d\d)(?:\.(?<fraction>\d{1,9}))?)?)?`;
+const ZONE = String.raw` ?(?:Z|UTC?|GMT|(?<sign>[+-])(?<hours>\d\d):?(?<minutes>\d\d))?`;
+const FORMS: readonly RegExp[] = [
+  String.raw`(?<year>\d{4})/(?<month>\d{1,2})/(?<day>\d{1,2})`,
+  String.raw`(?<month>\d{1,2})/(?<day>\d{1,2})/(?<year>\d{4})`,
+  String.raw`(?:[a-z]{3,9},? )?(?<day>\d{1,2})[ -](?<name>[a-z]{3})[ -](?<year>\d{4})`,
+].map((date) => new RegExp(`^${date}${TIME}${ZONE}$`, 'i'));
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+
+function written(text: string): number | undefined {
+  const found = FORMS.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined);
+  if (found === undefined) return undefined;
+  const number = (name: string): number => Number(found[name] ?? 0);
+  const zone = number('hours') * 60 + number('minutes');
+  return microsecondsOf(
+    {
+      year: number('year'),
+      month: found['name'] === undefined ? number('month') : MONTHS.indexOf(found['name'].toLowerCase()) + 1,
+      day: number('day'),
+      hour: number('hour'),
+      minute: number('minute'),
+      second: number('second'),
+      micros: Number((found['fraction'] ?? '').padEnd(6, '0').slice(0, 6)),
+      zone: found['sign'] === '-' ? -zone : zone,
+    },
+    ANY_YEAR,
+  );
+}

@@ -1,0 +1,33 @@
+/** Which project a token names. */
+import type { Context } from '../ports/context.ts';
+import { keys } from '../ports/table/keys.ts';
+import { MINUTE_MS } from '../ports/units.ts';
+
+export interface ProjectTokens {
+  /** Returns the number of the token's project; null: there is none. */
+  projectOf(token: string): Promise<number | null>;
+}
+
+/** An answer is believed for so long: a token that was just made may be unknown, and one that was just removed known. */
+const BELIEVED_MS = MINUTE_MS;
+/** So many answers are kept; a flood of wrong tokens takes no more. */
+const MAX_KEPT = 10_000;
+
+/** Returns what looks tokens up in the table, each once a minute. */
+export function projectTokens({ table, clock }: Pick<Context, 'table' | 'clock'>): ProjectTokens {
+  const kept = new Map<string, { readonly until: number; readonly project: Promise<number | null> }>();
+  const look = async (token: string): Promise<number | null> =>
+    (await table.get(keys.projectToken(token)))?.project_id ?? null;
+  return {
+    projectOf: (token) => {
+      const found = kept.get(token);
+      if (found !== undefined && found.until > clock()) return found.project;
+      if (kept.size >= MAX_KEPT) kept.clear();
+      const project = look(token);
+      kept.set(token, { until: clock() + BELIEVED_MS, project });
+      // A failure is not an answer.
+      project.catch(() => kept.delete(token));
+      return project;
+    },
+  };
+}

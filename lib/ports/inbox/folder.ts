@@ -1,0 +1,146 @@
+/**
+ * The inbox of one machine: files to which frames are appended. All requests that wait at a moment are written and
+ * brought to the disk together, so a hundred of them cost one `fsync`.
+ */
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { syncFolder } from '../files/folder.ts';
+import { compareText } from '../table/semantics.ts';
+import { frameOf, requestsIn } from './frame.ts';
+import { type CapturedRequest, type Inbox, InboxClosed, type Segment } from './inbox.ts';
+
+/** A segment with so many bytes is ended, whether or not somebody asks for segments. */
+const SEGMENT_BYTES = 16 * 1024 * 1024;
+
+const SEGMENT = /^\d{16}\.inbox$/;
+const DAMAGED = 'damaged';
+
+/** Stands at the end of a segment that was ended in peace: what cannot be read before it was not cut short, but damaged. */
+const END = Buffer.from('end\x01', 'latin1');
+
+interface Waiting {
+  readonly frame: Buffer;
+  readonly kept: () => void;
+  readonly failed: (error: unknown) => void;
+}
+
+interface OpenSegment {
+  readonly name: string;
+  readonly file: FileHandle;
+  bytes: number;
+}
+
+/** Opens the inbox in a folder, which is made. One process at a time has it. */
+export async function folderInbox(folder: string): Promise<Inbox> {
+  await mkdir(folder, { recursive: true });
+  await syncFolder(folder);
+  const names = (await readdir(folder)).filter((name) => SEGMENT.test(name));
+  return new FolderInbox(folder, Math.max(0, ...names.map((name) => Number.parseInt(name, 10))));
+}
+
+class FolderInbox implements Inbox {
+  readonly #folder: string;
+  #last: number;
+  #waiting: Waiting[] = [];
+  /** What is appended to; undefined: the next write begins a segment. */
+  #open: OpenSegment | undefined;
+  /** Writes, and what ends a segment, one after the other. Never rejects. */
+  #turn: Promise<void> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(folder: string, last: number) {
+    this.#folder = folder;
+    this.#last = last;
+  }
+
+  append(request: CapturedRequest): Promise<void> {
+    if (this.#isClosed) return Promise.reject(new InboxClosed('The inbox is closed.'));
+    return new Promise((kept, failed) => {
+      this.#waiting.push({ frame: frameOf(request), kept, failed });
+      // Whoever comes while a write is under way goes with the next one.
+      if (this.#waiting.length === 1) this.#turn = this.#turn.then(() => this.#write());
+    });
+  }
+
+  async segments(): Promise<Segment[]> {
+    const turn = this.#turn.then(() => this.#end());
+    this.#turn = turn.catch(() => {});
+    await turn;
+    // A segment that was begun since is not listed.
+    const open = this.#open?.name;
+    const names = (await readdir(this.#folder)).filter((name) => SEGMENT.test(name) && name !== open);
+    const found = names.toSorted(compareText).map(async (name): Promise<Segment[]> => {
+      const about = await stat(join(this.#folder, name)).catch(() => undefined);
+      return about === undefined ? [] : [{ name, bytes: about.size }];
+    });
+    return (await Promise.all(found)).flat();
+  }
+
+  async read(segment: string): ReturnType<Inbox['read']> {
+    const bytes = await readFile(join(this.#folder, segment));
+    const isEnded = bytes.subarray(-END.length).equals(END);
+    const { requests, damaged, rest } = requestsIn(isEnded ? bytes.subarray(0, -END.length) : bytes);
+    return isEnded ? { requests, damaged: damaged + rest, unfinished: 0 } : { requests, damaged, unfinished: rest };
+  }
+
+  async remove(segment: string): Promise<void> {
+    await rm(join(this.#folder, segment), { force: true });
+  }
+
+  async setAside(segment: string): Promise<void> {
+    const folder = join(this.#folder, DAMAGED);
+    await mkdir(folder, { recursive: true });
+    await rename(join(this.#folder, segment), join(folder, segment));
+    await syncFolder(folder);
+    await syncFolder(this.#folder);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#turn = this.#turn.then(() => this.#end()).catch(() => {});
+    await this.#turn;
+  }
+
+  /** Writes all that waits. A segment whose write failed ends there: what is behind an unfinished frame would be lost. */
+  async #write(): Promise<void> {
+    const batch = this.#waiting.splice(0);
+    try {
+      const segment = (this.#open ??= await this.#begin());
+      const bytes = Buffer.concat(batch.map(({ frame }) => frame));
+      await segment.file.appendFile(bytes);
+      await segment.file.datasync();
+      segment.bytes += bytes.length;
+      for (const { kept } of batch) kept();
+      if (segment.bytes >= SEGMENT_BYTES) await this.#end();
+    } catch (error) {
+      for (const { failed } of batch) failed(error);
+      const segment = this.#open;
+      this.#open = undefined;
+      await segment?.file.close().catch(() => {});
+    }
+  }
+
+  async #begin(): Promise<OpenSegment> {
+    this.#last += 1;
+    const name = `${String(this.#last).padStart(16, '0')}.inbox`;
+    const file = await open(join(this.#folder, name), 'ax');
+    try {
+      await syncFolder(this.#folder);
+    } catch (error) {
+      await file.close().catch(() => {});
+      throw error;
+    }
+    return { name, file, bytes: 0 };
+  }
+
+  async #end(): Promise<void> {
+    const segment = this.#open;
+    this.#open = undefined;
+    if (segment === undefined) return;
+    try {
+      await segment.file.appendFile(END);
+    } finally {
+      await segment.file.close();
+    }
+  }
+}

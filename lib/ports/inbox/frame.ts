@@ -1,0 +1,64 @@
+/**
+ * Requests as bytes, one after the other. A frame is a mark of 4 bytes, the length of what follows the checksum, the
+ * CRC-32 of that, then the length of the head, the head as JSON, and the body.
+ *
+ * A frame with a bad checksum is left by its length. Marks are not looked for elsewhere: a body may hold what looks like
+ * a frame, and its sender must not become another project.
+ */
+import { crc32 } from 'node:zlib';
+import type { CapturedRequest } from './inbox.ts';
+
+const MARK = Buffer.from('evt\x01', 'latin1');
+/** Mark, length, checksum. */
+const PREFIX_BYTES = 12;
+
+type Head = Omit<CapturedRequest, 'body'>;
+
+/** A request as a frame. */
+export function frameOf({ body, ...head }: CapturedRequest): Buffer {
+  const text = Buffer.from(JSON.stringify(head satisfies Head));
+  const frame = Buffer.allocUnsafe(PREFIX_BYTES + 4 + text.length + body.length);
+  MARK.copy(frame);
+  frame.writeUInt32BE(4 + text.length + body.length, 4);
+  frame.writeUInt32BE(text.length, PREFIX_BYTES);
+  text.copy(frame, PREFIX_BYTES + 4);
+  frame.set(body, PREFIX_BYTES + 4 + text.length);
+  frame.writeUInt32BE(crc32(frame.subarray(PREFIX_BYTES)), 8);
+  return frame;
+}
+
+/** What frames hold. */
+export interface Frames {
+  readonly requests: readonly CapturedRequest[];
+  /** Bytes of frames whose checksum is wrong. */
+  readonly damaged: number;
+  /** Bytes at the end that are no frame. */
+  readonly rest: number;
+}
+
+/** The requests of frames. The bodies share the memory of `bytes`. */
+export function requestsIn(bytes: Buffer): Frames {
+  const requests: CapturedRequest[] = [];
+  let [at, damaged] = [0, 0];
+  for (let end = endOf(bytes, at); end !== undefined; end = endOf(bytes, at)) {
+    const content = bytes.subarray(at + PREFIX_BYTES, end);
+    if (crc32(content) === bytes.readUInt32BE(at + 8)) requests.push(requestIn(content));
+    else damaged += end - at;
+    at = end;
+  }
+  return { requests, damaged, rest: bytes.length - at };
+}
+
+/** Where the frame that begins here ends; undefined: none does. */
+function endOf(bytes: Buffer, at: number): number | undefined {
+  const start = at + PREFIX_BYTES;
+  if (start > bytes.length || !bytes.subarray(at, at + MARK.length).equals(MARK)) return undefined;
+  const end = start + bytes.readUInt32BE(at + MARK.length);
+  return end > bytes.length ? undefined : end;
+}
+
+function requestIn(content: Buffer): CapturedRequest {
+  const body = 4 + content.readUInt32BE(0);
+  const head = JSON.parse(content.toString('utf8', 4, body)) as Head;
+  return { ...head, body: content.subarray(body) };
+}

@@ -1,0 +1,206 @@
+import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { folderInbox } from '../../lib/ports/inbox/folder.ts';
+import { frameOf } from '../../lib/ports/inbox/frame.ts';
+import { type CapturedRequest, type Inbox, InboxClosed } from '../../lib/ports/inbox/inbox.ts';
+import { START, temporaryFolder } from '../support/context.ts';
+import { watchFileCalls } from '../support/file-calls.ts';
+import { onEnd } from '../support/on-end.ts';
+import { propertyRuns } from '../support/property-runs.ts';
+
+const request = (id: string, body: string | Uint8Array = `body of ${id}`): CapturedRequest => ({
+  id,
+  projectId: 7,
+  receivedAt: START,
+  path: '/batch',
+  query: { compression: 'gzip-js' },
+  address: '203.0.113.7',
+  body: Buffer.from(body),
+});
+
+/** An inbox that ends after the tests. */
+async function openInbox(folder: string): Promise<Inbox> {
+  const inbox = await folderInbox(folder);
+  onEnd(() => inbox.close());
+  return inbox;
+}
+
+/** All requests of all segments, in order. */
+async function requestsIn(inbox: Inbox): Promise<CapturedRequest[]> {
+  const requests: CapturedRequest[] = [];
+  for (const { name } of await inbox.segments()) requests.push(...(await inbox.read(name)).requests);
+  return requests.map((one) => ({ ...one, body: Buffer.from(one.body) }));
+}
+
+const idsIn = async (inbox: Inbox): Promise<string[]> => (await requestsIn(inbox)).map(({ id }) => id);
+
+/** What every inbox promises. */
+function inboxCases(open: () => Promise<Inbox>): void {
+  test('gives back what was appended, whole and in order', async () => {
+    const inbox = await open();
+    const bytes = request(
+      'bytes',
+      Uint8Array.from({ length: 256 }, (_, n) => n),
+    );
+    await inbox.append(request('a'));
+    await inbox.append(bytes);
+    await inbox.append(request('nothing', ''));
+    await inbox.append(request('ü \u0000 ,"'));
+    expect(await requestsIn(inbox)).toEqual([request('a'), bytes, request('nothing', ''), request('ü \u0000 ,"')]);
+  });
+
+  test('has nothing where nothing was appended', async () => {
+    expect(await (await open()).segments()).toEqual([]);
+  });
+
+  test('a segment that was listed grows no more', async () => {
+    const inbox = await open();
+    await inbox.append(request('a'));
+    const [first] = await inbox.segments();
+    await inbox.append(request('b'));
+    expect(await inbox.read(first?.name ?? '')).toMatchObject({ requests: [{ id: 'a' }] });
+    expect((await inbox.segments()).map(({ name }) => name)).toEqual([first?.name, expect.any(String)]);
+    expect(await idsIn(inbox)).toEqual(['a', 'b']);
+  });
+
+  test('forgets a segment that is removed, and does not mind when it is gone', async () => {
+    const inbox = await open();
+    await inbox.append(request('a'));
+    const [first] = await inbox.segments();
+    await inbox.append(request('b'));
+    await inbox.remove(first?.name ?? '');
+    await inbox.remove(first?.name ?? '');
+    expect(await idsIn(inbox)).toEqual(['b']);
+  });
+
+  test('does not give again what was set aside', async () => {
+    const inbox = await open();
+    await inbox.append(request('a'));
+    const [first] = await inbox.segments();
+    await inbox.setAside(first?.name ?? '');
+    expect(await inbox.segments()).toEqual([]);
+  });
+
+  test('takes many at once', async () => {
+    const inbox = await open();
+    const ids = Array.from({ length: 300 }, (_, n) => `request ${n}`);
+    await Promise.all(ids.map((id) => inbox.append(request(id))));
+    expect((await idsIn(inbox)).toSorted()).toEqual(ids.toSorted());
+  });
+
+  test('takes nothing when it is closed, and says so', async () => {
+    const inbox = await open();
+    const last = inbox.append(request('a'));
+    await inbox.close();
+    await last;
+    await expect(inbox.append(request('b'))).rejects.toThrow(InboxClosed);
+  });
+}
+
+describe('an inbox in a folder', () => {
+  inboxCases(() => openInbox(temporaryFolder()));
+
+  test('is there again when the program starts anew, and goes on behind it', async () => {
+    const folder = temporaryFolder();
+    await (await openInbox(folder)).append(request('a'));
+    const second = await openInbox(folder);
+    await second.append(request('b'));
+    await second.close();
+    expect(await idsIn(await openInbox(folder))).toEqual(['a', 'b']);
+  });
+
+  test('brings requests that wait together to the disk together', async () => {
+    const inbox = await openInbox(temporaryFolder());
+    let calls = 0;
+    const stop = await watchFileCalls(() => void (calls += 1));
+    await Promise.all(Array.from({ length: 100 }, (_, n) => inbox.append(request(`${n}`))));
+    stop();
+    expect(calls).toBeLessThan(20);
+  });
+
+  test('begins another segment when one is large', async () => {
+    const inbox = await openInbox(temporaryFolder());
+    const large = Buffer.alloc(6 * 1024 * 1024);
+    for (const id of ['a', 'b', 'c', 'd']) await inbox.append(request(id, large));
+    const sizes = (await inbox.segments()).map(({ bytes }) => Math.round(bytes / large.length));
+    expect(sizes).toEqual([3, 1]);
+  });
+
+  test('keeps every acknowledged request, and no half of one, whichever call of the file system is the last', async () => {
+    let whole = false;
+    let acknowledged: string[] = [];
+    for (let last = 1; !whole; last += 1) {
+      const folder = temporaryFolder();
+      const inbox = await openInbox(folder);
+      acknowledged = [];
+      let calls = 0;
+      const stop = await watchFileCalls(() => {
+        calls += 1;
+        if (calls >= last) throw new Error('dead');
+      });
+      for (const ids of [['a', 'b'], ['c'], ['d', 'e', 'f']]) {
+        const appends = ids.map((id) => inbox.append(request(id)).then(() => acknowledged.push(id)));
+        await Promise.allSettled(appends);
+        await inbox.segments().catch(() => {});
+      }
+      stop();
+      whole = calls < last;
+      const kept = await requestsIn(await openInbox(folder));
+      expect(kept.map(({ id }) => id)).toEqual(expect.arrayContaining(acknowledged));
+      expect(kept).toEqual(kept.map(({ id }) => request(id)));
+      expect(new Set(kept.map(({ id }) => id)).size).toBe(kept.length);
+    }
+    expect(acknowledged).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+  });
+
+  test('leaves out what a write that was cut short has left', async () => {
+    const folder = temporaryFolder();
+    const inbox = await openInbox(folder);
+    await inbox.append(request('a'));
+    await inbox.append(request('b'));
+    const [name = ''] = readdirSync(folder);
+    truncateSync(join(folder, name), frameOf(request('a')).length * 2 - 1);
+    expect(await (await openInbox(folder)).read(name)).toMatchObject({
+      requests: [{ id: 'a' }],
+      damaged: 0,
+      unfinished: frameOf(request('b')).length - 1,
+    });
+  });
+
+  test('tells of every damage to what it has kept, and gives no request that was not', async () => {
+    const folder = temporaryFolder();
+    const inbox = await openInbox(folder);
+    const requests = ['a', 'b', 'c'].map((id) => request(id));
+    for (const one of requests) await inbox.append(one);
+    await inbox.close();
+    const [name = ''] = readdirSync(folder);
+    const whole = readFileSync(join(folder, name));
+    const bits = fc.nat(whole.length * 8 - 1);
+    await fc.assert(
+      fc.asyncProperty(bits, async (bit) => {
+        const bytes = Buffer.from(whole);
+        bytes.writeUInt8(bytes.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
+        writeFileSync(join(folder, name), bytes);
+        const { requests: found, damaged, unfinished } = await inbox.read(name);
+        expect(requests).toEqual(expect.arrayContaining(found.map((one) => ({ ...one, body: Buffer.from(one.body) }))));
+        expect(damaged + unfinished).toBeGreaterThan(0);
+        expect(damaged > 0 || found.length === requests.length).toBe(true);
+      }),
+      { numRuns: propertyRuns(300) },
+    );
+  });
+
+  test('takes nothing out of a body that looks like a request', async () => {
+    const folder = temporaryFolder();
+    const inbox = await openInbox(folder);
+    const forged = frameOf({ ...request('forged'), projectId: 8 });
+    await inbox.append(request('a', Buffer.concat([forged, forged])));
+    await inbox.close();
+    const [name = ''] = readdirSync(folder);
+    const bytes = readFileSync(join(folder, name));
+    bytes.writeUInt8(0, 0);
+    writeFileSync(join(folder, name), bytes);
+    expect(await inbox.read(name)).toEqual({ requests: [], damaged: bytes.length - 4, unfinished: 0 });
+  });
+});

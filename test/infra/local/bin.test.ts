@@ -1,0 +1,65 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { temporaryFolder } from '../../support/context.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+
+const workspace = (root: string, ...words: string[]) =>
+  spawnSync(process.execPath, [join(root, 'infra/local/bin/workspace.js'), ...words], {
+    encoding: 'utf8',
+    env: { ...process.env, WORKSPACE_HOME: temporaryFolder(), PORT: 'none' },
+  });
+
+test('the program runs the service and the command line', () => {
+  expect(workspace(ROOT, 'start')).toMatchObject({
+    status: 1,
+    stderr: 'PORT must be a number from 0 to 65535, not "none".\n',
+  });
+  expect(workspace(ROOT, '--help')).toMatchObject({ status: 0, stdout: expect.stringContaining('backup') });
+});
+
+test('it runs from node_modules too, where Node.js takes no TypeScript, and says nothing of that', () => {
+  const modules = join(temporaryFolder(), 'node_modules');
+  const installed = join(modules, 'workspace');
+  mkdirSync(installed, { recursive: true });
+  for (const name of ['functions', 'infra/local', 'lib', 'package.json']) {
+    cpSync(join(ROOT, name), join(installed, name), { recursive: true });
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(installed, 'node_modules'));
+  expect(workspace(installed, 'start')).toMatchObject({
+    status: 1,
+    stderr: 'PORT must be a number from 0 to 65535, not "none".\n',
+  });
+});
+
+test('what an install without development dependencies brings runs on Node.js 20', () => {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { engines?: { node?: string }; dev?: boolean; optional?: boolean }>;
+  };
+  const needsMore = Object.entries(packages).filter(([, { engines, dev = false, optional = false }]) => {
+    const ranges = (engines?.node ?? '*').split('||').map((range) => range.trim());
+    return !dev && !optional && !ranges.some((range) => range === '*' || takes20(range));
+  });
+  expect(needsMore.map(([path]) => path)).toEqual([]);
+  expect(packages['node_modules/node']).not.toHaveProperty('dev');
+});
+
+/** Returns whether a range such as `>=18`, `^20.1` or `20 || 22` begins at or below Node.js 20 and reaches it. */
+function takes20(range: string): boolean {
+  const [, operator = '', major = ''] = /^(>=?|\^|~)?\s*v?(\d+)/.exec(range) ?? [];
+  return operator.startsWith('>') ? Number(major) <= 20 : Number(major) === 20;
+}
+
+test('the image and the unit run it so that signals reach it, and look where the service answers', () => {
+  const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
+  expect(dockerfile).toContain('CMD ["node", "infra/local/bin/workspace.js", "start"]');
+  expect(dockerfile).toMatch(/^USER node$/m);
+  expect(dockerfile).toMatch(/^HEALTHCHECK .*\n.*\/_health/m);
+  const copied = [...dockerfile.matchAll(/^COPY (?:\S+ )*?([\w/.-]+) \S+$/gm)].map(([, path = '']) => path);
+  const ignored = readFileSync(join(ROOT, '.dockerignore'), 'utf8').split('\n');
+  for (const path of copied.filter((name) => !name.startsWith('/'))) expect(ignored).toContain(`!${path}`);
+  const unit = readFileSync(join(ROOT, 'infra/local/workspace.service'), 'utf8');
+  expect(unit).toMatch(/^ExecStart=.* node infra\/local\/bin\/workspace\.js start$/m);
+  expect(unit).toMatch(/^KillMode=mixed$/m);
+});

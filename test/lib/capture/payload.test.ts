@@ -1,0 +1,328 @@
+import { gzipSync } from 'node:zlib';
+import * as fc from 'fast-check';
+import lz from 'lz-string';
+import { DECODE_LIMITS } from '../../../lib/capture/decode.ts';
+import { type CaptureRequest, type Payload, type RefusedPayload, readPayload } from '../../../lib/capture/payload.ts';
+import { anyText } from '../../support/any-text.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
+import { base64, SDK_REQUESTS, SENT_AT, TOKEN } from '../../support/sdk-requests.ts';
+
+const requestOf = (body: string | Buffer, more: Partial<CaptureRequest> = {}): CaptureRequest => ({
+  path: '/e/',
+  query: {},
+  body: Buffer.from(body),
+  ...more,
+});
+const taken = (answer: Payload | RefusedPayload): Payload => {
+  if ('status' in answer) throw new Error(answer.detail);
+  return answer;
+};
+const read = (body: string | Buffer, more: Partial<CaptureRequest> = {}): Payload =>
+  taken(readPayload(requestOf(body, more)));
+const refusal = (body: string | Buffer, more: Partial<CaptureRequest> = {}): unknown => {
+  const answer = readPayload(requestOf(body, more));
+  return 'status' in answer ? [answer.status, answer.reason] : answer;
+};
+/** An event of the project as JSON, with something that old ways of packing could break. */
+const event = (more: object = {}): object => ({ event: 'e', token: TOKEN, distinct_id: 'ada', ...more });
+
+describe('what SDKs send', () => {
+  /** Those that do not say when they send. */
+  const SILENT = ['posthog-python 2', 'curl', 'a picture in a mail'];
+
+  test.each(SDK_REQUESTS)('$sdk arrives whole', ({ sdk, path, query, body, events }) => {
+    const payload = read(body, { path, query });
+    expect(payload.token).toBe(TOKEN);
+    expect(payload.events.map((one) => (one as { event: unknown }).event)).toEqual(events);
+    expect(payload.sentAt).toBe(SILENT.includes(sdk) ? null : SENT_AT * 1000);
+  });
+
+  test.each(['lz64', 'gzip-js', 'GZIP', 'base64', 'b64', 'br', ''])(
+    'a hint is not believed: compression=%s',
+    (compression) => {
+      for (const { path, query, body } of SDK_REQUESTS)
+        expect(read(body, { path, query: { ...query, compression } })).toEqual(read(body, { path, query }));
+    },
+  );
+});
+
+describe('a request that is sent in another way has the same events', () => {
+  const encodings: Readonly<Record<string, (text: string) => Buffer | string>> = {
+    gzip: (text) => gzipSync(text),
+    base64: (text) => Buffer.from(text).toString('base64'),
+    'base64 of gzip': (text) => gzipSync(text).toString('base64'),
+    'gzip of base64': (text) => gzipSync(Buffer.from(text).toString('base64')),
+    lz64: (text) => lz.compressToBase64(text),
+    'a form': (text) => new URLSearchParams({ ver: '1', data: text, compression: '' }).toString(),
+    'a form of base64 with bare plus signs': (text) => `data=${Buffer.from(text).toString('base64')}`,
+    'a form of base64 of gzip': (text) => `data=${encodeURIComponent(gzipSync(text).toString('base64'))}`,
+    'a form of lz64': (text) => `ip=1&_=1&data=${encodeURIComponent(lz.compressToBase64(text))}`,
+    'base64 of a form of base64': (text) =>
+      Buffer.from(`data=${Buffer.from(text).toString('base64')}`).toString('base64'),
+    'a byte order mark': (text) => `\ufeff${text}`,
+  };
+  const batches = fc
+    .record({
+      batch: fc.array(fc.record({ event: anyText(), properties: fc.object() }), { minLength: 1 }),
+      sent: anyText(),
+    })
+    .map(({ batch, sent }) => JSON.stringify({ api_key: TOKEN, batch, sent_at: sent }));
+
+  test.each(Object.entries(encodings))('%s', (_name, encode) => {
+    fc.assert(
+      fc.property(batches, fc.constantFrom('/e', '/batch/', '/capture', '/i/v0/e/'), (text, path) => {
+        expect(read(encode(text), { path })).toEqual(read(text, { path }));
+      }),
+      { numRuns: propertyRuns(100) },
+    );
+  });
+
+  test('in the query', () => {
+    const text = JSON.stringify([event({ properties: { title: 'é>>>' } })]);
+    for (const data of [text, base64(JSON.parse(text)), base64(JSON.parse(text)).replaceAll('+', ' ')])
+      expect(read('', { query: { data } })).toEqual(read(text));
+  });
+
+  test('lz-string packs texts of all lengths, as it did for browsers', () => {
+    for (const times of [1, 40, 3000, 70_000]) {
+      const text = JSON.stringify(event({ properties: { text: `${'ab€\ud800'.repeat(times)}${times}` } }));
+      expect(read(lz.compressToBase64(text)).events).toEqual([JSON.parse(text.toWellFormed())]);
+    }
+  });
+});
+
+describe('JSON as Python writes it', () => {
+  const properties = (json: string): unknown =>
+    (read(`{"event":"e","token":"${TOKEN}","properties":${json}}`).events[0] as { properties: unknown }).properties;
+
+  test('NaN and infinities are null, in texts they stay', () => {
+    expect(
+      properties('{"a": NaN, "b": [-Infinity,Infinity, NaN], "NaN": "\\\\", "c": "say \\"NaN\\", -Infinity: NaN"}'),
+    ).toEqual({
+      a: null,
+      b: [null, null, null],
+      NaN: '\\',
+      c: 'say "NaN", -Infinity: NaN',
+    });
+  });
+
+  test('integers of any size are numbers', () => {
+    expect(properties('{"a": 123456789012345678901234567890, "b": 1.0}')).toEqual({ a: 1.2345678901234568e29, b: 1 });
+  });
+
+  test('a number that names somebody keeps its digits', () => {
+    expect(
+      read(
+        `{"token":"${TOKEN}","event":"$create_alias","distinct_id": 12345678901234567890,"properties":{"alias":9007199254740993,"$anon_distinct_id":1.0,"distinct_id":7,"text":"\\"alias\\": 12345678901234567890"}}`,
+      ).events,
+    ).toEqual([
+      {
+        token: TOKEN,
+        event: '$create_alias',
+        distinct_id: '12345678901234567890',
+        properties: {
+          alias: '9007199254740993',
+          $anon_distinct_id: '1.0',
+          distinct_id: 7,
+          text: '"alias": 12345678901234567890',
+        },
+      },
+    ]);
+  });
+
+  test('lone surrogates, NUL and bytes that are no UTF-8 are read', () => {
+    expect(properties('{"a":"\\ud800","b":"\\u0000"}')).toEqual({ a: '\ud800', b: '\0' });
+    const bytes = Buffer.from(`{"event":"e?","token":"${TOKEN}"}`);
+    bytes[bytes.indexOf('?')] = 0xff;
+    expect(read(bytes).events).toEqual([{ event: 'e\ufffd', token: TOKEN }]);
+  });
+});
+
+describe('a batch', () => {
+  test('says when it was sent, and that its events are old', () => {
+    const body = JSON.stringify({
+      token: TOKEN,
+      batch: [event()],
+      sent_at: '2026-11-22T12:00:00.5Z',
+      historical_migration: true,
+    });
+    expect(read(body)).toEqual({
+      token: TOKEN,
+      events: [event()],
+      sentAt: (SENT_AT + 500) * 1000,
+      historicalMigration: true,
+    });
+    expect(read(JSON.stringify({ api_key: TOKEN, batch: [event()], historical_migration: 'true' }))).toEqual({
+      token: TOKEN,
+      events: [event()],
+      sentAt: null,
+      historicalMigration: false,
+    });
+  });
+
+  test.each([
+    [{ _: String(SENT_AT) }, SENT_AT * 1000],
+    [{ sent_at: String(SENT_AT) }, SENT_AT * 1000],
+    [{ _: String(SENT_AT / 1000) }, null],
+    [{ _: 'now' }, null],
+    [{}, null],
+  ])('is sent at what the query %j says', (query, sentAt) => {
+    expect(read(JSON.stringify(event()), { query }).sentAt).toBe(sentAt);
+  });
+
+  test('what is sent to /engage without a name is an $identify, elsewhere it has none', () => {
+    const body = JSON.stringify([{ $token: TOKEN, $distinct_id: 'a', $set: {} }, event()]);
+    const names = (path: string): unknown[] =>
+      read(body, { path }).events.map((one) => (one as { event?: unknown }).event);
+    expect(names('/engage')).toEqual(['$identify', 'e']);
+    expect(names('/engage/')).toEqual(['$identify', 'e']);
+    expect(names('/e/')).toEqual([undefined, 'e']);
+  });
+
+  test('keeps what is no event among its events, for its reason to be told', () => {
+    expect(read(JSON.stringify({ api_key: TOKEN, batch: [1, null, event()] })).events).toEqual([1, null, event()]);
+  });
+});
+
+describe('the token', () => {
+  const other = `${TOKEN.slice(0, -1)}_`;
+  test.each([
+    ['of the batch wins', { api_key: TOKEN, batch: [event({ token: other }), event({ token: 'third' })] }],
+    ['of the batch may be called token', { token: TOKEN, batch: [{ event: 'e' }] }],
+    ['of an event', event()],
+    ['of an event as api_key', { event: 'e', api_key: TOKEN }],
+    ['of an event as $token', { event: 'e', $token: TOKEN }],
+    ['in properties', { event: 'e', properties: { token: TOKEN } }],
+    ['of some events', [event(), { event: 'e' }]],
+    ['with white space around it', event({ token: ` ${TOKEN}\n` })],
+  ])('%s', (_name, body) => {
+    expect(read(JSON.stringify(body)).token).toBe(TOKEN);
+  });
+
+  test.each([
+    ['several_tokens', [event(), event({ token: other })]],
+    ['missing_token', { event: 'e' }],
+    ['missing_token', event({ token: '' })],
+    ['invalid_token', event({ token: '  ' })],
+    ['invalid_token', event({ token: 'x'.repeat(65) })],
+    ['invalid_token', event({ token: 'phc_\u0000' })],
+    ['invalid_token', event({ token: 'phc_é' })],
+    ['invalid_token', event({ token: 7 })],
+    ['invalid_token', event({ token: 'phx_secret' })],
+    ['invalid_token', { api_key: { a: 1 }, batch: [] }],
+  ])('is refused: %s', (reason, body) => {
+    expect(refusal(JSON.stringify(body))).toEqual([401, reason]);
+  });
+});
+
+/** What grows most: brackets, of which each code brings one more than the one before. */
+function longestLz64(codes: number): Buffer {
+  const bits: number[] = [];
+  const write = (code: number, width: number): void => {
+    for (let bit = 0; bit < width; bit++) bits.push((code >> bit) & 1);
+  };
+  write(0, 2);
+  write('['.charCodeAt(0), 8);
+  for (let entries = 4; entries < codes + 4; entries++) write(entries, Math.floor(Math.log2(entries)) + 1);
+  const bytes = Buffer.alloc(Math.ceil(bits.length / 24) * 3);
+  for (const [at, bit] of bits.entries()) bytes[at >> 3] = (bytes[at >> 3] ?? 0) | (bit << (7 - (at & 7)));
+  return Buffer.from(bytes.toString('base64'));
+}
+
+describe('a request is refused', () => {
+  test.each([
+    ['empty', ''],
+    ['empty', '  \n'],
+    ['empty', 'data='],
+    ['empty', JSON.stringify({ api_key: TOKEN, batch: [] })],
+    ['undecodable', '[]'],
+    ['undecodable', 'true'],
+    ['undecodable', '"text"'],
+    ['undecodable', '[1,2]'],
+    ['undecodable', '{"event":"e"'],
+    ['undecodable', '{"event":NaNa}'],
+    ['undecodable', Buffer.from([0x1f, 0x8b, 0x08, 0, 1, 2, 3])],
+    ['undecodable', gzipSync('{}').subarray(0, 15)],
+    ['undecodable', 'N7////////'],
+  ])('as %s', (reason, body) => {
+    expect(refusal(body)).toEqual([400, reason]);
+  });
+
+  test('when it is wrapped too often', () => {
+    let body = Buffer.from('{}');
+    for (let n = 0; n < 5; n++) body = gzipSync(body);
+    expect(refusal(body)).toEqual([400, 'undecodable']);
+  });
+
+  const limits = { bytes: 3 * 1024 * 1024, values: 5000 };
+  test.each([
+    ['gzip', gzipSync(Buffer.alloc(64 * 1024 * 1024, 0x20))],
+    ['lz64', Buffer.from(lz.compressToBase64(`[${' '.repeat(4 * 1024 * 1024)}`))],
+    ['values', gzipSync(`[${'{},'.repeat(500_000)}{}]`)],
+    ['depth', gzipSync('['.repeat(2_000_000))],
+    ['NaN', gzipSync(`[${'NaN,'.repeat(500_000)}{}]`)],
+    ['size', Buffer.alloc(limits.bytes + 1, 0x20)],
+  ])('as too large: a bomb of %s', (_name, body) => {
+    const answer = readPayload(requestOf(body), limits);
+    expect(answer).toMatchObject({ status: 413, reason: 'too_large' });
+  });
+
+  test.each([
+    ['gzip', Buffer.concat(Array.from({ length: 16 }, () => gzipSync(Buffer.alloc(16 * 1024 * 1024, 0x20))))],
+    ['lz64', longestLz64(16_000)],
+  ])('before it is unpacked: 256 MB of %s take no memory', (_name, body) => {
+    const before = process.resourceUsage().maxRSS;
+    expect(readPayload(requestOf(body), limits)).toMatchObject({ status: 413 });
+    expect(process.resourceUsage().maxRSS - before).toBeLessThan(64 * 1024);
+  });
+
+  test('not for marks within texts', () => {
+    const text = JSON.stringify(event({ properties: { text: '[{,:'.repeat(500_000) } }));
+    expect(taken(readPayload(requestOf(text), limits)).events).toHaveLength(1);
+    expect(DECODE_LIMITS.bytes).toBeGreaterThan(limits.bytes);
+  });
+});
+
+describe('any bytes', () => {
+  const isWhole = (answer: Payload | RefusedPayload): boolean =>
+    'status' in answer
+      ? [400, 401, 413].includes(answer.status) && answer.detail.trim() !== ''
+      : /^[!-~]{1,64}$/.test(answer.token) &&
+        answer.events.length > 0 &&
+        (answer.sentAt === null || Number.isFinite(answer.sentAt));
+  const valid = SDK_REQUESTS.map(({ body }) => body);
+  /** A request of an SDK with a few bytes changed, cut off or doubled. */
+  const damaged = fc
+    .tuple(
+      fc.constantFrom(...valid),
+      fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 6 }),
+      fc.nat(),
+      fc.boolean(),
+    )
+    .map(([body, changes, end, isCut]) => {
+      const bytes = Buffer.from(isCut ? body.subarray(0, end % (body.length + 1)) : body);
+      for (const [at, byte] of changes) if (bytes.length > 0) bytes[at % bytes.length] = byte;
+      return bytes;
+    });
+  const bytes = fc.oneof(
+    damaged,
+    fc.uint8Array({ maxLength: 600 }).map((one) => Buffer.from(one)),
+    fc.uint8Array({ maxLength: 600 }).map((one) => Buffer.from(Buffer.from(one).toString('base64'))),
+    fc.uint8Array({ maxLength: 600 }).map((one) => gzipSync(one)),
+    fc.uint8Array({ maxLength: 600 }).map((one) => Buffer.from(`N4${Buffer.from(one).toString('base64')}`)),
+    fc.json({ maxDepth: 8 }).map((one) => Buffer.from(one)),
+    anyText().map((one) => Buffer.from(`data=${one}`)),
+  );
+  const query = fc.dictionary(fc.constantFrom('data', '_', 'compression', 'ip', 'ver', 'sent_at'), anyText());
+
+  test('give a payload or a refusal, the same each time', () => {
+    fc.assert(
+      fc.property(bytes, query, fc.constantFrom('/e', '/engage/', '/batch', '/nowhere'), (body, of, path) => {
+        const answer = readPayload({ body, query: of, path });
+        expect(readPayload({ body: Buffer.from(body), query: of, path })).toEqual(answer);
+        expect(isWhole(answer)).toBe(true);
+      }),
+      { numRuns: propertyRuns(5000) },
+    );
+  });
+});
