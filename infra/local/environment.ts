@@ -107,7 +107,7 @@ export const VARIABLES = {
   }),
   RATE_LIMIT: variable(isOn, {
     fallback: 'on',
-    about: '`off` lifts the limit of 10,000 requests a second, and those of SDKs (capture.md)',
+    about: '`off` lifts the limit of 10,000 requests a second, and those of [SDKs](capture.md#limits)',
   }),
   PROXIES: variable(wholeNumber(0, 9), {
     fallback: '0',

@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { claimDataDirectory, openDataDirectory, removeUnfinished } from '../../../infra/local/data-directory.ts';
 import { checkDataDirectory, upgradeDataDirectory } from '../../../infra/local/data-version.ts';
+import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
 import { logTo } from '../../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
@@ -161,4 +162,29 @@ test('what killed processes left unfinished is removed at the start', async () =
   }
   await removeUnfinished(folder);
   expect(left.filter((path) => existsSync(join(folder, path)))).toEqual([]);
+});
+
+test('what is damaged in the inbox is named, also when it was set aside', async () => {
+  const folder = await used();
+  const inbox = await folderInbox(join(folder, 'inbox'));
+  const about = { id: 'a', projectId: 1, receivedAt: 1, path: '/e', query: {}, address: null, body: Buffer.from('{}') };
+  await inbox.append(about);
+  await inbox.segments();
+  await inbox.append(about);
+  await inbox.close();
+  const directory = open(folder);
+  expect(await directory.inboxProblems()).toEqual([]);
+  const [first = '', second = ''] = (await inbox.segments()).map(({ name }) => at(folder, `inbox/${name}`));
+  for (const file of [first, second]) {
+    const bytes = readFileSync(file);
+    bytes[20] = (bytes[20] as number) ^ 1;
+    writeFileSync(file, bytes);
+  }
+  await inbox.setAside(basename(second));
+  const problem = expect.stringMatching(/^\d+ bytes of events that were acknowledged are damaged$/);
+  expect(await directory.inboxProblems()).toEqual([
+    { path: `inbox/${basename(first)}`, problem },
+    { path: `inbox/damaged/${basename(second)}`, problem },
+  ]);
+  await directory.close();
 });
