@@ -58,6 +58,7 @@ export async function openCapture(
     land: async (segments: readonly LandingSegment[]) =>
       (await workers.run({ name: 'land', input: segments, owner: 'capture' })) as LandingReport,
     log,
+    clock,
     metrics,
     counts,
   });

@@ -48,6 +48,7 @@ export async function captureService(
     inbox,
     counts,
     log: context.log,
+    clock: context.clock,
     metrics: context.metrics,
     land: (segments: readonly LandingSegment[]) => land({ ...context, inbox }, segments),
   });

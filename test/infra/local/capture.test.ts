@@ -32,6 +32,7 @@ async function landedIn(folder: string, projectId: number): Promise<unknown[]> {
   const lander = new Lander({
     inbox,
     log,
+    clock: Date.now,
     metrics: directory.metrics,
     counts: new CaptureCounts(directory),
     land: (segments: readonly LandingSegment[]) => land({ ...directory, inbox }, segments),

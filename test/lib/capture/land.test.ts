@@ -9,6 +9,7 @@ import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
 import type { CapturedRequest, Inbox } from '../../../lib/ports/inbox/inbox.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
+import { WorkerLost } from '../../../lib/workers/pool.ts';
 import { inLake } from '../../support/capture.ts';
 import { START } from '../../support/context.ts';
 import { fileIn, importContext, killableContext, PROJECT, run } from '../../support/imports.ts';
@@ -53,6 +54,7 @@ const landerOf = (context: Context, inbox: Inbox) =>
   new Lander({
     inbox,
     log: context.log,
+    clock: context.clock,
     metrics: context.metrics,
     counts: new CaptureCounts(context),
     land: (segments: readonly LandingSegment[]) => land({ ...context, inbox }, segments),
@@ -207,4 +209,38 @@ test('an import waits for a landing that is under way, unless it is stopped', as
   end();
   await landing;
   expect(await imported).toMatchObject({ added: 1 });
+});
+
+test('a segment that takes down what lands it holds up no other, and is tried again', async () => {
+  const { context, inbox, send } = await world();
+  const tried: number[] = [];
+  let isMended = false;
+  const lander = new Lander({
+    inbox,
+    log: context.log,
+    clock: context.clock,
+    metrics: context.metrics,
+    counts: new CaptureCounts(context),
+    land: async (segments) => {
+      tried.push(segments.length);
+      const contents = await Promise.all(segments.map(({ name }) => inbox.read(name)));
+      const isBad = contents.some(({ requests }) => requests.some(({ id }) => id === 'bad'));
+      if (isBad && !isMended) throw new WorkerLost('memory', 'Landing needs more than there is.');
+      return land({ ...context, inbox }, segments);
+    },
+  });
+  for (const id of ['good', 'bad', 'better']) {
+    await send([{ event: id }], { id });
+    await inbox.segments();
+  }
+  for (const _ of ['all', 'good', 'bad', 'better']) await lander.pass().catch(() => {});
+  expect(tried).toEqual([3, 1, 1, 1]);
+  expect(await inLake(context, PROJECT, 'event')).toEqual(['better', 'good']);
+  await send([{ event: 'later' }]);
+  expect(await lander.pass()).toBe(1);
+  expect(await lander.pass()).toBe(0);
+  isMended = true;
+  context.clock.advance(5 * MINUTE_MS);
+  expect(await lander.pass()).toBe(1);
+  expect(await inbox.segments()).toEqual([]);
 });
