@@ -12,6 +12,7 @@ import { SECOND_MS } from '../../lib/ports/units.ts';
 import { WorkerLost, type WorkerPool, workerPool } from '../../lib/workers/pool.ts';
 import { LineFull } from '../../lib/workers/turns.ts';
 import type { FiledRequest } from './read-worker.ts';
+import { networkOf } from './sdk-endpoint.ts';
 
 /**
  * What has more, as it is sent or when it is unpacked, is read elsewhere. A request of fifty events has some 50 kB and
@@ -64,7 +65,9 @@ export function requestReader(folder: string, log: Pick<Log, 'warning'>): Reques
 
 async function readElsewhere(pool: WorkerPool, input: FiledRequest): Promise<RequestContent | RefusedPayload> {
   try {
-    return (await pool.run({ name: 'read', input, owner: input.address ?? '' })) as RequestContent | RefusedPayload;
+    return (await pool.run({ name: 'read', input, owner: networkOf(input.address) })) as
+      | RequestContent
+      | RefusedPayload;
   } catch (error) {
     if (error instanceof WorkerLost)
       return { status: 413, reason: 'too_large', detail: `${error.message} Send fewer events at a time.` };

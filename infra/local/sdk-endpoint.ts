@@ -105,8 +105,8 @@ function addressOf(request: IncomingMessage, proxies: number): string | null {
   return address !== undefined && ipaddr.isValid(address) ? ipaddr.process(address).toString() : null;
 }
 
-/** Whoever has one address of IPv6 has the 64 bits behind its network. */
-function networkOf(address: string | null): string {
+/** Whoever has one address of IPv6 has the 64 bits behind its network. Nobody knows the address: ''. */
+export function networkOf(address: string | null): string {
   if (address === null || !ipaddr.IPv6.isValid(address)) return address ?? '';
   return ipaddr.IPv6.networkAddressFromCIDR(`${address}/64`).toString();
 }

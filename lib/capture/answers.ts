@@ -103,19 +103,20 @@ const EVENTS: Answer = async (context, { id, path, query, body, address }) => {
   if (waitMs > 0) return laterAnswer(429, 'The project sends too many events.', waitMs);
   const reasons = Object.keys(refused) as EventRefusal[];
   const bad = reasons.reduce((events, reason) => events + (refused[reason]?.events ?? 0), 0);
-  if (bad > 0) counts.refuse(projectId, refused);
   const [reason] = reasons;
   if (taken === 0 && reason !== undefined) {
+    counts.refuse(projectId, refused);
     metrics.record({ EventsRefused: bad });
     return text(400, `No event can be taken. ${EVENT_REFUSALS[reason]}`);
   }
   if (context.eventsPerDay !== null && (await counts.acceptedToday(projectId)) >= context.eventsPerDay) {
-    counts.refuse(projectId, { over_quota: { events: taken, sample: { event: null, distinctId: null } } });
+    counts.refuse(projectId, { ...refused, over_quota: { events: taken, sample: { event: null, distinctId: null } } });
     metrics.record({ EventsRefused: bad + taken });
     return OVER_QUOTA;
   }
   await inbox.append({ id, projectId, receivedAt, path, query, address, body });
   counts.add(projectId, { accepted: taken });
+  counts.refuse(projectId, refused);
   metrics.record({ EventsAccepted: taken, EventsRefused: bad });
   return query['beacon'] === '1' ? { status: 204, headers: {}, body: '' } : TAKEN;
 };

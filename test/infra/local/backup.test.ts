@@ -106,12 +106,12 @@ test('a backup is made while events come in, and has those that came before it',
   const inbox = await folderInbox(join(folder, 'inbox'));
   const about = { projectId: 1, receivedAt: 1, path: '/e', query: {}, address: null, body: Buffer.from('{}') };
   await inbox.append({ ...about, id: 'first' });
-  let isOver = false;
+  const over = new AbortController();
   const sender = (async () => {
-    for (let n = 0; !isOver; n += 1) await inbox.append({ ...about, id: `later ${n}` });
+    for (let n = 0; !over.signal.aborted; n += 1) await inbox.append({ ...about, id: `later ${n}` });
   })();
   await backUp(folder, backup);
-  isOver = true;
+  over.abort();
   await sender;
   await inbox.close();
   const copied = await folderInbox(join(backup, 'inbox'));
