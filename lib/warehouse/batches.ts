@@ -5,7 +5,8 @@
 import type { Interval } from '../lake/intervals.ts';
 import { MINUTE_MS } from '../ports/units.ts';
 import { areTogether, type BatchWarehouse } from './duckdb.ts';
-import type { LineForm } from './line-database.ts';
+import { type LineForm } from './line-database.ts';
+import { packed, packingOf } from './packing.ts';
 import { wholeLines } from './parts.ts';
 import type { Form, FrozenPlan, Warehouse } from './warehouse.ts';
 
@@ -177,7 +178,7 @@ export function batched(source: BatchWarehouse, readBytes = READ_BYTES): Warehou
     read: async function* (plan, interval, form, signal) {
       const pieces = await together(batchOf(plan), numberOf(plan, interval), form, signal);
       if (pieces === undefined) yield* source.read(plan, interval, form, signal);
-      else yield* wholeLines(pieces);
+      else yield* packed(wholeLines(pieces), packingOf(form));
     },
   };
 }

@@ -8,6 +8,7 @@ import { collectBuffersRarely } from '../workers/buffers.ts';
 import type { Task, WorkerPool } from '../workers/pool.ts';
 import type { Converter } from './athena.ts';
 import { lineDatabase } from './line-database.ts';
+import { packed, packingOf } from './packing.ts';
 import { piecesOf } from './parts.ts';
 import type { Form, FrozenPlan } from './warehouse.ts';
 
@@ -118,7 +119,9 @@ export function conversions(limits: DatabaseLimits) {
     read: async function* ({ model, files, form }: ConvertWanted) {
       if (form === undefined) throw new Error('rows are read in a form');
       const sql = `SELECT * FROM ${parquet(files)} ORDER BY ${LAKE_MODELS[model].order.join(', ')}`;
-      yield* database.during(never, (connection) => database.formed(connection, { sql, paths: files }, form, never));
+      const rows = { sql, paths: files };
+      const formed = database.during(never, (connection) => database.formed(connection, rows, form, never));
+      yield* packed(formed, packingOf(form));
     },
   };
 }

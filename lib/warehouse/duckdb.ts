@@ -12,6 +12,7 @@ import { LAKE_MODELS } from '../lake/schema.ts';
 import type { FileStore } from '../ports/files/files.ts';
 import { type LineForm, lineDatabase, type Rows } from './line-database.ts';
 import { newestRows } from './newest.ts';
+import { packed, packingOf } from './packing.ts';
 import { computedColumns } from './query-columns.ts';
 import { type Stretch, stretches } from './row-order.ts';
 import type { Form, FrozenPlan, RowQuery, Warehouse } from './warehouse.ts';
@@ -71,7 +72,12 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): BatchWarehouse
     return files;
   };
 
-  async function* read(plan: FrozenPlan, interval: Interval, form: Form, signal: AbortSignal): AsyncGenerator<Buffer> {
+  async function* formed(
+    plan: FrozenPlan,
+    interval: Interval,
+    form: Form,
+    signal: AbortSignal,
+  ): AsyncGenerator<Buffer> {
     signal.throwIfAborted();
     const files = await opened(plan, interval, signal);
     if (files.length === 0) return;
@@ -83,7 +89,7 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): BatchWarehouse
   }
 
   return {
-    read,
+    read: (plan, interval, form, signal) => packed(formed(plan, interval, form, signal), packingOf(form)),
     unload: () => Promise.resolve(null),
     count: async (plan, interval, signal) => {
       signal.throwIfAborted();

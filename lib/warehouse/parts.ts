@@ -1,4 +1,5 @@
 /** Bytes come from a worker in parts of any length. */
+import { packingOf } from './packing.ts';
 import { type Form, NEXT_FILE } from './warehouse.ts';
 
 const LINE_END = 0x0a;
@@ -11,10 +12,14 @@ export function* wholeLines(parts: Iterable<Buffer>): Generator<Buffer> {
 }
 
 /** Yields what a worker gives in parts as the pieces of its form: whole lines, or files with a mark before each of several. */
-export async function* piecesOf(parts: AsyncIterable<Buffer>, { format }: Form): AsyncGenerator<Buffer> {
+export async function* piecesOf(parts: AsyncIterable<Buffer>, form: Form): AsyncGenerator<Buffer> {
+  if (packingOf(form) !== null) {
+    yield* parts;
+    return;
+  }
   const lines = new LineJoiner();
   for await (const part of parts) {
-    if (format !== 'Parquet') yield* lines.add(part);
+    if (form.format !== 'Parquet') yield* lines.add(part);
     else yield part.length === 0 ? NEXT_FILE : part;
   }
   yield* lines.rest();

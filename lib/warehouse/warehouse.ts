@@ -4,6 +4,7 @@ import type { Written } from '../lake/intact.ts';
 import type { Interval } from '../lake/intervals.ts';
 import type { Model } from '../lake/schema.ts';
 import type { Column } from './columns.ts';
+import type { Packing } from './packing.ts';
 
 /**
  * What `begin` froze for a batch: the query and the list of immutable lake files. It lies among the run's files as
@@ -41,9 +42,10 @@ export interface RowQuery {
   readonly where?: Expression | null;
 }
 
-/** How rows become bytes. Lines are packed by Node, on top of it; the pages of Parquet are packed in it. */
+/** How rows become bytes. */
 export type Form =
-  | { readonly format: 'JSONLines'; readonly columns: readonly Column[] }
+  /** All lines of the interval are packed as one, if they are. */
+  | { readonly format: 'JSONLines'; readonly columns: readonly Column[]; readonly packing?: Packing | null }
   /** PostgreSQL's COPY text format. */
   | { readonly format: 'CopyText'; readonly columns: readonly Column[] }
   | {
@@ -63,6 +65,6 @@ export interface Warehouse {
   unload(plan: FrozenPlan, intervals: readonly number[]): Promise<{ QueryString: string; WorkGroup: string } | null>;
   /** How many rows the interval delivers. */
   count(plan: FrozenPlan, interval: Interval, signal: AbortSignal): Promise<number>;
-  /** The interval's rows in the final form, in a fixed order; lines come in pieces of whole ones. Ends with an error on abort. */
+  /** The interval's rows in the final form, in a fixed order; lines that are not packed come in pieces of whole ones. Ends with an error on abort. */
   read(plan: FrozenPlan, interval: Interval, form: Form, signal: AbortSignal): AsyncIterable<Buffer>;
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { Config, Delivery, Destination, Prepared, Receipt } from '../../lib/exports/destinations/destination.ts';
 import { openOutbound } from '../../lib/ports/outbound/outbound.ts';
+import { packed, packingOf } from '../../lib/warehouse/packing.ts';
 import { copyRows } from './copy-rows.ts';
 
 /** The hour that test deliveries are about. */
@@ -68,7 +69,8 @@ export function delivery<C extends Config>(
     interval: INTERVAL,
     config: destination.config.parse(config) as C,
     columns: (defaults) => defaults,
-    rows: ({ format }) => (format === 'CopyText' ? copyRows(changes.model ?? 'events', count) : lines(count)),
+    rows: (form) =>
+      form.format === 'CopyText' ? copyRows(changes.model ?? 'events', count) : packed(lines(count), packingOf(form)),
     outbound: openOutbound(reach),
     reach,
     signal: new AbortController().signal,

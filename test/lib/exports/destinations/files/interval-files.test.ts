@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { checkFileConfig, type FileConfig } from '../../../../../lib/exports/destinations/files/config.ts';
 import { intervalFiles } from '../../../../../lib/exports/destinations/files/interval-files.ts';
 import { Failure } from '../../../../../lib/ports/errors.ts';
+import { packed, packingOf } from '../../../../../lib/warehouse/packing.ts';
 import { atOnce, lines } from '../../../../support/delivery.ts';
 import { propertyRuns } from '../../../../support/property-runs.ts';
 
@@ -57,7 +58,11 @@ describe('a file config', () => {
 
 /** Files with these rows, as they come. */
 const filesOf = (config: FileConfig, rows: () => AsyncIterable<Buffer>) =>
-  intervalFiles(config, { model: 'events', columns: (defaults) => defaults, rows });
+  intervalFiles(config, {
+    model: 'events',
+    columns: (defaults) => defaults,
+    rows: (form) => packed(rows(), packingOf(form)),
+  });
 
 /** The same, read to their ends. */
 async function allFiles(config: FileConfig, rows: () => AsyncIterable<Buffer>) {
