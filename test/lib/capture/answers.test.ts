@@ -210,11 +210,14 @@ test('what cannot be kept at this moment is to be sent again', async () => {
   }
 });
 
+/** Of `Retry-After`; less where the test is slow. */
+const secondsOf = (answer: Response | undefined): number => Number(answer?.headers.get('retry-after'));
+
 describe('a flood', () => {
   test('of large requests waits in line, a line has an end, and small requests of others are answered meanwhile', async () => {
     // A list of 600,000 numbers is 1.2 MB, and none of them an event.
     const large = Buffer.from(`[${'0,'.repeat(600_000)}${JSON.stringify(event())}]`);
-    const answers = Array.from({ length: 12 }, () => ask('/batch', { body: large, address: '198.51.100.1' }));
+    const answers = Array.from({ length: 24 }, () => ask('/batch', { body: large, address: '198.51.100.1' }));
     const order: string[] = [];
     const larges = answers.map(async (answer) => {
       const { status: found } = await answer;
@@ -229,8 +232,8 @@ describe('a flood', () => {
     const found = await Promise.all(larges);
     expect(order[0]).toBe('small');
     expect(new Set(found)).toEqual(new Set([200, 503]));
-    // One is read and eight wait.
-    expect(found.filter((one) => one === 200)).toHaveLength(9);
+    // One is read and eight wait; more, if the first are done before the last have come.
+    expect(found.filter((one) => one === 200).length).toBeGreaterThanOrEqual(9);
   });
 
   test('of an address is held back, and another address is not', async () => {
@@ -251,7 +254,8 @@ describe('a flood', () => {
       await from('198.51.100.2'),
     ];
     expect(found.map((answer) => answer.status)).toEqual([200, 200, 429, 200]);
-    expect(found[2]?.headers.get('retry-after')).toBe('10');
+    expect(secondsOf(found[2])).toBeLessThanOrEqual(10);
+    expect(secondsOf(found[2])).toBeGreaterThan(0);
     // One sender has all the addresses of a network of IPv6.
     const six = [
       await from('2001:db8::1'),
@@ -285,7 +289,8 @@ describe('a flood', () => {
     ];
     expect(found.map((answer) => answer.status)).toEqual([200, 429, 200]);
     // One is owed, and one is asked for.
-    expect(found[1]?.headers.get('retry-after')).toBe('20');
+    expect(secondsOf(found[1])).toBeLessThanOrEqual(20);
+    expect(secondsOf(found[1])).toBeGreaterThan(10);
   });
 
   test('over the quota of a day is dropped, counted, and answered as PostHog does; the next day takes again', async () => {
