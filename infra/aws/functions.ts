@@ -27,6 +27,7 @@ export const ENVIRONMENT = {
   lake: ['LAKE_BUCKET'],
   outbound: [],
   compiler: [],
+  reader: [],
   events: ['EVENT_BUS'],
   warehouse: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'RUN_FILES_BUCKET'],
   converter: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'RUN_FILES_BUCKET'],

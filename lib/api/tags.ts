@@ -12,6 +12,8 @@ export const TAGS: Readonly<Record<string, string>> = {
   'Dashboard sharing': 'Links that open a dashboard without a key.',
   'Dashboard access': 'Who may see and edit a dashboard.',
   Insights: 'What tiles show.',
+  Events: 'What happened, as it lies in the lake. Read on one machine; not offered on AWS yet.',
+  Persons: 'Who did it. Read on one machine; not offered on AWS yet.',
   'Batch exports': 'Schedules that deliver the rows of every interval to a destination.',
   'Batch export runs': 'Single deliveries: how each ended, its log; retry and cancel.',
   'Batch export backfills': 'Deliveries of past intervals.',

@@ -16,6 +16,7 @@ import { openOutbound } from '../../lib/ports/outbound/outbound.ts';
 import { LOCAL_SETTINGS } from '../../lib/ports/settings.ts';
 import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
 import { keyfileVault } from '../../lib/ports/vault/keyfile.ts';
+import { duckdbReader } from '../../lib/warehouse/duckdb-reader.ts';
 import type { Warehouse } from '../../lib/warehouse/warehouse.ts';
 import { onEnd } from './on-end.ts';
 import { type RecordingWorkflow, recordingWorkflow } from './workflow.ts';
@@ -149,12 +150,16 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     onEnd(() => own.close());
     table = own;
   }
+  const lake = overrides.lake ?? folderFiles(join(path, 'lake'));
+  const reader = duckdbReader({ lake });
+  onEnd(() => reader.close());
   const log = logTo((line) => lines.push(line), clock, 'DEBUG');
   return {
     workflow: recordingWorkflow(),
     warehouse: noWarehouse,
     runFiles: folderFiles(join(path, 'runs')),
-    lake: folderFiles(join(path, 'lake')),
+    lake,
+    reader,
     vault: keyfileVault(join(path, 'vault-key')),
     events: null,
     outbound: openOutbound(LOCAL_SETTINGS),

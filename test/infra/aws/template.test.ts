@@ -343,6 +343,7 @@ describe('the functions of a stage', () => {
       lake: 's3',
       outbound: null,
       compiler: null,
+      reader: null,
       events: 'events',
       warehouse: null,
       converter: null,
