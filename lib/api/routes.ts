@@ -13,6 +13,7 @@ import * as sharing from '../dashboards/sharing/routes.ts';
 import * as batchExports from '../exports/resource/routes.ts';
 import type { Route } from '../http/route.ts';
 import * as insights from '../insights/routes.ts';
+import * as definitions from '../reading/definitions/routes.ts';
 import * as events from '../reading/events/routes.ts';
 import * as persons from '../reading/persons/routes.ts';
 import * as http from './reference/routes.ts';
@@ -44,6 +45,7 @@ export const routes: readonly Route[] = [
   insights,
   events,
   persons,
+  definitions,
   batchExports,
   activity,
   http,

@@ -294,6 +294,9 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   'persons/list': inPlace,
   'persons/retrieve': ofPerson,
 
+  'event-definitions/list': inPlace,
+  'property-definitions/list': inPlace,
+
   'batch-exports/list': inPlace,
   'batch-exports/create': async (world) => ({ params: place(world), body: exportBody(world) }),
   'batch-exports/retrieve': (world) => ofExport(world),

@@ -1,12 +1,12 @@
 /** Events of the lake, newest first: the newest files are read first, and no more of them than a page takes. */
 import type * as z from 'zod';
-import { wireInstant } from '../../http/instant.ts';
 import { allFiles, type LakeFile } from '../../lake/catalog.ts';
 import { parseExact } from '../../lake/sources/exact-json.ts';
 import { isObject } from '../../ports/raw-number.ts';
 import { compareText } from '../../ports/table/semantics.ts';
 import type { Table } from '../../ports/table/table.ts';
 import { LAKE_ROWS } from '../../warehouse/reader.ts';
+import { wireMicroseconds } from '../microseconds.ts';
 import type { StateRow } from '../persons/model.ts';
 import { newestStates } from '../persons/store.ts';
 import { cursorAt, placeOf } from '../place.ts';
@@ -166,13 +166,4 @@ function personOf(state: StateRow | undefined) {
     distinct_ids: [state.distinct_id],
     properties: Object.fromEntries(shown),
   };
-}
-
-/** Microseconds since 1970 as ISO 8601 in UTC, with all its digits. */
-function wireMicroseconds(at: string): string {
-  const microseconds = Number(at);
-  const seconds = Math.floor(microseconds / 1_000_000);
-  const fraction = microseconds - seconds * 1_000_000;
-  const whole = wireInstant(seconds * 1000);
-  return fraction === 0 ? whole : whole.replace('Z', `.${String(fraction).padStart(6, '0')}Z`);
 }
