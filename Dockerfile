@@ -11,7 +11,6 @@ ENV NODE_ENV=production HOST=0.0.0.0 PORT=8010 WORKSPACE_HOME=/data
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY package.json ./
-COPY bin ./bin
 COPY functions ./functions
 COPY infra/local ./infra/local
 COPY lib ./lib
@@ -21,4 +20,4 @@ VOLUME /data
 EXPOSE 8010
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s \
   CMD ["node", "--eval", "fetch(`http://127.0.0.1:${process.env.PORT}/_health`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "bin/workspace.js", "start"]
+CMD ["node", "infra/local/bin/workspace.js", "start"]

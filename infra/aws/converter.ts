@@ -12,7 +12,7 @@ const WORKER_MEMORY_MB = 3_000;
 const SILENCE_MS = 14 * 60 * 1000;
 
 /** The function's own disk. */
-const FOLDER = join(tmpdir(), 'unloaded');
+const FOLDER = join(tmpdir(), `unloaded-${process.pid}`);
 
 /** The warehouse of the one function that reads rows: with DuckDB, in a worker whose program lies beside it (bundle.ts). */
 export const converter = () =>

@@ -6,6 +6,7 @@ import type { Interval } from '../lake/intervals.ts';
 import { MINUTE_MS } from '../ports/units.ts';
 import { areTogether, type BatchWarehouse } from './duckdb.ts';
 import type { LineForm } from './line-database.ts';
+import { wholeLines } from './parts.ts';
 import type { Form, FrozenPlan, Warehouse } from './warehouse.ts';
 
 /** About so many bytes are read at once. Where that is one interval, it and all others of its batch are streamed. */
@@ -176,7 +177,7 @@ export function batched(source: BatchWarehouse, readBytes = READ_BYTES): Warehou
     read: async function* (plan, interval, form, signal) {
       const pieces = await together(batchOf(plan), numberOf(plan, interval), form, signal);
       if (pieces === undefined) yield* source.read(plan, interval, form, signal);
-      else yield* pieces;
+      else yield* wholeLines(pieces);
     },
   };
 }
@@ -200,16 +201,19 @@ async function collected(reading: AsyncGenerator<Buffer, number[]>) {
   }
 }
 
-/** Returns the pieces of each length. A piece ends where a length does, or before. */
-function cut(pieces: readonly Buffer[], lengths: readonly number[]): Buffer[][] {
-  let at = 0;
+/** Returns the parts of each length. */
+function cut(parts: readonly Buffer[], lengths: readonly number[]): Buffer[][] {
+  let [at, from] = [0, 0];
   return lengths.map((length) => {
     const own: Buffer[] = [];
-    for (let rest = length; rest > 0; at += 1) {
-      const piece = pieces[at];
-      if (piece === undefined || piece.length > rest) throw new Error('the rows of an interval are not whole');
+    for (let rest = length; rest > 0; ) {
+      const part = parts[at];
+      if (part === undefined) throw new Error('the rows of an interval are not whole');
+      const piece = part.subarray(from, from + rest);
       own.push(piece);
       rest -= piece.length;
+      from += piece.length;
+      if (from === part.length) [at, from] = [at + 1, 0];
     }
     return own;
   });

@@ -8,7 +8,8 @@ import { collectBuffersRarely } from '../workers/buffers.ts';
 import type { Task, WorkerPool } from '../workers/pool.ts';
 import type { Converter } from './athena.ts';
 import { lineDatabase } from './line-database.ts';
-import { type Form, type FrozenPlan, NEXT_FILE } from './warehouse.ts';
+import { piecesOf } from './parts.ts';
+import type { Form, FrozenPlan } from './warehouse.ts';
 
 interface ConverterOptions {
   readonly runFiles: Pick<FileStore, 'save'>;
@@ -94,8 +95,7 @@ export function pooledConverter(options: ConverterOptions): Converter & { close(
     },
     read: async function* (plan, paths, form, signal) {
       try {
-        for await (const bytes of pool.stream(await task('read', plan, paths, signal, form)))
-          yield bytes.length === 0 ? NEXT_FILE : bytes;
+        yield* piecesOf(pool.stream(await task('read', plan, paths, signal, form)), form);
       } catch (error) {
         throw explained(error);
       }

@@ -4,7 +4,8 @@ import { collectBuffersRarely } from '../workers/buffers.ts';
 import type { Task, WorkerPool } from '../workers/pool.ts';
 import { batched } from './batches.ts';
 import { type AllWanted, type BatchWarehouse, filesOf } from './duckdb.ts';
-import { type Form, type FrozenPlan, NEXT_FILE, type Warehouse } from './warehouse.ts';
+import { piecesOf } from './parts.ts';
+import type { Form, FrozenPlan, Warehouse } from './warehouse.ts';
 
 /** What a worker is asked for; `form` only when the rows are read. */
 export interface RowsWanted {
@@ -31,8 +32,7 @@ export function pooledWarehouse(pool: WorkerPool): Warehouse {
       return (await pool.run(task('count', plan, interval, signal))) as number;
     },
     read: async function* (plan, interval, form, signal) {
-      for await (const bytes of pool.stream(task('read', plan, interval, signal, form)))
-        yield bytes.length === 0 ? NEXT_FILE : bytes;
+      yield* piecesOf(pool.stream(task('read', plan, interval, signal, form)), form);
     },
     counts: async (plan, intervals, signal) =>
       (await pool.run(together('counts', { plan: within(plan, intervals), intervals }, signal))) as number[],

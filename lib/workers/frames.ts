@@ -1,5 +1,4 @@
 /** What a service and its worker say to each other: frames of bytes over one socket, each of a kind. */
-import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 
 /** `task` goes to the worker; of the others, any number of `bytes` and then one `result` or `error` come back. */
@@ -14,45 +13,51 @@ export interface Frame {
 const HEADER_BYTES = 5;
 const KINDS: readonly FrameKind[] = ['task', 'bytes', 'result', 'error'];
 
-/** Yields the frames of a stream. Throws the stream's error; ends when it ends, also within a frame. */
+/**
+ * Yields the frames of a stream. One of bytes comes in the parts in which it arrives, for a copy of each would cost as
+ * much as all the rest; an empty one is a part. Throws the stream's error; ends when it ends, also within a frame.
+ */
 export async function* framesOf(source: AsyncIterable<Buffer>): AsyncGenerator<Frame> {
   const header = Buffer.alloc(HEADER_BYTES);
   let known = 0;
+  let kind: FrameKind = 'error';
+  let left = 0;
   let body: Buffer | undefined;
-  let filled = 0;
   for await (const chunk of source) {
     for (let from = 0; from < chunk.length; ) {
-      if (body === undefined) {
+      if (known < HEADER_BYTES) {
         const taken = chunk.copy(header, known, from);
         known += taken;
         from += taken;
         if (known < HEADER_BYTES) break;
-        body = Buffer.allocUnsafeSlow(header.readUInt32LE(0));
-        filled = 0;
+        kind = KINDS[header[HEADER_BYTES - 1] ?? 0] ?? 'error';
+        left = header.readUInt32LE(0);
+        body = kind === 'bytes' ? undefined : Buffer.allocUnsafeSlow(left);
+        if (left === 0) yield { kind, body: Buffer.alloc(0) };
       }
-      const taken = chunk.copy(body, filled, from);
-      filled += taken;
-      from += taken;
-      if (filled < body.length) continue;
-      const kind = KINDS[header[HEADER_BYTES - 1] ?? 0] ?? 'error';
-      const whole = { kind, body };
-      body = undefined;
+      const part = chunk.subarray(from, from + left);
+      if (body === undefined && part.length > 0) yield { kind, body: part };
+      if (body !== undefined) part.copy(body, body.length - left);
+      from += part.length;
+      left -= part.length;
+      if (left > 0) continue;
+      if (body !== undefined && body.length > 0) yield { kind, body };
       known = 0;
-      yield whole;
     }
   }
 }
 
-/** Writes a frame, and waits while the reader is behind. */
+/** Writes a frame. Resolves when the system has taken it: who waits for each does nothing while the reader is behind. */
 export async function writeFrame(stream: Writable, kind: FrameKind, body: Uint8Array): Promise<void> {
   const header = Buffer.alloc(HEADER_BYTES);
   header.writeUInt32LE(body.length, 0);
   header[HEADER_BYTES - 1] = KINDS.indexOf(kind);
   stream.cork();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
   stream.write(header);
-  const isTaken = stream.write(body);
+  stream.write(body, (error) => (error ? reject(error) : resolve()));
   stream.uncork();
-  if (!isTaken) await once(stream, 'drain');
+  await promise;
 }
 
 /** The body of a frame that is JSON. */

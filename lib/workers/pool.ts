@@ -53,7 +53,7 @@ export interface Task {
 
 export interface WorkerPool {
   /**
-   * Yields the bytes that a task gives, and returns its result. Throws what the task throws; the signal's reason on
+   * Yields the bytes that a task gives, in parts of any length (an empty one is kept), and returns its result. Throws what the task throws; the signal's reason on
    * abort; `LineFull`; `WorkerLost` when its process was killed or died; `Permanent` when that was the third time, and
    * `Transient` when it had to go because all together took too much memory. Who stops early kills the worker.
    */

@@ -20,6 +20,9 @@ export interface Start<Options = unknown> {
 /** The file descriptor of the socket to the parent. */
 export const SOCKET_FD = 3;
 
+/** So many pieces, of 64 KB to 1 MB, are made while the reader is behind: it works on one meanwhile. */
+const MOST_AHEAD = 4;
+
 /** Requests, and what keeps the time, go first. */
 const NICE = 5;
 
@@ -57,9 +60,11 @@ export async function serveTasks<Options>(
 
 /** Writes the bytes that are yielded, and returns the result. */
 async function written(socket: Socket, steps: AsyncGenerator<Uint8Array, unknown>): Promise<unknown> {
+  const ahead: Promise<void>[] = [];
   for (;;) {
     const step = await steps.next();
     if (step.done === true) return step.value;
-    await writeFrame(socket, 'bytes', step.value);
+    ahead.push(writeFrame(socket, 'bytes', step.value));
+    if (ahead.length > MOST_AHEAD) await ahead.shift();
   }
 }

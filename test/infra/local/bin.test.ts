@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../support/context.ts';
 const ROOT = join(import.meta.dirname, '../../..');
 
 const workspace = (root: string, ...words: string[]) =>
-  spawnSync(process.execPath, [join(root, 'bin/workspace.js'), ...words], {
+  spawnSync(process.execPath, [join(root, 'infra/local/bin/workspace.js'), ...words], {
     encoding: 'utf8',
     env: { ...process.env, WORKSPACE_HOME: temporaryFolder(), PORT: 'none' },
   });
@@ -23,7 +23,7 @@ test('it runs from node_modules too, where Node.js takes no TypeScript, and says
   const modules = join(temporaryFolder(), 'node_modules');
   const installed = join(modules, 'workspace');
   mkdirSync(installed, { recursive: true });
-  for (const name of ['bin', 'functions', 'infra/local', 'lib', 'package.json']) {
+  for (const name of ['functions', 'infra/local', 'lib', 'package.json']) {
     cpSync(join(ROOT, name), join(installed, name), { recursive: true });
   }
   symlinkSync(join(ROOT, 'node_modules'), join(installed, 'node_modules'));
@@ -53,13 +53,13 @@ function takes20(range: string): boolean {
 
 test('the image and the unit run it so that signals reach it, and look where the service answers', () => {
   const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
-  expect(dockerfile).toContain('CMD ["node", "bin/workspace.js", "start"]');
+  expect(dockerfile).toContain('CMD ["node", "infra/local/bin/workspace.js", "start"]');
   expect(dockerfile).toMatch(/^USER node$/m);
   expect(dockerfile).toMatch(/^HEALTHCHECK .*\n.*\/_health/m);
   const copied = [...dockerfile.matchAll(/^COPY (?:\S+ )*?([\w/.-]+) \S+$/gm)].map(([, path = '']) => path);
   const ignored = readFileSync(join(ROOT, '.dockerignore'), 'utf8').split('\n');
   for (const path of copied.filter((name) => !name.startsWith('/'))) expect(ignored).toContain(`!${path}`);
   const unit = readFileSync(join(ROOT, 'infra/local/workspace.service'), 'utf8');
-  expect(unit).toMatch(/^ExecStart=.* node bin\/workspace\.js start$/m);
+  expect(unit).toMatch(/^ExecStart=.* node infra\/local\/bin\/workspace\.js start$/m);
   expect(unit).toMatch(/^KillMode=mixed$/m);
 });

@@ -49,14 +49,15 @@ test('a worker is told how it was started, given tasks one after another, and no
   ).toEqual([]);
 });
 
-test('bytes come as they were given, in their pieces, however slowly they are read', async () => {
-  const pieces: Buffer[] = [];
-  for await (const piece of poolWith().stream({ name: 'gives', input: 20, owner })) {
-    pieces.push(piece);
+test('bytes come as they were given, an empty piece too, however slowly they are read', async () => {
+  const parts: Buffer[] = [];
+  for await (const part of poolWith().stream({ name: 'gives', input: 20, owner })) {
+    parts.push(part);
     await new Promise(setImmediate);
   }
-  expect(pieces.map(({ length }) => length)).toEqual([...Array(20).fill(1024 * 1024), 0]);
-  expect(pieces.slice(0, 20).every((piece, n) => piece.every((byte) => byte === n))).toBe(true);
+  const expected = Buffer.concat(Array.from({ length: 20 }, (_, n) => Buffer.alloc(1024 * 1024, n)));
+  expect(Buffer.concat(parts).equals(expected)).toBe(true);
+  expect(parts.map(({ length }) => length === 0)).toEqual([...parts.slice(1).map(() => false), true]);
 });
 
 test('an error of a task keeps its name, and the worker goes on', async () => {

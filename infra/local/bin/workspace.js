@@ -12,16 +12,17 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 /** Runs TypeScript and has `node:sqlite`, both without a warning. */
 const NEEDED = 24;
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const local = dirname(dirname(fileURLToPath(import.meta.url)));
+const root = dirname(dirname(local));
 const [command, ...rest] = process.argv.slice(2);
 const isStart = command === 'start';
-const program = join(root, 'infra', 'local', isStart ? 'main.ts' : 'admin.ts');
+const program = join(local, isStart ? 'main.ts' : 'admin.ts');
 const words = isStart ? rest : process.argv.slice(2);
 
 /** Node.js runs no TypeScript below `node_modules` by itself; there, types are stripped by a hook. */
 const isInstalled = root.includes(`${sep}node_modules${sep}`);
 const options = isInstalled
-  ? ['--disable-warning=ExperimentalWarning', '--import', pathToFileURL(join(root, 'bin', 'strip-types.js')).href]
+  ? ['--disable-warning=ExperimentalWarning', '--import', pathToFileURL(join(local, 'bin', 'strip-types.js')).href]
   : [];
 
 const isNewEnough = Number(process.versions.node.split('.', 1)[0]) >= NEEDED;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { registerHooks, stripTypeScriptTypes } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-const root = new URL('..', import.meta.url).href;
+const root = new URL('../../..', import.meta.url).href;
 
 registerHooks({
   load(url, context, next) {

@@ -1,0 +1,56 @@
+/** Bytes come from a worker in parts of any length. */
+import { type Form, NEXT_FILE } from './warehouse.ts';
+
+const LINE_END = 0x0a;
+
+/** Yields the same bytes in pieces of whole lines. The last line has its end. */
+export function* wholeLines(parts: Iterable<Buffer>): Generator<Buffer> {
+  const lines = new LineJoiner();
+  for (const part of parts) yield* lines.add(part);
+  yield* lines.rest();
+}
+
+/** Yields what a worker gives in parts as the pieces of its form: whole lines, or files with a mark before each of several. */
+export async function* piecesOf(parts: AsyncIterable<Buffer>, { format }: Form): AsyncGenerator<Buffer> {
+  const lines = new LineJoiner();
+  for await (const part of parts) {
+    if (format !== 'Parquet') yield* lines.add(part);
+    else yield part.length === 0 ? NEXT_FILE : part;
+  }
+  yield* lines.rest();
+}
+
+/** Parts are joined to pieces of about so many bytes: whoever packs them waits for another thread at each piece. */
+const PIECE_BYTES = 512 * 1024;
+
+class LineJoiner {
+  /** What is to be joined; in the last of them a line may be cut. */
+  #parts: Buffer[] = [];
+  #bytes = 0;
+
+  *add(part: Buffer): Generator<Buffer> {
+    this.#keep(part);
+    const end = part.lastIndexOf(LINE_END) + 1;
+    if (this.#bytes < PIECE_BYTES || end === 0) return;
+    this.#parts[this.#parts.length - 1] = part.subarray(0, end);
+    yield this.#joined();
+    if (end < part.length) this.#keep(part.subarray(end));
+  }
+
+  /** What is left when all parts have come. */
+  *rest(): Generator<Buffer> {
+    if (this.#bytes > 0) yield this.#joined();
+  }
+
+  #keep(part: Buffer): void {
+    this.#parts.push(part);
+    this.#bytes += part.length;
+  }
+
+  #joined(): Buffer {
+    const joined = Buffer.concat(this.#parts);
+    this.#parts = [];
+    this.#bytes = 0;
+    return joined;
+  }
+}
