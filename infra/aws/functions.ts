@@ -28,6 +28,7 @@ export const ENVIRONMENT = {
   outbound: [],
   compiler: [],
   reader: [],
+  personRemoval: [],
   events: ['EVENT_BUS'],
   warehouse: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'RUN_FILES_BUCKET'],
   converter: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'RUN_FILES_BUCKET'],

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { v7 } from 'uuid';
 import { pooledCompiler } from '../../lib/exports/query/compiler.ts';
+import { pooledPersonRemoval } from '../../lib/lake/import/person-removal.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
 import { folderFiles, removeLeftovers } from '../../lib/ports/files/folder.ts';
@@ -53,6 +54,9 @@ const ROW_TURNS = { atOnce: 4, each: 2 };
 const READ_TURNS = { atOnce: 2, each: 1, waiting: { each: 8, all: 32 } };
 const READ_DATABASE_MEMORY = '250MB';
 const READ_MEMORY_MB = { each: 450, all: 600 };
+/** One deletion after the other; each has what a landing has. */
+const REMOVAL_TURNS = { atOnce: 1, each: 1, waiting: { each: 8, all: 32 } };
+const REMOVAL_MEMORY_MB = { each: 700, all: 700 };
 
 /** All that a data directory holds, opened: every port but the workflow, which only the running service has. */
 interface DataDirectory extends Omit<Context, 'workflow'> {
@@ -94,6 +98,16 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     folder: temporaryIn(folder),
     log,
   });
+  const removals = workerPool({
+    program: join(import.meta.dirname, 'land-worker.ts'),
+    options: { home: folder },
+    what: 'Deleting the person',
+    turns: REMOVAL_TURNS,
+    memory: REMOVAL_MEMORY_MB,
+    silenceMs: READING_MS,
+    folder: temporaryIn(folder),
+    log,
+  });
   const queries = workerPool({
     program: join(import.meta.dirname, '../../lib/exports/query/query-worker.ts'),
     options: null,
@@ -111,6 +125,7 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     runFiles: folderFiles(runFilesIn(folder)),
     warehouse: pooledWarehouse(rows),
     reader: pooledReader(readers),
+    personRemoval: pooledPersonRemoval(removals),
     vault: keyfileVault(join(folder, 'vault.key')),
     events: null,
     outbound: openOutbound(settings),
@@ -124,7 +139,7 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     settings,
     close: async () => {
       table.close();
-      await Promise.all([rows.close(), readers.close(), queries.close()]);
+      await Promise.all([rows, readers, removals, queries].map((pool) => pool.close()));
     },
   };
 }

@@ -10,9 +10,12 @@ export type Look = (reading: Reading) => Promise<ReadRows>;
  * Throws a 400 where that is not offered.
  */
 export function lookFor({ reader, callerLeft }: Pick<Context, 'reader' | 'callerLeft'>, organization: string): Look {
-  if (reader === null)
-    return invalid(null, 'Reading events, persons and their names is not offered on AWS yet. Export them instead.');
+  if (reader === null) return notOffered();
   const timeout = AbortSignal.timeout(READING_MS);
   const signal = callerLeft === undefined ? timeout : AbortSignal.any([callerLeft, timeout]);
   return (reading) => reader.read(reading, { organization, signal });
 }
+
+/** Throws the 400 of a place without the ports of reading. */
+export const notOffered = (): never =>
+  invalid(null, 'Reading events, persons and their names is not offered on AWS yet. Export them instead.');

@@ -223,6 +223,18 @@ async function ofEvent(world: World): Promise<Example> {
   return { params: { ...(await ofLake(world)), id: EVENT.uuid } };
 }
 
+/** Who is there once: a request deletes them. */
+async function ofOwnPerson(world: World): Promise<Example> {
+  const { context, service } = world;
+  const params = place(world);
+  const distinctId = context.newId();
+  await importRecords(context, Number(params.project_id), [{ ...EVENT, uuid: distinctId, distinct_id: distinctId }]);
+  const path = `/api/projects/${params.project_id}/persons/?distinct_id=${distinctId}`;
+  const { body } = await service.call('GET', path);
+  const [person] = (body?.['results'] ?? []) as { id: string }[];
+  return { params: { ...params, id: String(person?.id) } };
+}
+
 async function ofPerson(world: World): Promise<Example> {
   const params = await ofLake(world);
   const { body } = await world.service.call('GET', `/api/projects/${params.project_id}/persons/?distinct_id=ada`);
@@ -293,6 +305,7 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   'events/retrieve': ofEvent,
   'persons/list': inPlace,
   'persons/retrieve': ofPerson,
+  'persons/destroy': ofOwnPerson,
 
   'event-definitions/list': inPlace,
   'property-definitions/list': inPlace,

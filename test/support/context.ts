@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Compiler, directCompiler } from '../../lib/exports/query/compiler.ts';
 import { hogqlParser, type Parser } from '../../lib/hogql/parse.ts';
+import { deletePerson } from '../../lib/lake/import/delete-person.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { folderFiles } from '../../lib/ports/files/folder.ts';
 import { type LogSink, logTo } from '../../lib/ports/log.ts';
@@ -154,12 +155,13 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
   const reader = duckdbReader({ lake });
   onEnd(() => reader.close());
   const log = logTo((line) => lines.push(line), clock, 'DEBUG');
-  return {
+  const made: TestContext<Overrides> = {
     workflow: recordingWorkflow(),
     warehouse: noWarehouse,
     runFiles: folderFiles(join(path, 'runs')),
     lake,
     reader,
+    personRemoval: { remove: (person) => deletePerson(made, person) },
     vault: keyfileVault(join(path, 'vault-key')),
     events: null,
     outbound: openOutbound(LOCAL_SETTINGS),
@@ -178,4 +180,5 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     table,
     clock,
   };
+  return made;
 }

@@ -217,6 +217,7 @@ function statementsOf(
     outbound: [],
     compiler: [],
     reader: [],
+    personRemoval: [],
     events: [allow(['events:PutEvents'], [eventBus])],
     warehouse: [],
     converter: [],

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { integer, text, uuid } from '../../http/fields.ts';
+import { boolean, integer, text, uuid } from '../../http/fields.ts';
 import { cursorPageOf, route } from '../../http/route.ts';
 import { Person } from './model.ts';
 
@@ -31,4 +31,20 @@ export const retrievePerson = route({
   params: z.object({ project_id: integer(), id: uuid() }),
   summary: 'Retrieve a person',
   response: Person,
+});
+
+export const destroyPerson = route({
+  handler: 'persons/destroy',
+  method: 'DELETE',
+  paths: ['/api/projects/{project_id}/persons/{id}'],
+  scope: 'person:write',
+  tag,
+  needs: ['reader', 'personRemoval'],
+  params: z.object({ project_id: integer(), id: uuid() }),
+  summary: 'Delete a person',
+  description:
+    'With all their distinct_ids and properties; exports deliver the deletion. Their events stay, and a later event of ' +
+    'theirs makes them a person again, without properties. 409 while events are being imported.',
+  query: z.object({ delete_events: boolean().optional().describe('Not supported: true is refused.') }),
+  status: 204,
 });

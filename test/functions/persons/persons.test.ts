@@ -83,3 +83,32 @@ test.each([
 ])('a filter lets through who fits now: %j', async (query, expected) => {
   expect(namesOf(await list(query))).toEqual(expected);
 });
+
+describe('a person who is deleted', () => {
+  const at = (rest: string) => `/api/projects/${service.project.id}/persons/${rest}`;
+  const bob = async () => (await list({ distinct_id: 'bob' })).results[0]?.id ?? '';
+
+  test('keeps their events when these are asked to go too, and is kept themselves', async () => {
+    expect(await service.call('DELETE', at(`${await bob()}/?delete_events=true`))).toMatchObject({
+      status: 400,
+      body: { attr: 'delete_events', code: 'invalid_input' },
+    });
+    expect(namesOf(await list())).toContain('Bob');
+  });
+
+  test('is gone with all distinct_ids, and a later event makes them anew, without properties', async () => {
+    const id = await bob();
+    context.clock.advance(SECOND_MS);
+    expect((await service.call('DELETE', at(`${id}/`))).status).toBe(204);
+    expect((await service.call('GET', at(`${id}/`))).status).toBe(404);
+    expect((await service.call('DELETE', at(`${id}/`))).status).toBe(404);
+    expect(namesOf(await list())).toEqual(['cleo', 'ada@example.com']);
+    expect((await list({ distinct_id: 'anonymous-bob' })).results).toEqual([]);
+    context.clock.advance(SECOND_MS);
+    await importRecords(context, service.project.id, [identified('bob', 9, { plan: 'new' })]);
+    expect((await list({ distinct_id: 'bob' })).results[0]).toMatchObject({
+      properties: { plan: 'new' },
+      distinct_ids: ['bob'],
+    });
+  });
+});

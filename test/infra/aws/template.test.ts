@@ -344,6 +344,7 @@ describe('the functions of a stage', () => {
       outbound: null,
       compiler: null,
       reader: null,
+      personRemoval: null,
       events: 'events',
       warehouse: null,
       converter: null,
