@@ -75,7 +75,7 @@ export function propertyConditions(filters: readonly PropertyFilter[], parameter
   return filters.map(({ key, operator, values }, n) => {
     parameters[`key${n}`] = key;
     // The value of the key itself, whatever signs are in it.
-    const text = `nullif(json_extract_string(properties, '/' || replace(replace($key${n}, '~', '~0'), '/', '~1')), 'null')`;
+    const text = `json_extract_string(properties, '/' || replace(replace($key${n}, '~', '~0'), '/', '~1'))`;
     const { one, isNot } = OPERATORS[operator];
     if (one === null) return `${text} IS ${isNot ? '' : 'NOT '}NULL`;
     const any = values.map((value, at) => {

@@ -6,7 +6,7 @@ const properties = z.unknown().meta({ type: 'object', additionalProperties: true
 /** An event, as PostHog shows one. */
 export const LakeEvent = z
   .object({
-    id: z.uuid().describe("The event's uuid."),
+    id: z.guid().describe("The event's uuid."),
     distinct_id: z.string(),
     properties,
     event: z.string(),

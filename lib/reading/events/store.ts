@@ -2,7 +2,6 @@
 import type * as z from 'zod';
 import { allFiles, type LakeFile } from '../../lake/catalog.ts';
 import { parseExact } from '../../lake/sources/exact-json.ts';
-import { isObject } from '../../ports/raw-number.ts';
 import { compareText } from '../../ports/table/semantics.ts';
 import type { Table } from '../../ports/table/table.ts';
 import { LAKE_ROWS } from '../../warehouse/reader.ts';
@@ -31,8 +30,8 @@ export interface EventsAsked {
 /** Newest first; what is equal by all of these is one event. */
 const ORDER = ['timestamp_us', 'uuid', 'event', 'distinct_id'] as const;
 
-/** So many rows of files are read at first, and then each time so many times as many. */
-const FIRST_ROWS = 50_000;
+/** So many files are read at first, of so many rows in sum; then each time so many times as many. */
+const FIRST = { files: 64, rows: 50_000 };
 const GROWTH = 8;
 
 /** Rows of an answer have so many bytes, in JSON. */
@@ -55,27 +54,26 @@ export async function newestEvents(
     .toSorted((a, b) => b.max_timestamp - a.max_timestamp);
   const query = queryOf(asked, place, limit + 1);
   let found: EventRow[] = [];
-  let isCut = false;
-  let wanted = FIRST_ROWS;
-  for (let from = 0; from < files.length; wanted *= GROWTH) {
-    const some = firstWith(files.slice(from), wanted);
+  /** Where the rows of some files were cut: of these files what comes behind is not known. */
+  let cut: EventRow | undefined;
+  for (let [from, times] = [0, 1]; from < files.length; times *= GROWTH) {
+    const some = firstOf(files.slice(from), times);
     from += some.length;
     const read = await look({ ...query, files: some });
     const rows = read.rows as unknown as EventRow[];
-    found = [...found, ...rows].toSorted(newerFirst);
-    const last = rows.at(-1);
-    if (read.isCut && last !== undefined) {
-      // What is older than that may lie before what was found elsewhere.
-      isCut = true;
-      found = found.filter((row) => newerFirst(row, last) <= 0);
-    }
-    found = found.slice(0, limit + 1);
-    const edge = found.at(isCut ? -1 : limit);
+    const last = read.isCut ? rows.at(-1) : undefined;
+    if (last !== undefined && (cut === undefined || newerFirst(last, cut) < 0)) cut = last;
+    found = [...found, ...rows]
+      .filter((row) => cut === undefined || newerFirst(row, cut) <= 0)
+      .toSorted(newerFirst)
+      .slice(0, limit + 1);
+    const edge = cut ?? found.at(limit);
+    // Nothing in the files that are left is as new.
     if (edge !== undefined && Number(edge.at) >= ((files[from]?.max_timestamp ?? -Infinity) + 1) * 1000) break;
   }
   const rows = fitting(found.slice(0, limit));
   const last = rows.at(-1);
-  const hasMore = isCut || rows.length < found.length;
+  const hasMore = cut !== undefined || rows.length < found.length;
   return { rows, next: hasMore && last !== undefined ? cursorAt(placeIn(last)) : undefined };
 }
 
@@ -88,10 +86,10 @@ function newerFirst(a: EventRow, b: EventRow): number {
   );
 }
 
-/** The first files that have so many rows. */
-function firstWith(files: readonly LakeFile[], rows: number): readonly LakeFile[] {
-  let sum = 0;
-  const last = files.findIndex((file) => (sum += file.rows) >= rows);
+/** The files that are read at once, at least one. */
+function firstOf(files: readonly LakeFile[], times: number): readonly LakeFile[] {
+  let rows = 0;
+  const last = files.findIndex((file, n) => (rows += file.rows) >= FIRST.rows * times || n + 1 >= FIRST.files * times);
   return last === -1 ? files : files.slice(0, last + 1);
 }
 
@@ -134,9 +132,6 @@ function behind(place: readonly string[], given: (name: string, value: string) =
   return [`timestamp_us <= ${at}`, `(${ORDER.join(', ')}) < (${[at, ...rest].join(', ')})`];
 }
 
-/** What an event shows of its person. */
-const SHOWN = ['email', 'name', 'username'];
-
 /** Returns events as they are answered, with what is known of their persons now. */
 export async function eventObjects(
   table: Table,
@@ -159,11 +154,9 @@ export async function eventObjects(
 
 function personOf(state: StateRow | undefined) {
   if (state === undefined) return null;
-  const all = parseExact(state.properties);
-  const shown = isObject(all) ? Object.entries(all).filter(([name]) => SHOWN.includes(name)) : [];
   return {
     is_identified: state.is_identified,
     distinct_ids: [state.distinct_id],
-    properties: Object.fromEntries(shown),
+    properties: parseExact(state.shown),
   };
 }

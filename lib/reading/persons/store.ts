@@ -24,6 +24,15 @@ export interface PersonsAsked {
 /** A person's distinct_ids that are shown. */
 const MAX_DISTINCT_IDS = 1_000;
 
+/** What an event shows of its person; a value that is longer is nobody's name. */
+const MAX_SHOWN = 400;
+const shown = ['email', 'name', 'username'].map((name) => {
+  const value = `json_extract(properties, '$.${name}')`;
+  return `'${name}', CASE WHEN strlen(${value}::VARCHAR) <= ${MAX_SHOWN} THEN ${value} END`;
+});
+/** SQL of a JSON object of them, without those that are not there. */
+const SHOWN = `json_merge_patch('{}', json_object(${shown.join(', ')}))::VARCHAR`;
+
 /** Returns the states of those of the distinct_ids that have a person. */
 export async function newestStates(
   table: Table,
@@ -37,7 +46,7 @@ export async function newestStates(
   const { rows } = await look({
     files,
     parameters,
-    sql: `SELECT distinct_id, person_id, properties, is_identified FROM (
+    sql: `SELECT distinct_id, coalesce(is_identified, false) AS is_identified, ${SHOWN} AS shown FROM (
         SELECT * FROM ${LAKE_ROWS} WHERE distinct_id IN (${Object.keys(parameters)
           .map((name) => `$${name}`)
           .join(', ')})
@@ -102,7 +111,7 @@ export async function newestPersons(
         FROM states GROUP BY person_id HAVING ${['true', ...persons].join(' AND ')}
         ORDER BY created_us DESC, person_id DESC LIMIT ${limit + 1}
       )
-      SELECT person_id, persons.distinct_ids, properties, is_identified, persons.created_us::VARCHAR AS created
+      SELECT person_id, persons.distinct_ids, properties, coalesce(is_identified, false) AS is_identified, persons.created_us::VARCHAR AS created
       FROM persons JOIN states USING (person_id) JOIN ${LAKE_ROWS} USING (distinct_id, inserted_us, person_id)
       WHERE distinct_id = shown ORDER BY persons.created_us DESC, person_id DESC`,
   });
