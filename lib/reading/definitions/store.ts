@@ -31,7 +31,7 @@ export async function namesSeen(
   const since = clock() - SEEN_MS;
   const files = (await allFiles(table, projectId, 'events')).filter(({ max_timestamp }) => max_timestamp >= since);
   if (files.length === 0) return new OffsetPage(paging, [], { count: 0 });
-  const { rows } = await look({
+  const { rows, isCut } = await look({
     files,
     parameters: { since: String(since * 1000), search },
     // The first row has no name, and tells how many names there are.
@@ -53,5 +53,5 @@ export async function namesSeen(
     volume_30_day: volume,
     last_seen_at: wireMicroseconds(last),
   }));
-  return new OffsetPage(paging, definitions, { count: total?.volume ?? 0 });
+  return new OffsetPage(paging, definitions, { count: total?.volume ?? 0 }, isCut);
 }

@@ -1,4 +1,5 @@
 import { DAY_MS } from '../../../lib/ports/units.ts';
+import { namesSeen } from '../../../lib/reading/definitions/store.ts';
 import { START, testContext } from '../../support/context.ts';
 import { importRecords } from '../../support/imports.ts';
 import { type Service, testService } from '../../support/service.ts';
@@ -62,6 +63,13 @@ test('pages of names tell how many there are, behind the last one too', async ()
     results: [{ name: 'left' }],
   });
   expect(await list('event', '?limit=1&offset=5')).toMatchObject({ count: 2, next: null, results: [] });
+});
+
+test('a page of names that had to be cut goes on where it was cut', async () => {
+  const look = async () => ({ rows: [{ volume: 3 }, { name: 'a', volume: 1, last: '0' }], isCut: true });
+  const paging = { limit: 3, offset: 0, cursor: undefined, url: 'http://localhost/api/', query: [] };
+  const page = await namesSeen(context, look, service.project.id, { of: 'event', paging });
+  expect(page).toMatchObject({ count: 3, next: 'http://localhost/api/?limit=3&offset=1' });
 });
 
 test('names of persons are refused by name', async () => {
