@@ -33,6 +33,12 @@ const LEFT_OUT = /^(workspace\.db|workspace\.db-\w+|service\.lock|service\.lock-
 /** Files below it are never changed once they are there. */
 const LAKE = 'lake/';
 
+/**
+ * Events that are not in the lake yet. They come all the time, so that a look which finds nothing else new is the last:
+ * whatever was acknowledged before it is in the copy, in here or in the lake. What is in both lands to no effect.
+ */
+const INBOX = 'inbox/';
+
 /** The lock on the database is waited for so long. */
 const LOCK_TIMEOUT_MS = 30 * SECOND_MS;
 
@@ -122,20 +128,21 @@ class GrowingCopy {
     this.#to = to;
   }
 
-  /** Copies what is new or another file, and removes what is gone. Returns whether anything had changed. */
+  /** Copies what is new or another file, and removes what is gone. Returns whether anything had changed, but for the inbox. */
   async catchUp(): Promise<boolean> {
     let hasChanged = false;
     const gone = new Set(this.#copied.keys());
     for await (const path of pathsBelow(this.#from)) {
       if (LEFT_OUT.test(path.split('/', 1)[0] ?? '')) continue;
       gone.delete(path);
-      if (await this.#copy(path)) hasChanged = true;
+      if ((await this.#copy(path)) && !path.startsWith(INBOX)) hasChanged = true;
     }
     for (const path of gone) {
       this.#copied.delete(path);
       await rm(join(this.#to, path), { force: true });
+      if (!path.startsWith(INBOX)) hasChanged = true;
     }
-    return hasChanged || gone.size > 0;
+    return hasChanged;
   }
 
   async #copy(path: string): Promise<boolean> {

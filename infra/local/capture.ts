@@ -1,19 +1,27 @@
 import { join } from 'node:path';
+import { CaptureCounts } from '../../lib/capture/counts.ts';
 import { type LandingReport, type LandingSegment } from '../../lib/capture/land.ts';
 import { Lander } from '../../lib/capture/lander.ts';
 import { projectTokens } from '../../lib/capture/tokens.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { folderInbox } from '../../lib/ports/inbox/folder.ts';
-import { MINUTE_MS } from '../../lib/ports/units.ts';
+import { MINUTE_MS, SECOND_MS } from '../../lib/ports/units.ts';
 import { workerPool } from '../../lib/workers/pool.ts';
 import { inboxIn, temporaryIn } from './data-directory.ts';
 import type { LandWorkerOptions } from './land-worker.ts';
-import { type SdkEndpoint, sdkEndpoint } from './sdk-endpoint.ts';
+import { requestReader } from './request-reader.ts';
+import { type SdkEndpoint, type SdkLimits, sdkEndpoint } from './sdk-endpoint.ts';
 
 /** One landing after the other; each has DuckDB's memory and that of 64 MB of requests. */
 const LANDING_TURNS = { atOnce: 1, each: 1 };
 const LANDING_MEMORY_MB = { each: 700, all: 700 };
 const LANDING_SILENCE_MS = 10 * MINUTE_MS;
+
+/** How often the table is told what was counted: a write for each project that events came for. */
+const COUNTS_TOLD_MS = 10 * SECOND_MS;
+
+/** To look one up takes 3 to 20 microseconds here, and whoever deletes a project is not to wait. */
+const TOKENS_BELIEVED_MS = 0;
 
 /** Live capture on one machine. */
 interface Capture {
@@ -23,12 +31,21 @@ interface Capture {
   close(): Promise<void>;
 }
 
+interface CaptureOptions {
+  /** The data directory. */
+  readonly folder: string;
+  readonly limits: SdkLimits;
+  readonly proxies: number;
+}
+
 /** Opens the inbox of a data directory, which one service at a time has. Events land in a process of their own. */
 export async function openCapture(
-  folder: string,
-  { table, clock, log }: Pick<Context, 'table' | 'clock' | 'log'>,
+  { table, clock, log, metrics, settings }: Pick<Context, 'table' | 'clock' | 'log' | 'metrics' | 'settings'>,
+  { folder, limits, proxies }: CaptureOptions,
 ): Promise<Capture> {
   const inbox = await folderInbox(inboxIn(folder));
+  const counts = new CaptureCounts({ table, clock, log });
+  const reader = requestReader(temporaryIn(folder), log);
   const workers = workerPool({
     program: join(import.meta.dirname, 'land-worker.ts'),
     options: { home: folder } satisfies LandWorkerOptions,
@@ -44,13 +61,33 @@ export async function openCapture(
     land: async (segments: readonly LandingSegment[]) =>
       (await workers.run({ name: 'land', input: segments, owner: 'capture' })) as LandingReport,
     log,
+    clock,
+    metrics,
+    counts,
   });
+  const tokens = projectTokens({ table, clock }, { believedMs: TOKENS_BELIEVED_MS });
+  const { eventsPerDay } = settings;
+  let toldAt = clock();
   return {
-    sdk: sdkEndpoint({ clock, log, inbox, tokens: projectTokens({ table, clock }) }),
-    land: () => lander.pass(),
+    sdk: sdkEndpoint({
+      context: { clock, log, metrics, inbox, tokens, counts, read: reader.read, eventsPerDay },
+      limits,
+      proxies,
+    }),
+    land: async () => {
+      try {
+        return await lander.pass();
+      } finally {
+        if (clock() - toldAt >= COUNTS_TOLD_MS) {
+          toldAt = clock();
+          await counts.tell();
+        }
+      }
+    },
     close: async () => {
       await inbox.close();
-      await workers.close();
+      await Promise.all([workers.close(), reader.close()]);
+      await counts.tell();
     },
   };
 }

@@ -8,6 +8,7 @@ import { pooledPersonRemoval } from '../../lib/lake/import/person-removal.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
 import { folderFiles, removeLeftovers } from '../../lib/ports/files/folder.ts';
+import { damagedSegments } from '../../lib/ports/inbox/folder.ts';
 import type { Log } from '../../lib/ports/log.ts';
 import { loggedMetrics } from '../../lib/ports/metrics/logged.ts';
 import { openOutbound } from '../../lib/ports/outbound/outbound.ts';
@@ -63,6 +64,8 @@ interface DataDirectory extends Omit<Context, 'workflow'> {
   readonly folder: string;
   /** Reads the whole table. Returns what is wrong with it. */
   tableProblems(): string[];
+  /** Reads the whole inbox. Returns what is wrong with it, by paths below the data directory. */
+  inboxProblems(): Promise<{ readonly path: string; readonly problem: string }[]>;
   close(): Promise<void>;
 }
 
@@ -136,6 +139,8 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     log,
     metrics: loggedMetrics(log),
     tableProblems: () => table.problems(),
+    inboxProblems: async () =>
+      (await damagedSegments(inboxIn(folder))).map(({ path, problem }) => ({ path: `inbox/${path}`, problem })),
     settings,
     close: async () => {
       table.close();

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { keys } from '../../lib/ports/table/keys.ts';
 
 /** A data directory that cannot be used as it is; the message says what to do. */
 export class UnusableDataDirectory extends Error {
@@ -19,7 +20,7 @@ type Upgrade = (folder: string) => void;
  * The n-th brings version n to n + 1; how many there are is the version that this program reads and writes. The
  * directory of a first start is of version 0, and goes through all of them.
  */
-const UPGRADES: readonly Upgrade[] = [nameDatabase];
+const UPGRADES: readonly Upgrade[] = [nameDatabase, findProjectsByToken];
 
 export const databaseIn = (folder: string): string => join(folder, 'workspace.db');
 export const versionFileIn = (folder: string): string => join(folder, 'version.json');
@@ -114,6 +115,21 @@ function nameDatabase(folder: string): void {
     database
       .prepare('INSERT INTO data_directory SELECT ? WHERE NOT EXISTS (SELECT * FROM data_directory)')
       .run(randomUUID());
+  });
+}
+
+/** Makes the items by which projects are found by their tokens, for projects from before events came live. */
+function findProjectsByToken(folder: string): void {
+  withDatabase(folder, (database) => {
+    const projects = database.prepare(
+      "SELECT value->>'id' AS id, value->>'api_token' AS token FROM item " +
+        "WHERE sk = ? AND value->>'api_token' IS NOT NULL AND value->>'deleted_at' IS NULL",
+    );
+    const insert = database.prepare('INSERT OR IGNORE INTO item (pk, sk, value) VALUES (?, ?, ?)');
+    for (const { id, token } of projects.all(keys.project(0).sk)) {
+      const item = { ...keys.projectToken(String(token)), project_id: Number(id) };
+      insert.run(item.pk, item.sk, JSON.stringify(item));
+    }
   });
 }
 

@@ -107,7 +107,17 @@ export const VARIABLES = {
   }),
   RATE_LIMIT: variable(isOn, {
     fallback: 'on',
-    about: '`off` lifts the limit of 10,000 requests a second',
+    about: '`off` lifts the limit of 10,000 requests a second, and those of [SDKs](capture.md#limits)',
+  }),
+  PROXIES: variable(wholeNumber(0, 9), {
+    fallback: '0',
+    about:
+      'how many proxies stand before the service, each of which adds whom it serves to `X-Forwarded-For`; it tells the ' +
+      'addresses of SDKs apart',
+  }),
+  EVENTS_PER_DAY: variable(numberOr('any', 1, 1e12), {
+    fallback: 'any',
+    about: 'captured events of one project that are taken in a day (UTC), about; more are dropped and counted',
   }),
   FOLDER_ROOTS: variable(folders, {
     fallback: 'any',
@@ -181,6 +191,7 @@ export interface Choices {
   readonly logLevel: Level;
   readonly hasRateLimit: boolean;
   readonly hasMetrics: boolean;
+  readonly proxies: number;
   readonly settings: Settings;
 }
 
@@ -206,9 +217,11 @@ export function choicesOf(environment: NodeJS.ProcessEnv): Choices {
     logLevel: values.LOG_LEVEL,
     hasRateLimit: values.RATE_LIMIT,
     hasMetrics: values.METRICS,
+    proxies: values.PROXIES,
     settings: {
       ...LOCAL_SETTINGS,
       publicUrl: values.PUBLIC_URL,
+      eventsPerDay: values.EVENTS_PER_DAY,
       folderRoots: values.FOLDER_ROOTS,
       privateAddresses: values.PRIVATE_ADDRESSES,
       destinations: values.DESTINATIONS,

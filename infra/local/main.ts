@@ -27,10 +27,10 @@ function choose(): Choices {
   }
 }
 
-async function start({ folder, host, port, hasRateLimit, hasMetrics, settings }: Choices, log: Log): Promise<Service> {
+async function start({ folder, host, port, hasRateLimit, ...rest }: Choices, log: Log): Promise<Service> {
   const rateLimit = hasRateLimit ? DEFAULT_RATE_LIMIT : null;
   try {
-    return await startService({ folder, host, port, rateLimit, hasMetrics, settings, log });
+    return await startService({ folder, host, port, rateLimit, ...rest, log });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE')

@@ -1,12 +1,16 @@
 import type { IncomingMessage } from 'node:http';
+import ipaddr from 'ipaddr.js';
 import {
   answerSdk,
   type CaptureContext,
   isSdkPath,
+  noRoomAnswer,
   type SdkAnswer,
   tooLargeAnswer,
+  tooManyAnswer,
 } from '../../lib/capture/answers.ts';
-import { readBody } from './request-body.ts';
+import { drain, readBody } from './request-body.ts';
+import { type RateLimit, tokenBuckets } from './token-bucket.ts';
 
 /** Answers requests of SDKs. */
 export interface SdkEndpoint {
@@ -16,26 +20,125 @@ export interface SdkEndpoint {
   answer(request: IncomingMessage, requestId: string): Promise<SdkAnswer>;
 }
 
-/** As large as PostHog takes them. */
-const MAX_BODY_BYTES = 20 * 1024 * 1024;
+/** How much of SDKs is taken, for all of them together, and of whom. */
+export interface SdkLimits {
+  /** Of one address: requests. Null: any number. */
+  readonly ofAddress: RateLimit | null;
+  /** Of one project: events. Null: any number. */
+  readonly ofProject: RateLimit | null;
+  /** Bytes of bodies that are held at a time: of one address, and of all. */
+  readonly bodies: { readonly each: number; readonly all: number };
+}
 
-export const sdkEndpoint = (context: CaptureContext): SdkEndpoint => ({
-  isFor: isSdkPath,
-  answer: async (request, id) => {
-    const headers = Object.fromEntries(
-      Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
-    );
-    const body = await readBody(request, MAX_BODY_BYTES);
-    if (body === undefined) return tooLargeAnswer({ headers }, MAX_BODY_BYTES);
-    const [path = '/', query = ''] = (request.url ?? '/').split(/\?(.*)/s, 2);
-    return answerSdk(context, {
-      id,
-      method: request.method ?? 'GET',
-      path,
-      query: Object.fromEntries(new URLSearchParams(query)),
-      headers,
-      body,
-      address: request.socket.remoteAddress ?? null,
-    });
-  },
-});
+const MEGABYTE = 1024 * 1024;
+
+/** As large as PostHog takes them. */
+const MAX_BODY_BYTES = 20 * MEGABYTE;
+
+/**
+ * An address may send a tenth of what the gateway lets through of all. A project may send half of the 20,000 events a
+ * second that two cores are to land, for a minute at once: more only makes the inbox grow. Bodies: three of the largest of
+ * one address, six in all.
+ */
+export const SDK_LIMITS: SdkLimits = {
+  ofAddress: { rate: 1_000, burst: 2_000 },
+  ofProject: { rate: 10_000, burst: 600_000 },
+  bodies: { each: 3 * MAX_BODY_BYTES, all: 6 * MAX_BODY_BYTES },
+};
+
+export interface SdkEndpointOptions {
+  readonly context: Omit<CaptureContext, 'mayTake'>;
+  readonly limits: SdkLimits;
+  /** How many proxies stand before the service, each of which adds whom it serves to `X-Forwarded-For`. */
+  readonly proxies: number;
+}
+
+export function sdkEndpoint({ context, limits, proxies }: SdkEndpointOptions): SdkEndpoint {
+  const { ofAddress, ofProject } = limits;
+  const addresses = ofAddress === null ? null : tokenBuckets(ofAddress);
+  const projects = ofProject === null ? null : tokenBuckets(ofProject);
+  const room = bodyRoom(limits.bodies);
+  const capture: CaptureContext = {
+    ...context,
+    mayTake: (projectId, events) => projects?.(String(projectId), performance.now(), events) ?? 0,
+  };
+  return {
+    isFor: isSdkPath,
+    answer: async (request, id) => {
+      const headers = Object.fromEntries(
+        Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
+      );
+      const address = addressOf(request, proxies);
+      const network = networkOf(address);
+      const waitMs = addresses?.(network, performance.now()) ?? 0;
+      if (waitMs > 0) return tooManyAnswer({ headers }, waitMs);
+      const held = room(network);
+      try {
+        const body = await readBody(request, MAX_BODY_BYTES, held.take);
+        if (body === undefined) {
+          const answer = held.isFull() ? noRoomAnswer({ headers }) : tooLargeAnswer({ headers }, MAX_BODY_BYTES);
+          await drain(request, 2 * MAX_BODY_BYTES);
+          return answer;
+        }
+        const [path = '/', query = ''] = (request.url ?? '/').split(/\?(.*)/s, 2);
+        return await answerSdk(capture, {
+          id,
+          method: request.method ?? 'GET',
+          path,
+          query: Object.fromEntries(new URLSearchParams(query)),
+          headers,
+          body,
+          address,
+        });
+      } finally {
+        held.giveBack();
+      }
+    },
+  };
+}
+
+/** The address of the sender; null: nobody knows. An IPv4 address that came over IPv6 is IPv4. */
+function addressOf(request: IncomingMessage, proxies: number): string | null {
+  const forwarded = request.headersDistinct['x-forwarded-for']?.join(',').split(',') ?? [];
+  const named = proxies === 0 ? undefined : forwarded.at(-proxies)?.trim();
+  const address = named ?? request.socket.remoteAddress;
+  return address !== undefined && ipaddr.isValid(address) ? ipaddr.process(address).toString() : null;
+}
+
+/** Whoever has one address of IPv6 has the 64 bits behind its network. Nobody knows the address: ''. */
+export function networkOf(address: string | null): string {
+  if (address === null || !ipaddr.IPv6.isValid(address)) return address ?? '';
+  return ipaddr.IPv6.networkAddressFromCIDR(`${address}/64`).toString();
+}
+
+interface HeldBody {
+  /** Returns whether there is room for so many bytes more, and takes it then. */
+  readonly take: (bytes: number) => boolean;
+  readonly isFull: () => boolean;
+  readonly giveBack: () => void;
+}
+
+/** The memory for bodies of requests. */
+function bodyRoom({ each, all }: SdkLimits['bodies']): (owner: string) => HeldBody {
+  const owners = new Map<string, number>();
+  let sum = 0;
+  return (owner) => {
+    let [held, isFull] = [0, false];
+    const change = (bytes: number): void => {
+      const owned = (owners.get(owner) ?? 0) + bytes;
+      if (owned === 0) owners.delete(owner);
+      else owners.set(owner, owned);
+      held += bytes;
+      sum += bytes;
+    };
+    return {
+      take: (bytes) => {
+        isFull ||= sum + bytes > all || (owners.get(owner) ?? 0) + bytes > each;
+        if (!isFull) change(bytes);
+        return !isFull;
+      },
+      isFull: () => isFull,
+      giveBack: () => change(-held),
+    };
+  };
+}

@@ -11,6 +11,7 @@ import { claimDataDirectory, openDataDirectory, removeUnfinished } from './data-
 import { startGateway } from './gateway.ts';
 import { probesOf } from './probes.ts';
 import { runtimeOf } from './runtime.ts';
+import { SDK_LIMITS } from './sdk-endpoint.ts';
 import type { RateLimit } from './token-bucket.ts';
 
 /** How often what is due is looked for. */
@@ -26,6 +27,8 @@ interface ServiceOptions {
   /** Null: none. */
   readonly rateLimit: RateLimit | null;
   readonly settings: Settings;
+  /** How many proxies stand before it. */
+  readonly proxies: number;
   /** `/metrics` is answered. */
   readonly hasMetrics: boolean;
   readonly log: Log;
@@ -43,7 +46,14 @@ export interface Service {
  * The whole service in one process on one data directory: gateway, workflows, tick. What a killed process left under way goes
  * on. Throws `DataDirectoryInUse` when another process serves it, and the system's error when the port is taken.
  */
-export async function startService({ folder, settings, hasMetrics, log, ...listen }: ServiceOptions): Promise<Service> {
+export async function startService({
+  folder,
+  settings,
+  hasMetrics,
+  proxies,
+  log,
+  ...listen
+}: ServiceOptions): Promise<Service> {
   const claim = claimDataDirectory(folder);
   try {
     await removeUnfinished(folder);
@@ -52,7 +62,8 @@ export async function startService({ folder, settings, hasMetrics, log, ...liste
     const { context, engine } = runtimeOf({ ...directory, metrics: bothMetrics(directory.metrics, numbers) });
     let pauseReason: string | null = 'starting';
     const probes = probesOf({ ...context, pauseReason: () => pauseReason, numbers: hasMetrics ? numbers : null });
-    const capture = await openCapture(folder, context);
+    const limits = listen.rateLimit === null ? { ...SDK_LIMITS, ofAddress: null, ofProject: null } : SDK_LIMITS;
+    const capture = await openCapture(context, { folder, limits, proxies });
     const gateway = await startGateway({
       context,
       probes,

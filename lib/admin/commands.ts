@@ -39,6 +39,8 @@ export type AdminContext = Pick<
 > & {
   /** Reads the whole table, and returns what is wrong with it; absent where whoever keeps it does that. */
   tableProblems?(): string[];
+  /** The same of events that are not in the lake yet, by paths below the data directory. */
+  inboxProblems?(): Promise<{ readonly path: string; readonly problem: string }[]>;
   /** On this machine: where rejected lines of an import are written. */
   readonly folder: string;
   /** Where the API is, as a person writes it in a shell. Default: `$API`. */

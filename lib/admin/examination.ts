@@ -15,7 +15,7 @@ import type { Progress } from './progress.ts';
 
 /** What is not as it was written. */
 interface Problem {
-  /** Below the data directory: `lake/events/…`, `runs/…`; of a stage, the same in its buckets. */
+  /** Below the data directory: `lake/events/…`, `runs/…`, `inbox/…`; of a stage, the same in its buckets. */
   readonly path: string;
   readonly problem: string;
 }
@@ -29,10 +29,14 @@ interface Examination {
   readonly problems: readonly Problem[];
 }
 
-type Examined = Pick<Context, 'table' | 'lake' | 'runFiles'> & { tableProblems?(): string[] };
+type Examined = Pick<Context, 'table' | 'lake' | 'runFiles'> & {
+  tableProblems?(): string[];
+  /** By paths below the data directory. */
+  inboxProblems?(): Promise<Problem[]>;
+};
 type LakePart = Written & { readonly path: string };
 
-/** Examines the files of these projects, those of all runs, and the table. */
+/** Examines the files of these projects, those of all runs, the table and the inbox. */
 export async function examine(
   context: Examined,
   projects: readonly number[],
@@ -52,6 +56,7 @@ export async function examine(
     }
   }
   const runFiles = await examineRunFiles(context, problems);
+  problems.push(...((await context.inboxProblems?.()) ?? []));
   return {
     lake_files: files.length,
     lake_bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),

@@ -7,8 +7,11 @@ import type { Context } from '../ports/context.ts';
 import { inWords } from '../ports/disk-failures.ts';
 import { messageOf } from '../ports/errors.ts';
 import { type Inbox, InboxClosed } from '../ports/inbox/inbox.ts';
-import { normalizeEvents } from './normalize.ts';
-import { readPayload } from './payload.ts';
+import { SECOND_MS } from '../ports/units.ts';
+import type { ArrivedRequest, RequestContent } from './content.ts';
+import type { CaptureCounts } from './counts.ts';
+import { EVENT_REFUSALS, type EventRefusal } from './normalize.ts';
+import type { RefusedPayload } from './payload.ts';
 import type { ProjectTokens } from './tokens.ts';
 
 export interface SdkRequest {
@@ -29,15 +32,29 @@ export interface SdkAnswer {
   readonly body: string;
 }
 
-export interface CaptureContext extends Pick<Context, 'clock' | 'log'> {
+/** Reads a request as `contentOf` does. Throws `ReaderBusy`. */
+export type ReadRequest = (request: ArrivedRequest) => Promise<RequestContent | RefusedPayload>;
+
+/** Too many requests are being read: the sender should come again. */
+export class ReaderBusy extends Error {
+  override readonly name = 'ReaderBusy';
+}
+
+export interface CaptureContext extends Pick<Context, 'clock' | 'log' | 'metrics'> {
   readonly inbox: Pick<Inbox, 'append'>;
   readonly tokens: ProjectTokens;
+  readonly read: ReadRequest;
+  readonly counts: Pick<CaptureCounts, 'add' | 'refuse' | 'acceptedToday'>;
+  /** Returns 0 when so many events of a project may be taken now, else in how many milliseconds they may be. */
+  readonly mayTake: (projectId: number, events: number) => number;
+  /** Events of a project in a day, about. Null: any number. */
+  readonly eventsPerDay: number | null;
 }
 
 type Answer = (context: CaptureContext, request: SdkRequest, token: string) => Promise<SdkAnswer> | SdkAnswer;
 
-/** An SDK that meets a busy disk comes again after so many seconds. */
-const RETRY_SECONDS = '5';
+/** An SDK that meets a busy service, or a full disk, comes again after so long. */
+const RETRY_MS = 5 * SECOND_MS;
 /** A page view asks for the configuration once; a change of it may take as long to be known. */
 const CONFIG_CACHE = 'public, max-age=300';
 
@@ -71,23 +88,36 @@ const CONFIGURATION = {
   siteApps: [],
 } as const;
 
-const EVENTS: Answer = async ({ clock, log, inbox, tokens }, { id, path, query, body, address }) => {
-  const payload = readPayload({ path, query, body });
-  if ('status' in payload) return text(payload.status, payload.detail);
-  const projectId = await tokens.projectOf(payload.token);
-  if (projectId === null) return text(401, 'There is no project with this token. Copy it from the project: phc_...');
+/** Over its quota: posthog-js stops for a minute then, other SDKs do not mind. */
+const OVER_QUOTA = json({ status: 1, quota_limited: ['events'] });
+
+const EVENTS: Answer = async (context, { id, path, query, body, address }) => {
+  const { clock, inbox, tokens, read, counts, metrics } = context;
   const receivedAt = clock();
-  const arrival = { token: payload.token, now: receivedAt, sentAt: payload.sentAt, clientAddress: address };
-  const { captured, refused } = normalizeEvents(payload.events, arrival);
-  const [first] = refused;
-  if (captured.length === 0 && first !== undefined) return text(400, `No event can be taken: ${first.reason}.`);
-  try {
-    await inbox.append({ id, projectId, receivedAt, path, query, address, body });
-  } catch (error) {
-    if (error instanceof InboxClosed) return text(503, error.message, { 'Retry-After': RETRY_SECONDS });
-    log.error('a request could not be kept', { request_id: id, error });
-    return text(503, messageOf(inWords(error)), { 'Retry-After': RETRY_SECONDS });
+  const content = await read({ path, query, body, receivedAt, address });
+  if ('status' in content) return text(content.status, content.detail);
+  const { token, taken, refused } = content;
+  const projectId = await tokens.projectOf(token);
+  if (projectId === null) return text(401, 'There is no project with this token. Copy it from the project: phc_...');
+  const waitMs = context.mayTake(projectId, taken);
+  if (waitMs > 0) return laterAnswer(429, 'The project sends too many events.', waitMs);
+  const reasons = Object.keys(refused) as EventRefusal[];
+  const bad = reasons.reduce((events, reason) => events + (refused[reason]?.events ?? 0), 0);
+  const [reason] = reasons;
+  if (taken === 0 && reason !== undefined) {
+    counts.refuse(projectId, refused);
+    metrics.record({ EventsRefused: bad });
+    return text(400, `No event can be taken. ${EVENT_REFUSALS[reason]}`);
   }
+  if (context.eventsPerDay !== null && (await counts.acceptedToday(projectId)) >= context.eventsPerDay) {
+    counts.refuse(projectId, { ...refused, over_quota: { events: taken, sample: { event: null, distinctId: null } } });
+    metrics.record({ EventsRefused: bad + taken });
+    return OVER_QUOTA;
+  }
+  await inbox.append({ id, projectId, receivedAt, path, query, address, body });
+  counts.add(projectId, { accepted: taken });
+  counts.refuse(projectId, refused);
+  metrics.record({ EventsAccepted: taken, EventsRefused: bad });
   return query['beacon'] === '1' ? { status: 204, headers: {}, body: '' } : TAKEN;
 };
 
@@ -123,10 +153,16 @@ const ANSWERS: readonly (readonly [path: RegExp, answer: Answer])[] = [
 /** Returns whether an SDK asks there, and not a caller of the API. */
 export const isSdkPath = (path: string): boolean => ANSWERS.some(([pattern]) => pattern.test(path));
 
-/** Answers a request of an SDK. Never throws for what was sent. */
+/** Answers a request of an SDK. Never throws: what cannot be kept now is answered so that the SDK sends it again. */
 export async function answerSdk(context: CaptureContext, request: SdkRequest): Promise<SdkAnswer> {
-  const { headers, status, body } = await answerTo(context, request);
-  return { status, body, headers: { ...headers, ...corsOf(request) } };
+  try {
+    return withCors(request, await answerTo(context, request));
+  } catch (error) {
+    if (error instanceof InboxClosed || error instanceof ReaderBusy)
+      return withCors(request, laterAnswer(503, error.message, RETRY_MS));
+    context.log.error('a request could not be kept', { request_id: request.id, error });
+    return withCors(request, laterAnswer(503, messageOf(inWords(error)), RETRY_MS));
+  }
 }
 
 async function answerTo(context: CaptureContext, request: SdkRequest): Promise<SdkAnswer> {
@@ -140,11 +176,28 @@ async function answerTo(context: CaptureContext, request: SdkRequest): Promise<S
   return text(404, 'Nothing is here.');
 }
 
+/** The answer to a request that may come again after so many milliseconds, without what makes browsers show it. */
+function laterAnswer(status: 429 | 503, why: string, waitMs: number): SdkAnswer {
+  const seconds = Math.max(1, Math.ceil(waitMs / SECOND_MS));
+  return text(status, `${why} Try again in ${seconds} s.`, { 'Retry-After': String(seconds) });
+}
+
 /** The answer to a request whose body is too large to be read, in bytes. */
-export const tooLargeAnswer = (request: Pick<SdkRequest, 'headers'>, limit: number): SdkAnswer => {
-  const { headers, ...answer } = text(413, `The request is larger than ${limit} bytes. Send fewer events at a time.`);
-  return { ...answer, headers: { ...headers, ...corsOf(request) } };
-};
+export const tooLargeAnswer = (request: Pick<SdkRequest, 'headers'>, limit: number): SdkAnswer =>
+  withCors(request, text(413, `The request is larger than ${limit} bytes. Send fewer events at a time.`));
+
+/** The answer to a request for which there is no room in memory at this moment. */
+export const noRoomAnswer = (request: Pick<SdkRequest, 'headers'>): SdkAnswer =>
+  withCors(request, laterAnswer(503, 'Too many large requests are coming in.', RETRY_MS));
+
+/** The answer to an address that sends too many requests. */
+export const tooManyAnswer = (request: Pick<SdkRequest, 'headers'>, waitMs: number): SdkAnswer =>
+  withCors(request, laterAnswer(429, 'Too many requests come from this address.', waitMs));
+
+const withCors = (request: Pick<SdkRequest, 'headers'>, { headers, ...answer }: SdkAnswer): SdkAnswer => ({
+  ...answer,
+  headers: { ...headers, ...corsOf(request) },
+});
 
 /** A browser shows an answer only to a page that it is meant for. Beacons carry cookies, for which `*` is not enough. */
 function corsOf({ headers }: Pick<SdkRequest, 'headers'>): Record<string, string> {

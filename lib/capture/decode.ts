@@ -9,7 +9,7 @@ const MEGABYTE = 1024 * 1024;
 export interface DecodeLimits {
   /** Bytes of a request without its wrapping. */
   readonly bytes: number;
-  /** Values and names in it, counted where it has more than a megabyte: each may take 150 bytes and a microsecond. */
+  /** Values and names in it: each may take 150 bytes and a microsecond. */
   readonly values: number;
 }
 
@@ -132,7 +132,8 @@ function unpackLz64(bytes: Buffer, limits: DecodeLimits): Buffer {
  * become U+FFFD.
  */
 function parse(bytes: Buffer, limits: DecodeLimits): unknown {
-  if (bytes.length > MEGABYTE && valuesIn(bytes) > limits.values) throw tooLarge(limits);
+  // A value has a byte at least.
+  if (bytes.length > limits.values && valuesIn(bytes) > limits.values) throw tooLarge(limits);
   const sent = bytes.toString('utf8').replace(/^\ufeff/, '');
   const text = MAY_NAME_BY_NUMBER.test(sent) ? sent.replace(NAMING_NUMBER, withExactName) : sent;
   if (/^\s*$/.test(text)) throw new Undecodable('empty', 'The request holds no data.');

@@ -8,11 +8,11 @@ import { join } from 'node:path';
 import { filesBetween } from '../lake/catalog.ts';
 import { BatchWriter, ofModel } from '../lake/import/batch-writer.ts';
 import { openStaging, type SameEvents } from '../lake/import/staging.ts';
-import { ImportUnderWay, type Publishing, underLease } from '../lake/lease.ts';
+import { ImportUnderWay, type Lease, type Publishing, underLease } from '../lake/lease.ts';
 import { ProjectGone } from '../lake/publish.ts';
 import type { CapturedRequest, Inbox } from '../ports/inbox/inbox.ts';
 import { DAY_MS } from '../ports/units.ts';
-import { type EventRefusal, normalizeEvents } from './normalize.ts';
+import { type CapturedEvent, type EventRefusal, eachEvent } from './normalize.ts';
 import { readPayload } from './payload.ts';
 
 /** A segment of the inbox, and the projects whose requests in it have landed. */
@@ -61,6 +61,9 @@ const SAME_CAPTURED: SameEvents = { columns: ['uuid', 'event', 'distinct_id'], w
 
 /** Events of an attempt that was the first arrived within so long before. */
 const ATTEMPTS_MS = 2 * DAY_MS;
+
+/** As many rows are held in memory before they go to the disk. */
+const EVENTS_AT_ONCE = 1_000;
 
 /** After any arrival. */
 const END_OF_TIME = Date.UTC(9999, 0);
@@ -126,14 +129,18 @@ async function landProject(
   });
   const folder = await mkdtemp(join(temporaryFolder, 'landing-'));
   try {
-    return await underLease(context, projectId, async (lease) => {
+    const work = async (lease: Lease): Promise<ProjectLanding> => {
       const staging = await openStaging(folder, projectId, context.lake, SAME_CAPTURED);
       const before = await filesBetween(context.table, projectId, 'events', context.clock() - ATTEMPTS_MS, END_OF_TIME);
       const batches = new BatchWriter({ context, lease, staging, before, arrived: 'now', folder });
       try {
         for (const request of requests) {
-          for (const event of eventsOf(request, refuse))
+          let events = 0;
+          for (const event of eventsOf(request, refuse)) {
             if (!batches.add({ ...event, own: true, file: 0 })) refuse('event_too_big');
+            events += 1;
+            if (events % EVENTS_AT_ONCE === 0) await batches.pass();
+          }
           await batches.pass();
         }
         const { published, known } = await batches.end();
@@ -143,7 +150,8 @@ async function landProject(
         await batches.settled();
         staging.close();
       }
-    });
+    };
+    return await underLease(context, projectId, work, { purpose: 'landing' });
   } catch (error) {
     // Its project was deleted, and its events with it.
     if (error instanceof ProjectGone) return landing({ landed: 0, known: 0 });
@@ -154,15 +162,17 @@ async function landProject(
 }
 
 /** The events of a request that was found readable when it was accepted. */
-function eventsOf(request: CapturedRequest, refuse: (reason: EventRefusal) => void) {
+function* eventsOf(request: CapturedRequest, refuse: (reason: EventRefusal) => void): Generator<CapturedEvent> {
   const payload = readPayload({ ...request, body: Buffer.from(request.body) });
   if ('status' in payload) throw new Error(`request ${request.id} was accepted and cannot be read: ${payload.detail}`);
-  const { captured, refused } = normalizeEvents(payload.events, {
+  const arrival = {
     token: payload.token,
     now: request.receivedAt,
     sentAt: payload.sentAt,
     clientAddress: request.address,
-  });
-  for (const { reason } of refused) refuse(reason);
-  return captured;
+  };
+  for (const one of eachEvent(payload.events, arrival)) {
+    if ('captured' in one) yield one.captured;
+    else refuse(one.refused.reason);
+  }
 }

@@ -1,6 +1,10 @@
 /** Lands what waits in an inbox, pass by pass, and forgets what is in the lake. */
 import type { Inbox, Segment } from '../ports/inbox/inbox.ts';
 import type { Log } from '../ports/log.ts';
+import type { Metrics } from '../ports/metrics/metrics.ts';
+import { MINUTE_MS, SECOND_MS } from '../ports/units.ts';
+import { WorkerLost } from '../workers/pool.ts';
+import type { CaptureCounts } from './counts.ts';
 import type { LandingReport, LandingSegment } from './land.ts';
 
 /** So many bytes of requests land in one pass, unless a single segment has more. */
@@ -11,11 +15,19 @@ interface LanderOptions {
   /** Lands segments: `land`, here or in another process. */
   readonly land: (segments: readonly LandingSegment[]) => Promise<LandingReport>;
   readonly log: Log;
+  readonly clock: () => number;
+  readonly metrics: Metrics;
+  readonly counts: Pick<CaptureCounts, 'add'>;
 }
+
+/** A segment that has taken its process down is tried again after so long, by itself. */
+const APART_MS = 5 * MINUTE_MS;
 
 /** One at a time has an inbox. */
 export class Lander {
   readonly #options: LanderOptions;
+  /** Segments that were being landed when the process died, with when each is tried again, by itself: others must land. */
+  readonly #apart = new Map<string, number>();
   /** Projects of a segment that have landed, where others wait. What is forgotten by a restart lands again, to no effect. */
   readonly #landed = new Map<string, readonly number[]>();
 
@@ -25,11 +37,15 @@ export class Lander {
 
   /** Lands once. Returns how many events are new in the lake. */
   async pass(): Promise<number> {
-    const { inbox, land, log } = this.#options;
+    const { inbox, land, log, metrics, counts } = this.#options;
     const segments = await this.#next();
     if (segments.length === 0) return 0;
-    const report = await land(segments);
+    const report = await land(segments).catch((error: unknown) => {
+      if (error instanceof WorkerLost) this.#setApart(segments);
+      throw error;
+    });
     for (const { name, landed, waiting, damaged, unfinished } of report.segments) {
+      this.#apart.delete(name);
       if (unfinished > 0) log.info('a write of captured events was cut short', { segment: name, bytes: unfinished });
       if (waiting.length > 0) {
         this.#landed.set(name, landed);
@@ -43,21 +59,37 @@ export class Lander {
       log.error('captured events are damaged', { segment: name, bytes: damaged });
       await inbox.setAside(name);
     }
-    for (const { projectId, landed, known, refused, delayMs } of report.projects)
+    for (const { projectId, landed, known, refused, delayMs } of report.projects) {
       log.info('captured events landed', { project: projectId, landed, known, refused, delay_ms: delayMs });
+      metrics.record({ EventsLanded: landed, EventsKnown: known, LandingDelay: delayMs / SECOND_MS });
+      counts.add(projectId, { landed, known });
+    }
     return report.projects.reduce((sum, { landed }) => sum + landed, 0);
+  }
+
+  /** Those of several are tried at once, one by one: which of them it was is not known. */
+  #setApart(segments: readonly LandingSegment[]): void {
+    const { clock, log } = this.#options;
+    for (const { name } of segments) this.#apart.set(name, segments.length === 1 ? clock() + APART_MS : 0);
+    if (segments.length === 1)
+      log.error('captured events take down what lands them; they are tried again', { segment: segments[0]?.name });
   }
 
   async #next(): Promise<LandingSegment[]> {
     let bytes = 0;
     const taken: LandingSegment[] = [];
     const segments = await this.#options.inbox.segments();
+    const landing = ({ name }: Segment): LandingSegment => ({ name, landed: this.#landed.get(name) ?? [] });
+    const now = this.#options.clock();
+    const alone = segments.find(({ name }) => (this.#apart.get(name) ?? Number.POSITIVE_INFINITY) <= now);
+    if (alone !== undefined) return [landing(alone)];
     // What waits for an import comes last, so that nobody waits for it.
     const isNew = ({ name }: Segment): boolean => !this.#landed.has(name);
-    for (const segment of [...segments.filter(isNew), ...segments.filter((one) => !isNew(one))]) {
+    const together = segments.filter(({ name }) => !this.#apart.has(name));
+    for (const segment of [...together.filter(isNew), ...together.filter((one) => !isNew(one))]) {
       bytes += segment.bytes;
       if (taken.length > 0 && bytes > PASS_BYTES) break;
-      taken.push({ name: segment.name, landed: this.#landed.get(segment.name) ?? [] });
+      taken.push(landing(segment));
     }
     return taken;
   }

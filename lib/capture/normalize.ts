@@ -49,32 +49,41 @@ export interface RefusedEvent {
 }
 
 /**
- * Returns the events of one request, and those that are refused; together they are all. Of events that bring no uuid,
- * equal ones of one request are different events. Never throws.
+ * Yields what becomes of the events of one request, in their order. Of events that bring no uuid, equal ones of one
+ * request are different events. Never throws for what was sent.
  */
-export function normalizeEvents(
+export function* eachEvent(
   events: readonly unknown[],
   arrival: Arrival,
-): { readonly captured: readonly CapturedEvent[]; readonly refused: readonly RefusedEvent[] } {
-  const captured: CapturedEvent[] = [];
-  const refused: RefusedEvent[] = [];
+): Generator<{ readonly captured: CapturedEvent } | { readonly refused: RefusedEvent }, void> {
   const times = new Map<string, number>();
   for (const [index, sent] of events.entries()) {
     const event = normalizeEvent(sent, arrival);
     if ('reason' in event) {
-      refused.push({ ...event, index });
+      yield { refused: { ...event, index } };
       continue;
     }
     if (event.uuid !== null) {
-      captured.push({ ...event, uuid: event.uuid });
+      yield { captured: { ...event, uuid: event.uuid } };
       continue;
     }
     const uuid = uuidOf(sent, arrival);
     const nth = (times.get(uuid) ?? 0) + 1;
     times.set(uuid, nth);
-    captured.push({ ...event, uuid: nth === 1 ? uuid : contentUuid(`${uuid} ${nth}`) });
+    yield { captured: { ...event, uuid: nth === 1 ? uuid : contentUuid(`${uuid} ${nth}`) } };
   }
-  return { captured, refused };
+}
+
+/** Returns the events of one request, and those that are refused, as `eachEvent` yields them. */
+export function normalizeEvents(
+  events: readonly unknown[],
+  arrival: Arrival,
+): { readonly captured: readonly CapturedEvent[]; readonly refused: readonly RefusedEvent[] } {
+  const all = [...eachEvent(events, arrival)];
+  return {
+    captured: all.flatMap((one) => ('captured' in one ? [one.captured] : [])),
+    refused: all.flatMap((one) => ('refused' in one ? [one.refused] : [])),
+  };
 }
 
 /** As PostHog cuts them, in characters. */

@@ -1,30 +1,34 @@
 /** Which project a token names. */
 import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
-import { MINUTE_MS } from '../ports/units.ts';
 
 export interface ProjectTokens {
   /** Returns the number of the token's project; null: there is none. */
   projectOf(token: string): Promise<number | null>;
 }
 
-/** An answer is believed for so long: a token that was just made may be unknown, and one that was just removed known. */
-const BELIEVED_MS = MINUTE_MS;
 /** So many answers are kept; a flood of wrong tokens takes no more. */
 const MAX_KEPT = 10_000;
 
-/** Returns what looks tokens up in the table, each once a minute. */
-export function projectTokens({ table, clock }: Pick<Context, 'table' | 'clock'>): ProjectTokens {
+/**
+ * Returns what looks tokens up in the table. An answer is believed for so long: a token that was just made may be unknown
+ * then, and one that was just removed known. 0: each is looked up each time.
+ */
+export function projectTokens(
+  { table, clock }: Pick<Context, 'table' | 'clock'>,
+  { believedMs }: { readonly believedMs: number },
+): ProjectTokens {
   const kept = new Map<string, { readonly until: number; readonly project: Promise<number | null> }>();
   const look = async (token: string): Promise<number | null> =>
     (await table.get(keys.projectToken(token)))?.project_id ?? null;
   return {
     projectOf: (token) => {
+      if (believedMs === 0) return look(token);
       const found = kept.get(token);
       if (found !== undefined && found.until > clock()) return found.project;
       if (kept.size >= MAX_KEPT) kept.clear();
       const project = look(token);
-      kept.set(token, { until: clock() + BELIEVED_MS, project });
+      kept.set(token, { until: clock() + believedMs, project });
       // A failure is not an answer.
       project.catch(() => kept.delete(token));
       return project;

@@ -1,6 +1,7 @@
 /** The lease that makes its holder the one importer of a project. */
 import { readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
 import { type Item, type Op, Refused } from '../ports/table/table.ts';
@@ -14,12 +15,17 @@ declare module '../ports/table/keys.ts' {
   }
 }
 
+/** A landing of captured events takes seconds, an import any time. */
+type LeasePurpose = 'import' | 'landing';
+
 /** A lease as stored. Instants are milliseconds since 1970. */
 interface LeaseItem extends Item {
   readonly holder: string;
   readonly since: number;
   /** Its holder is taken for dead from then on, unless it renews. */
   readonly until: number;
+  /** What for. */
+  readonly purpose: LeasePurpose;
   /** The process that holds it: its number, and among which processes that counts. */
   readonly pid: number;
   readonly processes: string;
@@ -57,7 +63,7 @@ export interface Lease {
   readonly signal: AbortSignal;
 }
 
-/** Somebody else is importing into the project. */
+/** Somebody else adds to the project, and is not about to end. */
 export class ImportUnderWay extends Error {
   override readonly name = 'ImportUnderWay';
 }
@@ -72,6 +78,15 @@ const RENEWAL_MS = 20 * SECOND_MS;
 /** ... and is taken for dead after three renewals that did not come, in milliseconds. */
 const LEASE_MS = MINUTE_MS;
 
+/** How often it is looked whether a landing has ended. */
+const LOOK_MS = 50;
+
+interface LeaseOptions {
+  /** Default: `import`, which waits for a landing. A landing waits for nobody: it is tried again. */
+  readonly purpose?: LeasePurpose;
+  readonly stop?: AbortSignal | undefined;
+}
+
 /**
  * Does `work` as the one importer of the project. First it finishes what a dead importer committed, and removes what
  * it did not. Throws `ImportUnderWay`, and `LeaseLost` when it was taken for dead on the way; of `stop` the reason.
@@ -80,12 +95,15 @@ export async function underLease<T>(
   context: Publishing,
   projectId: number,
   work: (lease: Lease) => Promise<T>,
-  stop?: AbortSignal,
+  { purpose = 'import', stop }: LeaseOptions = {},
 ): Promise<T> {
   const lost = new AbortController();
   const signal = stop === undefined ? lost.signal : AbortSignal.any([lost.signal, stop]);
   const lease: Lease = { projectId, holder: context.newId(), signal };
-  await takeLease(context, lease);
+  while (!(await takeLease(context, lease, purpose))) {
+    stop?.throwIfAborted();
+    await pause(LOOK_MS);
+  }
   const renewal = setInterval(() => {
     // Only a refusal means that it is lost; what else failed may go well the next time.
     renewLease(context, lease).catch((error) => error instanceof Refused && lost.abort(leaseLost()));
@@ -136,18 +154,31 @@ export async function writeUnderLease({ table }: Publishing, { projectId, holder
   }
 }
 
-async function takeLease({ table, clock }: Publishing, { projectId, holder }: Lease): Promise<void> {
+/** Returns whether the lease was taken; if not, a landing holds it, and an import waits for its end. */
+async function takeLease(
+  { table, clock }: Publishing,
+  { projectId, holder }: Lease,
+  purpose: LeasePurpose,
+): Promise<boolean> {
   const key = keys.lease(projectId);
   const now = clock();
-  const hold = { ...key, holder, since: now, until: now + LEASE_MS, pid: process.pid, processes: PROCESSES };
+  const hold = { ...key, holder, since: now, until: now + LEASE_MS, purpose, pid: process.pid, processes: PROCESSES };
+  const isWaitedFor = (held: LeaseItem | undefined): boolean =>
+    purpose === 'import' && (held === undefined || held.purpose === 'landing');
   const held = await table.get(key);
-  if (held !== undefined && held.until > now && !isDead(held)) throw new ImportUnderWay(underWay(projectId, held));
+  if (held !== undefined && held.until > now && !isDead(held)) {
+    if (isWaitedFor(held)) return false;
+    throw new ImportUnderWay(underWay(projectId, held));
+  }
   try {
     const unchanged = held === undefined ? 'absent' : { is: { holder: held.holder, until: held.until } };
     await table.write([{ put: hold, if: unchanged }]);
+    return true;
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    throw new ImportUnderWay(underWay(projectId, error.foundAt(key)));
+    const taken = error.foundAt(key);
+    if (isWaitedFor(taken)) return false;
+    throw new ImportUnderWay(underWay(projectId, taken));
   }
 }
 

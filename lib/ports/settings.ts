@@ -36,6 +36,8 @@ export interface Settings {
   readonly publicUrl: string | null;
   /** Requests of one key in a minute, about; more are answered 429. Null: any number. */
   readonly requestsPerKey: number | null;
+  /** Captured events of one project that are taken in a day (UTC), about; more are dropped, and counted. Null: any number. */
+  readonly eventsPerDay: number | null;
   /** An answer that does not fit its row is a 500 (tests), not a line in the log. */
   readonly strictAnswers: boolean;
   /** Destination types that this deployment can deliver to. */
@@ -59,6 +61,7 @@ export const LOCAL_SETTINGS: Settings = {
   folderRoots: null,
   publicUrl: null,
   requestsPerKey: null,
+  eventsPerDay: null,
   strictAnswers: false,
   destinations: ['Folder', 'HTTP', 'NoOp', 'Postgres', 'Redshift', 'S3'],
 };

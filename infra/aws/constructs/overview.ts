@@ -51,6 +51,14 @@ export class Overview extends Construct {
           ]),
         ],
         [
+          graph('Captured events', [own('EventsAccepted', 'Sum'), own('EventsRefused', 'Sum')]),
+          graph('Landed events', [own('EventsLanded', 'Sum'), own('EventsKnown', 'Sum')]),
+          graph('From the arrival of an event to its landing (s)', [
+            own('LandingDelay', 'p50'),
+            own('LandingDelay', 'Maximum'),
+          ]),
+        ],
+        [
           graph('Table: capacity', [table('ConsumedReadCapacityUnits'), table('ConsumedWriteCapacityUnits')]),
           graph('Table: throttled', [table('ReadThrottleEvents'), table('WriteThrottleEvents')]),
           graph('Functions of the account', [everyFunction('ConcurrentExecutions')], [everyFunction('Throttles')]),

@@ -164,7 +164,7 @@ export async function importEvents(context: Publishing, options: ImportOptions):
       await rm(folder, { recursive: true, force: true });
     }
   };
-  return underLease(context, projectId, work, options.stop);
+  return underLease(context, projectId, work, { stop: options.stop });
 }
 
 async function sizesOf(files: readonly string[]): Promise<number[]> {

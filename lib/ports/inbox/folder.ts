@@ -38,6 +38,30 @@ export async function folderInbox(folder: string): Promise<Inbox> {
   return new FolderInbox(folder, Math.max(0, ...names.map((name) => Number.parseInt(name, 10))));
 }
 
+/** Returns what is damaged in the inbox of a folder, by the path below it; others may use it meanwhile. */
+export async function damagedSegments(folder: string): Promise<{ readonly path: string; readonly problem: string }[]> {
+  const asideIn = join(folder, DAMAGED);
+  const aside = await readdir(asideIn).catch(() => []);
+  const names = (await readdir(folder).catch(() => [])).filter((name) => SEGMENT.test(name));
+  const found = [...names, ...aside.map((name) => `${DAMAGED}/${name}`)].toSorted(compareText).map(async (path) => {
+    const content = await readSegment(join(folder, path)).catch((error: NodeJS.ErrnoException) => {
+      // It has landed meanwhile.
+      if (error.code === 'ENOENT') return { damaged: 0 };
+      throw error;
+    });
+    const problem = `${content.damaged} bytes of events that were acknowledged are damaged`;
+    return content.damaged === 0 ? [] : [{ path, problem }];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+async function readSegment(file: string): ReturnType<Inbox['read']> {
+  const bytes = await readFile(file);
+  const isEnded = bytes.subarray(-END.length).equals(END);
+  const { requests, damaged, rest } = requestsIn(isEnded ? bytes.subarray(0, -END.length) : bytes);
+  return isEnded ? { requests, damaged: damaged + rest, unfinished: 0 } : { requests, damaged, unfinished: rest };
+}
+
 class FolderInbox implements Inbox {
   readonly #folder: string;
   #last: number;
@@ -76,11 +100,8 @@ class FolderInbox implements Inbox {
     return (await Promise.all(found)).flat();
   }
 
-  async read(segment: string): ReturnType<Inbox['read']> {
-    const bytes = await readFile(join(this.#folder, segment));
-    const isEnded = bytes.subarray(-END.length).equals(END);
-    const { requests, damaged, rest } = requestsIn(isEnded ? bytes.subarray(0, -END.length) : bytes);
-    return isEnded ? { requests, damaged: damaged + rest, unfinished: 0 } : { requests, damaged, unfinished: rest };
+  read(segment: string): ReturnType<Inbox['read']> {
+    return readSegment(join(this.#folder, segment));
   }
 
   async remove(segment: string): Promise<void> {

@@ -14,6 +14,13 @@ export const METRICS = {
   BackOffs: 'Count',
   /** Requests whose key was unknown, expired, revoked or malformed. */
   KeysRefused: 'Count',
+  /** Captured events: taken and kept; refused, of projects that are known; new in the lake; that were there before. */
+  EventsAccepted: 'Count',
+  EventsRefused: 'Count',
+  EventsLanded: 'Count',
+  EventsKnown: 'Count',
+  /** From the arrival of the oldest captured event of a landing to its being in the lake. */
+  LandingDelay: 'Seconds',
   /** The wait of the oldest due job, as each tick finds it; 0 when none is due. */
   OldestDueJob: 'Seconds',
   /** Jobs that were taken ten times and are still there. */

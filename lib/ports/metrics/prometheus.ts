@@ -7,6 +7,9 @@ type Taker = (value: number) => void;
 /** Buckets of a delay in seconds: from a minute, as soon as the settle time lets it be, to a day. */
 const DELAY_BUCKETS = [60, 120, 300, 900, 1_800, 3_600, 7_200, 21_600, 86_400];
 
+/** Buckets of the delay with which captured events land, in seconds. */
+const LANDING_BUCKETS = [0.5, 1, 2, 5, 10, 30, 60, 120, 600, 3_600];
+
 /** Buckets of an answer in seconds. */
 const ANSWER_BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
@@ -57,7 +60,7 @@ function takerOf(metric: MetricName, registry: Registry): Taker {
     return (value) => gauge.set(value);
   }
   if (METRICS[metric] === 'Seconds') {
-    const histogram = new Histogram({ ...about, buckets: DELAY_BUCKETS });
+    const histogram = new Histogram({ ...about, buckets: metric === 'LandingDelay' ? LANDING_BUCKETS : DELAY_BUCKETS });
     return (value) => histogram.observe(value);
   }
   const counter = new Counter(about);

@@ -128,6 +128,7 @@ export const keys = {
     at<'pendingBatch'>(`W#${pid}`, `PENDING#${sortable(instant)}#${batch}`),
   lakeFile: (pid: number, model: string, day: string, instant: number, batch: string, n: number) =>
     at<'lakeFile'>(`W#${pid}`, `FILE#${model}#${day}#${sortable(instant)}#${batch}#${n}`),
+  captureCounts: (pid: number, day: string) => at<'captureCounts'>(`W#${pid}`, `CAPTURED#${day}`),
   personsState: (pid: number) => at<'personsState'>(`W#${pid}`, 'PERSONS'),
   execution: (name: string) => at<'execution'>(`X#${name}`, 'EXECUTION'),
   executionItem: (name: string, state: string, index: number) =>
@@ -219,7 +220,10 @@ export const ranges = {
   /** The exports of an organization that were deleted and wait for their purge. */
   deletedExportsOf: (oid: string) => wholes<'batchExport'>(`O#${oid}#DELETED`),
   /** All that the table knows of a project's lake. */
-  lakeOf: (pid: number) => partition<'fence' | 'lease' | 'pendingBatch' | 'lakeFile' | 'personsState'>(`W#${pid}`),
+  lakeOf: (pid: number) =>
+    partition<'fence' | 'lease' | 'pendingBatch' | 'lakeFile' | 'personsState' | 'captureCounts'>(`W#${pid}`),
+  /** What became of captured events, the newest day first. */
+  captureCounts: (pid: number) => partition<'captureCounts'>(`W#${pid}`, { prefix: 'CAPTURED#', newestFirst: true }),
   ofExport: (eid: string) => partition<'batchExport' | 'plan' | 'run' | 'backfill'>(`E#${eid}`),
   /** Runs that were made in [from, to]. */
   runsByCreation: (eid: string, from?: number, to?: number) =>

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { backUp, restore } from '../../../infra/local/backup.ts';
 import { openDataDirectory } from '../../../infra/local/data-directory.ts';
+import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
 import { logTo } from '../../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
 import { temporaryFolder } from '../../support/context.ts';
@@ -75,7 +76,7 @@ test('a backup of a newer version, and one whose database is damaged, are refuse
   await directory.close();
   await backUp(folder, backup);
   const version = readFileSync(join(backup, 'version.json'), 'utf8');
-  writeFileSync(join(backup, 'version.json'), version.replace('"version":1', '"version":9'));
+  writeFileSync(join(backup, 'version.json'), version.replace('"version":2', '"version":9'));
   await expect(restore(backup, restored)).rejects.toThrow('was last used by a newer version of this program');
   writeFileSync(join(backup, 'version.json'), version);
   const database = readFileSync(join(backup, 'workspace.db'));
@@ -97,4 +98,25 @@ test('a backup of a directory whose service was killed leaves it as it was', asy
   const opened = open(killed);
   expect(await opened.table.get({ pk: 'a', sk: 'a' })).toBeDefined();
   await opened.close();
+});
+
+test('a backup is made while events come in, and has those that came before it', async () => {
+  const { folder, directory, backup } = await world();
+  await directory.close();
+  const inbox = await folderInbox(join(folder, 'inbox'));
+  const about = { projectId: 1, receivedAt: 1, path: '/e', query: {}, address: null, body: Buffer.from('{}') };
+  await inbox.append({ ...about, id: 'first' });
+  const over = new AbortController();
+  const sender = (async () => {
+    for (let n = 0; !over.signal.aborted; n += 1) await inbox.append({ ...about, id: `later ${n}` });
+  })();
+  await backUp(folder, backup);
+  over.abort();
+  await sender;
+  await inbox.close();
+  const copied = await folderInbox(join(backup, 'inbox'));
+  const [segment] = await copied.segments();
+  const { requests, damaged } = await copied.read(segment?.name ?? '');
+  expect([requests[0]?.id, damaged]).toEqual(['first', 0]);
+  await copied.close();
 });

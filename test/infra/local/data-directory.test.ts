@@ -1,10 +1,12 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { claimDataDirectory, openDataDirectory, removeUnfinished } from '../../../infra/local/data-directory.ts';
 import { checkDataDirectory, upgradeDataDirectory } from '../../../infra/local/data-version.ts';
+import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
 import { logTo } from '../../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
+import { keys } from '../../../lib/ports/table/keys.ts';
 import { temporaryFolder } from '../../support/context.ts';
 
 const silent = logTo(() => {}, Date.now);
@@ -72,7 +74,7 @@ describe('a database that is not the one that was there', () => {
 describe('the version', () => {
   test('is written by the first start', async () => {
     const folder = await used();
-    expect(versionIn(folder)).toEqual({ version: 1, database: expect.any(String) });
+    expect(versionIn(folder)).toEqual({ version: 2, database: expect.any(String) });
   });
 
   test('of a newer program is refused in a sentence, and nothing is changed', async () => {
@@ -80,7 +82,7 @@ describe('the version', () => {
     const newer = JSON.stringify({ ...versionIn(folder), version: 7 });
     writeFileSync(at(folder, 'version.json'), newer);
     expect(() => open(folder)).toThrow(
-      /was last used by a newer version of this program: it has layout 7, .* up to 1\./,
+      /was last used by a newer version of this program: it has layout 7, .* up to 2\./,
     );
     expect(readFileSync(at(folder, 'version.json'), 'utf8')).toBe(newer);
   });
@@ -91,6 +93,7 @@ describe('the version', () => {
     let kills = 1;
     const steps = [
       () => done.push('never again'),
+      () => done.push('nor this'),
       () => done.push('second'),
       () => {
         if (kills-- > 0) throw new Error('killed');
@@ -100,10 +103,10 @@ describe('the version', () => {
     const now = (work: () => void): void => work();
     checkDataDirectory(folder, steps);
     expect(() => upgradeDataDirectory(folder, now, steps)).toThrow('killed');
-    expect(versionIn(folder)).toMatchObject({ version: 2 });
+    expect(versionIn(folder)).toMatchObject({ version: 3 });
     upgradeDataDirectory(folder, now, steps);
     expect(done).toEqual(['second', 'third']);
-    expect(versionIn(folder)).toMatchObject({ version: 3 });
+    expect(versionIn(folder)).toMatchObject({ version: 4 });
     expect(() => open(folder)).toThrow('newer version');
   });
 
@@ -114,7 +117,24 @@ describe('the version', () => {
     expect(() => open(folder)).toThrow(/^Another service is running on /);
     claim.release();
     await open(folder).close();
-    expect(versionIn(folder)).toMatchObject({ version: 1 });
+    expect(versionIn(folder)).toMatchObject({ version: 2 });
+  });
+
+  test('of one from before events came live lets its projects be found by their tokens, but for deleted ones', async () => {
+    const folder = await used();
+    const old = open(folder);
+    const project = (id: number, deleted_at: number | null) => ({
+      put: { ...keys.project(id), id, api_token: `phc_${id}`, deleted_at },
+    });
+    await old.table.write([project(1, null), project(2, 5), project(3, null)]);
+    await old.table.write([{ put: { ...keys.projectToken('phc_3'), project_id: 3 } }]);
+    await old.close();
+    writeFileSync(at(folder, 'version.json'), JSON.stringify({ ...versionIn(folder), version: 1 }));
+    const directory = open(folder);
+    const tokens = [1, 2, 3].map((id) => keys.projectToken(`phc_${id}`));
+    const found = await directory.table.many(tokens);
+    expect(found.map((item) => item?.project_id)).toEqual([1, undefined, 3]);
+    await directory.close();
   });
 });
 
@@ -142,4 +162,29 @@ test('what killed processes left unfinished is removed at the start', async () =
   }
   await removeUnfinished(folder);
   expect(left.filter((path) => existsSync(join(folder, path)))).toEqual([]);
+});
+
+test('what is damaged in the inbox is named, also when it was set aside', async () => {
+  const folder = await used();
+  const inbox = await folderInbox(join(folder, 'inbox'));
+  const about = { id: 'a', projectId: 1, receivedAt: 1, path: '/e', query: {}, address: null, body: Buffer.from('{}') };
+  await inbox.append(about);
+  await inbox.segments();
+  await inbox.append(about);
+  await inbox.close();
+  const directory = open(folder);
+  expect(await directory.inboxProblems()).toEqual([]);
+  const [first = '', second = ''] = (await inbox.segments()).map(({ name }) => at(folder, `inbox/${name}`));
+  for (const file of [first, second]) {
+    const bytes = readFileSync(file);
+    bytes[20] = (bytes[20] as number) ^ 1;
+    writeFileSync(file, bytes);
+  }
+  await inbox.setAside(basename(second));
+  const problem = expect.stringMatching(/^\d+ bytes of events that were acknowledged are damaged$/);
+  expect(await directory.inboxProblems()).toEqual([
+    { path: `inbox/${basename(first)}`, problem },
+    { path: `inbox/damaged/${basename(second)}`, problem },
+  ]);
+  await directory.close();
 });

@@ -13,6 +13,7 @@ test('nothing set is the local settings, on loopback', () => {
     logLevel: 'INFO',
     hasRateLimit: true,
     hasMetrics: true,
+    proxies: 0,
     settings: LOCAL_SETTINGS,
   });
 });
@@ -30,10 +31,12 @@ test('every setting is set by a variable, but for those that are nobody’s to s
     HISTORY_DAYS: '3',
     LOG_DAYS: '31',
     RUN_DAYS: 'forever',
+    EVENTS_PER_DAY: '1000000',
+    PROXIES: '2',
     LOG_LEVEL: 'warning',
     PUBLIC_URL: 'https://Analytics.example.com/ws/',
   });
-  expect(all.logLevel).toBe('WARNING');
+  expect(all).toMatchObject({ logLevel: 'WARNING', proxies: 2 });
   const { settings } = all;
   expect(settings).toMatchObject({ folderRoots: ['/srv/a', '/srv/b'], destinations: ['S3', 'HTTP'], runDays: null });
   expect(settings.publicUrl).toBe('https://analytics.example.com/ws');

@@ -1,15 +1,16 @@
 /** From requests to the lake: every event that was acknowledged is there, once. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { CaptureCounts } from '../../../lib/capture/counts.ts';
 import { type LandingSegment, land } from '../../../lib/capture/land.ts';
 import { Lander } from '../../../lib/capture/lander.ts';
-import { openDatabase, parquet } from '../../../lib/duckdb/database.ts';
-import { allFiles } from '../../../lib/lake/catalog.ts';
 import { underLease } from '../../../lib/lake/lease.ts';
 import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
 import type { CapturedRequest, Inbox } from '../../../lib/ports/inbox/inbox.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
+import { WorkerLost } from '../../../lib/workers/pool.ts';
+import { inLake } from '../../support/capture.ts';
 import { START } from '../../support/context.ts';
 import { fileIn, importContext, killableContext, PROJECT, run } from '../../support/imports.ts';
 import { onEnd } from '../../support/on-end.ts';
@@ -53,21 +54,11 @@ const landerOf = (context: Context, inbox: Inbox) =>
   new Lander({
     inbox,
     log: context.log,
+    clock: context.clock,
+    metrics: context.metrics,
+    counts: new CaptureCounts(context),
     land: (segments: readonly LandingSegment[]) => land({ ...context, inbox }, segments),
   });
-
-/** A column of all rows of a model in the lake, in order. */
-async function inLake(context: Context, column: string, model: 'events' | 'persons' = 'events', projectId = PROJECT) {
-  const files = await allFiles(context.table, projectId, model);
-  if (files.length === 0) return [];
-  const paths = files.map(({ path }) => context.lake.address(path));
-  const database = await openDatabase({ places: paths });
-  const connection = await database.connect();
-  const answer = await connection.runAndReadAll(`SELECT ${column} FROM ${parquet(paths)} ORDER BY ALL`);
-  connection.closeSync();
-  database.closeSync();
-  return answer.getRows().map(([value]) => (typeof value === 'bigint' ? Number(value) : value));
-}
 
 test('events land with the moment of their landing as arrival, and the inbox is empty then', async () => {
   const { context, inbox, lander, send } = await world();
@@ -77,11 +68,11 @@ test('events land with the moment of their landing as arrival, and the inbox is 
   ]);
   context.clock.advance(MINUTE_MS);
   expect(await lander.pass()).toBe(2);
-  expect(await inLake(context, 'event')).toEqual(['a', 'b']);
-  expect(await inLake(context, 'timestamp_us // 1000')).toEqual([START - HOUR_MS, START]);
-  expect(new Set(await inLake(context, 'inserted_us // 1000'))).toEqual(new Set([START + MINUTE_MS]));
-  expect(await inLake(context, "properties->>'$.n'")).toEqual(['1', null]);
-  expect(await inLake(context, 'properties->>\'$."$ip"\'')).toEqual(['203.0.113.7', '203.0.113.7']);
+  expect(await inLake(context, PROJECT, 'event')).toEqual(['a', 'b']);
+  expect(await inLake(context, PROJECT, 'timestamp_us // 1000')).toEqual([START - HOUR_MS, START]);
+  expect(new Set(await inLake(context, PROJECT, 'inserted_us // 1000'))).toEqual(new Set([START + MINUTE_MS]));
+  expect(await inLake(context, PROJECT, "properties->>'$.n'")).toEqual(['1', null]);
+  expect(await inLake(context, PROJECT, 'properties->>\'$."$ip"\'')).toEqual(['203.0.113.7', '203.0.113.7']);
   expect(await inbox.segments()).toEqual([]);
   expect(await lander.pass()).toBe(0);
 });
@@ -100,7 +91,11 @@ test('an event that is sent again is one event, whatever its corrected time', as
     { ...event, event: 'bought' },
   ]);
   expect(await lander.pass()).toBe(2);
-  expect(await inLake(context, "distinct_id || ' ' || event")).toEqual(['ada bought', 'ada clicked', 'bob clicked']);
+  expect(await inLake(context, PROJECT, "distinct_id || ' ' || event")).toEqual([
+    'ada bought',
+    'ada clicked',
+    'bob clicked',
+  ]);
 });
 
 test('an event without a uuid is one event when the same bytes come again', async () => {
@@ -130,9 +125,9 @@ test('persons are folded as imports fold them', async () => {
   await send([{ event: '$identify', properties: { $anon_distinct_id: 'anonymous 1', $set: { plan: 'pro' } } }]);
   await send([{ distinct_id: 'stream', properties: { $process_person_profile: false, $set: { x: 1 } } }]);
   await lander.pass();
-  expect(new Set(await inLake(context, 'distinct_id', 'persons'))).toEqual(new Set(['ada', 'anonymous 1']));
-  expect(new Set(await inLake(context, 'person_id', 'persons')).size).toBe(1);
-  expect(await inLake(context, "max_by(properties->>'$.plan', inserted_us)", 'persons')).toEqual(['pro']);
+  expect(new Set(await inLake(context, PROJECT, 'distinct_id', 'persons'))).toEqual(new Set(['ada', 'anonymous 1']));
+  expect(new Set(await inLake(context, PROJECT, 'person_id', 'persons')).size).toBe(1);
+  expect(await inLake(context, PROJECT, "max_by(properties->>'$.plan', inserted_us)", 'persons')).toEqual(['pro']);
 });
 
 test('the good events of a request land, and the bad ones are counted by reason', async () => {
@@ -161,8 +156,8 @@ test('a project that an import holds waits, and no other with it', async () => {
     expect(await inbox.segments()).toHaveLength(1);
   });
   expect(await lander.pass()).toBe(1);
-  expect(await inLake(context, 'event')).toEqual(['held']);
-  expect(await inLake(context, 'event', 'events', OTHER)).toEqual(['free']);
+  expect(await inLake(context, PROJECT, 'event')).toEqual(['held']);
+  expect(await inLake(context, OTHER, 'event')).toEqual(['free']);
   expect(await inbox.segments()).toEqual([]);
 });
 
@@ -187,8 +182,65 @@ test.each([false, true])('killed at every change (after it: %s), each event land
     context.clock.advance(2 * MINUTE_MS);
     await lander.pass();
     await lander.pass();
-    expect(await inLake(context, 'event')).toEqual(['a', 'b']);
-    expect(await inLake(context, 'distinct_id', 'persons')).toEqual(['ada']);
+    expect(await inLake(context, PROJECT, 'event')).toEqual(['a', 'b']);
+    expect(await inLake(context, PROJECT, 'distinct_id', 'persons')).toEqual(['ada']);
     expect(await inbox.segments()).toEqual([]);
   }
+});
+
+test('an import waits for a landing that is under way, unless it is stopped', async () => {
+  const { context } = await world();
+  const line = JSON.stringify({
+    event: 'clicked',
+    distinct_id: 'ada',
+    timestamp: '2026-01-01T00:00:00Z',
+    properties: {},
+  });
+  const file = fileIn(context, 'events.jsonl', line);
+  const stopped = new AbortController();
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  const landing = underLease(context, PROJECT, () => (begin(), ended), { purpose: 'landing' });
+  await begun;
+  const imported = run(context, file);
+  const other = run(context, file, { stop: stopped.signal });
+  stopped.abort(new Error('it is to stop'));
+  await expect(other).rejects.toThrow('it is to stop');
+  end();
+  await landing;
+  expect(await imported).toMatchObject({ added: 1 });
+});
+
+test('a segment that takes down what lands it holds up no other, and is tried again', async () => {
+  const { context, inbox, send } = await world();
+  const tried: number[] = [];
+  let isMended = false;
+  const lander = new Lander({
+    inbox,
+    log: context.log,
+    clock: context.clock,
+    metrics: context.metrics,
+    counts: new CaptureCounts(context),
+    land: async (segments) => {
+      tried.push(segments.length);
+      const contents = await Promise.all(segments.map(({ name }) => inbox.read(name)));
+      const isBad = contents.some(({ requests }) => requests.some(({ id }) => id === 'bad'));
+      if (isBad && !isMended) throw new WorkerLost('memory', 'Landing needs more than there is.');
+      return land({ ...context, inbox }, segments);
+    },
+  });
+  for (const id of ['good', 'bad', 'better']) {
+    await send([{ event: id }], { id });
+    await inbox.segments();
+  }
+  for (const _ of ['all', 'good', 'bad', 'better']) await lander.pass().catch(() => {});
+  expect(tried).toEqual([3, 1, 1, 1]);
+  expect(await inLake(context, PROJECT, 'event')).toEqual(['better', 'good']);
+  await send([{ event: 'later' }]);
+  expect(await lander.pass()).toBe(1);
+  expect(await lander.pass()).toBe(0);
+  isMended = true;
+  context.clock.advance(5 * MINUTE_MS);
+  expect(await lander.pass()).toBe(1);
+  expect(await inbox.segments()).toEqual([]);
 });

@@ -1,0 +1,55 @@
+/** What a request of an SDK comes to, before it is kept: whose it is, and how many of its events can be taken. */
+import { DECODE_LIMITS, type DecodeLimits } from './decode.ts';
+import { type EventRefusal, eachEvent, type RefusedEvent } from './normalize.ts';
+import { type CaptureRequest, type RefusedPayload, readPayload } from './payload.ts';
+
+/** A request that came. */
+export interface ArrivedRequest extends CaptureRequest {
+  /** When it came, milliseconds since 1970. */
+  readonly receivedAt: number;
+  /** Of the sender; null: nobody knows. */
+  readonly address: string | null;
+}
+
+/** Events that are refused for one reason. */
+export interface Refusals {
+  readonly events: number;
+  /** The last of them. */
+  readonly sample: Pick<RefusedEvent, 'event' | 'distinctId'>;
+}
+
+export type RefusalsByReason = Readonly<Partial<Record<EventRefusal, Refusals>>>;
+
+export interface RequestContent {
+  /** Of the project. Whether there is such a project is not known here. */
+  readonly token: string;
+  /** How many of its events can be taken. */
+  readonly taken: number;
+  readonly refused: RefusalsByReason;
+}
+
+/** Returns what the request comes to, or why it is refused as a whole. Never throws for what was sent. */
+export function contentOf(
+  request: ArrivedRequest,
+  limits: DecodeLimits = DECODE_LIMITS,
+): RequestContent | RefusedPayload {
+  const payload = readPayload(request, limits);
+  if ('status' in payload) return payload;
+  const arrival = {
+    token: payload.token,
+    now: request.receivedAt,
+    sentAt: payload.sentAt,
+    clientAddress: request.address,
+  };
+  let taken = 0;
+  const refused: Partial<Record<EventRefusal, Refusals>> = {};
+  for (const one of eachEvent(payload.events, arrival)) {
+    if ('captured' in one) {
+      taken += 1;
+      continue;
+    }
+    const { reason, event, distinctId } = one.refused;
+    refused[reason] = { events: (refused[reason]?.events ?? 0) + 1, sample: { event, distinctId } };
+  }
+  return { token: payload.token, taken, refused };
+}

@@ -1,0 +1,379 @@
+/** What SDKs are answered over HTTP, and that no SDK of today logs an error at it. */
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { runInNewContext } from 'node:vm';
+import { gzipSync } from 'node:zlib';
+import { PostHog } from 'posthog-node';
+import { SDK_LIMITS } from '../../../infra/local/sdk-endpoint.ts';
+import { answerSdk, type SdkAnswer } from '../../../lib/capture/answers.ts';
+import { keys } from '../../../lib/ports/table/keys.ts';
+import { describeInBrowser } from '../../support/browser.ts';
+import { captureService } from '../../support/capture.ts';
+import { onEnd } from '../../support/on-end.ts';
+import { SDK_REQUESTS, TOKEN } from '../../support/sdk-requests.ts';
+
+const MEGABYTE = 1024 * 1024;
+
+const world = await captureService();
+const { service, token, context } = world;
+
+const ORIGIN = 'https://shop.example';
+
+interface Sent {
+  readonly method?: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly address?: string;
+}
+
+/** Sends a request as a page of `ORIGIN` does. */
+const ask = (path: string, { method = 'POST', body, headers = {}, address = '203.0.113.1' }: Sent = {}) =>
+  fetch(`${service.address}${path}`, {
+    method,
+    headers: { Origin: ORIGIN, 'X-Forwarded-For': address, ...headers },
+    ...(body === undefined
+      ? {}
+      : {
+          body: body instanceof Uint8Array ? Buffer.from(body) : typeof body === 'string' ? body : JSON.stringify(body),
+        }),
+  });
+
+const event = (more: object = {}) => ({ api_key: token, event: 'clicked', distinct_id: 'ada', ...more });
+
+const status = async (answer: Promise<Response>): Promise<number> => (await answer).status;
+
+describe('an event is taken', () => {
+  test.each(['/i/v0/e', '/e', '/batch', '/capture', '/track', '/engage'])(
+    'at %s, with a slash and without',
+    async (path) => {
+      for (const at of [path, `${path}/`]) {
+        const answer = await ask(at, { body: event() });
+        expect([answer.status, await answer.json()]).toEqual([200, { status: 1 }]);
+      }
+    },
+  );
+
+  test('by GET, and from a beacon, which is answered without a body', async () => {
+    const data = encodeURIComponent(Buffer.from(JSON.stringify(event())).toString('base64'));
+    expect(await status(ask(`/e/?data=${data}`, { method: 'GET' }))).toBe(200);
+    const answer = await ask('/e/?beacon=1', { body: event() });
+    expect([answer.status, await answer.text()]).toEqual([204, '']);
+  });
+
+  test('in every form in which an SDK has sent it', async () => {
+    await context.table.write([{ put: { ...keys.projectToken(TOKEN), project_id: service.project.id } }]);
+    for (const { sdk, method, path, query, headers, body } of SDK_REQUESTS) {
+      const about = new URLSearchParams(query).toString();
+      const answer = await ask(`${path}?${about}`, { method, headers, ...(method === 'POST' ? { body } : {}) });
+      expect([sdk, answer.status]).toEqual([sdk, query['beacon'] === '1' ? 204 : 200]);
+    }
+  });
+
+  test('with the address of its sender, whatever else a request says of it', async () => {
+    await ask('/e', {
+      body: event({ event: 'from afar' }),
+      headers: { 'X-Forwarded-For': '198.51.100.9, ::ffff:203.0.113.7' },
+    });
+    expect(await world.landed("properties->>'$.\"$ip\"' || ' ' || event")).toContain('203.0.113.7 from afar');
+  });
+});
+
+describe('what cannot be taken', () => {
+  test.each<[string, unknown, number, RegExp]>([
+    [
+      'a token that no project has',
+      { api_key: 'phc_nobody', event: 'x', distinct_id: 'a' },
+      401,
+      /no project with this token/,
+    ],
+    ['no token', { event: 'x', distinct_id: 'a' }, 401, /no project token/],
+    ['a personal API key', { api_key: 'phx_1', event: 'x', distinct_id: 'a' }, 401, /personal API key/],
+    ['nothing', '', 400, /no data/],
+    ['no JSON', '{"api_key": ', 400, /not JSON/],
+    ['an empty batch', { api_key: 'phc_x', batch: [] }, 400, /no events/],
+    [
+      'bad events alone',
+      { api_key: token, batch: [{ event: '', distinct_id: 'a' }] },
+      400,
+      /No event can be taken\. The event has no name/,
+    ],
+  ])('%s is refused in plain text', async (_what, body, expected, says) => {
+    const answer = await ask('/batch/', { body });
+    expect(answer.status).toBe(expected);
+    expect(answer.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+    expect(await answer.text()).toMatch(says);
+  });
+
+  test('over 20 MB is refused as too large, after it was read', async () => {
+    expect(await status(ask('/batch/', { body: Buffer.alloc(20 * MEGABYTE + 1, '1') }))).toBe(413);
+  });
+
+  test('what unpacks to more than is read is too large, and a beacon keeps its status', async () => {
+    const bomb = gzipSync(Buffer.alloc(101 * MEGABYTE, ' '));
+    const answer = await ask('/batch/?beacon=1', { body: bomb });
+    expect([answer.status, await answer.text()]).toEqual([413, expect.stringContaining('when it is decoded')]);
+  });
+
+  test('bad events among good ones are counted by reason, with one of them', async () => {
+    const { project } = service;
+    const batch = [
+      { event: 'good', distinct_id: 'a' },
+      { event: 'x' },
+      { event: 'the last' },
+      { event: 'y', distinct_id: 'a', uuid: '1' },
+    ];
+    expect(await status(ask('/batch', { body: { api_key: token, batch } }))).toBe(200);
+    await world.counts.tell();
+    const found = await context.table.get(keys.captureCounts(project.id, '2026-01-01'));
+    expect(found).toMatchObject({ refused_missing_distinct_id: 2, refused_invalid_uuid: 1 });
+    expect(JSON.parse(String(found?.['sample_missing_distinct_id']))).toEqual({
+      event: 'the last',
+      distinct_id: null,
+      at: context.clock(),
+    });
+  });
+});
+
+test('every answer is one that a browser shows to the page that asked', async () => {
+  const body = event();
+  const answers = [
+    ask('/e', { body }),
+    ask('/e?beacon=1', { body }),
+    ask('/e', { body: '' }),
+    ask('/e', { body: { ...body, api_key: 'phc_nobody' } }),
+    ask('/e', { method: 'PUT', body }),
+    ask('/batch', { body: Buffer.alloc(20 * MEGABYTE + 1, '1') }),
+    ask('/s/', { body: '[]' }),
+    ask('/flags/?v=2', { body }),
+    ask('/decide/?v=3', { body }),
+    ask(`/array/${token}/config.js`, { method: 'GET' }),
+    ask(`/array/${token}/config`, { method: 'GET' }),
+    ask('/e', { method: 'OPTIONS', headers: { 'Access-Control-Request-Headers': 'content-type,x-other' } }),
+  ];
+  const found = await Promise.all(answers);
+  expect(found.map((answer) => answer.status)).toEqual([200, 204, 400, 401, 405, 413, 200, 200, 200, 200, 200, 200]);
+  for (const { headers } of found) {
+    expect(headers.get('access-control-allow-origin')).toBe(ORIGIN);
+    expect(headers.get('access-control-allow-credentials')).toBe('true');
+    expect(headers.get('access-control-expose-headers')).toBe('Retry-After');
+    expect(headers.get('vary')).toBe('Origin');
+  }
+  expect(found.at(-1)?.headers.get('access-control-allow-headers')).toBe('content-type,x-other');
+});
+
+test('nothing of it holds for the API', async () => {
+  const answer = await ask('/api/organizations/', { method: 'GET' });
+  expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([401, null]);
+});
+
+test('posthog-js gets its configuration as a script that defines it', async () => {
+  const answer = await ask(`/array/${token}/config.js`, { method: 'GET' });
+  expect(answer.headers.get('content-type')).toBe('application/javascript; charset=utf-8');
+  const window: { _POSTHOG_REMOTE_CONFIG?: Record<string, { config: object; siteApps: [] }> } = {};
+  runInNewContext(await answer.text(), { window });
+  const config = await (await ask(`/array/${token}/config`, { method: 'GET' })).json();
+  expect(window._POSTHOG_REMOTE_CONFIG).toEqual({ [token]: { config, siteApps: [] } });
+  expect(config).toMatchObject({ analytics: { endpoint: '/i/v0/e/' }, hasFeatureFlags: false });
+});
+
+/** Answers one request, with a part of what answers it replaced. */
+async function answered(changes: Parameters<typeof captureService>[0]): Promise<SdkAnswer> {
+  const { token: own, context: other } = await captureService();
+  const body = Buffer.from(JSON.stringify({ ...event(), api_key: own }));
+  const taken = { token: own, taken: 1, refused: {} };
+  const replaced = {
+    ...other,
+    inbox: { append: async () => {} },
+    tokens: { projectOf: async () => 1 },
+    counts: { add: () => {}, refuse: () => {}, acceptedToday: async () => 0 },
+    read: async () => taken,
+    mayTake: () => 0,
+    eventsPerDay: null,
+    ...changes,
+  };
+  const request = { id: '1', method: 'POST', path: '/e', query: {}, headers: { origin: ORIGIN }, body, address: null };
+  return answerSdk(replaced, request);
+}
+
+test('what cannot be kept at this moment is to be sent again', async () => {
+  const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+  const broken = () => Promise.reject(full);
+  for (const changes of [{ inbox: { append: broken } }, { tokens: { projectOf: broken } }, { read: broken }]) {
+    const answer = await answered(changes);
+    expect(answer).toMatchObject({
+      status: 503,
+      headers: { 'Retry-After': '5', 'Access-Control-Allow-Origin': ORIGIN },
+    });
+    expect(answer.body).toMatch(/^The disk of the service is full: space must be freed there\./);
+  }
+});
+
+describe('a flood', () => {
+  test('of large requests waits in line, a line has an end, and small requests of others are answered meanwhile', async () => {
+    // A list of 600,000 numbers is 1.2 MB, and none of them an event.
+    const large = Buffer.from(`[${'0,'.repeat(600_000)}${JSON.stringify(event())}]`);
+    const answers = Array.from({ length: 12 }, () => ask('/batch', { body: large, address: '198.51.100.1' }));
+    const order: string[] = [];
+    const larges = answers.map(async (answer) => {
+      const { status: found } = await answer;
+      if (found === 200) order.push('large');
+      return found;
+    });
+    const small = status(ask('/e', { body: event(), address: '198.51.100.2' })).then((found) => {
+      order.push('small');
+      return found;
+    });
+    expect(await small).toBe(200);
+    const found = await Promise.all(larges);
+    expect(order[0]).toBe('small');
+    expect(new Set(found)).toEqual(new Set([200, 503]));
+    // One is read and eight wait.
+    expect(found.filter((one) => one === 200)).toHaveLength(9);
+  });
+
+  test('of an address is held back, and another address is not', async () => {
+    const { service: limited, token: own } = await captureService(
+      {},
+      { limits: { ...SDK_LIMITS, ofAddress: { rate: 0.1, burst: 2 } } },
+    );
+    const from = (address: string) =>
+      fetch(`${limited.address}/e`, {
+        method: 'POST',
+        headers: { 'X-Forwarded-For': address },
+        body: JSON.stringify({ ...event(), api_key: own }),
+      });
+    const found = [
+      await from('198.51.100.1'),
+      await from('198.51.100.1'),
+      await from('198.51.100.1'),
+      await from('198.51.100.2'),
+    ];
+    expect(found.map((answer) => answer.status)).toEqual([200, 200, 429, 200]);
+    expect(found[2]?.headers.get('retry-after')).toBe('10');
+    // One sender has all the addresses of a network of IPv6.
+    const six = [
+      await from('2001:db8::1'),
+      await from('2001:db8::2'),
+      await from('2001:db8::3'),
+      await from('2001:db8:0:1::3'),
+    ];
+    expect(six.map((answer) => answer.status)).toEqual([200, 200, 429, 200]);
+  });
+
+  test('of a project is held back, from wherever it comes, and another project is not', async () => {
+    const {
+      service: limited,
+      token: own,
+      context: other,
+    } = await captureService({}, { limits: { ...SDK_LIMITS, ofProject: { rate: 0.1, burst: 3 } } });
+    await other.table.write([{ put: { ...keys.projectToken('phc_other'), project_id: 999 } }]);
+    const send = (api_key: string, address: string, events: number) =>
+      fetch(`${limited.address}/batch`, {
+        method: 'POST',
+        headers: { 'X-Forwarded-For': address },
+        body: JSON.stringify({
+          api_key,
+          batch: Array.from({ length: events }, () => ({ event: 'x', distinct_id: 'a' })),
+        }),
+      });
+    const found = [
+      await send(own, '198.51.100.1', 4),
+      await send(own, '198.51.100.2', 1),
+      await send('phc_other', '198.51.100.1', 1),
+    ];
+    expect(found.map((answer) => answer.status)).toEqual([200, 429, 200]);
+    // One is owed, and one is asked for.
+    expect(found[1]?.headers.get('retry-after')).toBe('20');
+  });
+
+  test('over the quota of a day is dropped, counted, and answered as PostHog does; the next day takes again', async () => {
+    const limited = await captureService({ eventsPerDay: 2 });
+    const send = async (): Promise<unknown> => {
+      const body = JSON.stringify({
+        ...event(),
+        api_key: limited.token,
+        uuid: undefined,
+        timestamp: '2026-01-01T00:00:00Z',
+      });
+      return (await fetch(`${limited.service.address}/e`, { method: 'POST', body })).json();
+    };
+    const over = { status: 1, quota_limited: ['events'] };
+    expect([await send(), await send(), await send()]).toEqual([{ status: 1 }, { status: 1 }, over]);
+    await limited.counts.tell();
+    const found = await limited.context.table.get(keys.captureCounts(limited.service.project.id, '2026-01-01'));
+    expect(found).toMatchObject({ accepted: 2, refused_over_quota: 1 });
+    limited.context.clock.set(Date.UTC(2026, 0, 2));
+    expect(await send()).toEqual({ status: 1 });
+  });
+});
+
+test('the token of a project that was deleted is unknown at once', async () => {
+  const other = await captureService();
+  const { service: one } = other;
+  const send = () =>
+    fetch(`${one.address}/e`, { method: 'POST', body: JSON.stringify({ ...event(), api_key: other.token }) });
+  expect(await status(send())).toBe(200);
+  expect((await one.call('DELETE', `/api/projects/${one.project.id}/`)).status).toBe(204);
+  expect(await status(send())).toBe(401);
+  // What was counted of it is forgotten.
+  await other.counts.tell();
+  expect(await other.context.table.get(keys.captureCounts(one.project.id, '2026-01-01'))).toBeUndefined();
+});
+
+test('posthog-node of today logs no error, and its events land', async () => {
+  const { service: one, token: own, landed } = await captureService();
+  const errors: unknown[] = [];
+  const posthog = new PostHog(own, { host: one.address, flushAt: 20, flushInterval: 0 });
+  posthog.on('error', (error: unknown) => errors.push(error));
+  for (let n = 0; n < 45; n += 1) posthog.capture({ distinctId: `user ${n % 3}`, event: 'paid', properties: { n } });
+  posthog.identify({ distinctId: 'user 0', properties: { name: 'Ada' } });
+  expect((await posthog.evaluateFlags('user 0')).isEnabled('beta')).toBe(false);
+  await posthog.shutdown();
+  expect(errors).toEqual([]);
+  const names = await landed('event');
+  expect(names.filter((name) => name === 'paid')).toHaveLength(45);
+  expect(names).toContain('$identify');
+});
+
+describeInBrowser('posthog-js in a browser', (open) => {
+  test('logs no error, and its events land, those of the last moment too', async () => {
+    let taken = Promise.withResolvers<void>();
+    const metrics = { record: () => taken.resolve() };
+    const { service: one, token: own, landed } = await captureService({ metrics });
+    const script = readFileSync(join(import.meta.dirname, '../../../node_modules/posthog-js/dist/array.full.js'));
+    const page = `<!doctype html><title>Shop</title><button>Buy</button><script src="/posthog.js"></script><script>
+      posthog.init(${JSON.stringify(own)}, {
+        api_host: ${JSON.stringify(one.address)}, opt_out_useragent_filter: true, disable_session_recording: true,
+      });
+      posthog.capture('made by hand', { price: 1.5 });
+      posthog.identify('ada', { name: 'Ada' });
+    </script>`;
+    // The page has an origin of its own, as those of SDKs have.
+    const site = createServer(({ url }, response) => {
+      const isScript = url === '/posthog.js';
+      response.setHeader('Content-Type', isScript ? 'text/javascript' : 'text/html').end(isScript ? script : page);
+    }).listen(0, '127.0.0.1');
+    onEnd(() => site.close());
+    await new Promise((resolve) => site.once('listening', resolve));
+    const { page: tab, complaints } = await open();
+    const first = tab.waitForResponse((answer) => new URL(answer.url()).pathname === '/i/v0/e/');
+    await tab.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`);
+    await tab.getByRole('button').click();
+    expect((await first).status()).toBe(200);
+    await tab.evaluate("posthog.capture('at last')");
+    taken = Promise.withResolvers();
+    await tab.goto('about:blank');
+    const names = new Set<unknown>();
+    while (!names.has('at last')) {
+      await taken.promise;
+      taken = Promise.withResolvers();
+      for (const name of await landed('event')) names.add(name);
+    }
+    await tab.close();
+    expect(complaints).toEqual([]);
+    for (const name of ['$pageview', 'made by hand', '$identify', '$autocapture', 'at last'])
+      expect(names).toContain(name);
+  });
+});
