@@ -174,7 +174,7 @@ describe('a token that is reset', () => {
     const before = service.project.api_token;
     const { body: project } = await service.call('POST', `${path}reset_token/`, { body });
     const after = String(project?.['api_token']);
-    const known = (token: string) => projectTokens(context).projectOf(token);
+    const known = (token: string) => projectTokens(context, { believedMs: 0 }).projectOf(token);
     return { context, service, path, before, after, known };
   }
 
