@@ -27,6 +27,8 @@ export const ENVIRONMENT = {
   lake: ['LAKE_BUCKET'],
   outbound: [],
   compiler: [],
+  reader: [],
+  personRemoval: [],
   events: ['EVENT_BUS'],
   warehouse: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'RUN_FILES_BUCKET'],
   converter: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'RUN_FILES_BUCKET'],

@@ -87,6 +87,10 @@ export const compiler = () =>
     }),
   );
 
+/** Not offered: Athena takes seconds for what somebody waits for, and bills each look. */
+export const reader = () => null;
+export const personRemoval = () => null;
+
 /** The source names the stage: `workspaces.prod`. */
 export const events = () =>
   eventBridgeEvents({
@@ -104,7 +108,17 @@ export const warehouse = (converter?: Converter) =>
     ...(converter === undefined ? {} : { converter }),
   });
 
-const PORTS = ['workflow', 'warehouse', 'runFiles', 'lake', 'vault', 'outbound', 'compiler', 'events'] as const;
+const PORTS = [
+  'workflow',
+  'warehouse',
+  'runFiles',
+  'lake',
+  'vault',
+  'outbound',
+  'compiler',
+  'reader',
+  'events',
+] as const;
 type PortName = (typeof PORTS)[number];
 
 const lines = jsonLines(write);

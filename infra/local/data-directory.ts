@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { v7 } from 'uuid';
 import { pooledCompiler } from '../../lib/exports/query/compiler.ts';
+import { pooledPersonRemoval } from '../../lib/lake/import/person-removal.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
 import { folderFiles, removeLeftovers } from '../../lib/ports/files/folder.ts';
@@ -16,6 +17,8 @@ import { isBusy, isDamage, sqliteTable } from '../../lib/ports/table/sqlite.ts';
 import { MINUTE_MS, SECOND_MS } from '../../lib/ports/units.ts';
 import { keyfileVault } from '../../lib/ports/vault/keyfile.ts';
 import { pooledWarehouse } from '../../lib/warehouse/pooled.ts';
+import { pooledReader } from '../../lib/warehouse/pooled-reader.ts';
+import { READING_MS } from '../../lib/warehouse/reader.ts';
 import type { RowWorkerOptions } from '../../lib/warehouse/row-worker.ts';
 import { workerPool } from '../../lib/workers/pool.ts';
 import { checkDataDirectory, databaseIn, UnusableDataDirectory, upgradeDataDirectory } from './data-version.ts';
@@ -47,6 +50,14 @@ const QUERY_TURNS = { atOnce: 2, each: 1, waiting: { each: 4, all: 32 } };
 
 /** Those that wait are deliveries, of which the engine runs so many at a time. */
 const ROW_TURNS = { atOnce: 4, each: 2 };
+
+/** Those that wait are requests, beside the deliveries, whose workers may be busy for minutes. */
+const READ_TURNS = { atOnce: 2, each: 1, waiting: { each: 8, all: 32 } };
+const READ_DATABASE_MEMORY = '250MB';
+const READ_MEMORY_MB = { each: 450, all: 600 };
+/** One deletion after the other; each has what a landing has. */
+const REMOVAL_TURNS = { atOnce: 1, each: 1, waiting: { each: 8, all: 32 } };
+const REMOVAL_MEMORY_MB = { each: 700, all: 700 };
 
 /** All that a data directory holds, opened: every port but the workflow, which only the running service has. */
 interface DataDirectory extends Omit<Context, 'workflow'> {
@@ -80,6 +91,26 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     deaths: join(folder, 'under-way'),
     log,
   });
+  const readers = workerPool({
+    program: join(import.meta.dirname, '../../lib/warehouse/row-worker.ts'),
+    options: { lake: lakeIn(folder), memoryLimit: READ_DATABASE_MEMORY } satisfies RowWorkerOptions,
+    what: 'Reading',
+    turns: READ_TURNS,
+    memory: READ_MEMORY_MB,
+    silenceMs: READING_MS,
+    folder: temporaryIn(folder),
+    log,
+  });
+  const removals = workerPool({
+    program: join(import.meta.dirname, 'land-worker.ts'),
+    options: { home: folder },
+    what: 'Deleting the person',
+    turns: REMOVAL_TURNS,
+    memory: REMOVAL_MEMORY_MB,
+    silenceMs: READING_MS,
+    folder: temporaryIn(folder),
+    log,
+  });
   const queries = workerPool({
     program: join(import.meta.dirname, '../../lib/exports/query/query-worker.ts'),
     options: null,
@@ -96,6 +127,8 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     lake,
     runFiles: folderFiles(runFilesIn(folder)),
     warehouse: pooledWarehouse(rows),
+    reader: pooledReader(readers),
+    personRemoval: pooledPersonRemoval(removals),
     vault: keyfileVault(join(folder, 'vault.key')),
     events: null,
     outbound: openOutbound(settings),
@@ -111,7 +144,7 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     settings,
     close: async () => {
       table.close();
-      await Promise.all([rows.close(), queries.close()]);
+      await Promise.all([rows, readers, removals, queries].map((pool) => pool.close()));
     },
   };
 }

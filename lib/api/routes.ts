@@ -13,6 +13,9 @@ import * as sharing from '../dashboards/sharing/routes.ts';
 import * as batchExports from '../exports/resource/routes.ts';
 import type { Route } from '../http/route.ts';
 import * as insights from '../insights/routes.ts';
+import * as definitions from '../reading/definitions/routes.ts';
+import * as events from '../reading/events/routes.ts';
+import * as persons from '../reading/persons/routes.ts';
 import * as http from './reference/routes.ts';
 
 /** A project's paths begin so, and a second time as PostHog's newer clients write them. */
@@ -40,6 +43,9 @@ export const routes: readonly Route[] = [
   publicPage,
   accessControls,
   insights,
+  events,
+  persons,
+  definitions,
   batchExports,
   activity,
   http,

@@ -2,7 +2,7 @@
  * One event as an SDK sent it becomes what the lake takes in, as it takes it of an import; what it means for persons is
  * decided there. Numbers are written as JavaScript writes them (`1.0` is 1), as PostHog's own pipeline does.
  */
-import { personChangeOf } from '../lake/persons/change.ts';
+import { DELETE, personChangeOf } from '../lake/persons/change.ts';
 import { canonicalUuid, contentUuid, type SourceEvent, storable, storableText } from '../lake/sources/event.ts';
 import { isObject } from '../ports/raw-number.ts';
 import { timesOf } from './timestamp.ts';
@@ -138,7 +138,8 @@ function normalizeEvent(sent: unknown, arrival: Arrival): Normalized | Omit<Refu
     personId: null,
     personProperties: null,
     elementsChain: elementsChain === '' ? null : storableText(elementsChain),
-    personChange: personChangeOf(event, properties, null),
+    // The token is public: whoever reads it in a page must not be able to delete people.
+    personChange: event === DELETE ? null : personChangeOf(event, properties, null),
   };
 }
 

@@ -6,7 +6,7 @@ import type { Unsupported } from './unsupported.ts';
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** A port, other than the table, that a handler touches; infra grants exactly these. */
-export type Need = 'workflow' | 'vault' | 'lake' | 'runFiles' | 'outbound' | 'compiler';
+export type Need = 'workflow' | 'vault' | 'lake' | 'runFiles' | 'outbound' | 'compiler' | 'reader' | 'personRemoval';
 
 /** How a list is paged; `page.ts` reads it. */
 export interface PagingRule {

@@ -1,4 +1,6 @@
 import type { Compiler } from '../exports/query/compiler.ts';
+import type { PersonRemoval } from '../lake/import/person-removal.ts';
+import type { Reader } from '../warehouse/reader.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Workflow } from '../workflow/workflow.ts';
 import type { Events } from './events/events.ts';
@@ -18,6 +20,10 @@ export interface Context {
   readonly table: Table;
   readonly workflow: Workflow;
   readonly warehouse: Warehouse;
+  /** Who reads single rows of the lake; null where that is not offered. */
+  readonly reader: Reader | null;
+  /** Who deletes persons of the lake; null where there is no reader. */
+  readonly personRemoval: PersonRemoval | null;
   /** The files that runs keep until they are delivered. */
   readonly runFiles: FileStore;
   /** The lake's files. */

@@ -6,7 +6,9 @@
  * export), the execution of the purge itself (7 days in a data directory), executions on AWS (90 days). The
  * activity log of an organization goes with it; its entries about a deleted project stay as long as the rest.
  */
+
 import { dirname } from 'node:path/posix';
+import { tokensOf } from '../accounts/organizations/projects/store.ts';
 import { type DeletedPlaces, keysOfUsers, removeLimits } from '../accounts/personal-api-keys/store.ts';
 import type { BatchExportItem } from '../exports/records/model.ts';
 import { destroyBatchExport } from '../exports/resource/store.ts';
@@ -175,8 +177,8 @@ async function* forgetExecutions({ workflow }: Context, id: string): Removals {
 async function* removeProject(context: Context, id: number, isSettled: boolean): Removals {
   const isFound = yield* anyOf(removeProjectContent(context, id));
   if (isFound || !isSettled) return;
-  const token = (await context.table.get(keys.project(id)))?.api_token;
-  const found = token === undefined ? [] : [keys.projectToken(token)];
+  const project = await context.table.get(keys.project(id));
+  const found = project === undefined ? [] : tokensOf(project).map((token) => keys.projectToken(token));
   await remove(context.table, [keys.project(id), ...found], jobOps('purge', String(id), null));
   yield;
 }

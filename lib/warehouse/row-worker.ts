@@ -1,8 +1,10 @@
-/** The program of a worker that selects rows of the lake and forms their bytes. */
+/** The program of a worker that selects rows of the lake and forms their bytes, or reads some for who looks at them. */
 import { folderFiles } from '../ports/files/folder.ts';
 import { serveTasks } from '../workers/serve.ts';
 import { type AllWanted, duckdbWarehouse } from './duckdb.ts';
+import { duckdbReader } from './duckdb-reader.ts';
 import type { CountsWanted, RowsWanted } from './pooled.ts';
+import type { Reading } from './reader.ts';
 
 export interface RowWorkerOptions {
   /** The folder of the lake. */
@@ -14,10 +16,13 @@ export interface RowWorkerOptions {
 const never = new AbortController().signal;
 
 void serveTasks<RowWorkerOptions>(async ({ folder, options: { lake, memoryLimit } }) => {
-  const warehouse = duckdbWarehouse({ lake: folderFiles(lake), tempDirectory: folder, memoryLimit });
+  const options = { lake: folderFiles(lake), tempDirectory: folder, memoryLimit };
+  const warehouse = duckdbWarehouse(options);
+  const reader = duckdbReader(options);
   return {
     count: ({ plan, interval }: RowsWanted) => warehouse.count(plan, interval, never),
     counts: ({ plan, intervals }: CountsWanted) => warehouse.counts(plan, intervals, never),
+    look: (reading: Reading) => reader.read(reading, { organization: '', signal: never }),
     'read-all': (wanted: AllWanted) => warehouse.readAll(wanted, never),
     read: async function* ({ plan, interval, form }: RowsWanted) {
       if (form === undefined) throw new Error('rows are read in a form');

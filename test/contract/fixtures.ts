@@ -7,6 +7,7 @@ import { LEVELS } from '../../lib/http/levels.ts';
 import { keys, places } from '../../lib/ports/table/keys.ts';
 import { HOUR_MS } from '../../lib/ports/units.ts';
 import type { TestContext } from '../support/context.ts';
+import { importRecords } from '../support/imports.ts';
 import type { Service } from '../support/service.ts';
 
 export interface World {
@@ -197,6 +198,50 @@ async function ofInsight(world: World): Promise<Example> {
   return { params: { ...params, id: String(body?.['id']) } };
 }
 
+/** Worlds whose lake has the event and the person; filling one takes longer than all requests of a test. */
+const filled = new WeakMap<object, Promise<unknown>>();
+
+const EVENT = {
+  uuid: '01940000-0000-7000-8000-0000000000e1',
+  event: 'paid',
+  distinct_id: 'ada',
+  timestamp: '2025-12-30T00:00:00Z',
+  properties: { $set: { email: 'ada@example.com' } },
+};
+
+/** The id of the event of the project's lake, and of its person. */
+async function ofLake(world: World) {
+  const { context } = world;
+  const params = place(world);
+  const filling = filled.get(context) ?? importRecords(context, Number(params.project_id), [EVENT]);
+  filled.set(context, filling);
+  await filling;
+  return params;
+}
+
+async function ofEvent(world: World): Promise<Example> {
+  return { params: { ...(await ofLake(world)), id: EVENT.uuid } };
+}
+
+/** Who is there once: a request deletes them. */
+async function ofOwnPerson(world: World): Promise<Example> {
+  const { context, service } = world;
+  const params = place(world);
+  const distinctId = context.newId();
+  await importRecords(context, Number(params.project_id), [{ ...EVENT, uuid: distinctId, distinct_id: distinctId }]);
+  const path = `/api/projects/${params.project_id}/persons/?distinct_id=${distinctId}`;
+  const { body } = await service.call('GET', path);
+  const [person] = (body?.['results'] ?? []) as { id: string }[];
+  return { params: { ...params, id: String(person?.id) } };
+}
+
+async function ofPerson(world: World): Promise<Example> {
+  const params = await ofLake(world);
+  const { body } = await world.service.call('GET', `/api/projects/${params.project_id}/persons/?distinct_id=ada`);
+  const [person] = (body?.['results'] ?? []) as { id: string }[];
+  return { params: { ...params, id: String(person?.id) } };
+}
+
 export const fixtures: Readonly<Record<string, Fixture>> = {
   schema: async () => ({ params: {} }),
   'reference/page': async () => ({ params: {} }),
@@ -223,6 +268,7 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   'projects/create': async (world) => ({ params: place(world), body: { name: 'New' } }),
   'projects/retrieve': ofProject,
   'projects/update': async (world) => ({ ...(await ofProject(world)), body: { name: 'Renamed' } }),
+  'projects/reset-token': async (world) => ({ ...(await ofProject(world)), body: { keep_old_for_a_day: true } }),
   'projects/destroy': ofProject,
 
   'personal-api-keys/list': async () => ({ params: {} }),
@@ -254,6 +300,15 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   'insights/create': async (world) => ({ params: place(world), body: { name: 'Visitors' } }),
   'insights/retrieve': ofInsight,
   'insights/update': async (world) => ({ ...(await ofInsight(world)), body: { name: 'Renamed' } }),
+
+  'events/list': inPlace,
+  'events/retrieve': ofEvent,
+  'persons/list': inPlace,
+  'persons/retrieve': ofPerson,
+  'persons/destroy': ofOwnPerson,
+
+  'event-definitions/list': inPlace,
+  'property-definitions/list': inPlace,
 
   'batch-exports/list': inPlace,
   'batch-exports/create': async (world) => ({ params: place(world), body: exportBody(world) }),

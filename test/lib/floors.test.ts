@@ -11,6 +11,7 @@ const FLOORS = [
   'purge',
   'dashboards',
   'insights',
+  'reading',
   'exports/resource',
   'exports/runs',
   'exports/notices',

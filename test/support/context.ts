@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Compiler, directCompiler } from '../../lib/exports/query/compiler.ts';
 import { hogqlParser, type Parser } from '../../lib/hogql/parse.ts';
+import { deletePerson } from '../../lib/lake/import/delete-person.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { folderFiles } from '../../lib/ports/files/folder.ts';
 import { type LogSink, logTo } from '../../lib/ports/log.ts';
@@ -16,6 +17,7 @@ import { openOutbound } from '../../lib/ports/outbound/outbound.ts';
 import { LOCAL_SETTINGS } from '../../lib/ports/settings.ts';
 import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
 import { keyfileVault } from '../../lib/ports/vault/keyfile.ts';
+import { duckdbReader } from '../../lib/warehouse/duckdb-reader.ts';
 import type { Warehouse } from '../../lib/warehouse/warehouse.ts';
 import { onEnd } from './on-end.ts';
 import { type RecordingWorkflow, recordingWorkflow } from './workflow.ts';
@@ -149,12 +151,17 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     onEnd(() => own.close());
     table = own;
   }
+  const lake = overrides.lake ?? folderFiles(join(path, 'lake'));
+  const reader = duckdbReader({ lake });
+  onEnd(() => reader.close());
   const log = logTo((line) => lines.push(line), clock, 'DEBUG');
-  return {
+  const made: TestContext<Overrides> = {
     workflow: recordingWorkflow(),
     warehouse: noWarehouse,
     runFiles: folderFiles(join(path, 'runs')),
-    lake: folderFiles(join(path, 'lake')),
+    lake,
+    reader,
+    personRemoval: { remove: (person) => deletePerson(made, person) },
     vault: keyfileVault(join(path, 'vault-key')),
     events: null,
     outbound: openOutbound(LOCAL_SETTINGS),
@@ -173,4 +180,5 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     table,
     clock,
   };
+  return made;
 }

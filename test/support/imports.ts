@@ -39,6 +39,20 @@ export async function run(
   return { ...report, backfills: await neededBackfills(context.table, { id: PROJECT, organization_id: 'o' }, hours) };
 }
 
+/** Imports records into a project, as lines of JSON; a text is a line as it is. */
+export async function importRecords(
+  context: Pick<TestContext<object>, 'folder'> & Parameters<typeof importEvents>[0],
+  projectId: number,
+  records: readonly (object | string)[],
+): Promise<void> {
+  const file = join(context.folder, `${context.newId()}.jsonl`);
+  writeFileSync(
+    file,
+    records.map((record) => `${typeof record === 'string' ? record : JSON.stringify(record)}\n`).join(''),
+  );
+  await importEvents(context, { projectId, files: [file], rejectedFolder: join(context.folder, 'rejected') });
+}
+
 /** Returns a context whose process dies at the n-th change of the table or the lake: before it, or right after it. */
 export function killableContext(context: TestContext<object>, n: number, after: boolean) {
   const death = new Error('killed');

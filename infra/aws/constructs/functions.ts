@@ -216,6 +216,8 @@ function statementsOf(
     lake: objectsOf(uses.lake, `arn:${partition}:s3:::${data.lakeBucket}`),
     outbound: [],
     compiler: [],
+    reader: [],
+    personRemoval: [],
     events: [allow(['events:PutEvents'], [eventBus])],
     warehouse: [],
     converter: [],

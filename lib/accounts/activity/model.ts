@@ -20,6 +20,7 @@ export const ACTIVITY_SCOPES = [
   'PersonalAPIKey',
   'Dashboard',
   'Insight',
+  'Person',
   'BatchExport',
   'BatchExportBackfill',
   'BatchExportRun',

@@ -61,6 +61,8 @@ export interface ProjectItem extends Item {
   readonly name: string;
   /** The public token (`phc_...`) that events are sent with. */
   readonly api_token: string;
+  /** The token before, if it was to work on for a day; its own item tells whether it still does. */
+  readonly previous_token?: string | null;
   readonly created_at: number;
   readonly deleted_at: number | null;
   /** Set with the first access rule that hides a dashboard: from then on lists look at every dashboard. */

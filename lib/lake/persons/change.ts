@@ -41,8 +41,8 @@ const MERGES: ReadonlyMap<string, string> = new Map([
   ['$merge_dangerously', 'alias'],
 ]);
 
-/** The event that deletes the person of its distinct_id; PostHog does that through its API only. */
-const DELETE = '$delete_person';
+/** The event of an import that deletes the person of its distinct_id; PostHog does that through its API only. */
+export const DELETE = '$delete_person';
 
 /**
  * JSON text of a `PersonChange`, or null for an event that changes none: any without `$set`, `$set_once` and `$unset`

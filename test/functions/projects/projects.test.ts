@@ -1,6 +1,8 @@
 import { findOrganization } from '../../../lib/accounts/organizations/store.ts';
+import { projectTokens } from '../../../lib/capture/tokens.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
+import { DAY_MS, SECOND_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type CallOptions, type Reply, type Service, testService } from '../../support/service.ts';
@@ -163,4 +165,51 @@ test('each is three round trips, a list two', async () => {
   expect(await trips(() => service.call('GET', path(service)))).toBe(2);
   expect(await trips(() => service.call('PATCH', two, { body: { name: 'New' } }))).toBe(3);
   expect(await trips(() => service.call('DELETE', two))).toBe(3);
+});
+
+describe('a token that is reset', () => {
+  async function reset(body: object = {}) {
+    const { context, service } = await world();
+    const path = `/api/projects/${service.project.id}/`;
+    const before = service.project.api_token;
+    const { body: project } = await service.call('POST', `${path}reset_token/`, { body });
+    const after = String(project?.['api_token']);
+    const known = (token: string) => projectTokens(context, { believedMs: 0 }).projectOf(token);
+    return { context, service, path, before, after, known };
+  }
+
+  test('is another one, and the one before ends at once', async () => {
+    const { service, path, before, after, known } = await reset();
+    expect(after).toMatch(/^phc_/);
+    expect(await known(after)).toBe(service.project.id);
+    expect(await known(before)).toBeNull();
+    expect((await service.call('GET', path)).body).toMatchObject({ api_token: after });
+    const { body } = await service.call('GET', `/api/organizations/${service.organization.id}/`);
+    expect(body).toMatchObject({ teams: [{ api_token: after }] });
+  });
+
+  test('works on for a day if that is asked for', async () => {
+    const { context, service, before, after, known } = await reset({ keep_old_for_a_day: true });
+    context.clock.advance(DAY_MS - SECOND_MS);
+    expect(await known(before)).toBe(service.project.id);
+    context.clock.advance(2 * SECOND_MS);
+    expect(await known(before)).toBeNull();
+    expect(await known(after)).toBe(service.project.id);
+  });
+
+  test('ends with the next reset, and with the project', async () => {
+    const { service, path, before, after, known } = await reset({ keep_old_for_a_day: true });
+    await service.call('POST', `${path}reset_token/`, { body: { keep_old_for_a_day: true } });
+    expect(await known(before)).toBeNull();
+    expect(await known(after)).toBe(service.project.id);
+    await service.call('DELETE', path);
+    expect(await known(after)).toBeNull();
+  });
+
+  test('is for admins and owners', async () => {
+    const { service } = await world();
+    const key = await service.newKey(await service.newUser(LEVELS.member));
+    const path = `/api/projects/${service.project.id}/reset_token/`;
+    expect((await service.call('POST', path, { key, body: {} })).status).toBe(403);
+  });
 });

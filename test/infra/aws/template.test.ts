@@ -343,6 +343,8 @@ describe('the functions of a stage', () => {
       lake: 's3',
       outbound: null,
       compiler: null,
+      reader: null,
+      personRemoval: null,
       events: 'events',
       warehouse: null,
       converter: null,

@@ -34,6 +34,14 @@ test('an event becomes what an import of it gives', () => {
   expect(sentTimestamp).toBe(Date.UTC(2026, 10, 22, 11) * 1000);
 });
 
+test('nobody is deleted by who knows a token, which is public', () => {
+  const $set = { name: 'Ada' };
+  expect(captured({ ...MINIMAL, event: '$delete_person', $set })).toMatchObject({
+    event: '$delete_person',
+    personChange: null,
+  });
+});
+
 test.each(SDK_REQUESTS)('all events of $sdk are taken', ({ path, query, body }) => {
   const payload = readPayload({ path, query, body });
   if ('status' in payload) throw new Error(payload.detail);

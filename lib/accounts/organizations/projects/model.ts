@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { text } from '../../../http/fields.ts';
+import { boolean, text } from '../../../http/fields.ts';
 import { wireInstant } from '../../../http/instant.ts';
 import { LEVELS, type MembershipLevel } from '../../../http/levels.ts';
 import { type ProjectItem, Team, teamObject } from '../model.ts';
@@ -9,6 +9,13 @@ export const ProjectInput = z.object({ name: text({ max: 200 }).optional() });
 
 /** The body that changes a project. */
 export const ProjectPatch = ProjectInput;
+
+/** The body that gives a project another token. */
+export const TokenReset = z.object({
+  keep_old_for_a_day: boolean()
+    .optional()
+    .describe('The token before works for another day, until it is reset again. Default: it ends at once.'),
+});
 
 /** A project: what PostHog calls a project and its environment, with one number. */
 export const Project = Team.extend({

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { integer, uuid } from '../../../http/fields.ts';
 import { LEVELS } from '../../../http/levels.ts';
 import { pageOf, route } from '../../../http/route.ts';
-import { Project, ProjectInput, ProjectPatch } from './model.ts';
+import { Project, ProjectInput, ProjectPatch, TokenReset } from './model.ts';
 
 const tag = 'Projects';
 const read = { method: 'GET', scope: 'project:read', tag } as const;
@@ -79,6 +79,21 @@ export const updateProject = route({
   summary: 'Change a project',
   body: ProjectPatch,
   unsupported: UNSUPPORTED,
+  response: Project,
+});
+
+export const resetProjectToken = route({
+  ...write,
+  handler: 'projects/reset-token',
+  method: 'POST',
+  paths: ['/api/projects/{project_id}/reset_token'],
+  params: z.object({ project_id: integer() }),
+  level: LEVELS.admin,
+  summary: "Reset a project's token",
+  description:
+    'For admins and owners. The project gets another `api_token`. The one before ends at once, or a day later if ' +
+    '`keep_old_for_a_day` is true; what takes events knows of either at most a minute later.',
+  body: TokenReset,
   response: Project,
 });
 

@@ -6,11 +6,14 @@ import { fromJsonText, toJsonText } from '../../../ports/table/json-text.ts';
 import { keys, places } from '../../../ports/table/keys.ts';
 import { nextNumber } from '../../../ports/table/sequence.ts';
 import { type Op, Refused, type Table } from '../../../ports/table/table.ts';
+import { DAY_MS, SECOND_MS } from '../../../ports/units.ts';
 import type { ActivityOps } from '../../activity/model.ts';
 import { changesOf } from '../../activity/rules.ts';
 import type { OrganizationItem, ProjectBrief, ProjectItem } from '../model.ts';
 import type { Tenant } from '../tenant.ts';
 import { refuseTooManyProjects } from './rules.ts';
+
+const newToken = (random: Context['random']): string => `phc_${base62(random(32))}`;
 
 /** Returns a new project with its number and token, which is not yet written. */
 export async function newProject(
@@ -25,7 +28,7 @@ export async function newProject(
     uuid: newId(),
     organization_id: organizationId,
     name,
-    api_token: `phc_${base62(random(32))}`,
+    api_token: newToken(random),
     created_at: now,
     deleted_at: null,
     ver: 1,
@@ -37,6 +40,10 @@ export const newProjectOps = (project: ProjectItem): Op[] => [
   { put: project, if: 'absent' },
   { put: { ...keys.projectToken(project.api_token), project_id: project.id }, if: 'absent' },
 ];
+
+/** Returns the tokens by which a project may be found. */
+export const tokensOf = ({ api_token, previous_token }: ProjectItem): string[] =>
+  [api_token, previous_token ?? []].flat();
 
 /** Returns what the organization keeps of a project. */
 export function projectBrief({ id, uuid, name, api_token }: ProjectItem): ProjectBrief {
@@ -144,6 +151,39 @@ export async function renameProject(
   return (await table.get(key)) as ProjectItem;
 }
 
+/**
+ * Gives the project another token. The one before is gone then, or works for another day; one from before that is gone.
+ * Throws as `renameProject`, and `Refused` when another reset came first.
+ */
+export async function resetToken(
+  { table, random, clock }: Pick<Context, 'table' | 'random' | 'clock'>,
+  { organization, project }: ProjectPlace,
+  keepOld: boolean,
+  activityOps: ActivityOps,
+  ifMatch?: readonly number[],
+): Promise<ProjectItem> {
+  const { id, api_token: old, previous_token: previous } = project;
+  const set = { api_token: newToken(random), previous_token: keepOld ? old : null };
+  const there = isThere(ifMatch);
+  await changeBriefs(table, organization, (briefs) => ({
+    briefs: briefs.map((brief) => (brief.id === id ? { ...brief, api_token: set.api_token } : brief)),
+    ops: [
+      { change: keys.project(id), set, add: { ver: 1 }, if: { is: { ...there.is, api_token: old } } },
+      { put: { ...keys.projectToken(set.api_token), project_id: id }, if: 'absent' },
+      keepOld
+        ? { put: { ...keys.projectToken(old), project_id: id, ttl: Math.ceil((clock() + DAY_MS) / SECOND_MS) } }
+        : { remove: keys.projectToken(old) },
+      ...(previous ? [{ remove: keys.projectToken(previous) }] : []),
+      ...activityOps({
+        ...aboutProject(project),
+        activity: 'updated',
+        changes: changesOf(project, set, { api_token: 'plain' }),
+      }),
+    ],
+  }));
+  return (await table.get(keys.project(id))) as ProjectItem;
+}
+
 /** Hides the project at once, and leaves a job that stops its exports and purges it. Throws as `renameProject`. */
 export async function deleteProject(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
@@ -156,7 +196,7 @@ export async function deleteProject(
     briefs: briefs.filter(({ id }) => id !== project.id),
     ops: [
       { change: keys.project(project.id), set: { deleted_at: now }, add: { ver: 1 }, if: isThere(ifMatch) },
-      { remove: keys.projectToken(project.api_token) },
+      ...tokensOf(project).map((token) => ({ remove: keys.projectToken(token) })),
       ...jobOps('purge', String(project.id), now, { kind: 'project' }),
       ...activityOps({ ...aboutProject(project), activity: 'deleted' }),
     ],

@@ -1,0 +1,20 @@
+import { placeIn } from '../../lib/accounts/organizations/projects/store.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { cursorPage } from '../../lib/http/page.ts';
+import { listPersons } from '../../lib/reading/persons/routes.ts';
+import { newestPersons, personObject } from '../../lib/reading/persons/store.ts';
+import { propertyFilters } from '../../lib/reading/property-filter.ts';
+import { lookFor } from '../../lib/reading/waiting.ts';
+
+export const handler = endpoint(listPersons, async ({ tenant, query, paging }, context) => {
+  const { organization, project } = placeIn(tenant);
+  const asked = {
+    search: query.search === '' ? undefined : query.search,
+    distinctId: query.distinct_id === '' ? undefined : query.distinct_id,
+    properties: propertyFilters(query.properties, 'person'),
+    cursor: paging.cursor,
+  };
+  const look = lookFor(context, organization.id);
+  const { rows, next } = await newestPersons(context.table, look, project.id, asked, paging.limit);
+  return cursorPage(paging, { items: rows, next, previous: undefined }, personObject);
+});

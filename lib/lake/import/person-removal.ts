@@ -1,0 +1,41 @@
+/** The port to who deletes persons of the lake for a request that waits for it. */
+import { setTimeout } from 'node:timers/promises';
+import { fail } from '../../ports/errors.ts';
+import { WorkerLost, type WorkerPool } from '../../workers/pool.ts';
+import { LineFull } from '../../workers/turns.ts';
+import type { DeletedPerson } from './delete-person.ts';
+
+export interface PersonRemoval {
+  /** Resolves when it is in the lake. Fails with 409 while an import runs, with 429 and 503 when there is too much to do. */
+  remove(person: DeletedPerson, organization: string): Promise<void>;
+}
+
+/** Captured events take turns with deletions: each landing has the project for less than a second. */
+const ATTEMPTS = 20;
+const PAUSE_MS = 250;
+/** When to come again, in seconds. */
+const RETRY_AFTER_SECONDS = 10;
+
+/** Deletes by a pool whose workers have the task `delete-person`. */
+export const pooledPersonRemoval = (pool: Pick<WorkerPool, 'run'>, pauseMs = PAUSE_MS): PersonRemoval => ({
+  remove: async (person, owner) => {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await pool.run({ name: 'delete-person', input: person, owner });
+        return;
+      } catch (error) {
+        if (error instanceof LineFull)
+          fail('throttled', {
+            detail: `Too many persons wait to be deleted. Try again in ${RETRY_AFTER_SECONDS} seconds.`,
+            headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
+          });
+        if (error instanceof WorkerLost)
+          fail('unavailable', 'The person could not be deleted at the moment. Try again later.');
+        if ((error as Error).name !== 'ImportUnderWay') throw error;
+        if (attempt === ATTEMPTS)
+          fail('conflict', 'Events are being imported into the project. Try again when that has ended.');
+        await setTimeout(pauseMs);
+      }
+    }
+  },
+});

@@ -1,0 +1,37 @@
+import * as z from 'zod';
+import { choice, integer, text } from '../../http/fields.ts';
+import { pageOf, route } from '../../http/route.ts';
+import { EventDefinition, PropertyDefinition } from './model.ts';
+
+const read = { method: 'GET', tag: 'Definitions', needs: ['reader'] } as const;
+const params = z.object({ project_id: integer() });
+const search = text({ blank: true }).optional().describe('A part of the name, in any case.');
+
+export const listEventDefinitions = route({
+  ...read,
+  handler: 'event-definitions/list',
+  scope: 'event_definition:read',
+  paths: ['/api/projects/{project_id}/event_definitions'],
+  params,
+  summary: 'List event names',
+  description: 'The names of the events that happened in the last 30 days, in their order as texts, with counts.',
+  query: z.object({ search }),
+  response: pageOf(EventDefinition),
+  paging: { kind: 'offset' },
+});
+
+export const listPropertyDefinitions = route({
+  ...read,
+  handler: 'property-definitions/list',
+  scope: 'property_definition:read',
+  paths: ['/api/projects/{project_id}/property_definitions'],
+  params,
+  summary: 'List property names',
+  description: 'The names of the properties of these events, in their order as texts, with counts.',
+  query: z.object({
+    search,
+    type: choice(['event']).optional().describe('Whose they are: those of persons are not counted.'),
+  }),
+  response: pageOf(PropertyDefinition),
+  paging: { kind: 'offset' },
+});

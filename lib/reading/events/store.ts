@@ -1,0 +1,162 @@
+/** Events of the lake, newest first: the newest files are read first, and no more of them than a page takes. */
+import type * as z from 'zod';
+import { allFiles, type LakeFile } from '../../lake/catalog.ts';
+import { parseExact } from '../../lake/sources/exact-json.ts';
+import { compareText } from '../../ports/table/semantics.ts';
+import type { Table } from '../../ports/table/table.ts';
+import { LAKE_ROWS } from '../../warehouse/reader.ts';
+import { wireMicroseconds } from '../microseconds.ts';
+import type { StateRow } from '../persons/model.ts';
+import { newestStates } from '../persons/store.ts';
+import { cursorAt, placeOf } from '../place.ts';
+import { propertyConditions, type propertyFilters } from '../property-filter.ts';
+import type { Look } from '../waiting.ts';
+import type { EventRow, LakeEvent } from './model.ts';
+
+/** Which events are asked for. Absent: any. */
+export interface EventsAsked {
+  readonly uuid?: string | undefined;
+  readonly event?: string | undefined;
+  readonly distinctId?: string | undefined;
+  /** Events of any of their distinct_ids, and those that carry their id. */
+  readonly person?: { readonly id: string; readonly distinctIds: readonly string[] } | undefined;
+  /** Milliseconds since 1970; not included. */
+  readonly after?: number | undefined;
+  readonly before?: number | undefined;
+  readonly properties?: ReturnType<typeof propertyFilters>;
+  readonly cursor?: string | undefined;
+}
+
+/** Newest first; what is equal by all of these is one event. */
+const ORDER = ['timestamp_us', 'uuid', 'event', 'distinct_id'] as const;
+
+/** So many files are read at first, of so many rows in sum; then each time so many times as many. */
+const FIRST = { files: 64, rows: 50_000 };
+const GROWTH = 8;
+
+/** Rows of an answer have so many bytes, in JSON. */
+const MAX_BYTES = 4_000_000;
+
+/** Returns the newest events, `limit` of them at most or what fits into an answer, and the cursor of those behind them. */
+export async function newestEvents(
+  table: Table,
+  look: Look,
+  projectId: number,
+  asked: EventsAsked,
+  limit: number,
+): Promise<{ rows: EventRow[]; next: string | undefined }> {
+  const place = asked.cursor === undefined ? undefined : placeOf(asked.cursor, ORDER.length);
+  const latest = Math.min(asked.before ?? Infinity, place === undefined ? Infinity : Number(place[0]) / 1000);
+  const files = (await allFiles(table, projectId, 'events'))
+    .filter(
+      ({ min_timestamp, max_timestamp }) => min_timestamp <= latest && max_timestamp >= (asked.after ?? -Infinity),
+    )
+    .toSorted((a, b) => b.max_timestamp - a.max_timestamp);
+  const query = queryOf(asked, place, limit + 1);
+  let found: EventRow[] = [];
+  /** Where the rows of some files were cut: of these files what comes behind is not known. */
+  let cut: EventRow | undefined;
+  for (let [from, times] = [0, 1]; from < files.length; times *= GROWTH) {
+    const some = firstOf(files.slice(from), times);
+    from += some.length;
+    const read = await look({ ...query, files: some });
+    const rows = read.rows as unknown as EventRow[];
+    const last = read.isCut ? rows.at(-1) : undefined;
+    if (last !== undefined && (cut === undefined || newerFirst(last, cut) < 0)) cut = last;
+    found = [...found, ...rows]
+      .filter((row) => cut === undefined || newerFirst(row, cut) <= 0)
+      .toSorted(newerFirst)
+      .slice(0, limit + 1);
+    const edge = cut ?? found.at(limit);
+    // Nothing in the files that are left is as new.
+    if (edge !== undefined && Number(edge.at) >= ((files[from]?.max_timestamp ?? -Infinity) + 1) * 1000) break;
+  }
+  const rows = fitting(found.slice(0, limit));
+  const last = rows.at(-1);
+  const hasMore = cut !== undefined || rows.length < found.length;
+  return { rows, next: hasMore && last !== undefined ? cursorAt(placeIn(last)) : undefined };
+}
+
+const placeIn = ({ at, uuid, event, distinct_id }: EventRow): string[] => [at, uuid, event, distinct_id];
+
+function newerFirst(a: EventRow, b: EventRow): number {
+  const [x, y] = [placeIn(a), placeIn(b)];
+  return (
+    Number(b.at) - Number(a.at) || x.slice(1).reduce((sign, text, n) => sign || compareText(y[n + 1] ?? '', text), 0)
+  );
+}
+
+/** The files that are read at once, at least one. */
+function firstOf(files: readonly LakeFile[], times: number): readonly LakeFile[] {
+  let rows = 0;
+  const last = files.findIndex((file, n) => (rows += file.rows) >= FIRST.rows * times || n + 1 >= FIRST.files * times);
+  return last === -1 ? files : files.slice(0, last + 1);
+}
+
+/** The first rows that fit into an answer, at least one. */
+function fitting(rows: readonly EventRow[]): EventRow[] {
+  let bytes = 0;
+  const over = rows.findIndex((row, n) => (bytes += Buffer.byteLength(JSON.stringify(row))) > MAX_BYTES && n > 0);
+  return over === -1 ? [...rows] : rows.slice(0, over);
+}
+
+function queryOf(asked: EventsAsked, place: readonly string[] | undefined, limit: number) {
+  const { uuid, event, distinctId, person, after, before, properties = [] } = asked;
+  const parameters: Record<string, string> = {};
+  const given = (name: string, value: string): string => {
+    parameters[name] = value;
+    return `$${name}`;
+  };
+  const whose = (person?.distinctIds ?? []).map((id, n) => `distinct_id = ${given(`of${n}`, id)}`);
+  const conditions = [
+    ...(uuid === undefined ? [] : [`uuid = ${given('uuid', uuid)}`]),
+    ...(event === undefined ? [] : [`event = ${given('event', event)}`]),
+    ...(distinctId === undefined ? [] : [`distinct_id = ${given('distinct_id', distinctId)}`]),
+    ...(person === undefined ? [] : [`(${[`person_id = ${given('person_id', person.id)}`, ...whose].join(' OR ')})`]),
+    ...(after === undefined ? [] : [`timestamp_us > ${given('after', String(after * 1000))}::BIGINT`]),
+    ...(before === undefined ? [] : [`timestamp_us < ${given('before', String(before * 1000))}::BIGINT`]),
+    ...propertyConditions(properties, parameters),
+    ...(place === undefined ? [] : behind(place, given)),
+  ];
+  return {
+    parameters,
+    sql: `SELECT uuid, event, distinct_id, properties, timestamp_us::VARCHAR AS at, elements_chain FROM ${LAKE_ROWS}
+      WHERE ${['true', ...conditions].join(' AND ')}
+      ORDER BY ${ORDER.map((column) => `${column} DESC`).join(', ')} LIMIT ${limit}`,
+  };
+}
+
+/** The conditions of what comes behind a place; the first alone passes over row groups. */
+function behind(place: readonly string[], given: (name: string, value: string) => string): string[] {
+  const [at, ...rest] = place.map((text, n) => `${given(`place${n}`, text)}${n === 0 ? '::BIGINT' : ''}`);
+  return [`timestamp_us <= ${at}`, `(${ORDER.join(', ')}) < (${[at, ...rest].join(', ')})`];
+}
+
+/** Returns events as they are answered, with what is known of their persons now. */
+export async function eventObjects(
+  table: Table,
+  look: Look,
+  projectId: number,
+  rows: readonly EventRow[],
+): Promise<z.output<typeof LakeEvent>[]> {
+  const states = await newestStates(table, look, projectId, [...new Set(rows.map((row) => row.distinct_id))]);
+  const byDistinctId = new Map(states.map((state) => [state.distinct_id, state]));
+  return rows.map((row) => ({
+    id: row.uuid,
+    distinct_id: row.distinct_id,
+    properties: parseExact(row.properties ?? '{}'),
+    event: row.event,
+    timestamp: wireMicroseconds(row.at),
+    person: personOf(byDistinctId.get(row.distinct_id)),
+    elements_chain: row.elements_chain ?? '',
+  }));
+}
+
+function personOf(state: StateRow | undefined) {
+  if (state === undefined) return null;
+  return {
+    is_identified: state.is_identified,
+    distinct_ids: [state.distinct_id],
+    properties: parseExact(state.shown),
+  };
+}

@@ -1,0 +1,50 @@
+import * as z from 'zod';
+import { boolean, integer, text, uuid } from '../../http/fields.ts';
+import { cursorPageOf, route } from '../../http/route.ts';
+import { Person } from './model.ts';
+
+const tag = 'Persons';
+const read = { method: 'GET', scope: 'person:read', tag, needs: ['reader'] } as const;
+
+export const listPersons = route({
+  ...read,
+  handler: 'persons/list',
+  paths: ['/api/projects/{project_id}/persons'],
+  params: z.object({ project_id: integer() }),
+  summary: 'List persons',
+  description:
+    'The newest person first. `properties` is JSON of a list of filters, of which each must hold: ' +
+    '`[{"key": "plan", "value": ["pro"], "operator": "exact", "type": "person"}]`.',
+  query: z.object({
+    search: text({ blank: true }).optional().describe('A part of `email` or `name`, or a whole distinct_id.'),
+    distinct_id: text({ trim: false, blank: true }).optional().describe('The person with it.'),
+    properties: text({ blank: true }).optional().describe('Filters, as JSON.'),
+  }),
+  response: cursorPageOf(Person),
+  paging: { kind: 'cursor' },
+});
+
+export const retrievePerson = route({
+  ...read,
+  handler: 'persons/retrieve',
+  paths: ['/api/projects/{project_id}/persons/{id}'],
+  params: z.object({ project_id: integer(), id: uuid() }),
+  summary: 'Retrieve a person',
+  response: Person,
+});
+
+export const destroyPerson = route({
+  handler: 'persons/destroy',
+  method: 'DELETE',
+  paths: ['/api/projects/{project_id}/persons/{id}'],
+  scope: 'person:write',
+  tag,
+  needs: ['reader', 'personRemoval'],
+  params: z.object({ project_id: integer(), id: uuid() }),
+  summary: 'Delete a person',
+  description:
+    'With all their distinct_ids and properties; exports deliver the deletion. Their events stay, and a later event of ' +
+    'theirs makes them a person again, without properties. 409 while events are being imported.',
+  query: z.object({ delete_events: boolean().optional().describe('Not supported: true is refused.') }),
+  status: 204,
+});

@@ -1,0 +1,21 @@
+import type { Context } from '../ports/context.ts';
+import { invalid } from '../ports/errors.ts';
+import { READING_MS, type Reading, type ReadRows } from '../warehouse/reader.ts';
+
+/** What reads for one answer. */
+export type Look = (reading: Reading) => Promise<ReadRows>;
+
+/**
+ * Returns what reads the lake for one answer, in the turn of an organization, for so long as somebody waits for it.
+ * Throws a 400 where that is not offered.
+ */
+export function lookFor({ reader, callerLeft }: Pick<Context, 'reader' | 'callerLeft'>, organization: string): Look {
+  if (reader === null) return notOffered();
+  const timeout = AbortSignal.timeout(READING_MS);
+  const signal = callerLeft === undefined ? timeout : AbortSignal.any([callerLeft, timeout]);
+  return (reading) => reader.read(reading, { organization, signal });
+}
+
+/** Throws the 400 of a place without the ports of reading. */
+export const notOffered = (): never =>
+  invalid(null, 'Reading events, persons and their names is not offered on AWS yet. Export them instead.');

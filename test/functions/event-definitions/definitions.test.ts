@@ -1,0 +1,81 @@
+import { DAY_MS } from '../../../lib/ports/units.ts';
+import { namesSeen } from '../../../lib/reading/definitions/store.ts';
+import { START, testContext } from '../../support/context.ts';
+import { importRecords } from '../../support/imports.ts';
+import { type Service, testService } from '../../support/service.ts';
+
+const context = testContext();
+let service: Service;
+
+const event = (name: string, daysAgo: number, properties: object) => ({
+  event: name,
+  distinct_id: 'ada',
+  timestamp: new Date(START - daysAgo * DAY_MS).toISOString(),
+  properties,
+});
+
+beforeAll(async () => {
+  service = await testService(context);
+  await importRecords(context, service.project.id, [
+    event('old', 31, { old: 1 }),
+    event('paid', 3, { plan: 'pro', $os: 'Linux' }),
+    event('paid', 2, { plan: 'free' }),
+    event('left', 1, {}),
+  ]);
+});
+
+async function list(names: 'event' | 'property', query = '') {
+  const { status, body } = await service.call(
+    'GET',
+    `/api/projects/${service.project.id}/${names}_definitions/${query}`,
+  );
+  expect({ status, body }).toMatchObject({ status: 200 });
+  return body as { count: number; next: string | null; results: Record<string, unknown>[] };
+}
+
+const counts = async (names: 'event' | 'property', query?: string) =>
+  (await list(names, query)).results.map(({ name, volume_30_day }) => [name, volume_30_day]);
+
+test('the names of the events of thirty days are counted', async () => {
+  const { count, results } = await list('event');
+  expect([count, results[1]]).toEqual([
+    2,
+    { id: results[1]?.['id'], name: 'paid', volume_30_day: 2, last_seen_at: '2025-12-30T00:00:00Z' },
+  ]);
+  expect(await counts('event')).toEqual([
+    ['left', 1],
+    ['paid', 2],
+  ]);
+});
+
+test('so are those of their properties', async () => {
+  expect(await counts('property')).toEqual([
+    ['$os', 1],
+    ['plan', 2],
+  ]);
+  expect(await counts('property', '?search=PL&type=event')).toEqual([['plan', 2]]);
+});
+
+test('pages of names tell how many there are, behind the last one too', async () => {
+  expect(await list('event', '?limit=1')).toMatchObject({
+    count: 2,
+    next: expect.stringContaining('limit=1&offset=1'),
+    results: [{ name: 'left' }],
+  });
+  expect(await list('event', '?limit=1&offset=5')).toMatchObject({ count: 2, next: null, results: [] });
+});
+
+test('a page of names that had to be cut goes on where it was cut', async () => {
+  const look = async () => ({ rows: [{ volume: 3 }, { name: 'a', volume: 1, last: '0' }], isCut: true });
+  const paging = { limit: 3, offset: 0, cursor: undefined, url: 'http://localhost/api/', query: [] };
+  const page = await namesSeen(context, look, service.project.id, { of: 'event', paging });
+  expect(page).toMatchObject({ count: 3, next: 'http://localhost/api/?limit=3&offset=1' });
+});
+
+test('names of persons are refused by name', async () => {
+  const path = `/api/projects/${service.project.id}/property_definitions/?type=person`;
+  expect(await service.call('GET', path)).toMatchObject({
+    status: 400,
+    body: { attr: 'type', detail: '"person" is not a valid choice. Choose one of: event.' },
+  });
+});

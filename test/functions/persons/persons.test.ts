@@ -1,0 +1,114 @@
+import { SECOND_MS } from '../../../lib/ports/units.ts';
+import { testContext } from '../../support/context.ts';
+import { importRecords } from '../../support/imports.ts';
+import { type Service, testService } from '../../support/service.ts';
+
+const context = testContext();
+let service: Service;
+
+const identified = (distinctId: string, day: number, $set: object, other?: string) => ({
+  event: other === undefined ? '$set' : '$identify',
+  distinct_id: distinctId,
+  timestamp: `2025-11-${String(day).padStart(2, '0')}T00:00:00Z`,
+  properties: { $set, ...(other === undefined ? {} : { $anon_distinct_id: other }) },
+});
+
+beforeAll(async () => {
+  service = await testService(context);
+  const { id } = service.project;
+  await importRecords(context, id, [
+    identified('ada', 1, { email: 'ada@example.com', plan: 'free' }),
+    identified('bob', 2, { name: 'Bob', plan: 'free' }, 'anonymous-bob'),
+    identified('cleo', 3, { plan: 'pro' }),
+    identified('gone', 4, { plan: 'pro' }),
+  ]);
+  context.clock.advance(SECOND_MS);
+  await importRecords(context, id, [
+    identified('ada', 5, { plan: 'pro' }),
+    { event: '$delete_person', distinct_id: 'gone', timestamp: '2025-11-06T00:00:00Z', properties: {} },
+  ]);
+});
+
+interface Listed {
+  readonly next: string | null;
+  readonly results: { readonly id: string; readonly name: string; readonly [name: string]: unknown }[];
+}
+
+async function list(query: Readonly<Record<string, string>> = {}): Promise<Listed> {
+  const target = `/api/projects/${service.project.id}/persons/?${new URLSearchParams(query).toString()}`;
+  const { status, body } = await service.call('GET', target);
+  expect({ status, body }).toMatchObject({ status: 200 });
+  return body as unknown as Listed;
+}
+
+const namesOf = ({ results }: Listed): string[] => results.map(({ name }) => name);
+
+test('persons come the newest first as they are now, without those that are deleted', async () => {
+  const listed = await list();
+  expect(namesOf(listed)).toEqual(['cleo', 'Bob', 'ada@example.com']);
+  const [, bob, ada] = listed.results;
+  expect(bob).toMatchObject({ distinct_ids: ['anonymous-bob', 'bob'], is_identified: true });
+  expect(ada).toEqual({
+    id: ada?.id,
+    uuid: ada?.id,
+    name: 'ada@example.com',
+    distinct_ids: ['ada'],
+    properties: { email: 'ada@example.com', plan: 'pro' },
+    is_identified: false,
+    created_at: '2025-11-01T00:00:00Z',
+  });
+  const { body } = await service.call('GET', `/api/projects/${service.project.id}/persons/${ada?.id}/`);
+  expect(body).toEqual(ada);
+});
+
+test('pages of persons follow one another without a gap', async () => {
+  const found: string[] = [];
+  for (let next: string | null = '?limit=1'; next !== null; ) {
+    const body = await list(Object.fromEntries(new URL(next, service.address).searchParams));
+    found.push(...namesOf(body));
+    next = body.next;
+  }
+  expect(found).toEqual(['cleo', 'Bob', 'ada@example.com']);
+});
+
+test.each([
+  [{ search: 'EXAMPLE.com' }, ['ada@example.com']],
+  [{ search: 'bo' }, ['Bob']],
+  [{ search: 'cleo' }, ['cleo']],
+  [{ search: 'free' }, []],
+  [{ distinct_id: 'anonymous-bob' }, ['Bob']],
+  [{ distinct_id: 'gone' }, []],
+  [{ properties: '[{"key":"plan","value":"pro","type":"person"}]' }, ['cleo', 'ada@example.com']],
+  [{ properties: '[{"key":"plan","value":"free"}]' }, ['Bob']],
+])('a filter lets through who fits now: %j', async (query, expected) => {
+  expect(namesOf(await list(query))).toEqual(expected);
+});
+
+describe('a person who is deleted', () => {
+  const at = (rest: string) => `/api/projects/${service.project.id}/persons/${rest}`;
+  const bob = async () => (await list({ distinct_id: 'bob' })).results[0]?.id ?? '';
+
+  test('keeps their events when these are asked to go too, and is kept themselves', async () => {
+    expect(await service.call('DELETE', at(`${await bob()}/?delete_events=true`))).toMatchObject({
+      status: 400,
+      body: { attr: 'delete_events', code: 'invalid_input' },
+    });
+    expect(namesOf(await list())).toContain('Bob');
+  });
+
+  test('is gone with all distinct_ids, and a later event makes them anew, without properties', async () => {
+    const id = await bob();
+    context.clock.advance(SECOND_MS);
+    expect((await service.call('DELETE', at(`${id}/`))).status).toBe(204);
+    expect((await service.call('GET', at(`${id}/`))).status).toBe(404);
+    expect((await service.call('DELETE', at(`${id}/`))).status).toBe(404);
+    expect(namesOf(await list())).toEqual(['cleo', 'ada@example.com']);
+    expect((await list({ distinct_id: 'anonymous-bob' })).results).toEqual([]);
+    context.clock.advance(SECOND_MS);
+    await importRecords(context, service.project.id, [identified('bob', 9, { plan: 'new' })]);
+    expect((await list({ distinct_id: 'bob' })).results[0]).toMatchObject({
+      properties: { plan: 'new' },
+      distinct_ids: ['bob'],
+    });
+  });
+});
