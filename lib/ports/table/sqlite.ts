@@ -77,8 +77,8 @@ export function sqliteTable(
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
   database.exec(SCHEMA);
   mark.opened();
-  const table = new SqliteTable(database, clock, () => {
-    mark.closed();
+  const table = new SqliteTable(database, clock, (close) => {
+    mark.during(close);
     closed(table);
   });
   if (path !== ':memory:') closeAtExit(table);
@@ -90,11 +90,12 @@ const MARK_TIMEOUT_MS = 200;
 
 /**
  * Keeps a file beside the database while its write-ahead log is needed. Whoever closes the database last moves the log
- * into it, and takes the mark away; a process that is killed leaves both. So a mark without a log tells a loss, which
- * SQLite does not notice.
+ * into it, which SQLite removes then; a process that is killed leaves both. So a mark without a log tells a loss, which
+ * SQLite does not notice. The mark goes before the database is closed, and comes back if others have it open: whenever
+ * a process is killed, there is none without a log.
  */
-function openMark(path: string): { readonly opened: () => void; readonly closed: () => void } {
-  if (path === ':memory:') return { opened: () => {}, closed: () => {} };
+function openMark(path: string): { readonly opened: () => void; readonly during: (close: () => void) => void } {
+  if (path === ':memory:') return { opened: () => {}, during: (close) => close() };
   const [log, mark] = [`${path}-wal`, `${path}-open`];
   const isLost = (): boolean => existsSync(mark) && !existsSync(log);
   if (isLost()) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, MARK_TIMEOUT_MS);
@@ -106,7 +107,11 @@ function openMark(path: string): { readonly opened: () => void; readonly closed:
   }
   return {
     opened: () => writeFileSync(mark, ''),
-    closed: () => {
+    during: (close) => {
+      rmSync(mark, { force: true });
+      close();
+      if (existsSync(log)) writeFileSync(mark, '');
+      // Another process may have been the last meanwhile.
       if (!existsSync(log)) rmSync(mark, { force: true });
     },
   };
@@ -138,7 +143,7 @@ interface SqliteFile extends Table {
 class SqliteTable implements SqliteFile {
   readonly #database: DatabaseSync;
   readonly #clock: () => number;
-  readonly #closed: () => void;
+  readonly #during: (close: () => void) => void;
   readonly #statements = new Map<string, StatementSync>();
   /** Items as they were last read, by key: a page is put together in half the time. */
   readonly #kept = new Map<string, Item>();
@@ -150,10 +155,10 @@ class SqliteTable implements SqliteFile {
   /** The second in which nothing that has expired was left. */
   #sweptAt = Number.NEGATIVE_INFINITY;
 
-  constructor(database: DatabaseSync, clock: () => number, closed: () => void) {
+  constructor(database: DatabaseSync, clock: () => number, during: (close: () => void) => void) {
     this.#database = database;
     this.#clock = clock;
-    this.#closed = closed;
+    this.#during = during;
   }
 
   async get<T extends Item>(key: Key<T>): Promise<T | undefined> {
@@ -192,8 +197,7 @@ class SqliteTable implements SqliteFile {
 
   close(): void {
     this.#commitWaiting();
-    this.#database.close();
-    this.#closed();
+    this.#during(() => this.#database.close());
   }
 
   #statement(sql: string): StatementSync {

@@ -188,3 +188,18 @@ test('what is damaged in the inbox is named, also when it was set aside', async 
   ]);
   await directory.close();
 });
+
+test('a process that is killed while it closes the database leaves nothing that looks like a loss', async () => {
+  const folder = temporaryFolder();
+  const directory = open(folder);
+  await directory.table.write([{ put: { pk: 'a', sk: 'a' } }]);
+  const killed = jest.spyOn(DatabaseSync.prototype, 'close').mockImplementationOnce(function (this: DatabaseSync) {
+    killed.mockRestore();
+    this.close();
+    throw new Error('killed');
+  });
+  await expect(directory.close()).rejects.toThrow('killed');
+  const next = open(folder);
+  expect(await next.table.get({ pk: 'a', sk: 'a' })).toBeDefined();
+  await next.close();
+});
