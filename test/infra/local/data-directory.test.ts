@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { claimDataDirectory, openDataDirectory, removeUnfinished } from '../../../infra/local/data-directory.ts';
 import { checkDataDirectory, upgradeDataDirectory } from '../../../infra/local/data-version.ts';
 import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
