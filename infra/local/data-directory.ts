@@ -20,7 +20,7 @@ import { pooledWarehouse } from '../../lib/warehouse/pooled.ts';
 import { pooledReader } from '../../lib/warehouse/pooled-reader.ts';
 import { READING_MS } from '../../lib/warehouse/reader.ts';
 import type { RowWorkerOptions } from '../../lib/warehouse/row-worker.ts';
-import { workerPool } from '../../lib/workers/pool.ts';
+import { type PoolOptions, workerPool } from '../../lib/workers/pool.ts';
 import { checkDataDirectory, databaseIn, UnusableDataDirectory, upgradeDataDirectory } from './data-version.ts';
 
 const lakeIn = (folder: string): string => join(folder, 'lake');
@@ -80,46 +80,40 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
   const clock = Date.now;
   const lake = folderFiles(lakeIn(folder));
   const table = openDatabase(folder, clock, isClaimed);
-  const rows = workerPool({
+  const pool = (options: Omit<PoolOptions, 'folder' | 'log'>) =>
+    workerPool({ ...options, folder: temporaryIn(folder), log });
+  const rows = pool({
     program: join(import.meta.dirname, '../../lib/warehouse/row-worker.ts'),
     options: { lake: lakeIn(folder), memoryLimit: DATABASE_MEMORY } satisfies RowWorkerOptions,
     what: 'Selecting its rows',
     turns: ROW_TURNS,
     memory: ROW_MEMORY_MB,
     silenceMs: ROW_SILENCE_MS,
-    folder: temporaryIn(folder),
     deaths: join(folder, 'under-way'),
-    log,
   });
-  const readers = workerPool({
+  const readers = pool({
     program: join(import.meta.dirname, '../../lib/warehouse/row-worker.ts'),
     options: { lake: lakeIn(folder), memoryLimit: READ_DATABASE_MEMORY } satisfies RowWorkerOptions,
     what: 'Reading',
     turns: READ_TURNS,
     memory: READ_MEMORY_MB,
     silenceMs: READING_MS,
-    folder: temporaryIn(folder),
-    log,
   });
-  const removals = workerPool({
+  const removals = pool({
     program: join(import.meta.dirname, 'land-worker.ts'),
     options: { home: folder },
     what: 'Deleting the person',
     turns: REMOVAL_TURNS,
     memory: REMOVAL_MEMORY_MB,
     silenceMs: READING_MS,
-    folder: temporaryIn(folder),
-    log,
   });
-  const queries = workerPool({
+  const queries = pool({
     program: join(import.meta.dirname, '../../lib/exports/query/query-worker.ts'),
     options: null,
     what: 'Reading the query',
     turns: QUERY_TURNS,
     memory: QUERY_MEMORY_MB,
     silenceMs: QUERY_SILENCE_MS,
-    folder: temporaryIn(folder),
-    log,
   });
   return {
     folder,

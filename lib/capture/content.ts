@@ -28,22 +28,31 @@ export interface RequestContent {
   readonly refused: RefusalsByReason;
 }
 
+/** What can be read of a request: its token, and its events one by one, each taken or refused. */
+interface ReadEvents {
+  readonly token: string;
+  readonly events: ReturnType<typeof eachEvent>;
+}
+
+/** Returns the events of a request, or why it is refused as a whole. The same request gives the same at any time. */
+export function eventsIn(request: ArrivedRequest, limits: DecodeLimits = DECODE_LIMITS): ReadEvents | RefusedPayload {
+  const payload = readPayload(request, limits);
+  if ('status' in payload) return payload;
+  const { token, sentAt } = payload;
+  const arrival = { token, sentAt, now: request.receivedAt, clientAddress: request.address };
+  return { token, events: eachEvent(payload.events, arrival) };
+}
+
 /** Returns what the request comes to, or why it is refused as a whole. Never throws for what was sent. */
 export function contentOf(
   request: ArrivedRequest,
   limits: DecodeLimits = DECODE_LIMITS,
 ): RequestContent | RefusedPayload {
-  const payload = readPayload(request, limits);
-  if ('status' in payload) return payload;
-  const arrival = {
-    token: payload.token,
-    now: request.receivedAt,
-    sentAt: payload.sentAt,
-    clientAddress: request.address,
-  };
+  const read = eventsIn(request, limits);
+  if ('status' in read) return read;
   let taken = 0;
   const refused: Partial<Record<EventRefusal, Refusals>> = {};
-  for (const one of eachEvent(payload.events, arrival)) {
+  for (const one of read.events) {
     if ('captured' in one) {
       taken += 1;
       continue;
@@ -51,5 +60,5 @@ export function contentOf(
     const { reason, event, distinctId } = one.refused;
     refused[reason] = { events: (refused[reason]?.events ?? 0) + 1, sample: { event, distinctId } };
   }
-  return { token: payload.token, taken, refused };
+  return { token: read.token, taken, refused };
 }

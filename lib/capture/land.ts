@@ -2,18 +2,17 @@
  * From the inbox to the lake: requests that were acknowledged become events and changes of persons. Landing the same
  * requests again adds nothing, so a segment is removed only after all of it is in the lake.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { filesBetween } from '../lake/catalog.ts';
-import { BatchWriter, ofModel } from '../lake/import/batch-writer.ts';
-import { openStaging, type SameEvents } from '../lake/import/staging.ts';
+import { filesSince } from '../lake/catalog.ts';
+import { adding } from '../lake/import/adding.ts';
+import { ofModel } from '../lake/import/batch-writer.ts';
+import type { SameEvents } from '../lake/import/staging.ts';
 import { ImportUnderWay, type Lease, type Publishing, underLease } from '../lake/lease.ts';
 import { ProjectGone } from '../lake/publish.ts';
+import { messageOf } from '../ports/errors.ts';
 import type { CapturedRequest, Inbox } from '../ports/inbox/inbox.ts';
 import { DAY_MS } from '../ports/units.ts';
-import { type CapturedEvent, type EventRefusal, eachEvent } from './normalize.ts';
-import { readPayload } from './payload.ts';
+import { eventsIn } from './content.ts';
+import type { CapturedEvent, EventRefusal } from './normalize.ts';
 
 /** A segment of the inbox, and the projects whose requests in it have landed. */
 export interface LandingSegment {
@@ -44,6 +43,8 @@ export interface LandingReport {
     readonly unfinished: number;
   }[];
   readonly projects: readonly ProjectLanding[];
+  /** Projects that could not land for another reason, which wait too. */
+  readonly failures: readonly { readonly projectId: number; readonly reason: string }[];
 }
 
 export interface LandingOptions {
@@ -65,10 +66,7 @@ const ATTEMPTS_MS = 2 * DAY_MS;
 /** As many rows are held in memory before they go to the disk. */
 const EVENTS_AT_ONCE = 1_000;
 
-/** After any arrival. */
-const END_OF_TIME = Date.UTC(9999, 0);
-
-/** Lands the requests of segments, each project by itself: what fails for one is thrown when the others have landed. */
+/** Lands the requests of segments, each project by itself: what fails for one is told, and keeps no other from landing. */
 export async function land(
   context: Landing,
   segments: readonly LandingSegment[],
@@ -86,18 +84,18 @@ export async function land(
   }
   const projects: ProjectLanding[] = [];
   const waiting = new Set<number>();
-  const failures: unknown[] = [];
+  const failures: { projectId: number; reason: string }[] = [];
   for (const [projectId, requests] of byProject) {
     try {
       projects.push(await landProject(context, projectId, requests, options));
     } catch (error) {
       waiting.add(projectId);
-      if (!(error instanceof ImportUnderWay)) failures.push(error);
+      if (!(error instanceof ImportUnderWay)) failures.push({ projectId, reason: messageOf(error) });
     }
   }
-  for (const error of failures) context.log.error('captured events could not land', { error });
   return {
     projects,
+    failures,
     segments: segments.map(({ name, landed }, n) => {
       const { requests = [], damaged = 0, unfinished = 0 } = contents[n] ?? {};
       const all = [...new Set([...landed, ...requests.map(({ projectId }) => projectId)])];
@@ -116,7 +114,7 @@ async function landProject(
   context: Landing,
   projectId: number,
   requests: readonly CapturedRequest[],
-  { temporaryFolder = tmpdir() }: LandingOptions,
+  { temporaryFolder }: LandingOptions,
 ): Promise<ProjectLanding> {
   const refused: Partial<Record<EventRefusal, number>> = {};
   const refuse = (reason: EventRefusal): void => void (refused[reason] = (refused[reason] ?? 0) + 1);
@@ -127,51 +125,38 @@ async function landProject(
     refused,
     delayMs: Math.max(0, context.clock() - oldest),
   });
-  const folder = await mkdtemp(join(temporaryFolder, 'landing-'));
-  try {
-    const work = async (lease: Lease): Promise<ProjectLanding> => {
-      const staging = await openStaging(folder, projectId, context.lake, SAME_CAPTURED);
-      const before = await filesBetween(context.table, projectId, 'events', context.clock() - ATTEMPTS_MS, END_OF_TIME);
-      const batches = new BatchWriter({ context, lease, staging, before, arrived: 'now', folder });
-      try {
-        for (const request of requests) {
-          let events = 0;
-          for (const event of eventsOf(request, refuse)) {
-            if (!batches.add({ ...event, own: true, file: 0 })) refuse('event_too_big');
-            events += 1;
-            if (events % EVENTS_AT_ONCE === 0) await batches.pass();
-          }
-          await batches.pass();
+  const work = async (lease: Lease): Promise<ProjectLanding> => {
+    const before = await filesSince(context.table, projectId, 'events', context.clock() - ATTEMPTS_MS);
+    const options = { before, arrived: 'now', same: SAME_CAPTURED, temporaryFolder } as const;
+    return adding(context, lease, options, async (batches) => {
+      for (const request of requests) {
+        let events = 0;
+        for (const event of eventsOf(request, refuse)) {
+          if (!batches.add({ ...event, own: true, file: 0 })) refuse('event_too_big');
+          events += 1;
+          if (events % EVENTS_AT_ONCE === 0) await batches.pass();
         }
-        const { published, known } = await batches.end();
-        const landed = ofModel(published, 'events').reduce((rows, file) => rows + file.rows, 0);
-        return landing({ landed, known });
-      } finally {
-        await batches.settled();
-        staging.close();
+        await batches.pass();
       }
-    };
+      const { published, known } = await batches.end();
+      const landed = ofModel(published, 'events').reduce((rows, file) => rows + file.rows, 0);
+      return landing({ landed, known });
+    });
+  };
+  try {
     return await underLease(context, projectId, work, { purpose: 'landing' });
   } catch (error) {
     // Its project was deleted, and its events with it.
     if (error instanceof ProjectGone) return landing({ landed: 0, known: 0 });
     throw error;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
   }
 }
 
 /** The events of a request that was found readable when it was accepted. */
 function* eventsOf(request: CapturedRequest, refuse: (reason: EventRefusal) => void): Generator<CapturedEvent> {
-  const payload = readPayload({ ...request, body: Buffer.from(request.body) });
-  if ('status' in payload) throw new Error(`request ${request.id} was accepted and cannot be read: ${payload.detail}`);
-  const arrival = {
-    token: payload.token,
-    now: request.receivedAt,
-    sentAt: payload.sentAt,
-    clientAddress: request.address,
-  };
-  for (const one of eachEvent(payload.events, arrival)) {
+  const read = eventsIn({ ...request, body: Buffer.from(request.body) });
+  if ('status' in read) throw new Error(`request ${request.id} was accepted and cannot be read: ${read.detail}`);
+  for (const one of read.events) {
     if ('captured' in one) yield one.captured;
     else refuse(one.refused.reason);
   }

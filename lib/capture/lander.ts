@@ -59,6 +59,8 @@ export class Lander {
       log.error('captured events are damaged', { segment: name, bytes: damaged });
       await inbox.setAside(name);
     }
+    for (const { projectId, reason } of report.failures)
+      log.error('captured events could not land', { project: projectId, reason });
     for (const { projectId, landed, known, refused, delayMs } of report.projects) {
       log.info('captured events landed', { project: projectId, landed, known, refused, delay_ms: delayMs });
       metrics.record({ EventsLanded: landed, EventsKnown: known, LandingDelay: delayMs / SECOND_MS });

@@ -72,9 +72,13 @@ export async function filesBetween(
 /** After any arrival. */
 const END_OF_TIME = Date.UTC(9999, 0);
 
+/** The files of a model that hold rows with arrival at or after an instant, milliseconds, in the order of arrival days. */
+export const filesSince = (table: Table, projectId: number, model: Model, from: number): Promise<LakeFileItem[]> =>
+  filesBetween(table, projectId, model, from, END_OF_TIME);
+
 /** All files of a model, in the order of arrival days. */
 export const allFiles = (table: Table, projectId: number, model: Model): Promise<LakeFileItem[]> =>
-  filesBetween(table, projectId, model, 0, END_OF_TIME);
+  filesSince(table, projectId, model, 0);
 
 /** Returns how many rows of the files surely arrived in [from, to): those of whole hours in it, and of files in it. */
 export function rowsWithin(files: readonly LakeFile[], from: number, to: number): number {

@@ -1,11 +1,8 @@
 /** The reader of one machine as the service sees it: rows are read by worker processes. */
 import { Damaged, fail, Permanent } from '../ports/errors.ts';
 import { WorkerLost, type WorkerPool } from '../workers/pool.ts';
-import { LineFull } from '../workers/turns.ts';
+import { failFull, LineFull } from '../workers/turns.ts';
 import type { Reader, ReadRows } from './reader.ts';
-
-/** When to come again, in seconds: by then whoever reads now has had their time. */
-const RETRY_AFTER_SECONDS = 10;
 
 /** Reads by a pool whose workers run `row-worker.ts`. */
 export const pooledReader = (pool: WorkerPool): Reader => ({
@@ -13,11 +10,7 @@ export const pooledReader = (pool: WorkerPool): Reader => ({
     try {
       return (await pool.run({ name: 'look', input: reading, owner, signal })) as ReadRows;
     } catch (error) {
-      if (error instanceof LineFull)
-        fail('throttled', {
-          detail: `Too many requests of the organization wait to be read. Try again in ${RETRY_AFTER_SECONDS} seconds.`,
-          headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
-        });
+      if (error instanceof LineFull) failFull('Too many requests of the organization wait to be read.');
       if (error === signal.reason && (error as Error).name === 'TimeoutError') tooMuch('more time');
       if (error instanceof WorkerLost && error.loss === 'silence') tooMuch('more time');
       if (error instanceof Damaged || !(error instanceof Permanent || error instanceof WorkerLost)) throw error;

@@ -1,4 +1,5 @@
 /** Lets so many pieces of work run at a time, and gives each owner a fair turn among those who wait. */
+import { fail } from '../ports/errors.ts';
 
 export interface TurnLimits {
   /** Pieces of work that run at the same time. */
@@ -13,6 +14,16 @@ export interface TurnLimits {
 export class LineFull extends Error {
   override readonly name = 'LineFull';
 }
+
+/** When to come again, in seconds: by then whoever has their turn now has had their time. */
+const RETRY_AFTER_SECONDS = 10;
+
+/** Ends a request that met `LineFull` with 429; `what` is the sentence that says of what there is too much. */
+export const failFull = (what: string): never =>
+  fail('throttled', {
+    detail: `${what} Try again in ${RETRY_AFTER_SECONDS} seconds.`,
+    headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
+  });
 
 interface Owner {
   running: number;

@@ -1,8 +1,8 @@
 /** The compiler of exports' queries as the service sees it: callers' texts are read and compiled by worker processes. */
 import { hogqlParser, type Parser } from '../../hogql/parse.ts';
-import { fail, invalid, Transient } from '../../ports/errors.ts';
+import { invalid, Transient } from '../../ports/errors.ts';
 import { type Task, WorkerLost, type WorkerPool } from '../../workers/pool.ts';
-import { LineFull } from '../../workers/turns.ts';
+import { failFull, LineFull } from '../../workers/turns.ts';
 import type { BatchExportPatch } from '../records/model.ts';
 import { type QueryFields, queryFields, type Selection, type StoredQuery, selectionOf } from './compile.ts';
 
@@ -27,9 +27,6 @@ export const directCompiler = (parser: Parser = hogqlParser()): Compiler => ({
   selection: (stored) => selectionOf(parser, stored),
 });
 
-/** When to come again, in seconds: by then the longest text has had its time. */
-const RETRY_AFTER_SECONDS = 10;
-
 /**
  * A compiler over a pool whose workers run `query-worker.ts`. What takes more time or memory than a worker has is a 400
  * that says so; when too much waits already it is a 429.
@@ -47,11 +44,7 @@ export function pooledCompiler(pool: WorkerPool): Compiler {
           const attr = isEmpty(hogql_query) ? 'filters' : 'hogql_query';
           return invalid(attr, `${error.message} Make the query shorter, or nest less in it.`);
         }
-        if (error instanceof LineFull)
-          fail('throttled', {
-            detail: `Too many queries wait to be read at this moment. Try again in ${RETRY_AFTER_SECONDS} seconds.`,
-            headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
-          });
+        if (error instanceof LineFull) failFull('Too many queries wait to be read at this moment.');
         throw error;
       }
     },

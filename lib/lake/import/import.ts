@@ -8,8 +8,7 @@
  * has before it. So the same file twice adds nothing, a file that has grown adds its new records, and two files that
  * hold equal ones hold the same events. Of a person what is not newer than known adds nothing.
  */
-import { mkdtemp, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DatabaseLimits } from '../../duckdb/database.ts';
 import { fail } from '../../ports/errors.ts';
@@ -24,9 +23,9 @@ import { contentUuid } from '../sources/event.ts';
 import { type ImportFormat, openSource } from '../sources/open.ts';
 import type { SourceRecord } from '../sources/record.ts';
 import { checkMapping, type TableMapping } from '../sources/table-rows.ts';
-import { BatchWriter, ofModel } from './batch-writer.ts';
+import { adding } from './adding.ts';
+import { type BatchWriter, ofModel } from './batch-writer.ts';
 import { type Rejected, type RejectedLine, rejectedLines } from './rejected.ts';
-import { openStaging } from './staging.ts';
 
 export interface ImportOptions {
   readonly projectId: number;
@@ -122,11 +121,9 @@ export async function importEvents(context: Publishing, options: ImportOptions):
   checkMapping(options.mapping ?? {});
   const sizes = await sizesOf(options.files);
   const work = async (lease: Lease): Promise<ImportReport> => {
-    const folder = await mkdtemp(join(options.temporaryFolder ?? tmpdir(), 'import-'));
-    const staging = await openStaging(folder, projectId, context.lake);
     const before = await allFiles(context.table, projectId, 'events');
-    const batches = new BatchWriter({ context, lease, staging, before, arrived: options.arrived ?? 'auto', folder });
-    try {
+    const { arrived = 'auto', temporaryFolder } = options;
+    return adding(context, lease, { before, arrived, temporaryFolder }, async (batches, folder) => {
       const files: FileReport[] = [];
       const rejected: RejectedLine[] = [];
       for (const [n, file] of options.files.entries()) {
@@ -158,11 +155,7 @@ export async function importEvents(context: Publishing, options: ImportOptions):
         arrival: arrivalOf(ofModel(published, 'events')),
         hours: { events: hoursOf(ofModel(published, 'events')), persons: hoursOf(ofModel(published, 'persons')) },
       };
-    } finally {
-      await batches.settled();
-      staging.close();
-      await rm(folder, { recursive: true, force: true });
-    }
+    });
   };
   return underLease(context, projectId, work, { stop: options.stop });
 }

@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { fail } from '../../ports/errors.ts';
 import { WorkerLost, type WorkerPool } from '../../workers/pool.ts';
-import { LineFull } from '../../workers/turns.ts';
+import { failFull, LineFull } from '../../workers/turns.ts';
 import type { DeletedPerson } from './delete-person.ts';
 
 export interface PersonRemoval {
@@ -13,9 +13,6 @@ export interface PersonRemoval {
 /** Captured events take turns with deletions: each landing has the project for less than a second. */
 const ATTEMPTS = 20;
 const PAUSE_MS = 250;
-/** When to come again, in seconds. */
-const RETRY_AFTER_SECONDS = 10;
-
 /** Deletes by a pool whose workers have the task `delete-person`. */
 export const pooledPersonRemoval = (pool: Pick<WorkerPool, 'run'>, pauseMs = PAUSE_MS): PersonRemoval => ({
   remove: async (person, owner) => {
@@ -24,11 +21,7 @@ export const pooledPersonRemoval = (pool: Pick<WorkerPool, 'run'>, pauseMs = PAU
         await pool.run({ name: 'delete-person', input: person, owner });
         return;
       } catch (error) {
-        if (error instanceof LineFull)
-          fail('throttled', {
-            detail: `Too many persons wait to be deleted. Try again in ${RETRY_AFTER_SECONDS} seconds.`,
-            headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
-          });
+        if (error instanceof LineFull) failFull('Too many persons wait to be deleted.');
         if (error instanceof WorkerLost)
           fail('unavailable', 'The person could not be deleted at the moment. Try again later.');
         if ((error as Error).name !== 'ImportUnderWay') throw error;

@@ -78,8 +78,8 @@ export function sqliteTable(
   database.exec(SCHEMA);
   mark.opened();
   const table = new SqliteTable(database, clock, (close) => {
-    mark.during(close);
     closed(table);
+    mark.during(close);
   });
   if (path !== ':memory:') closeAtExit(table);
   return table;

@@ -161,6 +161,26 @@ test('a project that an import holds waits, and no other with it', async () => {
   expect(await inbox.segments()).toEqual([]);
 });
 
+test('a project that cannot land for another reason waits too, and the log of the service says why', async () => {
+  const { context, inbox, send } = await world();
+  await send([{ event: 'held' }]);
+  await send([{ event: 'free' }], { projectId: OTHER });
+  const take = context.lake.take.bind(context.lake);
+  const lake = {
+    ...context.lake,
+    take: async (file: string, path: string) => {
+      if (path.includes(`team_id=${PROJECT}/`)) throw new Error('no way in');
+      await take(file, path);
+    },
+  };
+  expect(await landerOf({ ...context, lake }, inbox).pass()).toBe(1);
+  expect(context.lines.filter(({ level }) => level === 'ERROR')).toMatchObject([
+    { message: 'captured events could not land', fields: { project: PROJECT, reason: 'no way in' } },
+  ]);
+  expect(await landerOf(context, inbox).pass()).toBe(1);
+  expect(await inbox.segments()).toEqual([]);
+});
+
 test('events of a project that was deleted meanwhile are dropped', async () => {
   const { context, inbox, lander, send } = await world();
   await send([{}]);

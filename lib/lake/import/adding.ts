@@ -1,0 +1,41 @@
+/** What whoever adds rows to the lake does around it: a folder of its own, a staging, and their end in any case. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Arrived } from '../arrival.ts';
+import type { LakeFile } from '../catalog.ts';
+import type { Lease, Publishing } from '../lease.ts';
+import { BatchWriter } from './batch-writer.ts';
+import { openStaging, type SameEvents } from './staging.ts';
+
+interface AddingOptions {
+  /** Files of events in which what is added may be known already. */
+  readonly before: readonly LakeFile[];
+  readonly arrived: Arrived;
+  /** Default: as imports tell events apart. */
+  readonly same?: SameEvents;
+  /** Where the folder is made. Default: the system's temporary one. */
+  readonly temporaryFolder?: string | undefined;
+}
+
+/** Returns what `work` does with a writer of batches and the writer's folder, which is gone then. */
+export async function adding<T>(
+  context: Publishing,
+  lease: Lease,
+  { before, arrived, same, temporaryFolder = tmpdir() }: AddingOptions,
+  work: (batches: BatchWriter, folder: string) => Promise<T>,
+): Promise<T> {
+  const folder = await mkdtemp(join(temporaryFolder, 'adding-'));
+  try {
+    const staging = await openStaging(folder, lease.projectId, context.lake, same);
+    const batches = new BatchWriter({ context, lease, staging, before, arrived, folder });
+    try {
+      return await work(batches, folder);
+    } finally {
+      await batches.settled();
+      staging.close();
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
