@@ -1,0 +1,74 @@
+/** What a kind of query is made of: the part of an insight that knows its question, and no table, file or engine. */
+import type * as z from 'zod';
+import type { Syntax } from '../../hogql/syntax.ts';
+
+/**
+ * A kind of query. A new kind is a file beside this one and a line in `kinds.ts`.
+ *
+ * @example
+ * export const trends: Kind<TrendsQuery> = { name: 'TrendsQuery', schema: TrendsQuery, answer };
+ */
+export interface Kind<Query = unknown> {
+  /** The value of `kind` in its JSON. */
+  readonly name: string;
+  /** What a query of the kind may say. What is sent and not supported is refused by its name. */
+  readonly schema: z.ZodType<Query>;
+  /** Asks the world what it has to, and returns what the query answers. Throws `ApiError` (400) for what makes no sense. */
+  answer(query: Query, world: World): Promise<Answer>;
+}
+
+/** What a query is answered from, and when. */
+export interface World {
+  /** Now, in milliseconds since 1970: what relative dates are counted from. */
+  readonly now: number;
+  /** The project's zone, as IANA names it. */
+  readonly timezone: string;
+  /** The day that begins a week in the project: 0 is Sunday, 1 is Monday. */
+  readonly weekStartDay: 0 | 1;
+  /** The property filters of the project that a query adds by `filterTestAccounts`. */
+  readonly testAccountFilters: readonly unknown[];
+  /** Reads an expression of HogQL that a caller wrote. Throws `ApiError` (400) that names what is in the way. */
+  expression(hogql: string): Promise<Syntax>;
+  /** Returns the rows of a query. Throws `ApiError` (400) that names what is in the way. */
+  rows(question: Question): Promise<Rows>;
+}
+
+/** A query of HogQL. */
+export interface Question {
+  /**
+   * HogQL, a constant of the program or what a caller wrote; `{name}` stands for an entry of `values`. Columns that the
+   * program reads again have an alias.
+   */
+  readonly hogql: string;
+  readonly values?: Readonly<Record<string, Syntax>>;
+  /**
+   * The timestamps of the events that can matter, milliseconds since 1970, both inclusive; absent: any. It decides which
+   * files are read, and how long the answer is true; the query has conditions of its own.
+   */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+}
+
+/** The rows that a query gives. */
+export interface Rows {
+  readonly columns: readonly string[];
+  /** ClickHouse's names of the columns' types, as PostHog answers them: `Nullable(String)`, `UInt64`. */
+  readonly types: readonly string[];
+  /**
+   * In the order of the columns. Integers and floats are numbers (integers beyond 2^53 are texts), times and dates are
+   * milliseconds since 1970 with fractions to the microsecond, JSON is its text, lists are lists.
+   */
+  readonly rows: readonly (readonly unknown[])[];
+}
+
+/** What a query answers: members of the answer of `POST /query/`, and of them `results` is the `result` of an insight. */
+export interface Answer {
+  readonly results: unknown;
+  readonly columns?: readonly string[];
+  readonly types?: readonly unknown[];
+  readonly hasMore?: boolean;
+  readonly limit?: number;
+  readonly offset?: number;
+  /** The range that the query is about, where it has one: ISO 8601 in the project's zone. */
+  readonly resolved_date_range?: { readonly date_from: string; readonly date_to: string };
+}
