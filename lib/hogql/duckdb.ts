@@ -114,7 +114,7 @@ export const DUCKDB: Dialect = {
       unitsSince1970: (instant, unit) => `date_diff('${unit}', TIMESTAMP '1970-01-01', ${time(instant)})`,
       addMonths: (instant, months) => `epoch_us(${time(instant)} + to_months(CAST(${months} AS INTEGER)))`,
     }),
-    concat: (of) => joined(of.map((one) => (/^'/.test(one) ? one : `coalesce(${one}, '')`))),
+    concat: (of) => joined(of.map((one) => (one.startsWith("'") ? one : `coalesce(${one}, '')`))),
     least: (of) => `least(${of.join(', ')})`,
     greatest: (of) => `greatest(${of.join(', ')})`,
     round: ([x], { digits }) => `TRY(round_even(${x}, ${digits}))`,
