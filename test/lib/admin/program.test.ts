@@ -19,8 +19,10 @@ import { INPUT } from '../../support/exports.ts';
 import { testService } from '../../support/service.ts';
 import { ROOT } from '../../support/source.ts';
 
-/** Nobody presses Ctrl-C. */
+/** Nobody presses Ctrl-C, and no command asks a service: those that do have a test of their own. */
 const never = () => ({ signal: new AbortController().signal, end: () => {} });
+const unasked = () => Promise.reject(new Error('understood'));
+const noService = { address: unasked, read: unasked, pause: unasked };
 
 function commandLine() {
   const context = testContext();
@@ -39,6 +41,7 @@ function commandLine() {
       progress: silentProgress,
       interruption: () => ({ signal: stop.signal, end: () => {} }),
       resolve: (path) => path,
+      ...noService,
     });
     return { code, out, errors };
   };
@@ -343,6 +346,7 @@ test('a command is for this machine, or for the stage that it names, wherever in
       progress: silentProgress,
       interruption: never,
       resolve: (path) => path,
+      ...noService,
     });
   for (const words of [['status'], ['--stage', 'dev', 'key', 'list'], ['key', 'list', '--stage', 'dev']])
     await run(...words);
@@ -370,6 +374,7 @@ describe('the documentation', () => {
       progress: silentProgress,
       interruption: never,
       resolve: (path) => path,
+      ...noService,
     });
     const isHelp = words.includes('--help');
     expect([code, complaint]).toEqual(isHelp ? [EXIT.ok, ''] : [EXIT.failed, 'error: understood\n']);
