@@ -40,7 +40,7 @@ export const comparison = (op: string, left: Syntax, right: Syntax): Syntax =>
 /** Returns the syntax of a list that is made of values. */
 export const array = (values: readonly Syntax[]): Syntax => ({ node: 'Array', exprs: values }) satisfies Known;
 
-const node = <T extends { readonly node: string }>(value: T): Syntax => value;
+const node = (value: { readonly node: string; readonly [member: string]: unknown }): Syntax => value;
 
 /** Columns by their names. */
 export type Columns = Readonly<Record<string, Syntax>>;

@@ -60,16 +60,7 @@ const AFTER = { by: 'ROWS', from: 1, to: 'last' } as const;
  * steps (null: not reached within the window), `reached`, how many they are, and `is_excluded`. One person has a run for
  * each of their events that begin one.
  */
-export function runsOf(shape: FunnelShape): Syntax {
-  switch (shape.order) {
-    case 'ordered':
-      return orderedRuns(shape);
-    case 'strict':
-      return strictRuns(shape);
-    case 'unordered':
-      return unorderedRuns(shape);
-  }
-}
+export const runsOf = (shape: FunnelShape): Syntax => RUNS[shape.order](shape);
 
 /** The columns by which rows belong together. */
 export const keyOf = ({ breakdown }: Pick<FunnelShape, 'breakdown'>): readonly string[] =>
@@ -423,3 +414,9 @@ function unorderedRuns(shape: FunnelShape): Syntax {
     select({ columns: { ...kept(keyOf(shape)), t0: AT, ...named(times), ...after }, from: sorted }),
   );
 }
+
+const RUNS: Readonly<Record<FunnelShape['order'], (shape: FunnelShape) => Syntax>> = {
+  ordered: orderedRuns,
+  strict: strictRuns,
+  unordered: unorderedRuns,
+};
