@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { runAdmin } from '../../lib/admin/program.ts';
 import { silentProgress, terminalProgress } from '../../lib/admin/progress.ts';
 import { ImportStopped } from '../../lib/lake/import/import.ts';
@@ -42,6 +43,7 @@ process.exitCode = await runAdmin(process.argv.slice(2), {
   print: write(process.stdout),
   complain: write(process.stderr),
   interruption: () => interruption(new ImportStopped()),
+  pause: (ms, signal) => setTimeout(ms, undefined, { signal }).catch(() => {}),
   progress: process.stderr.isTTY ? () => terminalProgress(process.stderr) : silentProgress,
   // npm runs scripts in the project's folder and tells in INIT_CWD where the person was.
   resolve: (path) => resolve(process.env['INIT_CWD'] ?? process.cwd(), path),

@@ -33,6 +33,7 @@
  *   lake: batch on its way     W#pid         PENDING#time#batch
  *   lake: file                 W#pid         FILE#model#day#time#n
  *   lake: state of persons     W#pid         PERSONS
+ *   how far a file is imported W#pid         BOOKMARK#sha256
  *   execution (local mode)     X#name        EXECUTION | ITEM#state#index  EXECUTIONS / name       EXECUTIONS / name (running only)
  *   definition of a machine    DEFINITIONS   hash
  *
@@ -129,6 +130,7 @@ export const keys = {
   lakeFile: (pid: number, model: string, day: string, instant: number, batch: string, n: number) =>
     at<'lakeFile'>(`W#${pid}`, `FILE#${model}#${day}#${sortable(instant)}#${batch}#${n}`),
   captureCounts: (pid: number, day: string) => at<'captureCounts'>(`W#${pid}`, `CAPTURED#${day}`),
+  importBookmark: (pid: number, sha256: string) => at<'importBookmark'>(`W#${pid}`, `BOOKMARK#${sha256}`),
   personsState: (pid: number) => at<'personsState'>(`W#${pid}`, 'PERSONS'),
   execution: (name: string) => at<'execution'>(`X#${name}`, 'EXECUTION'),
   executionItem: (name: string, state: string, index: number) =>
@@ -221,7 +223,9 @@ export const ranges = {
   deletedExportsOf: (oid: string) => wholes<'batchExport'>(`O#${oid}#DELETED`),
   /** All that the table knows of a project's lake. */
   lakeOf: (pid: number) =>
-    partition<'fence' | 'lease' | 'pendingBatch' | 'lakeFile' | 'personsState' | 'captureCounts'>(`W#${pid}`),
+    partition<'fence' | 'lease' | 'pendingBatch' | 'lakeFile' | 'personsState' | 'captureCounts' | 'importBookmark'>(
+      `W#${pid}`,
+    ),
   /** What became of captured events, the newest day first. */
   captureCounts: (pid: number) => partition<'captureCounts'>(`W#${pid}`, { prefix: 'CAPTURED#', newestFirst: true }),
   ofExport: (eid: string) => partition<'batchExport' | 'plan' | 'run' | 'backfill'>(`E#${eid}`),

@@ -38,6 +38,7 @@ function commandLine() {
       },
       progress: silentProgress,
       interruption: () => ({ signal: stop.signal, end: () => {} }),
+      pause: async () => {},
       resolve: (path) => path,
     });
     return { code, out, errors };
@@ -342,6 +343,7 @@ test('a command is for this machine, or for the stage that it names, wherever in
       complain: () => {},
       progress: silentProgress,
       interruption: never,
+      pause: async () => {},
       resolve: (path) => path,
     });
   for (const words of [['status'], ['--stage', 'dev', 'key', 'list'], ['key', 'list', '--stage', 'dev']])
@@ -369,6 +371,7 @@ describe('the documentation', () => {
       },
       progress: silentProgress,
       interruption: never,
+      pause: async () => {},
       resolve: (path) => path,
     });
     const isHelp = words.includes('--help');
