@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { v7 } from 'uuid';
 import { pooledCompiler } from '../../lib/exports/query/compiler.ts';
+import { pooledCompactor } from '../../lib/lake/compactor.ts';
 import { pooledPersonRemoval } from '../../lib/lake/import/person-removal.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
@@ -57,6 +58,9 @@ const READ_DATABASE_MEMORY = '250MB';
 const READ_MEMORY_MB = { each: 450, all: 600 };
 /** One deletion after the other; each has what a landing has. */
 const REMOVAL_TURNS = { atOnce: 1, each: 1, waiting: { each: 8, all: 32 } };
+/** Of one project after the other; a walk begins nothing more after ten minutes. */
+const COMPACTION_TURNS = { atOnce: 1, each: 1 };
+const COMPACTION_SILENCE_MS = 20 * MINUTE_MS;
 const REMOVAL_MEMORY_MB = { each: 700, all: 700 };
 
 /** All that a data directory holds, opened: every port but the workflow, which only the running service has. */
@@ -107,6 +111,14 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     memory: REMOVAL_MEMORY_MB,
     silenceMs: READING_MS,
   });
+  const compactions = pool({
+    program: join(import.meta.dirname, 'land-worker.ts'),
+    options: { home: folder },
+    what: 'Joining files',
+    turns: COMPACTION_TURNS,
+    memory: REMOVAL_MEMORY_MB,
+    silenceMs: COMPACTION_SILENCE_MS,
+  });
   const queries = pool({
     program: join(import.meta.dirname, '../../lib/exports/query/query-worker.ts'),
     options: null,
@@ -123,6 +135,7 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     warehouse: pooledWarehouse(rows),
     reader: pooledReader(readers),
     personRemoval: pooledPersonRemoval(removals),
+    compactor: pooledCompactor(compactions),
     vault: keyfileVault(join(folder, 'vault.key')),
     events: null,
     outbound: openOutbound(settings),
@@ -138,7 +151,7 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     settings,
     close: async () => {
       table.close();
-      await Promise.all([rows, readers, removals, queries].map((pool) => pool.close()));
+      await Promise.all([rows, readers, removals, compactions, queries].map((pool) => pool.close()));
     },
   };
 }

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Compiler, directCompiler } from '../../lib/exports/query/compiler.ts';
 import { hogqlParser, type Parser } from '../../lib/hogql/parse.ts';
+import { compact } from '../../lib/lake/compact.ts';
 import { deletePerson } from '../../lib/lake/import/delete-person.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { folderFiles } from '../../lib/ports/files/folder.ts';
@@ -161,6 +162,7 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     runFiles: folderFiles(join(path, 'runs')),
     lake,
     reader,
+    compactor: { compact: (project) => compact(made, project) },
     personRemoval: { remove: (person) => deletePerson(made, person) },
     vault: keyfileVault(join(path, 'vault-key')),
     events: null,

@@ -220,6 +220,7 @@ function statementsOf(
     personRemoval: [],
     events: [allow(['events:PutEvents'], [eventBus])],
     warehouse: [],
+    compactor: [],
     converter: [],
   };
   return [...statements[need]];

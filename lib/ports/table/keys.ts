@@ -32,6 +32,8 @@
  *   lake: fence, lease         W#pid         FENCE | LEASE
  *   lake: batch on its way     W#pid         PENDING#time#batch
  *   lake: file                 W#pid         FILE#model#day#time#n
+ *   lake: which files there are W#pid        LAYOUT
+ *   lake: files to be removed  W#pid         RETIRED#time#id
  *   lake: state of persons     W#pid         PERSONS
  *   how far a file is imported W#pid         BOOKMARK#sha256
  *   execution (local mode)     X#name        EXECUTION | ITEM#state#index  EXECUTIONS / name       EXECUTIONS / name (running only)
@@ -130,6 +132,9 @@ export const keys = {
   lakeFile: (pid: number, model: string, day: string, instant: number, batch: string, n: number) =>
     at<'lakeFile'>(`W#${pid}`, `FILE#${model}#${day}#${sortable(instant)}#${batch}#${n}`),
   captureCounts: (pid: number, day: string) => at<'captureCounts'>(`W#${pid}`, `CAPTURED#${day}`),
+  lakeLayout: (pid: number) => at<'lakeLayout'>(`W#${pid}`, 'LAYOUT'),
+  retiredFiles: (pid: number, due: number, id: string) =>
+    at<'retiredFiles'>(`W#${pid}`, `RETIRED#${sortable(due)}#${id}`),
   importBookmark: (pid: number, sha256: string) => at<'importBookmark'>(`W#${pid}`, `BOOKMARK#${sha256}`),
   personsState: (pid: number) => at<'personsState'>(`W#${pid}`, 'PERSONS'),
   execution: (name: string) => at<'execution'>(`X#${name}`, 'EXECUTION'),
@@ -242,6 +247,8 @@ export const ranges = {
   activityOf: (oid: string) => partition<'activity'>(`A#${oid}`, { newestFirst: true }),
   dueJobs: (upTo: number) => entries<'job'>('DUE', { to: `${sortable(upTo)}~` }),
   pendingBatches: (pid: number) => partition<'pendingBatch'>(`W#${pid}`, { prefix: 'PENDING#' }),
+  /** What is to be removed, the earliest first. */
+  retiredFiles: (pid: number) => partition<'retiredFiles'>(`W#${pid}`, { prefix: 'RETIRED#' }),
   /** Files of one model whose arrival day is in [fromDay, toDay], both `YYYY-MM-DD`. */
   lakeFiles: (pid: number, model: string, fromDay: string, toDay: string) =>
     partition<'lakeFile'>(`W#${pid}`, { from: `FILE#${model}#${fromDay}`, to: `FILE#${model}#${toDay}~` }),
