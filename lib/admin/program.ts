@@ -48,6 +48,7 @@ Formats (lines may be packed with gzip or zstd):
   jsonl     a JSON object a line: event, distinct_id, timestamp, properties ...
   csv       a table with a header, between commas, semicolons, tabs or bars
   parquet   a table
+A log or JSON lines that have grown since their last import, and are not packed, are read on from there.
 Files of the batch exports of PostHog, and of this service, are read as they are: events and persons.
 
 Tables: a column is the field of its name (event, distinct_id, timestamp, uuid, properties, created_at, person_id,
@@ -136,11 +137,18 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
   command(
     root,
     'import <file...>',
-    'Import events and persons from files. The same file twice adds nothing.',
-    async (context, options: commands.ImportCommandOptions, files) => {
-      const { signal, end } = surroundings.interruption(new ImportStopped());
+    'Import events and persons from files. The same file twice adds nothing; of one that has grown, what is new is read.',
+    async (context, options: commands.ImportCommandOptions & { readonly follow?: boolean }, files) => {
+      const { signal: stop, end } = surroundings.interruption(new ImportStopped());
       const paths = files.map(surroundings.resolve);
-      return commands.importFiles(context, options, paths, surroundings.progress(), signal).finally(end);
+      const done = options.follow
+        ? commands.followFiles(context, options, paths, {
+            stop,
+            tell: complain,
+            pause: (ms) => surroundings.pause(ms, stop).catch(() => {}),
+          })
+        : commands.importFiles(context, options, paths, surroundings.progress(), stop);
+      return done.finally(end);
     },
   )
     .requiredOption('--project <id>', 'the project that gets the events', wholeNumber)
@@ -157,6 +165,15 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
         'when the events count as arrived: now, or then (at their own time). Default: then for history, now otherwise',
       ).choices(['now', 'then']),
     )
+    .addOption(
+      new Option(
+        '--page-views <which>',
+        'which requests of a log are $pageview events: those for pages by people (others are $http_log), or all',
+      )
+        .choices(commands.PAGE_VIEWS)
+        .default('pages'),
+    )
+    .option('--follow', 'go on with what the files get, until it is interrupted')
     .addHelpText('after', IMPORT_HELP);
   command(
     root,

@@ -22,7 +22,7 @@ import { ROOT } from '../../support/source.ts';
 /** Nobody presses Ctrl-C, and no command asks a service: those that do have a test of their own. */
 const never = () => ({ signal: new AbortController().signal, end: () => {} });
 const unasked = () => Promise.reject(new Error('understood'));
-const noService = { address: unasked, read: unasked, pause: unasked };
+const noService = { address: unasked, read: unasked };
 
 function commandLine() {
   const context = testContext();
@@ -40,6 +40,7 @@ function commandLine() {
       },
       progress: silentProgress,
       interruption: () => ({ signal: stop.signal, end: () => {} }),
+      pause: async () => {},
       resolve: (path) => path,
       ...noService,
     });
@@ -345,6 +346,7 @@ test('a command is for this machine, or for the stage that it names, wherever in
       complain: () => {},
       progress: silentProgress,
       interruption: never,
+      pause: async () => {},
       resolve: (path) => path,
       ...noService,
     });
@@ -373,6 +375,7 @@ describe('the documentation', () => {
       },
       progress: silentProgress,
       interruption: never,
+      pause: async () => {},
       resolve: (path) => path,
       ...noService,
     });
