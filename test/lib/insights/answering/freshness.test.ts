@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { ProjectItem } from '../../../../lib/accounts/organizations/model.ts';
 import { hogqlParser, type Parser } from '../../../../lib/hogql/parse.ts';
 import { computed } from '../../../../lib/insights/answering/answerer.ts';
@@ -38,7 +38,7 @@ type Step =
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
-    do: fc.constantFrom('event', 'merge', 'merge', 'delete') as fc.Arbitrary<'event' | 'merge' | 'delete'>,
+    do: fc.constantFrom<'event' | 'merge' | 'delete'>('event', 'merge', 'merge', 'delete'),
     who: fc.nat(3),
     daysAgo: fc.constantFrom(-1, 0, 2, 5, 6, 20, 30),
   }),
