@@ -3,8 +3,11 @@ import { invalid } from '../../ports/errors.ts';
 import { isObject } from '../../ports/raw-number.ts';
 import { hogql } from './hogql.ts';
 import type { Kind } from './kind.ts';
+import { lifecycle } from './lifecycle.ts';
+import { retention } from './retention.ts';
+import { stickiness } from './stickiness.ts';
 
-const KINDS = [hogql];
+const KINDS = [hogql, lifecycle, retention, stickiness];
 
 const byName: ReadonlyMap<string, unknown> = new Map(KINDS.map((kind) => [kind.name, kind]));
 
