@@ -21,7 +21,7 @@ import type {
   WindowFunction,
 } from './syntax.ts';
 import { hogqlName } from './text.ts';
-import { frameOf, type Over, windowOf } from './windows.ts';
+import { frameOf, hasDistance, measurable, type Over, windowOf } from './windows.ts';
 
 /** A field of a table. */
 export interface TableField {
@@ -511,7 +511,7 @@ function fieldOf(path: readonly (string | number)[], making: Making, scope: Scop
 
 function below(value: Expression, path: readonly (string | number)[], length: number, making: Making): Expression {
   making.whole.names.set(value, path.slice(0, length).join('.'));
-  return place(value, path.slice(length), path);
+  return place(value, path.slice(length), path, 'property_value');
 }
 
 function unknown(path: readonly (string | number)[], { relations }: Making): never {
@@ -635,10 +635,12 @@ const clickhouseOfWindow = ({ window, of: [first], type }: Window): string => {
 
 function overOf(written: WindowExpr | undefined, of: (syntax: Syntax) => Expression): Over {
   if (written === undefined) return { partition: [], order: [], frame: undefined };
+  const frame = frameOf(written);
+  const ordered = (syntax: Syntax): Expression => (hasDistance(frame) ? measurable(of(syntax)) : of(syntax));
   return {
     partition: (written.partition_by ?? []).map(of),
-    order: (written.order_by ?? []).map(({ expr, order }) => ({ expression: of(expr), down: order === 'DESC' })),
-    frame: frameOf(written),
+    order: (written.order_by ?? []).map(({ expr, order }) => ({ expression: ordered(expr), down: order === 'DESC' })),
+    frame,
   };
 }
 

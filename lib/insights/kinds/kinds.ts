@@ -3,8 +3,9 @@ import { invalid } from '../../ports/errors.ts';
 import { isObject } from '../../ports/raw-number.ts';
 import { hogql } from './hogql.ts';
 import type { Kind } from './kind.ts';
+import { trends } from './trends.ts';
 
-const KINDS = [hogql];
+const KINDS = [hogql, trends];
 
 const byName: ReadonlyMap<string, unknown> = new Map(KINDS.map((kind) => [kind.name, kind]));
 
