@@ -1,13 +1,26 @@
 /** The kinds of query that are answered, and what else a query may be sent as. */
 import { invalid } from '../../ports/errors.ts';
 import { isObject } from '../../ports/raw-number.ts';
+import { funnels } from './funnels.ts';
 import { hogql } from './hogql.ts';
 import type { Kind } from './kind.ts';
 import { lifecycle } from './lifecycle.ts';
+import { paths } from './paths.ts';
 import { retention } from './retention.ts';
 import { stickiness } from './stickiness.ts';
+import { trends } from './trends.ts';
 
-const KINDS = [hogql, lifecycle, retention, stickiness];
+// Every kind of query, a line each.
+// biome-ignore format: one line is added for one kind
+const KINDS = [
+  funnels,
+  hogql,
+  lifecycle,
+  paths,
+  retention,
+  stickiness,
+  trends,
+];
 
 const byName: ReadonlyMap<string, unknown> = new Map(KINDS.map((kind) => [kind.name, kind]));
 
