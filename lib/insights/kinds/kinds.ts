@@ -1,13 +1,17 @@
 /** The kinds of query that are answered, and what else a query may be sent as. */
 import { invalid } from '../../ports/errors.ts';
 import { isObject } from '../../ports/raw-number.ts';
+import { actorsOf } from './actors.ts';
+import { events } from './events.ts';
 import { hogql } from './hogql.ts';
 import type { Kind } from './kind.ts';
 import { lifecycle } from './lifecycle.ts';
 import { retention } from './retention.ts';
 import { stickiness } from './stickiness.ts';
 
-const KINDS = [hogql, lifecycle, retention, stickiness];
+const COUNTING = [lifecycle, retention, stickiness];
+
+const KINDS = [...COUNTING, actorsOf(COUNTING), events, hogql];
 
 const byName: ReadonlyMap<string, unknown> = new Map(KINDS.map((kind) => [kind.name, kind]));
 
