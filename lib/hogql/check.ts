@@ -380,9 +380,10 @@ export function place(
   value: Expression,
   path: readonly (string | number)[],
   whole: readonly (string | number)[],
+  property: 'property' | 'property_value' = 'property',
 ): Expression {
   if (path.length === 0) return value;
-  if (value.type === 'json') return operation('property', [value], { path: path.map(keyOrPlace) });
+  if (value.type === 'json') return operation(property, [value], { path: path.map(keyOrPlace) });
   if (isList(value.type) && path.length === 1 && typeof path[0] === 'number')
     return operation('element', [value, integerConstant(path[0])]);
   return refuse(`Invalid HogQL query: Unable to resolve field: ${whole.join('.').slice(0, 200)}`);

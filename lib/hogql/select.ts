@@ -21,7 +21,7 @@ import type {
   WindowFunction,
 } from './syntax.ts';
 import { hogqlName } from './text.ts';
-import { frameOf, type Over, windowOf } from './windows.ts';
+import { frameOf, hasDistance, measurable, type Over, windowOf } from './windows.ts';
 
 /** A field of a table. */
 export interface TableField {
@@ -498,20 +498,27 @@ function scopeOf(making: Making, stage: Stage, takesWindows: boolean): Scope {
 function fieldOf(path: readonly (string | number)[], making: Making, scope: Scope): Expression {
   const name = String(path[0]);
   const aliased = scope.following.includes(name) ? undefined : scope.aliases.get(name);
-  if (aliased !== undefined) return below(standingFor(name, aliased, scope), path, 1, making);
+  if (aliased !== undefined) return below(standingFor(name, aliased, scope), path, 1, making, scope);
   const relation = path.length > 1 ? making.relations.find(({ names }) => names.includes(name)) : undefined;
   const qualified = relation?.find(path.slice(1));
-  if (qualified !== undefined) return below(qualified.value, path, qualified.length + 1, making);
+  if (qualified !== undefined) return below(qualified.value, path, qualified.length + 1, making, scope);
   const found = making.relations.flatMap((one) => one.find(path) ?? []);
   const [first] = found;
   if (first === undefined) return unknown(path, making);
   if (found.length > 1) refuse(`Ambiguous query. Found multiple sources for field: ${name.slice(0, 200)}`);
-  return below(first.value, path, first.length, making);
+  return below(first.value, path, first.length, making, scope);
 }
 
-function below(value: Expression, path: readonly (string | number)[], length: number, making: Making): Expression {
-  making.whole.names.set(value, path.slice(0, length).join('.'));
-  return place(value, path.slice(length), path);
+/** What lies at the rest of a path, below the value that its beginning names. */
+function below(
+  value: Expression,
+  path: readonly (string | number)[],
+  length: number,
+  { whole }: Making,
+  { beyond }: Scope,
+): Expression {
+  whole.names.set(value, path.slice(0, length).join('.'));
+  return place(beyond?.standing(value) ?? value, path.slice(length), path, 'property_value');
 }
 
 function unknown(path: readonly (string | number)[], { relations }: Making): never {
@@ -523,6 +530,12 @@ function unknown(path: readonly (string | number)[], { relations }: Making): nev
 /** A call of an aggregate, or of what only a SELECT has. */
 function callOf(node: Call, making: Making, stage: Stage, scope: Scope): Expression | undefined {
   if (node.name === 'arrayJoin') return unnested(node, making, scope);
+  const [left, right] = node.args;
+  if ((node.name === 'in' || node.name === 'notIn') && left !== undefined && right !== undefined)
+    return expression(
+      { node: 'CompareOperation', op: node.name === 'in' ? 'in' : 'not in', left, right } as Syntax,
+      scope,
+    );
   if (!isAggregateCall(node.name)) return undefined;
   if (making.group === undefined || stage !== 'groups' || scope.variables.length > 0)
     return refuse(`Aggregate functions are not supported here: ${node.name}()`);
@@ -635,10 +648,12 @@ const clickhouseOfWindow = ({ window, of: [first], type }: Window): string => {
 
 function overOf(written: WindowExpr | undefined, of: (syntax: Syntax) => Expression): Over {
   if (written === undefined) return { partition: [], order: [], frame: undefined };
+  const frame = frameOf(written);
+  const ordered = (syntax: Syntax): Expression => (hasDistance(frame) ? measurable(of(syntax)) : of(syntax));
   return {
     partition: (written.partition_by ?? []).map(of),
-    order: (written.order_by ?? []).map(({ expr, order }) => ({ expression: of(expr), down: order === 'DESC' })),
-    frame: frameOf(written),
+    order: (written.order_by ?? []).map(({ expr, order }) => ({ expression: ordered(expr), down: order === 'DESC' })),
+    frame,
   };
 }
 
@@ -705,6 +720,8 @@ function addKey(key: Expression, making: Making): void {
   if (making.keys.has(id) || making.group === undefined) return;
   const column = sameZone(key, columnOf(key, making.group, `k${making.keysOf.length}`));
   making.keys.set(id, withClickhouseType(column, clickhouseType(key)));
+  // What is made of a key is alike, whether it is made before or after the groups.
+  making.whole.idOf.set(column, id);
   making.keysOf.push(key);
 }
 

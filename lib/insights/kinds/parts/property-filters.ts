@@ -71,6 +71,7 @@ export const propertyFilters = () =>
         return z.NEVER;
       }
     })
+    .optional()
     .register(z.globalRegistry, { oneOf: [{ type: 'array', items: { type: 'object' } }, { type: 'object' }] });
 
 /**
