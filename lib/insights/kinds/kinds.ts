@@ -1,6 +1,8 @@
 /** The kinds of query that are answered, and what else a query may be sent as. */
 import { invalid } from '../../ports/errors.ts';
 import { isObject } from '../../ports/raw-number.ts';
+import { actorsOf } from './actors.ts';
+import { events } from './events.ts';
 import { funnels } from './funnels.ts';
 import { hogql } from './hogql.ts';
 import type { Kind } from './kind.ts';
@@ -10,17 +12,18 @@ import { retention } from './retention.ts';
 import { stickiness } from './stickiness.ts';
 import { trends } from './trends.ts';
 
-// Every kind of query, a line each.
-// biome-ignore format: one line is added for one kind
-const KINDS = [
+/** Kinds whose numbers count people, and can tell who they are. */
+// biome-ignore format: a line for each kind
+const COUNTING = [
   funnels,
-  hogql,
   lifecycle,
   paths,
   retention,
   stickiness,
   trends,
 ];
+
+const KINDS = [...COUNTING, actorsOf(COUNTING), events, hogql];
 
 const byName: ReadonlyMap<string, unknown> = new Map(KINDS.map((kind) => [kind.name, kind]));
 
