@@ -30,7 +30,10 @@ export function openApi(rows: readonly Route[]): OpenApi {
   const versioned = versionedPaths(rows);
   for (const row of rows) {
     for (const path of row.paths) {
-      (paths[`${path}/`] ??= {})[row.method.toLowerCase()] = operation(row, path, { schemas, versioned });
+      (paths[path === '/' ? path : `${path}/`] ??= {})[row.method.toLowerCase()] = operation(row, path, {
+        schemas,
+        versioned,
+      });
     }
   }
   return {

@@ -1,0 +1,32 @@
+import { Badge } from '@mantine/core';
+import type { Schemas } from '../client/api.ts';
+
+type Status = Schemas['BatchExportRun']['status'];
+
+const COLORS: Readonly<Record<Status, string>> = {
+  Starting: 'blue',
+  Running: 'blue',
+  Completed: 'green',
+  Failed: 'red',
+  FailedRetryable: 'orange',
+  Cancelled: 'gray',
+  Terminated: 'red',
+  TimedOut: 'red',
+};
+
+const NAMES: Readonly<Partial<Record<Status, string>>> = { FailedRetryable: 'Will be retried', TimedOut: 'Timed out' };
+
+/** Shows the state of a run or a backfill. */
+export function StatusBadge({ status }: { readonly status: Status }) {
+  return (
+    <Badge variant="outline" color={COLORS[status]} styles={{ label: { color: 'var(--mantine-color-text)' } }}>
+      {NAMES[status] ?? status}
+    </Badge>
+  );
+}
+
+/** Is something still under way? */
+export const isOpen = (status: Status): boolean => status === 'Starting' || status === 'Running';
+/** Has something ended otherwise than it should? */
+export const isFailed = (status: Status): boolean =>
+  status === 'Failed' || status === 'FailedRetryable' || status === 'Terminated' || status === 'TimedOut';
