@@ -5,6 +5,7 @@ import { MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
+import { setNonce } from 'get-nonce';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Refusal } from './client/api.ts';
@@ -28,6 +29,8 @@ const queries = new QueryClient({
 });
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[name=style-nonce]')?.content ?? '';
+// What holds the page still behind a dialog makes a style sheet, too.
+setNonce(nonce);
 const place = document.getElementById('console');
 if (place !== null) {
   createRoot(place).render(

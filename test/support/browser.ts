@@ -1,6 +1,7 @@
 /** A real browser for tests of pages, from a package: whatever this machine has installed is not asked for. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
@@ -26,7 +27,7 @@ interface Visit {
   readonly requests: readonly string[];
 }
 
-type OpenPage = (options?: BrowserContextOptions) => Promise<Visit>;
+export type OpenPage = (options?: BrowserContextOptions) => Promise<Visit>;
 
 /** `describe` for what needs a browser. */
 export function describeInBrowser(name: string, body: (open: OpenPage) => void): void {
@@ -80,4 +81,18 @@ function unpacked(): string {
     if (!existsSync(folder)) throw error;
   }
   return folder;
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Returns what axe finds wrong with a page: the rule and the elements. */
+export async function violationsOf(page: Page): Promise<readonly { id: string; nodes: readonly string[] }[]> {
+  await page.evaluate(AXE);
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+    };
+    const { violations } = await axe.run();
+    return violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => html) }));
+  });
 }

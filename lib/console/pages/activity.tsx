@@ -26,6 +26,7 @@ const SCOPES: readonly Entry['scope'][] = [
 /** Returns a name of the API in words: `BatchExportRun` is `batch export run`. */
 const inWords = (name: string): string =>
   name
+    .replace('APIKey', 'ApiKey')
     .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
     .replaceAll('_', ' ')
     .toLowerCase();
@@ -85,7 +86,7 @@ function What({ entry: { activity, scope, detail } }: { readonly entry: Entry })
       </Text>
       {detail.changes.map(({ field, before, after }) => (
         <Text key={field} size="xs">
-          {field}: <Code>{short(before)}</Code> → <Code>{short(after)}</Code>
+          {field}: {before !== null && <Code>{short(before)}</Code>} is now <Code>{short(after)}</Code>
         </Text>
       ))}
     </Stack>

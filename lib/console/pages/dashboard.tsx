@@ -1,4 +1,4 @@
-import { Alert, Badge, Button, Group, Loader, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -17,7 +17,9 @@ import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Sharing } from '../parts/dashboards/sharing.tsx';
 import { TextTileForm } from '../parts/dashboards/text-tile-form.tsx';
 import { TileGrid } from '../parts/dashboards/tile-grid.tsx';
+import { Label } from '../parts/label.tsx';
 import { Empty } from '../parts/listing.tsx';
+import { Loading } from '../parts/loading.tsx';
 import { Page } from '../parts/page.tsx';
 import { faultOf, Problem, tell, tellProblem } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
@@ -43,7 +45,7 @@ export default function DashboardPage() {
   if (data !== undefined) return <DashboardView project={project} id={id} data={data} />;
   return (
     <Page title="Dashboard">
-      {error === null ? <Loader aria-label="Loading" /> : <Problem error={error} retry={() => void refetch()} />}
+      {error === null ? <Loading /> : <Problem error={error} retry={() => void refetch()} />}
     </Page>
   );
 }
@@ -122,14 +124,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
         {value.tags.length > 0 && (
           <Group gap={4}>
             {value.tags.map((tag) => (
-              <Badge
-                key={tag}
-                variant="outline"
-                color="gray"
-                styles={{ label: { color: 'var(--mantine-color-text)' } }}
-              >
-                {tag}
-              </Badge>
+              <Label key={tag}>{tag}</Label>
             ))}
           </Group>
         )}

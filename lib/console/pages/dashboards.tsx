@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Modal, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { Button, Group, Modal, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
 import { useDebouncedCallback, useDisclosure } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -7,6 +7,7 @@ import { answered, api } from '../client/api.ts';
 import { DASHBOARDS_PAGE, useDashboards } from '../client/dashboards.ts';
 import { useParam, useView } from '../parts/address.ts';
 import { Instant } from '../parts/instant.tsx';
+import { Label } from '../parts/label.tsx';
 import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
 import { faultOf, Problem } from '../parts/problem.tsx';
@@ -68,7 +69,7 @@ export default function Dashboards() {
               cell: ({ id, name, pinned }) => (
                 <Group gap="xs">
                   <To to={`/projects/${project}/dashboards/${id}`}>{name === '' ? 'Untitled' : name}</To>
-                  {pinned && <Label>Pinned</Label>}
+                  {pinned && <Label color="indigo">Pinned</Label>}
                 </Group>
               ),
             },
@@ -101,14 +102,6 @@ export default function Dashboards() {
         />
       </Stack>
     </Page>
-  );
-}
-
-function Label({ children }: { readonly children: string }) {
-  return (
-    <Badge variant="outline" color="indigo" styles={{ label: { color: 'var(--mantine-color-text)' } }}>
-      {children}
-    </Badge>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Badge, Button, Card, Code, Group, Loader, Modal, Stack, Switch, Tabs, Text } from '@mantine/core';
+import { Button, Card, Code, Group, Modal, Stack, Switch, Tabs, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -11,6 +11,8 @@ import { Backfills } from '../parts/exports/backfills.tsx';
 import { Logs } from '../parts/exports/logs.tsx';
 import { Runs } from '../parts/exports/runs.tsx';
 import { Instant } from '../parts/instant.tsx';
+import { Label } from '../parts/label.tsx';
+import { Loading } from '../parts/loading.tsx';
 import { Page } from '../parts/page.tsx';
 import { Problem, tell } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
@@ -24,7 +26,7 @@ export default function Export() {
   if (data === undefined) {
     return (
       <Page title="Export">
-        {error === null ? <Loader aria-label="Loading" /> : <Problem error={error} retry={() => void refetch()} />}
+        {error === null ? <Loading /> : <Problem error={error} retry={() => void refetch()} />}
       </Page>
     );
   }
@@ -83,11 +85,7 @@ function About({ one }: { readonly one: BatchExport }) {
           <Text size="sm">
             {model} to <b>{destination.type}</b>, every {interval.replace('every ', '')}
           </Text>
-          {paused && (
-            <Badge variant="outline" color="gray" styles={{ label: { color: 'var(--mantine-color-text)' } }}>
-              Paused
-            </Badge>
-          )}
+          {paused && <Label>Paused</Label>}
           {paused && (
             <Text size="sm">
               since <Instant at={last_paused_at} />

@@ -1,8 +1,9 @@
-import { Badge, Group, Stack, Text } from '@mantine/core';
+import { Group, Stack, Text } from '@mantine/core';
 import type { Run } from '../client/exports.ts';
 import { type BatchExport, EXPORTS_PAGE, useExports } from '../client/exports.ts';
 import { useParam, useView } from '../parts/address.ts';
 import { Instant } from '../parts/instant.tsx';
+import { Label } from '../parts/label.tsx';
 import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
 import { isFailed, StatusBadge } from '../parts/status.tsx';
@@ -51,14 +52,6 @@ function ExportState(one: BatchExport) {
     <Label color="red">Failing</Label>
   ) : (
     <Label color="green">On</Label>
-  );
-}
-
-function Label({ color, children }: { readonly color: string; readonly children: string }) {
-  return (
-    <Badge variant="outline" color={color} styles={{ label: { color: 'var(--mantine-color-text)' } }}>
-      {children}
-    </Badge>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Button, Card, Group, Loader, Radio, Select, Stack, Text, Textarea, TextInput, Title } from '@mantine/core';
+import { Button, Card, Group, Radio, Select, Stack, Text, Textarea, TextInput, Title } from '@mantine/core';
 import { useQueries, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
@@ -6,6 +6,7 @@ import { answered, api, type Schemas } from '../client/api.ts';
 import { configOf, DESTINATIONS, initialValues, type Values } from '../client/destinations.ts';
 import { useParam } from '../parts/address.ts';
 import { DestinationFields } from '../parts/destination-fields.tsx';
+import { Loading } from '../parts/loading.tsx';
 import { Page } from '../parts/page.tsx';
 import { faultOf, Problem, tell } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
@@ -102,7 +103,7 @@ export default function NewExport() {
         <Stack maw={640}>
           <Radio.Group label="Where to" value={type} onChange={choose}>
             <Stack gap="xs" mt="xs">
-              {offered.isPending && <Loader size="sm" aria-label="Loading" />}
+              {offered.isPending && <Loading size="sm" />}
               {offered.forms.map((one) => (
                 <Radio key={one.type} value={one.type} label={one.type} description={one.about} />
               ))}
@@ -160,8 +161,7 @@ export default function NewExport() {
                   label="HogQL"
                   description="Which columns, of which events. Left empty: the usual columns of all events."
                   placeholder="SELECT event, timestamp FROM events WHERE event = 'paid'"
-                  autosize
-                  minRows={2}
+                  rows={2}
                   value={query}
                   error={faultOf(error, 'hogql_query')}
                   onChange={(event) => setQuery(event.currentTarget.value)}
@@ -216,7 +216,7 @@ function Steps({ steps, running }: { readonly steps: readonly Step[]; readonly r
       {steps.map(({ name, result }, at) => (
         <Group key={name} gap="xs" wrap="nowrap" align="start" role="listitem">
           {running === at ? (
-            <Loader size="xs" aria-label="Running" />
+            <Loading size="xs" label="Running" />
           ) : (
             <Text span w={18} ta="center" aria-label={result?.status ?? 'Not run'}>
               {result === null ? '·' : SIGNS[result.status]}

@@ -1,4 +1,4 @@
-import { Card, Loader, Stack, Text, Title } from '@mantine/core';
+import { Card, Stack, Text, Title } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { answered, api } from '../client/api.ts';
 import { usePerson } from '../client/events.ts';
@@ -7,6 +7,7 @@ import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { EventList } from '../parts/events/event-list.tsx';
 import { Properties } from '../parts/events/properties.tsx';
 import { Instant } from '../parts/instant.tsx';
+import { Loading } from '../parts/loading.tsx';
 import { Page } from '../parts/page.tsx';
 import { Problem, tell } from '../parts/problem.tsx';
 
@@ -18,7 +19,7 @@ export default function PersonPage() {
   if (person === undefined) {
     return (
       <Page title="Person">
-        {error === null ? <Loader aria-label="Loading" /> : <Problem error={error} retry={() => void refetch()} />}
+        {error === null ? <Loading /> : <Problem error={error} retry={() => void refetch()} />}
       </Page>
     );
   }

@@ -37,7 +37,7 @@ export default function Persons() {
           rowKey={({ uuid }) => uuid}
           empty={
             search === '' ? (
-              <Text>No persons yet. Events make them: each distinct id is somebody.</Text>
+              <Text>No persons yet. An event that identifies somebody, or sets properties of theirs, makes one.</Text>
             ) : (
               <Text>Nobody is like that.</Text>
             )

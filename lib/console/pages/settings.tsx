@@ -1,4 +1,4 @@
-import { Button, Card, Group, Loader, Modal, Stack, Switch, Text, TextInput, Title } from '@mantine/core';
+import { Button, Card, Group, Modal, Stack, Switch, Text, TextInput, Title } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -9,6 +9,7 @@ import { useOrganization } from '../client/organization.ts';
 import { useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Copied } from '../parts/copied.tsx';
+import { Loading } from '../parts/loading.tsx';
 import { Page } from '../parts/page.tsx';
 import { faultOf, Problem, tell } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
@@ -20,7 +21,7 @@ export default function Settings() {
   if (project === undefined) {
     return (
       <Page title="Settings">
-        {error === null ? <Loader aria-label="Loading" /> : <Problem error={error} retry={() => void refetch()} />}
+        {error === null ? <Loading /> : <Problem error={error} retry={() => void refetch()} />}
       </Page>
     );
   }

@@ -1,4 +1,4 @@
-import { NumberInput, PasswordInput, Select, Stack, Switch, TextInput } from '@mantine/core';
+import { PasswordInput, Select, Stack, Switch, TextInput } from '@mantine/core';
 import type { DestinationForm, Field, Values } from '../client/destinations.ts';
 import { faultOf } from './problem.tsx';
 
@@ -42,7 +42,15 @@ function DestinationField({ field, value, fault, change }: DestinationFieldProps
         <Switch label={label} checked={value === true} onChange={(event) => change(event.currentTarget.checked)} />
       );
     case 'number':
-      return <NumberInput {...about} value={Number(value)} onChange={change} hideControls />;
+      return (
+        <TextInput
+          {...about}
+          inputMode="numeric"
+          pattern="[0-9]*"
+          value={String(value)}
+          onChange={(event) => change(event.currentTarget.value)}
+        />
+      );
     case 'secret':
       return (
         <PasswordInput

@@ -1,8 +1,9 @@
-import { Button, Card, Center, Loader, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Button, Card, Center, Stack, Text, TextInput, Title } from '@mantine/core';
 import { Navigate, useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { useMe, useOwnKey } from '../client/access.ts';
 import { signOut } from '../client/session.ts';
+import { Loading } from './loading.tsx';
 
 /** Leads to the home of the first project. */
 export function Start() {
@@ -13,7 +14,7 @@ export function Start() {
   if (me.isPending || key.isPending) {
     return (
       <Center component="main" mih="100vh">
-        <Loader aria-label="Loading" />
+        <Loading />
       </Center>
     );
   }

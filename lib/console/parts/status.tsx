@@ -1,5 +1,5 @@
-import { Badge } from '@mantine/core';
 import type { Schemas } from '../client/api.ts';
+import { Label } from './label.tsx';
 
 type Status = Schemas['BatchExportRun']['status'];
 
@@ -18,11 +18,7 @@ const NAMES: Readonly<Partial<Record<Status, string>>> = { FailedRetryable: 'Wil
 
 /** Shows the state of a run or a backfill. */
 export function StatusBadge({ status }: { readonly status: Status }) {
-  return (
-    <Badge variant="outline" color={COLORS[status]} styles={{ label: { color: 'var(--mantine-color-text)' } }}>
-      {NAMES[status] ?? status}
-    </Badge>
-  );
+  return <Label color={COLORS[status]}>{NAMES[status] ?? status}</Label>;
 }
 
 /** Is something still under way? */

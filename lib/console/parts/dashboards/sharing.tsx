@@ -25,6 +25,8 @@ export function Sharing({ project, id }: SharingProps) {
   });
   const renew = () => queries.invalidateQueries({ queryKey: key });
   const set = async (enabled: boolean): Promise<void> => {
+    // At once: it can be taken back.
+    queries.setQueryData(key, (known: typeof data) => known && { ...known, enabled });
     try {
       await answered(api.PATCH('/api/projects/{project_id}/dashboards/{id}/sharing/', { params, body: { enabled } }));
     } catch (problem) {

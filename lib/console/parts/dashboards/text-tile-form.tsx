@@ -41,8 +41,7 @@ export function TextTileForm({ write }: TextTileFormProps) {
               label="Text"
               description="Markdown"
               required
-              autosize
-              minRows={4}
+              rows={4}
               data-autofocus
               value={body}
               error={faultOf(error, 'body')}
