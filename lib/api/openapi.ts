@@ -23,8 +23,11 @@ export interface OpenApi {
 
 const SECURITY_SCHEME = 'personalApiKey';
 
+/** Schemas by the names of the components in whose place they are described: of parts whose keys depend on a kind. */
+export type Kinds = Readonly<Record<string, { readonly schema: z.ZodType; readonly io: 'input' | 'output' }>>;
+
 /** Returns the description of every row, on every path of it. Throws when two rows describe one name differently. */
-export function openApi(rows: readonly Route[]): OpenApi {
+export function openApi(rows: readonly Route[], kinds: Kinds = {}): OpenApi {
   const schemas = new Map<string, JsonObject>([['Error', ERROR]]);
   const paths: Record<string, Record<string, JsonObject>> = {};
   const versioned = versionedPaths(rows);
@@ -35,6 +38,9 @@ export function openApi(rows: readonly Route[]): OpenApi {
         versioned,
       });
     }
+  }
+  for (const [name, { schema, io }] of Object.entries(kinds)) {
+    if (schemas.has(name)) schemas.set(name, jsonSchema(schema, io, schemas));
   }
   return {
     openapi: '3.1.0',
@@ -156,6 +162,7 @@ function operation(row: Route, path: string, { schemas, versioned }: Shared): Js
     ...(row.body === undefined ? {} : { requestBody: requestBody(row, row.body, schemas) }),
     responses: {
       [row.status]: success(row, hasVersion, schemas),
+      ...(row.orAccepted === true ? { 202: { ...success(row, false, schemas), description: 'It is under way.' } } : {}),
       ...(row.orEmpty === true ? { 204: { description: 'Done; the answer has no body.' } } : {}),
       ...(hasVersion && row.method === 'GET' ? { 304: { description: 'The object has not changed.' } } : {}),
       ...failures(row, path, versioned),
