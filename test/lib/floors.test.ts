@@ -24,6 +24,7 @@ const FLOORS = [
   'accounts/organizations',
   'accounts/activity',
   'accounts/users',
+  'charts',
   'warehouse',
   'lake',
   'hogql',
