@@ -153,6 +153,7 @@ function operation(row: Route, path: string, { schemas, versioned }: Shared): Js
     ...(row.body === undefined ? {} : { requestBody: requestBody(row, row.body, schemas) }),
     responses: {
       [row.status]: success(row, hasVersion, schemas),
+      ...(row.orAccepted === true ? { 202: { ...success(row, false, schemas), description: 'It is under way.' } } : {}),
       ...(row.orEmpty === true ? { 204: { description: 'Done; the answer has no body.' } } : {}),
       ...(hasVersion && row.method === 'GET' ? { 304: { description: 'The object has not changed.' } } : {}),
       ...failures(row, path, versioned),

@@ -12,6 +12,7 @@ import * as dashboards from '../dashboards/routes.ts';
 import * as sharing from '../dashboards/sharing/routes.ts';
 import * as batchExports from '../exports/resource/routes.ts';
 import type { Route } from '../http/route.ts';
+import * as queries from '../insights/queries/routes.ts';
 import * as insights from '../insights/routes.ts';
 import * as definitions from '../reading/definitions/routes.ts';
 import * as events from '../reading/events/routes.ts';
@@ -43,6 +44,7 @@ export const routes: readonly Route[] = [
   publicPage,
   accessControls,
   insights,
+  queries,
   events,
   persons,
   definitions,

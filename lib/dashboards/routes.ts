@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { integer } from '../http/fields.ts';
 import { pageOf, route } from '../http/route.ts';
+import { ResultQuery } from '../insights/model.ts';
 import {
   Dashboard,
   DashboardDetail,
@@ -62,6 +63,9 @@ export const retrieveDashboard = route({
   ...one,
   handler: 'dashboards/retrieve',
   summary: 'Retrieve a dashboard',
+  description: 'Without `refresh` the answers of its insights are the cached ones, where there are any.',
+  needs: ['answers'],
+  query: ResultQuery,
   response: DashboardDetail,
 });
 

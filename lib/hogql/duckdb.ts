@@ -3,6 +3,7 @@ import { literal } from '../duckdb/database.ts';
 import type { Expression, FormatCode, Part, Path, Selected } from './expression.ts';
 import { likePattern } from './patterns.ts';
 import { alike, type Dialect, FLOAT_TEXT, formatText, INSTANT_TEXT, INTEGER_TEXT, print, UUID_TEXT } from './print.ts';
+import { MAX_RANGE } from './size.ts';
 
 /** Codes of a date's format that are others here. */
 const CODES: Partial<Record<FormatCode, string>> = { i: '%M', M: '%B', W: '%A' };
@@ -72,18 +73,25 @@ function joined(of: readonly string[]): string {
 const matched = (text: string, pattern: string): string =>
   `coalesce(regexp_matches(${text}, ${literal(`(${pattern})`)}), FALSE)`;
 
-const DUCKDB: Dialect = {
+const TYPES: Dialect['types'] = {
+  text: 'VARCHAR',
+  json: 'VARCHAR',
+  integer: 'BIGINT',
+  float: 'DOUBLE',
+  boolean: 'BOOLEAN',
+  instant: 'BIGINT',
+  date: 'BIGINT',
+  texts: 'VARCHAR[]',
+  integers: 'BIGINT[]',
+  floats: 'DOUBLE[]',
+  booleans: 'BOOLEAN[]',
+  instants: 'BIGINT[]',
+  dates: 'BIGINT[]',
+};
+
+export const DUCKDB: Dialect = {
   literal,
-  types: {
-    text: 'VARCHAR',
-    json: 'VARCHAR',
-    integer: 'BIGINT',
-    float: 'DOUBLE',
-    boolean: 'BOOLEAN',
-    instant: 'BIGINT',
-    date: 'BIGINT',
-    texts: 'VARCHAR[]',
-  },
+  types: TYPES,
   operators: {
     ...alike({
       slash: '//',
@@ -95,6 +103,8 @@ const DUCKDB: Dialect = {
     least: (of) => `least(${of.join(', ')})`,
     greatest: (of) => `greatest(${of.join(', ')})`,
     round: ([x], { digits }) => `TRY(round_even(${x}, ${digits}))`,
+
+    finite: ([x]) => `CASE WHEN isfinite(${x}) THEN ${x} END`,
 
     integer_of_text: ([x]) => `TRY_CAST(${whole(String(x), INTEGER_TEXT)} AS BIGINT)`,
     integer_of_float: ([x]) =>
@@ -124,12 +134,16 @@ const DUCKDB: Dialect = {
 
     split: ([x], { text }) => `string_split(${x}, ${literal(text)})`,
     join: ([x], { text }) => `array_to_string(${x}, ${literal(text)})`,
-    list: (of) => `CAST([${of.join(', ')}] AS VARCHAR[])`,
+    list: (of, _, __, type) => `CAST([${of.join(', ')}] AS ${TYPES[type]})`,
     element: (of) => `list_extract(${of.join(', ')})`,
     has: (of) => `coalesce(list_contains(${of.join(', ')}), FALSE)`,
     list_length: ([x]) => `len(${x})`,
     map: ([x], _, each) => `list_transform(${x}, lambda ${each.variable}: ${each.body})`,
     filter: ([x], _, each) => `list_filter(${x}, lambda ${each.variable}: ${each.body})`,
+    sort: ([x]) => `list_sort(${x}, 'ASC', 'NULLS LAST')`,
+    reverse: ([x]) => `list_reverse(${x})`,
+    range: ([from, to]) =>
+      `CASE WHEN TRY(${to} - ${from}) BETWEEN 0 AND ${MAX_RANGE} THEN range(${from}, ${to}) ELSE [] END`,
 
     property: ([x], { path }) => `regexp_replace(nullif(${jsonText(String(x), path)}, 'null'), '^"|"$', '', 'g')`,
     json_raw: ([x], { path }) => jsonText(String(x), path),

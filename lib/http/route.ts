@@ -6,7 +6,16 @@ import type { Unsupported } from './unsupported.ts';
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** A port, other than the table, that a handler touches; infra grants exactly these. */
-export type Need = 'workflow' | 'vault' | 'lake' | 'runFiles' | 'outbound' | 'compiler' | 'reader' | 'personRemoval';
+export type Need =
+  | 'workflow'
+  | 'vault'
+  | 'lake'
+  | 'runFiles'
+  | 'outbound'
+  | 'compiler'
+  | 'reader'
+  | 'personRemoval'
+  | 'answers';
 
 /** How a list is paged; `page.ts` reads it. */
 export interface PagingRule {
@@ -61,6 +70,8 @@ export interface Route<
   readonly status: 200 | 201 | 204 | 405;
   /** Whether the answer may also be `EmptyAnswer`, a 204. */
   readonly orEmpty?: boolean;
+  /** Whether the answer may also be a 202 of the same shape: what was asked for is under way. */
+  readonly orAccepted?: boolean;
   /** Whether the operation takes an Idempotency-Key: a POST that creates or starts something. */
   readonly idempotent?: boolean;
   /** Lists say how they are paged. */

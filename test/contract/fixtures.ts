@@ -198,6 +198,17 @@ async function ofInsight(world: World): Promise<Example> {
   return { params: { ...params, id: String(body?.['id']) } };
 }
 
+const QUERY = { kind: 'HogQLQuery', query: 'SELECT count() FROM events' };
+
+async function ofQuery(world: World): Promise<Example> {
+  const params = place(world);
+  const id = world.context.newId();
+  await world.service.call('POST', `/api/projects/${params.project_id}/query/`, {
+    body: { query: QUERY, client_query_id: id },
+  });
+  return { params: { ...params, id } };
+}
+
 /** Worlds whose lake has the event and the person; filling one takes longer than all requests of a test. */
 const filled = new WeakMap<object, Promise<unknown>>();
 
@@ -300,6 +311,10 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   'insights/create': async (world) => ({ params: place(world), body: { name: 'Visitors' } }),
   'insights/retrieve': ofInsight,
   'insights/update': async (world) => ({ ...(await ofInsight(world)), body: { name: 'Renamed' } }),
+
+  'query/create': async (world) => ({ params: place(world), body: { query: QUERY } }),
+  'query/retrieve': ofQuery,
+  'query/destroy': ofQuery,
 
   'events/list': inPlace,
   'events/retrieve': ofEvent,

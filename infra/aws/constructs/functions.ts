@@ -218,6 +218,7 @@ function statementsOf(
     compiler: [],
     reader: [],
     personRemoval: [],
+    answers: [],
     events: [allow(['events:PutEvents'], [eventBus])],
     warehouse: [],
     converter: [],

@@ -46,6 +46,8 @@ export interface ProjectBrief {
   readonly uuid: string;
   readonly name: string;
   readonly api_token: string;
+  /** Absent: UTC. */
+  readonly timezone?: string;
 }
 
 /** Which project a token is of, as stored. */
@@ -65,6 +67,12 @@ export interface ProjectItem extends Item {
   readonly previous_token?: string | null;
   readonly created_at: number;
   readonly deleted_at: number | null;
+  /** As IANA names it. Absent: UTC. */
+  readonly timezone?: string;
+  /** 1: weeks begin on Monday. Absent, null and 0: on Sunday. */
+  readonly week_start_day?: number | null;
+  /** Property filters that a query adds by `filterTestAccounts`. Absent: none. */
+  readonly test_account_filters?: JsonText<readonly unknown[]>;
   /** Set with the first access rule that hides a dashboard: from then on lists look at every dashboard. */
   readonly hides_dashboards?: boolean;
   readonly ver: number;
@@ -152,7 +160,10 @@ const FEATURES = [
 const PLUGINS_ACCESS_LEVEL = 3;
 
 /** Returns the public object of a project, as a team. */
-export function teamObject(organizationId: string, { id, uuid, api_token, name }: ProjectBrief): z.output<typeof Team> {
+export function teamObject(
+  organizationId: string,
+  { id, uuid, api_token, name, timezone = 'UTC' }: ProjectBrief,
+): z.output<typeof Team> {
   return {
     id,
     uuid,
@@ -164,7 +175,7 @@ export function teamObject(organizationId: string, { id, uuid, api_token, name }
     has_completed_onboarding_for: null,
     ingested_event: false,
     is_demo: false,
-    timezone: 'UTC',
+    timezone,
     access_control: false,
   };
 }

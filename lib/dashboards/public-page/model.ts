@@ -40,7 +40,7 @@ export function sharedObject(
   { type, query }: { type: 'scene' | 'embed'; query: z.output<typeof SharedQuery> },
 ): z.input<typeof SharedDashboard> {
   const levels = { ...READER_LEVELS, restriction_level: stored.summary.restriction_level };
-  const dashboard = dashboardDetailObject({ stored, insights }, levels, () => null);
+  const dashboard = dashboardDetailObject({ stored, insights }, new Map(), levels, () => null);
   const flags = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, true] as const]));
   return {
     type,

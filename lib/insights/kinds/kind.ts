@@ -47,6 +47,11 @@ export interface Question {
    */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
+  /**
+   * How many rows are given of what a caller wrote: as many as its own LIMIT says, else `otherwise`, and never more than
+   * `most`. Absent: all rows.
+   */
+  readonly limit?: { readonly otherwise: number; readonly most: number };
 }
 
 /** The rows that a query gives. */
@@ -59,6 +64,9 @@ export interface Rows {
    * milliseconds since 1970 with fractions to the microsecond, JSON is its text, lists are lists.
    */
   readonly rows: readonly (readonly unknown[])[];
+  /** Where the question has a limit: what it is, and whether there are more rows. */
+  readonly limit?: number;
+  readonly hasMore?: boolean;
 }
 
 /** What a query answers: members of the answer of `POST /query/`, and of them `results` is the `result` of an insight. */

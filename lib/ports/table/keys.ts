@@ -33,6 +33,7 @@
  *   lake: batch on its way     W#pid         PENDING#time#batch
  *   lake: file                 W#pid         FILE#model#day#time#n
  *   lake: state of persons     W#pid         PERSONS
+ *   lake: answer               W#pid         ANSWER#key
  *   execution (local mode)     X#name        EXECUTION | ITEM#state#index  EXECUTIONS / name       EXECUTIONS / name (running only)
  *   definition of a machine    DEFINITIONS   hash
  *
@@ -129,6 +130,7 @@ export const keys = {
   lakeFile: (pid: number, model: string, day: string, instant: number, batch: string, n: number) =>
     at<'lakeFile'>(`W#${pid}`, `FILE#${model}#${day}#${sortable(instant)}#${batch}#${n}`),
   captureCounts: (pid: number, day: string) => at<'captureCounts'>(`W#${pid}`, `CAPTURED#${day}`),
+  answer: (pid: number, key: string) => at<'answer'>(`W#${pid}`, `ANSWER#${key}`),
   personsState: (pid: number) => at<'personsState'>(`W#${pid}`, 'PERSONS'),
   execution: (name: string) => at<'execution'>(`X#${name}`, 'EXECUTION'),
   executionItem: (name: string, state: string, index: number) =>
@@ -221,7 +223,11 @@ export const ranges = {
   deletedExportsOf: (oid: string) => wholes<'batchExport'>(`O#${oid}#DELETED`),
   /** All that the table knows of a project's lake. */
   lakeOf: (pid: number) =>
-    partition<'fence' | 'lease' | 'pendingBatch' | 'lakeFile' | 'personsState' | 'captureCounts'>(`W#${pid}`),
+    partition<'fence' | 'lease' | 'pendingBatch' | 'lakeFile' | 'personsState' | 'captureCounts' | 'answer'>(
+      `W#${pid}`,
+    ),
+  /** Answers to queries that are kept. */
+  answersOf: (pid: number) => partition<'answer'>(`W#${pid}`, { prefix: 'ANSWER#' }),
   /** What became of captured events, the newest day first. */
   captureCounts: (pid: number) => partition<'captureCounts'>(`W#${pid}`, { prefix: 'CAPTURED#', newestFirst: true }),
   ofExport: (eid: string) => partition<'batchExport' | 'plan' | 'run' | 'backfill'>(`E#${eid}`),

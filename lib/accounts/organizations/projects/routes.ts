@@ -15,13 +15,10 @@ const one = { paths: ['/api/projects/{project_id}'], params: z.object({ project_
 
 /** What PostHog's projects do with events, in browsers and in queries. */
 const UNSUPPORTED = {
-  timezone: 'UTC',
-  week_start_day: null,
   access_control: null,
   anonymize_ips: null,
   person_processing_opt_out: null,
   cookieless_server_hash_mode: null,
-  test_account_filters: null,
   path_cleaning_filters: null,
   primary_dashboard: null,
   app_urls: null,
@@ -77,6 +74,7 @@ export const updateProject = route({
   handler: 'projects/update',
   method: 'PATCH',
   summary: 'Change a project',
+  description: 'Answers to queries follow its time zone, week start and test accounts at once; exports stay in UTC.',
   body: ProjectPatch,
   unsupported: UNSUPPORTED,
   response: Project,

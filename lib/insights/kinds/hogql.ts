@@ -1,0 +1,53 @@
+/** HogQLQuery: a query of HogQL that a caller wrote. */
+import * as z from 'zod';
+import type { Syntax } from '../../hogql/syntax.ts';
+import { constant, list } from '../../hogql/write.ts';
+import { invalid } from '../../ports/errors.ts';
+import type { Answer, Kind, World } from './kind.ts';
+import { cellsOf } from './parts/cells.ts';
+
+const Scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+const Value = z.union([Scalar, z.array(z.union([z.string(), z.number(), z.boolean()])).max(1_000)]);
+
+const HogQLQuery = z.looseObject({
+  kind: z.literal('HogQLQuery'),
+  query: z.string().min(1),
+  values: z.record(z.string(), Value).nullish(),
+  variables: z.record(z.string(), z.looseObject({ code_name: z.string(), value: Value.optional() })).nullish(),
+});
+type HogQLQuery = z.output<typeof HogQLQuery>;
+
+/** PostHog's. */
+const LIMIT = { otherwise: 100, most: 50_000 };
+
+async function answer({ query, values, variables }: HogQLQuery, world: World): Promise<Answer> {
+  const { columns, types, rows, limit, hasMore } = await world.rows({
+    hogql: query,
+    limit: LIMIT,
+    values: {
+      filters: constant(true),
+      ...Object.fromEntries(Object.entries(values ?? {}).map(([name, value]) => [name, syntaxOf(value)])),
+      ...Object.fromEntries(
+        Object.values(variables ?? {}).map(({ code_name, value = null }) => [
+          `variables.${code_name}`,
+          syntaxOf(value),
+        ]),
+      ),
+    },
+  });
+  return {
+    results: cellsOf({ rows, types }, world.timezone),
+    columns,
+    types: types.map((type, n) => [columns[n], type]),
+    ...(hasMore === undefined ? {} : { hasMore }),
+    ...(limit === undefined ? {} : { limit }),
+    offset: 0,
+  };
+}
+
+function syntaxOf(value: z.output<typeof Value>): Syntax {
+  if (!Array.isArray(value)) return constant(value);
+  return value.length > 0 ? list(value) : invalid('query__values', 'A list of values is empty.');
+}
+
+export const hogql: Kind<HogQLQuery> = { name: 'HogQLQuery', schema: HogQLQuery, answer };
