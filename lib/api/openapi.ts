@@ -23,8 +23,11 @@ export interface OpenApi {
 
 const SECURITY_SCHEME = 'personalApiKey';
 
+/** Schemas by the names of the components in whose place they are described: of parts whose keys depend on a kind. */
+export type Kinds = Readonly<Record<string, { readonly schema: z.ZodType; readonly io: 'input' | 'output' }>>;
+
 /** Returns the description of every row, on every path of it. Throws when two rows describe one name differently. */
-export function openApi(rows: readonly Route[]): OpenApi {
+export function openApi(rows: readonly Route[], kinds: Kinds = {}): OpenApi {
   const schemas = new Map<string, JsonObject>([['Error', ERROR]]);
   const paths: Record<string, Record<string, JsonObject>> = {};
   const versioned = versionedPaths(rows);
@@ -32,6 +35,9 @@ export function openApi(rows: readonly Route[]): OpenApi {
     for (const path of row.paths) {
       (paths[`${path}/`] ??= {})[row.method.toLowerCase()] = operation(row, path, { schemas, versioned });
     }
+  }
+  for (const [name, { schema, io }] of Object.entries(kinds)) {
+    if (schemas.has(name)) schemas.set(name, jsonSchema(schema, io, schemas));
   }
   return {
     openapi: '3.1.0',

@@ -1,5 +1,5 @@
 /** Charts as markup: the picture, and its numbers as a table. It needs no script, and no styles but `CHART_STYLE`. */
-import { html, type Markup } from '../http/html-page.ts';
+import { html, type Markup } from '../http/markup.ts';
 import type { Chart, Picture } from './chart.ts';
 import { flowMarkup } from './draw/flow.ts';
 import { funnelMarkup, gridMarkup, numberMarkup, rankingMarkup } from './draw/lists.ts';

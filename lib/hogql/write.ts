@@ -1,5 +1,5 @@
 /** Syntax that the program writes itself, beside what the parser makes of texts. */
-import type { Known, Syntax } from './syntax.ts';
+import type { JoinExpr, Known, SelectQuery, Syntax } from './syntax.ts';
 
 /** Returns a value as the text of a query would have it. Throws for a number that is not finite. */
 export function constant(value: string | number | boolean | null): Syntax {
@@ -32,3 +32,14 @@ export function any(conditions: readonly Syntax[]): Syntax {
 /** Returns the syntax of a list of constants, as IN takes one. */
 export const list = (values: readonly (string | number | boolean)[]): Syntax =>
   ({ node: 'Tuple', exprs: values.map(constant) }) satisfies Known;
+
+/** Returns the syntax of a comparison by an operator of the grammar: `==`, `<`, `in`, `not in`. */
+export const comparison = (op: string, left: Syntax, right: Syntax): Syntax =>
+  ({ node: 'CompareOperation', op, left, right }) satisfies Known;
+
+/** Returns the syntax of `SELECT column FROM table WHERE condition`, as IN takes one. */
+export function subquery(table: string, column: string, where: Syntax): Syntax {
+  const from: JoinExpr = { node: 'JoinExpr', table: field(table), alias: null };
+  const query: SelectQuery = { node: 'SelectQuery', select: [field(column)], select_from: from, where };
+  return query;
+}

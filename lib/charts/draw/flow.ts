@@ -1,5 +1,5 @@
 import { sankey, sankeyLinkHorizontal } from 'd3-sankey';
-import { html, type Markup, trusted } from '../../http/html-page.ts';
+import { html, type Markup, trusted } from '../../http/markup.ts';
 import type { Link } from '../chart.ts';
 import { placeName, placeStep } from '../describe/paths.ts';
 import { seriesClass } from './palette.ts';

@@ -1,5 +1,5 @@
 /** Pictures that are tables of themselves: rankings, funnels, retention, large numbers. */
-import { html, type Markup, trusted } from '../../http/html-page.ts';
+import { html, type Markup, trusted } from '../../http/markup.ts';
 import type { Picture } from '../chart.ts';
 import { duration, fullNumber, PERCENT, shortNumber } from '../numbers.ts';
 import { round } from './scale.ts';

@@ -1,4 +1,4 @@
-import { html, type Markup, trusted } from '../../http/html-page.ts';
+import { html, type Markup, trusted } from '../../http/markup.ts';
 import type { Picture } from '../chart.ts';
 import { countryName } from '../describe/trends.ts';
 import { fullNumber } from '../numbers.ts';

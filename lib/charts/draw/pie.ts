@@ -1,5 +1,5 @@
 import { arc, pie } from 'd3-shape';
-import { html, type Markup, trusted } from '../../http/html-page.ts';
+import { html, type Markup, trusted } from '../../http/markup.ts';
 import type { Picture } from '../chart.ts';
 import { fullNumber, PERCENT } from '../numbers.ts';
 import { seriesClass } from './palette.ts';

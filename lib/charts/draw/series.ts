@@ -4,7 +4,7 @@
  */
 import type { ScaleLinear } from 'd3-scale';
 import { area, line, stack, stackOffsetDiverging } from 'd3-shape';
-import { html, type Markup, trusted } from '../../http/html-page.ts';
+import { html, type Markup, trusted } from '../../http/markup.ts';
 import type { Series, SeriesPicture } from '../chart.ts';
 import { shortNumber } from '../numbers.ts';
 import { seriesClass } from './palette.ts';

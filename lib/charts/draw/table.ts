@@ -1,5 +1,5 @@
 /** The numbers of a chart as a table. */
-import { html, type Markup } from '../../http/html-page.ts';
+import { html, type Markup } from '../../http/markup.ts';
 import type { Cell, NumberTable } from '../chart.ts';
 import { fullNumber, PLAIN } from '../numbers.ts';
 
