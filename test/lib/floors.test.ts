@@ -25,6 +25,7 @@ const FLOORS = [
   'accounts/organizations',
   'accounts/activity',
   'accounts/users',
+  'charts',
   'warehouse',
   'lake',
   'hogql',

@@ -49,6 +49,18 @@ export function describeInBrowser(name: string, body: (open: OpenPage) => void):
   });
 }
 
+/** Returns what a person with a screen reader, a keyboard or weak eyes would stumble over. */
+export async function obstacles(page: Page): Promise<unknown[]> {
+  await page.evaluate(readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'));
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+    };
+    const { violations } = await axe.run();
+    return violations.map(({ id, nodes }) => ({ id, html: nodes.map(({ html }) => html.slice(0, 200)) }));
+  });
+}
+
 /** Starts the browser in a new, empty folder of its own, with the libraries and fonts of its package. */
 function launch(): Promise<Browser> {
   const folder = unpacked();
@@ -81,18 +93,4 @@ function unpacked(): string {
     if (!existsSync(folder)) throw error;
   }
   return folder;
-}
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-/** Returns what axe finds wrong with a page: the rule and the elements. */
-export async function violationsOf(page: Page): Promise<readonly { id: string; nodes: readonly string[] }[]> {
-  await page.evaluate(AXE);
-  return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as {
-      axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-    };
-    const { violations } = await axe.run();
-    return violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => html) }));
-  });
 }

@@ -7,7 +7,7 @@ import type { Locator, Page } from 'playwright-core';
 import { builtConsole } from '../../../infra/local/console.ts';
 import { CONSOLE_FOLDER } from '../../../lib/api/console/folder.ts';
 import { HOUR_MS } from '../../../lib/ports/units.ts';
-import { violationsOf } from '../../support/browser.ts';
+import { obstacles } from '../../support/browser.ts';
 import { describeConsole } from '../../support/console.ts';
 import { temporaryFolder } from '../../support/context.ts';
 
@@ -283,7 +283,7 @@ describeConsole('the console', ({ service, open }) => {
       await page.goto(`${service().address}/#${at(path)}`);
       await page.waitForLoadState('networkidle');
       await seen(page.getByRole('heading', { level: 1 }));
-      expect({ path, found: await violationsOf(page) }).toEqual({ path, found: [] });
+      expect({ path, found: await obstacles(page) }).toEqual({ path, found: [] });
     }
     expect(complaints).toEqual([]);
   });
