@@ -33,7 +33,10 @@ export function openApi(rows: readonly Route[], kinds: Kinds = {}): OpenApi {
   const versioned = versionedPaths(rows);
   for (const row of rows) {
     for (const path of row.paths) {
-      (paths[`${path}/`] ??= {})[row.method.toLowerCase()] = operation(row, path, { schemas, versioned });
+      (paths[path === '/' ? path : `${path}/`] ??= {})[row.method.toLowerCase()] = operation(row, path, {
+        schemas,
+        versioned,
+      });
     }
   }
   for (const [name, { schema, io }] of Object.entries(kinds)) {

@@ -17,6 +17,7 @@ import * as insights from '../insights/routes.ts';
 import * as definitions from '../reading/definitions/routes.ts';
 import * as events from '../reading/events/routes.ts';
 import * as persons from '../reading/persons/routes.ts';
+import * as consoleRows from './console/routes.ts';
 import * as http from './reference/routes.ts';
 
 /** A project's paths begin so, and a second time as PostHog's newer clients write them. */
@@ -50,6 +51,7 @@ export const routes: readonly Route[] = [
   definitions,
   batchExports,
   activity,
+  consoleRows,
   http,
 ].flatMap((rows): Route[] => Object.values(rows).map(withTwins));
 

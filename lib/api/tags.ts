@@ -19,5 +19,6 @@ export const TAGS: Readonly<Record<string, string>> = {
   'Batch exports': 'Schedules that deliver the rows of every interval to a destination.',
   'Batch export runs': 'Single deliveries: how each ended, its log; retry and cancel.',
   'Batch export backfills': 'Deliveries of past intervals.',
+  Console: 'A page for people.',
   Reference: 'This document.',
 };

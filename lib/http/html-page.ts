@@ -1,21 +1,7 @@
 /** Pages for people: markup in which every value is escaped, and headers that let a browser do nothing else. */
 import { createHash } from 'node:crypto';
-import { raw, html as template } from 'hono/html';
 import { TextAnswer } from './answer.ts';
-
-/** Markup. Made by `html`, or by something else that has escaped what it holds, and says so with `trusted`. */
-export interface Markup {
-  toString(): string;
-  readonly isEscaped: true;
-}
-
-type Content = Markup | string | number | null | undefined | false | readonly Content[];
-
-/** Returns the markup of a template. Texts in it are escaped, lists are joined, null and false are nothing. */
-export const html = (parts: TemplateStringsArray, ...values: Content[]): Markup => template(parts, ...values) as Markup;
-
-/** Returns a text as markup that is escaped already. */
-export const trusted = (markup: string): Markup => raw(markup);
+import { html, type Markup, trusted } from './markup.ts';
 
 interface HtmlPage {
   readonly title: string;

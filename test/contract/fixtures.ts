@@ -1,4 +1,5 @@
 /** One valid request for every row. A new row needs a line here: the suite fails until it has one. */
+import { builtConsole } from '../../infra/local/console.ts';
 import { createOrganization } from '../../lib/accounts/organizations/store.ts';
 import { keysOfUser, revokeKey } from '../../lib/accounts/personal-api-keys/store.ts';
 import type { RunItem } from '../../lib/exports/records/model.ts';
@@ -255,6 +256,8 @@ async function ofPerson(world: World): Promise<Example> {
 
 export const fixtures: Readonly<Record<string, Fixture>> = {
   schema: async () => ({ params: {} }),
+  'console/page': async () => ({ params: {} }),
+  'console/file': async () => ({ params: { file: (await builtConsole()).script } }),
   'reference/page': async () => ({ params: {} }),
   'reference/file': async () => ({ params: { file: 'swagger-ui.css' } }),
 

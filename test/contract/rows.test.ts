@@ -25,7 +25,7 @@ async function exampleOf(world: World, { handler }: Route): Promise<Example> {
 
 /** Returns a template with its parameters filled in, as clients write it: with a slash at the end. */
 const filled = (template: string, params: Readonly<Record<string, string>>): string =>
-  `${template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))}/`;
+  `${template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))}/`.replace('//', '/');
 
 const namesIn = (template: string): string[] => [...template.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
 const tenantIn = (template: string): string | undefined => namesIn(template).find((name) => TENANTS.includes(name));

@@ -6,7 +6,8 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type * as z from 'zod';
 import { TextAnswer } from '../../http/answer.ts';
-import { html, htmlPage } from '../../http/html-page.ts';
+import { htmlPage } from '../../http/html-page.ts';
+import { html } from '../../http/markup.ts';
 import type { retrieveReferenceFile } from './routes.ts';
 
 type ReferenceFile = z.output<typeof retrieveReferenceFile.params>['file'];

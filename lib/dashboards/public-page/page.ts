@@ -1,7 +1,8 @@
 /** The public page of a shared dashboard. It needs no script, loads nothing, and names nobody. */
 import type * as z from 'zod';
 import type { TextAnswer } from '../../http/answer.ts';
-import { html, htmlPage, type Markup, trusted } from '../../http/html-page.ts';
+import { htmlPage } from '../../http/html-page.ts';
+import { html, type Markup, trusted } from '../../http/markup.ts';
 import type { Failure } from '../../ports/errors.ts';
 import { markdownMarkup } from './markdown.ts';
 import type { SharedDashboard } from './model.ts';

@@ -1,10 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import type { Page } from 'playwright-core';
 import { handler as page } from '../../../functions/shared/page.ts';
 import { retrieveShared } from '../../../lib/dashboards/public-page/routes.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
-import { describeInBrowser } from '../../support/browser.ts';
+import { describeInBrowser, obstacles } from '../../support/browser.ts';
 import { type TestContext, testContext } from '../../support/context.ts';
 import { proxyEvent } from '../../support/proxy-event.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
@@ -312,20 +309,6 @@ test('a dashboard without name and tiles has a page too', async () => {
 });
 
 describeInBrowser('the public page in a browser', (visit) => {
-  const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-  /** What a person with a screen reader, a keyboard or weak eyes would stumble over. */
-  async function obstacles(page: Page): Promise<unknown[]> {
-    await page.evaluate(axe);
-    return page.evaluate(async () => {
-      const { axe: checker } = globalThis as unknown as {
-        axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-      };
-      const { violations } = await checker.run();
-      return violations.map(({ id, nodes }) => ({ id, html: nodes.map(({ html }) => html.slice(0, 200)) }));
-    });
-  }
-
   const looks = (['light', 'dark'] as const).flatMap((colorScheme) =>
     [
       { width: 320, height: 640 },
