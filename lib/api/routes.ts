@@ -15,6 +15,7 @@ import type { Route } from '../http/route.ts';
 import * as insights from '../insights/routes.ts';
 import * as definitions from '../reading/definitions/routes.ts';
 import * as events from '../reading/events/routes.ts';
+import * as ingestion from '../reading/ingestion/routes.ts';
 import * as persons from '../reading/persons/routes.ts';
 import * as http from './reference/routes.ts';
 
@@ -46,6 +47,7 @@ export const routes: readonly Route[] = [
   events,
   persons,
   definitions,
+  ingestion,
   batchExports,
   activity,
   http,
