@@ -80,10 +80,8 @@ export const updateProject = route({
   response: Project,
 });
 
-export const resetProjectToken = route({
+const reset = {
   ...write,
-  handler: 'projects/reset-token',
-  method: 'POST',
   paths: ['/api/projects/{project_id}/reset_token'],
   params: z.object({ project_id: integer() }),
   level: LEVELS.admin,
@@ -93,7 +91,12 @@ export const resetProjectToken = route({
     '`keep_old_for_a_day` is true; what takes events knows of either at most a minute later.',
   body: TokenReset,
   response: Project,
-});
+} as const;
+
+export const resetProjectToken = route({ ...reset, handler: 'projects/reset-token', method: 'POST' });
+
+/** As PostHog's clients send it. */
+export const patchProjectToken = route({ ...reset, handler: 'projects/patch-token', method: 'PATCH' });
 
 export const destroyProject = route({
   ...write,
