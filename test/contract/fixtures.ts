@@ -308,6 +308,7 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   'sharing/update': async (world) => ({ ...(await ofDashboard(world)), body: { enabled: true } }),
   'sharing/refresh': ofDashboard,
   'shared/page': ofShared,
+  'shared/open': async (world) => ({ ...(await ofShared(world)), body: { password: 'of a page that needs none' } }),
   'access-controls/list': ofDashboard,
   'access-controls/update': async (world) => ({ ...(await ofDashboard(world)), body: { access_level: 'viewer' } }),
 

@@ -16,7 +16,6 @@ const one = {
 const UNSUPPORTED = {
   members_can_invite: true,
   members_can_use_personal_api_keys: true,
-  allow_publicly_shared_resources: true,
   default_anonymize_ips: null,
   default_role_id: null,
   session_cookie_age: null,
