@@ -36,20 +36,9 @@
  *   lake: which files there are W#pid        LAYOUT
  *   lake: files to be removed  W#pid         RETIRED#time#id
  *   lake: state of persons     W#pid         PERSONS
-      | 'fence'
-      | 'lease'
-      | 'pendingBatch'
-      | 'lakeFile'
-      | 'lakeLayout'
-      | 'retiredFiles'
-      | 'personsState'
-      | 'captureCounts'
-      | 'captureMinutes'
-      | 'importBookmark'
-      | 'answer'
-    >(`W#${pid}`),
-  /** Answers to queries that are kept. */
-  answersOf: (pid: number) => partition<'answer'>(`W#${pid}`, { prefix: 'ANSWER#' }),
+ *   captured events of a day   W#pid         CAPTURED#day
+ *   of the minutes of an hour  W#pid         MINUTES#hour
+ *   answer to a query          W#pid         ANSWER#key
  *   how far a file is imported W#pid         BOOKMARK#sha256
  *   execution (local mode)     X#name        EXECUTION | ITEM#state#index  EXECUTIONS / name       EXECUTIONS / name (running only)
  *   definition of a machine    DEFINITIONS   hash
@@ -249,10 +238,6 @@ export const ranges = {
   /** All that the table knows of a project's lake. */
   lakeOf: (pid: number) =>
     partition<
-      'fence' | 'lease' | 'pendingBatch' | 'lakeFile' | 'personsState' | 'captureCounts' | 'importBookmark' | 'answer'
-    >(`W#${pid}`),
-  /** Answers to queries that are kept. */
-  answersOf: (pid: number) => partition<'answer'>(`W#${pid}`, { prefix: 'ANSWER#' }),
       | 'fence'
       | 'lease'
       | 'pendingBatch'
@@ -263,7 +248,10 @@ export const ranges = {
       | 'captureCounts'
       | 'captureMinutes'
       | 'importBookmark'
+      | 'answer'
     >(`W#${pid}`),
+  /** Answers to queries that are kept. */
+  answersOf: (pid: number) => partition<'answer'>(`W#${pid}`, { prefix: 'ANSWER#' }),
   /** What became of captured events, the newest day first. */
   captureCounts: (pid: number) => partition<'captureCounts'>(`W#${pid}`, { prefix: 'CAPTURED#', newestFirst: true }),
   /** The counts of minutes of the hours in [from, to], both `YYYY-MM-DDTHH`. */
