@@ -6,8 +6,9 @@ import type { Kind } from './kind.ts';
 import { lifecycle } from './lifecycle.ts';
 import { retention } from './retention.ts';
 import { stickiness } from './stickiness.ts';
+import { trends } from './trends.ts';
 
-const KINDS = [hogql, lifecycle, retention, stickiness];
+const KINDS = [hogql, lifecycle, retention, stickiness, trends];
 
 const byName: ReadonlyMap<string, unknown> = new Map(KINDS.map((kind) => [kind.name, kind]));
 
