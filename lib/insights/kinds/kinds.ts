@@ -1,6 +1,8 @@
 /** The kinds of query that are answered, and what else a query may be sent as. */
 import { invalid } from '../../ports/errors.ts';
 import { isObject } from '../../ports/raw-number.ts';
+import { actorsOf } from './actors.ts';
+import { events } from './events.ts';
 import { hogql } from './hogql.ts';
 import type { Kind } from './kind.ts';
 import { lifecycle } from './lifecycle.ts';
@@ -8,7 +10,7 @@ import { retention } from './retention.ts';
 import { stickiness } from './stickiness.ts';
 import { trends } from './trends.ts';
 
-const KINDS = [hogql, lifecycle, retention, stickiness, trends];
+const KINDS = [actorsOf, events, hogql, lifecycle, retention, stickiness, trends];
 
 const byName: ReadonlyMap<string, unknown> = new Map(KINDS.map((kind) => [kind.name, kind]));
 

@@ -246,3 +246,52 @@ test('what is refused is named', async () => {
   });
   expect(texts).toEqual(REFUSED.map(([, text]) => expect.stringContaining(text)));
 });
+
+test.each([
+  ['SELECT nothing FROM events', 'nothing'],
+  ['SELECT 1 FROM events WHERE lower(event, 1) = 2', 'lower(event, 1)'],
+  ['SELECT 1 FROM (SELECT a FROM events)', 'a'],
+  ['SELECT 1 FROM nowhere', 'nowhere'],
+  ['SELECT count() FROM events WHERE count()', 'count()'],
+])('a refusal of %s says where', async (query, part) => {
+  const refusal: unknown = await checked(query).catch((error: unknown) => error);
+  const start = query.lastIndexOf(part);
+  expect(refusal).toMatchObject({ place: { start, end: start + part.length } });
+});
+
+test('a refusal of what cannot be parsed says where', async () => {
+  await expect(parser.query('SELECT a FROM events WHERE x ARRAY')).rejects.toMatchObject({
+    place: { start: 29, end: 34 },
+  });
+});
+
+test('a query is bounded', async () => {
+  const syntax = (expr: Syntax): Syntax =>
+    ({ node: 'SelectQuery', select: [expr], select_from: { node: 'JoinExpr', table: FIELD, alias: null } }) as Syntax;
+  const FIELD: Syntax = { node: 'Field', chain: ['events'] };
+  const nested = (levels: number, inner: Syntax): Syntax =>
+    levels === 0 ? inner : call('in', constant(1), syntax(nested(levels - 1, inner)));
+  const refusalOf = (one: Syntax): string => {
+    try {
+      checkedSelect(one, UTC);
+      return 'nothing was refused';
+    } catch (error) {
+      if (error instanceof Refusal) return error.message;
+      throw error;
+    }
+  };
+  expect(refusalOf(syntax(nested(5, constant(1))))).toBe('nothing was refused');
+  expect(refusalOf(syntax(nested(90, constant(1))))).toMatch(/too complex|at most/);
+  const joined = (count: number): object | null =>
+    count === 0 ? null : { node: 'JoinExpr', table: FIELD, alias: `t${count}`, next_join: joined(count - 1) };
+  const query = { node: 'SelectQuery', select: [constant(1)], select_from: joined(100) } as Syntax;
+  expect(refusalOf(query)).toBe('A query reads at most 60 tables and subqueries');
+  // What a subquery has made longer is as long outside of it.
+  const longer = 'SELECT concat(a, a, a, a, a, a, a, a, a, a) AS a FROM';
+  await expect(checked(`${longer} (${longer} (SELECT event AS a FROM events))`)).resolves.toBeDefined();
+  await expect(checked(`${longer} (${longer} (${longer} (SELECT event AS a FROM events)))`)).rejects.toThrow(
+    'more than 100 times as long',
+  );
+  const windows = Array.from({ length: 101 }, (_, n) => `sum(${n}) OVER () AS w${n}`).join(', ');
+  await expect(checked(`SELECT ${windows} FROM events`)).rejects.toThrow('at most 100 window functions');
+});
