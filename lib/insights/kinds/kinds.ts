@@ -1,11 +1,13 @@
 /** The kinds of query that are answered, and what else a query may be sent as. */
 import { invalid } from '../../ports/errors.ts';
 import { isObject } from '../../ports/raw-number.ts';
+import { funnels } from './funnels.ts';
 import { hogql } from './hogql.ts';
 import type { Kind } from './kind.ts';
+import { paths } from './paths.ts';
 import { trends } from './trends.ts';
 
-const KINDS = [hogql, trends];
+const KINDS = [funnels, hogql, paths, trends];
 
 const byName: ReadonlyMap<string, unknown> = new Map(KINDS.map((kind) => [kind.name, kind]));
 
