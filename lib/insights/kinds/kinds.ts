@@ -8,8 +8,10 @@ import type { Kind } from './kind.ts';
 import { lifecycle } from './lifecycle.ts';
 import { retention } from './retention.ts';
 import { stickiness } from './stickiness.ts';
+import { trends } from './trends.ts';
 
-const COUNTING = [lifecycle, retention, stickiness];
+/** Those that count persons, and may say who is behind a number. */
+const COUNTING = [lifecycle, retention, stickiness, trends];
 
 const KINDS = [...COUNTING, actorsOf(COUNTING), events, hogql];
 
