@@ -109,7 +109,7 @@ export function breakdownOf(
 }
 
 /** Stands between the values of several breakdowns where they are one text. */
-const SEPARATOR = '\u001f';
+export const SEPARATOR = '\u001f';
 
 /** Returns the text by which events are told apart, which is never null. `edges` are those of the parts with bins. */
 export async function breakdownValue(
