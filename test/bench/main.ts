@@ -12,6 +12,7 @@ import { exporting } from './export.ts';
 import { importing } from './imports.ts';
 import { copying } from './postgres.ts';
 import { posting } from './posts.ts';
+import { querying } from './queries.ts';
 import { requesting } from './requests.ts';
 import { staging } from './stage.ts';
 
@@ -23,6 +24,7 @@ const PARTS: ReadonlyMap<string, Part> = new Map([
   ['requests', requesting],
   ['dashboards', listingDashboards],
   ['import', importing],
+  ['queries', querying],
   ['bundles', bundling],
   ['stage', staging],
 ]);
