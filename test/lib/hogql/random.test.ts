@@ -215,15 +215,13 @@ const window = fc
       ...(frame && { frame_method: frame[0], frame_start: frame[1], frame_end: frame[2] }),
     },
   }));
-const column = fc
-  .oneof(
-    syntax,
-    aggregate,
-    window,
-    fc.constant(call('arrayJoin', [call('splitByChar', [constant(','), field('a', 'event')])])),
-    fc.constantFrom(field('a', 'event'), field('event')),
-  )
-  .map((expr) => expr as Syntax);
+const column = fc.oneof(
+  syntax,
+  aggregate,
+  window,
+  fc.constant(call('arrayJoin', [call('splitByChar', [constant(','), field('a', 'event')])])),
+  fc.constantFrom(field('a', 'event'), field('event')),
+);
 /** A SELECT of any parts, over the table or over another. */
 const { select: wholeQuery } = fc.letrec<{ select: Syntax; from: Syntax; join: object }>((tie) => ({
   from: fc.oneof({ maxDepth: 2 }, fc.constantFrom(field('events'), field('others')), tie('select')),
