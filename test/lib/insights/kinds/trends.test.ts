@@ -146,7 +146,11 @@ describe('Trends of random events', () => {
     if (['total', 'first_time_for_user'].includes(math)) return events.length;
     if (['dau', 'weekly_active', 'monthly_active'].includes(math)) return distinct(events.map(({ person }) => person));
     if (math === 'unique_session') return distinct(events.map(({ session }) => session));
-    if (math === 'hogql') return sum(events.flatMap(({ price }) => price ?? [])) + events.length;
+    if (math === 'hogql') {
+      const prices = events.flatMap(({ price }) => price ?? []);
+      // The sum of nothing is null, and so is what is added to it.
+      return prices.length === 0 ? 0 : sum(prices) + events.length;
+    }
     if (math.endsWith('_count_per_actor')) {
       const counts = Map.groupBy(events, ({ person }) => person).values();
       return aggregated(
@@ -367,7 +371,7 @@ describe('Trends of random events', () => {
           }
         },
       ),
-      { numRuns: Number(process.env['RUNS'] ?? propertyRuns(40)), endOnFailure: process.env['RUNS'] !== undefined },
+      { numRuns: propertyRuns(10) },
     );
   });
 });

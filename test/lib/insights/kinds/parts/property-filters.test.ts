@@ -242,7 +242,7 @@ describe('a condition of filters', () => {
   /** Whether a property passes, as the facts tell it. */
   function passes(property: unknown, { operator, value }: Sent): boolean {
     const isMissing = property === undefined || property === null;
-    const text = String(property as string);
+    const text = typeof property === 'string' ? property : JSON.stringify(property ?? null);
     const values = [value ?? []].flat() as readonly (string | number | boolean)[];
     if (operator === 'is_set' || operator === 'is_not_set') return isMissing === (operator === 'is_not_set');
     if (values.length === 0) return true;
