@@ -90,6 +90,7 @@ export const compiler = () =>
 /** Not offered: Athena takes seconds for what somebody waits for, and bills each look. */
 export const reader = () => null;
 export const personRemoval = () => null;
+export const answers = () => null;
 
 /** The source names the stage: `workspaces.prod`. */
 export const events = () =>
@@ -118,6 +119,7 @@ const PORTS = [
   'compiler',
   'reader',
   'events',
+  'compactor',
 ] as const;
 type PortName = (typeof PORTS)[number];
 
@@ -131,7 +133,7 @@ const invocationLines: LogSink = (line) => {
 };
 
 /** The context of a function that needs these ports. To touch another one is an error that says so. */
-export function contextOf(ports: { readonly [name in PortName]?: () => Context[name] }): Context {
+export function contextOf(ports: { readonly [name in PortName]?: (context: Context) => Context[name] }): Context {
   const level = variable('LOG_LEVEL');
   const stage = variable('STAGE');
   const clock = Date.now;
@@ -150,7 +152,12 @@ export function contextOf(ports: { readonly [name in PortName]?: () => Context[n
     const missing = () => {
       throw new Error(`this function was deployed without its need for ${name}`);
     };
-    Object.defineProperty(context, name, open === undefined ? { get: missing } : { value: open(), enumerable: true });
+    const made = context as unknown as Context;
+    Object.defineProperty(
+      context,
+      name,
+      open === undefined ? { get: missing } : { value: open(made), enumerable: true },
+    );
   }
   return context as unknown as Context;
 }

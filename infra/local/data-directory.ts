@@ -4,6 +4,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { v7 } from 'uuid';
 import { pooledCompiler } from '../../lib/exports/query/compiler.ts';
+import type { AnswerWorkerOptions } from '../../lib/insights/answering/answer-worker.ts';
+import { answersOf } from '../../lib/insights/answering/answers.ts';
+import { BACKGROUND_MS, pooledAnswerer, WAITED_MS } from '../../lib/insights/answering/pooled-answerer.ts';
+import { pooledCompactor } from '../../lib/lake/compactor.ts';
 import { pooledPersonRemoval } from '../../lib/lake/import/person-removal.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
@@ -55,8 +59,15 @@ const ROW_TURNS = { atOnce: 4, each: 2 };
 const READ_TURNS = { atOnce: 2, each: 1, waiting: { each: 8, all: 32 } };
 const READ_DATABASE_MEMORY = '250MB';
 const READ_MEMORY_MB = { each: 450, all: 600 };
+/** Those that wait are requests, or runs that a request has begun. */
+const ANSWER_TURNS = { atOnce: 2, each: 1, waiting: { each: 16, all: 64 } };
+const ANSWER_DATABASE_MEMORY = '500MB';
+const ANSWER_MEMORY_MB = { each: 900, all: 1_200 };
 /** One deletion after the other; each has what a landing has. */
 const REMOVAL_TURNS = { atOnce: 1, each: 1, waiting: { each: 8, all: 32 } };
+/** Of one project after the other; a walk begins nothing more after ten minutes. */
+const COMPACTION_TURNS = { atOnce: 1, each: 1 };
+const COMPACTION_SILENCE_MS = 20 * MINUTE_MS;
 const REMOVAL_MEMORY_MB = { each: 700, all: 700 };
 
 /** All that a data directory holds, opened: every port but the workflow, which only the running service has. */
@@ -99,6 +110,16 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     memory: READ_MEMORY_MB,
     silenceMs: READING_MS,
   });
+  const answering = (silenceMs: number) =>
+    pool({
+      program: join(import.meta.dirname, '../../lib/insights/answering/answer-worker.ts'),
+      options: { lake: lakeIn(folder), memoryLimit: ANSWER_DATABASE_MEMORY } satisfies AnswerWorkerOptions,
+      what: 'Answering the query',
+      turns: ANSWER_TURNS,
+      memory: ANSWER_MEMORY_MB,
+      silenceMs,
+    });
+  const [waited, background] = [answering(WAITED_MS), answering(BACKGROUND_MS)];
   const removals = pool({
     program: join(import.meta.dirname, 'land-worker.ts'),
     options: { home: folder },
@@ -106,6 +127,14 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     turns: REMOVAL_TURNS,
     memory: REMOVAL_MEMORY_MB,
     silenceMs: READING_MS,
+  });
+  const compactions = pool({
+    program: join(import.meta.dirname, 'land-worker.ts'),
+    options: { home: folder },
+    what: 'Joining files',
+    turns: COMPACTION_TURNS,
+    memory: REMOVAL_MEMORY_MB,
+    silenceMs: COMPACTION_SILENCE_MS,
   });
   const queries = pool({
     program: join(import.meta.dirname, '../../lib/exports/query/query-worker.ts'),
@@ -123,6 +152,8 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     warehouse: pooledWarehouse(rows),
     reader: pooledReader(readers),
     personRemoval: pooledPersonRemoval(removals),
+    answers: answersOf({ table, clock, newId: v7, log }, pooledAnswerer({ waited, background })),
+    compactor: pooledCompactor(compactions),
     vault: keyfileVault(join(folder, 'vault.key')),
     events: null,
     outbound: openOutbound(settings),
@@ -138,7 +169,9 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     settings,
     close: async () => {
       table.close();
-      await Promise.all([rows, readers, removals, queries].map((pool) => pool.close()));
+      await Promise.all(
+        [rows, readers, removals, compactions, queries, waited, background].map((pool) => pool.close()),
+      );
     },
   };
 }

@@ -218,8 +218,10 @@ function statementsOf(
     compiler: [],
     reader: [],
     personRemoval: [],
+    answers: [],
     events: [allow(['events:PutEvents'], [eventBus])],
     warehouse: [],
+    compactor: [],
     converter: [],
   };
   return [...statements[need]];
