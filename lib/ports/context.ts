@@ -1,3 +1,4 @@
+import type { Landing } from '../capture/landing.ts';
 import type { Compiler } from '../exports/query/compiler.ts';
 import type { Compactor } from '../lake/compactor.ts';
 import type { PersonRemoval } from '../lake/import/person-removal.ts';
@@ -6,6 +7,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Workflow } from '../workflow/workflow.ts';
 import type { Events } from './events/events.ts';
 import type { FileStore } from './files/files.ts';
+import type { Inbox } from './inbox/inbox.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import type { Outbound } from './outbound/outbound.ts';
@@ -25,6 +27,10 @@ export interface Context {
   readonly reader: Reader | null;
   /** Who deletes persons of the lake; null where there is no reader. */
   readonly personRemoval: PersonRemoval | null;
+  /** What was captured and is not in the lake yet; null on one machine, where the service has it to itself. */
+  readonly inbox: Inbox | null;
+  /** Who lands it when a job says so; null on one machine, where the service lands by itself. */
+  readonly landing: Landing | null;
   /** Who joins the lake's small files. */
   readonly compactor: Compactor;
   /** The files that runs keep until they are delivered. */

@@ -162,6 +162,8 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     runFiles: folderFiles(join(path, 'runs')),
     lake,
     reader,
+    inbox: null,
+    landing: null,
     compactor: { compact: (project) => compact(made, project) },
     personRemoval: { remove: (person) => deletePerson(made, person) },
     vault: keyfileVault(join(path, 'vault-key')),

@@ -163,7 +163,11 @@ describe('what cannot be taken', () => {
           { timestamp: '2026-01-01T00:00:00Z' },
         ],
       },
-      { type: 'missing_event_name', count: 1, warnings: [{ details: { message: expect.stringContaining('no name') } }] },
+      {
+        type: 'missing_event_name',
+        count: 1,
+        warnings: [{ details: { message: expect.stringContaining('no name') } }],
+      },
     ]);
     const [{ sparkline }] = warnings as unknown as [{ sparkline: [number, string][] }];
     expect(sparkline).toHaveLength(30);
