@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { TextAnswer } from '../../http/answer.ts';
-import { html, htmlPage } from '../../http/html-page.ts';
+import { htmlPage } from '../../http/html-page.ts';
+import { html } from '../../http/markup.ts';
 import { fail } from '../../ports/errors.ts';
 import { CONSOLE_FOLDER } from './folder.ts';
 
