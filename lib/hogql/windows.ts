@@ -20,8 +20,6 @@ const SHIFTS: Readonly<Record<string, WindowName>> = {
 const ENDS: Readonly<Record<string, WindowName>> = {
   first_value: 'first_value',
   last_value: 'last_value',
-  firstValue: 'first_value',
-  lastValue: 'last_value',
 };
 
 /** Every name, beside those of the aggregates. */

@@ -111,6 +111,17 @@ test('values, variables and their overrides take the place of placeholders', asy
   expect((await ask({ query, variables_override: { v1: { value: 1 } } })).body).toMatchObject({ results: [[1]] });
 });
 
+test('{filters} stands for a date range and properties, which a dashboard may set', async () => {
+  const { ask } = await world();
+  const query = { kind: 'HogQLQuery', query: 'SELECT count() FROM events WHERE {filters}' };
+  expect((await ask({ query })).body).toMatchObject({ results: [[3]] });
+  const properties = [{ type: 'event', key: 'n', value: [0, 1], operator: 'exact' }];
+  expect((await ask({ query: { ...query, filters: { properties } } })).body).toMatchObject({ results: [[2]] });
+  const filters_override = { date_from: '-1d', date_to: '2025-12-31', properties };
+  expect((await ask({ query, filters_override })).body).toMatchObject({ results: [[2]] });
+  expect((await ask({ query, filters_override: { date_from: '2026-01-01' } })).body).toMatchObject({ results: [[0]] });
+});
+
 test.each<[body: object, code: string, detail: string | RegExp]>([
   [{}, 'required', 'This field is required.'],
   [{ query: {} }, 'parse_error', /^The query has no `kind`/],

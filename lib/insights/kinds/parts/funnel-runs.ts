@@ -35,8 +35,10 @@ export interface FunnelShape {
 }
 
 interface FunnelBreakdown {
-  /** The value of an event; empty: it has none. */
+  /** The value of an event, a text. */
   readonly value: Syntax;
+  /** The value of events that have none. */
+  readonly missing: string;
   /**
    * Whose value a run has: the person's first or last event's that has one, each event's (a run is of events of one
    * value), or its event's of a step.
@@ -57,8 +59,8 @@ const AFTER = { by: 'ROWS', from: 1, to: 'last' } as const;
 
 /**
  * Returns a query whose rows are runs: `actor`, `value` (where there is a breakdown), `t0` and so on with the times of the
- * steps (null: not reached within the window), `reached`, how many they are, and `is_excluded`. One person has a run for
- * each of their events that begin one.
+ * steps (null: not reached within the window), `reached`, how many they are, `done`, the time of the last of them, and
+ * `is_excluded`. One person has a run for each of their events that begin one.
  */
 export const runsOf = (shape: FunnelShape): Syntax => RUNS[shape.order](shape);
 
@@ -95,11 +97,11 @@ function eventsOf(shape: FunnelShape): Syntax {
   if (attribution === 'all_events')
     return select({ columns: { ...kept([...names, 'value']), is_start }, from: events });
   if (typeof attribution === 'string') {
-    const has = all([isStep, call('notEquals', field('value'), constant(''))]);
+    const has = all([isStep, call('notEquals', field('value'), constant(breakdown.missing))]);
     const ofActor: WindowParts = { partitionBy: [field('actor')] };
     const touched = over(attribution === 'first_touch' ? 'min' : 'max', [where(has, AT)], ofActor);
     const isTouched = all([has, call('equals', AT, field('touched'))]);
-    const value = call('ifNull', over('min', [where(isTouched, field('value'))], ofActor), constant(''));
+    const value = call('ifNull', over('min', [where(isTouched, field('value'))], ofActor), constant(breakdown.missing));
     const inner = select({ columns: { ...kept([...names, 'value']), touched }, from: events });
     return select({ columns: { ...kept(names), value, is_start }, from: inner });
   }
@@ -142,7 +144,7 @@ const isSome = (count: string): Syntax => call('greater', field(count), constant
 function rowsOf(shape: FunnelShape, sets: ReadonlyMap<string, readonly number[]>): Rows {
   const [key, flags] = [keyOf(shape), flagsOf(shape)];
   const events = eventsOf(shape);
-  if (sets.size === 0 && shape.exclusions.length === 0)
+  if (areApart(shape) && shape.exclusions.length === 0)
     return {
       query: events,
       names: [...key, 'at', ...flags, 'is_start'],
@@ -192,6 +194,9 @@ export function groupsOf({ steps, overlaps }: Pick<FunnelShape, 'steps' | 'overl
   }, []);
 }
 
+/** Whether no event is two of the steps. */
+const areApart = (shape: FunnelShape): boolean => groupsOf(shape).every((group) => group.length < 2);
+
 /** So many different steps of a group are told apart exactly where they happen at one and the same microsecond. */
 const MAX_TOGETHER = 6;
 
@@ -220,7 +225,7 @@ function demandsOf(
 
 /** The sets of steps whose events must be counted together. */
 function setsOf(shape: FunnelShape, chains: readonly (readonly number[])[]): ReadonlyMap<string, readonly number[]> {
-  if (groupsOf(shape).every((group) => group.length < 2)) return new Map();
+  if (areApart(shape)) return new Map();
   const stretches = chains.flatMap((chain) => chain.flatMap((_, n) => chain.map((__, m) => chain.slice(n, m + 1))));
   const sets = stretches.flatMap((steps) => demandsOf(steps, shape).map(({ set }) => [setName(set), set] as const));
   return new Map(sets.filter(([, set]) => set.length > 1));
@@ -295,6 +300,7 @@ function finished(shape: FunnelShape, query: Syntax): Syntax {
     ...kept([...keyOf(shape), ...names]),
     reached: call('multiIf', ...fromLast, constant(1)),
     is_excluded: any(excluded),
+    done: call('coalesce', ...fields(names.toReversed())),
   };
   return select({ columns, from: query });
 }
