@@ -233,7 +233,7 @@ async function numbersOf(order: number, period: Period, frame: Frame): Promise<r
   const length = isTotal ? 1 : lead + buckets.length;
   const byValue = new Map<string | undefined, { readonly spot: number; readonly data: number[] }>();
   const noted = (value: string | undefined, spot: number): number[] => {
-    const known = byValue.get(value) ?? { spot, data: new Array<number>(length).fill(0) };
+    const known = byValue.get(value) ?? { spot, data: Array.from({ length }, () => 0) };
     byValue.set(value, known);
     return known.data;
   };
