@@ -217,28 +217,33 @@ async function stepsOf(query: PathsQuery, world: World): Promise<{ readonly step
   });
   const left = ['', ...(filter.excludeEvents ?? [])];
   const events = select({
-    columns: { ...kept('actor', 'at', 'uuid', 'key'), before: over('lagInFrame', [field('at')], ofActor) },
+    columns: {
+      ...kept('actor', 'at', 'uuid', 'key'),
+      next_at: over('leadInFrame', [field('at')], ofActor),
+      next_key: over('leadInFrame', [field('key')], ofActor),
+    },
     from: named,
     where: comparison('not in', field('key'), list(left)),
   });
-  const isNew = any([
-    call('isNull', field('before')),
-    call('greaterOrEquals', call('minus', field('at'), field('before')), constant(GAP_MS * 1000)),
-  ]);
-  const path = over('sum', [call('if', isNew, constant(1), constant(0))], {
-    ...ofActor,
-    frame: { by: 'ROWS', from: 'first', to: 0 },
-  });
-  const inPaths = select({ columns: { ...kept('actor', 'at', 'uuid', 'key'), path }, from: events });
-  const next = select({
-    columns: { ...kept('actor', 'at', 'uuid', 'key', 'path'), next: over('leadInFrame', [field('key')], ofPath) },
-    from: inPaths,
-  });
+  const pause = call('minus', field('next_at'), field('at'));
+  const isEnd = any([call('isNull', field('next_at')), call('greaterOrEquals', pause, constant(GAP_MS * 1000))]);
   // Of the same in a row the last counts.
+  const kinds = select({
+    columns: { ...kept('actor', 'at', 'uuid', 'key'), is_end: isEnd },
+    from: events,
+    where: any([isEnd, call('notEquals', field('next_key'), field('key'))]),
+  });
+  const endsBefore = over('sum', [call('if', field('is_end'), constant(1), constant(0))], {
+    ...ofActor,
+    frame: { by: 'ROWS', from: 'first', to: -1 },
+  });
+  const inPaths = select({
+    columns: { ...kept('actor', 'at', 'uuid', 'key'), path: call('ifNull', endsBefore, constant(0)) },
+    from: kinds,
+  });
   const compact = select({
-    columns: { ...kept('actor', 'at', 'uuid', 'key', 'path'), place: over('row_number', [], ofPath) },
-    from: next,
-    where: any([call('isNull', field('next')), call('notEquals', field('next'), field('key'))]),
+    columns: { ...kept('actor', 'at', 'key', 'path'), place: over('row_number', [], ofPath) },
+    from: inPaths,
   });
   const numbered = numberedSteps(compact, filter);
   const inOrder = { partitionBy: [field('actor'), field('path')], orderBy: [field('step')] };
