@@ -7,6 +7,7 @@ import { MINUTE_MS } from '../../lib/ports/units.ts';
 import { backfilling } from './backfills.ts';
 import { type Part, type Row, tableOf } from './bench.ts';
 import { bundling } from './bundles.ts';
+import { drawing } from './charts.ts';
 import { listingDashboards } from './dashboards.ts';
 import { exporting } from './export.ts';
 import { importing } from './imports.ts';
@@ -25,6 +26,7 @@ const PARTS: ReadonlyMap<string, Part> = new Map([
   ['dashboards', listingDashboards],
   ['import', importing],
   ['queries', querying],
+  ['charts', drawing],
   ['bundles', bundling],
   ['stage', staging],
 ]);
