@@ -1,9 +1,10 @@
 /** How much of something happens, and when: numbers of events by time, told apart by their values. */
 import * as z from 'zod';
 import type { Syntax } from '../../hogql/syntax.ts';
-import { all, any } from '../../hogql/write.ts';
+import { all, any, constant } from '../../hogql/write.ts';
 import { choice, integer } from '../../http/fields.ts';
-import type { Answer, Kind, World } from './kind.ts';
+import { invalid } from '../../ports/errors.ts';
+import type { Answer, Kind, Question, Selection, World } from './kind.ts';
 import {
   type Breakdown,
   BreakdownFilter,
@@ -13,10 +14,12 @@ import {
   breakdownValue,
   missingValue,
   OTHER,
+  SEPARATOR,
 } from './parts/breakdown.ts';
 import {
   addIntervals,
   type Bucket,
+  bucketOfDay,
   bucketsOf,
   CompareFilter,
   DateRange,
@@ -24,6 +27,7 @@ import {
   INTERVALS,
   type Interval,
   inRange,
+  instantConstant,
   isOfAllTime,
   previousOf,
   type Range,
@@ -355,4 +359,59 @@ const filterOf = ({ dateRange, interval, trendsFilter }: TrendsQuery) => ({
   date_to: dateRange?.date_to ?? null,
 });
 
-export const trends: Kind<TrendsQuery> = { name: 'TrendsQuery', schema: TrendsQuery, answer };
+/** Those whose events a number counts, with how many these are. */
+async function actors(query: TrendsQuery, selection: Selection, world: World): Promise<Question> {
+  const { series: order = 0, day, breakdown: chosen, compare = 'current' } = selection;
+  const frame = await frameOf(query, world);
+  const period = (await periodsOf(frame)).find(({ label }) => (label ?? 'current') === compare);
+  const series = query.series[order];
+  if (series === undefined) return invalid('source__series', 'The query has no such series.');
+  if (period === undefined) return invalid('source__compare', 'The query compares nothing.');
+  const measure = await measureOf(series, frame.interval === 'day', `series__${order}`, world);
+  const named = await seriesCondition({ ...series, properties: undefined, fixedProperties: undefined }, world);
+  const own = await propertyCondition(
+    { properties: series.properties, fixedProperties: series.fixedProperties },
+    world,
+  );
+  const passed = all([own, frame.passed]);
+  const { range: reach, lead } = reachOf(measure, period, frame);
+  const bucket = day === undefined ? undefined : bucketOfDay(period.buckets, day, world);
+  const from = lead === 0 ? period.range.from : reach.from;
+  const start = bucket && Math.max(lead === 0 ? bucket.start : addIntervals(bucket.start, -lead, 'day', world), from);
+  const range = {
+    from: frame.isCumulative ? from : (start ?? from),
+    to: bucket === undefined ? period.range.to : Math.min(bucket.end - 1, period.range.to),
+  };
+  const value = chosen === undefined ? undefined : [chosen].flat().map(String).join(SEPARATOR);
+  if (value?.split(SEPARATOR).includes(OTHER) === true) {
+    invalid('source__breakdown', 'Of all other values together, the persons are not known. Choose one of them.');
+  }
+  const together: Totals = { measure, named, passed, range: reach, countsOnce: false };
+  const told = frame.breakdown && (await toldApart(frame.breakdown, together, world)).value;
+  return {
+    hogql: measure.first === undefined ? PERSONS_OF_EVENTS : PERSONS_OF_FIRSTS,
+    values: {
+      named: measure.first === 'matching' ? all([named, passed]) : named,
+      passed,
+      condition: all([inRange(range), named, passed]),
+      from: instantConstant(range.from),
+      until: instantConstant(range.to + 1),
+      value: told ?? constant(''),
+      chosen: constant((told && value) ?? null),
+    },
+    from: measure.first === undefined ? range.from : undefined,
+    to: range.to,
+  };
+}
+
+const PERSONS_OF_EVENTS = `SELECT person_id AS actor_id, count() AS event_count, groupUniqArray(distinct_id) AS event_distinct_ids
+  FROM events WHERE {condition} AND ({chosen} IS NULL OR {value} = {chosen}) GROUP BY actor_id`;
+
+/** Of all that a person ever did, the first counts, where it lies in the range and passes. */
+const PERSONS_OF_FIRSTS = `SELECT actor_id, 1 AS event_count FROM (
+    SELECT person_id AS actor_id, min(timestamp) AS first_time, minIf(timestamp, {passed}) AS first_passed,
+      argMinIf({value}, timestamp, {passed}) AS first_value
+    FROM events WHERE {named} AND timestamp < {until} GROUP BY actor_id
+  ) AS firsts WHERE first_time = first_passed AND first_time >= {from} AND ({chosen} IS NULL OR first_value = {chosen})`;
+
+export const trends: Kind<TrendsQuery> = { name: 'TrendsQuery', schema: TrendsQuery, answer, actors };
