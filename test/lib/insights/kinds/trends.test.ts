@@ -539,7 +539,7 @@ describe('Trends of random events', () => {
             }),
           );
           const random = await insightWorld(
-            { events: written.map(({ person_id: _, ...event }) => event), persons },
+            { events: written.map(({ person_id: _person, ...event }) => event), persons },
             { now: Date.parse(from) + 30 * DAY, timezone, weekStartDay },
           );
           for (const drawn of cases) {
