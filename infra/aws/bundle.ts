@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, '..', '..');
 type Package = readonly [name: string, files?: readonly string[]];
 
 /** DuckDB is native code, of the function's own processor and system: 64-bit x86 and glibc. */
-const CONVERTER: readonly Package[] = [
+const DUCKDB: readonly Package[] = [
   ['@duckdb/node-api'],
   ['@duckdb/node-bindings'],
   ['@duckdb/node-bindings-linux-x64'],
@@ -28,8 +28,11 @@ export interface Bundles {
   readonly metafile: Metafile;
 }
 
+/** Ports that bring native code with them: each is made in a file of its own. */
+const NATIVE_PORTS = ['converter', 'compactor'] as const;
+
 /** Does the function run only on the processor that its native code is made for? */
-export const isNative = ({ needs }: LambdaSpec): boolean => needs.includes('converter');
+export const isNative = ({ needs }: LambdaSpec): boolean => NATIVE_PORTS.some((port) => needs.includes(port));
 
 const S3_FILE = './client-s3.js';
 
@@ -57,7 +60,7 @@ export const OPTIONS = {
   mainFields: ['module', 'main'],
   minify: true,
   logLevel: 'error',
-  external: [...CONVERTER, ...PARSER, ...REFERENCE].map(([name]) => name),
+  external: [...DUCKDB, ...PARSER, ...REFERENCE].map(([name]) => name),
   // A CommonJS file has no import.meta; its own address is what the sources ask it for.
   define: { 'import.meta.url': 'fileAddress' },
   banner: { js: 'const fileAddress=require("node:url").pathToFileURL(__filename).href;' },
@@ -92,10 +95,8 @@ export async function bundle(outdir: string): Promise<Bundles> {
     const output = metafile.outputs[relative(ROOT, join(folder(spec.name), 'index.js'))];
     if (output?.imports.some(({ path }) => path === S3_FILE) === true)
       writeFileSync(join(folder(spec.name), S3_FILE), client.outputFiles[0]?.contents ?? '');
-    if (isNative(spec)) {
-      writeFileSync(join(folder(spec.name), 'convert-worker.js'), convertWorker);
-      carry(CONVERTER, folder(spec.name));
-    }
+    if (isNative(spec)) carry(DUCKDB, folder(spec.name));
+    if (spec.needs.includes('converter')) writeFileSync(join(folder(spec.name), 'convert-worker.js'), convertWorker);
     if (spec.needs.includes('compiler')) {
       writeFileSync(join(folder(spec.name), 'query-worker.js'), queryWorker);
       carry(PARSER, folder(spec.name));
@@ -124,13 +125,12 @@ function entryOf({ name, needs }: LambdaSpec): string {
   const ports = needs.map((need) => (need === 'converter' ? 'converter as warehouse' : need));
   const given = needs.map((need) => (need === 'converter' ? 'warehouse' : need)).join(', ');
   const event = name === 'steps/execution-ended' ? 'endedInput(event)' : 'event';
-  const ofRuntime = ports.filter((port) => !port.startsWith('converter'));
+  const ofRuntime = ports.filter((port) => !NATIVE_PORTS.some((native) => port.startsWith(native)));
   return [
     `import { handler as made } from './functions/${name}.ts';`,
     `import { ${['contextOf', 'endedInput', ...ofRuntime].join(', ')} } from './infra/aws/runtime.ts';`,
-    ...(ofRuntime.length === ports.length
-      ? []
-      : [`import { converter as warehouse } from './infra/aws/converter.ts';`]),
+    ...(needs.includes('converter') ? [`import { converter as warehouse } from './infra/aws/converter.ts';`] : []),
+    ...(needs.includes('compactor') ? [`import { compactor } from './infra/aws/compactor.ts';`] : []),
     ...(name === 'authorizer' ? [`import { scopeFor } from './lib/api/methods.ts';`] : []),
     `const run = made(contextOf({ ${given} })${name === 'authorizer' ? ', scopeFor' : ''});`,
     `export const handler = async (event) => run(${event});`,

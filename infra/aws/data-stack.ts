@@ -147,7 +147,8 @@ function tableOf(bucket: string, model: Model): CfnTable.TableInputProperty {
       'projection.day.format': 'yyyy-MM-dd',
       'projection.day.range': '1970-01-01,NOW+1DAYS',
       'projection.gen.type': 'enum',
-      'projection.gen.values': '0',
+      // 0: as it was published; 1: what has taken the place of others.
+      'projection.gen.values': '0,1',
       'storage.location.template': `${root}/team_id=\${team_id}/day=\${day}/gen=\${gen}`,
     },
     storageDescriptor: {

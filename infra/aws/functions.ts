@@ -32,6 +32,7 @@ export const ENVIRONMENT = {
   answers: [],
   events: ['EVENT_BUS'],
   warehouse: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'RUN_FILES_BUCKET'],
+  compactor: [],
   converter: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'RUN_FILES_BUCKET'],
 } as const satisfies Readonly<Record<StepNeed | 'always', readonly string[]>>;
 

@@ -119,6 +119,7 @@ const PORTS = [
   'compiler',
   'reader',
   'events',
+  'compactor',
 ] as const;
 type PortName = (typeof PORTS)[number];
 
@@ -132,7 +133,7 @@ const invocationLines: LogSink = (line) => {
 };
 
 /** The context of a function that needs these ports. To touch another one is an error that says so. */
-export function contextOf(ports: { readonly [name in PortName]?: () => Context[name] }): Context {
+export function contextOf(ports: { readonly [name in PortName]?: (context: Context) => Context[name] }): Context {
   const level = variable('LOG_LEVEL');
   const stage = variable('STAGE');
   const clock = Date.now;
@@ -151,7 +152,12 @@ export function contextOf(ports: { readonly [name in PortName]?: () => Context[n
     const missing = () => {
       throw new Error(`this function was deployed without its need for ${name}`);
     };
-    Object.defineProperty(context, name, open === undefined ? { get: missing } : { value: open(), enumerable: true });
+    const made = context as unknown as Context;
+    Object.defineProperty(
+      context,
+      name,
+      open === undefined ? { get: missing } : { value: open(made), enumerable: true },
+    );
   }
   return context as unknown as Context;
 }

@@ -7,6 +7,7 @@ import { pooledCompiler } from '../../lib/exports/query/compiler.ts';
 import type { AnswerWorkerOptions } from '../../lib/insights/answering/answer-worker.ts';
 import { answersOf } from '../../lib/insights/answering/answers.ts';
 import { BACKGROUND_MS, pooledAnswerer, WAITED_MS } from '../../lib/insights/answering/pooled-answerer.ts';
+import { pooledCompactor } from '../../lib/lake/compactor.ts';
 import { pooledPersonRemoval } from '../../lib/lake/import/person-removal.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
@@ -64,6 +65,9 @@ const ANSWER_DATABASE_MEMORY = '500MB';
 const ANSWER_MEMORY_MB = { each: 900, all: 1_200 };
 /** One deletion after the other; each has what a landing has. */
 const REMOVAL_TURNS = { atOnce: 1, each: 1, waiting: { each: 8, all: 32 } };
+/** Of one project after the other; a walk begins nothing more after ten minutes. */
+const COMPACTION_TURNS = { atOnce: 1, each: 1 };
+const COMPACTION_SILENCE_MS = 20 * MINUTE_MS;
 const REMOVAL_MEMORY_MB = { each: 700, all: 700 };
 
 /** All that a data directory holds, opened: every port but the workflow, which only the running service has. */
@@ -124,6 +128,14 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     memory: REMOVAL_MEMORY_MB,
     silenceMs: READING_MS,
   });
+  const compactions = pool({
+    program: join(import.meta.dirname, 'land-worker.ts'),
+    options: { home: folder },
+    what: 'Joining files',
+    turns: COMPACTION_TURNS,
+    memory: REMOVAL_MEMORY_MB,
+    silenceMs: COMPACTION_SILENCE_MS,
+  });
   const queries = pool({
     program: join(import.meta.dirname, '../../lib/exports/query/query-worker.ts'),
     options: null,
@@ -141,6 +153,7 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     reader: pooledReader(readers),
     personRemoval: pooledPersonRemoval(removals),
     answers: answersOf({ table, clock, newId: v7, log }, pooledAnswerer({ waited, background })),
+    compactor: pooledCompactor(compactions),
     vault: keyfileVault(join(folder, 'vault.key')),
     events: null,
     outbound: openOutbound(settings),
@@ -156,7 +169,9 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     settings,
     close: async () => {
       table.close();
-      await Promise.all([rows, readers, removals, queries, waited, background].map((pool) => pool.close()));
+      await Promise.all(
+        [rows, readers, removals, compactions, queries, waited, background].map((pool) => pool.close()),
+      );
     },
   };
 }

@@ -11,7 +11,9 @@ import * as users from '../accounts/users/store.ts';
 import { hasLiveExports, neededBackfills } from '../exports/resource/import-backfills.ts';
 import { wireInstant } from '../http/instant.ts';
 import { LEVELS } from '../http/levels.ts';
-import { importEvents } from '../lake/import/import.ts';
+import { type FollowOptions, follow } from '../lake/import/follow.ts';
+import { type ImportOptions, type ImportReport, importEvents } from '../lake/import/import.ts';
+import { PAGE_VIEWS, type PageViews } from '../lake/sources/access-log.ts';
 import { IMPORT_FORMATS, type ImportFormat } from '../lake/sources/open.ts';
 import type { Context } from '../ports/context.ts';
 import { fail } from '../ports/errors.ts';
@@ -19,8 +21,8 @@ import { fromJsonText } from '../ports/table/json-text.ts';
 import { idsIn, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import { examinationText, examine } from './examination.ts';
-import { importObject, importText } from './import-report.ts';
-import type { Progress } from './progress.ts';
+import { followedText, importObject, importText } from './import-report.ts';
+import { type Progress, silentProgress } from './progress.ts';
 
 /** What a command gave: the public object for `--json`, and words for a person. */
 export interface Outcome {
@@ -30,7 +32,7 @@ export interface Outcome {
   readonly failed?: boolean;
 }
 
-export { IMPORT_FORMATS };
+export { IMPORT_FORMATS, PAGE_VIEWS };
 
 /** What the commands may touch, on one machine and on AWS alike. */
 export type AdminContext = Pick<
@@ -153,28 +155,82 @@ export interface ImportCommandOptions {
   readonly project: number;
   readonly format?: ImportFormat;
   readonly arrived?: 'now' | 'then';
+  readonly pageViews?: PageViews;
   readonly column?: Readonly<Record<string, string>>;
   readonly value?: Readonly<Record<string, string>>;
+}
+
+/** What a command that follows files needs: what ends it, who is told of what was read, and what waits. */
+interface Following extends Pick<FollowOptions, 'pause' | 'stop'> {
+  readonly tell: (text: string) => void;
 }
 
 export async function importFiles(
   context: AdminContext,
   options: ImportCommandOptions,
-  files: string[],
+  files: readonly string[],
   progress: Progress,
   stop?: AbortSignal,
 ): Promise<Outcome> {
-  const { hours, ...imported } = await importEvents(context, {
-    projectId: options.project,
+  const report = await importEvents(context, importOptions(context, options, files, progress, stop)).finally(() =>
+    progress.end(),
+  );
+  return importOutcome(context, options, report);
+}
+
+/** Imports what files get until it is stopped. `tell` is given what each reading that found something has done. */
+export async function followFiles(
+  context: AdminContext,
+  options: ImportCommandOptions,
+  files: readonly string[],
+  { stop, tell, pause }: Following,
+): Promise<Outcome> {
+  const total = { events: 0, added: 0, bad: 0 };
+  await follow({
     files,
-    ...(options.format === undefined ? {} : { format: options.format }),
-    ...(options.arrived === undefined ? {} : { arrived: options.arrived }),
-    mapping: { columns: options.column ?? {}, values: options.value ?? {} },
-    rejectedFolder: join(context.folder, 'rejected'),
-    ...(stop === undefined ? {} : { stop }),
-    onProgress: ({ bytes, totalBytes, events, bad }) =>
-      progress.update(bytes, totalBytes, `${events} events${bad === 0 ? '' : `, ${bad} bad records`}`),
-  }).finally(() => progress.end());
+    read: (some) =>
+      importEvents(context, { ...importOptions(context, options, some, silentProgress(), stop), onlyEnded: true }),
+    onRead: (report) => {
+      total.events += report.events;
+      total.added += report.added;
+      total.bad += report.bad;
+      if (report.added > 0 || report.bad > 0) tell(`${followedText(report)}\n`);
+    },
+    onLost: (file) => tell(`${file} is gone, and was not moved within its folder: what it got last may be missing.\n`),
+    pause,
+    stop,
+  });
+  return {
+    object: total,
+    text: `Stopped. ${total.added} events added${total.bad === 0 ? '' : `, ${total.bad} bad records`}.`,
+    failed: total.bad > 0,
+  };
+}
+
+const importOptions = (
+  context: AdminContext,
+  options: ImportCommandOptions,
+  files: readonly string[],
+  progress: Progress,
+  stop?: AbortSignal,
+): ImportOptions => ({
+  projectId: options.project,
+  files,
+  ...(options.format === undefined ? {} : { format: options.format }),
+  ...(options.arrived === undefined ? {} : { arrived: options.arrived }),
+  pageViews: options.pageViews,
+  mapping: { columns: options.column ?? {}, values: options.value ?? {} },
+  rejectedFolder: join(context.folder, 'rejected'),
+  ...(stop === undefined ? {} : { stop }),
+  onProgress: ({ bytes, totalBytes, events, bad }) =>
+    progress.update(bytes, totalBytes, `${events} events${bad === 0 ? '' : `, ${bad} bad records`}`),
+});
+
+async function importOutcome(
+  context: AdminContext,
+  options: ImportCommandOptions,
+  { hours, ...imported }: ImportReport,
+): Promise<Outcome> {
   const project = await findProject(context.table, options.project);
   const backfills = project === undefined ? [] : await neededBackfills(context.table, project, hours);
   const report = { ...imported, backfills };

@@ -57,6 +57,19 @@ function nextSteps(report: ImportOutcome, imported: Imported): string[] {
   });
 }
 
+/** What one reading of followed files has done, in a line. */
+export function followedText({
+  added,
+  bad,
+  rejected,
+  files,
+}: Pick<ImportReport, 'added' | 'bad' | 'rejected' | 'files'>) {
+  const [first] = rejected;
+  const copies = files.flatMap((file) => file.rejected ?? []).join(', ');
+  const reasons = first === undefined ? '' : `, ${counted(bad, 'bad record')} (${first.reason}) copied to ${copies}`;
+  return `${counted(added, 'event')} added${reasons}`;
+}
+
 /** The report for a person. */
 export function importText(report: ImportOutcome, imported: Imported): string {
   const { persons } = report;

@@ -5,17 +5,15 @@ import { inWords } from '../ports/disk-failures.ts';
 import { messageOf } from '../ports/errors.ts';
 import * as commands from './commands.ts';
 import type { Progress } from './progress.ts';
+import { addServiceCommands, Interrupted, type ServiceSurroundings } from './service/program.ts';
 
 /** What the command line needs of its surroundings. */
-interface Surroundings {
+interface Surroundings extends ServiceSurroundings {
   /** Opens the data directory, or a stage on AWS, for one command. */
   open(stage: string | undefined): Promise<commands.AdminContext & { close(): void }>;
-  readonly print: (text: string) => void;
   readonly complain: (text: string) => void;
   /** Shows how far a long command is; silent where nobody watches. */
   readonly progress: () => Progress;
-  /** What ends a long command when the person asks for it; from the call until `end`, it does not end the process. */
-  readonly interruption: () => { readonly signal: AbortSignal; readonly end: () => void };
   /** Of the data directory; absent where there is none. */
   readonly copies?: Copies;
   /** Makes a path that the caller typed absolute. */
@@ -50,6 +48,7 @@ Formats (lines may be packed with gzip or zstd):
   jsonl     a JSON object a line: event, distinct_id, timestamp, properties ...
   csv       a table with a header, between commas, semicolons, tabs or bars
   parquet   a table
+A log or JSON lines that have grown since their last import, and are not packed, are read on from there.
 Files of the batch exports of PostHog, and of this service, are read as they are: events and persons.
 
 Tables: a column is the field of its name (event, distinct_id, timestamp, uuid, properties, created_at, person_id,
@@ -71,8 +70,10 @@ function wholeNumber(text: string): number {
 export async function runAdmin(words: readonly string[], surroundings: Surroundings): Promise<number> {
   const { print, complain } = surroundings;
   let code: number = EXIT.ok;
-  const root = new Command('admin')
-    .description('Makes users, organizations and keys, and imports events. Works beside the running service.')
+  const root = new Command('workspace')
+    .description(
+      'Makes users, organizations and keys, imports events, and asks a running service for its exports and numbers.',
+    )
     .option('--stage <stage>', 'a stage on AWS, with the credentials of this shell; default: this machine')
     .exitOverride()
     .configureOutput({ writeOut: print, writeErr: complain })
@@ -136,11 +137,18 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
   command(
     root,
     'import <file...>',
-    'Import events and persons from files. The same file twice adds nothing.',
-    async (context, options: commands.ImportCommandOptions, files) => {
-      const { signal, end } = surroundings.interruption();
+    'Import events and persons from files. The same file twice adds nothing; of one that has grown, what is new is read.',
+    async (context, options: commands.ImportCommandOptions & { readonly follow?: boolean }, files) => {
+      const { signal: stop, end } = surroundings.interruption(new ImportStopped());
       const paths = files.map(surroundings.resolve);
-      return commands.importFiles(context, options, paths, surroundings.progress(), signal).finally(end);
+      const done = options.follow
+        ? commands.followFiles(context, options, paths, {
+            stop,
+            tell: complain,
+            pause: (ms) => surroundings.pause(ms, stop).catch(() => {}),
+          })
+        : commands.importFiles(context, options, paths, surroundings.progress(), stop);
+      return done.finally(end);
     },
   )
     .requiredOption('--project <id>', 'the project that gets the events', wholeNumber)
@@ -157,6 +165,15 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
         'when the events count as arrived: now, or then (at their own time). Default: then for history, now otherwise',
       ).choices(['now', 'then']),
     )
+    .addOption(
+      new Option(
+        '--page-views <which>',
+        'which requests of a log are $pageview events: those for pages by people (others are $http_log), or all',
+      )
+        .choices(commands.PAGE_VIEWS)
+        .default('pages'),
+    )
+    .option('--follow', 'go on with what the files get, until it is interrupted')
     .addHelpText('after', IMPORT_HELP);
   command(
     root,
@@ -186,11 +203,16 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
   );
   copyCommand('restore <folder>', 'Make a new data directory of a backup', (copies, path) => copies.restore(path));
 
+  addServiceCommands(root, surroundings, ({ failed = false }) => {
+    if (failed) code = EXIT.failed;
+  });
+
   try {
     await root.parseAsync(words, { from: 'user' });
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    if (error instanceof Interrupted) return EXIT.interrupted;
     complain(`error: ${messageOf(inWords(error))}\n`);
     return error instanceof ImportStopped ? EXIT.interrupted : EXIT.failed;
   }

@@ -79,7 +79,6 @@ const quantile: AggregateSpec = { ...ofNumber('quantile'), level: true };
 const AGGREGATES: Readonly<Record<string, AggregateSpec>> = {
   count,
   countDistinct: distinct,
-  count_distinct: distinct,
   uniq: distinct,
   uniqExact: distinct,
   sum,
@@ -87,19 +86,16 @@ const AGGREGATES: Readonly<Record<string, AggregateSpec>> = {
   min: oneOf('min', true),
   max: oneOf('max', true),
   any: oneOf('any', false),
-  anyLast: oneOf('any', false),
   argMin: oneBy('arg_min'),
   argMax: oneBy('arg_max'),
   median: ofNumber('quantile'),
   quantile,
-  quantileExact: quantile,
   stddevPop: ofNumber('stddev_pop'),
   stddevSamp: ofNumber('stddev_samp'),
   varPop: ofNumber('var_pop'),
   varSamp: ofNumber('var_samp'),
   groupArray: gathered('list'),
   groupUniqArray: gathered('list_distinct'),
-  array_agg: gathered('list'),
 };
 
 /** Every name, without the forms that end with `If`. */

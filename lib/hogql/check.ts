@@ -42,7 +42,7 @@ import {
   shifted,
   unitOf,
 } from './functions.ts';
-import { refuse } from './refusal.ts';
+import { refuse, within } from './refusal.ts';
 import { checkSizes, readsOnly, TOO_COMPLEX } from './size.ts';
 import type { Call, CompareOperation, JoinExpr, Known, Lambda, Listing, SelectQuery, Syntax } from './syntax.ts';
 import { chainOf, hogqlName } from './text.ts';
@@ -89,11 +89,14 @@ const FROM_CLAUSES: Readonly<Record<string, string>> = {
 
 const UNSUPPORTED = 'Unsupported HogQL query';
 
+/** Where a node stands in the text. */
+const PLACES: readonly string[] = ['start', 'end'];
+
 /** Refuses what has any part beyond those that are read; `false` and null are as if absent. */
 export function refuseParts(node: object, read: readonly string[], texts: Readonly<Record<string, string>>): void {
   const found = new Set(
     Object.entries(node).flatMap(([key, value]) =>
-      value === null || value === false || read.includes(key) ? [] : [key],
+      value === null || value === false || read.includes(key) || PLACES.includes(key) ? [] : [key],
     ),
   );
   for (const [key, words] of Object.entries(texts)) if (found.has(key)) refuse(words);
@@ -189,11 +192,11 @@ export interface Scope {
   readonly variables: readonly { readonly name: string; readonly type: Scalar }[];
   readonly isSelect: boolean;
   /** How many nodes are being visited, one inside another, and how many were visited in all. */
-  readonly visits: { now: number; all: number };
+  readonly visits: { now: number; all: number; readonly most?: number };
 }
 
 /** The parser's trees are deeper than ours: brackets and names of columns are nodes too. */
-export const MAX_VISITS = { now: 200, all: 20_000 };
+const MAX_VISITS = { now: 200, all: 20_000 };
 
 export const isQuery = ({ node }: Syntax): boolean => node === 'SelectQuery' || node === 'SelectSetQuery';
 
@@ -245,8 +248,8 @@ export function expression(syntax: Syntax, scope: Scope): Expression {
   const { beyond, visits } = scope;
   visits.all += 1;
   visits.now += 1;
-  if (visits.now > MAX_VISITS.now || visits.all > MAX_VISITS.all) refuse(TOO_COMPLEX);
-  const found = built(syntax, scope);
+  if (visits.now > MAX_VISITS.now || visits.all > (visits.most ?? MAX_VISITS.all)) refuse(TOO_COMPLEX);
+  const found = within(syntax, () => built(syntax, scope));
   visits.now -= 1;
   return beyond === undefined ? found : beyond.standing(found);
 }
@@ -380,9 +383,10 @@ export function place(
   value: Expression,
   path: readonly (string | number)[],
   whole: readonly (string | number)[],
+  property: 'property' | 'property_value' = 'property',
 ): Expression {
   if (path.length === 0) return value;
-  if (value.type === 'json') return operation('property', [value], { path: path.map(keyOrPlace) });
+  if (value.type === 'json') return operation(property, [value], { path: path.map(keyOrPlace) });
   if (isList(value.type) && path.length === 1 && typeof path[0] === 'number')
     return operation('element', [value, integerConstant(path[0])]);
   return refuse(`Invalid HogQL query: Unable to resolve field: ${whole.join('.').slice(0, 200)}`);

@@ -178,7 +178,10 @@ export const OPERATORS = {
   range: { takes: ['integer', 'integer'], gives: 'integers' },
 
   // JSON text. What is not JSON has no properties.
+  // As it is written in the document, without the quotes around a text.
   property: { takes: ['json'], with: ['path'], gives: 'text' },
+  // A text as it is; anything else as it is written.
+  property_value: { takes: ['json'], with: ['path'], gives: 'text' },
   json_raw: { takes: ['json'], with: ['path'], gives: 'json' },
   json_scalar: { takes: ['json'], with: ['path'], gives: 'text' },
   json_has: { takes: ['json'], with: ['path'], gives: 'boolean' },

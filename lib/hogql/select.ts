@@ -7,7 +7,7 @@ import { type Clock, withClock } from './clock.ts';
 import type { Aggregate, Column, Join, Order, Query, Select, Source, WholeQuery, Window } from './expression.ts';
 import { type Expression, isList, type Type } from './expression.ts';
 import { aList, condition, functionOf, sameZone } from './functions.ts';
-import { refuse } from './refusal.ts';
+import { refuse, within } from './refusal.ts';
 import { columnOf, TOO_COMPLEX, weightOfAll } from './size.ts';
 import type {
   Call,
@@ -21,7 +21,7 @@ import type {
   WindowFunction,
 } from './syntax.ts';
 import { hogqlName } from './text.ts';
-import { frameOf, type Over, windowOf } from './windows.ts';
+import { frameOf, hasDistance, measurable, type Over, windowOf } from './windows.ts';
 
 /** A field of a table. */
 export interface TableField {
@@ -56,6 +56,8 @@ const MAX_WINDOWS = 100;
 const MAX_COLUMNS = 1000;
 /** Of all expressions together. */
 const MAX_WEIGHT = 20_000;
+/** Nodes of syntax that are looked at. */
+const MAX_VISITS = 200_000;
 const MAX_ROWS = 10_000_000;
 
 /** Returns the checked tree of a query. Throws a `Refusal` that names what is in the way. */
@@ -69,7 +71,7 @@ export function checkedSelect(syntax: Syntax, language: Language): CheckedSelect
       sources: 0,
       windows: 0,
       weight: 0,
-      visits: { now: 0, all: 0 },
+      visits: { now: 0, all: 0, most: MAX_VISITS },
       named: [],
       ids: new Map(),
       idOf: new WeakMap(),
@@ -88,7 +90,7 @@ interface Whole {
   sources: number;
   windows: number;
   weight: number;
-  readonly visits: { now: number; all: number };
+  readonly visits: Scope['visits'];
   readonly named: { readonly name: string; readonly query: Query }[];
   /** Expressions that are alike have one number. */
   readonly ids: Map<string, number>;
@@ -119,9 +121,11 @@ interface Relation {
 
 /** `isTop`: its rows are the answer. */
 function checkedQuery(syntax: Syntax, named: Named, whole: Whole, isTop = false): Checked {
-  if (syntax.node === 'SelectSetQuery') return checkedUnion(syntax as SelectSetQuery, named, whole, isTop);
-  if (syntax.node !== 'SelectQuery') return refuse('A query begins with SELECT');
-  return checkedOne(syntax as unknown as SelectQuery, named, whole, isTop);
+  return within(syntax, () => {
+    if (syntax.node === 'SelectSetQuery') return checkedUnion(syntax as SelectSetQuery, named, whole, isTop);
+    if (syntax.node !== 'SelectQuery') return refuse('A query begins with SELECT');
+    return checkedOne(syntax as unknown as SelectQuery, named, whole, isTop);
+  });
 }
 
 const relationName = (whole: Whole): string => `r${whole.relations++}`;
@@ -215,8 +219,6 @@ const PARTS = [
   'offset',
   'limit_by',
   'window_exprs',
-  'start',
-  'end',
 ];
 
 /** A SELECT while it is checked: what was found of it so far. */
@@ -291,7 +293,7 @@ function checkedOne(syntax: SelectQuery, outer: Named, whole: Whole, isTop: bool
   const having = syntax.having
     ? condition(expression(syntax.having, scopeOf(making, 'groups', false)), 'HAVING')
     : undefined;
-  const order = (syntax.order_by ?? []).map((one) => orderOf(one, columns, groups, whole));
+  const order = varying((syntax.order_by ?? []).map((one) => orderOf(one, columns, groups, whole)));
   const limitBy = syntax.limit_by
     ? {
         count: rowsOf(syntax.limit_by.n, 'LIMIT BY'),
@@ -392,7 +394,7 @@ const KINDS: Readonly<Record<string, Join['kind']>> = {
 function sourcesOf(first: JoinExpr, named: Named, whole: Whole): Joined[] {
   const all: Joined[] = [];
   for (let join: JoinExpr | null | undefined = first; join; join = join.next_join) {
-    const joins = ['node', 'table', 'alias', 'next_join', 'join_type', 'constraint', 'start', 'end'];
+    const joins = ['node', 'table', 'alias', 'next_join', 'join_type', 'constraint'];
     refuseParts(join, joins, FROM_CLAUSES);
     const type = join.join_type ?? 'CROSS JOIN';
     const kind = KINDS[type] ?? refuse(`${type} is not supported; there are INNER, LEFT and CROSS JOIN`);
@@ -402,7 +404,8 @@ function sourcesOf(first: JoinExpr, named: Named, whole: Whole): Joined[] {
     if (kind === 'cross' && constraint) refuse('CROSS JOIN takes no condition');
     whole.sources += 1;
     if (whole.sources > MAX_SOURCES) refuse(`A query reads at most ${MAX_SOURCES} tables and subqueries`);
-    const found = sourceOf(join, named, whole);
+    const read = join;
+    const found = within(read.table, () => sourceOf(read, named, whole));
     const taken = all.flatMap(({ relation }) => relation.names);
     const twice = found.relation.names.find((name) => taken.includes(name));
     if (twice !== undefined) refuse(`Two tables have the name ${twice}; give one another by AS`);
@@ -498,20 +501,27 @@ function scopeOf(making: Making, stage: Stage, takesWindows: boolean): Scope {
 function fieldOf(path: readonly (string | number)[], making: Making, scope: Scope): Expression {
   const name = String(path[0]);
   const aliased = scope.following.includes(name) ? undefined : scope.aliases.get(name);
-  if (aliased !== undefined) return below(standingFor(name, aliased, scope), path, 1, making);
+  if (aliased !== undefined) return below(standingFor(name, aliased, scope), path, 1, making, scope);
   const relation = path.length > 1 ? making.relations.find(({ names }) => names.includes(name)) : undefined;
   const qualified = relation?.find(path.slice(1));
-  if (qualified !== undefined) return below(qualified.value, path, qualified.length + 1, making);
+  if (qualified !== undefined) return below(qualified.value, path, qualified.length + 1, making, scope);
   const found = making.relations.flatMap((one) => one.find(path) ?? []);
   const [first] = found;
   if (first === undefined) return unknown(path, making);
   if (found.length > 1) refuse(`Ambiguous query. Found multiple sources for field: ${name.slice(0, 200)}`);
-  return below(first.value, path, first.length, making);
+  return below(first.value, path, first.length, making, scope);
 }
 
-function below(value: Expression, path: readonly (string | number)[], length: number, making: Making): Expression {
-  making.whole.names.set(value, path.slice(0, length).join('.'));
-  return place(value, path.slice(length), path);
+/** What lies at the rest of a path, below the value that its beginning names. */
+function below(
+  value: Expression,
+  path: readonly (string | number)[],
+  length: number,
+  { whole }: Making,
+  { beyond }: Scope,
+): Expression {
+  whole.names.set(value, path.slice(0, length).join('.'));
+  return place(beyond?.standing(value) ?? value, path.slice(length), path, 'property_value');
 }
 
 function unknown(path: readonly (string | number)[], { relations }: Making): never {
@@ -523,6 +533,9 @@ function unknown(path: readonly (string | number)[], { relations }: Making): nev
 /** A call of an aggregate, or of what only a SELECT has. */
 function callOf(node: Call, making: Making, stage: Stage, scope: Scope): Expression | undefined {
   if (node.name === 'arrayJoin') return unnested(node, making, scope);
+  const [left, right] = node.args;
+  if ((node.name === 'in' || node.name === 'notIn') && left !== undefined && right !== undefined)
+    return expression({ node: 'CompareOperation', op: node.name === 'in' ? 'in' : 'not in', left, right }, scope);
   if (!isAggregateCall(node.name)) return undefined;
   if (making.group === undefined || stage !== 'groups' || scope.variables.length > 0)
     return refuse(`Aggregate functions are not supported here: ${node.name}()`);
@@ -635,10 +648,14 @@ const clickhouseOfWindow = ({ window, of: [first], type }: Window): string => {
 
 function overOf(written: WindowExpr | undefined, of: (syntax: Syntax) => Expression): Over {
   if (written === undefined) return { partition: [], order: [], frame: undefined };
+  const frame = frameOf(written);
+  const ordered = (syntax: Syntax): Expression => (hasDistance(frame) ? measurable(of(syntax)) : of(syntax));
   return {
     partition: (written.partition_by ?? []).map(of),
-    order: (written.order_by ?? []).map(({ expr, order }) => ({ expression: of(expr), down: order === 'DESC' })),
-    frame: frameOf(written),
+    order: varying(
+      (written.order_by ?? []).map(({ expr, order }) => ({ expression: ordered(expr), down: order === 'DESC' })),
+    ),
+    frame,
   };
 }
 
@@ -705,6 +722,8 @@ function addKey(key: Expression, making: Making): void {
   if (making.keys.has(id) || making.group === undefined) return;
   const column = sameZone(key, columnOf(key, making.group, `k${making.keysOf.length}`));
   making.keys.set(id, withClickhouseType(column, clickhouseType(key)));
+  // What is made of a key is alike, whether it is made before or after the groups.
+  making.whole.idOf.set(column, id);
   making.keysOf.push(key);
 }
 
@@ -757,6 +776,10 @@ function starOf(table: readonly (string | number)[], making: Making, scope: Scop
     }),
   );
 }
+
+/** Constants say nothing of the order, and DuckDB refuses them. */
+const varying = (orders: readonly Order[]): Order[] =>
+  orders.filter(({ column, expression: by }) => column !== undefined || !('constant' in by));
 
 function orderOf({ expr, order }: OrderExpr, columns: readonly Column[], scope: Scope, whole: Whole): Order {
   const place = placeOf(expr, columns.length);

@@ -141,6 +141,7 @@ const GROWTH: Readonly<Record<Grows, Growth>> = {
   range: (_, { of: [, end] }) =>
     ofCharacters(end !== undefined && 'constant' in end ? Math.min(MAX_RANGE, Number(end.constant)) : MAX_RANGE),
   property: same,
+  property_value: same,
   json_raw: same,
   json_scalar: same,
   json_elements: same,

@@ -137,6 +137,10 @@ export const TRINO: Dialect = {
 
     property: ([x], { path }) =>
       `regexp_replace(nullif(json_format(${atPath('json_extract', String(x), path)}), 'null'), '^"|"$')`,
+    property_value: ([x], { path }) => {
+      const written = `nullif(json_format(${atPath('json_extract', String(x), path)}), 'null')`;
+      return `coalesce(${atPath('json_extract_scalar', String(x), path)}, ${written})`;
+    },
     json_raw: ([x], { path }) => `json_format(${atPath('json_extract', String(x), path)})`,
     json_scalar: ([x], { path }) => atPath('json_extract_scalar', String(x), path),
     json_has: ([x], { path }) => `(${atPath('json_extract', String(x), path)} IS NOT NULL)`,

@@ -20,8 +20,6 @@ const SHIFTS: Readonly<Record<string, WindowName>> = {
 const ENDS: Readonly<Record<string, WindowName>> = {
   first_value: 'first_value',
   last_value: 'last_value',
-  firstValue: 'first_value',
-  lastValue: 'last_value',
 };
 
 /** Every name, beside those of the aggregates. */
@@ -33,6 +31,26 @@ export interface Over {
   readonly order: readonly Order[];
   readonly frame: Frame | undefined;
 }
+
+/** Distances are added to what a RANGE is ordered by: what lies beyond this has none. */
+const MOST_ORDERED = '4000000000000000000';
+
+/** What a RANGE with a distance is ordered by: a number or a time to which the distance can be added. */
+export function measurable(value: Expression): Expression {
+  if (value.type === 'float') return value;
+  if (value.type !== 'integer' && value.type !== 'instant')
+    return refuse('RANGE with a distance is ordered by a number or a time; the distance of times is in microseconds');
+  const bound = (constant: string): Expression => ({ constant, type: value.type });
+  const isInside = operation('and', [
+    operation('less', [bound(`-${MOST_ORDERED}`), value]),
+    operation('less', [value, bound(MOST_ORDERED)]),
+  ]);
+  return operation('if', [isInside, value, nothing(value.type)]);
+}
+
+/** Whether a frame reaches to a distance. */
+export const hasDistance = (frame: Frame | undefined): boolean =>
+  frame?.by === 'range' && [frame.from, frame.to].some((one) => typeof one === 'number' && one !== 0);
 
 /** How far back or ahead LAG and LEAD look at most. */
 const MAX_SHIFT = 1_000_000;
@@ -98,9 +116,9 @@ export function frameOf({ frame_method, frame_start, frame_end, order_by }: Wind
   const by = frame_method === 'RANGE' ? 'range' : 'rows';
   const [from, to] = [boundOf(frame_start, false), frame_end ? boundOf(frame_end, true) : 0];
   if (reachOf(from) > reachOf(to)) refuse('A frame ends before it begins');
-  if (by === 'range' && [from, to].some((one) => typeof one === 'number' && one !== 0) && order_by?.length !== 1)
-    refuse('RANGE with a distance takes one expression after ORDER BY');
-  return { by, from, to };
+  const frame: Frame = { by, from, to };
+  if (hasDistance(frame) && order_by?.length !== 1) refuse('RANGE with a distance takes one expression after ORDER BY');
+  return frame;
 }
 
 function boundOf({ frame_type, frame_value }: FrameEnd, isEnd: boolean): Bound {

@@ -14,7 +14,7 @@ declare module '../ports/table/keys.ts' {
 
 /** What must happen, and when; written in the transaction of what it follows from. */
 export interface JobItem extends Item {
-  readonly kind: 'export' | 'backfill' | 'retry' | 'purge' | 'notice';
+  readonly kind: 'export' | 'backfill' | 'retry' | 'purge' | 'notice' | 'compaction';
   readonly id: string;
   readonly due: number;
   readonly attempts: number;
@@ -31,6 +31,8 @@ interface About {
   /** The job's id is the run's that ended FailedRetryable. */
   readonly retry: { readonly export: string };
   readonly purge: { readonly kind: 'organization' | 'project' };
+  /** The number of the project whose files are joined. */
+  readonly compaction: { readonly project: number };
   /** What the notice says; only who sends it looks into it. */
   readonly notice: object;
 }

@@ -126,6 +126,7 @@ const EXECUTIONS: Readonly<Record<JobKind, (job: JobItem, name: string) => Execu
     input: { export: aboutOf('backfill', job).export, backfill: job.id },
   }),
   purge: (job, name) => ({ machine: 'purge', name, input: { kind: aboutOf('purge', job).kind, id: job.id } }),
+  compaction: (job, name) => ({ machine: 'compaction', name, input: { project: aboutOf('compaction', job).project } }),
   notice: ({ id }, name) => ({ machine: 'notice', name, input: { notice: id } }),
 };
 

@@ -1,6 +1,6 @@
 /** The files of the lake: what each holds, where it lies, and which hold rows of a time. */
 import { fromJsonText, type JsonText } from '../ports/table/json-text.ts';
-import { ranges } from '../ports/table/keys.ts';
+import { keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import type { Item, Table } from '../ports/table/table.ts';
 import { DAY_MS, HOUR_MS } from '../ports/units.ts';
@@ -10,6 +10,7 @@ import { MODELS, type Model } from './schema.ts';
 declare module '../ports/table/keys.ts' {
   interface Items {
     lakeFile: LakeFileItem;
+    lakeLayout: LayoutItem;
   }
 }
 
@@ -29,6 +30,11 @@ export interface LakeFile extends Written {
 }
 
 type LakeFileItem = Item & LakeFile;
+
+/** Changes whenever files take the place of others. */
+interface LayoutItem extends Item {
+  readonly replacements: number;
+}
 
 /** A file as it stands in the lake. */
 export type PublishedFile = LakeFile & { readonly model: Model };
@@ -65,8 +71,19 @@ export async function filesBetween(
 ): Promise<LakeFileItem[]> {
   if (to <= from || to <= 0) return [];
   const range = ranges.lakeFiles(projectId, model, dayOf(Math.max(from, 0)), dayOf(to - 1));
-  const files = await listAll(table, range);
+  const files = await unreplaced(table, projectId, () => listAll(table, range));
   return files.filter((file) => isTouched(file, from, to));
+}
+
+/** Lists files, again if some took the place of others meanwhile: a list would have both, or neither. */
+async function unreplaced<T>(table: Table, projectId: number, list: () => Promise<T>): Promise<T> {
+  const replacements = async () => (await table.get(keys.lakeLayout(projectId)))?.replacements;
+  for (let before = await replacements(); ; ) {
+    const listed = await list();
+    const after = await replacements();
+    if (after === before) return listed;
+    before = after;
+  }
 }
 
 /** After any arrival. */

@@ -18,6 +18,10 @@ interface DayFilesTarget {
   readonly scratch: string;
   readonly folder: string;
   readonly lake: FileStore;
+  /** Default: `<model>-<day>.parquet`. */
+  readonly nameOf?: (model: Model, day: string) => string;
+  /** The rows come in the order of the lake's files. Default: they are sorted. */
+  readonly isSorted?: boolean;
 }
 
 /** SQL of how many bytes a row's texts have on average; 0: there are no rows. */
@@ -35,7 +39,7 @@ export async function writeDayFiles(
   connection: DuckDBConnection,
   model: Model,
   rows: string,
-  { scratch, folder, lake }: DayFilesTarget,
+  { scratch, folder, lake, nameOf = (ofModel, day) => `${ofModel}-${day}.parquet`, isSorted = false }: DayFilesTarget,
 ): Promise<WrittenFile[]> {
   const { columns, order } = LAKE_MODELS[model];
   const days = await contentByDay(connection, rows, model === 'events' ? 'timestamp_us' : 'inserted_us');
@@ -45,13 +49,13 @@ export async function writeDayFiles(
   const written: WrittenFile[] = [];
   for (const about of days) {
     const day = dayOf(about.min_arrival);
-    const name = `${model}-${day}.parquet`;
+    const name = nameOf(model, day);
     const path = join(scratch, name);
     const from = Date.parse(day) * 1000;
     await connection.run(`COPY (
         SELECT ${columns.map((column) => column.name).join(', ')} FROM ${rows}
         WHERE inserted_us >= ${from} AND inserted_us < ${from + DAY_MS * 1000}
-        ORDER BY ${order.join(', ')}
+        ${isSorted ? '' : `ORDER BY ${order.join(', ')}`}
       ) TO ${literal(path)} (${form})`);
     const { size: bytes } = await stat(path);
     const sha256 = await digestOf(path);

@@ -14,6 +14,7 @@ import { hash } from 'node:crypto';
 import { keys } from '../ports/table/keys.ts';
 import { Refused } from '../ports/table/table.ts';
 import { dayOf, type LakeFile, type PublishedFile, rowsOf } from './catalog.ts';
+import { askForCompaction } from './compaction-job.ts';
 import { liveOf } from './fence.ts';
 import { LEASE_LOST, type Lease, leaseHeld, leaseLost, type Publishing } from './lease.ts';
 import { finish, incoming, MANIFEST, type Manifest } from './pending.ts';
@@ -83,6 +84,7 @@ export async function publish(
       continue;
     }
     await finish(context, projectId, pending);
+    await askForCompaction(context, projectId);
     return manifest.files.map(({ model, file }) => ({ ...file, model }));
   }
 }

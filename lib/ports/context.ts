@@ -1,5 +1,6 @@
 import type { Compiler } from '../exports/query/compiler.ts';
 import type { Answers } from '../insights/answering/answers.ts';
+import type { Compactor } from '../lake/compactor.ts';
 import type { PersonRemoval } from '../lake/import/person-removal.ts';
 import type { Reader } from '../warehouse/reader.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -27,6 +28,8 @@ export interface Context {
   readonly answers: Answers | null;
   /** Who deletes persons of the lake; null where there is no reader. */
   readonly personRemoval: PersonRemoval | null;
+  /** Who joins the lake's small files. */
+  readonly compactor: Compactor;
   /** The files that runs keep until they are delivered. */
   readonly runFiles: FileStore;
   /** The lake's files. */

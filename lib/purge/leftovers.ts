@@ -16,6 +16,7 @@ import { stopExport } from '../exports/runs/cancel.ts';
 import { exportWithPlan } from '../exports/runs/store.ts';
 import { jobOps } from '../jobs/job.ts';
 import { projectFolders } from '../lake/catalog.ts';
+import { compactionJob } from '../lake/compaction-job.ts';
 import type { Context } from '../ports/context.ts';
 import type { FileStore } from '../ports/files/files.ts';
 import { idsIn, isSameKind, keys, ranges } from '../ports/table/keys.ts';
@@ -195,6 +196,7 @@ async function* removeProjectContent(context: Context, id: number): Removals {
   yield* removeRange(table, ranges.lakeOf(id));
   for (const folder of projectFolders(id)) yield* removeFiles(lake, folder);
   yield* forgetExecutions(context, `${id}-`);
+  yield* forgetExecutions(context, `${compactionJob(id)}-`);
 }
 
 /** Removes the files below a folder, those that lie together at a time. */

@@ -141,6 +141,17 @@ export interface WalkOutput {
   readonly do: 'more' | 'rest' | 'nothing';
 }
 
+/** Input of a `compaction` execution. */
+export interface CompactionInput {
+  /** The number of the project. */
+  readonly project: number;
+}
+
+/** `more`: its 10 minutes were over. */
+export interface CompactionOutput {
+  readonly do: 'more' | 'nothing';
+}
+
 /** Input of a `notice` execution: the notice's id, which is its job's. */
 export interface NoticeInput {
   readonly notice: string;
@@ -151,7 +162,7 @@ export interface EndedInput {
   readonly machine: MachineName;
   readonly execution: string;
   readonly status: 'FAILED' | 'TIMED_OUT' | 'ABORTED';
-  /** The execution's own input: ExportRunInput, BackfillInput, PurgeInput or NoticeInput. */
+  /** The execution's own input: ExportRunInput, BackfillInput, PurgeInput, NoticeInput or CompactionInput. */
   readonly input: unknown;
   readonly error: ErrorOutput | null;
 }

@@ -1,7 +1,7 @@
 import type { Need } from '../http/route.ts';
 
 /** A port that a step touches. `converter` is the warehouse that also forms bytes; `warehouse` only writes queries. */
-export type StepNeed = Need | 'warehouse' | 'converter' | 'events';
+export type StepNeed = Need | 'warehouse' | 'converter' | 'compactor' | 'events';
 
 /** The things that a step does with executions and files. With the table and with secrets all do the same. */
 export interface StepUses {
@@ -66,6 +66,13 @@ export const STEPS = {
     memory: 512,
     needs: ['workflow', 'runFiles', 'lake'],
     uses: { workflow: ['stop'], runFiles: ['read', 'remove'], lake: ['read', 'remove'] },
+  },
+  // It joins files for 10 minutes, and the last of them may take some more. Most is DuckDB's and the files' copies.
+  'compact-lake': {
+    timeout: 900,
+    memory: 2048,
+    needs: ['compactor', 'lake'],
+    uses: { lake: ['read', 'write', 'write-parts', 'remove'] },
   },
   // It waits at most 50 s for a webhook.
   'send-notice': { timeout: 60, memory: 512, needs: ['vault', 'outbound', 'events'] },

@@ -13,6 +13,7 @@ import { exporting } from './export.ts';
 import { importing } from './imports.ts';
 import { copying } from './postgres.ts';
 import { posting } from './posts.ts';
+import { querying } from './queries.ts';
 import { requesting } from './requests.ts';
 import { staging } from './stage.ts';
 
@@ -25,6 +26,7 @@ const PARTS: ReadonlyMap<string, Part> = new Map([
   ['dashboards', listingDashboards],
   ['import', importing],
   ['charts', drawing],
+  ['queries', querying],
   ['bundles', bundling],
   ['stage', staging],
 ]);

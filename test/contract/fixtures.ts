@@ -204,7 +204,7 @@ async function ofQuery(world: World): Promise<Example> {
   const params = place(world);
   const id = world.context.newId();
   await world.service.call('POST', `/api/projects/${params.project_id}/query/`, {
-    body: { query: QUERY, client_query_id: id },
+    body: { query: QUERY, refresh: 'force_blocking', client_query_id: id },
   });
   return { params: { ...params, id } };
 }

@@ -12,7 +12,7 @@ import type { Op } from '../../lib/ports/table/table.ts';
 import { propertyRuns } from '../support/property-runs.ts';
 import type { CallOptions, Reply } from '../support/service.ts';
 import { type Example, fixtures, type World } from './fixtures.ts';
-import { NOT_OFFERED, newWorld } from './world.ts';
+import { isOffered, newWorld } from './world.ts';
 
 const TENANTS = ['organization_id', 'project_id'];
 const UNKNOWN = '019a0000-0000-7000-8000-00000000ffff';
@@ -54,7 +54,7 @@ const PER_REQUEST = ['date', 'x-request-id', 'traceparent', 'connection', 'keep-
 const TWIN = /^\/api\/environments\/(?=\{project_id\})/;
 const twinOf = (path: string): string => path.replace(TWIN, '/api/projects/');
 
-const offered = routes.filter(({ needs = [] }) => !needs.some((need) => NOT_OFFERED.includes(need)));
+const offered = routes.filter(isOffered);
 const all = offered.flatMap((row) => row.paths.map((path) => ({ name: `${row.method} ${path}`, row, path })));
 const cases = all.filter(({ path }) => !TWIN.test(path));
 const twins = all.filter(({ path }) => TWIN.test(path));

@@ -11,6 +11,7 @@ import { hogqlParser, type Parser } from '../../lib/hogql/parse.ts';
 import { computed } from '../../lib/insights/answering/answerer.ts';
 import { answersOf } from '../../lib/insights/answering/answers.ts';
 import { worldDatabase } from '../../lib/insights/answering/world.ts';
+import { compact } from '../../lib/lake/compact.ts';
 import { deletePerson } from '../../lib/lake/import/delete-person.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { folderFiles } from '../../lib/ports/files/folder.ts';
@@ -167,6 +168,7 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     runFiles: folderFiles(join(path, 'runs')),
     lake,
     reader,
+    compactor: { compact: (project) => compact(made, project) },
     personRemoval: { remove: (person) => deletePerson(made, person) },
     answers: answersOf({ table, clock, newId, log }, { answer: (asked) => computed(worlds, asked) }),
     vault: keyfileVault(join(path, 'vault-key')),

@@ -1,10 +1,27 @@
 /** Worlds of insights over events and persons that a test writes down. */
+import { hogqlParser, type Parser } from '../../lib/hogql/parse.ts';
+import type { Syntax } from '../../lib/hogql/syntax.ts';
 import type { LookingWorld, Moment, WorldFile } from '../../lib/insights/answering/world.ts';
 import { worldDatabase } from '../../lib/insights/answering/world.ts';
 import { folderFiles } from '../../lib/ports/files/folder.ts';
 import { START, temporaryFolder } from './context.ts';
 import { type PersonRow, type Row, writePersons, writeRows } from './lake-rows.ts';
 import { onEnd } from './on-end.ts';
+
+/** The parser of all worlds: a text of the program is read once, and not again for each world. */
+const parser = remembering(hogqlParser());
+
+function remembering(parser: Parser): Parser {
+  const known = new Map<string, Promise<Syntax>>();
+  return {
+    ...parser,
+    query: async (text) => {
+      const syntax = known.get(text) ?? parser.query(text);
+      known.set(text, syntax);
+      return syntax;
+    },
+  };
+}
 
 export interface WorldEvent {
   readonly event: string;
@@ -71,7 +88,7 @@ export async function insightWorld(
   const between = { min_timestamp: Math.min(...instants), max_timestamp: Math.max(...instants) };
   const listed = async (files: ReturnType<typeof writeRows>): Promise<WorldFile[]> =>
     (await files).map((file) => ({ ...file, ...between }));
-  const worlds = worldDatabase({ lake });
+  const worlds = worldDatabase({ lake, parser });
   onEnd(() => worlds.close());
   return worlds.world(
     {

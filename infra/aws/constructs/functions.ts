@@ -221,6 +221,7 @@ function statementsOf(
     answers: [],
     events: [allow(['events:PutEvents'], [eventBus])],
     warehouse: [],
+    compactor: [],
     converter: [],
   };
   return [...statements[need]];

@@ -330,4 +330,4 @@ export function queryStatus(run: QueryRun) {
 
 /** Returns the run of a project. Throws a 404 when it is not known. */
 export const foundRun = (answers: Answers, project: number, id: string): QueryRun =>
-  answers.run(project, id) ?? fail('not_found', `There is no query '${id.slice(0, 100)}', or it ended some time ago.`);
+  answers.run(project, id) ?? fail('not_found');

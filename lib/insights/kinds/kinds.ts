@@ -1,10 +1,29 @@
 /** The kinds of query that are answered, and what else a query may be sent as. */
 import { invalid } from '../../ports/errors.ts';
 import { isObject } from '../../ports/raw-number.ts';
+import { actorsOf } from './actors.ts';
+import { events } from './events.ts';
+import { funnels } from './funnels.ts';
 import { hogql } from './hogql.ts';
 import type { Kind } from './kind.ts';
+import { lifecycle } from './lifecycle.ts';
+import { paths } from './paths.ts';
+import { retention } from './retention.ts';
+import { stickiness } from './stickiness.ts';
+import { trends } from './trends.ts';
 
-const KINDS = [hogql];
+/** Kinds whose numbers count people, and can tell who they are. */
+// biome-ignore format: a line for each kind
+const COUNTING = [
+  funnels,
+  lifecycle,
+  paths,
+  retention,
+  stickiness,
+  trends,
+];
+
+const KINDS = [...COUNTING, actorsOf(COUNTING), events, hogql];
 
 const byName: ReadonlyMap<string, unknown> = new Map(KINDS.map((kind) => [kind.name, kind]));
 

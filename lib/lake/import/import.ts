@@ -19,21 +19,26 @@ import { allFiles, type LakeFile } from '../catalog.ts';
 import type { ArrivalRange } from '../intervals.ts';
 import { type Lease, type Publishing, underLease } from '../lease.ts';
 import type { Model } from '../schema.ts';
+import type { PageViews } from '../sources/access-log.ts';
 import { contentUuid } from '../sources/event.ts';
+import type { LinesOptions } from '../sources/lines.ts';
 import { type ImportFormat, openSource } from '../sources/open.ts';
 import type { SourceRecord } from '../sources/record.ts';
 import { checkMapping, type TableMapping } from '../sources/table-rows.ts';
 import { adding } from './adding.ts';
 import { type BatchWriter, ofModel } from './batch-writer.ts';
+import { type Bookmark, bookmarkOf, type FileRead, keepBookmark, type RestartPlace } from './bookmark.ts';
 import { type Rejected, type RejectedLine, rejectedLines } from './rejected.ts';
 
-export interface ImportOptions {
+export interface ImportOptions extends Pick<LinesOptions, 'onlyEnded'> {
   readonly projectId: number;
   readonly files: readonly string[];
   /** Default: told for each file by how it begins. */
   readonly format?: ImportFormat;
   /** How tables (CSV, Parquet) are read. Default: by the names of their columns. */
   readonly mapping?: TableMapping;
+  /** Which requests of web server logs are page views. Default: those for pages by people. */
+  readonly pageViews?: PageViews | undefined;
   /** Default: `then` for history, `now` for all else. */
   readonly arrived?: 'now' | 'then';
   /** Records that are bad are copied to a file in here, which is made when there is one. */
@@ -71,6 +76,8 @@ interface FileReport {
   readonly format: ImportFormat | null;
   /** Of the file as it lies, as far as it was read. */
   readonly bytes: number;
+  /** Where the reading began, in bytes: the file has grown, and what is before was imported. Absent: at its beginning. */
+  readonly from?: number;
   readonly events: number;
   /** States of persons. */
   readonly persons: number;
@@ -126,12 +133,18 @@ export async function importEvents(context: Publishing, options: ImportOptions):
     return adding(context, lease, { before, arrived, temporaryFolder }, async (batches, folder) => {
       const files: FileReport[] = [];
       const rejected: RejectedLine[] = [];
+      const reads: FileRead[] = [];
+      let passages = -1;
       for (const [n, file] of options.files.entries()) {
-        const report = await readFile(file, n, sizes[n] as number, {
+        const size = sizes[n] as number;
+        const bookmark = await bookmarkOf(context, projectId, file, size);
+        const known = options.format === undefined || options.format === bookmark?.format ? bookmark : undefined;
+        const { report, read } = await readFile(file, size, known, {
           ...options,
           limits: { memoryLimit: '200MB', tempDirectory: join(folder, 'rows') },
           batches,
-          rejected: await rejectedLines(file, options.rejectedFolder, rejected),
+          passage: () => (passages += 1),
+          rejected: await rejectedLines(file, options.rejectedFolder, rejected, known?.lines),
           onRecords: (bytes, { events, bad }) =>
             options.onProgress?.({
               bytes: sum(files, 'bytes') + bytes,
@@ -141,8 +154,10 @@ export async function importEvents(context: Publishing, options: ImportOptions):
             }),
         });
         files.push(report);
+        if (read !== undefined) reads.push(read);
       }
       const { published, known, refused } = await batches.end();
+      for (const read of reads) await keepBookmark(context, projectId, read);
       const rowsOf = (model: Model): number => ofModel(published, model).reduce((rows, file) => rows + file.rows, 0);
       return {
         files,
@@ -178,13 +193,58 @@ interface Reading extends ImportOptions {
   readonly batches: BatchWriter;
   readonly rejected: Rejected;
   readonly limits: DatabaseLimits;
+  /** Returns a number of its own for each time that a file is read: equal lines are counted within it. */
+  readonly passage: () => number;
   readonly onRecords: (bytes: number, count: Pick<FileReport, 'events' | 'bad'>) => void;
 }
 
-async function readFile(path: string, n: number, size: number, options: Reading): Promise<FileReport> {
-  const { batches, rejected, projectId, format, mapping = {}, limits } = options;
-  const source = await openSource({ path, size, mapping, limits, ...(format === undefined ? {} : { format }) });
+interface FileOutcome {
+  readonly report: FileReport;
+  /** For its bookmark; undefined where it cannot be read on later. */
+  readonly read: FileRead | undefined;
+}
+
+/** Before any event. */
+const BEGINNING: RestartPlace = { offset: 0, lines: 0, after: Number.NEGATIVE_INFINITY };
+
+/** Reads a file from where its bookmark says, or further back if an older line comes. */
+async function readFile(
+  path: string,
+  size: number,
+  bookmark: Bookmark | undefined,
+  options: Reading,
+): Promise<FileOutcome> {
+  for (const from of bookmark?.restarts ?? []) {
+    const outcome = await readFrom(path, size, bookmark, from, options);
+    if (outcome !== undefined) return outcome;
+  }
+  return (await readFrom(path, size, bookmark, BEGINNING, options)) as FileOutcome;
+}
+
+/** Undefined: a line came that is older than the place allows. What was read until then adds nothing when read again. */
+async function readFrom(
+  path: string,
+  size: number,
+  bookmark: Bookmark | undefined,
+  from: RestartPlace,
+  options: Reading,
+): Promise<FileOutcome | undefined> {
+  const { batches, rejected, projectId, mapping = {}, limits, pageViews, onlyEnded } = options;
+  const format = bookmark?.format ?? options.format;
+  const n = options.passage();
+  const source = await openSource({
+    path,
+    size,
+    mapping,
+    limits,
+    pageViews,
+    from,
+    onlyEnded,
+    ...(format === undefined ? {} : { format }),
+  });
   const count = { events: 0, persons: 0, bad: 0, blank: 0 };
+  let newest = from.after;
+  const passed: RestartPlace[] = (bookmark?.restarts ?? []).filter(({ offset }) => offset <= from.offset).toReversed();
 
   /** Why the record cannot be imported; undefined: it was taken. */
   const take = ({ content, identity }: SourceRecord): string | undefined => {
@@ -197,27 +257,43 @@ async function readFile(path: string, n: number, size: number, options: Reading)
     const own = content.uuid !== null || content.event === null;
     if (!batches.add({ ...content, uuid, own, file: n })) return 'too large as JSON';
     count[content.event === null ? 'persons' : 'events'] += 1;
+    newest = Math.max(newest, content.timestamp);
     return undefined;
   };
+  const isNew = ({ line }: SourceRecord): boolean => line.number > (bookmark?.lines ?? 0);
+  const isTooOld = ({ content }: SourceRecord): boolean =>
+    content !== null && typeof content !== 'string' && content.uuid === null && content.timestamp <= from.after;
 
   for await (const records of source.batches()) {
     for (const record of records) {
+      if (isNew(record) && isTooOld(record)) return undefined;
       const reason = take(record);
-      if (reason === undefined) continue;
+      if (reason === undefined || !isNew(record)) continue;
       count.bad += 1;
       rejected.add(record.line, reason, source.header());
     }
     await rejected.flush();
     await batches.pass();
     options.onRecords(source.bytesRead(), count);
+    const place = source.place();
+    if (place !== undefined && Number.isFinite(newest)) passed.push({ ...place, after: newest });
   }
+  const end = source.place();
+  const found = source.format();
   return {
-    file: path,
-    format: source.format(),
-    bytes: source.bytesRead(),
-    ...count,
-    problem: source.problem() ?? null,
-    rejected: rejected.path() ?? null,
+    report: {
+      file: path,
+      format: found,
+      bytes: source.bytesRead(),
+      ...(from.offset > 0 ? { from: from.offset } : {}),
+      ...count,
+      problem: source.problem() ?? null,
+      rejected: rejected.path() ?? null,
+    },
+    read:
+      end === undefined || found === null
+        ? undefined
+        : { path, format: found, size: source.bytesRead(), end, passed, newest },
   };
 }
 

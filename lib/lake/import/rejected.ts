@@ -26,11 +26,16 @@ export interface Rejected {
 
 /**
  * Rejected lines of `file`, copied into a file of `folder` that has its name. A copy that an earlier import made is
- * removed. Of a line that is too long only the beginning is copied.
+ * removed, unless the file is read on from behind its lines. Of a line that is too long only the beginning is copied.
  */
-export async function rejectedLines(file: string, folder: string, named: RejectedLine[]): Promise<Rejected> {
+export async function rejectedLines(
+  file: string,
+  folder: string,
+  named: RejectedLine[],
+  linesBefore = 0,
+): Promise<Rejected> {
   const path = join(folder, `${basename(file)}-${hash('sha256', resolve(file), 'hex').slice(0, 8)}`);
-  await rm(path, { force: true });
+  if (linesBefore === 0) await rm(path, { force: true });
   let waiting: Buffer[] = [];
   let isThere = false;
   return {

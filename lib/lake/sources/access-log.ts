@@ -1,10 +1,15 @@
 /**
  * Events from web server logs in the combined format, as Apache and nginx write it, also without its last two fields
- * (the common format) and with the virtual host in front. Each request is a `$pageview`:
+ * (the common format) and with the virtual host in front. A request is a `$pageview`, and an `$http_log` when it is for
+ * an asset, or by a bot, or not one of HTTP:
  *
  *   distinct_id        a hash of address and agent: the nearest thing to a person that a log has
  *   $current_url       with the host when the line knows it, else the path as it is
- *   $referrer  $ip  $user_agent  $host  method  protocol  status  bytes  user  remote_host (a name instead of an address)
+ *   $pathname  utm_…   of the address
+ *   $referrer  $referring_domain     `$direct` where the line says that there is none
+ *   $browser  $browser_version  $os  $device_type  $browser_type (`bot` or `browser`)     of the agent
+ *   is_asset           true of a style, a script, a picture and the like, else absent
+ *   $ip  $user_agent  $host  method  protocol  status  bytes  user  remote_host (a name instead of an address)
  *   request            the request as it is, when it is not one of HTTP (port scanners send anything)
  *   extra              what the server's own format has behind the agent
  *
@@ -15,6 +20,7 @@ import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { isIP } from 'node:net';
 import { isoMicroseconds, type LineReader, microsecondsOf, storable, YEARS } from './event.ts';
+import { agentProperties, isAsset, referringDomain, targetProperties } from './web-request.ts';
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const TIME = /^(\d{1,2})\/([a-z]{3})\/(\d{4}):(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))? ([+-])(\d\d)(\d\d)$/i;
@@ -28,10 +34,19 @@ const PROTOCOL = /^HTTP\/\d(?:\.\d)?$/;
 const REMEMBERED = 20_000;
 const LONGEST_REMEMBERED = 500;
 
+/** Which requests are page views: those for pages by people, or all. */
+export const PAGE_VIEWS = ['pages', 'all'] as const;
+export type PageViews = (typeof PAGE_VIEWS)[number];
+
+/** What posthog-js says where a visitor came from nowhere. */
+const DIRECT = '$direct';
+
 /** A reader of its own memory, for one import. */
-export function accessLogReader(): LineReader {
+export function accessLogReader(pageViews: PageViews = 'pages'): LineReader {
   const time = rememberingLast(timeOf);
   const visitor = remembering((key: string) => hash('sha256', key, 'hex').slice(0, 32));
+  const told = remembering(agentProperties);
+  const domain = remembering(referringDomain);
 
   return (line) => {
     const found = findTime(line, time);
@@ -52,12 +67,23 @@ export function accessLogReader(): LineReader {
 
     const http = httpRequest(request.text);
     const isAddress = isIP(client) !== 0;
+    const target = http && unescaped(http.target);
+    const about = target === undefined ? undefined : targetProperties(target);
+    const from = given(referrer.text) ?? (http !== undefined && referrer.text === '-' ? DIRECT : undefined);
+    const userAgent = given(agent.text);
+    const browsing = userAgent === undefined ? undefined : told(userAgent);
+    const isForAsset = about !== undefined && isAsset(about.$pathname);
+    const isPage = pageViews === 'all' || (about !== undefined && !isForAsset && browsing?.$browser_type !== 'bot');
     const properties = {
-      $current_url: http && urlOf(unescaped(http.target), server, port),
+      $current_url: target === undefined ? undefined : urlOf(target, server, port),
       $host: server,
-      $referrer: given(referrer.text),
+      ...about,
+      $referrer: from,
+      $referring_domain: from === undefined || from === DIRECT ? from : domain(from),
+      ...browsing,
+      is_asset: isForAsset ? true : undefined,
       $ip: isAddress ? client : undefined,
-      $user_agent: given(agent.text),
+      $user_agent: userAgent,
       method: http?.method,
       protocol: http?.protocol,
       status: numberOf(status),
@@ -69,7 +95,7 @@ export function accessLogReader(): LineReader {
     };
     return {
       uuid: null,
-      event: '$pageview',
+      event: isPage ? '$pageview' : '$http_log',
       distinctId: visitor(`${client}\n${agent.text}`),
       properties: storable(JSON.stringify(properties)),
       timestamp: found.time,

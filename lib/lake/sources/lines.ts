@@ -26,26 +26,45 @@ export interface Line {
   readonly problem?: string;
 }
 
+/** Where a line of a file begins. */
+export interface LinePlace {
+  /** In bytes, from 0. */
+  readonly offset: number;
+  /** How many lines are before it. */
+  readonly lines: number;
+}
+
+/** How a file is read that is not packed. A packed one is always read whole. */
+export interface LinesOptions {
+  /** Default: its beginning. */
+  readonly from?: LinePlace | undefined;
+  /** Leaves out a last line without a line end: whoever writes it is not done. */
+  readonly onlyEnded?: boolean | undefined;
+}
+
 interface FileLines {
   /** Lines in order, many at a time, blank ones too. Read it once. */
   batches(): AsyncGenerator<readonly Line[]>;
-  /** Bytes of the file read so far. */
+  /** How far the file was read, in bytes from its beginning. */
   bytesRead(): number;
+  /** Where the line begins that follows those which were given and have a line end; undefined for a packed file. */
+  place(): LinePlace | undefined;
   /** What is wrong with the end of the file, once all was read; undefined when nothing is. */
   damage(): string | undefined;
 }
 
 /** The lines of a file. Whether it is packed is told by its first bytes, not by its name. */
-export function linesOf(path: string): FileLines {
-  let bytesRead = 0;
+export function linesOf(path: string, { from = BEGINNING, onlyEnded = false }: LinesOptions = {}): FileLines {
+  let bytesRead = from.offset;
   let damage: string | undefined;
+  let place: LinePlace | undefined = from;
 
   async function* packed(): AsyncGenerator<Buffer> {
     const file = await open(path, 'r');
     try {
       for (;;) {
         // A buffer of its own each time: what was handed on may still be looked at.
-        const { buffer, bytesRead: length } = await file.read(Buffer.allocUnsafeSlow(PIECE), 0, PIECE);
+        const { buffer, bytesRead: length } = await file.read(Buffer.allocUnsafeSlow(PIECE), 0, PIECE, bytesRead);
         if (length === 0) return;
         bytesRead += length;
         yield buffer.subarray(0, length);
@@ -63,7 +82,9 @@ export function linesOf(path: string): FileLines {
       yield first.value;
       yield* source;
     })();
-    const packing = PACKINGS.find(({ magic }) => magic.equals(first.value.subarray(0, magic.length)));
+    const packing =
+      from.offset === 0 ? PACKINGS.find(({ magic }) => magic.equals(first.value.subarray(0, magic.length))) : undefined;
+    if (packing !== undefined) place = undefined;
     try {
       for await (const piece of packing === undefined ? whole : inflated(whole, packing)) {
         if (typeof piece === 'string') damage = piece;
@@ -74,8 +95,18 @@ export function linesOf(path: string): FileLines {
     }
   }
 
-  return { batches: () => linesIn(content(), () => damage), bytesRead: () => bytesRead, damage: () => damage };
+  async function* batches(): AsyncGenerator<readonly Line[]> {
+    for await (const { lines, ended } of linesIn(content(), () => damage, from.lines)) {
+      if (place !== undefined && ended !== undefined)
+        place = { offset: place.offset + ended, lines: place.lines + lines.length };
+      if (ended !== undefined || place === undefined || !onlyEnded) yield lines;
+    }
+  }
+
+  return { batches, bytesRead: () => bytesRead, place: () => place, damage: () => damage };
 }
+
+const BEGINNING: LinePlace = { offset: 0, lines: 0 };
 
 interface Packing {
   readonly name: string;
@@ -207,17 +238,28 @@ function openFrame({ open: openInflate }: Packing): Frame {
   };
 }
 
+/** Lines of pieces, and how many bytes they have with their line ends; undefined: of the last line, which has none. */
+interface SomeLines {
+  readonly lines: readonly Line[];
+  readonly ended: number | undefined;
+}
+
+/** `before`: lines that are before the first piece. */
 async function* linesIn(
   source: AsyncIterable<Buffer>,
   damage: () => string | undefined,
-): AsyncGenerator<readonly Line[]> {
+  before: number,
+): AsyncGenerator<SomeLines> {
   let rest: Buffer = Buffer.alloc(0);
-  let number = 0;
+  let number = before;
+  /** Bytes that came, and were not told of as those of lines. */
+  let untold = 0;
   /** The beginning of a line that is too long, while its end is looked for. */
   let tooLong: Buffer | undefined;
 
   for await (let piece of source) {
     const lines: Line[] = [];
+    untold += piece.length;
     if (tooLong !== undefined) {
       const end = piece.indexOf(10);
       if (end === -1) continue;
@@ -233,19 +275,23 @@ async function* linesIn(
     } else {
       rest = Buffer.concat([rest, piece]);
     }
-    if (rest.length > LONGEST_LINE) {
+    const open = rest.length;
+    if (open > LONGEST_LINE) {
       tooLong = Buffer.from(rest.subarray(0, LONGEST_LINE));
       rest = Buffer.alloc(0);
     }
     number += lines.length;
-    if (lines.length > 0) yield lines;
+    if (lines.length === 0) continue;
+    yield { lines, ended: untold - open };
+    untold = open;
   }
-  if (tooLong !== undefined) yield [longLine(number + 1, tooLong)];
+  if (tooLong !== undefined) yield { lines: [longLine(number + 1, tooLong)], ended: undefined };
   else if (rest.length > 0) {
     const isDamaged = damage() !== undefined;
-    yield split(rest, number).map((line) =>
+    const lines = split(rest, number).map((line) =>
       isDamaged ? { ...line, problem: 'the file is damaged in this line' } : line,
     );
+    yield { lines, ended: undefined };
   }
 }
 

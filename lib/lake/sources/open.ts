@@ -1,11 +1,11 @@
 /** A file as a source of records, whatever format it is in. */
 import { open } from 'node:fs/promises';
 import type { DatabaseLimits } from '../../duckdb/database.ts';
-import { accessLogReader } from './access-log.ts';
+import { accessLogReader, type PageViews } from './access-log.ts';
 import { csvFormat, isCsvHeader } from './csv.ts';
 import type { LineReader } from './event.ts';
 import { readJsonLine } from './json-lines.ts';
-import { type Line, linesOf } from './lines.ts';
+import { type Line, type LinePlace, type LinesOptions, linesOf } from './lines.ts';
 import { PARQUET_MAGIC, parquetRows } from './parquet.ts';
 import { isBlank, type LineFormat, type SourceRecord } from './record.ts';
 import type { TableMapping } from './table-rows.ts';
@@ -14,13 +14,15 @@ import type { TableMapping } from './table-rows.ts';
 export const IMPORT_FORMATS = ['combined', 'jsonl', 'csv', 'parquet'] as const;
 export type ImportFormat = (typeof IMPORT_FORMATS)[number];
 
-interface SourceOptions {
+interface SourceOptions extends LinesOptions {
   readonly path: string;
   /** Of the file, in bytes. */
   readonly size: number;
   /** Default: told by how the file begins. */
   readonly format?: ImportFormat;
   readonly mapping: TableMapping;
+  /** Of web server logs. Default: requests for pages by people. */
+  readonly pageViews?: PageViews | undefined;
   /** For the reading of Parquet. */
   readonly limits: DatabaseLimits;
 }
@@ -36,6 +38,8 @@ interface Source {
   problem(): string | undefined;
   /** The line that says what the others hold, where the format has one. */
   header(): Line | undefined;
+  /** Where it can be read on from later, without what was given; undefined where it cannot. */
+  place(): LinePlace | undefined;
 }
 
 /** Lines by which a file's format is told. */
@@ -43,7 +47,7 @@ const LOOKED_AT = 100;
 
 export async function openSource(options: SourceOptions): Promise<Source> {
   const format = options.format ?? ((await begins(options.path, PARQUET_MAGIC)) ? 'parquet' : undefined);
-  return format === 'parquet' ? parquetSource(options) : lineSource(options.path, format, options.mapping);
+  return format === 'parquet' ? parquetSource(options) : lineSource({ ...options, format });
 }
 
 async function begins(path: string, magic: string): Promise<boolean> {
@@ -64,11 +68,16 @@ function parquetSource({ path, size, mapping, limits }: SourceOptions): Source {
     bytesRead: () => Math.round(size * rows.progress()),
     problem: () => rows.problem(),
     header: () => undefined,
+    place: () => undefined,
   };
 }
 
-function lineSource(path: string, given: Exclude<ImportFormat, 'parquet'> | undefined, mapping: TableMapping): Source {
-  const lines = linesOf(path);
+interface LineSourceOptions extends Omit<SourceOptions, 'format'> {
+  readonly format?: Exclude<ImportFormat, 'parquet'> | undefined;
+}
+
+function lineSource({ path, format: given, mapping, pageViews, ...options }: LineSourceOptions): Source {
+  const lines = linesOf(path, options);
   let name = given ?? null;
   let format: LineFormat | undefined;
   let unknown: string | undefined;
@@ -80,7 +89,7 @@ function lineSource(path: string, given: Exclude<ImportFormat, 'parquet'> | unde
           unknown = `its first lines are in no known format (${IMPORT_FORMATS.join(', ')}); nothing of it was imported`;
           return;
         }
-        if (name !== null) format ??= FORMATS[name](mapping);
+        if (name !== null) format ??= FORMATS[name](mapping, pageViews);
         yield (format ?? UNTOLD).take(some);
         if (format?.problem() !== undefined) return;
       }
@@ -90,6 +99,8 @@ function lineSource(path: string, given: Exclude<ImportFormat, 'parquet'> | unde
     bytesRead: () => lines.bytesRead(),
     problem: () => unknown ?? format?.problem() ?? lines.damage(),
     header: () => format?.header(),
+    // A line of a table means nothing without its header, and a record of it may have several.
+    place: () => (name === 'csv' || name === null ? undefined : lines.place()),
   };
 }
 
@@ -111,8 +122,10 @@ function contentOf({ text, encoding, problem }: Line, read: LineReader, isUtf8On
   return isUtf8Only && encoding !== 'utf8' ? 'not UTF-8' : read(text);
 }
 
-const FORMATS: Readonly<Record<Exclude<ImportFormat, 'parquet'>, (mapping: TableMapping) => LineFormat>> = {
-  combined: () => eachLine(accessLogReader(), false),
+const FORMATS: Readonly<
+  Record<Exclude<ImportFormat, 'parquet'>, (mapping: TableMapping, pageViews?: PageViews) => LineFormat>
+> = {
+  combined: (_mapping, pageViews) => eachLine(accessLogReader(pageViews), false),
   jsonl: () => eachLine(readJsonLine, true),
   csv: csvFormat,
 };

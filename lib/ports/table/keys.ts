@@ -33,8 +33,11 @@
  *   lake: fence, lease         W#pid         FENCE | LEASE
  *   lake: batch on its way     W#pid         PENDING#time#batch
  *   lake: file                 W#pid         FILE#model#day#time#n
+ *   lake: which files there are W#pid        LAYOUT
+ *   lake: files to be removed  W#pid         RETIRED#time#id
  *   lake: state of persons     W#pid         PERSONS
  *   lake: answer               W#pid         ANSWER#key
+ *   how far a file is imported W#pid         BOOKMARK#sha256
  *   execution (local mode)     X#name        EXECUTION | ITEM#state#index  EXECUTIONS / name       EXECUTIONS / name (running only)
  *   definition of a machine    DEFINITIONS   hash
  *
@@ -135,6 +138,10 @@ export const keys = {
     at<'lakeFile'>(`W#${pid}`, `FILE#${model}#${day}#${sortable(instant)}#${batch}#${n}`),
   captureCounts: (pid: number, day: string) => at<'captureCounts'>(`W#${pid}`, `CAPTURED#${day}`),
   answer: (pid: number, key: string) => at<'answer'>(`W#${pid}`, `ANSWER#${key}`),
+  lakeLayout: (pid: number) => at<'lakeLayout'>(`W#${pid}`, 'LAYOUT'),
+  retiredFiles: (pid: number, due: number, id: string) =>
+    at<'retiredFiles'>(`W#${pid}`, `RETIRED#${sortable(due)}#${id}`),
+  importBookmark: (pid: number, sha256: string) => at<'importBookmark'>(`W#${pid}`, `BOOKMARK#${sha256}`),
   personsState: (pid: number) => at<'personsState'>(`W#${pid}`, 'PERSONS'),
   execution: (name: string) => at<'execution'>(`X#${name}`, 'EXECUTION'),
   executionItem: (name: string, state: string, index: number) =>
@@ -227,9 +234,9 @@ export const ranges = {
   deletedExportsOf: (oid: string) => wholes<'batchExport'>(`O#${oid}#DELETED`),
   /** All that the table knows of a project's lake. */
   lakeOf: (pid: number) =>
-    partition<'fence' | 'lease' | 'pendingBatch' | 'lakeFile' | 'personsState' | 'captureCounts' | 'answer'>(
-      `W#${pid}`,
-    ),
+    partition<
+      'fence' | 'lease' | 'pendingBatch' | 'lakeFile' | 'personsState' | 'captureCounts' | 'importBookmark' | 'answer'
+    >(`W#${pid}`),
   /** Answers to queries that are kept. */
   answersOf: (pid: number) => partition<'answer'>(`W#${pid}`, { prefix: 'ANSWER#' }),
   /** What became of captured events, the newest day first. */
@@ -248,6 +255,8 @@ export const ranges = {
   activityOf: (oid: string) => partition<'activity'>(`A#${oid}`, { newestFirst: true }),
   dueJobs: (upTo: number) => entries<'job'>('DUE', { to: `${sortable(upTo)}~` }),
   pendingBatches: (pid: number) => partition<'pendingBatch'>(`W#${pid}`, { prefix: 'PENDING#' }),
+  /** What is to be removed, the earliest first. */
+  retiredFiles: (pid: number) => partition<'retiredFiles'>(`W#${pid}`, { prefix: 'RETIRED#' }),
   /** Files of one model whose arrival day is in [fromDay, toDay], both `YYYY-MM-DD`. */
   lakeFiles: (pid: number, model: string, fromDay: string, toDay: string) =>
     partition<'lakeFile'>(`W#${pid}`, { from: `FILE#${model}#${fromDay}`, to: `FILE#${model}#${toDay}~` }),

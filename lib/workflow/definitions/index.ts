@@ -1,6 +1,7 @@
 import type { Definition } from '../states-language.ts';
 import type { MachineName } from '../workflow.ts';
 import { backfillMachine } from './backfill.ts';
+import { compactionMachine } from './compaction.ts';
 import { exportRunMachine } from './export-run.ts';
 import { noticeMachine } from './notice.ts';
 import { purgeMachine } from './purge.ts';
@@ -11,4 +12,5 @@ export const MACHINES: Readonly<Record<MachineName, Definition>> = {
   backfill: backfillMachine,
   purge: purgeMachine,
   notice: noticeMachine,
+  compaction: compactionMachine,
 };

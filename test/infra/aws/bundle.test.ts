@@ -45,9 +45,9 @@ describe('a bundle', () => {
     expect(found).toEqual([]);
   });
 
-  test('holds a converter where bytes are formed, and nowhere else', () => {
+  test('holds DuckDB where bytes are formed and files joined, and nowhere else', () => {
     const having = FUNCTIONS.filter(({ name }) => filesIn(name).some((path) => CONVERTER.test(path)));
-    expect(having.map(({ name }) => name)).toEqual(['steps/send-interval']);
+    expect(having.map(({ name }) => name)).toEqual(['steps/send-interval', 'steps/compact-lake']);
   });
 
   test('holds the adapters that the function needs, and no other', () => {

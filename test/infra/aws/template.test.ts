@@ -224,6 +224,9 @@ describe('the API of a stage', () => {
   });
 });
 
+/** Those that carry DuckDB, which is made for one processor. */
+const NATIVE = ['steps/send-interval', 'steps/compact-lake'];
+
 describe('the functions of a stage', () => {
   test('are those of the list, on the processor and with the time that each needs', () => {
     const deployed = ofType(dev.service, 'AWS::Lambda::Function').map(([id, { Properties }]) => ({
@@ -235,7 +238,7 @@ describe('the functions of a stage', () => {
       FUNCTIONS.map(({ name, timeout }) => ({
         name,
         timeout,
-        architecture: name === 'steps/send-interval' ? 'x86_64' : 'arm64',
+        architecture: NATIVE.includes(name) ? 'x86_64' : 'arm64',
       })),
     );
   });
@@ -348,6 +351,7 @@ describe('the functions of a stage', () => {
       answers: null,
       events: 'events',
       warehouse: null,
+      compactor: null,
       converter: null,
     } as const;
     for (const { name, table, needs } of FUNCTIONS) {
@@ -372,9 +376,11 @@ describe('the functions of a stage', () => {
   test('touch files and executions only as they must', () => {
     const having = (right: string) =>
       FUNCTIONS.map(({ name }) => name).filter((name) => rightsOf(name).some((one) => one.startsWith(right)));
-    expect(having('s3:PutObject ')).toEqual(['steps/begin-run', 'steps/send-interval']);
+    expect(having('s3:PutObject ')).toEqual(['steps/begin-run', 'steps/send-interval', 'steps/compact-lake']);
     expect(having('s3:DeleteObject ').toSorted()).toEqual(
-      ['begin-run', 'execution-ended', 'finish-run', 'purge', 'send-interval'].map((step) => `steps/${step}`),
+      ['begin-run', 'compact-lake', 'execution-ended', 'finish-run', 'purge', 'send-interval'].map(
+        (step) => `steps/${step}`,
+      ),
     );
     expect(having('dynamodb:BatchWriteItem ').every((name) => name.startsWith('steps/'))).toBe(true);
     const looking = (name: string) =>

@@ -19,8 +19,10 @@ import { INPUT } from '../../support/exports.ts';
 import { testService } from '../../support/service.ts';
 import { ROOT } from '../../support/source.ts';
 
-/** Nobody presses Ctrl-C. */
+/** Nobody presses Ctrl-C, and no command asks a service: those that do have a test of their own. */
 const never = () => ({ signal: new AbortController().signal, end: () => {} });
+const unasked = () => Promise.reject(new Error('understood'));
+const noService = { address: unasked, read: unasked };
 
 function commandLine() {
   const context = testContext();
@@ -38,7 +40,9 @@ function commandLine() {
       },
       progress: silentProgress,
       interruption: () => ({ signal: stop.signal, end: () => {} }),
+      pause: async () => {},
       resolve: (path) => path,
+      ...noService,
     });
     return { code, out, errors };
   };
@@ -342,7 +346,9 @@ test('a command is for this machine, or for the stage that it names, wherever in
       complain: () => {},
       progress: silentProgress,
       interruption: never,
+      pause: async () => {},
       resolve: (path) => path,
+      ...noService,
     });
   for (const words of [['status'], ['--stage', 'dev', 'key', 'list'], ['key', 'list', '--stage', 'dev']])
     await run(...words);
@@ -369,7 +375,9 @@ describe('the documentation', () => {
       },
       progress: silentProgress,
       interruption: never,
+      pause: async () => {},
       resolve: (path) => path,
+      ...noService,
     });
     const isHelp = words.includes('--help');
     expect([code, complaint]).toEqual(isHelp ? [EXIT.ok, ''] : [EXIT.failed, 'error: understood\n']);

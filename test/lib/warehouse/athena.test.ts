@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { openDatabase } from '../../../lib/duckdb/database.ts';
 import { FILE_COLUMNS } from '../../../lib/exports/destinations/files/config.ts';
 import { EVENT_COLUMNS } from '../../../lib/lake/schema.ts';
-import { Permanent } from '../../../lib/ports/errors.ts';
+import { Permanent, Transient } from '../../../lib/ports/errors.ts';
 import type { FileStore } from '../../../lib/ports/files/files.ts';
 import { folderFiles } from '../../../lib/ports/files/folder.ts';
 import { HOUR_MS } from '../../../lib/ports/units.ts';
@@ -71,14 +71,16 @@ WITH (format = 'PARQUET', compression = 'SNAPPY', partitioned_by = ARRAY['interv
     expect((await queryOf(PLAN)).split('{try}')).toHaveLength(2);
   });
 
-  test('names days, not files, when the files are too many for a query', async () => {
-    const files = Array.from({ length: 3_000 }, (_, n) => ({
-      ...PLAN.files[0]!,
-      path: `events/team_id=7/day=2026-01-01/gen=0/${n}.parquet`,
-    }));
-    const query = await queryOf({ ...PLAN, files });
-    expect(query.includes('"$path"')).toBe(false);
-    expect(query).toContain("day BETWEEN '2026-01-01' AND '2026-01-01'");
+  test('always names its files, for others with the same rows lie beside them: by their names alone when they are many', async () => {
+    const files = (count: number) =>
+      Array.from({ length: count }, (_, n) => ({
+        ...PLAN.files[0]!,
+        path: `events/team_id=7/day=2026-01-01/gen=0/${n}-01a203ff-5a70-72e8-a109-00ded62e89e6.parquet`,
+      }));
+    const query = await queryOf({ ...PLAN, files: files(2_500) });
+    expect(query).toContain(`regexp_extract("$path", '[^/]+$') IN ('0-01a203ff-`);
+    expect(query).toContain("'2499-01a203ff-");
+    await expect(queryOf({ ...PLAN, files: files(5_000) })).rejects.toThrow(Transient);
   });
 
   test('is of persons the newest row of each distinct_id in each interval', async () => {

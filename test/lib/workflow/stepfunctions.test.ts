@@ -20,6 +20,7 @@ const workflow = stepFunctionsWorkflow({
     backfill: `${PREFIX}:stateMachine:dev-backfill`,
     purge: `${PREFIX}:stateMachine:dev-purge`,
     notice: `${PREFIX}:stateMachine:dev-notice`,
+    compaction: `${PREFIX}:stateMachine:dev-compaction`,
   },
 });
 const about = { message: 'no', $metadata: {} };

@@ -71,6 +71,7 @@ export const propertyFilters = () =>
         return z.NEVER;
       }
     })
+    .optional()
     .register(z.globalRegistry, { oneOf: [{ type: 'array', items: { type: 'object' } }, { type: 'object' }] });
 
 /**
@@ -249,6 +250,22 @@ const OPERATORS = {
 
 type Operator = keyof typeof OPERATORS;
 const isOperator = (name: unknown): name is Operator => typeof name === 'string' && Object.hasOwn(OPERATORS, name);
+
+/** Returns whether no event passes both filters, as far as they show: a property would have to be two texts at once. */
+export const areDisjoint = (a: PropertyFilters, b: PropertyFilters): boolean =>
+  demandedTexts(a).some(({ type, key, values }) =>
+    demandedTexts(b).some(
+      (other) => other.type === type && other.key === key && !other.values.some((value) => values.includes(value)),
+    ),
+  );
+
+const demandedTexts = ({ join, of }: FilterGroup): PropertyFilter[] =>
+  of.flatMap((one) => {
+    if (join === 'OR' && of.length > 1) return [];
+    if ('of' in one) return demandedTexts(one);
+    const isExact = OPERATORS[one.operator] === exact && one.values.every((value) => typeof value === 'string');
+    return isExact && one.type !== 'hogql' && one.type !== 'session' ? [one] : [];
+  });
 
 /** Something that was sent cannot be a filter; `path` leads to it. */
 class Fault extends Error {

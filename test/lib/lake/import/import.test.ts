@@ -151,6 +151,87 @@ describe('repeating an import', () => {
     expect(new Set((await eventsIn(context)).map(({ uuid }) => uuid)).size).toBe(70);
   });
 
+  describe('of a file that grows', () => {
+    /** 300 bytes each: a file is read in pieces of some 900 lines, and in every minute there are ten. */
+    const long = (count: number, from = 0): string[] =>
+      Array.from({ length: count }, (_, n) => requestAt(Math.floor((from + n) / 10), `/${'x'.repeat(210)}/${n % 3}`));
+    const write = (context: Context & { folder: string }, lines: readonly string[], name = 'access.log') =>
+      fileIn(context as never, name, `${lines.join('\n')}\n`);
+    const uuids = async (context: Context) => (await eventsIn(context)).map(({ uuid }) => uuid).toSorted();
+
+    test('reads what is new, and some before it, so that equal lines stay apart', async () => {
+      const [grown, whole] = [await importContext(), await importContext()];
+      const lines = long(4_000);
+      await run(grown, write(grown, lines.slice(0, 2_995)));
+      const report = await run(grown, write(grown, lines));
+      expect(report).toMatchObject({ added: 1_005, files: [{ from: expect.any(Number) }] });
+      expect(report.events).toBeLessThan(2_500);
+      await run(whole, write(whole, lines));
+      expect(await uuids(grown)).toEqual(await uuids(whole));
+    });
+
+    test('reads from further back when an older line comes', async () => {
+      const [grown, whole] = [await importContext(), await importContext()];
+      const lines = long(3_000);
+      // Equal to lines that lie before the place from which it is read on.
+      const late = [...long(5, 3_000), lines[0] as string, lines[1] as string, lines[0] as string];
+      await run(grown, write(grown, lines));
+      expect(await run(grown, write(grown, [...lines, ...late]))).toMatchObject({ added: 8 });
+      await run(whole, write(whole, [...lines, ...late]));
+      expect(await uuids(grown)).toEqual(await uuids(whole));
+    });
+
+    test('reads all of a file that begins or ends otherwise, was moved and filled anew, or has not grown', async () => {
+      const context = await importContext();
+      const lines = long(3_000);
+      const changed = lines.with(2_999, requestAt(299, '/other'));
+      await run(context, write(context, lines));
+      for (const [content, added] of [
+        [[...changed, requestAt(301)], 2],
+        [[requestAt(500), ...lines], 1],
+        [changed, 0],
+      ] as const) {
+        const [file] = (await run(context, write(context, content))).files;
+        expect(file).not.toHaveProperty('from');
+        expect(file?.events).toBe(content.length);
+        expect(added).toBeGreaterThanOrEqual(0);
+      }
+      expect(await eventsIn(context)).toHaveLength(3_003);
+    });
+
+    test('goes on by whatever name, and keeps the copy of what was bad', async () => {
+      const context = await importContext();
+      const lines = ['nonsense', ...long(3_000)];
+      const first = await run(context, write(context, lines));
+      expect(first).toMatchObject({ bad: 1, events: 3_000 });
+      const moved = await run(context, write(context, [...lines, ...long(10, 3_000)], 'access.log.1'));
+      expect(moved).toMatchObject({ bad: 0, added: 10, files: [{ from: expect.any(Number), rejected: null }] });
+      const more = [...lines, ...long(10, 3_000), 'rubbish', ...long(10, 3_010)];
+      const again = await run(context, write(context, more));
+      expect(again).toMatchObject({ bad: 1, added: 10 });
+      expect(readFileSync(again.files[0]?.rejected ?? '', 'utf8')).toBe('nonsense\nrubbish\n');
+    });
+
+    test('leaves a line alone that is being written, when asked to', async () => {
+      const context = await importContext();
+      const file = fileIn(context, 'access.log', `${requestAt(1)}\n${requestAt(2).slice(0, 40)}`);
+      expect(await run(context, file, { onlyEnded: true })).toMatchObject({ events: 1, added: 1 });
+      writeFileSync(file, `${requestAt(1)}\n${requestAt(2)}\n`);
+      expect(await run(context, file, { onlyEnded: true })).toMatchObject({ added: 1 });
+    });
+
+    test('is so with lines of JSON that bring their uuids', async () => {
+      const context = await importContext();
+      const line = (n: number): string =>
+        jsonLine({ timestamp: 1_700_000_000 + n * 60, uuid: `018f0000-0000-7000-8000-${String(n).padStart(12, '0')}` });
+      const lines = Array.from({ length: 3_010 }, (_, n) => line(n));
+      await run(context, write(context, lines.slice(0, 3_000), 'a.jsonl'));
+      const { events, added } = await run(context, write(context, lines, 'a.jsonl'));
+      expect(added).toBe(10);
+      expect(events).toBeLessThan(2_500);
+    });
+  });
+
   test('keeps equal lines of one file apart, and takes those of two files for the same', async () => {
     const context = await importContext();
     const thrice = fileIn(context, 'thrice', [requestAt(1), requestAt(2), requestAt(1), requestAt(1)].join('\n'));

@@ -22,7 +22,12 @@ describe('a whole line', () => {
     expect(read(FULL)).toMatchObject({ event: '$pageview', uuid: null, timestamp: TIME, created: null });
     expect(propertiesOf(FULL)).toEqual({
       $current_url: '/a?b=1',
+      $pathname: '/a',
       $referrer: 'http://example.org/x',
+      $referring_domain: 'example.org',
+      $browser_type: 'browser',
+      $browser: 'Browser',
+      $browser_version: 1,
       $ip: '192.0.2.7',
       $user_agent: 'Browser/1.0 (Some; Thing)',
       method: 'GET',
@@ -51,6 +56,7 @@ describe('a whole line', () => {
   test('may be in the common format, and may have more than the combined one', () => {
     expect(propertiesOf(`${FRONT} "GET / HTTP/1.0" 304 -`)).toEqual({
       $current_url: '/',
+      $pathname: '/',
       $ip: '192.0.2.7',
       method: 'GET',
       protocol: 'HTTP/1.0',
@@ -70,6 +76,8 @@ test.each([
   const time = '[17/May/2015:10:05:03 +0000]';
   expect(propertiesOf(`${front}${time} "-" - - "-" "-"`)).toEqual(expected);
 });
+
+const OF_A_PATH = { $pathname: expect.stringMatching(/^\//), $referrer: '$direct', $referring_domain: '$direct' };
 
 test.each([
   ['without a protocol', 'GET /old', { method: 'GET', $current_url: '/old' }],
@@ -109,6 +117,7 @@ test.each([
     $ip: '192.0.2.7',
     status: 400,
     bytes: 12,
+    ...('method' in expected ? OF_A_PATH : {}),
     ...expected,
   });
 });

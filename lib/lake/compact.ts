@@ -1,0 +1,169 @@
+/**
+ * Joins the small files of a day of arrival, of which captured events make many: a reader takes as long for the file as
+ * for its rows. What is joined has the same rows, in the order of a file.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type DatabaseLimits, openDatabase, parquet } from '../duckdb/database.ts';
+import { messageOf } from '../ports/errors.ts';
+import { keys, ranges } from '../ports/table/keys.ts';
+import { listAll } from '../ports/table/list-all.ts';
+import type { Item, Table } from '../ports/table/table.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../ports/units.ts';
+import { allFiles, dayOf, type LakeFile, publishedAt } from './catalog.ts';
+import { writeDayFiles } from './day-files.ts';
+import { intactCopies, intactFiles } from './intact.ts';
+import type { Publishing } from './lease.ts';
+import { MAX_REPLACED, removeRetired, replaceFiles } from './replace.ts';
+import { MODELS, type Model } from './schema.ts';
+
+const MB = 1024 * 1024;
+/** A file of fewer bytes is small. */
+const SMALL = 32 * MB;
+/** Together they have so many bytes at most. */
+const JOINED = 128 * MB;
+/** While a day goes on, files that are alike small are joined: each byte is written anew at most so many times, and once after. */
+const SIZES = [MB, SMALL];
+/** So many of a size are worth it. */
+const MANY = 16;
+/** So long after a day's end its files are joined whatever their number: those of a late landing too. */
+const CLOSED_MS = HOUR_MS;
+
+const LIMITS: DatabaseLimits = { memoryLimit: '225MB', threads: 2 };
+
+type CatalogFile = LakeFile & Item;
+
+/** What a walk through a project's files has done. */
+export interface CompactionReport {
+  /** Files that were joined. */
+  readonly joined: number;
+  /** When there will be something to do, milliseconds since 1970; null: never, unless rows are added. */
+  readonly next: number | null;
+  /** Its time was over: there is more to do now. */
+  readonly isCut: boolean;
+}
+
+interface CompactionOptions {
+  /** For files of its own while it works. Default: the system's temporary folder. */
+  readonly temporaryFolder?: string | undefined;
+  /** It begins nothing more then, milliseconds since 1970. */
+  readonly until?: number;
+}
+
+/** Returns which of a day's files of one model are to be joined now, those of each list to one. */
+export function joinsOf<File extends LakeFile>(files: readonly File[], isClosed: boolean): File[][] {
+  const small = files.filter(({ bytes }) => bytes < SMALL).toSorted((a, b) => publishedAt(a) - publishedAt(b));
+  if (isClosed) return packed(small).filter(({ length }) => length > 1);
+  return SIZES.flatMap((size, n) => {
+    const alike = small.filter(({ bytes }) => bytes < size && bytes >= (SIZES[n - 1] ?? 0));
+    return alike.length < MANY ? [] : packed(alike).filter(({ length }) => length > 1);
+  });
+}
+
+function packed<File extends LakeFile>(files: readonly File[]): File[][] {
+  const lists: File[][] = [];
+  let bytes = 0;
+  for (const file of files) {
+    const last = lists.at(-1);
+    if (last === undefined || last.length === MAX_REPLACED || bytes + file.bytes > JOINED) {
+      lists.push([file]);
+      bytes = 0;
+    } else last.push(file);
+    bytes += file.bytes;
+  }
+  return lists;
+}
+
+/** Joins what is to be joined of a project, and removes files whose place others have taken. Safe beside anything else. */
+export async function compact(
+  context: Publishing,
+  projectId: number,
+  { temporaryFolder = tmpdir(), until = Number.POSITIVE_INFINITY }: CompactionOptions = {},
+): Promise<CompactionReport> {
+  const { table, clock } = context;
+  const project = await table.get(keys.project(projectId));
+  if (project === undefined || project['deleted_at'] !== null) return { joined: 0, next: null, isCut: false };
+  let joined = 0;
+  let open = false;
+  for (const model of MODELS) {
+    const days = Map.groupBy(await settledFiles(table, projectId, model), ({ min_arrival }) => dayOf(min_arrival));
+    for (const [day, files] of days) {
+      const closedAt = Date.parse(day) + DAY_MS + CLOSED_MS;
+      const isClosed = closedAt <= clock();
+      if (!isClosed && files.length > 1) open = true;
+      for (const some of joinsOf(files, isClosed)) {
+        if (clock() >= until) return { joined, next: null, isCut: true };
+        if (await joinFiles(context, { projectId, model, files: some }, temporaryFolder)) joined += some.length;
+      }
+    }
+  }
+  const retired = await removeRetired(context, projectId);
+  const soon = joined > 0 ? MINUTE_MS : 15 * MINUTE_MS;
+  const times = [...(open || joined > 0 ? [clock() + soon] : []), ...(retired === null ? [] : [retired])];
+  return { joined, next: times.length === 0 ? null : Math.min(...times), isCut: false };
+}
+
+/**
+ * The files of batches that are published for good. Whoever finishes a batch may put its FILE items once more as long as
+ * the batch is pending, also after they were replaced; one that is not pending any more never is again.
+ */
+async function settledFiles(table: Table, projectId: number, model: Model): Promise<CatalogFile[]> {
+  const files = await allFiles(table, projectId, model);
+  const pending = (await listAll(table, ranges.pendingBatches(projectId))).map(({ batch }) => batch);
+  return files.filter(({ path }) => !pending.some((batch) => path.includes(batch)));
+}
+
+interface Join {
+  readonly projectId: number;
+  readonly model: Model;
+  readonly files: readonly CatalogFile[];
+}
+
+/** Returns whether the files were joined. What fails is told, and keeps nothing else from being joined. */
+async function joinFiles(context: Publishing, join_: Join, temporaryFolder: string): Promise<boolean> {
+  const { projectId, model, files } = join_;
+  const { lake, log } = context;
+  const scratch = await mkdtemp(join(temporaryFolder, 'compaction-'));
+  try {
+    return await replaceFiles(context, join_, async (folder, name) => {
+      const copies = await intactCopies(lake, intactFiles(), files, join(scratch, 'copies'));
+      const database = await openDatabase({
+        ...LIMITS,
+        tempDirectory: join(scratch, 'spill'),
+        places: [scratch, lake.root],
+      });
+      const connection = await database.connect();
+      try {
+        const target = {
+          scratch: join(scratch, 'parquet'),
+          folder,
+          lake,
+          nameOf: () => name,
+          isSorted: areInOrder(files),
+        };
+        const [written, ...more] = await writeDayFiles(connection, model, parquet(copies), target);
+        const rows = files.reduce((sum, file) => sum + file.rows, 0);
+        if (written?.rows !== rows || more.length > 0) throw new Error(`${rows} rows became ${written?.rows ?? 0}`);
+        return written;
+      } finally {
+        connection.closeSync();
+        database.closeSync();
+      }
+    });
+  } catch (error) {
+    log.error('files of the lake could not be joined', {
+      project: projectId,
+      model,
+      files: files.length,
+      reason: messageOf(error),
+    });
+    return false;
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Whether each file's rows arrived after all of the one before. */
+const areInOrder = (files: readonly LakeFile[]): boolean =>
+  files.every(({ min_arrival }, n) => n === 0 || min_arrival > (files[n - 1]?.max_arrival ?? 0));

@@ -1,0 +1,88 @@
+import { appendFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { follow } from '../../../../lib/lake/import/follow.ts';
+import { ImportStopped } from '../../../../lib/lake/import/import.ts';
+import { ImportUnderWay } from '../../../../lib/lake/lease.ts';
+import { fileIn, importContext, run } from '../../../support/imports.ts';
+
+const line = (n: number): string =>
+  `192.0.2.1 - - [17/May/2015:10:05:${10 + n} +0000] "GET /${n} HTTP/1.1" 200 5 "-" "-"\n`;
+
+/** Follows a log through steps, of which one is done at each pause. Returns how many events each reading added. */
+async function following(steps: (file: string) => readonly (() => void)[]) {
+  const context = await importContext();
+  const file = fileIn(context, 'access.log', line(0));
+  const left = [...steps(file)];
+  const stop = new AbortController();
+  const added: number[] = [];
+  const lost: string[] = [];
+  await follow({
+    files: [file],
+    read: (files) => run(context, files, { onlyEnded: true, stop: stop.signal }) as never,
+    onRead: (report) => added.push(report.added),
+    onLost: (path) => lost.push(path),
+    pause: async () => {
+      const step = left.shift();
+      if (step === undefined) stop.abort(new ImportStopped());
+      else step();
+    },
+    stop: stop.signal,
+  });
+  return { added, lost, file };
+}
+
+test('what a log gets is added, line by whole line', async () => {
+  const { added } = await following((file) => [
+    () => appendFileSync(file, line(1) + line(2).slice(0, 30)),
+    () => {},
+    () => appendFileSync(file, line(2).slice(30)),
+  ]);
+  expect(added).toEqual([1, 1, 1]);
+});
+
+test('a rotation loses nothing: not what came before it, nor what is still written to the old file', async () => {
+  const { added, lost } = await following((file) => {
+    const old = join(file, '..', 'access.log.1');
+    return [
+      () => {
+        appendFileSync(file, line(1));
+        renameSync(file, old);
+      },
+      () => writeFileSync(file, line(3)),
+      () => appendFileSync(old, line(2)),
+    ];
+  });
+  expect(added.reduce((sum, n) => sum + n, 0)).toBe(4);
+  expect(lost).toEqual([]);
+});
+
+test('a file that is emptied in its place is read from its beginning, and one that is gone is told of', async () => {
+  const { added, lost, file } = await following((path) => [
+    () => writeFileSync(path, `${line(1)}\n`),
+    () => {
+      rmSync(path);
+      writeFileSync(`${path}.other`, '');
+    },
+    () => writeFileSync(path, line(2) + line(3)),
+  ]);
+  expect(added).toEqual([1, 1, 2]);
+  expect(lost).toEqual([file]);
+});
+
+test('it waits while another import runs, ends when it is stopped, and fails with what else fails', async () => {
+  const context = await importContext();
+  const file = fileIn(context, 'access.log', line(0));
+  const stop = new AbortController();
+  const errors = [new ImportUnderWay('busy'), new ImportStopped()];
+  let reads = 0;
+  const options = { files: [file], onRead: () => {}, onLost: () => {}, pause: async () => {}, stop: stop.signal };
+  await follow({
+    ...options,
+    read: async () => {
+      reads += 1;
+      throw errors.shift();
+    },
+  });
+  expect(reads).toBe(2);
+  await expect(follow({ ...options, read: async () => Promise.reject(new Error('broken')) })).rejects.toThrow('broken');
+});
