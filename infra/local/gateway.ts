@@ -50,6 +50,7 @@ export function startGateway({
       arn: 'arn:aws:execute-api:local:000000000000:local',
       stage: 'local',
       prefixed: false,
+      isBinary: false,
       match,
       methodOf: (verb, template) => {
         const row = rowFor(verb, template);

@@ -46,6 +46,8 @@ export interface RestApi {
   readonly stage: string;
   /** Paths begin with the stage's name, as at API Gateway's own addresses; at a custom domain they do not. */
   readonly prefixed: boolean;
+  /** Bodies reach functions in base64 whatever they hold, as with the binary media type of all. */
+  readonly isBinary: boolean;
   /** Finds the path template of a request, as `pathMatcher` makes it. */
   readonly match: PathMatcher;
   /** What a method of a path template leads to. */
@@ -168,7 +170,7 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
       const body = await readBody(request, limits.payloadBytes);
       if (body === undefined) return gatewayAnswer('REQUEST_TOO_LARGE');
       if (body.length > 0) {
-        event.isBase64Encoded = !isUtf8(body);
+        event.isBase64Encoded = api.isBinary || !isUtf8(body);
         event.body = body.toString(event.isBase64Encoded ? 'base64' : 'utf8');
       }
     }

@@ -1,4 +1,5 @@
 /** One valid request for every row. A new row needs a line here: the suite fails until it has one. */
+import { builtConsole } from '../../infra/local/console.ts';
 import { createOrganization } from '../../lib/accounts/organizations/store.ts';
 import { keysOfUser, revokeKey } from '../../lib/accounts/personal-api-keys/store.ts';
 import type { RunItem } from '../../lib/exports/records/model.ts';
@@ -255,6 +256,8 @@ async function ofPerson(world: World): Promise<Example> {
 
 export const fixtures: Readonly<Record<string, Fixture>> = {
   schema: async () => ({ params: {} }),
+  'console/page': async () => ({ params: {} }),
+  'console/file': async () => ({ params: { file: (await builtConsole()).script } }),
   'reference/page': async () => ({ params: {} }),
   'reference/file': async () => ({ params: { file: 'swagger-ui.css' } }),
 
@@ -279,6 +282,7 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   'projects/create': async (world) => ({ params: place(world), body: { name: 'New' } }),
   'projects/retrieve': ofProject,
   'projects/update': async (world) => ({ ...(await ofProject(world)), body: { name: 'Renamed' } }),
+  'projects/patch-token': ofProject,
   'projects/reset-token': async (world) => ({ ...(await ofProject(world)), body: { keep_old_for_a_day: true } }),
   'projects/destroy': ofProject,
 
@@ -319,6 +323,8 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
 
   'events/list': inPlace,
   'events/retrieve': ofEvent,
+  'ingestion/warnings': inPlace,
+  'ingestion/numbers': inPlace,
   'persons/list': inPlace,
   'persons/retrieve': ofPerson,
   'persons/destroy': ofOwnPerson,

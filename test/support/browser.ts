@@ -27,7 +27,7 @@ interface Visit {
   readonly requests: readonly string[];
 }
 
-type OpenPage = (options?: BrowserContextOptions) => Promise<Visit>;
+export type OpenPage = (options?: BrowserContextOptions) => Promise<Visit>;
 
 /** `describe` for what needs a browser. */
 export function describeInBrowser(name: string, body: (open: OpenPage) => void): void {

@@ -40,6 +40,7 @@ export const createOrganization = route({
   summary: 'Create an organization',
   description: 'The caller becomes its owner. It comes with a project, "Default project".',
   body: OrganizationInput,
+  example: { name: 'Acme' },
   unsupported: UNSUPPORTED,
   response: Organization,
   status: 201,
@@ -63,6 +64,7 @@ export const updateOrganization = route({
   summary: 'Change an organization',
   description: 'For admins and owners. The slug stays.',
   body: OrganizationPatch,
+  example: { name: 'Acme and Sons' },
   unsupported: UNSUPPORTED,
   response: Organization,
 });

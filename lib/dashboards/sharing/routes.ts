@@ -31,6 +31,7 @@ export const updateSharing = route({
     'For those who may edit the dashboard. A token that was in use before is not used again: enabling again makes a ' +
     'new one, so that old links stay dead. The password, the expiry and the choice of dates stay as they are.',
   body: SharingPatch,
+  example: { enabled: true },
   unsupported: { settings: null },
 });
 

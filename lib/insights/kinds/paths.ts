@@ -135,6 +135,8 @@ async function actors(query: PathsQuery, _selection: Selection, world: World): P
   };
 }
 
+const isOf = (event: string): Syntax => call('equals', field('event'), constant(event));
+
 /** Returns a text as a regular expression that matches itself. */
 const quoted = (literal: string): string => literal.replace(/[^\w\s]/g, '\\$&');
 
@@ -154,7 +156,6 @@ async function keyOf(filter: PathsFilter, world: World): Promise<Syntax> {
   const excluded = filter.excludeEvents ?? [];
   const isAsked = (type: (typeof types)[number]): boolean =>
     types.length === 0 ? !excluded.includes(type) : types.includes(type);
-  const isOf = (event: string): Syntax => call('equals', field('event'), constant(event));
   let key: Syntax = field('event');
   if (isAsked('hogql') && filter.pathsHogQLExpression)
     key = call('toString', await world.expression(filter.pathsHogQLExpression));
@@ -183,7 +184,6 @@ async function keyOf(filter: PathsFilter, world: World): Promise<Syntax> {
 }
 
 function eventTypes({ includeEventTypes: types }: PathsFilter): Syntax[] {
-  const isOf = (event: string): Syntax => call('equals', field('event'), constant(event));
   const conditions = [
     ...(types?.includes(PAGEVIEW) ? [isOf(PAGEVIEW)] : []),
     ...(types?.includes(SCREEN) ? [isOf(SCREEN)] : []),
@@ -263,6 +263,7 @@ async function stepsOf(query: PathsQuery, world: World): Promise<{ readonly step
 const isAtLeast = (a: Syntax, b: Syntax): Syntax => call('greaterOrEquals', a, b);
 const minus = (a: Syntax, b: Syntax): Syntax => call('minus', a, b);
 const plus = (a: Syntax, count: number): Syntax => call('plus', a, constant(count));
+const when = (condition: Syntax, value: Syntax): Syntax => call('if', condition, value, constant(null));
 
 /** Returns the events of paths with `step`, counted from 1; null: it is beyond what is shown of the path. */
 function numberedSteps(compact: Syntax, filter: PathsFilter): Syntax {
@@ -275,7 +276,6 @@ function numberedSteps(compact: Syntax, filter: PathsFilter): Syntax {
     const is = all([call('equals', field('key'), constant(point)), ...more]);
     return over('min', [call('if', is, place, constant(null))], ofPath);
   };
-  const when = (condition: Syntax, value: Syntax): Syntax => call('if', condition, value, constant(null));
   const upTo = (value: Syntax): Syntax => when(call('lessOrEquals', value, constant(limit)), value);
   if (start === undefined && end === undefined)
     return select({ columns: { ...columns, step: upTo(place) }, from: compact });

@@ -391,7 +391,7 @@ function strictTimes(events: readonly Told[], first: Told, count: number): numbe
 function runsOf(
   events: readonly Told[],
   { order, steps, windowMs, exclusions }: Naive,
-  isStart = (_: Told) => true,
+  isStart: (event: Told) => boolean = () => true,
 ): (Run & { readonly start: Told })[] {
   const starts = events.filter(
     (one) => (order === 'unordered' ? one.steps.includes(true) : one.steps[0]) && isStart(one),
@@ -576,7 +576,7 @@ it('a funnel counts what a naive program counts that tries all ways', async () =
             actor: merged.includes(one.distinct_id) ? PERSON : one.distinct_id,
             at: Number(one.timestamp),
             uuid: String(one.uuid),
-            value: String(one.properties?.['k'] ?? ''),
+            value: (one.properties?.['k'] as string | undefined) ?? '',
             steps: steps.map((kind) => STEPS[kind]?.is(one) ?? false),
             excluded: naive.exclusions.map(() => one.event === 'x'),
           }),
