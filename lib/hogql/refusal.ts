@@ -1,4 +1,4 @@
-/** A query or filter that is not exported, and the text that its author reads. */
+/** A query or filter that is not supported, and the text that its author reads. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   /** Where in the text that was read the fault is, in characters from 0, the end exclusive; absent: it is not known. */

@@ -568,12 +568,10 @@ function callOf(node: Call, making: Making, stage: Stage, scope: Scope): Express
 const isStar = (syntax: Syntax): boolean => isA(syntax, 'Field') && syntax.chain.join('.') === '*';
 
 /** A value that is as long as what an aggregate or a window gives. */
-const resultOf = ({ of: [first], type }: Pick<Aggregate, 'of' | 'type'>): Expression =>
-  first === undefined || first.type === type || !isList(type)
-    ? first?.type === type
-      ? first
-      : { constant: null, type }
-    : operation('list', [first]);
+function resultOf({ of: [first], type }: Pick<Aggregate, 'of' | 'type'>): Expression {
+  if (first?.type === type) return first;
+  return first !== undefined && isList(type) ? operation('list', [first]) : { constant: null, type };
+}
 
 function clickhouseOfAggregate(aggregate: Aggregate): string {
   if (aggregate.aggregate.startsWith('count')) return 'UInt64';
@@ -702,8 +700,8 @@ function idOf(value: Expression, whole: Whole): number {
 
 /** An entry of GROUP BY: an expression, an alias, or the place of a column. */
 function keyOf(syntax: Syntax, { select }: SelectQuery, rows: Scope): Expression {
-  const place_ = placeOf(syntax, select.length);
-  const meant = place_ === undefined ? syntax : (select[place_] as Syntax);
+  const at = placeOf(syntax, select.length);
+  const meant = at === undefined ? syntax : (select[at] as Syntax);
   if (hasAggregate(meant)) refuse('Aggregate functions are not supported in GROUP BY');
   const found = isA(meant, 'Alias') ? standingFor(meant.alias, meant.expr, rows) : expression(meant, rows);
   return found;
