@@ -289,6 +289,8 @@ function requestParsing(row: Route): Middleware {
           project: admitted?.tenant?.project?.id,
         }),
         requestId: event.requestContext.requestId,
+        header: (name) => headerOf(event.headers, name),
+        address: event.requestContext.identity.sourceIp,
       };
       request.event = { request: complete, exchange };
     },

@@ -1,6 +1,6 @@
 /** Makes the reference of the API from the rows: an OpenAPI 3.1 document. */
 import * as z from 'zod';
-import { PAGING, type PagingRule, type Route } from '../http/route.ts';
+import { PAGING, type PagingRule, type Route, TWIN } from '../http/route.ts';
 import { FAILURES, type FailureKind } from '../ports/errors.ts';
 import { TAGS } from './tags.ts';
 
@@ -149,6 +149,7 @@ function operation(row: Route, path: string, { schemas, versioned }: Shared): Js
   const hasVersion = answersVersion(row, path, versioned);
   return {
     operationId: operationId(row, path),
+    ...(path === row.paths[0] ? {} : { [TWIN]: row.handler }),
     tags: [row.tag],
     summary: row.summary,
     ...described(row),
@@ -234,7 +235,10 @@ function requestBody(row: Route, body: z.ZodType, schemas: Map<string, JsonObjec
   const required = (schemas.get(String(schema['$ref']).slice(REF.length))?.['required'] ?? []) as string[];
   return {
     required: required.length > 0,
-    content: { 'application/json': { schema }, 'application/x-www-form-urlencoded': { schema } },
+    content: {
+      'application/json': { schema, ...(row.example === undefined ? {} : { example: row.example }) },
+      'application/x-www-form-urlencoded': { schema },
+    },
   };
 }
 

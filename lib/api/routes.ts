@@ -16,6 +16,7 @@ import * as queries from '../insights/queries/routes.ts';
 import * as insights from '../insights/routes.ts';
 import * as definitions from '../reading/definitions/routes.ts';
 import * as events from '../reading/events/routes.ts';
+import * as ingestion from '../reading/ingestion/routes.ts';
 import * as persons from '../reading/persons/routes.ts';
 import * as consoleRows from './console/routes.ts';
 import * as http from './reference/routes.ts';
@@ -49,6 +50,7 @@ export const routes: readonly Route[] = [
   events,
   persons,
   definitions,
+  ingestion,
   batchExports,
   activity,
   consoleRows,

@@ -4,7 +4,7 @@
  */
 import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
-import { type Item, Refused } from '../ports/table/table.ts';
+import { type Item, type Op, Refused } from '../ports/table/table.ts';
 import { DAY_MS, SECOND_MS } from '../ports/units.ts';
 import type { Refusals } from './content.ts';
 import type { EventRefusal } from './normalize.ts';
@@ -12,6 +12,7 @@ import type { EventRefusal } from './normalize.ts';
 declare module '../ports/table/keys.ts' {
   interface Items {
     captureCounts: CaptureCountsItem;
+    captureMinutes: CaptureMinutesItem;
   }
 }
 
@@ -27,6 +28,20 @@ export interface CaptureCountsItem extends Item {
   readonly ttl: number;
 }
 
+/** What is counted of a minute; `late` events had happened over an hour before they came. */
+export const MINUTE_COUNTS = ['accepted', 'refused', 'late', 'landed', 'known'] as const;
+type MinuteCount = (typeof MINUTE_COUNTS)[number];
+
+/**
+ * The counts of the minutes of an hour, in UTC, as stored: `<count>_<minute>` (two digits), and `delay_<minute>`, how long
+ * the slowest landing of the minute took, from the arrival of its oldest request, in milliseconds.
+ */
+export interface CaptureMinutesItem extends Item {
+  /** `2026-01-01T10`. */
+  readonly hour: string;
+  readonly ttl: number;
+}
+
 /** One event that was refused. */
 export interface RefusedSample {
   readonly event: string | null;
@@ -37,19 +52,28 @@ export interface RefusedSample {
 
 /** Counts are kept for so long after their day. */
 const KEPT_MS = 90 * DAY_MS;
+/** And those of minutes so long after their hour. */
+const MINUTES_KEPT_MS = 8 * DAY_MS;
 /** As many characters of a name are shown; names have up to 200. */
 const SAMPLE_LENGTH = 200;
 
 interface Count {
   readonly add: Record<string, number>;
-  readonly set: Record<string, string>;
+  readonly set: Record<string, string | number>;
+}
+
+/** What the table was not told of: of a project's day, and of the minutes in its hours. */
+interface Untold extends Count {
+  readonly projectId: number;
+  readonly day: string;
+  readonly hours: Map<string, Count>;
 }
 
 /** The counts of one process. */
 export class CaptureCounts {
   readonly #context: Pick<Context, 'table' | 'clock' | 'log'>;
   /** What the table was not told of, by project and day. */
-  #untold = new Map<string, Count & { readonly projectId: number; readonly day: string }>();
+  #untold = new Map<string, Untold>();
   /** Accepted events of the day that is now, by project. */
   readonly #accepted = new Map<number, { readonly day: string; events: Promise<number> }>();
 
@@ -57,9 +81,12 @@ export class CaptureCounts {
     this.#context = context;
   }
 
-  add(projectId: number, about: Readonly<Partial<Record<'accepted' | 'landed' | 'known', number>>>): void {
+  /** `delayMs`: of a landing. */
+  add(projectId: number, about: Readonly<Partial<Record<Exclude<MinuteCount, 'refused'> | 'delayMs', number>>>): void {
+    const { delayMs, late = 0, ...daily } = about;
     const { add } = this.#countOf(projectId);
-    for (const [name, events] of Object.entries(about)) add[name] = (add[name] ?? 0) + events;
+    for (const [name, events] of Object.entries(daily)) add[name] = (add[name] ?? 0) + events;
+    this.#addToMinute(projectId, { ...daily, late }, delayMs);
     const today = this.#accepted.get(projectId);
     const { accepted = 0 } = about;
     if (today !== undefined) today.events = today.events.then((events) => events + accepted);
@@ -67,6 +94,7 @@ export class CaptureCounts {
 
   refuse(projectId: number, refused: Readonly<Partial<Record<CountedRefusal, Refusals>>>): void {
     const { add, set } = this.#countOf(projectId);
+    this.#addToMinute(projectId, { refused: Object.values(refused).reduce((sum, { events }) => sum + events, 0) });
     for (const [reason, { events, sample }] of Object.entries(refused)) {
       add[`refused_${reason}`] = (add[`refused_${reason}`] ?? 0) + events;
       set[`sample_${reason}`] = JSON.stringify({
@@ -95,19 +123,27 @@ export class CaptureCounts {
   /** Tells the table. Of a project that is gone nothing is kept; what fails is told the next time. */
   async tell(): Promise<void> {
     const { table } = this.#context;
-    for (const [name, { projectId, day, add, set }] of this.#untold) {
+    for (const [name, { projectId, day, add, set, hours }] of this.#untold) {
       this.#untold.delete(name);
       const ttl = Math.floor((Date.parse(day) + KEPT_MS) / SECOND_MS);
+      const minutes = [...hours].map(
+        ([hour, count]): Op => ({
+          change: keys.captureMinutes(projectId, hour),
+          add: count.add,
+          set: { ...count.set, hour, ttl: Math.floor((Date.parse(day) + DAY_MS + MINUTES_KEPT_MS) / SECOND_MS) },
+        }),
+      );
       try {
         await table.write([
           { check: keys.project(projectId), if: { is: { id: projectId, deleted_at: null } } },
           { change: keys.captureCounts(projectId, day), add, set: { ...set, day, ttl } },
+          ...minutes,
         ]);
       } catch (error) {
         if (error instanceof Refused) continue;
         const since = this.#countOf(projectId, day);
-        for (const [field, value] of Object.entries(add)) since.add[field] = (since.add[field] ?? 0) + value;
-        Object.assign(since.set, { ...set, ...since.set });
+        addTo(since, { add, set });
+        for (const [hour, count] of hours) addTo(known(since.hours, hour, emptyCount), count);
         throw error;
       }
     }
@@ -117,10 +153,31 @@ export class CaptureCounts {
     return new Date(this.#context.clock()).toISOString().slice(0, 10);
   }
 
-  #countOf(projectId: number, day = this.#day()): Count {
-    const name = `${projectId} ${day}`;
-    const found = this.#untold.get(name) ?? { projectId, day, add: {}, set: {} };
-    this.#untold.set(name, found);
-    return found;
+  #countOf(projectId: number, day = this.#day()): Untold {
+    return known(this.#untold, `${projectId} ${day}`, () => ({ projectId, day, ...emptyCount(), hours: new Map() }));
   }
+
+  #addToMinute(projectId: number, counts: Readonly<Partial<Record<MinuteCount, number>>>, delayMs?: number): void {
+    const now = new Date(this.#context.clock()).toISOString();
+    const minute = now.slice(14, 16);
+    const { add, set } = known(this.#countOf(projectId).hours, now.slice(0, 13), emptyCount);
+    for (const [name, events] of Object.entries(counts))
+      if (events > 0) add[`${name}_${minute}`] = (add[`${name}_${minute}`] ?? 0) + events;
+    if (delayMs === undefined) return;
+    set[`delay_${minute}`] = Math.max(Number(set[`delay_${minute}`] ?? 0), delayMs);
+  }
+}
+
+const emptyCount = (): Count => ({ add: {}, set: {} });
+
+/** Adds what was counted before; what was set since stays. */
+function addTo(since: Count, before: Count): void {
+  for (const [field, value] of Object.entries(before.add)) since.add[field] = (since.add[field] ?? 0) + value;
+  Object.assign(since.set, { ...before.set, ...since.set });
+}
+
+function known<T>(map: Map<string, T>, name: string, make: () => T): T {
+  const found = map.get(name) ?? make();
+  map.set(name, found);
+  return found;
 }

@@ -10,7 +10,7 @@ import { ImportUnderWay, type Lease, type Publishing, underLease } from '../lake
 import { ProjectGone } from '../lake/publish.ts';
 import { messageOf } from '../ports/errors.ts';
 import type { CapturedRequest, Inbox } from '../ports/inbox/inbox.ts';
-import { DAY_MS } from '../ports/units.ts';
+import { DAY_MS, HOUR_MS } from '../ports/units.ts';
 import { eventsIn } from './content.ts';
 import type { CapturedEvent, EventRefusal } from './normalize.ts';
 
@@ -27,6 +27,8 @@ export interface ProjectLanding {
   readonly landed: number;
   /** Events that were there, or came twice. */
   readonly known: number;
+  /** Of all: events that had happened over an hour before they came. */
+  readonly late: number;
   readonly refused: Readonly<Partial<Record<EventRefusal, number>>>;
   /** From the arrival of the oldest request to its landing, in milliseconds. */
   readonly delayMs: number;
@@ -62,6 +64,9 @@ const SAME_CAPTURED: SameEvents = { columns: ['uuid', 'event', 'distinct_id'], w
 
 /** Events of an attempt that was the first arrived within so long before. */
 const ATTEMPTS_MS = 2 * DAY_MS;
+
+/** An event that happened longer before it came is late: it has missed reports of its hour. */
+const LATE_MS = HOUR_MS;
 
 /** As many rows are held in memory before they go to the disk. */
 const EVENTS_AT_ONCE = 1_000;
@@ -118,10 +123,12 @@ async function landProject(
 ): Promise<ProjectLanding> {
   const refused: Partial<Record<EventRefusal, number>> = {};
   const refuse = (reason: EventRefusal): void => void (refused[reason] = (refused[reason] ?? 0) + 1);
+  let late = 0;
   const oldest = requests.reduce((least, { receivedAt }) => Math.min(least, receivedAt), Number.POSITIVE_INFINITY);
   const landing = (counts: { landed: number; known: number }): ProjectLanding => ({
     projectId,
     ...counts,
+    late,
     refused,
     delayMs: Math.max(0, context.clock() - oldest),
   });
@@ -132,6 +139,7 @@ async function landProject(
       for (const request of requests) {
         let events = 0;
         for (const event of eventsOf(request, refuse)) {
+          if (event.timestamp < (request.receivedAt - LATE_MS) * 1000) late += 1;
           if (!batches.add({ ...event, own: true, file: 0 })) refuse('event_too_big');
           events += 1;
           if (events % EVENTS_AT_ONCE === 0) await batches.pass();

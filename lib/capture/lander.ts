@@ -61,10 +61,10 @@ export class Lander {
     }
     for (const { projectId, reason } of report.failures)
       log.error('captured events could not land', { project: projectId, reason });
-    for (const { projectId, landed, known, refused, delayMs } of report.projects) {
+    for (const { projectId, landed, known, late, refused, delayMs } of report.projects) {
       log.info('captured events landed', { project: projectId, landed, known, refused, delay_ms: delayMs });
       metrics.record({ EventsLanded: landed, EventsKnown: known, LandingDelay: delayMs / SECOND_MS });
-      counts.add(projectId, { landed, known });
+      counts.add(projectId, { landed, known, late, delayMs });
     }
     return report.projects.reduce((sum, { landed }) => sum + landed, 0);
   }

@@ -93,3 +93,8 @@ export interface Chart {
   /** What the picture leaves out, in a sentence; null: nothing. */
   readonly note: string | null;
 }
+
+/** Returns whether a chart has no number but zero. */
+export const isEmptyChart = ({ picture, table }: Chart): boolean =>
+  picture.type === 'none' ||
+  (picture.type !== 'table' && table.rows.every((row) => row.every((cell) => typeof cell !== 'number' || cell === 0)));

@@ -14,6 +14,8 @@ interface HtmlPage {
   readonly script?: string;
   /** Additional sources that a browser may load from, by directive: `{ 'connect-src': "'self'" }`. */
   readonly sources?: Readonly<Record<string, string>>;
+  /** Whether it has a form that is sent to its own address. */
+  readonly hasForm?: boolean;
   /** Whether other sites may show the page in a frame. */
   readonly isFramable?: boolean;
   readonly cacheControl: string;
@@ -24,7 +26,18 @@ const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(
 
 /** Returns a page with its headers. It loads only what it names, and tells no other site where its reader was. */
 export function htmlPage(page: HtmlPage): TextAnswer {
-  const { title, body, head, style, script, sources = {}, isFramable = false, cacheControl, headers } = page;
+  const {
+    title,
+    body,
+    head,
+    style,
+    script,
+    sources = {},
+    isFramable = false,
+    hasForm = false,
+    cacheControl,
+    headers,
+  } = page;
   const inline = (name: string, text: string | undefined): string[] =>
     [sources[name] ?? '', text === undefined ? '' : hashOf(text)].filter((source) => source !== '');
   const directives: Record<string, string> = {
@@ -34,7 +47,7 @@ export function htmlPage(page: HtmlPage): TextAnswer {
     'style-src': inline('style-src', style).join(' ') || "'none'",
     'script-src': inline('script-src', script).join(' ') || "'none'",
     'base-uri': "'none'",
-    'form-action': "'none'",
+    'form-action': hasForm ? "'self'" : "'none'",
     'frame-ancestors': isFramable ? '*' : "'none'",
   };
   const markup = html`<!doctype html>

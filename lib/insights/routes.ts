@@ -33,6 +33,10 @@ export const createInsight = route({
   summary: 'Create an insight',
   description: 'A saved question, with a tile on each of `dashboards`.',
   body: InsightInput,
+  example: {
+    name: 'Visitors a day',
+    query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: '$pageview', math: 'dau' }] },
+  },
   unsupported: UNSUPPORTED,
   response: Insight,
   status: 201,
@@ -66,6 +70,7 @@ export const updateInsight = route({
     'loses those elsewhere. `deleted: true` deletes softly, `deleted: false` brings back. For whoever made it or may ' +
     'edit every dashboard that shows it; with `dashboards` alone, for whoever may read it and edit what gets or loses it.',
   body: InsightPatch,
+  example: { name: 'Visitors', tags: ['weekly'] },
   unsupported: UNSUPPORTED,
   response: Insight,
 });

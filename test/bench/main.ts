@@ -25,8 +25,8 @@ const PARTS: ReadonlyMap<string, Part> = new Map([
   ['requests', requesting],
   ['dashboards', listingDashboards],
   ['import', importing],
-  ['charts', drawing],
   ['queries', querying],
+  ['charts', drawing],
   ['bundles', bundling],
   ['stage', staging],
 ]);

@@ -282,6 +282,7 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   'projects/create': async (world) => ({ params: place(world), body: { name: 'New' } }),
   'projects/retrieve': ofProject,
   'projects/update': async (world) => ({ ...(await ofProject(world)), body: { name: 'Renamed' } }),
+  'projects/patch-token': ofProject,
   'projects/reset-token': async (world) => ({ ...(await ofProject(world)), body: { keep_old_for_a_day: true } }),
   'projects/destroy': ofProject,
 
@@ -307,6 +308,7 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   'sharing/update': async (world) => ({ ...(await ofDashboard(world)), body: { enabled: true } }),
   'sharing/refresh': ofDashboard,
   'shared/page': ofShared,
+  'shared/open': async (world) => ({ ...(await ofShared(world)), body: { password: 'of a page that needs none' } }),
   'access-controls/list': ofDashboard,
   'access-controls/update': async (world) => ({ ...(await ofDashboard(world)), body: { access_level: 'viewer' } }),
 
@@ -321,6 +323,8 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
 
   'events/list': inPlace,
   'events/retrieve': ofEvent,
+  'ingestion/warnings': inPlace,
+  'ingestion/numbers': inPlace,
   'persons/list': inPlace,
   'persons/retrieve': ofPerson,
   'persons/destroy': ofOwnPerson,

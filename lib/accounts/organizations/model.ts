@@ -28,6 +28,8 @@ export interface OrganizationItem extends Item {
   readonly logo_media_id: string | null;
   readonly is_member_join_email_enabled: boolean;
   readonly enforce_2fa: boolean;
+  /** Whether dashboards may be shared with everybody. Absent: they may. */
+  readonly allow_publicly_shared_resources?: boolean;
   readonly created_at: number;
   readonly updated_at: number;
   /** Counts the memberships, and changes in their transactions. */
@@ -102,6 +104,9 @@ export const OrganizationInput = z.object({
   enforce_2fa: nullableBoolean()
     .transform((value) => value ?? false)
     .optional(),
+  allow_publicly_shared_resources: boolean()
+    .optional()
+    .describe('False closes every public page of the organization, and lets none be opened.'),
 });
 
 /** The body that changes an organization. */
@@ -145,6 +150,7 @@ export const Organization = z
     metadata: z.string().describe('JSON text.'),
     customer_id: z.string().nullable(),
     enforce_2fa: z.boolean(),
+    allow_publicly_shared_resources: z.boolean(),
     member_count: z.string().describe('A whole number, as text.'),
   })
   .meta({ id: 'Organization' });
@@ -199,6 +205,7 @@ export function organizationObject(stored: OrganizationItem, level: MembershipLe
     metadata: JSON.stringify({ instance_tag: 'none' }),
     customer_id: null,
     enforce_2fa: stored.enforce_2fa,
+    allow_publicly_shared_resources: stored.allow_publicly_shared_resources ?? true,
     member_count: String(stored.members),
   };
 }

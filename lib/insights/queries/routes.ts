@@ -24,6 +24,7 @@ export const createQuery = route({
     'dates mean another time. `InsightVizNode`, `DataTableNode` and `DataVisualizationNode` are answered as their ' +
     '`source`. It creates nothing.',
   body: QueryInput,
+  example: { query: { kind: 'HogQLQuery', query: 'SELECT event, count() FROM events GROUP BY event' } },
   response: QueryAnswer,
   orAccepted: true,
 });

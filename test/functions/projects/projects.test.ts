@@ -168,11 +168,11 @@ test('each is three round trips, a list two', async () => {
 });
 
 describe('a token that is reset', () => {
-  async function reset(body: object = {}) {
+  async function reset(body: object = {}, method: 'POST' | 'PATCH' = 'POST') {
     const { context, service } = await world();
     const path = `/api/projects/${service.project.id}/`;
     const before = service.project.api_token;
-    const { body: project } = await service.call('POST', `${path}reset_token/`, { body });
+    const { body: project } = await service.call(method, `${path}reset_token/`, { body });
     const after = String(project?.['api_token']);
     const known = (token: string) => projectTokens(context, { believedMs: 0 }).projectOf(token);
     return { context, service, path, before, after, known };
@@ -186,6 +186,12 @@ describe('a token that is reset', () => {
     expect((await service.call('GET', path)).body).toMatchObject({ api_token: after });
     const { body } = await service.call('GET', `/api/organizations/${service.organization.id}/`);
     expect(body).toMatchObject({ teams: [{ api_token: after }] });
+  });
+
+  test('is so by PATCH without a body too, as PostHog’s clients ask for it', async () => {
+    const { before, after, known, service } = await reset(undefined, 'PATCH');
+    expect(await known(after)).toBe(service.project.id);
+    expect(await known(before)).toBeNull();
   });
 
   test('works on for a day if that is asked for', async () => {

@@ -356,12 +356,14 @@ test('a command is for this machine, or for the stage that it names, wherever in
 });
 
 describe('the documentation', () => {
-  const pages = ['README.md', 'CONTRIBUTING.md', 'docs/deploy.md', 'docs/operations.md'].map(
+  const pages = ['README.md', 'CONTRIBUTING.md', 'docs/command-line.md', 'docs/deploy.md', 'docs/operations.md'].map(
     (page) => [page, readFileSync(join(ROOT, page), 'utf8')] as const,
   );
-  /** What follows `npm run -s admin --` in a page, up to a remark or the end of the code. */
+  /** What follows `npm run -s admin --` or `npx workspace` in a page, up to a remark or the end of the code. */
   const shown = pages.flatMap(([page, text]) =>
-    [...text.matchAll(/npm run -s admin -- ([^`#\n]+)/g)].map(([, words = '']) => [page, words.trim()] as const),
+    [...text.matchAll(/(?:npm run -s admin --|npx workspace) (?!start|<)([a-z-][^`#\n]+)/g)].map(
+      ([, words = '']) => [page, words.trim()] as const,
+    ),
   );
 
   test.each(shown)('%s: `%s` is understood', async (_, text) => {

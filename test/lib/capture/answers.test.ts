@@ -9,6 +9,7 @@ import { PostHog } from 'posthog-node';
 import { SDK_LIMITS } from '../../../infra/local/sdk-endpoint.ts';
 import { answerSdk, type SdkAnswer } from '../../../lib/capture/answers.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
+import { DAY_MS } from '../../../lib/ports/units.ts';
 import { describeInBrowser } from '../../support/browser.ts';
 import { captureService } from '../../support/capture.ts';
 import { onEnd } from '../../support/on-end.ts';
@@ -133,6 +134,63 @@ describe('what cannot be taken', () => {
       distinct_id: null,
       at: context.clock(),
     });
+  });
+
+  test('are shown as ingestion warnings, and minute by minute', async () => {
+    const own = await captureService();
+    const { service: ours } = own;
+    const { project } = ours;
+    const send = (batch: readonly object[]) =>
+      fetch(`${ours.address}/batch`, { method: 'POST', body: JSON.stringify({ api_key: own.token, batch }) });
+    const path = `/api/projects/${project.id}`;
+    expect((await ours.call('GET', `${path}/ingestion_warnings/`)).body).toEqual([]);
+    const batch = [{ event: 'good', distinct_id: 'a' }, { event: 'x' }, { event: 'the last' }];
+    await send(batch);
+    await own.counts.tell();
+    own.context.clock.advance(DAY_MS);
+    await send([...batch, { event: '', distinct_id: 'a' }]);
+    own.counts.add(project.id, { landed: 1, known: 0, late: 1, delayMs: 1_500 });
+    own.counts.add(project.id, { landed: 0, known: 1, delayMs: 900 });
+    await own.counts.tell();
+    const { body: warnings } = await ours.call('GET', `${path}/ingestion_warnings/`);
+    expect(warnings).toMatchObject([
+      {
+        type: 'missing_distinct_id',
+        count: 4,
+        lastSeen: '2026-01-02T00:00:00Z',
+        warnings: [
+          { timestamp: '2026-01-02T00:00:00Z', details: { event: 'the last', distinctId: null } },
+          { timestamp: '2026-01-01T00:00:00Z' },
+        ],
+      },
+      {
+        type: 'missing_event_name',
+        count: 1,
+        warnings: [{ details: { message: expect.stringContaining('no name') } }],
+      },
+    ]);
+    const [{ sparkline }] = warnings as unknown as [{ sparkline: [number, string][] }];
+    expect(sparkline).toHaveLength(30);
+    expect(sparkline.slice(-3)).toEqual([
+      [0, '2025-12-31'],
+      [2, '2026-01-01'],
+      [2, '2026-01-02'],
+    ]);
+    const { body: numbers } = await ours.call('GET', `${path}/ingestion_numbers/?minutes=1440`);
+    const { results } = numbers as unknown as { results: object[] };
+    expect(results).toHaveLength(1440);
+    expect(results[0]).toEqual({
+      minute: '2026-01-02T00:00:00Z',
+      accepted: 1,
+      refused: 3,
+      landed: 1,
+      known: 1,
+      late: 1,
+      delay_seconds: 1.5,
+    });
+    expect(results[1]).toMatchObject({ accepted: 0, refused: 0, delay_seconds: null });
+    const { body: hour } = await ours.call('GET', `${path}/ingestion_numbers/`);
+    expect((hour as unknown as { results: object[] }).results).toHaveLength(60);
   });
 });
 

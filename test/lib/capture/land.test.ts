@@ -139,6 +139,7 @@ test('the good events of a request land, and the bad ones are counted by reason'
     {
       projectId: PROJECT,
       landed: 1,
+      late: 0,
       known: 0,
       refused: { missing_event_name: 1, missing_distinct_id: 1, invalid_uuid: 2 },
       delayMs: 0,

@@ -54,6 +54,7 @@ export const createProject = route({
   summary: 'Create a project',
   description: 'For admins and owners. Without a name it is a "Default project".',
   body: ProjectInput,
+  example: { name: 'Mobile app' },
   unsupported: UNSUPPORTED,
   response: Project,
   status: 201,
@@ -76,14 +77,13 @@ export const updateProject = route({
   summary: 'Change a project',
   description: 'Answers to queries follow its time zone, week start and test accounts at once; exports stay in UTC.',
   body: ProjectPatch,
+  example: { name: 'Web and mobile' },
   unsupported: UNSUPPORTED,
   response: Project,
 });
 
-export const resetProjectToken = route({
+const reset = {
   ...write,
-  handler: 'projects/reset-token',
-  method: 'POST',
   paths: ['/api/projects/{project_id}/reset_token'],
   params: z.object({ project_id: integer() }),
   level: LEVELS.admin,
@@ -92,8 +92,14 @@ export const resetProjectToken = route({
     'For admins and owners. The project gets another `api_token`. The one before ends at once, or a day later if ' +
     '`keep_old_for_a_day` is true; what takes events knows of either at most a minute later.',
   body: TokenReset,
+  example: { keep_old_for_a_day: true },
   response: Project,
-});
+} as const;
+
+export const resetProjectToken = route({ ...reset, handler: 'projects/reset-token', method: 'POST' });
+
+/** As PostHog's clients send it. */
+export const patchProjectToken = route({ ...reset, handler: 'projects/patch-token', method: 'PATCH' });
 
 export const destroyProject = route({
   ...write,
