@@ -37,7 +37,7 @@ import { MATHS, type Measure, measureOf } from './parts/math.ts';
 import { LACKING } from './parts/members.ts';
 import { propertyCondition, propertyFilters } from './parts/property-filters.ts';
 import { labelOfSeries, Series, seriesCondition } from './parts/series.ts';
-import { type Totals, totalsQuestion } from './parts/totals.ts';
+import { isOfChanges, type Totals, totalsQuestion } from './parts/totals.ts';
 
 const TOTAL_DISPLAYS = ['BoldNumber', 'ActionsPie', 'ActionsBarValue', 'ActionsTable', 'WorldMap'] as const;
 const DISPLAYS = [
@@ -224,25 +224,38 @@ async function numbersOf(order: number, period: Period, frame: Frame): Promise<r
     world,
   );
   const passed = all([filters, frame.passed]);
-  const asked: Totals = { measure, named, passed, range, countsOnce: isCumulative, ...(edges && { edges }) };
-  const { rows } = await world.rows(
-    totalsQuestion(breakdown === undefined ? asked : { ...asked, breakdown: await toldApart(breakdown, asked, world) }),
-  );
+  const together: Totals = { measure, named, passed, range, countsOnce: isCumulative, ...(edges && { edges }) };
+  const apart = breakdown && { breakdown: await toldApart(breakdown, together, world) };
+  const asked: Totals = { ...together, ...apart };
+  const { rows } = await world.rows(totalsQuestion(asked));
 
+  const length = isTotal ? 1 : lead + buckets.length;
   const byValue = new Map<string | undefined, { readonly spot: number; readonly data: number[] }>();
-  if (breakdown === undefined) byValue.set(undefined, { spot: 0, data: isTotal ? [0] : buckets.map(() => 0) });
+  const noted = (value: string | undefined, spot: number): number[] => {
+    const known = byValue.get(value) ?? { spot, data: new Array<number>(length).fill(0) };
+    byValue.set(value, known);
+    return known.data;
+  };
+  if (breakdown === undefined) noted(undefined, 0);
   for (const row of rows) {
     const cells = [...row];
-    const index = isTotal ? 0 : Number(cells.shift()) - lead;
-    const [spot, kept] = breakdown === undefined ? [0, undefined] : [Number(cells.shift()), String(cells.shift())];
-    const known = byValue.get(kept) ?? { spot, data: isTotal ? [0] : buckets.map(() => 0) };
-    byValue.set(kept, known);
-    if (index >= 0 && index < known.data.length) known.data[index] = Number(cells[0] ?? 0);
+    const index = isTotal ? 0 : Number(cells.shift());
+    const data = breakdown === undefined ? noted(undefined, 0) : noted(...valueAndSpot(cells.splice(0, 2)));
+    // Actors may go behind the last bucket.
+    if (index < length) data[index] = Number(cells[0] ?? 0);
   }
   return [...byValue]
     .toSorted(([, one], [, other]) => one.spot - other.spot)
-    .map(([value, { data }]) => ({ value, data: drawn(data, frame) }));
+    .map(([value, { data }]) => {
+      const numbers = isOfChanges(asked) ? summedUp(data) : data;
+      return { value, data: drawn(isTotal ? numbers : numbers.slice(lead), frame) };
+    });
 }
+
+const valueAndSpot = ([spot, value]: readonly unknown[]): [value: string, spot: number] => [
+  String(value),
+  Number(spot),
+];
 
 /** The events that a measure reads for a period: those of the days before it too, where it looks back. */
 function reachOf(measure: Measure, { range, buckets }: Period, { isTotal, world }: Frame) {
@@ -277,8 +290,12 @@ function drawn(data: readonly number[], { query, isTotal, isCumulative }: Frame)
   if (isTotal) return data;
   const smooth =
     width === 1 ? data : data.map((_, n) => Math.floor(mean(data.slice(Math.max(0, n + 1 - width), n + 1))));
+  return isCumulative ? summedUp(smooth) : smooth;
+}
+
+function summedUp(data: readonly number[]): number[] {
   let sum = 0;
-  return isCumulative ? smooth.map((one) => (sum += one)) : smooth;
+  return data.map((one) => (sum += one));
 }
 
 const total = (data: readonly number[]): number => data.reduce((sum, one) => sum + one, 0);
