@@ -309,7 +309,10 @@ describeConsole('the console', ({ service, open }) => {
     '/people',
     '/keys',
   ];
-  test.each(['light', 'dark'] as const)('has nothing that axe finds, in %s', async (colorScheme) => {
+  test.each([
+    { colorScheme: 'light', width: 1440 },
+    { colorScheme: 'dark', width: 360 },
+  ] as const)('has nothing that axe finds, in $colorScheme at $width pixels', async ({ colorScheme, width }) => {
     const exports = await service().call('GET', api('/batch_exports/'));
     const dashboards = await service().call('GET', api('/dashboards/'));
     const [one] = exports.body['results'] as { id: string }[];
@@ -320,12 +323,13 @@ describeConsole('the console', ({ service, open }) => {
       `/dashboards/${board?.id}`,
       ...['runs', 'backfills', 'logs'].map((tab) => `/exports/${one?.id}?tab=${tab}`),
     ];
-    const { page, complaints } = await open(at('/home'), { colorScheme });
+    const { page, complaints } = await open(at('/home'), { colorScheme, viewport: { width, height: 900 } });
     for (const path of [...PAGES, ...more]) {
       await page.goto(`${service().address}/#${at(path)}`);
       await page.waitForLoadState('networkidle');
       await expectSeen(page.getByRole('heading', { level: 1 }));
-      expect({ path, found: await obstacles(page) }).toEqual({ path, found: [] });
+      const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+      expect({ path, overflow, found: await obstacles(page) }).toEqual({ path, overflow: 0, found: [] });
     }
     expect(complaints).toEqual([]);
   });
