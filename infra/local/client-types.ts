@@ -13,7 +13,8 @@ interface Schema {
   readonly oneOf?: readonly Schema[];
   readonly allOf?: readonly Schema[];
   readonly type?: string | readonly string[];
-  readonly items?: Schema;
+  readonly items?: Schema | boolean;
+  readonly prefixItems?: readonly Schema[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly additionalProperties?: boolean | Schema;
@@ -56,7 +57,8 @@ const NAMED: Readonly<Record<string, string>> = {
 };
 
 /** Returns the type of the values that a schema allows. */
-function typeOf(schema: Schema): string {
+function typeOf(schema: Schema | boolean): string {
+  if (typeof schema === 'boolean') return schema ? 'unknown' : 'never';
   const { $ref, type } = schema;
   if ($ref !== undefined) return `components['schemas'][${quoted($ref.slice($ref.lastIndexOf('/') + 1))}]`;
   if (schema.enum !== undefined) return `(${schema.enum.map(quoted).join(' | ')})`;
@@ -69,6 +71,7 @@ function typeOf(schema: Schema): string {
       type.map((one: string): Schema => ({ ...schema, type: one })),
       '|',
     );
+  if (schema.prefixItems !== undefined) return `[${schema.prefixItems.map(typeOf).join(', ')}]`;
   if (type === 'array') return `${typeOf(schema.items ?? {})}[]`;
   if (type === 'object' || schema.properties !== undefined) return objectOf(schema);
   return NAMED[String(type)] ?? 'unknown';

@@ -123,7 +123,9 @@ describeConsole('the console', ({ service, open }) => {
     expect(answer.status()).toBe(200);
     await button(page, 'Done').click();
     await button(page, 'Share').click();
-    await page.getByRole('switch', { name: 'Anybody who has the link sees the dashboard' }).check({ force: true });
+    // Not before it is known whether there is a link.
+    const toggle = page.getByRole('switch', { name: 'Anybody who has the link', disabled: false });
+    await toggle.check({ force: true });
     const link = await page.getByText('/shared/').first().textContent();
     const shared = await fetch(String(link));
     expect(await shared.text()).toContain('Second');
@@ -313,15 +315,21 @@ describeConsole('the console', ({ service, open }) => {
     { colorScheme: 'light', width: 1440 },
     { colorScheme: 'dark', width: 360 },
   ] as const)('has nothing that axe finds, in $colorScheme at $width pixels', async ({ colorScheme, width }) => {
-    const exports = await service().call('GET', api('/batch_exports/'));
-    const dashboards = await service().call('GET', api('/dashboards/'));
-    const [one] = exports.body['results'] as { id: string }[];
-    const [board] = dashboards.body['results'] as { id: number }[];
+    const destination = { type: 'Folder', config: { path: temporaryFolder() } };
+    const { body: one } = await service().call('POST', api('/batch_exports/'), {
+      name: 'Files of one kind',
+      interval: 'hour',
+      destination,
+    });
+    const { body: board } = await service().call('POST', api('/dashboards/'), {
+      name: 'Web',
+      use_template: 'WEBSITE_TRAFFIC',
+    });
     const more = [
       '/activity',
       '/settings',
-      `/dashboards/${board?.id}`,
-      ...['runs', 'backfills', 'logs'].map((tab) => `/exports/${one?.id}?tab=${tab}`),
+      `/dashboards/${String(board['id'])}`,
+      ...['runs', 'backfills', 'logs'].map((tab) => `/exports/${String(one['id'])}?tab=${tab}`),
     ];
     const { page, complaints } = await open(at('/home'), { colorScheme, viewport: { width, height: 900 } });
     for (const path of [...PAGES, ...more]) {
