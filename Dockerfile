@@ -1,4 +1,4 @@
-# One machine, as a container: docs/operate-one-machine.md. Node.js runs the TypeScript as it is, so nothing is built.
+# One machine, as a container: docs/operate-one-machine.md. Node.js runs the TypeScript as it is, so only the console is built.
 FROM node:24-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
@@ -14,6 +14,8 @@ COPY package.json ./
 COPY functions ./functions
 COPY infra/local ./infra/local
 COPY lib ./lib
+# The console, which the service builds itself only where it may write beside its program.
+RUN node infra/local/console.ts
 RUN mkdir --mode=700 /data && chown node:node /data
 USER node
 VOLUME /data

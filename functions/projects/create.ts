@@ -1,14 +1,15 @@
 import { projectObject } from '../../lib/accounts/organizations/projects/model.ts';
 import { createProject as row } from '../../lib/accounts/organizations/projects/routes.ts';
-import { createProject, findProject } from '../../lib/accounts/organizations/projects/store.ts';
+import { createProject, findProject, projectFields } from '../../lib/accounts/organizations/projects/store.ts';
 import { endpoint } from '../../lib/api/endpoint.ts';
 import { Answer } from '../../lib/http/answer.ts';
 import { fail } from '../../lib/ports/errors.ts';
 
 export const handler = endpoint(row, {
-  async run({ body: { name = 'Default project' }, tenant, idempotencyOps, activityOps }, context) {
+  async run({ body, tenant, idempotencyOps, activityOps }, context) {
     const { organization, membership } = tenant;
-    const project = await createProject(context, { organization, name }, idempotencyOps, activityOps);
+    const fields = { name: 'Default project', ...projectFields(body) };
+    const project = await createProject(context, { organization, ...fields }, idempotencyOps, activityOps);
     return new Answer(projectObject(project, membership.level), { version: project.ver });
   },
   async replay(id, { tenant }, { table }) {

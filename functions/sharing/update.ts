@@ -1,14 +1,18 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
 import { sharingObject } from '../../lib/dashboards/sharing/model.ts';
+import { hashedPassword } from '../../lib/dashboards/sharing/password.ts';
 import { updateSharing } from '../../lib/dashboards/sharing/routes.ts';
-import { changeSharing, foundSharingToEdit, readSharing, toggle } from '../../lib/dashboards/sharing/store.ts';
+import { changeSharing, foundSharingToEdit, patchOf, readSharing } from '../../lib/dashboards/sharing/store.ts';
 import { Answer } from '../../lib/http/answer.ts';
 
 export const handler = endpoint(updateSharing, {
   read: ({ params }, { table }) => readSharing(table, params),
   found: foundSharingToEdit,
   async run({ read, body, tenant, ifMatch, activityOps }, context) {
-    const sharing = await changeSharing(context, read, { tenant, change: toggle(body), ifMatch, activityOps });
+    const password =
+      typeof body.password === 'string' ? await hashedPassword(body.password, context.random) : body.password;
+    const change = patchOf(body, password);
+    const sharing = await changeSharing(context, read, { tenant, change, ifMatch, activityOps });
     return new Answer(sharingObject(sharing), { version: sharing.ver });
   },
 });

@@ -108,5 +108,12 @@ const descriptions = replacement(
       .join('\n'),
 );
 
-/** All that leave something out of a bundle, but for `credentials`, without which nothing is bundled. */
-export const lean: readonly Plugin[] = [declarations, computed, eventStreams, profiles, descriptions];
+/** The console's files lie beside the code of the functions that serve them. */
+const consoleFolder = replacement(
+  'console-folder',
+  /\/lib\/api\/console\/folder\.ts$/,
+  () => "export const CONSOLE_FOLDER = new URL('console/', import.meta.url);",
+);
+
+/** All that change what a bundle holds, but for `credentials`, without which nothing is bundled. */
+export const lean: readonly Plugin[] = [declarations, computed, eventStreams, profiles, descriptions, consoleFolder];

@@ -1,7 +1,10 @@
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
+import { CONSOLE_FOLDER } from '../../lib/api/console/folder.ts';
 import { REFERENCE_FILES } from '../../lib/api/reference/page.ts';
+import { builtConsole } from '../local/console.ts';
 import { credentials, lean } from './bundle-plugins.ts';
 import { FUNCTIONS, flat, type LambdaSpec } from './functions.ts';
 
@@ -86,6 +89,7 @@ export async function bundle(outdir: string): Promise<Bundles> {
     plugins,
     write: false,
   });
+  await builtConsole();
   const convertWorker = await programOf('lib/warehouse/convert-worker.ts');
   const queryWorker = await programOf('lib/exports/query/query-worker.ts');
   const folder = (name: string): string => join(outdir, flat(name));
@@ -102,6 +106,7 @@ export async function bundle(outdir: string): Promise<Bundles> {
       carry(PARSER, folder(spec.name));
     }
     if (spec.name.startsWith('reference/')) carry(REFERENCE, folder(spec.name));
+    if (spec.name.startsWith('console/')) carryConsole(folder(spec.name));
   }
   return { folder, metafile };
 }
@@ -148,6 +153,9 @@ const entries: Plugin = {
     });
   },
 };
+
+const carryConsole = (folder: string): void =>
+  cpSync(fileURLToPath(CONSOLE_FOLDER), join(folder, 'console'), { recursive: true });
 
 function carry(packages: readonly Package[], folder: string): void {
   for (const [name, files = ['.']] of packages) {

@@ -29,6 +29,7 @@ export const ENVIRONMENT = {
   compiler: [],
   reader: [],
   personRemoval: [],
+  answers: [],
   events: ['EVENT_BUS'],
   warehouse: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'RUN_FILES_BUCKET'],
   compactor: [],

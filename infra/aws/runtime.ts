@@ -107,6 +107,7 @@ export const compiler = () =>
 /** Not offered: Athena takes seconds for what somebody waits for, and bills each look. */
 export const reader = () => null;
 export const personRemoval = () => null;
+export const answers = () => null;
 
 /** The source names the stage: `workspaces.prod`. */
 export const events = () =>

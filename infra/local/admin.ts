@@ -1,12 +1,14 @@
+import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { runAdmin } from '../../lib/admin/program.ts';
 import { silentProgress, terminalProgress } from '../../lib/admin/progress.ts';
-import { ImportStopped } from '../../lib/lake/import/import.ts';
 import { logTo, shortLines } from '../../lib/ports/log.ts';
 import { backUp, restore } from './backup.ts';
 import { openDataDirectory } from './data-directory.ts';
 import { choicesOf } from './environment.ts';
+import { serviceAddress } from './service-address.ts';
 import { endWithReader, interruption } from './terminal.ts';
 
 // What it makes is for its user alone.
@@ -15,6 +17,9 @@ endWithReader(process.stdout);
 
 const write = (stream: NodeJS.WriteStream) => (text: string) => void stream.write(text);
 const log = logTo(shortLines(write(process.stderr)), Date.now, 'WARNING');
+
+/** npm runs scripts in the project's folder and tells in INIT_CWD where the person was. */
+const fromHere = (path: string): string => resolve(process.env['INIT_CWD'] ?? process.cwd(), path);
 
 const sizeText = ({ files, bytes }: { readonly files: number; readonly bytes: number }): string =>
   `${files} files, ${(bytes / 1e6).toFixed(1)} MB`;
@@ -42,9 +47,12 @@ process.exitCode = await runAdmin(process.argv.slice(2), {
   },
   print: write(process.stdout),
   complain: write(process.stderr),
-  interruption: () => interruption(new ImportStopped()),
-  pause: (ms, signal) => setTimeout(ms, undefined, { signal }).catch(() => {}),
+  interruption,
   progress: process.stderr.isTTY ? () => terminalProgress(process.stderr) : silentProgress,
-  // npm runs scripts in the project's folder and tells in INIT_CWD where the person was.
-  resolve: (path) => resolve(process.env['INIT_CWD'] ?? process.cwd(), path),
+  resolve: fromHere,
+  address: (url) => serviceAddress(url, process.env),
+  read: (path) => (path === '-' ? text(process.stdin) : readFile(fromHere(path), 'utf8')),
+  pause: async (milliseconds, signal) => {
+    await setTimeout(milliseconds, undefined, { signal }).catch(() => signal.throwIfAborted());
+  },
 });

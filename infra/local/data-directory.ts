@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { v7 } from 'uuid';
 import { pooledCompiler } from '../../lib/exports/query/compiler.ts';
+import type { AnswerWorkerOptions } from '../../lib/insights/answering/answer-worker.ts';
+import { answersOf } from '../../lib/insights/answering/answers.ts';
+import { BACKGROUND_MS, pooledAnswerer, WAITED_MS } from '../../lib/insights/answering/pooled-answerer.ts';
 import { pooledCompactor } from '../../lib/lake/compactor.ts';
 import { pooledPersonRemoval } from '../../lib/lake/import/person-removal.ts';
 import type { Context } from '../../lib/ports/context.ts';
@@ -56,6 +59,10 @@ const ROW_TURNS = { atOnce: 4, each: 2 };
 const READ_TURNS = { atOnce: 2, each: 1, waiting: { each: 8, all: 32 } };
 const READ_DATABASE_MEMORY = '250MB';
 const READ_MEMORY_MB = { each: 450, all: 600 };
+/** Those that wait are requests, or runs that a request has begun. */
+const ANSWER_TURNS = { atOnce: 2, each: 1, waiting: { each: 16, all: 64 } };
+const ANSWER_DATABASE_MEMORY = '500MB';
+const ANSWER_MEMORY_MB = { each: 900, all: 1_200 };
 /** One deletion after the other; each has what a landing has. */
 const REMOVAL_TURNS = { atOnce: 1, each: 1, waiting: { each: 8, all: 32 } };
 /** Of one project after the other; a walk begins nothing more after ten minutes. */
@@ -103,6 +110,16 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     memory: READ_MEMORY_MB,
     silenceMs: READING_MS,
   });
+  const answering = (silenceMs: number) =>
+    pool({
+      program: join(import.meta.dirname, '../../lib/insights/answering/answer-worker.ts'),
+      options: { lake: lakeIn(folder), memoryLimit: ANSWER_DATABASE_MEMORY } satisfies AnswerWorkerOptions,
+      what: 'Answering the query',
+      turns: ANSWER_TURNS,
+      memory: ANSWER_MEMORY_MB,
+      silenceMs,
+    });
+  const [waited, background] = [answering(WAITED_MS), answering(BACKGROUND_MS)];
   const removals = pool({
     program: join(import.meta.dirname, 'land-worker.ts'),
     options: { home: folder },
@@ -137,6 +154,7 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     personRemoval: pooledPersonRemoval(removals),
     inbox: null,
     landing: null,
+    answers: answersOf({ table, clock, newId: v7, log }, pooledAnswerer({ waited, background })),
     compactor: pooledCompactor(compactions),
     vault: keyfileVault(join(folder, 'vault.key')),
     events: null,
@@ -153,7 +171,9 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     settings,
     close: async () => {
       table.close();
-      await Promise.all([rows, readers, removals, compactions, queries].map((pool) => pool.close()));
+      await Promise.all(
+        [rows, readers, removals, compactions, queries, waited, background].map((pool) => pool.close()),
+      );
     },
   };
 }

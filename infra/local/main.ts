@@ -1,6 +1,7 @@
 import { inWords } from '../../lib/ports/disk-failures.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
 import { jsonLines, type Log, logTo, shortLines } from '../../lib/ports/log.ts';
+import { builtConsole } from './console.ts';
 import { type Choices, choicesOf } from './environment.ts';
 import { firstStart, keyFile, type Welcome } from './first-start.ts';
 import { type Service, startService } from './service.ts';
@@ -65,7 +66,11 @@ function welcome({ organizationId, projectId, key }: Welcome, folder: string, ad
       '',
       `    ${key}`,
       '',
-      '  Try it:',
+      '  Open the console; the link signs in, so keep it to yourself:',
+      '',
+      `    ${address}/#key=${key}`,
+      '',
+      '  Or try the API:',
       '',
       `    ${curl}`,
       '',
@@ -77,6 +82,9 @@ function welcome({ organizationId, projectId, key }: Welcome, folder: string, ad
 const choices = choose();
 const { folder } = choices;
 const log = logTo(isWatched ? shortLines(write) : jsonLines(write), Date.now, choices.logLevel);
+await builtConsole().catch((error: unknown) =>
+  log.warning('the console could not be built', { reason: messageOf(error) }),
+);
 const service = await start(choices, log);
 log.info('listening', { address: service.address, data_directory: folder });
 const first = await firstStart(service.context, folder);

@@ -6,13 +6,13 @@ import { ReaderBusy, type ReadRequest } from '../../lib/capture/answers.ts';
 import { contentOf, type RequestContent } from '../../lib/capture/content.ts';
 import type { DecodeLimits } from '../../lib/capture/decode.ts';
 import type { RefusedPayload } from '../../lib/capture/payload.ts';
+import { networkOf } from '../../lib/http/network.ts';
 import { Transient } from '../../lib/ports/errors.ts';
 import type { Log } from '../../lib/ports/log.ts';
 import { SECOND_MS } from '../../lib/ports/units.ts';
 import { WorkerLost, type WorkerPool, workerPool } from '../../lib/workers/pool.ts';
 import { LineFull } from '../../lib/workers/turns.ts';
 import type { FiledRequest } from './read-worker.ts';
-import { networkOf } from './sdk-endpoint.ts';
 
 /**
  * What has more, as it is sent or when it is unpacked, is read elsewhere. A request of fifty events has some 50 kB and

@@ -9,6 +9,7 @@ import {
   tooLargeAnswer,
   tooManyAnswer,
 } from '../../lib/capture/answers.ts';
+import { networkOf } from '../../lib/http/network.ts';
 import { drain, readBody } from './request-body.ts';
 import { type RateLimit, tokenBuckets } from './token-bucket.ts';
 
@@ -103,12 +104,6 @@ function addressOf(request: IncomingMessage, proxies: number): string | null {
   const named = proxies === 0 ? undefined : forwarded.at(-proxies)?.trim();
   const address = named ?? request.socket.remoteAddress;
   return address !== undefined && ipaddr.isValid(address) ? ipaddr.process(address).toString() : null;
-}
-
-/** Whoever has one address of IPv6 has the 64 bits behind its network. Nobody knows the address: ''. */
-export function networkOf(address: string | null): string {
-  if (address === null || !ipaddr.IPv6.isValid(address)) return address ?? '';
-  return ipaddr.IPv6.networkAddressFromCIDR(`${address}/64`).toString();
 }
 
 interface HeldBody {

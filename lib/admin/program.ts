@@ -5,19 +5,15 @@ import { inWords } from '../ports/disk-failures.ts';
 import { messageOf } from '../ports/errors.ts';
 import * as commands from './commands.ts';
 import type { Progress } from './progress.ts';
+import { addServiceCommands, Interrupted, type ServiceSurroundings } from './service/program.ts';
 
 /** What the command line needs of its surroundings. */
-interface Surroundings {
+interface Surroundings extends ServiceSurroundings {
   /** Opens the data directory, or a stage on AWS, for one command. */
   open(stage: string | undefined): Promise<commands.AdminContext & { close(): void }>;
-  readonly print: (text: string) => void;
   readonly complain: (text: string) => void;
   /** Shows how far a long command is; silent where nobody watches. */
   readonly progress: () => Progress;
-  /** What ends a long command when the person asks for it; from the call until `end`, it does not end the process. */
-  readonly interruption: () => { readonly signal: AbortSignal; readonly end: () => void };
-  /** Resolves after so many milliseconds, or when the signal is aborted. */
-  readonly pause: (ms: number, stop: AbortSignal) => Promise<void>;
   /** Of the data directory; absent where there is none. */
   readonly copies?: Copies;
   /** Makes a path that the caller typed absolute. */
@@ -74,8 +70,10 @@ function wholeNumber(text: string): number {
 export async function runAdmin(words: readonly string[], surroundings: Surroundings): Promise<number> {
   const { print, complain } = surroundings;
   let code: number = EXIT.ok;
-  const root = new Command('admin')
-    .description('Makes users, organizations and keys, and imports events. Works beside the running service.')
+  const root = new Command('workspace')
+    .description(
+      'Makes users, organizations and keys, imports events, and asks a running service for its exports and numbers.',
+    )
     .option('--stage <stage>', 'a stage on AWS, with the credentials of this shell; default: this machine')
     .exitOverride()
     .configureOutput({ writeOut: print, writeErr: complain })
@@ -141,10 +139,14 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
     'import <file...>',
     'Import events and persons from files. The same file twice adds nothing; of one that has grown, what is new is read.',
     async (context, options: commands.ImportCommandOptions & { readonly follow?: boolean }, files) => {
-      const { signal: stop, end } = surroundings.interruption();
+      const { signal: stop, end } = surroundings.interruption(new ImportStopped());
       const paths = files.map(surroundings.resolve);
       const done = options.follow
-        ? commands.followFiles(context, options, paths, { stop, tell: complain, pause: surroundings.pause })
+        ? commands.followFiles(context, options, paths, {
+            stop,
+            tell: complain,
+            pause: (ms) => surroundings.pause(ms, stop).catch(() => {}),
+          })
         : commands.importFiles(context, options, paths, surroundings.progress(), stop);
       return done.finally(end);
     },
@@ -201,11 +203,16 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
   );
   copyCommand('restore <folder>', 'Make a new data directory of a backup', (copies, path) => copies.restore(path));
 
+  addServiceCommands(root, surroundings, ({ failed = false }) => {
+    if (failed) code = EXIT.failed;
+  });
+
   try {
     await root.parseAsync(words, { from: 'user' });
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    if (error instanceof Interrupted) return EXIT.interrupted;
     complain(`error: ${messageOf(inWords(error))}\n`);
     return error instanceof ImportStopped ? EXIT.interrupted : EXIT.failed;
   }

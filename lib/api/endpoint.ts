@@ -289,6 +289,8 @@ function requestParsing(row: Route): Middleware {
           project: admitted?.tenant?.project?.id,
         }),
         requestId: event.requestContext.requestId,
+        header: (name) => headerOf(event.headers, name),
+        address: event.requestContext.identity.sourceIp,
       };
       request.event = { request: complete, exchange };
     },
@@ -339,6 +341,7 @@ function answerText(row: Route): Middleware {
       const tag: Record<string, string> = version === undefined ? {} : { ETag: etagOf(version) };
       if (
         row.method === 'GET' &&
+        !answer.isComputed &&
         version !== undefined &&
         namesVersion(headerOf(event.headers, 'if-none-match'), version)
       ) {
@@ -349,7 +352,8 @@ function answerText(row: Route): Middleware {
         JSON.stringify(declaredBody(row, value, { strict: context.settings.strictAnswers, log: context.log }));
       const text = textOf(body);
       const fitting = body instanceof OffsetPage ? body.fitting(text) : body;
-      request.response = reply(event, row.status, { ...headers, ...tag }, fitting === body ? text : textOf(fitting));
+      const status = answer.isAccepted ? 202 : row.status;
+      request.response = reply(event, status, { ...headers, ...tag }, fitting === body ? text : textOf(fitting));
     },
   };
 }

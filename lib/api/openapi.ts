@@ -1,6 +1,6 @@
 /** Makes the reference of the API from the rows: an OpenAPI 3.1 document. */
 import * as z from 'zod';
-import { PAGING, type PagingRule, type Route } from '../http/route.ts';
+import { PAGING, type PagingRule, type Route, TWIN } from '../http/route.ts';
 import { FAILURES, type FailureKind } from '../ports/errors.ts';
 import { TAGS } from './tags.ts';
 
@@ -23,15 +23,24 @@ export interface OpenApi {
 
 const SECURITY_SCHEME = 'personalApiKey';
 
+/** Schemas by the names of the components in whose place they are described: of parts whose keys depend on a kind. */
+export type Kinds = Readonly<Record<string, { readonly schema: z.ZodType; readonly io: 'input' | 'output' }>>;
+
 /** Returns the description of every row, on every path of it. Throws when two rows describe one name differently. */
-export function openApi(rows: readonly Route[]): OpenApi {
+export function openApi(rows: readonly Route[], kinds: Kinds = {}): OpenApi {
   const schemas = new Map<string, JsonObject>([['Error', ERROR]]);
   const paths: Record<string, Record<string, JsonObject>> = {};
   const versioned = versionedPaths(rows);
   for (const row of rows) {
     for (const path of row.paths) {
-      (paths[`${path}/`] ??= {})[row.method.toLowerCase()] = operation(row, path, { schemas, versioned });
+      (paths[path === '/' ? path : `${path}/`] ??= {})[row.method.toLowerCase()] = operation(row, path, {
+        schemas,
+        versioned,
+      });
     }
+  }
+  for (const [name, { schema, io }] of Object.entries(kinds)) {
+    if (schemas.has(name)) schemas.set(name, jsonSchema(schema, io, schemas));
   }
   return {
     openapi: '3.1.0',
@@ -140,6 +149,7 @@ function operation(row: Route, path: string, { schemas, versioned }: Shared): Js
   const hasVersion = answersVersion(row, path, versioned);
   return {
     operationId: operationId(row, path),
+    ...(path === row.paths[0] ? {} : { [TWIN]: row.handler }),
     tags: [row.tag],
     summary: row.summary,
     ...described(row),
@@ -153,6 +163,7 @@ function operation(row: Route, path: string, { schemas, versioned }: Shared): Js
     ...(row.body === undefined ? {} : { requestBody: requestBody(row, row.body, schemas) }),
     responses: {
       [row.status]: success(row, hasVersion, schemas),
+      ...(row.orAccepted === true ? { 202: { ...success(row, false, schemas), description: 'It is under way.' } } : {}),
       ...(row.orEmpty === true ? { 204: { description: 'Done; the answer has no body.' } } : {}),
       ...(hasVersion && row.method === 'GET' ? { 304: { description: 'The object has not changed.' } } : {}),
       ...failures(row, path, versioned),
@@ -224,7 +235,10 @@ function requestBody(row: Route, body: z.ZodType, schemas: Map<string, JsonObjec
   const required = (schemas.get(String(schema['$ref']).slice(REF.length))?.['required'] ?? []) as string[];
   return {
     required: required.length > 0,
-    content: { 'application/json': { schema }, 'application/x-www-form-urlencoded': { schema } },
+    content: {
+      'application/json': { schema, ...(row.example === undefined ? {} : { example: row.example }) },
+      'application/x-www-form-urlencoded': { schema },
+    },
   };
 }
 

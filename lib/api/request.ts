@@ -45,4 +45,8 @@ export interface Request<R extends Route = Route, Read = undefined> {
    */
   readonly activityOps: ActivityOps;
   readonly requestId: string;
+  /** Returns a header of the request. */
+  readonly header: (name: string) => string | undefined;
+  /** The address from which the request came, as the gateway knows it. */
+  readonly address: string;
 }

@@ -12,11 +12,13 @@ import * as dashboards from '../dashboards/routes.ts';
 import * as sharing from '../dashboards/sharing/routes.ts';
 import * as batchExports from '../exports/resource/routes.ts';
 import type { Route } from '../http/route.ts';
+import * as queries from '../insights/queries/routes.ts';
 import * as insights from '../insights/routes.ts';
 import * as definitions from '../reading/definitions/routes.ts';
 import * as events from '../reading/events/routes.ts';
 import * as ingestion from '../reading/ingestion/routes.ts';
 import * as persons from '../reading/persons/routes.ts';
+import * as consoleRows from './console/routes.ts';
 import * as http from './reference/routes.ts';
 
 /** A project's paths begin so, and a second time as PostHog's newer clients write them. */
@@ -44,12 +46,14 @@ export const routes: readonly Route[] = [
   publicPage,
   accessControls,
   insights,
+  queries,
   events,
   persons,
   definitions,
   ingestion,
   batchExports,
   activity,
+  consoleRows,
   http,
 ].flatMap((rows): Route[] => Object.values(rows).map(withTwins));
 

@@ -12,6 +12,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   'Dashboard sharing': 'Links that open a dashboard without a key.',
   'Dashboard access': 'Who may see and edit a dashboard.',
   Insights: 'What tiles show.',
+  Queries: 'Questions about events and persons, and their answers. Answered on one machine; not offered on AWS yet.',
   Events: 'What happened, as it lies in the lake. Read on one machine; not offered on AWS yet.',
   Persons: 'Who did it. Read on one machine; not offered on AWS yet.',
   Definitions: 'The names that events and properties had lately. Read on one machine; not offered on AWS yet.',
@@ -19,5 +20,6 @@ export const TAGS: Readonly<Record<string, string>> = {
   'Batch exports': 'Schedules that deliver the rows of every interval to a destination.',
   'Batch export runs': 'Single deliveries: how each ended, its log; retry and cancel.',
   'Batch export backfills': 'Deliveries of past intervals.',
+  Console: 'A page for people.',
   Reference: 'This document.',
 };

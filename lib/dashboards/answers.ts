@@ -1,8 +1,12 @@
 /** Answers that show a dashboard: with its insights, and with the users who made what is there. */
 import type * as z from 'zod';
+import { placeIn } from '../accounts/organizations/projects/store.ts';
 import type { Caller, Tenant } from '../accounts/organizations/tenant.ts';
 import { userLookup } from '../accounts/users/lookup.ts';
 import { Answer } from '../http/answer.ts';
+import { parseJson } from '../http/json.ts';
+import { FiltersOverride, type Overrides, VariablesOverride } from '../insights/overrides.ts';
+import { type Asking, resultsOf } from '../insights/results.ts';
 import { readInsights } from '../insights/store.ts';
 import type { Context } from '../ports/context.ts';
 import { fail } from '../ports/errors.ts';
@@ -21,23 +25,44 @@ import { insightsOf } from './tiles.ts';
  * with one `many`, users that were not seen within the last minute with another.
  */
 export async function dashboardAnswer(
-  context: Pick<Context, 'table' | 'clock'>,
+  context: Pick<Context, 'table' | 'clock' | 'answers' | 'callerLeft'>,
   { stored, insights: known }: { stored: StoredDashboard; insights?: DashboardWithInsights['insights'] },
-  { membership }: Tenant,
+  tenant: Tenant,
   { user }: Caller,
+  { refresh, overrides }: Pick<Asking, 'refresh' | 'overrides'> = { refresh: 'force_cache' },
 ): Promise<Answer<z.input<typeof DashboardDetail>>> {
   const { summary } = stored;
   const tiles = summary.deleted_at === null ? stored.tiles : [];
   const insights = known ?? (await readInsights(context.table, summary.project_id, insightsOf(tiles)));
   const authors = [...tiles, ...insights.values()].flatMap((one) => [one.created_by, one.last_modified_by]);
-  const userOf = await userLookup(context, [summary.created_by, ...authors], user);
-  const body = dashboardDetailObject({ stored, insights }, rightsOf(summary, membership), userOf);
-  return new Answer(body, { version: summary.ver });
+  const asking: Asking = {
+    project: placeIn(tenant).project,
+    refresh,
+    overrides: dashboardOverrides(stored, overrides),
+    dashboard: summary.id,
+  };
+  const live = [...insights.values()].filter(({ deleted_at }) => deleted_at === null);
+  const [userOf, results] = await Promise.all([
+    userLookup(context, [summary.created_by, ...authors], user),
+    resultsOf(context, live, asking, context),
+  ]);
+  const body = dashboardDetailObject({ stored, insights }, results, rightsOf(summary, tenant.membership), userOf);
+  return new Answer(body, { version: summary.ver, isComputed: results.size > 0 });
+}
+
+/** Returns what a dashboard says of the queries of its insights; what is given takes the place of it. */
+export function dashboardOverrides({ detail }: Pick<StoredDashboard, 'detail'>, given: Overrides = {}): Overrides {
+  const filters = FiltersOverride.safeParse(given.filters ?? parseJson(detail.filters));
+  const variables = VariablesOverride.safeParse(given.variables ?? parseJson(detail.variables));
+  return {
+    ...(filters.success ? { filters: filters.data } : {}),
+    ...(variables.success ? { variables: variables.data } : {}),
+  };
 }
 
 /** Returns the answer to a create that is repeated: the dashboard as it is now. */
 export async function replayAnswer(
-  context: Pick<Context, 'table' | 'clock'>,
+  context: Pick<Context, 'table' | 'clock' | 'answers' | 'callerLeft'>,
   { project, id }: { project: number; id: number },
   tenant: Tenant,
   caller: Caller,

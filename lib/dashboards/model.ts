@@ -6,6 +6,7 @@ import { wireInstant } from '../http/instant.ts';
 import { parseJson } from '../http/json.ts';
 import { tagList } from '../http/tags.ts';
 import { type InsightItem, insightObject, TileInsight } from '../insights/model.ts';
+import type { ResultFields } from '../insights/results.ts';
 import { fromJsonText, type JsonText } from '../ports/table/json-text.ts';
 import type { Item } from '../ports/table/table.ts';
 import { ACCESS_LEVELS, type AccessRuleItem } from './access-controls/model.ts';
@@ -268,9 +269,13 @@ export function dashboardObject(summary: DashboardItem, levels: Levels, userOf: 
   };
 }
 
-/** Returns the public object of a dashboard with its tiles: none when it is deleted, and none of deleted insights. */
+/**
+ * Returns the public object of a dashboard with its tiles (none when it is deleted, and none of deleted insights) and the
+ * answers of their insights, which stand by their numbers.
+ */
 export function dashboardDetailObject(
   { stored: { summary, detail, tiles }, insights }: DashboardWithInsights,
+  results: ReadonlyMap<number, ResultFields>,
   levels: Levels,
   userOf: UserLookup,
 ): z.input<typeof DashboardDetail> {
@@ -284,15 +289,17 @@ export function dashboardDetailObject(
     tiles: inLayoutOrder(summary.deleted_at === null ? tiles : []).flatMap(({ tile, layouts }) => {
       const insight = tile.insight === null ? undefined : insights.get(tile.insight);
       if (tile.insight !== null && insight?.deleted_at !== null) return [];
+      const result = insight === undefined ? undefined : results.get(insight.id);
       return [
         {
           id: tile.id,
           layouts,
           color: tile.color,
-          insight: insight === undefined ? null : insightObject(insight, userOf),
+          insight:
+            insight === undefined ? null : { ...insightObject(insight, userOf), ...(result ?? { result: null }) },
           text: tile.text === null ? null : tileText(tile, tile.text, summary.project_id, userOf),
-          last_refresh: null,
-          is_cached: false,
+          last_refresh: result?.last_refresh ?? null,
+          is_cached: result?.is_cached ?? false,
         },
       ];
     }),

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { integer } from '../http/fields.ts';
 import { pageOf, route } from '../http/route.ts';
+import { ResultQuery } from '../insights/model.ts';
 import {
   Dashboard,
   DashboardDetail,
@@ -51,6 +52,7 @@ export const createDashboard = route({
     'Empty, with the `tiles` that are sent, from a template, or with the tiles of another dashboard of the project ' +
     '(`use_dashboard`).',
   body: DashboardInput,
+  example: { name: 'Growth', tags: ['weekly'], tiles: [{ text: { body: 'What we look at on **Mondays**.' } }] },
   unsupported: UNSUPPORTED,
   response: DashboardDetail,
   status: 201,
@@ -62,6 +64,9 @@ export const retrieveDashboard = route({
   ...one,
   handler: 'dashboards/retrieve',
   summary: 'Retrieve a dashboard',
+  description: 'Without `refresh` the answers of its insights are the cached ones, where there are any.',
+  needs: ['answers'],
+  query: ResultQuery,
   response: DashboardDetail,
 });
 
@@ -75,6 +80,7 @@ export const updateDashboard = route({
     'Fields that are not sent stay. `deleted: true` deletes softly, `deleted: false` brings back with all tiles. In ' +
     '`tiles`, an item without `id` is a new tile, one with `id` changes that tile or, with `deleted`, takes it away.',
   body: DashboardPatch,
+  example: { description: 'Numbers of the week', pinned: true },
   unsupported: { ...UNSUPPORTED, duplicate_tiles: null },
   response: DashboardDetail,
 });
@@ -109,6 +115,14 @@ export const createFromTemplate = route({
   summary: 'Create a dashboard from a template of your own',
   params: inProject,
   body: TemplateInput,
+  example: {
+    template: {
+      template_name: 'Growth',
+      dashboard_description: 'Numbers of the week',
+      dashboard_filters: {},
+      tiles: [{ type: 'INSIGHT', name: 'Visitors', query: { kind: 'TrendsQuery', series: [{ event: '$pageview' }] } }],
+    },
+  },
   response: DashboardDetail,
   idempotent: true,
 });

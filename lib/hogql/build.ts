@@ -1,10 +1,16 @@
 /** How nodes of the checked tree are made: each of the right types, with the conversions that it needs. */
+
+import { clockOfQuery } from './clock.ts';
 import {
+  ELEMENTS,
   type Expression,
+  isList,
+  listOf,
   OPERATORS,
   type Operator,
   type Parameters,
   type QueryTable,
+  type Scalar,
   type Signature,
   type Type,
 } from './expression.ts';
@@ -33,10 +39,20 @@ export function operation(
   parameters?: Parameters,
   lambda?: Lambda,
 ): Expression {
-  const { gives }: Signature = OPERATORS[operator];
-  const type = gives === 'any' ? (of.at(-1) as Expression).type : gives;
+  const type = typeGiven(operator, of, lambda);
   const node = { operator, of, ...(parameters && { with: parameters }), ...(lambda && { each: lambda.body }), type };
   return measured(node, lambda);
+}
+
+function typeGiven(operator: Operator, of: readonly Expression[], lambda: Lambda | undefined): Type {
+  const { gives }: Signature = OPERATORS[operator];
+  const [first] = of;
+  if (gives === 'any') return (of.at(-1) as Expression).type;
+  if (gives === 'element') return first !== undefined && isList(first.type) ? ELEMENTS[first.type] : 'text';
+  if (gives !== 'list') return gives;
+  if (operator === 'map') return listOf((lambda as Lambda).body.type) ?? 'texts';
+  if (operator === 'list') return listOf(first?.type ?? 'text') ?? 'texts';
+  return (first as Expression).type;
 }
 
 /** The values as arguments of one type. */
@@ -60,10 +76,15 @@ const NAMES: Readonly<Record<Type, string>> = {
   instant: 'a time',
   date: 'a date',
   texts: 'a list of texts',
+  integers: 'a list of integers',
+  floats: 'a list of numbers',
+  booleans: 'a list of booleans',
+  instants: 'a list of times',
+  dates: 'a list of dates',
 };
 
 /** Ways from one type to another; the same value, or null where the value has none there. */
-const CONVERSIONS: Readonly<Record<Type, Partial<Record<Type, readonly Operator[]>>>> = {
+const CONVERSIONS: Readonly<Record<Scalar, Partial<Record<Type, readonly Operator[]>>>> = {
   text: {
     integer: ['integer_of_text'],
     float: ['float_of_text'],
@@ -88,19 +109,66 @@ const CONVERSIONS: Readonly<Record<Type, Partial<Record<Type, readonly Operator[
   },
   instant: { text: ['text_of_instant'], date: ['date_of_instant'] },
   date: { text: ['text_of_date'], instant: ['instant_of_date'] },
-  texts: {},
 };
 
 /** The value in another type, on the author's wish. */
 export function converted(expression: Expression, type: Type, what: string): Expression {
   if (expression.type === type) return expression;
   if (isNothing(expression)) return nothing(type);
-  const way = CONVERSIONS[expression.type][type] ?? refuse(`${what} cannot take ${NAMES[expression.type]}`);
+  const from = expression.type;
+  const timed = betweenTimes(expression, type);
+  if (timed !== undefined) return timed;
+  const way = (isList(from) ? undefined : CONVERSIONS[from][type]) ?? refuse(`${what} cannot take ${NAMES[from]}`);
   return way.reduce((found, operator) => operation(operator, [found]), expression);
 }
 
+/** An instant as the clock of a zone shows it, in UTC's place. */
+export const localOf = (instant: Expression, zone: string): Expression =>
+  zone === 'UTC' ? instant : operation('local', [instant], { zone });
+/** The instant at which the clock of a zone shows this. */
+export const fromLocal = (local: Expression, zone: string): Expression =>
+  zone === 'UTC' ? local : operation('from_local', [local], { zone });
+
+const HAS_OFFSET = /(?:Z|[+-]\d\d:?\d\d)$/;
+
+/** The instant that a text names; without an offset it is a time of the zone. */
+export function instantOfText(text: Expression, zone: string): Expression {
+  const read = operation('instant_of_text', [text]);
+  if (zone === 'UTC') return read;
+  const constant = constantText(text);
+  if (constant !== undefined) return HAS_OFFSET.test(constant) ? read : fromLocal(read, zone);
+  const hasOffset = operation('matches', [text], {
+    pattern: String.raw`(?:Z|[0-9][+-][0-9]{2}:?[0-9]{2})\z`,
+    least: 1,
+  });
+  return operation('if', [hasOffset, read, fromLocal(read, zone)]);
+}
+
+/** Conversions in which the zone of the query matters; undefined: it does not. */
+function betweenTimes(expression: Expression, type: Type): Expression | undefined {
+  const { zone } = clockOfQuery();
+  if (zone === 'UTC') return undefined;
+  const day = (instant: Expression): Expression => operation('date_of_instant', [localOf(instant, zone)]);
+  switch (`${expression.type} ${type}`) {
+    case 'text instant':
+      return instantOfText(expression, zone);
+    case 'text date':
+      return day(instantOfText(expression, zone));
+    case 'integer date':
+      return day(operation('instant_of_seconds', [expression]));
+    case 'instant text':
+      return operation('text_of_instant', [localOf(expression, zone)]);
+    case 'instant date':
+      return day(expression);
+    case 'date instant':
+      return fromLocal(operation('instant_of_date', [expression]), zone);
+    default:
+      return undefined;
+  }
+}
+
 /** What is converted where nobody asked for it: numbers among each other, what properties hold, times that are dates. */
-const UNASKED: Readonly<Record<Type, readonly Type[]>> = {
+const UNASKED: Readonly<Record<Scalar, readonly Type[]>> = {
   text: ['json'],
   json: ['text'],
   integer: ['text', 'float', 'boolean'],
@@ -108,12 +176,12 @@ const UNASKED: Readonly<Record<Type, readonly Type[]>> = {
   boolean: ['text', 'integer', 'float'],
   instant: ['text', 'date'],
   date: ['text', 'instant'],
-  texts: [],
 };
 
 /** The value as an argument of this type. Text is read as what is asked for; but nothing turns into text by itself. */
 export function argument(expression: Expression, type: Type, what: string): Expression {
-  if (expression.type === type || isNothing(expression) || UNASKED[type].includes(expression.type)) {
+  const isMeant = !isList(type) && UNASKED[type].includes(expression.type);
+  if (expression.type === type || isNothing(expression) || isMeant) {
     return converted(expression, type, what);
   }
   const advice = type === 'text' ? `; use toString()` : '';
@@ -150,7 +218,7 @@ export function comparable(values: readonly Expression[], what: string): Express
   if (common !== undefined) return values.map((one) => converted(one, common === 'json' ? 'text' : common, what));
   const others = values.filter(({ type }) => type !== 'text' && type !== 'json');
   const other = commonType(others);
-  if (other === undefined || other === 'texts') refuse(`${what} compares ${listed(values)}; convert them to one type`);
+  if (other === undefined || isList(other)) refuse(`${what} compares ${listed(values)}; convert them to one type`);
   // A text may hold any number.
   const type = other === 'integer' ? 'float' : other;
   return values.map((one) => converted(one.type === 'json' ? converted(one, 'text', what) : one, type, what));

@@ -12,19 +12,24 @@ import {
   operation,
   textConstant,
   truth,
+  unified,
 } from './build.ts';
 import {
   ALL,
+  ELEMENTS,
   type Expression,
+  isList,
+  type List,
   type Operator,
   type Path,
   type QueryColumn,
   type QueryTable,
+  type Scalar,
   type Selected,
-  type Type,
   type Unit,
 } from './expression.ts';
 import {
+  aList,
   arithmetic,
   condition,
   equal,
@@ -37,7 +42,7 @@ import {
   shifted,
   unitOf,
 } from './functions.ts';
-import { refuse } from './refusal.ts';
+import { refuse, within } from './refusal.ts';
 import { checkSizes, readsOnly, TOO_COMPLEX } from './size.ts';
 import type { Call, CompareOperation, JoinExpr, Known, Lambda, Listing, SelectQuery, Syntax } from './syntax.ts';
 import { chainOf, hogqlName } from './text.ts';
@@ -84,11 +89,14 @@ const FROM_CLAUSES: Readonly<Record<string, string>> = {
 
 const UNSUPPORTED = 'Unsupported HogQL query';
 
+/** Where a node stands in the text. */
+const PLACES: readonly string[] = ['start', 'end'];
+
 /** Refuses what has any part beyond those that are read; `false` and null are as if absent. */
-function refuseParts(node: object, read: readonly string[], texts: Readonly<Record<string, string>>): void {
+export function refuseParts(node: object, read: readonly string[], texts: Readonly<Record<string, string>>): void {
   const found = new Set(
     Object.entries(node).flatMap(([key, value]) =>
-      value === null || value === false || read.includes(key) ? [] : [key],
+      value === null || value === false || read.includes(key) || PLACES.includes(key) ? [] : [key],
     ),
   );
   for (const [key, words] of Object.entries(texts)) if (found.has(key)) refuse(words);
@@ -152,8 +160,23 @@ function checkTable(from: JoinExpr): void {
   refuseParts(from, ['node', 'table', 'alias'], FROM_CLAUSES);
 }
 
+/** What expressions may say in a SELECT, beyond what they may say of one table. */
+export interface Beyond {
+  /** What a field is of. */
+  field(path: readonly (string | number)[], scope: Scope): Expression;
+  /** What a call is of a function that only a SELECT has; undefined: it is another. */
+  call(node: Call, scope: Scope): Expression | undefined;
+  /** What other syntax is; undefined: nothing. */
+  other(syntax: Syntax, scope: Scope): Expression | undefined;
+  /** `x IN (SELECT ...)` */
+  among(value: Expression, query: Syntax): Expression;
+  /** What stands for an expression that was built: a key of the group, or the expression itself. */
+  standing(built: Expression): Expression;
+}
+
 /** What names mean where an expression stands. */
-interface Scope {
+export interface Scope {
+  readonly beyond?: Beyond;
   readonly table: QueryTable;
   /** Whose query it is. */
   readonly reader: string;
@@ -166,16 +189,18 @@ interface Scope {
   /** Aliases that are being followed: one may not lead to itself. */
   readonly following: readonly string[];
   /** Elements of lists by their names, from outside to inside. */
-  readonly variables: readonly string[];
+  readonly variables: readonly { readonly name: string; readonly type: Scalar }[];
   readonly isSelect: boolean;
   /** How many nodes are being visited, one inside another, and how many were visited in all. */
-  readonly visits: { now: number; all: number };
+  readonly visits: { now: number; all: number; readonly most?: number };
 }
 
 /** The parser's trees are deeper than ours: brackets and names of columns are nodes too. */
 const MAX_VISITS = { now: 200, all: 20_000 };
 
-const isA = <Node extends string>(syntax: Syntax, node: Node): syntax is Extract<Known, { node: Node }> =>
+export const isQuery = ({ node }: Syntax): boolean => node === 'SelectQuery' || node === 'SelectSetQuery';
+
+export const isA = <Node extends string>(syntax: Syntax, node: Node): syntax is Extract<Known, { node: Node }> =>
   syntax.node === node;
 
 function selected(syntax: Syntax, scope: Scope): QueryColumn {
@@ -185,6 +210,8 @@ function selected(syntax: Syntax, scope: Scope): QueryColumn {
   checkName(name);
   // A date is delivered as `2026-11-21`, which every destination can take.
   const value = found.type === 'date' ? converted(found, 'text', name) : found;
+  if (isList(value.type) && value.type !== 'texts')
+    refuse(`${name} is a list of other values than texts; use arrayMap(x -> toString(x), ...)`);
   return { name, type: value.type as Selected['type'], expression: value };
 }
 
@@ -208,7 +235,7 @@ function checkNames(select: CheckedQuery['select']): void {
 }
 
 /** What an alias stands for: the same tree wherever it stands, so without the elements of lists around it. */
-function standingFor(alias: string, syntax: Syntax, scope: Scope): Expression {
+export function standingFor(alias: string, syntax: Syntax, scope: Scope): Expression {
   const built = scope.built.get(syntax);
   if (built !== undefined) return built;
   if (scope.following.includes(alias)) refuse(`Alias ${alias} stands for itself`);
@@ -217,14 +244,14 @@ function standingFor(alias: string, syntax: Syntax, scope: Scope): Expression {
   return found;
 }
 
-function expression(syntax: Syntax, scope: Scope): Expression {
-  const { visits } = scope;
+export function expression(syntax: Syntax, scope: Scope): Expression {
+  const { beyond, visits } = scope;
   visits.all += 1;
   visits.now += 1;
-  if (visits.now > MAX_VISITS.now || visits.all > MAX_VISITS.all) refuse(TOO_COMPLEX);
-  const found = built(syntax, scope);
+  if (visits.now > MAX_VISITS.now || visits.all > (visits.most ?? MAX_VISITS.all)) refuse(TOO_COMPLEX);
+  const found = within(syntax, () => built(syntax, scope));
   visits.now -= 1;
-  return found;
+  return beyond === undefined ? found : beyond.standing(found);
 }
 
 function built(syntax: Syntax, scope: Scope): Expression {
@@ -257,13 +284,14 @@ function built(syntax: Syntax, scope: Scope): Expression {
       return operation('not', [condition(expression(node.expr, scope), 'NOT')]);
     case 'ArrayAccess': {
       const [list, at] = [expression(node.array, scope), expression(node.property, scope)];
-      return operation('element', [argument(list, 'texts', '[ ]'), argument(at, 'integer', '[ ]')]);
+      return operation('element', [aList(list, '[ ]'), argument(at, 'integer', '[ ]')]);
     }
     case 'TupleAccess':
-      return operation('element', [argument(expression(node.tuple, scope), 'texts', '.'), integerConstant(node.index)]);
+      return operation('element', [aList(expression(node.tuple, scope), '.'), integerConstant(node.index)]);
     case 'Array': {
-      const texts = node.exprs.map((one) => argument(of(one), 'text', 'A list'));
-      return operation('list', texts);
+      const elements = unified(node.exprs.map(of), 'A list');
+      if (elements.some(({ type }) => isList(type))) refuse('Lists of lists are not supported');
+      return operation('list', elements[0]?.type === 'json' ? allAs(elements, 'text', 'A list') : elements);
     }
     case 'TypeCast':
       return call(castOf(node.type_name), [expression(node.expr, scope)]);
@@ -273,7 +301,7 @@ function built(syntax: Syntax, scope: Scope): Expression {
       return refuse('Lambdas are only supported in arrayMap(), arrayFilter() and arrayExists()');
     case 'Field':
     default:
-      return refuse(otherText(syntax.node, scope));
+      return scope.beyond?.other(syntax, scope) ?? refuse(otherText(syntax.node, scope));
   }
 }
 
@@ -308,12 +336,20 @@ function constant({ value, value_type }: Extract<Known, { node: 'Constant' }>): 
 const withoutTable = (chain: readonly (string | number)[], { tables }: Scope): readonly (string | number)[] =>
   chain.length > 1 && tables.includes(String(chain[0])) ? chain.slice(1) : chain;
 
+/** The element of a list that a name stands for in a lambda; undefined: it is none. */
+function elementOf(name: string, { variables }: Scope): Expression | undefined {
+  const variable = variables.findLastIndex((one) => one.name === name);
+  const type = variables[variable]?.type;
+  return type && { variable, type };
+}
+
 /** A field, a property, an element of a list in a lambda, or what an alias stands for. */
 function field(path: readonly (string | number)[], scope: Scope): Expression {
   const [first, ...rest] = withoutTable(path, scope);
   const name = String(first);
-  const variable = scope.variables.lastIndexOf(name);
-  if (variable >= 0) return place({ variable, type: 'text' }, rest, path);
+  const element = elementOf(name, scope);
+  if (element !== undefined) return place(element, rest, path);
+  if (scope.beyond !== undefined) return scope.beyond.field(path, scope);
   if (name === 'person') return person(rest, path, scope);
   const known = scope.table.get(name);
   if (known !== undefined) return place(known, rest, path);
@@ -343,10 +379,15 @@ function person(
 }
 
 /** What lies at a path below a value. */
-function place(value: Expression, path: readonly (string | number)[], whole: readonly (string | number)[]): Expression {
+export function place(
+  value: Expression,
+  path: readonly (string | number)[],
+  whole: readonly (string | number)[],
+  property: 'property' | 'property_value' = 'property',
+): Expression {
   if (path.length === 0) return value;
-  if (value.type === 'json') return operation('property', [value], { path: path.map(keyOrPlace) });
-  if (value.type === 'texts' && path.length === 1 && typeof path[0] === 'number')
+  if (value.type === 'json') return operation(property, [value], { path: path.map(keyOrPlace) });
+  if (isList(value.type) && path.length === 1 && typeof path[0] === 'number')
     return operation('element', [value, integerConstant(path[0])]);
   return refuse(`Invalid HogQL query: Unable to resolve field: ${whole.join('.').slice(0, 200)}`);
 }
@@ -422,6 +463,10 @@ function compared({ op, left, right }: CompareOperation, scope: Scope): Expressi
 
 /** `x IN (1, 2)`: only among constants. */
 function among(left: Syntax, right: Syntax, isNot: boolean, scope: Scope): Expression {
+  if (scope.beyond !== undefined && isQuery(right)) {
+    const found = scope.beyond.among(expression(left, scope), right);
+    return isNot ? operation('not', [found]) : found;
+  }
   const list = right.node === 'Tuple' || right.node === 'Array' ? (right as Listing).exprs : [right];
   const values = list.map((one) => expression(one, scope));
   if (!values.every((one) => 'constant' in one)) refuse('IN takes constants');
@@ -451,10 +496,16 @@ function castOf(type: string): string {
 /** A lambda inside another is evaluated for each element of both lists. */
 const MAX_LAMBDAS = 3;
 
-const OF_LISTS: Readonly<Record<string, Type>> = { arrayMap: 'text', arrayFilter: 'boolean', arrayExists: 'boolean' };
+const OF_LISTS: Readonly<Record<string, 'map' | 'filter'>> = {
+  arrayMap: 'map',
+  arrayFilter: 'filter',
+  arrayExists: 'filter',
+};
 
 function called(node: Call, scope: Scope): Expression {
   const { name } = node;
+  const beyond = scope.beyond?.call(node, scope);
+  if (beyond !== undefined) return beyond;
   if (AGGREGATES.test(name) && functionOf(name) === undefined)
     refuse(`Aggregate functions are not supported: ${name}()`);
   refuseParts(node, ['node', 'name', 'args'], {
@@ -514,15 +565,21 @@ function overList({ name, args: [each, list, ...rest] }: Call, scope: Scope): Ex
   if (args.length !== 1) refuse(`The lambda of ${name}() takes one element`);
   const { variables } = scope;
   if (variables.length >= MAX_LAMBDAS) refuse(`Lambdas are nested more than ${MAX_LAMBDAS} deep`);
-  const of = argument(expression(list, scope), 'texts', `${name}()`);
+  const of = aList(expression(list, scope), name);
   const around = variables.at(-1);
   if (around !== undefined && !readsOnly(of, variables.length - 1))
-    refuse(`In a lambda, ${name}() takes a list that is made of its element '${around}' alone, or of constants`);
-  const body = expression(expr, { ...scope, variables: [...variables, String(args[0])] });
-  const type = OF_LISTS[name] as Type;
-  const found = operation(type === 'text' ? 'map' : 'filter', [of], undefined, {
+    refuse(`In a lambda, ${name}() takes a list that is made of its element '${around.name}' alone, or of constants`);
+  const element = { name: String(args[0]), type: ELEMENTS[of.type as List] };
+  const body = expression(expr, { ...scope, variables: [...variables, element] });
+  const isMap = OF_LISTS[name] === 'map';
+  if (isMap && isList(body.type)) refuse('Lists of lists are not supported');
+  const found = operation(isMap ? 'map' : 'filter', [of], undefined, {
     variable: variables.length,
-    body: argument(body, type, `The lambda of ${name}()`),
+    body: isMap
+      ? body.type === 'json'
+        ? converted(body, 'text', name)
+        : body
+      : argument(body, 'boolean', `The lambda of ${name}()`),
   });
   return name === 'arrayExists' ? operation('less', [integerConstant(0), operation('list_length', [found])]) : found;
 }

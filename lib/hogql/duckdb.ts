@@ -3,6 +3,7 @@ import { literal } from '../duckdb/database.ts';
 import type { Expression, FormatCode, Part, Path, Selected } from './expression.ts';
 import { likePattern } from './patterns.ts';
 import { alike, type Dialect, FLOAT_TEXT, formatText, INSTANT_TEXT, INTEGER_TEXT, print, UUID_TEXT } from './print.ts';
+import { MAX_RANGE } from './size.ts';
 
 /** Codes of a date's format that are others here. */
 const CODES: Partial<Record<FormatCode, string>> = { i: '%M', M: '%B', W: '%A' };
@@ -18,7 +19,7 @@ const time = (instant: string): string => `make_timestamp(${instant})`;
 
 /** `body` over a value that it reads more than once; a column is just written twice. */
 const bound = (value: string, body: (name: string) => string): string =>
-  /^\w+$/.test(value) ? body(value) : `list_extract(list_transform([${value}], lambda bound: ${body('bound')}), 1)`;
+  /^[\w.]+$/.test(value) ? body(value) : `list_extract(list_transform([${value}], lambda bound: ${body('bound')}), 1)`;
 
 /** DuckDB takes `*` for a pattern, even in quotes, and knows no empty key; it takes both in a JSON pointer. */
 const needsPointer = (key: string | number): boolean => key === '' || key === '*';
@@ -51,6 +52,9 @@ const whenJson = (document: string, sql: string): string => `CASE WHEN json_vali
 const jsonText = (document: string, path: Path): string =>
   `CAST(TRY(${atPath('json_extract', document, path)}) AS VARCHAR)`;
 
+/** An expression of at most so many characters is written twice where that is quicker. */
+const MAX_TWICE = 100;
+
 /** What the pattern matches of all of the text; null where it does not. */
 const whole = (text: string, pattern: string): string => `nullif(regexp_extract(${text}, '${pattern}'), '')`;
 
@@ -72,18 +76,25 @@ function joined(of: readonly string[]): string {
 const matched = (text: string, pattern: string): string =>
   `coalesce(regexp_matches(${text}, ${literal(`(${pattern})`)}), FALSE)`;
 
-const DUCKDB: Dialect = {
+const TYPES: Dialect['types'] = {
+  text: 'VARCHAR',
+  json: 'VARCHAR',
+  integer: 'BIGINT',
+  float: 'DOUBLE',
+  boolean: 'BOOLEAN',
+  instant: 'BIGINT',
+  date: 'BIGINT',
+  texts: 'VARCHAR[]',
+  integers: 'BIGINT[]',
+  floats: 'DOUBLE[]',
+  booleans: 'BOOLEAN[]',
+  instants: 'BIGINT[]',
+  dates: 'BIGINT[]',
+};
+
+export const DUCKDB: Dialect = {
   literal,
-  types: {
-    text: 'VARCHAR',
-    json: 'VARCHAR',
-    integer: 'BIGINT',
-    float: 'DOUBLE',
-    boolean: 'BOOLEAN',
-    instant: 'BIGINT',
-    date: 'BIGINT',
-    texts: 'VARCHAR[]',
-  },
+  types: TYPES,
   operators: {
     ...alike({
       slash: '//',
@@ -96,10 +107,16 @@ const DUCKDB: Dialect = {
     greatest: (of) => `greatest(${of.join(', ')})`,
     round: ([x], { digits }) => `TRY(round_even(${x}, ${digits}))`,
 
+    finite: ([x]) => `CASE WHEN isfinite(${x}) THEN ${x} END`,
+
     integer_of_text: ([x]) => `TRY_CAST(${whole(String(x), INTEGER_TEXT)} AS BIGINT)`,
     integer_of_float: ([x]) =>
       bound(String(x), (v) => `CASE WHEN ${v} = trunc(${v}) THEN TRY_CAST(${v} AS BIGINT) END`),
-    float_of_text: ([x]) => `TRY_CAST(${whole(String(x), FLOAT_TEXT)} AS DOUBLE)`,
+    // Twice is once for DuckDB, and quicker than what is cut out.
+    float_of_text: ([x]) =>
+      String(x).length > MAX_TWICE
+        ? `TRY_CAST(${whole(String(x), FLOAT_TEXT)} AS DOUBLE)`
+        : `CASE WHEN regexp_matches(${x}, '${FLOAT_TEXT}') THEN TRY_CAST(${x} AS DOUBLE) END`,
     uuid_of_text: ([x]) => `lower(${whole(String(x), UUID_TEXT)})`,
     instant_of_text: ([x]) => `TRY(epoch_us(TRY_CAST(${whole(String(x), INSTANT_TEXT)} AS TIMESTAMPTZ)))`,
     text_of_float: ([x]) => `regexp_replace(CAST(${x} AS VARCHAR), '\\.0$', '')`,
@@ -124,14 +141,19 @@ const DUCKDB: Dialect = {
 
     split: ([x], { text }) => `string_split(${x}, ${literal(text)})`,
     join: ([x], { text }) => `array_to_string(${x}, ${literal(text)})`,
-    list: (of) => `CAST([${of.join(', ')}] AS VARCHAR[])`,
+    list: (of, _, __, type) => `CAST([${of.join(', ')}] AS ${TYPES[type]})`,
     element: (of) => `list_extract(${of.join(', ')})`,
     has: (of) => `coalesce(list_contains(${of.join(', ')}), FALSE)`,
     list_length: ([x]) => `len(${x})`,
     map: ([x], _, each) => `list_transform(${x}, lambda ${each.variable}: ${each.body})`,
     filter: ([x], _, each) => `list_filter(${x}, lambda ${each.variable}: ${each.body})`,
+    sort: ([x]) => `list_sort(${x}, 'ASC', 'NULLS LAST')`,
+    reverse: ([x]) => `list_reverse(${x})`,
+    range: ([from, to]) =>
+      `CASE WHEN TRY(${to} - ${from}) BETWEEN 0 AND ${MAX_RANGE} THEN range(${from}, ${to}) ELSE [] END`,
 
     property: ([x], { path }) => `regexp_replace(nullif(${jsonText(String(x), path)}, 'null'), '^"|"$', '', 'g')`,
+    property_value: ([x], { path }) => `TRY(${atPath('json_extract_string', String(x), path)})`,
     json_raw: ([x], { path }) => jsonText(String(x), path),
     json_scalar: ([x], { path }) =>
       bound(String(x), (v) => {

@@ -5,14 +5,35 @@
 
 /**
  * The type of a value. Instants and dates are microseconds since 1970 UTC in a 64-bit integer (a date: its midnight),
- * so that most of the arithmetic with them is the same text in every dialect. `json` is JSON text.
+ * so that most of the arithmetic with them is the same text in every dialect. `json` is JSON text. Lists have elements of
+ * one type.
  */
-export type Type = 'text' | 'json' | 'integer' | 'float' | 'boolean' | 'instant' | 'date' | 'texts';
+export type Type = Scalar | List;
+export type Scalar = 'text' | 'json' | 'integer' | 'float' | 'boolean' | 'instant' | 'date';
+export type List = 'texts' | 'integers' | 'floats' | 'booleans' | 'instants' | 'dates';
+
+/** The types of the elements of lists. */
+export const ELEMENTS: Readonly<Record<List, Scalar>> = {
+  texts: 'text',
+  integers: 'integer',
+  floats: 'float',
+  booleans: 'boolean',
+  instants: 'instant',
+  dates: 'date',
+};
+
+export const isList = (type: Type): type is List => Object.hasOwn(ELEMENTS, type);
+
+/** The list whose elements have this type; undefined: there is none. */
+export const listOf = (type: Type): List | undefined =>
+  (Object.keys(ELEMENTS) as List[]).find((list) => ELEMENTS[list] === type);
 
 /** A field that a query may name: the column that holds it, and its type. */
-interface QueryField {
+export interface QueryField {
   readonly column: string;
   readonly type: Type;
+  /** Which of the relations of a SELECT the column is of; absent: there is one. */
+  readonly relation?: string;
 }
 
 /** The table that queries select from, by HogQL's names of its fields. Whoever has a query checked hands one. */
@@ -50,6 +71,8 @@ export interface Parameters {
   readonly format?: readonly FormatPiece[];
   readonly zone?: string;
   readonly digits?: number;
+  /** A query of one column, whose values are looked through. */
+  readonly query?: Query;
 }
 
 /** A piece of a date's format: text as it is, or a code. */
@@ -74,6 +97,7 @@ export const OPERATORS = {
   less: { takes: ['any', 'any'], gives: 'boolean' },
   less_or_equal: { takes: ['any', 'any'], gives: 'boolean' },
   in: { takes: ['any', 'any'], more: 'any', gives: 'boolean' },
+  in_query: { takes: ['any'], with: ['query'], gives: 'boolean' },
   least: { takes: ['any', 'any'], more: 'any', gives: 'any' },
   greatest: { takes: ['any', 'any'], more: 'any', gives: 'any' },
 
@@ -93,6 +117,8 @@ export const OPERATORS = {
   floor: { takes: ['float'], gives: 'float' },
   ceil: { takes: ['float'], gives: 'float' },
   round: { takes: ['float'], with: ['digits'], gives: 'float' },
+  // Null for what is infinite or no number.
+  finite: { takes: ['float'], gives: 'float' },
 
   // Conversions. What cannot be converted exactly is null.
   integer_of_text: { takes: ['text'], gives: 'integer' },
@@ -106,6 +132,8 @@ export const OPERATORS = {
   uuid_of_text: { takes: ['text'], gives: 'text' },
   instant_of_text: { takes: ['text'], gives: 'instant' },
   instant_of_date: { takes: ['date'], gives: 'instant' },
+  instant_of_milliseconds: { takes: ['integer'], gives: 'instant' },
+  instant_of_microseconds: { takes: ['integer'], gives: 'instant' },
   instant_of_seconds: { takes: ['integer'], gives: 'instant' },
   date_of_instant: { takes: ['instant'], gives: 'date' },
   text_of_json: { takes: ['json'], gives: 'text' },
@@ -134,18 +162,26 @@ export const OPERATORS = {
   starts_with: { takes: ['text', 'text'], gives: 'boolean' },
   ends_with: { takes: ['text', 'text'], gives: 'boolean' },
 
-  // Lists of text. `map` and `filter` take an expression over an element, in which the element is a variable.
+  // Lists. `map` and `filter` take an expression over an element, in which the element is a variable.
   split: { takes: ['text'], with: ['text'], gives: 'texts' },
   join: { takes: ['texts'], with: ['text'], gives: 'text' },
-  list: { takes: [], more: 'text', gives: 'texts' },
-  element: { takes: ['texts', 'integer'], gives: 'text' },
-  has: { takes: ['texts', 'text'], gives: 'boolean' },
-  list_length: { takes: ['texts'], gives: 'integer' },
-  map: { takes: ['texts'], each: 'text', gives: 'texts' },
-  filter: { takes: ['texts'], each: 'boolean', gives: 'texts' },
+  list: { takes: [], more: 'element', gives: 'list' },
+  element: { takes: ['list', 'integer'], gives: 'element' },
+  has: { takes: ['list', 'element'], gives: 'boolean' },
+  list_length: { takes: ['list'], gives: 'integer' },
+  map: { takes: ['list'], each: 'element', gives: 'list' },
+  filter: { takes: ['list'], each: 'boolean', gives: 'list' },
+  // Upward; what is missing comes last.
+  sort: { takes: ['list'], gives: 'list' },
+  reverse: { takes: ['list'], gives: 'list' },
+  // Integers from the first to before the second, at most 10,000 of them.
+  range: { takes: ['integer', 'integer'], gives: 'integers' },
 
   // JSON text. What is not JSON has no properties.
+  // As it is written in the document, without the quotes around a text.
   property: { takes: ['json'], with: ['path'], gives: 'text' },
+  // A text as it is; anything else as it is written.
+  property_value: { takes: ['json'], with: ['path'], gives: 'text' },
   json_raw: { takes: ['json'], with: ['path'], gives: 'json' },
   json_scalar: { takes: ['json'], with: ['path'], gives: 'text' },
   json_has: { takes: ['json'], with: ['path'], gives: 'boolean' },
@@ -158,22 +194,28 @@ export const OPERATORS = {
   part: { takes: ['instant'], with: ['part'], gives: 'integer' },
   // How many of the unit lie between 1970 and the instant.
   count_units: { takes: ['instant'], with: ['unit'], gives: 'integer' },
+  // So many microseconds before.
+  earlier: { takes: ['instant', 'integer'], gives: 'instant' },
   add_units: { takes: ['instant', 'integer'], with: ['unit'], gives: 'instant' },
   seconds: { takes: ['instant'], gives: 'integer' },
   milliseconds: { takes: ['instant'], gives: 'integer' },
+  microseconds: { takes: ['instant'], gives: 'integer' },
   format: { takes: ['instant'], with: ['format'], gives: 'text' },
   local: { takes: ['instant'], with: ['zone'], gives: 'instant' },
   from_local: { takes: ['instant'], with: ['zone'], gives: 'instant' },
 } as const satisfies Readonly<Record<string, Signature>>;
 
+/** `list` is a list of any type, and `element` the type of its elements. */
+export type Taken = Type | 'any' | 'list' | 'element';
+
 export interface Signature {
-  readonly takes: readonly (Type | 'any')[];
+  readonly takes: readonly Taken[];
   /** It takes any number of these, after the others. */
-  readonly more?: Type | 'any';
+  readonly more?: Taken;
   readonly with?: readonly (keyof Parameters)[];
   /** The type of its expression over an element. */
-  readonly each?: Type;
-  readonly gives: Type | 'any';
+  readonly each?: Taken;
+  readonly gives: Taken;
 }
 
 export type Operator = keyof typeof OPERATORS;
@@ -185,7 +227,7 @@ export type Expression =
   /** The end of the row's data interval: what `now()` is, so that every run of an interval gives the same bytes. */
   | { readonly now: true; readonly type: 'instant' }
   /** The element of the list that `map` or `filter` goes through: the `variable`-th of them, counted from outside. */
-  | { readonly variable: number; readonly type: 'text' }
+  | { readonly variable: number; readonly type: Scalar }
   | {
       readonly operator: Operator;
       readonly of: readonly Expression[];
@@ -200,9 +242,145 @@ export const ALL = { all: true } as const;
 /** What a query has in its list. */
 export type QueryColumn = Selected | typeof ALL;
 
-/** A column that a query asks for: `expression` is of type `type`, which is never `date` (a date is delivered as text). */
+/** A date is delivered as text, and of lists those of texts. */
+export type Delivered = Exclude<Scalar, 'date'> | 'texts';
+
+/** A column that a query asks for: `expression` is of type `type`, which is none that is not delivered. */
 export interface Selected {
   readonly name: string;
-  readonly type: Exclude<Type, 'date'>;
+  readonly type: Delivered;
   readonly expression: Expression;
+}
+
+/*
+ * The tree of a whole SELECT: relations with names of their own, columns by place, every expression checked.
+ */
+
+/** Where rows come from. Its columns are known by `as` and their own name. */
+export type Source =
+  /** A table of whoever has the query checked. */
+  | { readonly table: string; readonly as: string }
+  /** A query; its columns are `c0`, `c1` … */
+  | { readonly query: Query; readonly as: string }
+  /** An entry of `with` of the whole query, by its name there. */
+  | { readonly named: string; readonly as: string };
+
+export interface Join {
+  readonly kind: 'inner' | 'left' | 'cross';
+  readonly source: Source;
+  /** Only what is true counts; here null equals nothing. Absent where the kind is `cross`. */
+  readonly on?: Expression;
+}
+
+export type AggregateName =
+  | 'count'
+  | 'count_distinct'
+  | 'sum'
+  | 'sum_float'
+  | 'avg'
+  | 'min'
+  | 'max'
+  | 'any'
+  | 'arg_min'
+  | 'arg_max'
+  | 'quantile'
+  | 'stddev_pop'
+  | 'stddev_samp'
+  | 'var_pop'
+  | 'var_samp'
+  | 'list'
+  | 'list_distinct';
+
+/** What rows come to together. What is missing does not count. */
+export interface Aggregate {
+  readonly aggregate: AggregateName;
+  readonly of: readonly Expression[];
+  /** The rows that count; absent: all. */
+  readonly where?: Expression;
+  /** From 0 to 1, for `quantile`. */
+  readonly at?: number;
+  readonly type: Type;
+}
+
+export type WindowName = 'row_number' | 'rank' | 'dense_rank' | 'lag' | 'lead' | 'first_value' | 'last_value';
+
+/** What a row has of the rows around it. */
+export interface Window {
+  readonly window: WindowName | Aggregate['aggregate'];
+  readonly of: readonly Expression[];
+  /** Of `quantile`. */
+  readonly at?: number;
+  readonly partition: readonly Expression[];
+  readonly order: readonly Order[];
+  readonly frame?: Frame;
+  readonly type: Type;
+}
+
+export interface Frame {
+  readonly by: 'rows' | 'range';
+  readonly from: Bound;
+  readonly to: Bound;
+}
+/** Before the row where negative, after it where positive; `first` and `last` are the ends of the partition. */
+export type Bound = 'first' | 'last' | number;
+
+/** What is missing comes last, whichever way. */
+export interface Order {
+  readonly expression: Expression;
+  readonly down: boolean;
+  /** The column of the SELECT, from 0, that it is; absent: it is none, or stands in a window. */
+  readonly column?: number;
+}
+
+export interface Column {
+  readonly name: string;
+  readonly type: Type;
+  /** What ClickHouse calls the type. */
+  readonly clickhouse: string;
+  readonly expression: Expression;
+}
+
+/**
+ * The parts are taken in this order: sources, list, condition, groups, condition of groups, windows, columns. Each part
+ * reads columns of the relations before it.
+ */
+export interface Select {
+  /** Absent: one row of nothing. */
+  readonly from?: Source;
+  readonly joins: readonly Join[];
+  /** A list that each row is repeated for, once with each element: the column `c0` of the relation. */
+  readonly unnest?: { readonly list: Expression; readonly as: string };
+  readonly where?: Expression;
+  /** A row for each combination of keys, which are its columns `k0`, `k1` …; aggregates are `a0`, `a1` … */
+  readonly group?: {
+    readonly keys: readonly Expression[];
+    readonly aggregates: readonly Aggregate[];
+    readonly as: string;
+  };
+  readonly having?: Expression;
+  /** Each is a column `w0`, `w1` … of the relation. */
+  readonly windows?: { readonly all: readonly Window[]; readonly as: string };
+  readonly columns: readonly Column[];
+  readonly distinct: boolean;
+  /** Where it is distinct, all of them are columns. */
+  readonly order: readonly Order[];
+  /** At most so many rows of those that are alike in the expressions. */
+  readonly limitBy?: { readonly count: number; readonly offset: number; readonly of: readonly Expression[] };
+  readonly limit?: number;
+  readonly offset?: number;
+}
+
+/** Rows of queries behind one another, whose columns have the same types. */
+export interface Union {
+  readonly union: readonly Query[];
+  readonly limit?: number;
+  readonly offset?: number;
+}
+
+export type Query = Select | Union;
+
+/** A whole query, with the queries that it names, each of which may read those before it. */
+export interface WholeQuery {
+  readonly with: readonly { readonly name: string; readonly query: Query }[];
+  readonly query: Query;
 }

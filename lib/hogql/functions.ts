@@ -5,15 +5,29 @@ import {
   comparable,
   constantText,
   converted,
+  fromLocal,
   indexOf,
   integerConstant,
   isNothing,
+  localOf,
   nothing,
   operation,
   textConstant,
   unified,
 } from './build.ts';
-import type { Expression, Operator, Part, Path, Step, Type, Unit } from './expression.ts';
+import { clockOfQuery, withClock } from './clock.ts';
+import {
+  ELEMENTS,
+  type Expression,
+  isList,
+  type List,
+  type Operator,
+  type Part,
+  type Path,
+  type Step,
+  type Type,
+  type Unit,
+} from './expression.ts';
 import {
   checkedFormat,
   checkedLike,
@@ -85,7 +99,7 @@ const turned = ([a, b]: readonly Expression[]): Expression[] => [b, a] as Expres
 
 function ordered(of: readonly Expression[], name: string): Expression[] {
   const values = comparable(of, name);
-  return values[0]?.type === 'texts' ? refuse(`${name} cannot compare lists`) : values;
+  return values.some(({ type }) => isList(type)) ? refuse(`${name} cannot compare lists`) : values;
 }
 
 const comparison = (compare: Build): FunctionSpec => exactly(2, (of, name) => compare(of, `${name}()`));
@@ -155,6 +169,16 @@ const inZone = (value: Expression, zone: string | undefined): Expression => {
   return moved;
 };
 
+/** Another expression of the same time: it keeps the zone that the time was moved into. */
+export const sameZone = (time: Expression, other: Expression): Expression => {
+  const zone = zones.get(time);
+  if (zone !== undefined) zones.set(other, zone);
+  return other;
+};
+
+/** The zone that a time was moved into; undefined: it is in that of the query. */
+export const zoneOf = (time: Expression): string | undefined => zones.get(time);
+
 /** A time with the clock of its zone in UTC's place, and the zone. */
 function clock(
   value: Expression,
@@ -162,9 +186,10 @@ function clock(
   name: string,
 ): { local: Expression; zone: string | undefined } {
   if (zone !== undefined && value.type === 'date') refuse(zoneOfNoTime(name));
-  const where = zone ?? zones.get(value);
+  if (value.type === 'date') return { local: operation('instant_of_date', [value]), zone: undefined };
+  const where = zone ?? zones.get(value) ?? clockOfQuery().zone;
   const instant = argument(value, 'instant', `${name}()`);
-  if (where === undefined || where === 'UTC' || value.type === 'date') return { local: instant, zone: undefined };
+  if (where === 'UTC') return { local: instant, zone: undefined };
   return { local: operation('local', [instant], { zone: where }), zone: where };
 }
 
@@ -179,7 +204,13 @@ function truncated(value: Expression, step: Step, zone: string | undefined, name
   const at = clock(value, zone, name);
   const start = operation('truncate', [at.local], { step });
   if (['week', 'monday', 'month', 'quarter', 'year'].includes(step)) return operation('date_of_instant', [start]);
-  return at.zone === undefined ? start : inZone(operation('from_local', [start], { zone: at.zone }), at.zone);
+  if (at.zone === undefined) return start;
+  // In the hour that a clock shows twice, a time stays in the part of it that it is in.
+  if (step !== 'day') {
+    const since = operation('subtract', [at.local, start]);
+    return inZone(operation('earlier', [argument(value, 'instant', name), since]), at.zone);
+  }
+  return inZone(fromLocal(start, at.zone), at.zone);
 }
 
 const startOf = (step: Step): FunctionSpec =>
@@ -194,10 +225,15 @@ const part = (which: Part): FunctionSpec =>
 export function shifted(value: Expression, count: Expression, unit: Unit, isBack: boolean, name: string): Expression {
   const n = argument(count, 'integer', name);
   const by = isBack ? operation('subtract', [integerConstant(0), n]) : n;
+  const isOfClock = !['second', 'minute', 'hour'].includes(unit);
+  if (value.type === 'date' && isOfClock)
+    return operation('date_of_instant', [
+      operation('add_units', [operation('instant_of_date', [value]), by], { unit }),
+    ]);
   const zone = zones.get(value);
-  const moved = operation('add_units', [argument(value, 'instant', name), by], { unit });
-  const isDate = value.type === 'date' && !['second', 'minute', 'hour'].includes(unit);
-  return isDate ? operation('date_of_instant', [moved]) : inZone(moved, zone);
+  const where = isOfClock ? (zone ?? clockOfQuery().zone) : 'UTC';
+  const local = localOf(argument(value, 'instant', name), where);
+  return inZone(fromLocal(operation('add_units', [local, by], { unit }), where), zone);
 }
 
 const UNITS: readonly Unit[] = ['second', 'minute', 'hour', 'day', 'week', 'month', 'quarter', 'year'];
@@ -250,7 +286,7 @@ const toDate: FunctionSpec = between(1, 2, (of, name) => {
 
 const toText: FunctionSpec = between(1, 2, (of, name) => {
   const value = given(of, 0);
-  if (value.type === 'instant') return converted(clock(value, zoneAt(of, 1, name), name).local, 'text', `${name}()`);
+  if (value.type === 'instant') return operation('text_of_instant', [clock(value, zoneAt(of, 1, name), name).local]);
   return of.length === 1 ? converted(value, 'text', `${name}()`) : refuse(zoneOfNoTime(name));
 });
 
@@ -258,10 +294,9 @@ const conversion = (type: Type): FunctionSpec => exactly(1, (of, name) => conver
 const toDateTime: FunctionSpec = between(1, 2, (of, name) => {
   const zone = zoneAt(of, 1, name);
   const value = given(of, 0);
-  const found = converted(value, 'instant', `${name}()`);
-  // A text without an offset is a time of the zone.
-  const isLocal = zone !== undefined && zone !== 'UTC' && value.type !== 'instant' && value.type !== 'integer';
-  return inZone(isLocal ? operation('from_local', [found], { zone }) : found, zone ?? zones.get(value));
+  const read = (): Expression => converted(value, 'instant', `${name}()`);
+  if (zone === undefined || zone === clockOfQuery().zone) return inZone(read(), zone ?? zones.get(value));
+  return inZone(withClock({ ...clockOfQuery(), zone }, read), zone);
 });
 
 const each = (names: readonly string[], spec: (name: string) => FunctionSpec): Record<string, FunctionSpec> =>
@@ -278,7 +313,7 @@ const shiftsBy = (unit: Unit): Record<string, FunctionSpec> => {
 };
 
 const now: Expression = { now: true, type: 'instant' };
-const today = (): Expression => operation('date_of_instant', [now]);
+const today = (): Expression => converted(now, 'date', 'today()');
 
 const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   // Conversions
@@ -289,9 +324,16 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   toDate: toDate,
   to_date: toDate,
   toDateTime: toDateTime,
-  toDateTime64: toDateTime,
+  toDateTime64: between(1, 3, (of, name) => {
+    // ClickHouse has digits before the zone; six are kept here, whatever they are.
+    const [value, digits] = [given(of, 0), of[1]];
+    const isDigits = digits !== undefined && 'constant' in digits && digits.type === 'integer';
+    return toDateTime.build([value, ...of.slice(isDigits ? 2 : 1)], name);
+  }),
   parseDateTimeBestEffort: toDateTime,
   toUUID: exactly(1, (of, name) => operation('uuid_of_text', [argument(given(of, 0), 'text', `${name}()`)])),
+  fromUnixTimestamp64Milli: simple('instant_of_milliseconds', 'integer'),
+  fromUnixTimestamp64Micro: simple('instant_of_microseconds', 'integer'),
   fromUnixTimestamp: simple('instant_of_seconds', 'integer'),
 
   // What may be missing
@@ -311,7 +353,7 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   empty: exactly(1, (of, name) => isEmpty(given(of, 0), name)),
   notEmpty: exactly(1, (of, name) => {
     const value = given(of, 0);
-    return value.type === 'texts'
+    return isList(value.type)
       ? operation('less', [integerConstant(0), operation('list_length', [value])])
       : operation('less', [textConstant(''), argument(value, 'text', `${name}()`)]);
   }),
@@ -375,7 +417,7 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   trimRight: trimming('right'),
   length: exactly(1, (of, name) => {
     const value = given(of, 0);
-    return value.type === 'texts'
+    return isList(value.type)
       ? operation('list_length', [value])
       : operation('bytes', [argument(value, 'text', `${name}()`)]);
   }),
@@ -417,8 +459,19 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
       text: of.length > 1 ? constantOf(of, 1, name) : '',
     }),
   ),
-  arrayElement: simple('element', 'texts', 'integer'),
-  has: simple('has', 'texts', 'text'),
+  arrayElement: exactly(2, (of, name) =>
+    operation('element', [aList(given(of, 0), name), argument(given(of, 1), 'integer', `${name}()`)]),
+  ),
+  has: exactly(2, (of, name) => {
+    const list = aList(given(of, 0), name);
+    return operation('has', [list, argument(given(of, 1), ELEMENTS[list.type as List], `${name}()`)]);
+  }),
+  arraySort: exactly(1, (of, name) => operation('sort', [aList(given(of, 0), name)])),
+  arrayReverse: exactly(1, (of, name) => operation('reverse', [aList(given(of, 0), name)])),
+  range: between(1, 2, (of, name) => {
+    const ends = allAs(of, 'integer', `${name}()`);
+    return operation('range', ends.length === 1 ? [integerConstant(0), given(ends, 0)] : ends);
+  }),
 
   // JSON
   JSONExtractString: json('json_scalar', (found) => otherwise(found, textConstant(''))),
@@ -455,7 +508,7 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   toStartOfFifteenMinutes: startOf('fifteen_minutes'),
   toMonday: startOf('monday'),
   toStartOfWeek: between(1, 3, (of, name) => {
-    const mode = of[1] ?? integerConstant(0);
+    const mode = of[1] ?? integerConstant(clockOfQuery().weekStartDay);
     const isMode = 'constant' in mode && mode.type === 'integer';
     if (!isMode) refuse(`Argument 2 of ${name}() must be 0 (weeks from Sunday) or 1 (from Monday)`);
     return truncated(given(of, 0), Number(mode.constant) % 2 === 0 ? 'week' : 'monday', zoneAt(of, 2, name), name);
@@ -478,6 +531,7 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   toSecond: part('second'),
   toUnixTimestamp: simple('seconds', 'instant'),
   toUnixTimestamp64Milli: simple('milliseconds', 'instant'),
+  toUnixTimestamp64Micro: simple('microseconds', 'instant'),
   dateDiff: between(3, 4, dateDiff),
   date_diff: between(3, 4, dateDiff),
   ...each(['dateAdd', 'date_add', 'dateSub', 'date_sub'], (name) =>
@@ -493,8 +547,14 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   ),
 };
 
+/** A value that must be a list. */
+export function aList(value: Expression, name: string): Expression {
+  if (isList(value.type)) return value;
+  return argument(value, 'texts', `${name}()`);
+}
+
 function isEmpty(value: Expression, name: string): Expression {
-  return value.type === 'texts'
+  return isList(value.type)
     ? operation('equal', [operation('list_length', [value]), integerConstant(0)])
     : operation('equal', [argument(value, 'text', `${name}()`), textConstant('')]);
 }

@@ -4,7 +4,7 @@
  * it is read should be one that can be killed.
  */
 import { createRequire } from 'node:module';
-import { refuse } from './refusal.ts';
+import { refuse, within } from './refusal.ts';
 import type { Syntax } from './syntax.ts';
 import { checkTokens } from './tokens.ts';
 
@@ -44,7 +44,7 @@ async function parse(rule: Rule, texts: readonly string[]): Promise<Syntax[]> {
 async function read(rule: Rule, text: string): Promise<string> {
   const grammar = await (packages('@posthog/hogql-parser') as Grammar)();
   try {
-    return grammar[rule](text, true);
+    return grammar[rule](text, false);
   } catch {
     return refuse(FAILED);
   }
@@ -52,7 +52,7 @@ async function read(rule: Rule, text: string): Promise<string> {
 
 function syntaxOf(answer: string): Syntax {
   const syntax = JSON.parse(answer, withNumbers) as Syntax & { readonly error?: true };
-  return syntax.error === true ? refuse(FAILED) : syntax;
+  return syntax.error === true ? within(syntax, () => refuse(FAILED)) : syntax;
 }
 
 /** Numbers of a query as they are written: JavaScript's have 53 bits. */

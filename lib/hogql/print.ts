@@ -1,6 +1,17 @@
 /** What printers have in common: the walk over the tree, and the operators that both dialects write alike. */
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../ports/units.ts';
-import type { Expression, FormatCode, FormatPiece, Operator, Parameters, Step, Type, Unit } from './expression.ts';
+import type {
+  Expression,
+  FormatCode,
+  FormatPiece,
+  Operator,
+  Parameters,
+  Query,
+  QueryField,
+  Step,
+  Type,
+  Unit,
+} from './expression.ts';
 import { INSTANT } from './patterns.ts';
 
 /** A printed expression over an element of a list, and the name that it has for the element. */
@@ -9,8 +20,8 @@ interface Each {
   readonly body: string;
 }
 
-/** An operator as SQL: its printed arguments, its parameters, and its expression over an element. */
-type Printed = (of: readonly string[], parameters: Required<Parameters>, each: Each) => string;
+/** An operator as SQL: its printed arguments, its parameters, its expression over an element, and its type. */
+type Printed = (of: readonly string[], parameters: Required<Parameters>, each: Each, type: Type) => string;
 
 /** How a dialect writes a tree. */
 export interface Dialect {
@@ -18,23 +29,90 @@ export interface Dialect {
   readonly literal: (text: string) => string;
   /** The name of a type in a cast. */
   readonly types: Readonly<Record<Type, string>>;
-  readonly operators: Readonly<Record<Operator, Printed>>;
+  readonly operators: Readonly<Record<Exclude<Operator, 'in_query'>, Printed>>;
 }
 
-/** The expression as SQL of a dialect; `now` is the SQL of the end of the row's data interval, in microseconds. */
-export function print(expression: Expression, dialect: Dialect, now: string): string {
-  const walk = (node: Expression, depth: number): string => {
-    if ('column' in node) return node.column;
-    if ('constant' in node) return constant(node.constant, node.type, dialect);
-    if ('now' in node) return now;
-    if ('variable' in node) return variableName(node.variable);
-    const each = { variable: variableName(depth), body: node.each === undefined ? '' : walk(node.each, depth + 1) };
-    const of = node.of.map((one) => walk(one, depth));
-    // What an operator reads of its parameters, the check has set.
-    return dialect.operators[node.operator](of, (node.with ?? {}) as Required<Parameters>, each);
-  };
-  return walk(expression, 0);
+/** What an expression of a SELECT is printed with. */
+export interface Surroundings {
+  /** A column of a relation. */
+  readonly field: (field: QueryField) => string;
+  /** A query by itself. */
+  readonly query: (query: Query) => string;
 }
+
+const ONE_TABLE: Surroundings = {
+  field: ({ column }) => column,
+  query: () => {
+    throw new Error('an expression of one table has no query in it');
+  },
+};
+
+/** The expression as SQL of a dialect; `now` is the SQL of the end of the row's data interval, in microseconds. */
+export const print = (
+  expression: Expression,
+  dialect: Dialect,
+  now: string,
+  surroundings: Surroundings = ONE_TABLE,
+): string => printed(expression, { dialect, now, surroundings, depth: 0 });
+
+/**
+ * A condition as SQL where only what is true counts: null is as good as false, and comparisons are plain. In the condition
+ * of a join (`isJoin`) null equals nothing, so that rows are found by what is equal.
+ */
+export const printCondition = (
+  expression: Expression,
+  dialect: Dialect,
+  now: string,
+  surroundings: Surroundings,
+  isJoin: boolean,
+): string => passing(expression, { dialect, now, surroundings, depth: 0 }, isJoin);
+
+interface Printing {
+  readonly dialect: Dialect;
+  readonly now: string;
+  readonly surroundings: Surroundings;
+  /** How many lambdas are around. */
+  readonly depth: number;
+}
+
+function printed(node: Expression, printing: Printing): string {
+  const { dialect, depth, surroundings } = printing;
+  if ('column' in node) return surroundings.field(node);
+  if ('constant' in node) return constant(node.constant, node.type, dialect);
+  if ('now' in node) return printing.now;
+  if ('variable' in node) return variableName(node.variable);
+  const body = node.each === undefined ? '' : printed(node.each, { ...printing, depth: depth + 1 });
+  const of = node.of.map((one) => printed(one, printing));
+  // What an operator reads of its parameters, the check has set.
+  const parameters = (node.with ?? {}) as Required<Parameters>;
+  if (node.operator === 'in_query') return certain(amongQuery(of, parameters, surroundings));
+  return dialect.operators[node.operator](of, parameters, { variable: variableName(depth), body }, node.type);
+}
+
+const amongQuery = ([x]: readonly string[], { query }: Required<Parameters>, surroundings: Surroundings): string =>
+  `${x} IN (${surroundings.query(query)})`;
+
+function passing(node: Expression, printing: Printing, isJoin: boolean): string {
+  if (!('operator' in node)) return printed(node, printing);
+  const { operator } = node;
+  const isEquality =
+    operator === 'equal' && (isJoin || node.of.some((one) => 'constant' in one && one.constant !== null));
+  if (operator === 'and' || operator === 'or')
+    return `(${node.of.map((one) => passing(one, printing, isJoin)).join(operator === 'and' ? ' AND ' : ' OR ')})`;
+  const of = (): string[] => node.of.map((one) => printed(one, printing));
+  if (operator === 'in_query')
+    return amongQuery(of(), (node.with ?? {}) as Required<Parameters>, printing.surroundings);
+  const plain = isEquality ? PLAIN.equal : operator === 'equal' ? undefined : PLAIN[operator];
+  return plain === undefined ? printed(node, printing) : plain(of());
+}
+
+/** Comparisons that are null where one side is. */
+const PLAIN: Readonly<Partial<Record<Operator, (of: readonly string[]) => string>>> = {
+  equal: (of) => two(of, '='),
+  less: (of) => two(of, '<'),
+  less_or_equal: (of) => two(of, '<='),
+  in: ([x, ...values]) => `${x} IN (${values.join(', ')})`,
+};
 
 const variableName = (n: number): string => `v${n}`;
 
@@ -153,6 +231,8 @@ export function alike({ slash, startOf, unitsSince1970, addMonths }: Spelling) {
     boolean_of_integer: ([x]) => `(${x} <> 0)`,
     boolean_of_float: ([x]) => `(${x} <> 0)`,
     instant_of_date: same,
+    instant_of_microseconds: same,
+    instant_of_milliseconds: ([x]) => tried(`${x} * 1000`),
     instant_of_seconds: ([x]) => tried(`${x} * 1000000`),
     date_of_instant: ([x]) => tried(`${floorDivided(String(x), WIDTHS_US.day)} * ${WIDTHS_US.day}`),
     text_of_json: same,
@@ -177,11 +257,13 @@ export function alike({ slash, startOf, unitsSince1970, addMonths }: Spelling) {
       if (unit === 'week') return tried(floorDivided(`(${x} - ${STEPS.monday[1]})`, WEEK_US));
       return tried(floorDivided(String(x), WIDTHS_US[unit]));
     },
+    earlier: (of) => tried(two(of, '-')),
     add_units: ([x, n], { unit }) => {
       if (isMonths(unit)) return tried(addMonths(String(x), `${n} * ${MONTHS[unit]}`));
       return tried(`${x} + ${n} * ${unit === 'week' ? WEEK_US : WIDTHS_US[unit]}`);
     },
     seconds: ([x]) => tried(floorDivided(String(x), WIDTHS_US.second)),
+    microseconds: same,
     milliseconds: ([x]) => tried(floorDivided(String(x), 1000n)),
   } as const satisfies Partial<Record<Operator, Printed>>;
 }

@@ -2,7 +2,7 @@
  * How large a tree is, and the values that it makes: known before any row is read, so that no query grows without bound.
  * A value that follows from the row is measured by it: in times of the row's own length.
  */
-import type { Expression, OPERATORS, Operator, Type } from './expression.ts';
+import { type Expression, isList, type List, type OPERATORS, type Operator, type Type } from './expression.ts';
 import { refuse } from './refusal.ts';
 
 /** A tree is at most so large and deep, printed sizes being in proportion: 3,000 nodes are some 60 kB of SQL. */
@@ -26,6 +26,9 @@ const MAX_CUT = 1000;
 
 /** What is read of the row in a lambda is read again for each element, of which it is not known how many there are. */
 const UNKNOWN_ELEMENTS = 100;
+
+/** A list of integers that follow one another has at most so many. */
+export const MAX_RANGE = 10_000;
 
 /** Numbers, times and booleans as text. */
 const CHARACTERS_OF_A_SCALAR = 40;
@@ -83,7 +86,7 @@ function measureOfLeaf(leaf: Expression): Measure {
 
 const constantOf = (leaf: Expression): string => ('constant' in leaf ? String(leaf.constant ?? '') : '');
 const weightOf = (characters: number): number => 1 + Math.floor(characters / CHARACTERS_OF_A_NODE);
-const isText = (type: Type): boolean => type === 'text' || type === 'json' || type === 'texts';
+const isText = (type: Type): boolean => type === 'text' || type === 'json' || isList(type);
 const sum = (all: readonly number[]): number => all.reduce((total, one) => total + one, 0);
 
 /** Sources one by one, and what is besides. */
@@ -105,7 +108,9 @@ const same: Growth = (of) => longest(of);
 const scalar: Growth = () => SCALAR;
 
 type Grows = {
-  [O in Operator]: (typeof OPERATORS)[O]['gives'] extends 'text' | 'json' | 'texts' | 'any' ? O : never;
+  [O in Operator]: (typeof OPERATORS)[O]['gives'] extends 'text' | 'json' | 'any' | 'list' | 'element' | List
+    ? O
+    : never;
 }[Operator];
 
 /** Of each operator that gives text: one that is new must say how it grows. Others give a value of constant length. */
@@ -131,7 +136,12 @@ const GROWTH: Readonly<Record<Grows, Growth>> = {
   split: (of) => together([longest(of), ofCharacters(1)]),
   element: same,
   filter: same,
+  sort: same,
+  reverse: same,
+  range: (_, { of: [, end] }) =>
+    ofCharacters(end !== undefined && 'constant' in end ? Math.min(MAX_RANGE, Number(end.constant)) : MAX_RANGE),
   property: same,
+  property_value: same,
   json_raw: same,
   json_scalar: same,
   json_elements: same,
@@ -216,6 +226,7 @@ const constantBy = ({ of: [, by] }: Node): string => (by === undefined ? '' : co
 /** A list whose elements are replaced by what the lambda makes of them. */
 function ofMapped([list = SCALAR]: readonly Length[], { of: [from] }: Node, lambda: Lambda | undefined): Length {
   if (lambda === undefined || from === undefined) return list;
+  if (!isText(lambda.body.type)) return list;
   const { length } = measureOf(lambda.body);
   const ofElement = length.times[lambda.variable + 1] ?? 0;
   const others = { times: length.times.map((one, n) => (n === lambda.variable + 1 ? 0 : one)), characters: 0 };
@@ -272,7 +283,7 @@ export function measured(node: Node, lambda?: Lambda): Expression {
 /** How often an operator makes its value: `concat` joins by halves; an element of a list has a head of 16 bytes. */
 function copiesOf({ operator, of, type }: Node): number {
   if (operator === 'concat') return Math.ceil(Math.log2(of.length));
-  return type === 'texts' ? 4 : 1;
+  return isList(type) ? 4 : 1;
 }
 
 export const TOO_COMPLEX = 'The query is too complex';
@@ -305,7 +316,18 @@ export function copied(expression: Expression): Expression {
   return copy;
 }
 
+/** A column that holds what an expression gives, and is as long. */
+export function columnOf(expression: Expression, relation: string, column: string): Expression {
+  const leaf: Expression = { relation, column, type: expression.type };
+  measures.set(leaf, { ...measureOf(leaf), length: measureOf(expression).length });
+  return leaf;
+}
+
+/** Returns what expressions weigh in sum. */
+export const weightOfAll = (expressions: readonly Expression[]): number =>
+  sum(expressions.map((one) => measureOf(one).weight));
+
 /** Refuses expressions that are too large in sum. */
 export function checkSizes(expressions: readonly Expression[]): void {
-  if (sum(expressions.map((one) => measureOf(one).weight)) > MAX_WEIGHT) refuse(TOO_COMPLEX);
+  if (weightOfAll(expressions) > MAX_WEIGHT) refuse(TOO_COMPLEX);
 }

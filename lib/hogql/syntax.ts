@@ -50,17 +50,79 @@ export type Known =
 /** A node of any kind: a name, and whatever it has. */
 export type Syntax = Known | { readonly node: string };
 
-/** A query: one that only selects expressions from a table has nothing but these. */
+/** A query: one that only selects expressions from a table has nothing but the first four. */
 export interface SelectQuery {
   readonly node: 'SelectQuery';
   readonly select: readonly Syntax[];
   readonly select_from: JoinExpr | null;
   readonly where?: Syntax | null;
+  readonly distinct?: boolean | null;
+  readonly ctes?: readonly Cte[] | null;
+  readonly group_by?: readonly Syntax[] | null;
+  readonly having?: Syntax | null;
+  readonly order_by?: readonly OrderExpr[] | null;
+  readonly limit?: Syntax | null;
+  readonly offset?: Syntax | null;
+  readonly limit_by?: LimitBy | null;
+  readonly window_exprs?: Readonly<Record<string, WindowExpr>> | null;
+}
+
+export interface SelectSetQuery {
+  readonly node: 'SelectSetQuery';
+  readonly initial_select_query: Syntax;
+  readonly subsequent_select_queries: readonly { readonly select_query: Syntax; readonly set_operator: string }[];
+  readonly limit?: Syntax | null;
+  readonly offset?: Syntax | null;
+  readonly order_by?: readonly OrderExpr[] | null;
+}
+
+export interface Cte {
+  readonly name: string;
+  readonly cte_type: 'subquery' | 'column';
+  readonly expr: Syntax;
+}
+
+export interface LimitBy {
+  readonly n: Syntax;
+  readonly offset_value: Syntax | null;
+  readonly exprs: readonly Syntax[];
+}
+
+export interface OrderExpr {
+  readonly node: 'OrderExpr';
+  readonly expr: Syntax;
+  readonly order: 'ASC' | 'DESC';
+}
+
+export interface FrameEnd {
+  readonly frame_type: 'CURRENT ROW' | 'PRECEDING' | 'FOLLOWING';
+  readonly frame_value?: number | null;
+}
+
+export interface WindowExpr {
+  readonly node: 'WindowExpr';
+  readonly partition_by?: readonly Syntax[] | null;
+  readonly order_by?: readonly OrderExpr[] | null;
+  readonly frame_method?: 'ROWS' | 'RANGE';
+  readonly frame_start?: FrameEnd | null;
+  readonly frame_end?: FrameEnd | null;
+}
+
+export interface WindowFunction {
+  readonly node: 'WindowFunction';
+  readonly name: string;
+  /** Parameters where there are any, as of `quantile(0.5)(x)`. */
+  readonly args: readonly Syntax[] | null;
+  readonly exprs: readonly Syntax[] | null;
+  readonly over_expr?: WindowExpr | null;
+  readonly over_identifier?: string | null;
 }
 
 export interface JoinExpr {
   readonly node: 'JoinExpr';
   readonly table: Syntax;
   readonly alias: string | null;
-  readonly next_join?: unknown;
+  readonly join_type?: string | null;
+  readonly constraint?: { readonly constraint_type: 'ON' | 'USING'; readonly expr: Syntax } | null;
+  readonly next_join?: JoinExpr | null;
 }

@@ -1,5 +1,16 @@
 /** Syntax back to text: HogQL in its normal form, and what ClickHouse would be sent, which the `schema` object shows. */
-import type { Alias, Known, SelectQuery, Syntax } from './syntax.ts';
+import type {
+  Alias,
+  FrameEnd,
+  JoinExpr,
+  Known,
+  OrderExpr,
+  SelectQuery,
+  SelectSetQuery,
+  Syntax,
+  WindowExpr,
+  WindowFunction,
+} from './syntax.ts';
 
 /** What a query comes to, as PostHog shows it. */
 interface QuerySchema {
@@ -67,8 +78,10 @@ function printed(syntax: Syntax, spelling: Spelling): string {
     case 'Alias':
       return walk(node.expr);
     case 'Call': {
-      const args = node.args.map(walk);
-      return `${spelling.named(node.name)}(${[...args, ...spelling.after(node.name)].join(', ')})`;
+      const args = [...node.args.map(walk), ...spelling.after(node.name)].join(', ');
+      const parameters = node.params?.length ? `(${list(node.params)})` : '';
+      const filter = node.filter_expr ? ` FILTER (WHERE ${walk(node.filter_expr)})` : '';
+      return `${spelling.named(node.name)}${parameters}(${node.distinct ? 'DISTINCT ' : ''}${args})${filter}`;
     }
     case 'ArithmeticOperation':
       return `${ARITHMETIC[node.op]}(${list([node.left, node.right])})`;
@@ -104,10 +117,110 @@ function printed(syntax: Syntax, spelling: Spelling): string {
     case 'TypeCast':
       return `CAST(${walk(node.expr)} AS ${node.type_name})`;
     case 'Field':
-    default:
       return spelling.field(node.chain);
+    default:
+      return wholeText(syntax, walk);
   }
 }
+
+type Walk = (syntax: Syntax) => string;
+
+/** What only a whole query has. */
+function wholeText(syntax: Syntax, walk: Walk): string {
+  switch (syntax.node) {
+    case 'SelectQuery':
+      return `(${selectText(syntax as unknown as SelectQuery, walk)})`;
+    case 'SelectSetQuery':
+      return `(${unionText(syntax as unknown as SelectSetQuery, walk)})`;
+    case 'WindowFunction':
+      return windowText(syntax as unknown as WindowFunction, walk);
+    case 'Placeholder':
+      return `{${walk((syntax as unknown as Alias).expr)}}`;
+    default:
+      return syntax.node;
+  }
+}
+
+const listText = (all: readonly Syntax[], walk: Walk): string => all.map(walk).join(', ');
+
+function selectText(query: SelectQuery, walk: Walk): string {
+  const named = (one: Syntax): string =>
+    one.node === 'Alias' ? `${walk((one as Alias).expr)} AS ${identifier((one as Alias).alias)}` : walk(one);
+  const clause = (name: string, one: Syntax | null | undefined): string => (one ? ` ${name} ${walk(one)}` : '');
+  const clauses = (name: string, all: readonly Syntax[] | null | undefined): string =>
+    all?.length ? ` ${name} ${listText(all, walk)}` : '';
+  const ctes = query.ctes?.map(({ name, cte_type, expr }) =>
+    cte_type === 'subquery' ? `${identifier(name)} AS ${walk(expr)}` : `${walk(expr)} AS ${identifier(name)}`,
+  );
+  const windows = Object.entries(query.window_exprs ?? {}).map(
+    ([name, over]) => `${identifier(name)} AS (${overText(over, walk)})`,
+  );
+  const by = query.limit_by;
+  const limitBy = by ? ` LIMIT ${walk(by.n)}${clause('OFFSET', by.offset_value)} BY ${listText(by.exprs, walk)}` : '';
+  return [
+    ctes?.length ? `WITH ${ctes.join(', ')} ` : '',
+    `SELECT ${query.distinct ? 'DISTINCT ' : ''}${query.select.map(named).join(', ')}`,
+    query.select_from ? ` FROM ${fromText(query.select_from, walk)}` : '',
+    clause('WHERE', query.where),
+    clauses('GROUP BY', query.group_by),
+    clause('HAVING', query.having),
+    windows.length > 0 ? ` WINDOW ${windows.join(', ')}` : '',
+    query.order_by?.length ? ` ORDER BY ${ordersText(query.order_by, walk)}` : '',
+    limitBy,
+    clause('LIMIT', query.limit),
+    clause('OFFSET', query.offset),
+  ].join('');
+}
+
+function unionText({ initial_select_query, subsequent_select_queries, ...rest }: SelectSetQuery, walk: Walk): string {
+  const all = [
+    walk(initial_select_query),
+    ...subsequent_select_queries.map((one) => `${one.set_operator} ${walk(one.select_query)}`),
+  ].join(' ');
+  const [limit, offset] = [rest.limit, rest.offset].map((one) => (one ? walk(one) : ''));
+  return `${all}${limit && ` LIMIT ${limit}`}${offset && ` OFFSET ${offset}`}`;
+}
+
+function fromText({ table, alias, constraint, next_join: next }: JoinExpr, walk: Walk): string {
+  const own = `${walk(table)}${alias === null ? '' : ` AS ${identifier(alias)}`}`;
+  const on = constraint ? ` ${constraint.constraint_type} ${walk(constraint.expr)}` : '';
+  return `${own}${on}${next ? ` ${next.join_type ?? 'CROSS JOIN'} ${fromText(next, walk)}` : ''}`;
+}
+
+const ordersText = (all: readonly OrderExpr[], walk: Walk): string =>
+  all.map(({ expr, order }) => `${walk(expr)} ${order}`).join(', ');
+
+function windowText(
+  { name, args, exprs, over_expr: over, over_identifier: named }: WindowFunction,
+  walk: Walk,
+): string {
+  const parameters = exprs !== null && args?.length ? `(${listText(args, walk)})` : '';
+  const call = `${name}${parameters}(${listText(exprs ?? args ?? [], walk)})`;
+  return `${call} OVER ${named ? identifier(named) : `(${over ? overText(over, walk) : ''})`}`;
+}
+
+const endText = ({ frame_type, frame_value }: FrameEnd): string =>
+  frame_type === 'CURRENT ROW' ? frame_type : `${frame_value ?? 'UNBOUNDED'} ${frame_type}`;
+
+function overText({ partition_by, order_by, frame_method, frame_start, frame_end }: WindowExpr, walk: Walk): string {
+  const frame =
+    frame_start && (frame_end ? `BETWEEN ${endText(frame_start)} AND ${endText(frame_end)}` : endText(frame_start));
+  return [
+    partition_by?.length ? `PARTITION BY ${listText(partition_by, walk)}` : '',
+    order_by?.length ? `ORDER BY ${ordersText(order_by, walk)}` : '',
+    frame ? `${frame_method} ${frame}` : '',
+  ]
+    .filter((part) => part !== '')
+    .join(' ');
+}
+
+/** Returns a whole query, or an expression, as HogQL in its normal form. */
+export function hogqlText(syntax: Syntax): string {
+  const text = printed(syntax, HOGQL);
+  return isSelect(syntax) ? text.slice(1, -1) : text;
+}
+
+const isSelect = ({ node }: Syntax): boolean => node === 'SelectQuery' || node === 'SelectSetQuery';
 
 const isNull = (syntax: Syntax): boolean =>
   syntax.node === 'Constant' && (syntax as Extract<Known, { node: 'Constant' }>).value === null;

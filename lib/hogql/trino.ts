@@ -4,6 +4,7 @@
  */
 import type { Expression, FormatCode, Part, Path, Selected } from './expression.ts';
 import { alike, type Dialect, FLOAT_TEXT, formatText, INSTANT_TEXT, INTEGER_TEXT, print, UUID_TEXT } from './print.ts';
+import { MAX_RANGE } from './size.ts';
 
 /** Codes of a date's format that are others here. */
 const CODES: Partial<Record<FormatCode, string>> = { I: '%h', S: '%s' };
@@ -52,18 +53,25 @@ const strictInstant = (text: string): string =>
 
 const notNull = (of: readonly string[]): string => `filter(ARRAY[${of.join(', ')}], bound -> bound IS NOT NULL)`;
 
-const TRINO: Dialect = {
+const TYPES: Dialect['types'] = {
+  text: 'varchar',
+  json: 'varchar',
+  integer: 'bigint',
+  float: 'double',
+  boolean: 'boolean',
+  instant: 'bigint',
+  date: 'bigint',
+  texts: 'array(varchar)',
+  integers: 'array(bigint)',
+  floats: 'array(double)',
+  booleans: 'array(boolean)',
+  instants: 'array(bigint)',
+  dates: 'array(bigint)',
+};
+
+export const TRINO: Dialect = {
   literal: trinoLiteral,
-  types: {
-    text: 'varchar',
-    json: 'varchar',
-    integer: 'bigint',
-    float: 'double',
-    boolean: 'boolean',
-    instant: 'bigint',
-    date: 'bigint',
-    texts: 'array(varchar)',
-  },
+  types: TYPES,
   operators: {
     ...alike({
       slash: '/',
@@ -81,6 +89,8 @@ const TRINO: Dialect = {
         const half = `abs(${v} - truncate(${v})) = 5e-1`;
         return `(CASE WHEN ${half} THEN 2 * round(${v} / 2) ELSE round(${v}) END) / 1e${digits}`;
       }),
+
+    finite: ([x]) => `CASE WHEN is_finite(${x}) THEN ${x} END`,
 
     integer_of_text: ([x]) => `TRY_CAST(${whole(String(x), INTEGER_TEXT)} AS bigint)`,
     integer_of_float: ([x]) =>
@@ -113,15 +123,24 @@ const TRINO: Dialect = {
 
     split: ([x], { text }) => `split(${x}, ${trinoLiteral(text)})`,
     join: ([x], { text }) => `array_join(${x}, ${trinoLiteral(text)})`,
-    list: (of) => `CAST(ARRAY[${of.join(', ')}] AS array(varchar))`,
+    list: (of, _, __, type) => `CAST(ARRAY[${of.join(', ')}] AS ${TYPES[type]})`,
     element: (of) => `TRY(element_at(${of.join(', ')}))`,
     has: (of) => `coalesce(contains(${of.join(', ')}), FALSE)`,
     list_length: ([x]) => `cardinality(${x})`,
     map: ([x], _, each) => `transform(${x}, ${each.variable} -> ${each.body})`,
     filter: ([x], _, each) => `filter(${x}, ${each.variable} -> ${each.body})`,
+    sort: ([x]) => `array_sort(${x})`,
+    reverse: ([x]) => `reverse(${x})`,
+    // Trino's ranges include their end.
+    range: ([from, to]) =>
+      `CASE WHEN TRY(${to} - ${from}) BETWEEN 1 AND ${MAX_RANGE} THEN sequence(${from}, ${to} - 1) ELSE CAST(ARRAY[] AS array(bigint)) END`,
 
     property: ([x], { path }) =>
       `regexp_replace(nullif(json_format(${atPath('json_extract', String(x), path)}), 'null'), '^"|"$')`,
+    property_value: ([x], { path }) => {
+      const written = `nullif(json_format(${atPath('json_extract', String(x), path)}), 'null')`;
+      return `coalesce(${atPath('json_extract_scalar', String(x), path)}, ${written})`;
+    },
     json_raw: ([x], { path }) => `json_format(${atPath('json_extract', String(x), path)})`,
     json_scalar: ([x], { path }) => atPath('json_extract_scalar', String(x), path),
     json_has: ([x], { path }) => `(${atPath('json_extract', String(x), path)} IS NOT NULL)`,

@@ -32,3 +32,92 @@ export function any(conditions: readonly Syntax[]): Syntax {
 /** Returns the syntax of a list of constants, as IN takes one. */
 export const list = (values: readonly (string | number | boolean)[]): Syntax =>
   ({ node: 'Tuple', exprs: values.map(constant) }) satisfies Known;
+
+/** Returns the syntax of a comparison by an operator of the grammar: `==`, `<`, `in`, `not in`. */
+export const comparison = (op: string, left: Syntax, right: Syntax): Syntax =>
+  ({ node: 'CompareOperation', op, left, right }) satisfies Known;
+
+/** Returns the syntax of a list that is made of values. */
+export const array = (values: readonly Syntax[]): Syntax => ({ node: 'Array', exprs: values }) satisfies Known;
+
+const node = (value: { readonly node: string; readonly [member: string]: unknown }): Syntax => value;
+
+/** Columns by their names. */
+export type Columns = Readonly<Record<string, Syntax>>;
+
+/** What a query is made of. */
+export interface QueryParts {
+  readonly columns: Columns;
+  /** A table by its name, or a query. */
+  readonly from: string | Syntax;
+  /** What the query calls it. */
+  readonly as?: string;
+  readonly join?: { readonly query: Syntax; readonly as: string; readonly on: Syntax };
+  readonly where?: Syntax;
+  readonly groupBy?: readonly Syntax[];
+  readonly having?: Syntax;
+  readonly isDistinct?: boolean;
+}
+
+/** Returns the syntax of a query. */
+export function select({ columns, from, as, join, where, groupBy, having, isDistinct }: QueryParts): Syntax {
+  const joined = join && {
+    node: 'JoinExpr',
+    table: join.query,
+    alias: join.as,
+    join_type: 'INNER JOIN',
+    constraint: { node: 'JoinConstraint', constraint_type: 'ON', expr: join.on },
+  };
+  return node({
+    node: 'SelectQuery',
+    select: Object.entries(columns).map(([alias, expr]) => ({ node: 'Alias', alias, expr })),
+    select_from: {
+      node: 'JoinExpr',
+      table: typeof from === 'string' ? field(from) : from,
+      alias: as ?? null,
+      ...(joined && { next_join: joined }),
+    },
+    ...(isDistinct === true && { distinct: true }),
+    ...(where && { where }),
+    ...(groupBy && groupBy.length > 0 && { group_by: groupBy }),
+    ...(having && { having }),
+  });
+}
+
+/** Returns the syntax of `SELECT column FROM table WHERE condition`, as IN takes one. */
+export const subquery = (table: string, column: string, where: Syntax): Syntax =>
+  select({ columns: { [column]: field(column) }, from: table, where });
+
+/** Where a frame of a window begins or ends: so many rows (or so much of the order) before, where negative, or after. */
+type FrameEnd = number | 'first' | 'last';
+
+/** What a window function looks at. */
+export interface WindowParts {
+  readonly partitionBy: readonly Syntax[];
+  /** Ascending, unless it says otherwise. */
+  readonly orderBy?: readonly (Syntax | { readonly descending: Syntax })[];
+  readonly frame?: { readonly by: 'ROWS' | 'RANGE'; readonly from: FrameEnd; readonly to: FrameEnd };
+}
+
+/** Returns the syntax of `name(...args) OVER (...)`. */
+export function over(name: string, args: readonly Syntax[], { partitionBy, orderBy = [], frame }: WindowParts): Syntax {
+  const order = orderBy.map((one) =>
+    'descending' in one
+      ? { node: 'OrderExpr', expr: one.descending, order: 'DESC' }
+      : { node: 'OrderExpr', expr: one, order: 'ASC' },
+  );
+  const window = {
+    node: 'WindowExpr',
+    partition_by: partitionBy.length === 0 ? null : partitionBy,
+    order_by: order.length === 0 ? null : order,
+    ...(frame && { frame_method: frame.by, frame_start: frameEnd(frame.from), frame_end: frameEnd(frame.to) }),
+  };
+  return node({ node: 'WindowFunction', name, args: null, exprs: args, over_expr: window });
+}
+
+function frameEnd(end: FrameEnd) {
+  if (end === 0) return { node: 'WindowFrameExpr', frame_type: 'CURRENT ROW', frame_value: null };
+  const isBefore = end === 'first' || (typeof end === 'number' && end < 0);
+  const frame_value = typeof end === 'number' ? Math.abs(end) : null;
+  return { node: 'WindowFrameExpr', frame_type: isBefore ? 'PRECEDING' : 'FOLLOWING', frame_value };
+}

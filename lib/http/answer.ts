@@ -10,8 +10,17 @@ export class Answer<T> {
   /** The version of the writable state: answered as ETag. */
   readonly version: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  constructor(body: T, options: { version?: number; headers?: Record<string, string> } = {}) {
+  /** It is a 202, of a row that is `orAccepted`: what was asked for is under way. */
+  readonly isAccepted: boolean;
+  /** It shows more than its version tells of, so it is never a 304. */
+  readonly isComputed: boolean;
+  constructor(
+    body: T,
+    options: { version?: number; headers?: Record<string, string>; isAccepted?: boolean; isComputed?: boolean } = {},
+  ) {
     this.body = body;
+    this.isAccepted = options.isAccepted ?? false;
+    this.isComputed = options.isComputed ?? false;
     this.version = options.version;
     this.headers = options.headers ?? {};
   }

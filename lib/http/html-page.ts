@@ -1,21 +1,7 @@
 /** Pages for people: markup in which every value is escaped, and headers that let a browser do nothing else. */
 import { createHash } from 'node:crypto';
-import { raw, html as template } from 'hono/html';
 import { TextAnswer } from './answer.ts';
-
-/** Markup. Made by `html`, or by something else that has escaped what it holds, and says so with `trusted`. */
-export interface Markup {
-  toString(): string;
-  readonly isEscaped: true;
-}
-
-type Content = Markup | string | number | null | undefined | false | readonly Content[];
-
-/** Returns the markup of a template. Texts in it are escaped, lists are joined, null and false are nothing. */
-export const html = (parts: TemplateStringsArray, ...values: Content[]): Markup => template(parts, ...values) as Markup;
-
-/** Returns a text as markup that is escaped already. */
-export const trusted = (markup: string): Markup => raw(markup);
+import { html, type Markup, trusted } from './markup.ts';
 
 interface HtmlPage {
   readonly title: string;
@@ -28,6 +14,8 @@ interface HtmlPage {
   readonly script?: string;
   /** Additional sources that a browser may load from, by directive: `{ 'connect-src': "'self'" }`. */
   readonly sources?: Readonly<Record<string, string>>;
+  /** Whether it has a form that is sent to its own address. */
+  readonly hasForm?: boolean;
   /** Whether other sites may show the page in a frame. */
   readonly isFramable?: boolean;
   readonly cacheControl: string;
@@ -38,7 +26,18 @@ const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(
 
 /** Returns a page with its headers. It loads only what it names, and tells no other site where its reader was. */
 export function htmlPage(page: HtmlPage): TextAnswer {
-  const { title, body, head, style, script, sources = {}, isFramable = false, cacheControl, headers } = page;
+  const {
+    title,
+    body,
+    head,
+    style,
+    script,
+    sources = {},
+    isFramable = false,
+    hasForm = false,
+    cacheControl,
+    headers,
+  } = page;
   const inline = (name: string, text: string | undefined): string[] =>
     [sources[name] ?? '', text === undefined ? '' : hashOf(text)].filter((source) => source !== '');
   const directives: Record<string, string> = {
@@ -48,7 +47,7 @@ export function htmlPage(page: HtmlPage): TextAnswer {
     'style-src': inline('style-src', style).join(' ') || "'none'",
     'script-src': inline('script-src', script).join(' ') || "'none'",
     'base-uri': "'none'",
-    'form-action': "'none'",
+    'form-action': hasForm ? "'self'" : "'none'",
     'frame-ancestors': isFramable ? '*' : "'none'",
   };
   const markup = html`<!doctype html>

@@ -6,7 +6,16 @@ import type { Unsupported } from './unsupported.ts';
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** A port, other than the table, that a handler touches; infra grants exactly these. */
-export type Need = 'workflow' | 'vault' | 'lake' | 'runFiles' | 'outbound' | 'compiler' | 'reader' | 'personRemoval';
+export type Need =
+  | 'workflow'
+  | 'vault'
+  | 'lake'
+  | 'runFiles'
+  | 'outbound'
+  | 'compiler'
+  | 'reader'
+  | 'personRemoval'
+  | 'answers';
 
 /** How a list is paged; `page.ts` reads it. */
 export interface PagingRule {
@@ -29,6 +38,9 @@ export const PAGING = { limit: 100, max: 1000 } as const;
  * Gateway's rule), so organizations are always `{organization_id}` and projects `{project_id}`: a path that names
  * one of them is proved to be the caller's before the operation runs.
  */
+/** In the OpenAPI document, an operation that is another one on a second path names it here. */
+export const TWIN = 'x-twin-of';
+
 export interface Route<
   Params extends z.ZodType = z.ZodType,
   Query extends z.ZodType = z.ZodType,
@@ -61,6 +73,10 @@ export interface Route<
   readonly status: 200 | 201 | 204 | 405;
   /** Whether the answer may also be `EmptyAnswer`, a 204. */
   readonly orEmpty?: boolean;
+  /** Whether the answer may also be a 202 of the same shape: what was asked for is under way. */
+  readonly orAccepted?: boolean;
+  /** A body that works as it stands, for the reference. */
+  readonly example?: Readonly<Record<string, unknown>>;
   /** Whether the operation takes an Idempotency-Key: a POST that creates or starts something. */
   readonly idempotent?: boolean;
   /** Lists say how they are paged. */

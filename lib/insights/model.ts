@@ -7,6 +7,7 @@ import { parseJson } from '../http/json.ts';
 import { tagList } from '../http/tags.ts';
 import { fromJsonText, type JsonText } from '../ports/table/json-text.ts';
 import type { Item } from '../ports/table/table.ts';
+import { ANSWER_FIELDS, refreshField } from './queries/model.ts';
 
 declare module '../ports/table/keys.ts' {
   interface Items {
@@ -61,6 +62,13 @@ export const InsightInput = z.object({
 /** The body that changes an insight. */
 export const InsightPatch = InsightInput;
 
+/** How the answer of an insight, or of those of a dashboard, is asked for. */
+export const ResultQuery = z.object({
+  refresh: refreshField('force_cache'),
+  filters_override: text({ blank: true }).optional().describe('JSON of filters: `{"date_from": "-7d"}`.'),
+  variables_override: text({ blank: true }).optional().describe('JSON of values of variables, by their ids or names.'),
+});
+
 /** The digits of a short id behind its letter, in base 36: enough for every number that JavaScript holds exactly. */
 const SHORT_ID_DIGITS = 7;
 
@@ -75,7 +83,7 @@ export function insightId() {
   }, integer());
 }
 
-/** An insight inside a tile. */
+/** An insight inside a tile. What tells its answer is not in lists. */
 export const TileInsight = z
   .object({
     id: z.int(),
@@ -92,6 +100,10 @@ export const TileInsight = z
     created_by: User.nullable(),
     last_modified_at: z.iso.datetime(),
     last_modified_by: User.nullable(),
+    result: z.unknown().optional(),
+    ...ANSWER_FIELDS,
+    filters_hash: z.string().optional(),
+    error: z.string().nullable().optional().describe('Why it has no answer.'),
   })
   .meta({ id: 'TileInsight' });
 

@@ -1,6 +1,7 @@
 import * as z from 'zod';
+import { boolean, integer } from '../http/fields.ts';
 import { pageOf, route } from '../http/route.ts';
-import { Insight, InsightInput, InsightPatch, insightId } from './model.ts';
+import { Insight, InsightInput, InsightPatch, insightId, ResultQuery } from './model.ts';
 
 const tag = 'Insights';
 const read = { method: 'GET', scope: 'insight:read', tag } as const;
@@ -30,8 +31,12 @@ export const createInsight = route({
   handler: 'insights/create',
   method: 'POST',
   summary: 'Create an insight',
-  description: 'A saved question, with a tile on each of `dashboards`. It is shown, not asked.',
+  description: 'A saved question, with a tile on each of `dashboards`.',
   body: InsightInput,
+  example: {
+    name: 'Visitors a day',
+    query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: '$pageview', math: 'dau' }] },
+  },
   unsupported: UNSUPPORTED,
   response: Insight,
   status: 201,
@@ -43,7 +48,14 @@ export const retrieveInsight = route({
   ...one,
   handler: 'insights/retrieve',
   summary: 'Retrieve an insight',
-  description: 'For whoever made it or sees a dashboard that shows it; for everyone when none does.',
+  description:
+    'For whoever made it or sees a dashboard that shows it; for everyone when none does. Without `refresh` its answer ' +
+    'is the cached one, if there is one.',
+  needs: ['answers'],
+  query: ResultQuery.extend({
+    basic: boolean().optional().describe('Leaves the answer out.'),
+    from_dashboard: integer().optional().describe('With the filters of this dashboard.'),
+  }),
   response: Insight,
 });
 
@@ -58,6 +70,7 @@ export const updateInsight = route({
     'loses those elsewhere. `deleted: true` deletes softly, `deleted: false` brings back. For whoever made it or may ' +
     'edit every dashboard that shows it; with `dashboards` alone, for whoever may read it and edit what gets or loses it.',
   body: InsightPatch,
+  example: { name: 'Visitors', tags: ['weekly'] },
   unsupported: UNSUPPORTED,
   response: Insight,
 });

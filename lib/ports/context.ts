@@ -1,5 +1,6 @@
 import type { Landing } from '../capture/landing.ts';
 import type { Compiler } from '../exports/query/compiler.ts';
+import type { Answers } from '../insights/answering/answers.ts';
 import type { Compactor } from '../lake/compactor.ts';
 import type { PersonRemoval } from '../lake/import/person-removal.ts';
 import type { Reader } from '../warehouse/reader.ts';
@@ -25,6 +26,8 @@ export interface Context {
   readonly warehouse: Warehouse;
   /** Who reads single rows of the lake; null where that is not offered. */
   readonly reader: Reader | null;
+  /** Who answers queries; null where that is not offered. */
+  readonly answers: Answers | null;
   /** Who deletes persons of the lake; null where there is no reader. */
   readonly personRemoval: PersonRemoval | null;
   /** What was captured and is not in the lake yet; null on one machine, where the service has it to itself. */

@@ -7,11 +7,13 @@ import { MINUTE_MS } from '../../lib/ports/units.ts';
 import { backfilling } from './backfills.ts';
 import { type Part, type Row, tableOf } from './bench.ts';
 import { bundling } from './bundles.ts';
+import { drawing } from './charts.ts';
 import { listingDashboards } from './dashboards.ts';
 import { exporting } from './export.ts';
 import { importing } from './imports.ts';
 import { copying } from './postgres.ts';
 import { posting } from './posts.ts';
+import { querying } from './queries.ts';
 import { requesting } from './requests.ts';
 import { staging } from './stage.ts';
 
@@ -23,6 +25,8 @@ const PARTS: ReadonlyMap<string, Part> = new Map([
   ['requests', requesting],
   ['dashboards', listingDashboards],
   ['import', importing],
+  ['queries', querying],
+  ['charts', drawing],
   ['bundles', bundling],
   ['stage', staging],
 ]);

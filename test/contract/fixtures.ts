@@ -1,4 +1,5 @@
 /** One valid request for every row. A new row needs a line here: the suite fails until it has one. */
+import { builtConsole } from '../../infra/local/console.ts';
 import { createOrganization } from '../../lib/accounts/organizations/store.ts';
 import { keysOfUser, revokeKey } from '../../lib/accounts/personal-api-keys/store.ts';
 import type { RunItem } from '../../lib/exports/records/model.ts';
@@ -198,6 +199,17 @@ async function ofInsight(world: World): Promise<Example> {
   return { params: { ...params, id: String(body?.['id']) } };
 }
 
+const QUERY = { kind: 'HogQLQuery', query: 'SELECT count() FROM events' };
+
+async function ofQuery(world: World): Promise<Example> {
+  const params = place(world);
+  const id = world.context.newId();
+  await world.service.call('POST', `/api/projects/${params.project_id}/query/`, {
+    body: { query: QUERY, refresh: 'force_blocking', client_query_id: id },
+  });
+  return { params: { ...params, id } };
+}
+
 /** Worlds whose lake has the event and the person; filling one takes longer than all requests of a test. */
 const filled = new WeakMap<object, Promise<unknown>>();
 
@@ -244,6 +256,8 @@ async function ofPerson(world: World): Promise<Example> {
 
 export const fixtures: Readonly<Record<string, Fixture>> = {
   schema: async () => ({ params: {} }),
+  'console/page': async () => ({ params: {} }),
+  'console/file': async () => ({ params: { file: (await builtConsole()).script } }),
   'reference/page': async () => ({ params: {} }),
   'reference/file': async () => ({ params: { file: 'swagger-ui.css' } }),
 
@@ -294,6 +308,7 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   'sharing/update': async (world) => ({ ...(await ofDashboard(world)), body: { enabled: true } }),
   'sharing/refresh': ofDashboard,
   'shared/page': ofShared,
+  'shared/open': async (world) => ({ ...(await ofShared(world)), body: { password: 'of a page that needs none' } }),
   'access-controls/list': ofDashboard,
   'access-controls/update': async (world) => ({ ...(await ofDashboard(world)), body: { access_level: 'viewer' } }),
 
@@ -301,6 +316,10 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   'insights/create': async (world) => ({ params: place(world), body: { name: 'Visitors' } }),
   'insights/retrieve': ofInsight,
   'insights/update': async (world) => ({ ...(await ofInsight(world)), body: { name: 'Renamed' } }),
+
+  'query/create': async (world) => ({ params: place(world), body: { query: QUERY } }),
+  'query/retrieve': ofQuery,
+  'query/destroy': ofQuery,
 
   'events/list': inPlace,
   'events/retrieve': ofEvent,

@@ -6,6 +6,7 @@ import { type Import, type Source, sourcesIn } from '../support/source.ts';
 
 /** From the top. A line holds one room; rooms of one family stand under each other. */
 const FLOORS = [
+  'console',
   'admin',
   'api',
   'purge',
@@ -24,6 +25,7 @@ const FLOORS = [
   'accounts/organizations',
   'accounts/activity',
   'accounts/users',
+  'charts',
   'warehouse',
   'lake',
   'hogql',

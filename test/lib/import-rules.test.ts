@@ -83,6 +83,14 @@ describe('a file', () => {
     expect(offences(lib, (source) => imported(source, ({ from }) => from.startsWith('functions/')))).toEqual([]);
   });
 
+  test('of the console knows of lib nothing but charts, and of packages only what runs in a browser', () => {
+    const files = lib.filter(({ path }) => path.startsWith('lib/console/'));
+    expect(files.length).toBeGreaterThan(30);
+    const own = /^(lib\/(console|charts)\/|build\/types\/)/;
+    const isForeign = ({ from }: Import) => /^(lib|functions|infra|build)\/|^node:/.test(from) && !own.test(from);
+    expect(offences(files, (source) => imported(source, isForeign))).toEqual([]);
+  });
+
   test('of the program does not know the tests', () => {
     expect(offences(program, (source) => imported(source, ({ from }) => from.startsWith('test/')))).toEqual([]);
   });

@@ -1,6 +1,7 @@
 /** A real browser for tests of pages, from a package: whatever this machine has installed is not asked for. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
@@ -26,7 +27,7 @@ interface Visit {
   readonly requests: readonly string[];
 }
 
-type OpenPage = (options?: BrowserContextOptions) => Promise<Visit>;
+export type OpenPage = (options?: BrowserContextOptions) => Promise<Visit>;
 
 /** `describe` for what needs a browser. */
 export function describeInBrowser(name: string, body: (open: OpenPage) => void): void {
@@ -45,6 +46,18 @@ export function describeInBrowser(name: string, body: (open: OpenPage) => void):
       page.on('request', (request) => requests.push(request.url()));
       return { page, complaints, requests };
     });
+  });
+}
+
+/** Returns what a person with a screen reader, a keyboard or weak eyes would stumble over. */
+export async function obstacles(page: Page): Promise<unknown[]> {
+  await page.evaluate(readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'));
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+    };
+    const { violations } = await axe.run();
+    return violations.map(({ id, nodes }) => ({ id, html: nodes.map(({ html }) => html.slice(0, 200)) }));
   });
 }
 

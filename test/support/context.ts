@@ -8,6 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Compiler, directCompiler } from '../../lib/exports/query/compiler.ts';
 import { hogqlParser, type Parser } from '../../lib/hogql/parse.ts';
+import { computed } from '../../lib/insights/answering/answerer.ts';
+import { answersOf } from '../../lib/insights/answering/answers.ts';
+import { worldDatabase } from '../../lib/insights/answering/world.ts';
 import { compact } from '../../lib/lake/compact.ts';
 import { deletePerson } from '../../lib/lake/import/delete-person.ts';
 import type { Context } from '../../lib/ports/context.ts';
@@ -155,7 +158,10 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
   const lake = overrides.lake ?? folderFiles(join(path, 'lake'));
   const reader = duckdbReader({ lake });
   onEnd(() => reader.close());
+  const worlds = worldDatabase({ lake, parser });
+  onEnd(() => worlds.close());
   const log = logTo((line) => lines.push(line), clock, 'DEBUG');
+  const newId = countedIds(clock);
   const made: TestContext<Overrides> = {
     workflow: recordingWorkflow(),
     warehouse: noWarehouse,
@@ -166,11 +172,12 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     landing: null,
     compactor: { compact: (project) => compact(made, project) },
     personRemoval: { remove: (person) => deletePerson(made, person) },
+    answers: answersOf({ table, clock, newId, log }, { answer: (asked) => computed(worlds, asked) }),
     vault: keyfileVault(join(path, 'vault-key')),
     events: null,
     outbound: openOutbound(LOCAL_SETTINGS),
     compiler,
-    newId: countedIds(clock),
+    newId,
     random: countedBytes(),
     log,
     metrics: loggedMetrics(log),

@@ -61,6 +61,7 @@ export function proxyEvent(row: Pick<Route, 'method' | 'paths'>, sent: Sent = {}
     isBase64Encoded: Buffer.isBuffer(sent.body),
     requestContext: {
       requestId: 'request-1',
+      identity: { sourceIp: '203.0.113.1' },
       path: `${sent.stage ?? ''}${path}`,
       ...(sent.domainName === undefined ? {} : { domainName: sent.domainName }),
       ...(credentials === undefined ? {} : { authorizer: toContext(credentials) }),

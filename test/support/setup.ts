@@ -1,7 +1,8 @@
+import { builtConsole } from '../../infra/local/console.ts';
 import { dynamodbServer } from './dynamodb-local.ts';
 import { postgresServer } from './postgres.ts';
 
 /** Runs once, before all tests. */
 export default async (): Promise<void> => {
-  await Promise.all([dynamodbServer.open(), postgresServer.open()]);
+  await Promise.all([dynamodbServer.open(), postgresServer.open(), builtConsole()]);
 };

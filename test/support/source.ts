@@ -30,7 +30,7 @@ export interface Source {
 export function sourcesIn(folder: string): Source[] {
   return readdirSync(join(ROOT, folder), { recursive: true })
     .map((name) => posix.join(folder, String(name)))
-    .filter((path) => path.endsWith('.ts'))
+    .filter((path) => /\.tsx?$/.test(path) && !path.endsWith('.d.ts'))
     .toSorted()
     .map((path) => sourceOf(path, readFileSync(join(ROOT, path), 'utf8')));
 }
@@ -75,7 +75,7 @@ export function sourceOf(path: string, text: string): Source {
     }
     for (const inner of Object.values(value)) visit(inner);
   };
-  visit(parseSync(text, { syntax: 'typescript', target: 'es2024' }));
+  visit(parseSync(text, { syntax: 'typescript', tsx: path.endsWith('.tsx'), target: 'es2024' }));
   return { path, text, imports, strings, templates };
 }
 

@@ -222,6 +222,7 @@ function statementsOf(
     compiler: [],
     reader: [],
     personRemoval: [],
+    answers: [],
     events: [allow(['events:PutEvents'], [eventBus])],
     warehouse: [],
     compactor: [],

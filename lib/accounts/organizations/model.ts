@@ -28,6 +28,8 @@ export interface OrganizationItem extends Item {
   readonly logo_media_id: string | null;
   readonly is_member_join_email_enabled: boolean;
   readonly enforce_2fa: boolean;
+  /** Whether dashboards may be shared with everybody. Absent: they may. */
+  readonly allow_publicly_shared_resources?: boolean;
   readonly created_at: number;
   readonly updated_at: number;
   /** Counts the memberships, and changes in their transactions. */
@@ -46,6 +48,8 @@ export interface ProjectBrief {
   readonly uuid: string;
   readonly name: string;
   readonly api_token: string;
+  /** Absent: UTC. */
+  readonly timezone?: string;
 }
 
 /** Which project a token is of, as stored. */
@@ -65,6 +69,12 @@ export interface ProjectItem extends Item {
   readonly previous_token?: string | null;
   readonly created_at: number;
   readonly deleted_at: number | null;
+  /** As IANA names it. Absent: UTC. */
+  readonly timezone?: string;
+  /** 1: weeks begin on Monday. Absent, null and 0: on Sunday. */
+  readonly week_start_day?: number | null;
+  /** Property filters that a query adds by `filterTestAccounts`. Absent: none. */
+  readonly test_account_filters?: JsonText<readonly unknown[]>;
   /** Set with the first access rule that hides a dashboard: from then on lists look at every dashboard. */
   readonly hides_dashboards?: boolean;
   readonly ver: number;
@@ -94,6 +104,9 @@ export const OrganizationInput = z.object({
   enforce_2fa: nullableBoolean()
     .transform((value) => value ?? false)
     .optional(),
+  allow_publicly_shared_resources: boolean()
+    .optional()
+    .describe('False closes every public page of the organization, and lets none be opened.'),
 });
 
 /** The body that changes an organization. */
@@ -137,6 +150,7 @@ export const Organization = z
     metadata: z.string().describe('JSON text.'),
     customer_id: z.string().nullable(),
     enforce_2fa: z.boolean(),
+    allow_publicly_shared_resources: z.boolean(),
     member_count: z.string().describe('A whole number, as text.'),
   })
   .meta({ id: 'Organization' });
@@ -152,7 +166,10 @@ const FEATURES = [
 const PLUGINS_ACCESS_LEVEL = 3;
 
 /** Returns the public object of a project, as a team. */
-export function teamObject(organizationId: string, { id, uuid, api_token, name }: ProjectBrief): z.output<typeof Team> {
+export function teamObject(
+  organizationId: string,
+  { id, uuid, api_token, name, timezone = 'UTC' }: ProjectBrief,
+): z.output<typeof Team> {
   return {
     id,
     uuid,
@@ -164,7 +181,7 @@ export function teamObject(organizationId: string, { id, uuid, api_token, name }
     has_completed_onboarding_for: null,
     ingested_event: false,
     is_demo: false,
-    timezone: 'UTC',
+    timezone,
     access_control: false,
   };
 }
@@ -188,6 +205,7 @@ export function organizationObject(stored: OrganizationItem, level: MembershipLe
     metadata: JSON.stringify({ instance_tag: 'none' }),
     customer_id: null,
     enforce_2fa: stored.enforce_2fa,
+    allow_publicly_shared_resources: stored.allow_publicly_shared_resources ?? true,
     member_count: String(stored.members),
   };
 }

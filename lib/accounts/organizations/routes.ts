@@ -16,7 +16,6 @@ const one = {
 const UNSUPPORTED = {
   members_can_invite: true,
   members_can_use_personal_api_keys: true,
-  allow_publicly_shared_resources: true,
   default_anonymize_ips: null,
   default_role_id: null,
   session_cookie_age: null,
@@ -41,6 +40,7 @@ export const createOrganization = route({
   summary: 'Create an organization',
   description: 'The caller becomes its owner. It comes with a project, "Default project".',
   body: OrganizationInput,
+  example: { name: 'Acme' },
   unsupported: UNSUPPORTED,
   response: Organization,
   status: 201,
@@ -64,6 +64,7 @@ export const updateOrganization = route({
   summary: 'Change an organization',
   description: 'For admins and owners. The slug stays.',
   body: OrganizationPatch,
+  example: { name: 'Acme and Sons' },
   unsupported: UNSUPPORTED,
   response: Organization,
 });

@@ -47,6 +47,7 @@ export async function createOrganization(
     logo_media_id = null,
     is_member_join_email_enabled = true,
     enforce_2fa = false,
+    allow_publicly_shared_resources = true,
   } = parse(OrganizationInput, fields);
   const id = newId();
   const now = clock();
@@ -62,6 +63,7 @@ export async function createOrganization(
       logo_media_id,
       is_member_join_email_enabled,
       enforce_2fa,
+      allow_publicly_shared_resources,
       created_at: now,
       updated_at: now,
       members: 1,
@@ -182,6 +184,7 @@ const LOGGED_FIELDS: LoggedFields = {
   logo_media_id: 'plain',
   is_member_join_email_enabled: 'plain',
   enforce_2fa: 'plain',
+  allow_publicly_shared_resources: 'plain',
 };
 
 /**

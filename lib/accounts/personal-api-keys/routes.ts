@@ -32,6 +32,7 @@ export const createPersonalApiKey = route({
   summary: 'Create a personal API key',
   description: `The answer is the only one that shows the value. A user may have ten keys. ${NO_MORE}`,
   body: PersonalApiKeyInput,
+  example: { label: 'Reads numbers', scopes: ['query:read', 'insight:read'] },
   response: PersonalApiKey,
   status: 201,
   idempotent: true,
@@ -57,6 +58,7 @@ export const updatePersonalApiKey = route({
   summary: 'Change a personal API key',
   description: `Its label, scopes, limits and expiry; the value stays. The gateway may let the key do what it could for a minute. ${NO_MORE}`,
   body: PersonalApiKeyPatch,
+  example: { label: 'Reads numbers and dashboards' },
   response: PersonalApiKey,
 });
 

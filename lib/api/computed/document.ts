@@ -1,5 +1,6 @@
+import { DESTINATION_KINDS } from '../../exports/destinations/schemas.ts';
 import { type OpenApi, openApi } from '../openapi.ts';
 import { routes } from '../routes.ts';
 
 /** The reference of the whole API. */
-export const document: OpenApi = openApi(routes);
+export const document: OpenApi = openApi(routes, DESTINATION_KINDS);

@@ -6,7 +6,9 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type * as z from 'zod';
 import { TextAnswer } from '../../http/answer.ts';
-import { html, htmlPage } from '../../http/html-page.ts';
+import { htmlPage } from '../../http/html-page.ts';
+import { html } from '../../http/markup.ts';
+import { TWIN } from '../../http/route.ts';
 import type { retrieveReferenceFile } from './routes.ts';
 
 type ReferenceFile = z.output<typeof retrieveReferenceFile.params>['file'];
@@ -24,7 +26,24 @@ const resources = createRequire(import.meta.url);
 const SCRIPT = `
 document.documentElement.classList.toggle('dark-mode', matchMedia('(prefers-color-scheme: dark)').matches);
 const place = document.getElementById('reference');
-SwaggerUIBundle({ domNode: place, url: place.dataset.schema, deepLinking: true, validatorUrl: null });
+const textOf = (operation) => [operation.get('method'), operation.get('path'), operation.getIn(['operation', 'summary'])].join(' ');
+const isAbout = (words) => (operation) => words.every((word) => textOf(operation).toLowerCase().includes(word));
+const filtered = (groups, phrase) => {
+  const words = phrase.toLowerCase().split(/\\s+/);
+  return groups
+    .map((group) => group.update('operations', (operations) => operations.filter(isAbout(words))))
+    .filter((group) => group.get('operations').size > 0);
+};
+const show = async () => {
+  const spec = await (await fetch(place.dataset.schema)).json();
+  // An operation is shown once, on the first of its paths.
+  for (const methods of Object.values(spec.paths)) {
+    for (const [method, operation] of Object.entries(methods)) if (operation['${TWIN}'] !== undefined) delete methods[method];
+  }
+  const plugins = [{ fn: { opsFilter: filtered } }];
+  SwaggerUIBundle({ domNode: place, spec, plugins, filter: true, deepLinking: true, validatorUrl: null });
+};
+show();
 `;
 
 /** Returns the page; `url` is where it was asked for. Its links are paths, with the prefix that a stage adds. */

@@ -30,6 +30,7 @@ export const updateAccessControl = route({
   summary: 'Give a level, or take a rule away',
   description: 'For managers of the dashboard. The rule is found by whom it is for; a null level removes it (204).',
   body: AccessControlInput,
+  example: { access_level: 'viewer' },
   response: AccessControl,
   orEmpty: true,
 });

@@ -3,6 +3,7 @@ import type * as z from 'zod';
 import type { ActivityOps, Change } from '../../accounts/activity/model.ts';
 import { patchActivity } from '../../accounts/activity/rules.ts';
 import type { MemberWithLevel } from '../../accounts/organizations/model.ts';
+import { placeIn } from '../../accounts/organizations/projects/store.ts';
 import type { Caller, Tenant } from '../../accounts/organizations/tenant.ts';
 import { userLookup } from '../../accounts/users/lookup.ts';
 import type { UserItem } from '../../accounts/users/model.ts';
@@ -16,6 +17,7 @@ import {
   insightObject,
   MAX_DASHBOARDS,
 } from '../../insights/model.ts';
+import { type Asking, resultOf } from '../../insights/results.ts';
 import { aboutInsight, insightChange, newInsight } from '../../insights/store.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
@@ -272,13 +274,17 @@ export async function insightPageFor(
   return { found: await withTiles(table, seen.slice(offset, offset + limit)), count: seen.length };
 }
 
-/** Returns the answer that shows one insight, with its version. Throws a 403 when it is not there for the caller. */
+/** Returns what shows one insight, with its version and its answer (`asked` null: without). Throws a 403 when it is not there for the caller. */
 export async function insightAnswer(
-  context: Pick<Context, 'table' | 'clock'>,
+  context: Pick<Context, 'table' | 'clock' | 'answers' | 'callerLeft'>,
   found: InsightWithTiles,
-  { membership }: Tenant,
+  tenant: Tenant,
   { user }: Caller,
+  asked: Pick<Asking, 'refresh' | 'overrides'> | null = { refresh: 'force_cache' },
 ): Promise<Answer<z.input<typeof Insight>>> {
-  const [body] = await insightObjects(context, [found], { member: membership, user });
-  return new Answer(body ?? failUnseen(), { version: found.item.ver });
+  const [body] = await insightObjects(context, [found], { member: tenant.membership, user });
+  const shown = body ?? failUnseen();
+  if (asked === null) return new Answer(shown, { version: found.item.ver });
+  const result = await resultOf(context, found.item, { project: placeIn(tenant).project, ...asked }, context);
+  return new Answer({ ...shown, ...result }, { version: found.item.ver, isComputed: result.last_refresh !== null });
 }

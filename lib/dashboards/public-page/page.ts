@@ -1,14 +1,36 @@
 /** The public page of a shared dashboard. It needs no script, loads nothing, and names nobody. */
 import type * as z from 'zod';
+import { figure } from '../../charts/figure.ts';
+import { CHART_STYLE } from '../../charts/style.ts';
 import type { TextAnswer } from '../../http/answer.ts';
-import { html, htmlPage, type Markup, trusted } from '../../http/html-page.ts';
+import { htmlPage } from '../../http/html-page.ts';
+import { html, type Markup, trusted } from '../../http/markup.ts';
 import type { Failure } from '../../ports/errors.ts';
+import { layoutStyle, placesOf } from './layout.ts';
 import { markdownMarkup } from './markdown.ts';
-import type { SharedDashboard } from './model.ts';
+import { RANGES, type SharedDashboard, type SharedQuery } from './model.ts';
+import type { DataRange, ShownResult } from './results.ts';
+import { isDataAddress } from './rules.ts';
 import { STYLE } from './style.ts';
 
 type Shared = z.input<typeof SharedDashboard>;
 type SharedTile = Shared['dashboard']['tiles'][number];
+type Query = z.output<typeof SharedQuery>;
+
+/** What a page shows beside the dashboard. */
+export interface PageView {
+  /** Where the page was asked for. */
+  readonly path: string;
+  readonly query: Query;
+  /** By the numbers of insights. */
+  readonly results: ReadonlyMap<number, ShownResult>;
+  /** The numbers of insights whose rows are about persons. */
+  readonly personal: ReadonlySet<number>;
+  /** The days that have events, where those that were asked for have none. */
+  readonly otherRange: DataRange | undefined;
+  readonly mayChooseRange: boolean;
+  readonly timezone: string;
+}
 
 /** A page shows so many bytes of tiles: a function answers at most 6 MB, in which a page is a JSON string. */
 const MAX_TILES_BYTES = 4_000_000;
@@ -20,16 +42,21 @@ const NO_ROBOTS = { 'X-Robots-Tag': 'noindex, nofollow' };
 /** The headers of a page's data. */
 export const PUBLIC_HEADERS = { 'Referrer-Policy': 'no-referrer', ...NO_ROBOTS };
 
-/** Returns the page of a dashboard; `path` is where it was asked for. */
-export function sharedPage({ type, dashboard, noHeader }: Shared, path: string): TextAnswer {
-  const { name, description, tags } = dashboard;
+/** Returns the page of a dashboard; `headers` go with it. */
+export function sharedPage(
+  { type, dashboard, noHeader }: Shared,
+  view: PageView,
+  headers: Readonly<Record<string, string>>,
+): TextAnswer {
+  const { name, description, tags, tiles } = dashboard;
   const isFramable = type === 'embed';
-  const { markups, left } = fittingTiles(dashboard.tiles);
+  const { markups, left } = fittingTiles(tiles, view);
+  const places = placesOf(tiles.slice(0, markups.length).map(({ layouts }) => layouts));
   return htmlPage({
     cacheControl: NO_COPY,
-    headers: NO_ROBOTS,
+    headers: { ...NO_ROBOTS, ...headers },
     title: name === '' ? UNTITLED : name,
-    style: STYLE,
+    style: `${STYLE}${CHART_STYLE}${layoutStyle(places)}`,
     isFramable,
     // In a frame, links open beside the site that shows it.
     head: isFramable ? html`<base target="_blank">` : undefined,
@@ -39,6 +66,8 @@ ${description !== '' && html`<p>${description}</p>`}
 ${tags.length > 0 && html`<ul class="tags" aria-label="Tags">${tags.map((tag) => html`<li>${tag}</li>`)}</ul>`}
 </header>
 <main>
+${view.mayChooseRange && rangesMarkup(view)}
+${otherRangeMarkup(view)}
 ${markups.length === 0 && html`<p class="note">This dashboard has no tiles.</p>`}
 <div class="tiles">
 ${markups}
@@ -46,13 +75,70 @@ ${markups}
 ${left > 0 && html`<p class="note">${left} more ${left === 1 ? 'tile does' : 'tiles do'} not fit on this page.</p>`}
 </main>
 <footer>
-<p>Shared for reading. <a href="${path}.json">The same as data</a></p>
+<p>${refreshedMarkup(view)} Shared for reading. <a href="${addressOf(view, '.json')}">The same as data</a></p>
 </footer>`,
   });
 }
 
+/** Returns the address of a page, or of a form of it, with what the reader chose. */
+function addressOf(
+  { path, query }: PageView,
+  ending: string,
+  changes: Readonly<Record<string, string | undefined>> = {},
+) {
+  const { tile: _, ...chosen } = query;
+  const entries = Object.entries({ ...chosen, ...changes }).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  const text = new URLSearchParams(entries).toString();
+  return `${path}${ending}${text === '' ? '' : `?${text}`}`;
+}
+
+function rangesMarkup(view: PageView): Markup {
+  const { query } = view;
+  const links = [[undefined, 'As the dashboard has it'] as const, ...RANGES].map(([date_from, label]) => {
+    const isChosen = query.date_from === date_from && query.date_to === undefined;
+    const address = addressOf(view, '', { date_from, date_to: undefined });
+    return html`<li><a href="${address}"${isChosen && html` aria-current="true"`}>${label}</a></li>`;
+  });
+  return html`<nav aria-label="Dates"><ul class="ranges">${links}</ul></nav>`;
+}
+
+/** Returns what a page says where there is nothing in its range: which days have something. */
+function otherRangeMarkup(view: PageView): Markup | false {
+  const { otherRange, mayChooseRange, query } = view;
+  if (otherRange === undefined) return false;
+  const { date_from, date_to } = otherRange;
+  const days = date_from === date_to ? dayText(date_from) : `${dayText(date_from)} to ${dayText(date_to)}`;
+  const isShown = query.date_from === date_from && query.date_to === date_to;
+  return html`<p class="notice">Nothing happened in these dates. There are events of ${
+    mayChooseRange && !isShown ? html`<a href="${addressOf(view, '', { date_from, date_to })}">${days}</a>` : days
+  }.</p>`;
+}
+
+const dayFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+const dayText = (day: string): string => dayFormat.format(new Date(`${day}T00:00:00Z`));
+
+/** Returns when the oldest of the results was computed. */
+function refreshedMarkup({ results, timezone }: PageView): Markup | false {
+  const instants = [...results.values()].flatMap(({ fields }) => fields.last_refresh ?? []).toSorted();
+  const [oldest] = instants;
+  if (oldest === undefined) return false;
+  const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: timezone });
+  return html`Last refreshed <time datetime="${oldest}">${format.format(new Date(oldest))} (${timezone})</time>.`;
+}
+
+/** The words of failures that ask for a password. */
+export const PASSWORD_NEEDED = 'This page needs a password.';
+export const PASSWORD_WRONG = 'That is not the password of this page.';
+
+/** Returns the page of a failure at a path; undefined: it is told as data, for something else than a page was asked for. */
+export const failurePageAt = (failure: Failure, path: string): TextAnswer | undefined =>
+  isDataAddress(path) ? undefined : failurePage(failure, path.split('/').at(-2) === 'embedded');
+
 /** Returns the page of a failure. A link that opens nothing always shows the same page, for whatever reason. */
-export function failurePage({ kind, message }: Failure): TextAnswer {
+function failurePage({ kind, message, body }: Failure, isFramable: boolean): TextAnswer {
+  if (body.detail === PASSWORD_NEEDED || body.detail === PASSWORD_WRONG) return passwordPage(body.detail, isFramable);
   const [title, text] =
     kind === 'not_found'
       ? ['Not found', 'This link does not open a dashboard. Whoever gave it to you may have another one.']
@@ -69,13 +155,33 @@ export function failurePage({ kind, message }: Failure): TextAnswer {
   });
 }
 
+function passwordPage(detail: string, isFramable: boolean): TextAnswer {
+  const isWrong = detail === PASSWORD_WRONG;
+  return htmlPage({
+    cacheControl: NO_COPY,
+    headers: NO_ROBOTS,
+    title: 'Password',
+    style: STYLE,
+    hasForm: true,
+    isFramable,
+    body: html`<main class="problem">
+<h1>Password</h1>
+<form method="post">
+<p id="about">${isWrong ? PASSWORD_WRONG : 'Whoever gave you this link knows the password of the page.'}</p>
+<p><label>Password <input type="password" name="password" required autofocus autocomplete="current-password" aria-describedby="about"${isWrong && html` aria-invalid="true"`}></label></p>
+<p><button>Open the page</button></p>
+</form>
+</main>`,
+  });
+}
+
 const UNTITLED = 'Untitled dashboard';
 
-function fittingTiles(tiles: readonly SharedTile[]): { markups: Markup[]; left: number } {
+function fittingTiles(tiles: readonly SharedTile[], view: PageView): { markups: Markup[]; left: number } {
   const markups: Markup[] = [];
   let bytes = 0;
-  for (const tile of tiles) {
-    const markup = tileMarkup(tile);
+  for (const [at, tile] of tiles.entries()) {
+    const markup = tileMarkup(tile, at, view);
     bytes += Buffer.byteLength(JSON.stringify(markup.toString()));
     if (bytes > MAX_TILES_BYTES) break;
     markups.push(markup);
@@ -83,21 +189,28 @@ function fittingTiles(tiles: readonly SharedTile[]): { markups: Markup[]; left: 
   return { markups, left: tiles.length - markups.length };
 }
 
-/** Layouts are made for a grid of so many columns. */
-const COLUMNS = 12;
-
-function tileMarkup(tile: SharedTile): Markup {
-  const { sm } = tile.layouts as { sm?: { w?: unknown } | null };
-  const isWide = typeof sm?.w === 'number' && sm.w > COLUMNS / 2;
-  return html`<article class="tile${isWide && ' wide'}">
-${tile.insight === null ? trusted(markdownMarkup(tile.text?.body ?? '')) : insightMarkup(tile.insight)}
+function tileMarkup(tile: SharedTile, at: number, view: PageView): Markup {
+  return html`<article class="tile t${at}">
+${tile.insight === null ? trusted(markdownMarkup(tile.text?.body ?? '')) : insightMarkup(tile.id, tile.insight, view)}
 </article>
 `;
 }
 
-function insightMarkup({ name, description, query, filters }: NonNullable<SharedTile['insight']>): Markup {
-  const asked = query ?? (Object.keys(filters as object).length === 0 ? null : filters);
+function insightMarkup(
+  tile: number,
+  { id, name, description }: NonNullable<SharedTile['insight']>,
+  view: PageView,
+): Markup {
+  const shown = view.results.get(id);
   return html`<h2>${name === null || name === '' ? 'Untitled insight' : name}</h2>
-${description !== '' && html`<p>${description}</p>`}
-${asked !== null && html`<details open><summary>Query</summary><pre><code>${JSON.stringify(asked, null, 2)}</code></pre></details>`}`;
+${description !== '' && html`<p class="about">${description}</p>`}
+${shown === undefined ? absentMarkup(view.personal.has(id)) : figure(shown.chart)}
+${shown !== undefined && shown.chart.table.rows.length > 0 && html`<p class="download"><a href="${addressOf(view, '.csv', { tile: String(tile) })}" download aria-label="CSV of ${name ?? 'this insight'}">CSV</a></p>`}`;
 }
+
+const absentMarkup = (isPersonal: boolean): Markup =>
+  html`<p class="note">${
+    isPersonal
+      ? 'The rows of this insight are about persons. They are not shown on a shared page.'
+      : 'There are no numbers yet. Look again in a moment.'
+  }</p>`;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { route } from '../../http/route.ts';
-import { SharedDashboard, SharedQuery } from './model.ts';
+import { PasswordForm, SharedDashboard, SharedQuery } from './model.ts';
 
 export const retrieveShared = route({
   handler: 'shared/page',
@@ -9,11 +9,22 @@ export const retrieveShared = route({
   scope: 'public',
   summary: 'Show a shared dashboard to anybody',
   description:
-    'A page; with `.json` after the token, what it is made from. Other sites may show `/embedded/` in a frame. ' +
-    'Nothing tells who made the dashboard, or what else there is.',
+    'A page; with `.json` after the token, what it is made from; with `.csv` and `?tile=`, the numbers of a tile. Other ' +
+    'sites may show `/embedded/` in a frame. Nothing tells who made the dashboard, what its insights ask, or what else ' +
+    'there is. Results come from the cache: a reader waits for none. `.png` and `.pdf` are refused.',
   tag: 'Dashboard sharing',
-  params: z.object({ token: z.string().regex(/^[\w-]{30}(\.json)?$/) }),
+  params: z.object({ token: z.string().regex(/^[\w-]{30}(\.(json|csv|png|pdf))?$/) }),
   query: SharedQuery,
   response: SharedDashboard,
-  content: ['text/html'],
+  content: ['text/html', 'text/csv'],
+});
+
+export const openShared = route({
+  ...retrieveShared,
+  handler: 'shared/open',
+  method: 'POST',
+  summary: 'Enter the password of a shared dashboard',
+  description:
+    'Answers with the page, and with a cookie that opens it for twelve hours. Ten tries of an address in five minutes.',
+  body: PasswordForm,
 });

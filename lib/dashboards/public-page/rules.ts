@@ -4,22 +4,22 @@ interface SharedAddress {
   readonly path: string;
   readonly token: string;
   readonly type: 'scene' | 'embed';
-  /** Whether the data of the page is asked for, not the page. */
-  readonly isData: boolean;
+  /** What is asked for: the page, its data, or the numbers of a tile. */
+  readonly form: 'page' | 'json' | 'csv' | 'png' | 'pdf';
 }
 
-const DATA = /\.json$/;
+const ENDING = /\.(json|csv|png|pdf)$/;
 
-/** Returns whether a path asks for the data of a page, not for the page. */
-export const isDataAddress = (path: string): boolean => DATA.test(path.replace(/\/$/, ''));
+/** Returns whether a path asks for something else than a page. */
+export const isDataAddress = (path: string): boolean => ENDING.test(path.replace(/\/$/, ''));
 
-/** Reads the address: `/embedded/<token>` is for frames, and `<token>.json` is data. */
+/** Reads the address: `/embedded/<token>` is for frames, `<token>.json` is data, `<token>.csv` the numbers of a tile. */
 export function readAddress(url: string, sent: string): SharedAddress {
-  const path = new URL(url).pathname.replace(/\/$/, '').replace(DATA, '');
+  const path = new URL(url).pathname.replace(/\/$/, '').replace(ENDING, '');
   return {
     path,
-    token: sent.replace(DATA, ''),
+    token: sent.replace(ENDING, ''),
     type: path.split('/').at(-2) === 'embedded' ? 'embed' : 'scene',
-    isData: DATA.test(sent),
+    form: (ENDING.exec(sent)?.[1] ?? 'page') as SharedAddress['form'],
   };
 }

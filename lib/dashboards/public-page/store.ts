@@ -1,17 +1,43 @@
+import type { OrganizationItem, ProjectItem } from '../../accounts/organizations/model.ts';
 import { findProject } from '../../accounts/organizations/projects/store.ts';
 import { findOrganization } from '../../accounts/organizations/store.ts';
+import { networkOf } from '../../http/network.ts';
 import { readInsights } from '../../insights/store.ts';
+import type { Context } from '../../ports/context.ts';
+import { fail } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
-import type { Table } from '../../ports/table/table.ts';
+import type { Item } from '../../ports/table/table.ts';
+import { MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
 import type { DashboardWithInsights } from '../model.ts';
 import { readDashboard } from '../store.ts';
 import { insightsOf } from '../tiles.ts';
 
+declare module '../../ports/table/keys.ts' {
+  interface Items {
+    passwordTries: PasswordTriesItem;
+  }
+}
+
+/** How often an address has tried to enter the password of a link, in a piece of time. */
+interface PasswordTriesItem extends Item {
+  readonly tries: number;
+}
+
+/** A dashboard that is open to whoever has its token. */
+export interface SharedItem extends DashboardWithInsights {
+  readonly project: ProjectItem;
+  readonly organization: OrganizationItem;
+}
+
 /**
- * Returns the dashboard that a token opens to anybody; undefined when it opens none: the token is unknown, replaced or
- * not enabled, or the dashboard, its project or its organization is deleted. Two round trips, three with insights.
+ * Returns the dashboard that a token opens to anybody; undefined when it opens none: the token is unknown, replaced, not
+ * enabled or at its end, the dashboard, its project or its organization is deleted, or the organization shares nothing.
+ * Two round trips, three with insights.
  */
-export async function findShared(table: Table, access_token: string): Promise<DashboardWithInsights | undefined> {
+export async function findShared(
+  { table, clock }: Pick<Context, 'table' | 'clock'>,
+  access_token: string,
+): Promise<SharedItem | undefined> {
   const token = await table.get(keys.sharingToken(access_token));
   if (token === undefined) return undefined;
   const [stored, project, organization] = await Promise.all([
@@ -21,7 +47,34 @@ export async function findShared(table: Table, access_token: string): Promise<Da
   ]);
   if (stored === undefined || project === undefined || organization === undefined) return undefined;
   const { summary, sharing, tiles } = stored;
-  const isOpen = summary.deleted_at === null && sharing.enabled && sharing.access_token === access_token;
+  const isOpen =
+    summary.deleted_at === null &&
+    sharing.enabled &&
+    sharing.access_token === access_token &&
+    (sharing.expires_at ?? Infinity) > clock() &&
+    organization.allow_publicly_shared_resources !== false;
   if (!isOpen) return undefined;
-  return { stored, insights: await readInsights(table, summary.project_id, insightsOf(tiles)) };
+  return { stored, insights: await readInsights(table, summary.project_id, insightsOf(tiles)), project, organization };
+}
+
+/** Of one address at one link, in so much time. */
+const TRIES = { most: 10, ms: 5 * MINUTE_MS };
+
+/** Counts a try to enter a password. Throws a 429 when there were too many. */
+export async function countTry(
+  { table, clock }: Pick<Context, 'table' | 'clock'>,
+  token: string,
+  address: string,
+): Promise<void> {
+  const window = Math.floor(clock() / TRIES.ms);
+  const ttl = ((window + 2) * TRIES.ms) / SECOND_MS;
+  const [written] = await table.write([
+    { change: keys.passwordTries(token, networkOf(address), window), add: { tries: 1 }, set: { ttl } },
+  ]);
+  if ((written?.tries ?? 0) <= TRIES.most) return;
+  const seconds = Math.ceil(((window + 1) * TRIES.ms - clock()) / SECOND_MS);
+  fail('throttled', {
+    detail: `There were too many tries. Try again in ${Math.ceil(seconds / 60)} minutes.`,
+    headers: { 'Retry-After': String(seconds) },
+  });
 }

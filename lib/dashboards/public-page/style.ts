@@ -2,7 +2,7 @@
 export const STYLE = `
 :root { color-scheme: light dark; --back: #f6f7f9; --tile: #fff; --text: #1b1f24; --soft: #555c66; --line: #d4d8de;
   --link: #0b57d0; }
-@media (prefers-color-scheme: dark) { :root { --back: #14161a; --tile: #1d2025; --text: #e8eaed; --soft: #a9b0ba;
+@media screen and (prefers-color-scheme: dark) { :root { --back: #14161a; --tile: #1d2025; --text: #e8eaed; --soft: #a9b0ba;
   --line: #383d45; --link: #8ab4f8; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 80rem; padding: 1.5rem 1rem; background: var(--back); color: var(--text);
@@ -17,7 +17,7 @@ header p { color: var(--soft); white-space: pre-line; }
 .tags { display: flex; flex-wrap: wrap; gap: .5rem; padding: 0; list-style: none; }
 .tags li { padding: 0 .6rem; border: 1px solid var(--line); border-radius: 1rem; color: var(--soft); font-size: .875rem; }
 .tiles { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem; }
-.tile { padding: 1rem; border: 1px solid var(--line); border-radius: .5rem; background: var(--tile); }
+.tile { position: relative; min-width: 0; padding: 1rem; border: 1px solid var(--line); border-radius: .5rem; background: var(--tile); }
 .tile > :last-child { margin-bottom: 0; }
 summary { width: fit-content; color: var(--soft); cursor: pointer; }
 pre, code { font: .875rem/1.45 ui-monospace, monospace; }
@@ -30,6 +30,14 @@ th, td { padding: .25rem .6rem; border: 1px solid var(--line); text-align: left;
 footer { margin-top: 1.5rem; font-size: .875rem; }
 .problem { max-width: 34rem; margin: 15vh auto 0; text-align: center; }
 .unseen { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%); }
-@media (min-width: 48rem) { .tiles { grid-template-columns: repeat(2, minmax(0, 1fr)); } .wide { grid-column: 1 / -1; } }
-@media print { body { max-width: none; background: none; } .tile { break-inside: avoid; } }
+.about { color: var(--soft); }
+.ranges { display: flex; flex-wrap: wrap; gap: .5rem; padding: 0; list-style: none; }
+.ranges a { display: block; padding: .2rem .7rem; border: 1px solid var(--line); border-radius: 1rem; background: var(--tile); text-decoration: none; }
+.ranges a[aria-current] { border-color: var(--link); background: var(--link); color: var(--tile); }
+.notice { padding: .75rem 1rem; border: 1px solid var(--line); border-left: .25rem solid var(--link); border-radius: .25rem; background: var(--tile); }
+.download { margin: .5rem 0 0; text-align: end; font-size: .875rem; }
+input, button { padding: .4rem .7rem; border: 1px solid var(--soft); border-radius: .25rem; background: var(--tile); color: inherit; font: inherit; }
+input { display: block; width: 100%; margin-top: .25rem; }
+@media (min-width: 48rem) { .tiles { grid-template-columns: repeat(12, minmax(0, 1fr)); grid-auto-rows: minmax(3rem, auto); } }
+@media print { body { max-width: none; padding: 0; background: none; } .tile { break-inside: avoid; } nav, .download, footer a { display: none; } }
 `;

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { boolean } from '../../http/fields.ts';
+import { boolean, datetime, text } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
 import type { Item } from '../../ports/table/table.ts';
 
@@ -16,6 +16,12 @@ export interface SharingItem extends Item {
   readonly access_token: string;
   /** Whether this token's page was ever open. Then sharing again needs a new token, so that no old link revives. */
   readonly was_open: boolean;
+  /** The hash of the password that opens the page; absent and null: the link is enough. */
+  readonly password?: string | null;
+  /** From then on the page is closed; absent and null: it does not end. Milliseconds since 1970. */
+  readonly expires_at?: number | null;
+  /** Whether readers may choose another range of dates. Absent: they may not. */
+  readonly allow_date_range?: boolean;
   /** The dashboard's own creation. */
   readonly created_at: number;
   /** Counts its changes (ETag). */
@@ -29,8 +35,24 @@ export interface SharingTokenItem extends Item {
   readonly dashboard_id: number;
 }
 
-/** The body that opens or closes a dashboard's public page. */
-export const SharingPatch = z.object({ enabled: boolean().optional() });
+/** A password is so long, in characters. */
+const PASSWORD = { least: 8, most: 200 };
+
+/** The body that opens or closes a dashboard's public page, and says who may see it. */
+export const SharingPatch = z.object({
+  enabled: boolean().optional(),
+  password: text({ max: PASSWORD.most, trim: false })
+    .refine(
+      (password) => password.length >= PASSWORD.least,
+      `Ensure this field has at least ${PASSWORD.least} characters.`,
+    )
+    .nullable()
+    .optional()
+    .describe('Opens the page beside the link. It is stored as its hash, and never returned; null takes it away.'),
+  password_required: boolean().optional().describe('False takes the password away.'),
+  expires_at: datetime().nullable().optional().describe('When the page closes by itself.'),
+  allow_date_range: boolean().optional().describe('Whether readers may choose another range of dates.'),
+});
 
 /** A dashboard's public link. */
 export const Sharing = z
@@ -38,10 +60,21 @@ export const Sharing = z
     created_at: z.iso.datetime().describe("The dashboard's."),
     enabled: z.boolean(),
     access_token: z.string().describe('Opens `/shared/<token>` while sharing is enabled.'),
+    password_required: z.boolean(),
+    expires_at: z.iso.datetime().nullable(),
+    allow_date_range: z.boolean(),
   })
   .meta({ id: 'DashboardSharing' });
 
 /** Returns the public object of a dashboard's sharing. */
-export function sharingObject({ created_at, enabled, access_token }: SharingItem): z.input<typeof Sharing> {
-  return { created_at: wireInstant(created_at), enabled, access_token };
+export function sharingObject(sharing: SharingItem): z.input<typeof Sharing> {
+  const { created_at, enabled, access_token, password, expires_at } = sharing;
+  return {
+    created_at: wireInstant(created_at),
+    enabled,
+    access_token,
+    password_required: typeof password === 'string',
+    expires_at: typeof expires_at === 'number' ? wireInstant(expires_at) : null,
+    allow_date_range: sharing.allow_date_range ?? false,
+  };
 }

@@ -29,9 +29,10 @@ export const updateSharing = route({
   summary: 'Share a dashboard, or stop that',
   description:
     'For those who may edit the dashboard. A token that was in use before is not used again: enabling again makes a ' +
-    'new one, so that old links stay dead.',
+    'new one, so that old links stay dead. The password, the expiry and the choice of dates stay as they are.',
   body: SharingPatch,
-  unsupported: { password_required: null, settings: null },
+  example: { enabled: true },
+  unsupported: { settings: null },
 });
 
 export const refreshSharing = route({

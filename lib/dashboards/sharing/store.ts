@@ -1,8 +1,8 @@
 import type * as z from 'zod';
-import type { ActivityOps, ActivityVerb } from '../../accounts/activity/model.ts';
+import type { ActivityOps, ActivityVerb, Change } from '../../accounts/activity/model.ts';
 import type { Tenant } from '../../accounts/organizations/tenant.ts';
 import type { Context } from '../../ports/context.ts';
-import { fail } from '../../ports/errors.ts';
+import { fail, invalid } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op, Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
@@ -56,29 +56,63 @@ export function foundSharingToEdit(read: SharingRead, tenant: Tenant): SharingRe
   return read;
 }
 
+/** The fields that a change sets. */
+type SharingSet = Partial<Pick<SharingItem, 'enabled' | 'password' | 'expires_at' | 'allow_date_range'>>;
+
 /** Returns what a change makes of the sharing; undefined: nothing. */
 type SharingChange = (
   sharing: SharingItem,
-) => { readonly enabled: boolean; readonly hasNewToken: boolean; readonly activity: ActivityVerb } | undefined;
+) => { readonly set: SharingSet; readonly hasNewToken: boolean; readonly activity: ActivityVerb } | undefined;
 
-/** Returns the change of a PATCH. A token that was open before is not opened again. */
-export function toggle({ enabled }: z.output<typeof SharingPatch>): SharingChange {
-  return (sharing) =>
-    enabled === undefined || enabled === sharing.enabled
-      ? undefined
-      : {
-          enabled,
-          hasNewToken: enabled && sharing.was_open,
-          activity: enabled ? 'sharing enabled' : 'sharing disabled',
-        };
+/**
+ * Returns the change of a PATCH; `password` is the hash of the one that was sent. A token that was open before is not
+ * opened again. Throws a 400 when a password is required that there is not.
+ */
+export function patchOf(
+  { enabled, password_required, expires_at, allow_date_range }: z.output<typeof SharingPatch>,
+  password: string | null | undefined,
+): SharingChange {
+  if (password_required === false && typeof password === 'string') {
+    invalid('password_required', 'A password was sent. Leave out `password_required`, or send true.');
+  }
+  const newPassword = password_required === false ? null : password;
+  return (sharing) => {
+    const sent: SharingSet = {
+      ...(enabled === undefined ? {} : { enabled }),
+      ...(newPassword === undefined ? {} : { password: newPassword }),
+      ...(expires_at === undefined ? {} : { expires_at: expires_at === null ? null : expires_at }),
+      ...(allow_date_range === undefined ? {} : { allow_date_range }),
+    };
+    if (password_required === true && typeof { ...sharing, ...sent }.password !== 'string') {
+      invalid('password_required', 'There is no password yet. Send it as `password`.');
+    }
+    const set: SharingSet = Object.fromEntries(
+      Object.entries(sent).filter(([name, value]) => (sharing[name] ?? UNSET[name]) !== value),
+    );
+    if (Object.keys(set).length === 0) return undefined;
+    const opens = set.enabled;
+    return {
+      set,
+      hasNewToken: opens === true && sharing.was_open,
+      activity: opens === undefined ? 'updated' : opens ? 'sharing enabled' : 'sharing disabled',
+    };
+  };
 }
 
+/** What an absent field means. */
+const UNSET: Readonly<Record<string, unknown>> = { password: null, expires_at: null, allow_date_range: false };
+
 /** Gives the sharing another token, and leaves the rest as it is. */
-export const refresh: SharingChange = ({ enabled }) => ({
-  enabled,
-  hasNewToken: true,
-  activity: 'access token refreshed',
-});
+export const refresh: SharingChange = () => ({ set: {}, hasNewToken: true, activity: 'access token refreshed' });
+
+/** Returns how the activity log shows a change of the sharing. A password is not in it. */
+const sharingChanges = (before: SharingItem, set: SharingSet): Change[] =>
+  Object.entries(set).map(([field, value]) => ({
+    action: 'changed',
+    field,
+    before: field === 'password' ? null : (before[field] ?? UNSET[field]),
+    after: field === 'password' ? null : value,
+  }));
 
 /**
  * Changes the sharing with all that follows from it in one transaction: the token that opens the page, and what the
@@ -104,10 +138,14 @@ export async function changeSharing(
     if (ifMatch !== undefined && !ifMatch.includes(sharing.ver)) fail('precondition_failed');
     const changed = change(sharing);
     if (changed === undefined) return sharing;
-    const { enabled, hasNewToken, activity } = changed;
+    const { set, hasNewToken, activity } = changed;
+    if (set.enabled === true && tenant.organization.allow_publicly_shared_resources === false) {
+      fail('permission_denied', 'Public sharing is disabled for this organization.');
+    }
+    const enabled = set.enabled ?? sharing.enabled;
     const after: SharingItem = {
       ...sharing,
-      enabled,
+      ...set,
       access_token: hasNewToken ? newToken(random) : sharing.access_token,
       was_open: enabled || (sharing.was_open && !hasNewToken),
       ver: sharing.ver + 1,
@@ -121,7 +159,7 @@ export async function changeSharing(
           ] satisfies Op[])
         : []),
       summaryOp(summary, { is_shared: enabled }),
-      ...activityOps({ ...aboutDashboard(summary), activity }),
+      ...activityOps({ ...aboutDashboard(summary), activity, changes: sharingChanges(sharing, set) }),
     ]);
     return after;
   });

@@ -6,7 +6,7 @@ import type { Config, Destination, Reach } from './destination.ts';
 import { checkSecretsSentAgain, merge } from './secrets.ts';
 
 /** Keys that the config of every type takes: names of events; an empty list or null restricts nothing. */
-const EVENT_LISTS = {
+export const EVENT_LISTS = {
   exclude_events: z.array(z.string()).nullable().optional(),
   include_events: z.array(z.string()).nullable().optional(),
 };

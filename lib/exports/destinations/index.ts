@@ -6,11 +6,11 @@ import { postgres } from './postgres.ts';
 import { redshift } from './redshift.ts';
 import { s3 } from './s3.ts';
 
-/** Every kind of destination; a deployment offers some of them (`settings.destinations`). */
-const ALL: readonly Destination[] = [folder, http, noOp, postgres, redshift, s3];
+/** Every kind of destination, in the order of their types; a deployment offers some of them (`settings.destinations`). */
+export const DESTINATIONS: readonly Destination[] = [folder, http, noOp, postgres, redshift, s3];
 
 /** Every kind of destination, by its type. */
-const destinations: ReadonlyMap<string, Destination> = new Map(ALL.map((one) => [one.type, one]));
+const destinations: ReadonlyMap<string, Destination> = new Map(DESTINATIONS.map((one) => [one.type, one]));
 
 /** Returns the destination of a type; undefined when there is none. */
 export const destinationOf = (type: string): Destination | undefined => destinations.get(type);

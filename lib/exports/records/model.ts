@@ -156,7 +156,7 @@ export const BatchExport = z
     team_id: z.int(),
     name: z.string(),
     model: z.enum(MODELS),
-    destination: z.object({ type: z.string(), config: z.record(z.string(), z.unknown()) }),
+    destination: z.object({ type: z.string(), config: z.record(z.string(), z.unknown()) }).meta({ id: 'Destination' }),
     interval: z.enum(FREQUENCIES),
     paused: z.boolean(),
     created_at: instant,
@@ -175,19 +175,22 @@ export const BatchExport = z
   })
   .meta({ id: 'BatchExport' });
 
+/** Where to and how; the document of the API describes the keys of each type in its place. */
+const DestinationInput = z.object({
+  type: text({ blank: true, trim: false }).describe('Where to. It cannot be changed later.'),
+  config: freeObject().describe(
+    'How to get there: the keys depend on the type. A PATCH lays what it sends over what is stored, so that keys ' +
+      'and secrets that it omits stay. Secrets are never returned. Every type takes include_events and ' +
+      'exclude_events, lists of event names.',
+  ),
+});
+
 /** What a caller writes to make an export, or to change one (then every field may be missing). */
 export const BatchExportInput = z
   .object({
     name: text().describe('For people; need not be unique.'),
     model: choice(MODELS).nullable().optional().describe('What is exported. Default: events.'),
-    destination: z.object({
-      type: text({ blank: true, trim: false }).describe('Where to. It cannot be changed later.'),
-      config: freeObject().describe(
-        'How to get there: the keys depend on the type. A PATCH lays what it sends over what is stored, so that keys ' +
-          'and secrets that it omits stay. Secrets are never returned. Every type takes include_events and ' +
-          'exclude_events, lists of event names.',
-      ),
-    }),
+    destination: DestinationInput.meta({ id: 'DestinationInput' }),
     interval: choice(FREQUENCIES).describe('How much time one run exports.'),
     paused: boolean().optional().describe('A paused export starts no runs by itself; backfills run. Default: false.'),
     last_paused_at: datetime().nullable().optional().describe('Set by the service when `paused` becomes true.'),
@@ -228,7 +231,9 @@ export const BatchExportInput = z
   .meta({ id: 'BatchExportInput' });
 export type BatchExportInput = z.output<typeof BatchExportInput>;
 
-export const BatchExportPatch = BatchExportInput.partial().meta({ id: 'BatchExportPatch' });
+export const BatchExportPatch = BatchExportInput.partial()
+  .extend({ destination: DestinationInput.meta({ id: 'DestinationPatch' }).optional() })
+  .meta({ id: 'BatchExportPatch' });
 export type BatchExportPatch = z.output<typeof BatchExportPatch>;
 
 /** How far a backfill is. `progress` is between 0 and 1, to one decimal. */

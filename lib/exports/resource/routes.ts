@@ -76,6 +76,7 @@ export const createBatchExport = route({
     "before, start a backfill. On the organization's address the export belongs to the project that `team_id` " +
     'names, or to the oldest.',
   body: BatchExportInput,
+  example: { name: 'Events', interval: 'hour', destination: { type: 'NoOp', config: {} } },
   unsupported: UNSUPPORTED,
   response: BatchExport,
   status: 201,
@@ -103,6 +104,7 @@ export const updateBatchExport = route({
     'the stored one: keys and secrets that it omits stay. Secrets must be sent again when the address that they are ' +
     'for changes.',
   body: BatchExportPatch,
+  example: { name: 'Events of every day', interval: 'day' },
   unsupported: UNSUPPORTED,
   response: BatchExport,
   needs: ['vault', 'compiler'],
@@ -129,6 +131,9 @@ const BackfillRange = z
   })
   .meta({ id: 'BackfillInput' });
 
+/** An example of a range. */
+const RANGE = { start_at: '2015-05-17T00:00:00Z', end_at: '2015-05-21T00:00:00Z' };
+
 export const backfillBatchExport = route({
   ...changeBackfill,
   handler: 'batch-exports/backfill',
@@ -139,6 +144,7 @@ export const backfillBatchExport = route({
     'delivered again, to the same places. The answer has no body; `Location` is the address of the backfill.',
   params: ofExport,
   body: BackfillRange,
+  example: RANGE,
   idempotent: true,
 });
 
@@ -169,6 +175,7 @@ export const unpauseBatchExport = route({
   body: z
     .object({ backfill: boolean().optional().describe('Export what the pause left out? Default: false.') })
     .meta({ id: 'Unpause' }),
+  example: { backfill: false },
   response: z.object({ paused: z.literal(false) }),
   needs: ['workflow'],
 });
@@ -185,6 +192,7 @@ export const estimateBackfill = route({
   tag: 'Batch export backfills',
   params: ofExport,
   body: BackfillRange,
+  example: RANGE,
   table: 'read',
   response: BackfillEstimate,
 });
@@ -363,6 +371,7 @@ export const createBackfill = route({
     'delivered again, to the same places.',
   params: ofExport,
   body: BackfillRange,
+  example: RANGE,
   response: BackfillBegun,
   status: 201,
   idempotent: true,

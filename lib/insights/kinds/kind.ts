@@ -15,6 +15,34 @@ export interface Kind<Query = unknown> {
   readonly schema: z.ZodType<Query>;
   /** Asks the world what it has to, and returns what the query answers. Throws `ApiError` (400) for what makes no sense. */
   answer(query: Query, world: World): Promise<Answer>;
+  /**
+   * Returns what selects the persons behind a number of the answer. Its rows have `actor_id`, each once, and may have
+   * more. A kind that counts no persons has none.
+   */
+  actors?(query: Query, selection: Selection, world: World): Promise<Question>;
+}
+
+/** Which number of an answer is meant, as an ActorsQuery says it; what is absent is not chosen by. */
+export interface Selection {
+  /** A value of `days`; of stickiness, a number of intervals. */
+  readonly day?: string | number | undefined;
+  /** Which result of a lifecycle. */
+  readonly status?: string | undefined;
+  /** Which row of a retention, from 0. */
+  readonly interval?: number | undefined;
+  /** Which series, from 0. */
+  readonly series?: number | undefined;
+  readonly breakdown?: string | number | readonly (string | number)[] | undefined;
+  /** Of a comparison: by default the current period. */
+  readonly compare?: 'current' | 'previous' | undefined;
+  /** How the number of intervals of a stickiness is compared with `day`. */
+  readonly operator?: 'gte' | 'lte' | 'exact' | undefined;
+  /** Of a funnel: the step that was reached, from 1; negative: the one that was not, by those who reached the one before. */
+  readonly funnelStep?: number | undefined;
+  readonly funnelStepBreakdown?: string | number | readonly (string | number)[] | undefined;
+  /** Of a funnel's trend: the period of entering, and whether those are meant who did not convert. */
+  readonly funnelTrendsEntrancePeriodStart?: string | undefined;
+  readonly funnelTrendsDropOff?: boolean | undefined;
 }
 
 /** What a query is answered from, and when. */
@@ -47,6 +75,11 @@ export interface Question {
    */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
+  /**
+   * How many rows are given of what a caller wrote: as many as its own LIMIT says, else `otherwise`, and never more than
+   * `most`. Absent: all rows.
+   */
+  readonly limit?: { readonly otherwise: number; readonly most: number };
 }
 
 /** The rows that a query gives. */
@@ -59,6 +92,9 @@ export interface Rows {
    * milliseconds since 1970 with fractions to the microsecond, JSON is its text, lists are lists.
    */
   readonly rows: readonly (readonly unknown[])[];
+  /** Where the question has a limit: what it is, and whether there are more rows. */
+  readonly limit?: number;
+  readonly hasMore?: boolean;
 }
 
 /** What a query answers: members of the answer of `POST /query/`, and of them `results` is the `result` of an insight. */

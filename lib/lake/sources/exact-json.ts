@@ -1,4 +1,7 @@
-/** JSON whose numbers keep all their digits: one that a double cannot hold stays as it was written. */
+/**
+ * JSON whose numbers keep all their digits: one that a double cannot hold stays as it was written. Others become what
+ * JavaScript makes of them, so that `1.0` and `1e0` are the `1` that they are.
+ */
 import { parseWithRawNumbers, rawNumber } from '../../ports/raw-number.ts';
 
 /**
@@ -7,11 +10,30 @@ import { parseWithRawNumbers, rawNumber } from '../../ports/raw-number.ts';
  */
 const INEXACT_NUMBER = /[[:,\s](?:-?(?:\d[\d.]{15}|[\d.]+[eE])|-0\.0+(?!\d))/;
 
-const isLossy = (value: number, source: string): boolean => String(value) !== source;
+const isRespelled = (value: number, source: string): boolean => String(value) !== source;
+
+const DECIMAL = /^(-?)0*(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/;
+
+/** A number's sign, digits and power of ten, which are the same however it is written; undefined: it is no number. */
+function decimalOf(text: string): string | undefined {
+  const [found, sign = '', whole = '', fraction = '', power = '0'] = DECIMAL.exec(text) ?? [];
+  if (found === undefined) return undefined;
+  const digits = `${whole}${fraction}`.replace(/^0+/, '');
+  const kept = digits.replace(/0+$/, '');
+  return kept === '' ? `${sign}0` : `${sign}${kept}e${Number(power) - fraction.length + digits.length - kept.length}`;
+}
+
+const isLossy = (value: number, source: string): boolean =>
+  isRespelled(value, source) && decimalOf(String(value)) !== decimalOf(source);
 
 /** The value of a JSON text. Throws as `JSON.parse` does: `SyntaxError`, and `RangeError` when it is nested too deeply. */
 export const parseExact = (text: string): unknown =>
   INEXACT_NUMBER.test(text) ? parseWithRawNumbers(text, isLossy) : JSON.parse(text);
 
-/** The number that a text of JSON's own form is, with all its digits. */
-export const exactNumberOf = (text: string): unknown => (isLossy(Number(text), text) ? rawNumber(text) : Number(text));
+/** The same for a row of a table, by whose text events are told apart: numbers with a point or a power stay as they are. */
+export const parseAsWritten = (text: string): unknown =>
+  INEXACT_NUMBER.test(text) ? parseWithRawNumbers(text, isRespelled) : JSON.parse(text);
+
+/** The number that a text of JSON's own form is, as it is written. */
+export const exactNumberOf = (text: string): unknown =>
+  isRespelled(Number(text), text) ? rawNumber(text) : Number(text);

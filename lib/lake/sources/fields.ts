@@ -26,7 +26,7 @@ const refuse = (reason: string): never => {
   throw new NoEvent(reason);
 };
 
-/** What a value of `parseExact` is. A text is the reason why it is nothing. Never throws. */
+/** What a value is whose numbers keep their digits. A text is the reason why it is nothing. Never throws. */
 export const contentOf = (value: unknown): SourceEvent | string => attempt(() => contentIn(value));
 
 /** The same for JSON text. */

@@ -3,7 +3,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { type DatabaseLimits, openDatabase, parquet } from '../../duckdb/database.ts';
 import { messageOf } from '../../ports/errors.ts';
 import { isObject } from '../../ports/raw-number.ts';
-import { parseExact } from './exact-json.ts';
+import { parseAsWritten } from './exact-json.ts';
 import type { Line } from './lines.ts';
 import type { SourceRecord } from './record.ts';
 import { type RowReader, rowReader, type TableMapping, typedCell } from './table-rows.ts';
@@ -79,7 +79,7 @@ async function* failing<T>(source: AsyncGenerator<T>, tell: (error: unknown) => 
 
 function recordOf(line: Line, header: readonly string[], read: RowReader): SourceRecord {
   try {
-    const row = parseExact(line.text);
+    const row = parseAsWritten(line.text);
     if (isObject(row)) return { line, ...read(header.map((name) => row[name])) };
   } catch {
     // Numbers that JSON has no words for.

@@ -2,7 +2,7 @@
 import { invalid } from '../../ports/errors.ts';
 import { isObject } from '../../ports/raw-number.ts';
 import type { SourceEvent } from './event.ts';
-import { exactNumberOf, parseExact } from './exact-json.ts';
+import { exactNumberOf, parseAsWritten } from './exact-json.ts';
 import { contentOf } from './fields.ts';
 
 /** Fields that a column may be, besides `properties.<name>`. `number`: what looks like a number there is one. */
@@ -124,7 +124,7 @@ function withProperties(whole: unknown, extra: readonly (readonly [string, unkno
 
 function jsonOf(text: string): unknown {
   try {
-    return parseExact(text);
+    return parseAsWritten(text);
   } catch {
     return undefined;
   }

@@ -16,6 +16,7 @@
  *   collaborator               D#pid#did     WITH#uid                                                        U#uid#WITH / pid#did
  *   access rule                D#pid#did     RULE#target                                                     of a member: U#uid#WITH / pid#did
  *   sharing / its token        D#pid#did     SHARE | T#token TOKEN
+ *   tries of its password      TRY#token#address  WINDOW#n
  *   insight                    I#pid#iid     INSIGHT                   P#pid#INSIGHTS / created#iid          the same
  *   insight, deleted           I#pid#iid     INSIGHT                   P#pid#DELETED / INSIGHT#deleted#iid   the same
  *   batch export / its plan    E#eid         EXPORT | PLAN             O#oid#EXPORTS / created#eid
@@ -37,6 +38,7 @@
  *   lake: state of persons     W#pid         PERSONS
  *   captured events of a day   W#pid         CAPTURED#day
  *   of the minutes of an hour  W#pid         MINUTES#hour
+ *   answer to a query          W#pid         ANSWER#key
  *   how far a file is imported W#pid         BOOKMARK#sha256
  *   execution (local mode)     X#name        EXECUTION | ITEM#state#index  EXECUTIONS / name       EXECUTIONS / name (running only)
  *   definition of a machine    DEFINITIONS   hash
@@ -114,6 +116,9 @@ export const keys = {
   sharing: (pid: number, did: number) => at<'sharing'>(`D#${pid}#${did}`, 'SHARE'),
   projectToken: (token: string) => at<'projectToken'>(`T#${token}`, 'PROJECT'),
   sharingToken: (token: string) => at<'sharingToken'>(`T#${token}`, 'TOKEN'),
+  /** It is not in the token's own partition, so that nothing is left in that. */
+  passwordTries: (token: string, address: string, window: number) =>
+    at<'passwordTries'>(`TRY#${token}#${address}`, `WINDOW#${padded(window)}`),
   insight: (pid: number, iid: number) => at<'insight'>(`I#${pid}#${iid}`, 'INSIGHT'),
   batchExport: (eid: string) => at<'batchExport'>(`E#${eid}`, 'EXPORT'),
   plan: (eid: string) => at<'plan'>(`E#${eid}`, 'PLAN'),
@@ -134,6 +139,7 @@ export const keys = {
   lakeFile: (pid: number, model: string, day: string, instant: number, batch: string, n: number) =>
     at<'lakeFile'>(`W#${pid}`, `FILE#${model}#${day}#${sortable(instant)}#${batch}#${n}`),
   captureCounts: (pid: number, day: string) => at<'captureCounts'>(`W#${pid}`, `CAPTURED#${day}`),
+  answer: (pid: number, key: string) => at<'answer'>(`W#${pid}`, `ANSWER#${key}`),
   lakeLayout: (pid: number) => at<'lakeLayout'>(`W#${pid}`, 'LAYOUT'),
   retiredFiles: (pid: number, due: number, id: string) =>
     at<'retiredFiles'>(`W#${pid}`, `RETIRED#${sortable(due)}#${id}`),
@@ -242,7 +248,10 @@ export const ranges = {
       | 'captureCounts'
       | 'captureMinutes'
       | 'importBookmark'
+      | 'answer'
     >(`W#${pid}`),
+  /** Answers to queries that are kept. */
+  answersOf: (pid: number) => partition<'answer'>(`W#${pid}`, { prefix: 'ANSWER#' }),
   /** What became of captured events, the newest day first. */
   captureCounts: (pid: number) => partition<'captureCounts'>(`W#${pid}`, { prefix: 'CAPTURED#', newestFirst: true }),
   /** The counts of minutes of the hours in [from, to], both `YYYY-MM-DDTHH`. */

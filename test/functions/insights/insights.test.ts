@@ -8,11 +8,29 @@ const patch = async ({ call }: Dashboards, id: number, body: unknown, options = 
 /** The insights that a dashboard's tiles show. */
 const shownOn = async ({ found }: Dashboards, id: number) => (await found(id)).tiles.map(({ insight }) => insight?.id);
 
+/** What is told of the answer of an insight that has no query. */
+const NO_ANSWER = {
+  result: null,
+  hasMore: false,
+  columns: null,
+  types: null,
+  timezone: 'UTC',
+  last_refresh: null,
+  cache_target_age: null,
+  next_allowed_client_refresh: null,
+  is_cached: false,
+  query_status: null,
+  hogql: null,
+  filters_hash: '',
+  error: null,
+};
+
 test('an empty body makes an insight of defaults', async () => {
   const { insight, service } = await dashboards();
   expect(await insight({})).toEqual({
     id: 1,
     short_id: 'i0000001',
+    ...NO_ANSWER,
     name: null,
     derived_name: null,
     description: '',

@@ -52,6 +52,7 @@ test('an organization comes with its owner and one project, whose number is that
     metadata: '{"instance_tag":"none"}',
     customer_id: null,
     enforce_2fa: false,
+    allow_publicly_shared_resources: true,
     member_count: '1',
   });
   expect((await service.call('GET', `/api/organizations/${String(id)}/`)).body).toEqual(reply.body);
@@ -78,6 +79,7 @@ test('what may be written is written, in all its spellings; what is read-only is
       logo_media_id: '019a0000-0000-7000-8000-00000000000a',
       is_member_join_email_enabled: false,
       enforce_2fa: true,
+      allow_publicly_shared_resources: true,
       membership_level: 15,
     },
   });

@@ -82,6 +82,18 @@ describeInBrowser('the reference page in a browser', (visit) => {
     expect(requests.filter((url) => !url.startsWith(service.address) && !url.startsWith('data:'))).toEqual([]);
   });
 
+  test('finds operations by words of their path and summary, each on one path', async () => {
+    const service = await testService(testContext());
+    const { page, complaints } = await visit();
+    await page.goto(`${service.address}/api/schema/docs/`);
+    await page.getByPlaceholder('Filter by tag').fill('LIST backfills');
+    await page.locator('.opblock', { hasText: 'List organizations' }).waitFor({ state: 'detached' });
+    const found = page.locator('.opblock');
+    await found.first().waitFor();
+    expect(await found.count()).toBe(1);
+    expect(complaints).toEqual([]);
+  });
+
   test('tries an operation with a key', async () => {
     const service = await testService(testContext());
     const { page, complaints } = await visit();

@@ -28,7 +28,14 @@ test('it is one object, there from the beginning and the same at each look', asy
   const first = await sharing('GET');
   expect(told(first)).toEqual({
     status: 200,
-    body: { created_at: '2026-01-01T00:00:00Z', enabled: false, access_token: expect.stringMatching(/^[\w-]{30}$/) },
+    body: {
+      created_at: '2026-01-01T00:00:00Z',
+      enabled: false,
+      access_token: expect.stringMatching(/^[\w-]{30}$/),
+      password_required: false,
+      expires_at: null,
+      allow_date_range: false,
+    },
   });
   table.counted();
   expect(told(await sharing('GET'))).toEqual(told(first));

@@ -366,6 +366,7 @@ describe('the functions of a stage', () => {
       compiler: null,
       reader: null,
       personRemoval: null,
+      answers: null,
       events: 'events',
       warehouse: null,
       compactor: null,

@@ -430,7 +430,7 @@ describe('answers', () => {
     const invites = `${known.address}/api/organizations/${service.organization.id}/invites/`;
     const made = await fetch(invites, { method: 'POST', headers, body: JSON.stringify({ email: 'bea@example.com' }) });
     const { id, link } = (await made.json()) as { id: string; link: string };
-    expect(link).toBe(`${publicUrl}/api/invites/${id}/accept/`);
+    expect(link).toBe(`${publicUrl}/#/invites/${id}`);
     await known.close();
   });
 });

@@ -19,8 +19,10 @@ import { INPUT } from '../../support/exports.ts';
 import { testService } from '../../support/service.ts';
 import { ROOT } from '../../support/source.ts';
 
-/** Nobody presses Ctrl-C. */
+/** Nobody presses Ctrl-C, and no command asks a service: those that do have a test of their own. */
 const never = () => ({ signal: new AbortController().signal, end: () => {} });
+const unasked = () => Promise.reject(new Error('understood'));
+const noService = { address: unasked, read: unasked };
 
 function commandLine() {
   const context = testContext();
@@ -40,6 +42,7 @@ function commandLine() {
       interruption: () => ({ signal: stop.signal, end: () => {} }),
       pause: async () => {},
       resolve: (path) => path,
+      ...noService,
     });
     return { code, out, errors };
   };
@@ -345,6 +348,7 @@ test('a command is for this machine, or for the stage that it names, wherever in
       interruption: never,
       pause: async () => {},
       resolve: (path) => path,
+      ...noService,
     });
   for (const words of [['status'], ['--stage', 'dev', 'key', 'list'], ['key', 'list', '--stage', 'dev']])
     await run(...words);
@@ -352,12 +356,14 @@ test('a command is for this machine, or for the stage that it names, wherever in
 });
 
 describe('the documentation', () => {
-  const pages = ['README.md', 'CONTRIBUTING.md', 'docs/deploy.md', 'docs/operations.md'].map(
+  const pages = ['README.md', 'CONTRIBUTING.md', 'docs/command-line.md', 'docs/deploy.md', 'docs/operations.md'].map(
     (page) => [page, readFileSync(join(ROOT, page), 'utf8')] as const,
   );
-  /** What follows `npm run -s admin --` in a page, up to a remark or the end of the code. */
+  /** What follows `npm run -s admin --` or `npx workspace` in a page, up to a remark or the end of the code. */
   const shown = pages.flatMap(([page, text]) =>
-    [...text.matchAll(/npm run -s admin -- ([^`#\n]+)/g)].map(([, words = '']) => [page, words.trim()] as const),
+    [...text.matchAll(/(?:npm run -s admin --|npx workspace) (?!start|<)([a-z-][^`#\n]+)/g)].map(
+      ([, words = '']) => [page, words.trim()] as const,
+    ),
   );
 
   test.each(shown)('%s: `%s` is understood', async (_, text) => {
@@ -373,6 +379,7 @@ describe('the documentation', () => {
       interruption: never,
       pause: async () => {},
       resolve: (path) => path,
+      ...noService,
     });
     const isHelp = words.includes('--help');
     expect([code, complaint]).toEqual(isHelp ? [EXIT.ok, ''] : [EXIT.failed, 'error: understood\n']);

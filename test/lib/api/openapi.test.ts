@@ -1,8 +1,10 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import * as z from 'zod';
+import { document } from '../../../lib/api/computed/document.ts';
 import { openApi } from '../../../lib/api/openapi.ts';
 import { routes } from '../../../lib/api/routes.ts';
 import { TAGS } from '../../../lib/api/tags.ts';
+import { DESTINATIONS } from '../../../lib/exports/destinations/index.ts';
 import { integer, text } from '../../../lib/http/fields.ts';
 import { pageOf, route } from '../../../lib/http/route.ts';
 import { FAILURES } from '../../../lib/ports/errors.ts';
@@ -129,7 +131,9 @@ describe('the document of the API', () => {
     const described = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method} ${path}`),
     );
-    const declared = routes.flatMap((row) => row.paths.map((path) => `${row.method.toLowerCase()} ${path}/`));
+    const declared = routes.flatMap((row) =>
+      row.paths.map((path) => `${row.method.toLowerCase()} ${path}/`.replace('//', '/')),
+    );
     expect(described.toSorted()).toEqual(declared.toSorted());
   });
 
@@ -261,4 +265,30 @@ test('every part of the reference that rows name says what it is about, and ther
   const named = new Set(routes.map(({ tag }) => tag));
   expect(new Set(Object.keys(TAGS))).toEqual(named);
   expect(openApi(routes).tags).toEqual(Object.entries(TAGS).map(([name, description]) => ({ name, description })));
+});
+
+describe('the config of a destination', () => {
+  const { schemas } = document.components;
+  const configOf = (component: string) =>
+    (schemas[component] as { properties: { config: { properties: object; required?: string[] } } }).properties.config;
+
+  test.each(DESTINATIONS.map((destination) => [destination.type, destination] as const))(
+    'of type %s is described by its keys, in answers without those that are secret',
+    (type, { config, secrets }) => {
+      const keys = Object.keys(config.shape);
+      const sent = configOf(`${type}DestinationInput`);
+      expect(Object.keys(sent.properties)).toEqual([...keys, 'exclude_events', 'include_events']);
+      expect(configOf(`${type}DestinationPatch`)).not.toHaveProperty('required');
+      const answered = JSON.stringify(schemas[`${type}Destination`]);
+      for (const secret of secrets) expect(answered).not.toContain(`"${secret}"`);
+    },
+  );
+
+  test('is told by the type: a generated client knows the keys', () => {
+    expect(schemas['BatchExportInput']).toMatchObject({
+      properties: { destination: { $ref: '#/components/schemas/DestinationInput' } },
+    });
+    expect(schemas['DestinationInput']).toMatchObject({ discriminator: { propertyName: 'type' } });
+    expect(configOf('S3DestinationInput').required).toContain('bucket_name');
+  });
 });

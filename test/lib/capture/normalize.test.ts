@@ -395,7 +395,7 @@ describe('any JSON value as an event', () => {
           }
         }
       }),
-      { numRuns: propertyRuns(2000) },
+      { numRuns: propertyRuns(500) },
     );
   });
 

@@ -1,17 +1,22 @@
 /** What people, and nobody, would write: nothing but a refusal is thrown, and what is accepted runs on any row. */
 import * as fc from 'fast-check';
 import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
+import { AGGREGATE_NAMES } from '../../../lib/hogql/aggregates.ts';
 import { textConstant } from '../../../lib/hogql/build.ts';
 import { checkedQuery } from '../../../lib/hogql/check.ts';
 import { duckdbColumn, duckdbText } from '../../../lib/hogql/duckdb.ts';
+import { duckdbSelect } from '../../../lib/hogql/duckdb-select.ts';
 import type { Selected } from '../../../lib/hogql/expression.ts';
 import { filterCondition } from '../../../lib/hogql/filters.ts';
 import { FUNCTION_NAMES } from '../../../lib/hogql/functions.ts';
 import { hogqlParser, type Parser } from '../../../lib/hogql/parse.ts';
 import { Refusal } from '../../../lib/hogql/refusal.ts';
+import { checkedSelect, type Table } from '../../../lib/hogql/select.ts';
 import type { SelectQuery, Syntax } from '../../../lib/hogql/syntax.ts';
-import { schemaOf } from '../../../lib/hogql/text.ts';
+import { hogqlText, schemaOf } from '../../../lib/hogql/text.ts';
 import { trinoColumn, trinoText } from '../../../lib/hogql/trino.ts';
+import { trinoSelect } from '../../../lib/hogql/trino-select.ts';
+import { WINDOW_NAMES } from '../../../lib/hogql/windows.ts';
 import { EVENTS_TABLE } from '../../../lib/lake/events-table.ts';
 import { EVENT_COLUMNS } from '../../../lib/lake/schema.ts';
 import { anyText } from '../../support/any-text.ts';
@@ -51,6 +56,7 @@ const ODD: readonly Readonly<Record<string, string | number | bigint | null>>[] 
 
 /** Runs an expression's SQL over the odd rows. */
 let run: (sql: string) => Promise<unknown[]>;
+let runAll: (sql: string) => Promise<unknown[][]>;
 beforeAll(async () => {
   const database = await openDatabase({ threads: 1, places: ['/'] });
   const connection = await database.connect();
@@ -63,6 +69,10 @@ beforeAll(async () => {
     typeof one === 'string' ? literal(one.replaceAll('\0', '')) : String(one ?? 'NULL');
   for (const row of ODD)
     await connection.run(`INSERT INTO events VALUES (${EVENT_COLUMNS.map(({ name }) => value(row[name])).join(', ')})`);
+  await connection.run(
+    "CREATE TABLE others AS SELECT unnest(['a', '', NULL]) AS event, unnest([1e308, NULL, 'nan'::DOUBLE]) AS c, ['a', NULL] AS x",
+  );
+  runAll = async (sql) => (await connection.runAndReadAll(sql)).getRows();
   run = async (sql) => (await connection.runAndReadAll(`SELECT ${sql} FROM events`)).getRows().map(([one]) => one);
 });
 
@@ -139,6 +149,139 @@ test('what is accepted runs on any row, and is printed for Athena', async () => 
   );
   expect(accepted).toBeGreaterThan(20);
 });
+
+const rarely = <T>(one: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: one });
+const condition = fc.constantFrom(
+  call('equals', [field('a', 'event'), constant('a')]),
+  call('greater', [call('now', []), constant('2026-01-01')]),
+  call('notEmpty', [field('a', 'event')]),
+);
+/** Syntax that has a type in most places; rarely any. */
+const sound = fc.oneof(
+  {
+    weight: 12,
+    arbitrary: fc.constantFrom(
+      field('a', 'event'),
+      field('a', 'event'),
+      field('a', 'event'),
+      field('c0'),
+      call('toFloat', [field('a', 'event')]),
+      call('length', [field('a', 'event')]),
+      call('now', []),
+      call('toStartOfDay', [call('now', [])]),
+      call('toDateTime', [field('a', 'event')]),
+      call('equals', [field('a', 'event'), constant('a')]),
+      call('splitByChar', [constant(','), field('a', 'event')]),
+      constant(1),
+      call('plus', [
+        { node: 'Constant', value: { number: '9223372036854775807' } } as Syntax,
+        call('length', [field('a', 'event')]),
+      ]),
+    ),
+  },
+  { weight: 1, arbitrary: syntax },
+);
+const order = fc.record({ node: fc.constant('OrderExpr'), expr: sound, order: fc.constantFrom('ASC', 'DESC') });
+const aggregate = fc
+  .tuple(
+    fc.constantFrom(...AGGREGATE_NAMES, ...AGGREGATE_NAMES.map((name) => `${name}If`)),
+    fc.array(sound, { minLength: 1, maxLength: 2 }),
+    fc.constantFrom(null, null, [constant(0.25)]),
+    fc.constantFrom(false, false, true),
+  )
+  .map(([name, args, params, distinct]) => ({ ...call(name, args), params, distinct }));
+const frameEnd = fc.record({
+  frame_type: fc.constantFrom('PRECEDING', 'FOLLOWING', 'CURRENT ROW'),
+  frame_value: fc.constantFrom(null, 0, 1, Number.MAX_SAFE_INTEGER),
+});
+const window = fc
+  .tuple(
+    fc.constantFrom(...AGGREGATE_NAMES, ...WINDOW_NAMES, ...WINDOW_NAMES),
+    fc.array(sound, { maxLength: 2 }),
+    fc.array(sound, { maxLength: 2 }),
+    fc.array(order, { maxLength: 1 }),
+    rarely(fc.tuple(fc.constantFrom('ROWS', 'RANGE'), frameEnd, frameEnd)),
+  )
+  .map(([name, exprs, partition_by, order_by, frame]) => ({
+    node: 'WindowFunction',
+    name,
+    args: null,
+    exprs,
+    over_expr: {
+      node: 'WindowExpr',
+      partition_by,
+      order_by,
+      ...(frame && { frame_method: frame[0], frame_start: frame[1], frame_end: frame[2] }),
+    },
+  }));
+const column = fc.oneof(
+  syntax,
+  aggregate,
+  window,
+  fc.constant(call('arrayJoin', [call('splitByChar', [constant(','), field('a', 'event')])])),
+  fc.constantFrom(field('a', 'event'), field('event')),
+);
+/** A SELECT of any parts, over the table or over another. */
+const { select: wholeQuery } = fc.letrec<{ select: Syntax; from: Syntax; join: object }>((tie) => ({
+  from: fc.oneof({ maxDepth: 2 }, fc.constantFrom(field('events'), field('others')), tie('select')),
+  join: fc.record({
+    node: fc.constant('JoinExpr'),
+    table: tie('from'),
+    alias: fc.constantFrom('b', 'b', null),
+    join_type: fc.constantFrom('JOIN', 'LEFT JOIN'),
+    constraint: condition.map((expr) => ({ constraint_type: 'ON', expr })),
+  }),
+  select: fc
+    .record({
+      select: fc.array(column, { minLength: 1, maxLength: 2 }),
+      table: tie('from'),
+      next_join: rarely(tie('join')),
+      where: rarely(fc.oneof(condition, sound)),
+      group_by: fc.oneof(fc.constant([]), fc.array(sound, { minLength: 1, maxLength: 2 })),
+      having: rarely(fc.constant(call('greater', [call('count', []), constant(0)]))),
+      order_by: fc.array(order, { maxLength: 1 }),
+      distinct: fc.boolean(),
+      limit: rarely(fc.constant(constant(3))),
+      limit_by: rarely(sound.map((expr) => ({ n: constant(1), offset_value: null, exprs: [expr] }))),
+    })
+    .map(({ select, table, next_join, ...rest }) => ({
+      node: 'SelectQuery',
+      ...rest,
+      select: select.map((expr, n) => ({ node: 'Alias', alias: n === 0 ? 'event' : 'c0', expr })),
+      select_from: { node: 'JoinExpr', table, alias: 'a', next_join },
+    })),
+}));
+
+const OTHERS = new Map([
+  ['event', { column: 'event', type: 'text' as const }],
+  ['c', { column: 'c', type: 'float' as const }],
+  ['x', { column: 'x', type: 'texts' as const }],
+]);
+
+test.each(['UTC', 'America/St_Johns'])(
+  'whole SELECTs that are accepted run on any rows, by the clock of %s',
+  async (zone) => {
+    const tables = new Map<string, Table>([
+      ['events', EVENTS_TABLE],
+      ['others', OTHERS],
+    ]);
+    let accepted = 0;
+    await fc.assert(
+      fc.asyncProperty(wholeQuery, async (query) => {
+        const found = await unlessRefused(() => checkedSelect(query, { tables, zone, weekStartDay: 1 }));
+        hogqlText(query);
+        if (found === undefined) return;
+        accepted += 1;
+        const rows = await runAll(duckdbSelect(found.query, (table) => table, NOW));
+        expect(rows.every((row) => row.length === found.columns.length)).toBe(true);
+        trinoSelect(found.query, (table) => table, NOW);
+      }),
+      { numRuns: 2000 },
+    );
+    expect(accepted).toBeGreaterThan(20);
+  },
+);
 
 const words = fc.constantFrom(
   ...'SELECT FROM events WHERE ( ) [ ] { } , . * \' " ` \\ -- /* */ a 1 1e999 ? : -> __proto__ constructor <a/> ; AS x 😀 \0'.split(

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
-import { html, htmlPage, trusted } from '../../../lib/http/html-page.ts';
+import { htmlPage } from '../../../lib/http/html-page.ts';
+import { html, trusted } from '../../../lib/http/markup.ts';
 
 test('what is put into markup is text, wherever it stands', () => {
   const text = `"'<&>`;

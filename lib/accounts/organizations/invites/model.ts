@@ -51,7 +51,7 @@ export const Invite = z
     created_by: User.nullable(),
     created_at: z.iso.datetime(),
     expires_at: z.iso.datetime(),
-    link: z.url().describe('Where the invited user accepts: a POST with a key of theirs. No mail is sent.'),
+    link: z.url().describe('The page of the console on which the invited user accepts. No mail is sent.'),
   })
   .meta({ id: 'Invite' });
 
@@ -69,6 +69,6 @@ export function inviteObject(
     created_by,
     created_at: wireInstant(created_at),
     expires_at: wireInstant(expires_at),
-    link: `${base}/api/invites/${id}/accept/`,
+    link: new URL(`#/invites/${id}`, `${base}/`).href,
   };
 }

@@ -34,6 +34,7 @@ export const createInvite = route({
   description:
     'For admins and owners, to at most their own level. It is open for three days. No mail is sent: pass the link on.',
   body: InviteInput,
+  example: { target_email: 'new@example.com' },
   unsupported: { message: null, private_project_access: null, combine_pending_invites: null },
   response: Invite,
   status: 201,

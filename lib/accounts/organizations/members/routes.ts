@@ -34,6 +34,7 @@ export const updateMember = route({
   description:
     'For admins and owners. Nobody gives more than they have, touches who has more, or changes their own level.',
   body: MemberPatch,
+  example: { level: 8 },
   response: Member,
 });
 

@@ -1,11 +1,30 @@
 import * as z from 'zod';
-import { boolean, text } from '../../../http/fields.ts';
+import { boolean, choice, freeObject, text } from '../../../http/fields.ts';
 import { wireInstant } from '../../../http/instant.ts';
 import { LEVELS, type MembershipLevel } from '../../../http/levels.ts';
+import { fromJsonText } from '../../../ports/table/json-text.ts';
 import { type ProjectItem, Team, teamObject } from '../model.ts';
+import { isZone } from './rules.ts';
+
+/** Filters of a project's own people, at most so many. */
+const MAX_TEST_FILTERS = 50;
+
+const timezone = text({ max: 100 }).refine(isZone, 'A valid time zone is required, such as "Europe/Berlin".');
 
 /** The body that makes a project. */
-export const ProjectInput = z.object({ name: text({ max: 200 }).optional() });
+export const ProjectInput = z.object({
+  name: text({ max: 200 }).optional(),
+  timezone: timezone.optional().describe('As IANA names it: in it days, weeks and months of insights begin.'),
+  week_start_day: choice([0, 1])
+    .nullable()
+    .optional()
+    .describe('Weeks begin on Sunday (0, the default) or Monday (1).'),
+  test_account_filters: z
+    .array(freeObject())
+    .max(MAX_TEST_FILTERS)
+    .optional()
+    .describe('Property filters that queries add by `filterTestAccounts`.'),
+});
 
 /** The body that changes a project. */
 export const ProjectPatch = ProjectInput;
@@ -20,14 +39,18 @@ export const TokenReset = z.object({
 /** A project: what PostHog calls a project and its environment, with one number. */
 export const Project = Team.extend({
   created_at: z.iso.datetime(),
+  week_start_day: z.literal([0, 1]).nullable(),
+  test_account_filters: z.array(freeObject()),
   effective_membership_level: z.literal(Object.values(LEVELS)).describe("The caller's: 1 member, 8 admin, 15 owner."),
 }).meta({ id: 'Project' });
 
 /** Returns the public object of a stored project, for a caller with this level in its organization. */
-export function projectObject(item: ProjectItem, level: MembershipLevel): z.output<typeof Project> {
+export function projectObject(item: ProjectItem, level: MembershipLevel): z.input<typeof Project> {
   return {
     ...teamObject(item.organization_id, item),
     created_at: wireInstant(item.created_at),
+    week_start_day: item.week_start_day === 0 || item.week_start_day === 1 ? item.week_start_day : null,
+    test_account_filters: [...(item.test_account_filters === undefined ? [] : fromJsonText(item.test_account_filters))],
     effective_membership_level: level,
   };
 }

@@ -15,13 +15,10 @@ const one = { paths: ['/api/projects/{project_id}'], params: z.object({ project_
 
 /** What PostHog's projects do with events, in browsers and in queries. */
 const UNSUPPORTED = {
-  timezone: 'UTC',
-  week_start_day: null,
   access_control: null,
   anonymize_ips: null,
   person_processing_opt_out: null,
   cookieless_server_hash_mode: null,
-  test_account_filters: null,
   path_cleaning_filters: null,
   primary_dashboard: null,
   app_urls: null,
@@ -57,6 +54,7 @@ export const createProject = route({
   summary: 'Create a project',
   description: 'For admins and owners. Without a name it is a "Default project".',
   body: ProjectInput,
+  example: { name: 'Mobile app' },
   unsupported: UNSUPPORTED,
   response: Project,
   status: 201,
@@ -77,7 +75,9 @@ export const updateProject = route({
   handler: 'projects/update',
   method: 'PATCH',
   summary: 'Change a project',
+  description: 'Answers to queries follow its time zone, week start and test accounts at once; exports stay in UTC.',
   body: ProjectPatch,
+  example: { name: 'Web and mobile' },
   unsupported: UNSUPPORTED,
   response: Project,
 });
@@ -92,6 +92,7 @@ const reset = {
     'For admins and owners. The project gets another `api_token`. The one before ends at once, or a day later if ' +
     '`keep_old_for_a_day` is true; what takes events knows of either at most a minute later.',
   body: TokenReset,
+  example: { keep_old_for_a_day: true },
   response: Project,
 } as const;
 

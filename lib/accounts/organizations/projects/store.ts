@@ -1,3 +1,4 @@
+import type * as z from 'zod';
 import { base62 } from '../../../http/tokens.ts';
 import { jobOps } from '../../../jobs/job.ts';
 import type { Context } from '../../../ports/context.ts';
@@ -8,17 +9,42 @@ import { nextNumber } from '../../../ports/table/sequence.ts';
 import { type Op, Refused, type Table } from '../../../ports/table/table.ts';
 import { DAY_MS, SECOND_MS } from '../../../ports/units.ts';
 import type { ActivityOps } from '../../activity/model.ts';
-import { changesOf } from '../../activity/rules.ts';
+import { changesOf, type LoggedFields } from '../../activity/rules.ts';
 import type { OrganizationItem, ProjectBrief, ProjectItem } from '../model.ts';
 import type { Tenant } from '../tenant.ts';
+import type { ProjectInput } from './model.ts';
 import { refuseTooManyProjects } from './rules.ts';
+
+/** What a caller may say of a project, as it is stored; of what is absent nothing was said. */
+export type ProjectFields = Partial<Pick<ProjectItem, 'name' | 'timezone' | 'week_start_day' | 'test_account_filters'>>;
+
+type NamedFields = ProjectFields & Pick<ProjectItem, 'name'>;
+
+/** Returns the fields that a body sends, as they are stored. */
+export function projectFields(sent: z.output<typeof ProjectInput>): ProjectFields {
+  const { name, timezone, week_start_day, test_account_filters } = sent;
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(timezone === undefined ? {} : { timezone }),
+    ...(week_start_day === undefined ? {} : { week_start_day }),
+    ...(test_account_filters === undefined ? {} : { test_account_filters: toJsonText(test_account_filters) }),
+  };
+}
+
+/** The fields whose changes the activity log shows. */
+const LOGGED_FIELDS: LoggedFields = {
+  name: 'plain',
+  timezone: 'plain',
+  week_start_day: 'plain',
+  test_account_filters: 'json',
+};
 
 const newToken = (random: Context['random']): string => `phc_${base62(random(32))}`;
 
 /** Returns a new project with its number and token, which is not yet written. */
 export async function newProject(
   { table, newId, random }: Pick<Context, 'table' | 'newId' | 'random'>,
-  { organizationId, name, now }: { organizationId: string; name: string; now: number },
+  { organizationId, now, ...fields }: { organizationId: string; now: number } & NamedFields,
 ): Promise<ProjectItem> {
   const id = await nextNumber(table, 'project');
   return {
@@ -27,7 +53,7 @@ export async function newProject(
     id,
     uuid: newId(),
     organization_id: organizationId,
-    name,
+    ...fields,
     api_token: newToken(random),
     created_at: now,
     deleted_at: null,
@@ -46,8 +72,8 @@ export const tokensOf = ({ api_token, previous_token }: ProjectItem): string[] =
   [api_token, previous_token ?? []].flat();
 
 /** Returns what the organization keeps of a project. */
-export function projectBrief({ id, uuid, name, api_token }: ProjectItem): ProjectBrief {
-  return { id, uuid, name, api_token };
+export function projectBrief({ id, uuid, name, api_token, timezone }: ProjectItem): ProjectBrief {
+  return { id, uuid, name, api_token, ...(timezone === undefined ? {} : { timezone }) };
 }
 
 /** Returns a project; undefined when there is none, or it is deleted. */
@@ -65,12 +91,12 @@ export async function findProjects(table: Table, briefs: readonly ProjectBrief[]
 /** Makes a project, in one transaction with `idempotencyOps`. Throws a 404 when the organization is gone. */
 export async function createProject(
   context: Pick<Context, 'table' | 'newId' | 'random' | 'clock'>,
-  { organization, name }: { organization: OrganizationItem; name: string },
+  { organization, ...fields }: { organization: OrganizationItem } & NamedFields,
   idempotencyOps: (projectId: string) => readonly Op[],
   activityOps: ActivityOps,
 ): Promise<ProjectItem> {
   refuseTooManyProjects(fromJsonText(organization.projects).length);
-  const project = await newProject(context, { organizationId: organization.id, name, now: context.clock() });
+  const project = await newProject(context, { organizationId: organization.id, ...fields, now: context.clock() });
   await changeBriefs(context.table, organization, (briefs) => {
     refuseTooManyProjects(briefs.length);
     return {
@@ -130,22 +156,22 @@ const isThere = (ifMatch: readonly number[] | undefined) => ({
   is: { deleted_at: null, ...(ifMatch === undefined ? {} : { ver: ifMatch }) },
 });
 
-/** Renames a project; undefined keeps the name. Throws `Refused` when it is gone, or in none of `ifMatch`. */
-export async function renameProject(
+/** Changes fields of a project. Throws `Refused` when it is gone, or in none of `ifMatch`. */
+export async function changeProject(
   table: Table,
   { organization, project }: ProjectPlace,
-  name: string | undefined,
+  changes: ProjectFields,
   activityOps: ActivityOps,
   ifMatch?: readonly number[],
 ): Promise<ProjectItem> {
   const key = keys.project(project.id);
-  const changes = name === undefined ? {} : { name };
   const about = aboutProject({ ...project, ...changes });
+  const { week_start_day: _, test_account_filters: __, ...shown } = changes;
   await changeBriefs(table, organization, (briefs) => ({
-    briefs: briefs.map((brief) => (brief.id === project.id ? { ...brief, ...changes } : brief)),
+    briefs: briefs.map((brief) => (brief.id === project.id ? { ...brief, ...shown } : brief)),
     ops: [
       { change: key, set: changes, add: { ver: 1 }, if: isThere(ifMatch) },
-      ...activityOps({ ...about, activity: 'updated', changes: changesOf(project, changes, { name: 'plain' }) }),
+      ...activityOps({ ...about, activity: 'updated', changes: changesOf(project, changes, LOGGED_FIELDS) }),
     ],
   }));
   return (await table.get(key)) as ProjectItem;
@@ -153,7 +179,7 @@ export async function renameProject(
 
 /**
  * Gives the project another token. The one before is gone then, or works for another day; one from before that is gone.
- * Throws as `renameProject`, and `Refused` when another reset came first.
+ * Throws as `changeProject`, and `Refused` when another reset came first.
  */
 export async function resetToken(
   { table, random, clock }: Pick<Context, 'table' | 'random' | 'clock'>,
@@ -184,7 +210,7 @@ export async function resetToken(
   return (await table.get(keys.project(id))) as ProjectItem;
 }
 
-/** Hides the project at once, and leaves a job that stops its exports and purges it. Throws as `renameProject`. */
+/** Hides the project at once, and leaves a job that stops its exports and purges it. Throws as `changeProject`. */
 export async function deleteProject(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
   { organization, project }: ProjectPlace,

@@ -1,0 +1,21 @@
+import { placeIn } from '../../lib/accounts/organizations/projects/store.ts';
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { Answer } from '../../lib/http/answer.ts';
+import { parse } from '../../lib/http/parse.ts';
+import { answersIn } from '../../lib/insights/answering/answers.ts';
+import { sourceOf } from '../../lib/insights/kinds/kinds.ts';
+import { FiltersOverride, overridden } from '../../lib/insights/overrides.ts';
+import { queryAnswer } from '../../lib/insights/queries/model.ts';
+import { createQuery } from '../../lib/insights/queries/routes.ts';
+
+export const handler = endpoint(createQuery, async ({ tenant, body }, context) => {
+  const { project } = placeIn(tenant);
+  const { query, refresh, async: isAsync, client_query_id, filters_override, variables_override } = body;
+  const filters = filters_override == null ? null : parse(FiltersOverride, filters_override);
+  const asked = { project, query: overridden(sourceOf(query), { filters, variables: variables_override }) };
+  const told = await answersIn(context).ask(asked, refresh ?? (isAsync === true ? 'async' : 'blocking'), {
+    callerLeft: context.callerLeft,
+    runId: client_query_id ?? undefined,
+  });
+  return new Answer(queryAnswer(asked, told), { isAccepted: told.kept === null && told.run !== null });
+});

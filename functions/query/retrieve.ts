@@ -1,0 +1,10 @@
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { Answer } from '../../lib/http/answer.ts';
+import { answersIn, foundRun, queryStatus } from '../../lib/insights/answering/answers.ts';
+import { retrieveQuery } from '../../lib/insights/queries/routes.ts';
+
+export const handler = endpoint(retrieveQuery, ({ params }, context) => {
+  const run = foundRun(answersIn(context), params.project_id, params.id);
+  if (run.failure !== null) throw run.failure;
+  return new Answer({ query_status: queryStatus(run) }, { isAccepted: run.endedAt === null });
+});

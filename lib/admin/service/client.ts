@@ -1,0 +1,94 @@
+/** The public API, as the command line speaks it. */
+import * as z from 'zod';
+
+/** Where a service is, and who asks. */
+export interface ServiceAddress {
+  /** Such as `http://127.0.0.1:8010`. */
+  readonly url: string;
+  readonly key: string;
+}
+
+/** Why a request came to nothing, in a sentence. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+}
+
+type Query = Readonly<Record<string, string | number | undefined>>;
+
+/** A service that listens. Every method throws `ServiceError`, and the reason of `signal` when that is aborted. */
+export interface Client {
+  get<Found>(path: string, query?: Query): Promise<Found>;
+  send<Found>(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<Found>;
+  /** Returns the first `limit` objects of a list, over as many pages as it takes. */
+  list<Found>(path: string, limit: number, query?: Query): Promise<Found[]>;
+}
+
+interface Page<Found> {
+  readonly next: string | null;
+  readonly results: readonly Found[];
+}
+
+const Problem = z.object({ detail: z.string(), attr: z.string().nullable() });
+
+/** What a page has at most. */
+const PAGE = 100;
+
+/** Returns a client of the service at an address; `signal` ends its requests. */
+export function openClient({ url, key }: ServiceAddress, signal: AbortSignal): Client {
+  async function request<Found>(method: string, address: string, body?: unknown): Promise<Found> {
+    const answer = await fetch(address, {
+      method,
+      signal,
+      headers: {
+        Authorization: `Bearer ${key}`,
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw new ServiceError(
+        `No service answers at ${url} (${reasonOf(error)}). Start it with npm start, or say where it is: --url.`,
+      );
+    });
+    const text = await answer.text();
+    if (answer.ok) return (text === '' ? null : JSON.parse(text)) as Found;
+    throw new ServiceError(problemIn(text) ?? `${method} ${address} is answered with ${answer.status}.`);
+  }
+
+  const addressOf = (path: string, query: Query = {}): string => {
+    const address = new URL(`${url.replace(/\/+$/, '')}${path}`);
+    for (const [name, value] of Object.entries(query))
+      if (value !== undefined) address.searchParams.set(name, String(value));
+    return address.href;
+  };
+
+  return {
+    get: (path, query) => request('GET', addressOf(path, query)),
+    send: (method, path, body) => request(method, addressOf(path), body),
+    list: async <Found>(path: string, limit: number, query?: Query) => {
+      const found: Found[] = [];
+      let address: string | null = addressOf(path, { ...query, limit: Math.min(limit, PAGE) });
+      while (address !== null && found.length < limit) {
+        const page: Page<Found> = await request('GET', address);
+        found.push(...page.results);
+        // The service may stand behind another address than the one that it names.
+        address = page.next === null ? null : addressOf(path) + new URL(page.next).search;
+      }
+      return found.slice(0, limit);
+    },
+  };
+}
+
+function problemIn(text: string): string | undefined {
+  try {
+    const { detail, attr } = Problem.parse(JSON.parse(text));
+    return attr === null ? detail : `${attr}: ${detail}`;
+  } catch {
+    return undefined;
+  }
+}
+
+const reasonOf = (error: unknown): string => {
+  const cause = error instanceof Error ? (error.cause as { code?: string } | undefined) : undefined;
+  return cause?.code ?? (error instanceof Error ? error.message : String(error));
+};

@@ -1,0 +1,49 @@
+/** What a command is that asks a running service. */
+import type { Command } from 'commander';
+import type { Outcome } from '../commands.ts';
+import type { Progress } from '../progress.ts';
+import type { Client } from './client.ts';
+
+/** What a command has when it runs. */
+export interface Asked<Options = Readonly<Record<string, unknown>>> {
+  readonly client: Client;
+  /** Paths of the project, from its slash on: `of('/batch_exports')`. */
+  readonly of: (path: string) => string;
+  readonly words: readonly string[];
+  readonly options: Options;
+  /** Shows a line at once, for what goes on: text for a person, or the object as JSON where that is asked for. */
+  readonly show: (object: unknown, text: string) => void;
+  readonly progress: () => Progress;
+  /** Waits between two looks. Throws the reason of Ctrl-C. */
+  readonly pause: (milliseconds: number) => Promise<void>;
+  /** Returns what a file holds; `-` is what comes in. */
+  readonly read: (path: string) => Promise<string>;
+}
+
+/** A command; to add one, write it beside the others of its group. */
+export interface ServiceCommand {
+  /** The word before it, and what that is about; absent: it stands by itself. */
+  readonly group?: readonly [name: string, description: string];
+  /** As commander reads it: `show <export>`. */
+  readonly spec: string;
+  readonly description: string;
+  /** Adds its options. */
+  readonly options?: (command: Command) => Command;
+  /** Asks, and returns what is printed; undefined: it has shown everything. */
+  readonly run: (asked: Asked<never>) => Promise<Outcome | undefined>;
+}
+
+/** How often something that moves is looked at. */
+export const LOOK_MS = 1_000;
+
+/** So many objects does a list show, unless asked for more. */
+export const LIST_LIMIT = 100;
+
+/** Returns the option of lists. */
+export const withLimit = (command: Command): Command =>
+  command.option(
+    '--limit <count>',
+    'how many at most',
+    (text) => Math.max(1, Number.parseInt(text, 10) || 1),
+    LIST_LIMIT,
+  );

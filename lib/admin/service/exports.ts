@@ -1,0 +1,203 @@
+/** Batch exports, their runs and their logs. */
+import type * as z from 'zod';
+import type { BatchExport, BatchExportLogEntry } from '../../exports/records/model.ts';
+import type { Outcome } from '../commands.ts';
+import { type Asked, LOOK_MS, type ServiceCommand, withLimit } from './command.ts';
+import { details, plain, table } from './table.ts';
+
+type Export = z.output<typeof BatchExport>;
+type Run = Export['latest_runs'][number];
+type LogEntry = z.output<typeof BatchExportLogEntry>;
+
+const EXPORTS = ['exports', 'Batch exports'] as const;
+const RUNS = ['runs', 'Runs of a batch export'] as const;
+
+const exportPath = ({ of, words }: Asked<never>): string => of(`/batch_exports/${encodeURIComponent(words[0] ?? '')}`);
+const runPath = (asked: Asked<never>): string =>
+  `${exportPath(asked)}/runs/${encodeURIComponent(asked.words[1] ?? '')}`;
+
+const exportText = (one: Export): string =>
+  details({
+    id: one.id,
+    name: one.name,
+    model: one.model,
+    destination: one.destination.type,
+    interval: one.interval,
+    state: one.paused ? 'paused' : 'running',
+    'last run': runWords(one.latest_runs[0]),
+    config: one.destination.config,
+  });
+
+const runWords = (run: Run | undefined): string =>
+  run === undefined ? 'none' : `${run.status}, ${run.records_completed ?? 0} rows, until ${run.data_interval_end}`;
+
+const runText = (run: Run): string =>
+  details({
+    id: run.id,
+    status: run.status,
+    from: run.data_interval_start,
+    until: run.data_interval_end,
+    rows: run.records_completed,
+    error: run.latest_error,
+    begun: run.created_at,
+    ended: run.finished_at,
+  });
+
+/** Does something to an export, and shows how it is then. */
+const changed =
+  (action: 'pause' | 'unpause', word: string) =>
+  async (asked: Asked<never>): Promise<Outcome> => {
+    await asked.client.send('POST', `${exportPath(asked)}/${action}/`);
+    const found = await asked.client.get<Export>(`${exportPath(asked)}/`);
+    return { object: found, text: `${word} ${plain(found.name)} (${found.id})` };
+  };
+
+interface LogsOptions {
+  readonly run?: string;
+  readonly level?: string;
+  readonly follow?: boolean;
+  readonly limit: number;
+}
+
+const logLine = ({ timestamp, level, message }: LogEntry): string =>
+  `${timestamp}  ${level.padEnd(7)}  ${plain(message)}`;
+
+/** Lines that were written in one moment may be read in two looks. */
+const OVERLAP_MS = 1_000;
+
+/** Shows the lines in the order in which they were written, and with `--follow` those that come. */
+async function logs(asked: Asked<LogsOptions>): Promise<undefined> {
+  const { client, options, show, pause } = asked;
+  const { level } = options;
+  const run = options.run === undefined ? '' : `/runs/${encodeURIComponent(options.run)}`;
+  const path = `${exportPath(asked as Asked<never>)}${run}/logs/`;
+  let known = new Set<string>();
+  let after: string | undefined;
+  for (;;) {
+    const limit = after === undefined ? options.limit : Number.POSITIVE_INFINITY;
+    const newestFirst = await client.list<LogEntry>(path, limit, { level, after });
+    const entries = newestFirst.toReversed();
+    for (const entry of entries) if (!known.has(JSON.stringify(entry))) show(entry, logLine(entry));
+    known = new Set(entries.map((entry) => JSON.stringify(entry)));
+    const last = entries.at(-1);
+    if (last !== undefined) after = new Date(Date.parse(last.timestamp) - OVERLAP_MS).toISOString();
+    if (options.follow !== true) return undefined;
+    await pause(LOOK_MS);
+  }
+}
+
+export const EXPORT_COMMANDS: readonly ServiceCommand[] = [
+  {
+    group: EXPORTS,
+    spec: 'list',
+    description: 'List the batch exports of a project',
+    options: withLimit,
+    run: async ({ client, of, options }: Asked<{ limit: number }>) => {
+      const found = await client.list<Export>(of('/batch_exports/'), options.limit);
+      const rows = found.map((one) => [
+        one.id,
+        one.name,
+        one.destination.type,
+        one.interval,
+        one.paused ? 'paused' : 'running',
+        runWords(one.latest_runs[0]),
+      ]);
+      return {
+        object: found,
+        text: table(['ID', 'NAME', 'DESTINATION', 'INTERVAL', 'STATE', 'LAST RUN'], rows, 'No batch exports.'),
+      };
+    },
+  },
+  {
+    group: EXPORTS,
+    spec: 'show <export>',
+    description: 'Show a batch export, without its secrets',
+    run: async (asked) => {
+      const found = await asked.client.get<Export>(`${exportPath(asked)}/`);
+      return { object: found, text: exportText(found) };
+    },
+  },
+  {
+    group: EXPORTS,
+    spec: 'create <file>',
+    description: 'Make a batch export of a JSON object; - reads it from standard input',
+    run: async (asked) => {
+      const body: unknown = JSON.parse(await asked.read(asked.words[0] ?? '-'));
+      const made = await asked.client.send<Export>('POST', asked.of('/batch_exports/'), body);
+      return { object: made, text: `Made ${plain(made.name)}: ${made.id}` };
+    },
+  },
+  {
+    group: EXPORTS,
+    spec: 'pause <export>',
+    description: 'Start no more runs by itself',
+    run: changed('pause', 'Paused'),
+  },
+  { group: EXPORTS, spec: 'unpause <export>', description: 'Start runs again', run: changed('unpause', 'Unpaused') },
+  {
+    group: EXPORTS,
+    spec: 'delete <export>',
+    description: 'Delete a batch export; what it has delivered stays',
+    run: async (asked) => {
+      await asked.client.send('DELETE', `${exportPath(asked)}/`);
+      return { object: { id: asked.words[0] }, text: `Deleted ${asked.words[0]}` };
+    },
+  },
+  {
+    group: RUNS,
+    spec: 'list <export>',
+    description: 'List runs, newest first',
+    options: (command) => withLimit(command).option('--status <status>', 'only those, such as Failed'),
+    run: async (asked: Asked<{ limit: number; status?: string }>) => {
+      const { limit, status } = asked.options;
+      const path = `${exportPath(asked as Asked<never>)}/runs/`;
+      const found = await asked.client.list<Run>(path, limit, { status });
+      const rows = found.map((run) => [
+        run.id,
+        run.status,
+        run.data_interval_start,
+        run.data_interval_end,
+        run.records_completed,
+        run.latest_error ?? '',
+      ]);
+      return { object: found, text: table(['ID', 'STATUS', 'FROM', 'UNTIL', 'ROWS', 'ERROR'], rows, 'No runs.') };
+    },
+  },
+  {
+    group: RUNS,
+    spec: 'show <export> <run>',
+    description: 'Show a run',
+    run: async (asked) => {
+      const run = await asked.client.get<Run>(`${runPath(asked)}/`);
+      return { object: run, text: runText(run) };
+    },
+  },
+  {
+    group: RUNS,
+    spec: 'retry <export> <run>',
+    description: 'Run an interval again',
+    run: async (asked) => {
+      const answer = await asked.client.send('POST', `${runPath(asked)}/retry/`);
+      return { object: answer, text: `Run ${asked.words[1]} is tried again.` };
+    },
+  },
+  {
+    group: RUNS,
+    spec: 'cancel <export> <run>',
+    description: 'End a run; nothing of it becomes visible',
+    run: async (asked) => {
+      const answer = await asked.client.send('POST', `${runPath(asked)}/cancel/`);
+      return { object: answer, text: `Run ${asked.words[1]} is cancelled.` };
+    },
+  },
+  {
+    spec: 'logs <export>',
+    description: 'Show what an export logs, oldest first',
+    options: (command) =>
+      withLimit(command)
+        .option('--run <run>', 'only of this run')
+        .option('--level <level>', 'only of this level, such as ERROR')
+        .option('--follow', 'show lines as they come, until Ctrl-C'),
+    run: logs,
+  },
+];

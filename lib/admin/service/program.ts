@@ -1,0 +1,87 @@
+import type { Command } from 'commander';
+import type { Outcome } from '../commands.ts';
+import type { Progress } from '../progress.ts';
+import { openClient, type ServiceAddress } from './client.ts';
+import type { ServiceCommand } from './command.ts';
+import { SERVICE_COMMANDS } from './commands.ts';
+
+/** What commands that ask a service need of their surroundings. */
+export interface ServiceSurroundings {
+  /** Returns where the service is, and the key of whoever asks: of the address given, or else of the data directory. */
+  address(url: string | undefined): Promise<ServiceAddress>;
+  readonly print: (text: string) => void;
+  readonly progress: () => Progress;
+  /** What Ctrl-C aborts, with an `Interrupted`, from the call until `end`. */
+  readonly interruption: (reason: Error) => { readonly signal: AbortSignal; readonly end: () => void };
+  /** Waits. Throws the reason of the signal when it is aborted. */
+  readonly pause: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+  /** Returns what a file holds; `-` is standard input. */
+  readonly read: (path: string) => Promise<string>;
+}
+
+/** Ctrl-C ended what would have gone on. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+  override readonly message = 'Interrupted.';
+}
+
+interface OwnOptions {
+  readonly url?: string;
+  readonly project: string;
+  readonly json?: boolean;
+}
+
+/** Adds the commands that ask a running service; `ended` is told what came of one. */
+export function addServiceCommands(
+  root: Command,
+  surroundings: ServiceSurroundings,
+  ended: (outcome: Outcome) => void,
+): void {
+  for (const command of SERVICE_COMMANDS) addCommand(groupOf(root, command), command, surroundings, ended);
+}
+
+/** A group may have commands of its own already. */
+function groupOf(root: Command, { group }: ServiceCommand): Command {
+  if (group === undefined) return root;
+  const [name, description] = group;
+  return root.commands.find((one) => one.name() === name) ?? root.command(name).description(description);
+}
+
+function addCommand(
+  group: Command,
+  { spec, description, options, run }: ServiceCommand,
+  surroundings: ServiceSurroundings,
+  ended: (outcome: Outcome) => void,
+): void {
+  const { print } = surroundings;
+  const made = group
+    .command(spec)
+    .description(description)
+    .option(
+      '--url <address>',
+      'the service; its key is in the variable WORKSPACE_KEY. Default: the one of this machine',
+    )
+    .option('--project <id>', 'the project', '@current')
+    .option('--json', 'print objects as JSON');
+  (options?.(made) ?? made).action(async () => {
+    const own = made.opts<OwnOptions>();
+    const { signal, end } = surroundings.interruption(new Interrupted());
+    try {
+      const outcome = await run({
+        client: openClient(await surroundings.address(own.url), signal),
+        of: (path: string) => `/api/projects/${encodeURIComponent(own.project)}${path}`,
+        words: made.args,
+        options: own as never,
+        show: (object: unknown, text: string) => print(`${own.json === true ? JSON.stringify(object) : text}\n`),
+        progress: surroundings.progress,
+        pause: (milliseconds: number) => surroundings.pause(milliseconds, signal),
+        read: surroundings.read,
+      });
+      if (outcome === undefined) return;
+      print(`${own.json === true ? JSON.stringify(outcome.object) : outcome.text}\n`);
+      ended(outcome);
+    } finally {
+      end();
+    }
+  });
+}

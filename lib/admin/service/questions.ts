@@ -1,0 +1,81 @@
+/** What arrives, and what the events say. */
+
+import { Option } from 'commander';
+import { stringify } from 'csv-stringify/sync';
+import type * as z from 'zod';
+import type { LakeEvent } from '../../reading/events/model.ts';
+import { type Asked, LOOK_MS, type ServiceCommand } from './command.ts';
+import { plain, table } from './table.ts';
+
+type Event = z.output<typeof LakeEvent>;
+
+/** What the answer of a HogQL query has. */
+interface Answer {
+  readonly columns: readonly string[];
+  readonly results: readonly (readonly unknown[])[];
+  readonly hasMore?: boolean;
+}
+
+interface QueryOptions {
+  readonly format: 'table' | 'csv' | 'json';
+}
+
+const eventLine = ({ timestamp, event, distinct_id, properties }: Event): string =>
+  plain(`${timestamp}  ${event}  ${distinct_id}  ${JSON.stringify(properties)}`);
+
+interface TailOptions {
+  readonly event?: string;
+  readonly count: number;
+}
+
+/** An event may become readable a little after another that happened later. */
+const LATE_MS = 60_000;
+
+/** Shows the newest events, and those that arrive, in the order in which they are found. */
+async function tail({ client, of, options, show, pause }: Asked<TailOptions>): Promise<never> {
+  let known = new Set<string>();
+  let after: string | undefined;
+  for (;;) {
+    const limit = after === undefined ? options.count : Number.POSITIVE_INFINITY;
+    const newestFirst = await client.list<Event>(of('/events/'), limit, { event: options.event, after });
+    const events = newestFirst.toReversed();
+    for (const event of events) if (!known.has(event.id)) show(event, eventLine(event));
+    known = new Set(events.map(({ id }) => id));
+    const last = events.at(-1);
+    if (last !== undefined) after = new Date(Date.parse(last.timestamp) - LATE_MS).toISOString();
+    await pause(LOOK_MS);
+  }
+}
+
+export const QUESTION_COMMANDS: readonly ServiceCommand[] = [
+  {
+    group: ['events', 'Events'],
+    spec: 'tail',
+    description: 'Show the newest events and those that arrive, until Ctrl-C',
+    options: (command) =>
+      command
+        .option('--event <name>', 'only those of this name')
+        .option('--count <count>', 'how many of those that are there', (text) => Number.parseInt(text, 10) || 1, 10),
+    run: tail,
+  },
+  {
+    spec: 'query <hogql>',
+    description:
+      "Answer a query, such as 'SELECT event, count() FROM events GROUP BY event'; - reads it from standard input",
+    options: (command) =>
+      command.addOption(
+        new Option('--format <format>', 'how rows are printed').choices(['table', 'csv', 'json']).default('table'),
+      ),
+    run: async ({ client, of, words, options, read }: Asked<QueryOptions>) => {
+      const hogql = words[0] === '-' ? await read('-') : words[0];
+      const answer = await client.send<Answer>('POST', of('/query/'), { query: { kind: 'HogQLQuery', query: hogql } });
+      const { columns, results } = answer;
+      const text = {
+        table: () => table(columns, results, 'No rows.') + (answer.hasMore === true ? '\n(There are more rows.)' : ''),
+        csv: () => stringify([columns, ...results], { cast: { object: (value) => JSON.stringify(value) } }).trimEnd(),
+        json: () => JSON.stringify(results.map((row) => Object.fromEntries(columns.map((name, n) => [name, row[n]])))),
+      }[options.format];
+      return { object: answer, text: text() };
+    },
+  },
+];

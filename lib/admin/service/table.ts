@@ -1,0 +1,34 @@
+/** Rows as a person reads them on a terminal. */
+
+/** What cannot be shown in a cell: it would break the line, or steer the terminal. */
+// oxlint-disable-next-line no-control-regex -- these are the signs that it is about
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]+/g;
+
+/** Returns a text without what would break a line or steer a terminal. */
+export const plain = (text: string): string => text.replace(CONTROL, ' ');
+
+const cell = (value: unknown): string =>
+  plain(typeof value === 'string' ? value : value === null || value === undefined ? '-' : JSON.stringify(value));
+
+/** Returns a header and rows in columns; without rows, `empty`. */
+export function table(header: readonly string[], rows: readonly (readonly unknown[])[], empty: string): string {
+  if (rows.length === 0) return empty;
+  const lines = [header, ...rows].map((row) => row.map(cell));
+  const widths = header.map((_, n) => Math.max(...lines.map((line) => line[n]?.length ?? 0)));
+  return lines
+    .map((line) =>
+      line
+        .map((text, n) => text.padEnd(widths[n] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** Returns names and values, a line each. */
+export function details(entries: Readonly<Record<string, unknown>>): string {
+  const width = Math.max(...Object.keys(entries).map((name) => name.length));
+  return Object.entries(entries)
+    .map(([name, value]) => `${name.padEnd(width)}  ${cell(value)}`)
+    .join('\n');
+}

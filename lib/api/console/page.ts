@@ -1,0 +1,77 @@
+/** The console's page, and the files that it loads, as `infra/local/console.ts` has built them. */
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { TextAnswer } from '../../http/answer.ts';
+import { htmlPage } from '../../http/html-page.ts';
+import { html } from '../../http/markup.ts';
+import { fail } from '../../ports/errors.ts';
+import { CONSOLE_FOLDER } from './folder.ts';
+
+/** What a build leaves beside its files, in `build.json`. */
+export interface ConsoleBuild {
+  /** A hash of all that the build was made of. */
+  readonly sources: string;
+  /** The names of the first script and of the style sheet; each holds a hash of its content. */
+  readonly script: string;
+  readonly style: string;
+  /** The scripts that the first page loads, the first one included. */
+  readonly first: readonly string[];
+}
+
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+};
+
+/** Returns the text of a file of the build; undefined: it has none of this name. */
+async function built(name: string): Promise<string | undefined> {
+  try {
+    return await readFile(new URL(name, CONSOLE_FOLDER), 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Returns the page; `url` is where it was asked for. It loads scripts of ours only, and style sheets that the scripts
+ * make carry a word of this one answer.
+ */
+export async function consolePage(url: string): Promise<TextAnswer> {
+  const text = await built('build.json');
+  if (text === undefined) {
+    return htmlPage({
+      title: 'Workspace',
+      body: html`<main><h1>The console is not built</h1><p>Start the service with npm start, or run npm run console.</p></main>`,
+      cacheControl: 'no-store',
+    });
+  }
+  const { script, style } = JSON.parse(text) as ConsoleBuild;
+  const path = new URL(url).pathname.replace(/\/$/, '');
+  const nonce = randomBytes(16).toString('base64url');
+  return htmlPage({
+    title: 'Workspace',
+    head: html`<meta name="style-nonce" content="${nonce}">
+<link rel="stylesheet" href="${path}/console/${style}">
+<script type="module" src="${path}/console/${script}"></script>`,
+    body: html`<div id="console"></div>
+<noscript>The console needs JavaScript. What it does can be done with <a href="${path}/api/schema/docs/">the API</a>.</noscript>`,
+    sources: {
+      'script-src': "'self'",
+      'style-src': `'self' 'nonce-${nonce}'`,
+      'connect-src': "'self'",
+      'img-src': "'self' data:",
+    },
+    cacheControl: 'no-store',
+  });
+}
+
+/** Returns a file of the build. Its name holds a hash of its content, so it may be kept for ever. */
+export async function consoleFile(name: string): Promise<TextAnswer> {
+  const text = await built(name);
+  if (text === undefined) return fail('not_found');
+  return new TextAnswer(text, MEDIA_TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'text/plain; charset=utf-8', {
+    'Cache-Control': 'public, max-age=31536000, immutable',
+    'X-Content-Type-Options': 'nosniff',
+  });
+}

@@ -1,0 +1,31 @@
+import type { Chart } from '../chart.ts';
+import type { Json } from './read.ts';
+
+/** What a query answered, as the API tells it. */
+export interface Answered {
+  readonly results: unknown;
+  readonly columns?: readonly string[] | undefined;
+  readonly types?: readonly unknown[] | undefined;
+  readonly hasMore?: boolean | undefined;
+}
+
+/** Returns the chart of what a query of one kind answered. */
+export type Describer = (query: Json, answered: Answered) => Chart;
+
+/** Returns a chart without numbers, and why. */
+export const nothing = (reason: string): Chart => ({
+  picture: { type: 'none', reason },
+  table: { columns: [], rows: [] },
+  summary: reason,
+  note: null,
+});
+
+export const NO_DATA = 'There is no data in this range.';
+
+/** Returns the sum of numbers; what is not there counts nothing. */
+export const total = (values: readonly (number | null)[]): number =>
+  values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
+
+/** Returns `1 series`, `25 series`, `3 countries`. */
+export const counted = (count: number, one: string, many: string): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? one : many}`;

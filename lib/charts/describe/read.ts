@@ -1,0 +1,43 @@
+/** Reads results, which are JSON: what is not as it should be is read as nothing. */
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** Returns an object; anything else is one without members. */
+export const object = (value: unknown): Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
+
+/** Returns a list; anything else is empty. */
+export const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+/** Returns a list of objects. */
+export const objects = (value: unknown): readonly Json[] => list(value).map(object);
+
+/** Beyond this, nothing can be drawn, and sums are no numbers any more. */
+const GREATEST = 1e100;
+
+/** Returns a number that can be drawn; null for anything else. Integers beyond 2^53 come as texts. */
+export function number(value: unknown): number | null {
+  const read = typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
+  return typeof read === 'number' && Math.abs(read) < GREATEST ? read : null;
+}
+
+/** Returns a text; null for anything else. */
+export const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+
+const OTHER = '$$_posthog_breakdown_other_$$';
+const NULL = '$$_posthog_breakdown_null_$$';
+
+/** Returns a name as people read it: PostHog's names of what is missing and of the rest in words. */
+export function readableName(name: string): string {
+  if (name.trim() === '') return 'No value';
+  return name.replaceAll(OTHER, 'Other values').replaceAll(NULL, 'No value');
+}
+
+/** Returns a breakdown value as people read it: the members of a list beside each other. */
+export function breakdownName(value: unknown): string | null {
+  if (value === undefined || value === null) return null;
+  const parts = Array.isArray(value) ? value : [value];
+  return parts
+    .map((part) => readableName(typeof part === 'string' ? part : part === null ? '' : JSON.stringify(part)))
+    .join(' · ');
+}

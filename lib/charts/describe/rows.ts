@@ -1,0 +1,82 @@
+/** Results that are rows: events, queries of HogQL, the persons behind a number. */
+import type { Cell, Chart } from '../chart.ts';
+import { PLAIN } from '../numbers.ts';
+import { type Answered, counted, type Describer, NO_DATA, nothing } from './describer.ts';
+import { list, number, object, objects, text } from './read.ts';
+import { seriesChart } from './series.ts';
+
+/** A cell shows so many characters of its text. */
+const MAX_CELL = 300;
+
+export const describeRows: Describer = (query, answered) => {
+  const rows = list(answered.results).map(list);
+  const columns = columnsOf(query, answered, rows[0]?.length ?? 0);
+  if (rows.length === 0) return nothing(NO_DATA);
+  const shown = displayOf(query, columns, rows);
+  const more = answered.hasMore === true ? ' There are more.' : '';
+  return (
+    shown ?? {
+      picture: { type: 'table' },
+      table: { columns, rows: rows.map((row) => columns.map((_, at) => cellOf(row[at]))) },
+      summary: `Table of ${counted(rows.length, 'row', 'rows')} and ${counted(columns.length, 'column', 'columns')}.${more}`,
+      note: more === '' ? null : 'There are more rows than these.',
+    }
+  );
+};
+
+function columnsOf(query: object, { columns }: Answered, width: number): readonly string[] {
+  if (columns !== undefined && columns.length > 0) return columns.map(columnName);
+  const selected = list(object(query)['select']).map((one) => columnName(String(one)));
+  return selected.length > 0 ? selected : Array.from({ length: width }, (_, at) => `Column ${at + 1}`);
+}
+
+/** Returns the name of a column: what stands after `--` in it, as PostHog's clients write names. */
+const columnName = (column: string): string => /--\s*(.+)$/.exec(column)?.[1] ?? column;
+
+function cellOf(value: unknown): Cell {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
+  const written = typeof value === 'string' ? value : JSON.stringify(value);
+  return written.length <= MAX_CELL ? written : `${written.slice(0, MAX_CELL).toWellFormed()}…`;
+}
+
+const FORMS = {
+  ActionsLineGraph: 'lines',
+  ActionsAreaGraph: 'areas',
+  ActionsBar: 'grouped',
+  ActionsStackedBar: 'stacked',
+} as const;
+
+/** Returns the picture that a query of HogQL asks for in its settings; undefined: none, or one that does not fit. */
+function displayOf(
+  query: object,
+  columns: readonly string[],
+  rows: readonly (readonly unknown[])[],
+): Chart | undefined {
+  const display = text(object(query)['display']) ?? '';
+  if (display === 'BoldNumber') {
+    const value = number(rows[0]?.[0]);
+    if (value === null) return undefined;
+    const name = columns[0] ?? '';
+    return {
+      picture: { type: 'number', items: [{ name, value, previous: null }], format: PLAIN },
+      table: { columns: [name], rows: [[value]] },
+      summary: `${name}: ${value}`,
+      note: null,
+    };
+  }
+  const form = FORMS[display as keyof typeof FORMS];
+  const settings = object(object(query)['chartSettings']);
+  const x = columns.indexOf(text(object(settings['xAxis'])['column']) ?? '');
+  const y = objects(settings['yAxis'])
+    .map((axis) => columns.indexOf(text(axis['column']) ?? ''))
+    .filter((at) => at >= 0);
+  if (form === undefined || x < 0 || y.length === 0) return undefined;
+  return seriesChart({
+    form,
+    pointName: columns[x] ?? '',
+    points: rows.map((row) => String(cellOf(row[x]) ?? '')),
+    series: y.map((at) => ({ name: columns[at] ?? '', values: rows.map((row) => number(row[at])), isPrevious: false })),
+    format: PLAIN,
+  });
+}

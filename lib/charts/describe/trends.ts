@@ -1,0 +1,212 @@
+/** Trends in every display, stickiness and lifecycle. */
+import type { Chart, Item, Picture, SeriesPicture } from '../chart.ts';
+import { fullNumber, type NumberFormat, PLAIN } from '../numbers.ts';
+import { counted, type Describer, NO_DATA, nothing } from './describer.ts';
+import { breakdownName, type Json, list, number, object, objects, readableName, text } from './read.ts';
+import { PREVIOUS, seriesChart } from './series.ts';
+
+const FORMS: Readonly<Record<string, SeriesPicture['form']>> = {
+  ActionsLineGraph: 'lines',
+  ActionsLineGraphCumulative: 'lines',
+  ActionsAreaGraph: 'areas',
+  ActionsBar: 'stacked',
+  ActionsStackedBar: 'stacked',
+  ActionsUnstackedBar: 'grouped',
+};
+
+const UNITS: Readonly<Record<string, NumberFormat['unit']>> = {
+  duration: 'seconds',
+  duration_ms: 'milliseconds',
+  percentage: 'percent',
+  percentage_scaled: 'fraction',
+};
+
+/** Returns how the query wants its numbers written. */
+function formatOf(filter: Json): NumberFormat {
+  return {
+    unit: UNITS[text(filter['aggregationAxisFormat']) ?? ''] ?? 'number',
+    prefix: text(filter['aggregationAxisPrefix']) ?? '',
+    postfix: text(filter['aggregationAxisPostfix']) ?? '',
+    decimals: Math.min(Math.max(number(filter['decimalPlaces']) ?? PLAIN.decimals, 0), 10),
+  };
+}
+
+export const describeTrends: Describer = (query, { results }) => {
+  const filter = object(query['trendsFilter']);
+  const rows = objects(results);
+  const display = text(filter['display']) ?? 'ActionsLineGraph';
+  const format = formatOf(filter);
+  const form = FORMS[display];
+  if (form !== undefined) return pointsChart(rows, form, 'Date', format);
+  const items = rows.map((row) => ({ row, name: nameOf(row), value: totalOf(row) }));
+  if (items.every(({ value }) => value === null)) return nothing(NO_DATA);
+  switch (display) {
+    case 'BoldNumber':
+      return numberChart(items, format);
+    case 'ActionsPie':
+      return pieChart(items, format);
+    case 'WorldMap':
+      return mapChart(rows, format);
+    case 'ActionsTable':
+      return rankingChart(items, format, 'Table');
+    default:
+      return rankingChart(items, format, 'Bar chart');
+  }
+};
+
+export const describeStickiness: Describer = (query, { results }) => {
+  const filter = object(query['stickinessFilter']);
+  const form = FORMS[text(filter['display']) ?? 'ActionsBar'] ?? 'stacked';
+  return pointsChart(objects(results), form === 'stacked' ? 'grouped' : form, 'Intervals', formatOf(filter));
+};
+
+const STATUSES: Readonly<Record<string, string>> = {
+  new: 'New',
+  returning: 'Returning',
+  resurrecting: 'Resurrecting',
+  dormant: 'Dormant',
+};
+
+export const describeLifecycle: Describer = (_query, { results }) => {
+  const rows = objects(results).map((row) => ({
+    ...row,
+    label: STATUSES[text(row['status']) ?? ''] ?? text(row['label']) ?? '',
+    action: null,
+  }));
+  return pointsChart(rows, 'stacked', 'Date', PLAIN);
+};
+
+/** Returns the chart of results with `data`. Their points are those of the longest series. */
+export function pointsChart(
+  rows: readonly Json[],
+  form: SeriesPicture['form'],
+  pointName: string,
+  format: NumberFormat,
+): Chart {
+  const current = rows.filter((row) => !isPrevious(row));
+  const longest = (current.length === 0 ? rows : current).reduce<readonly unknown[]>((most, row) => {
+    const labels = list(row['labels']).length > 0 ? list(row['labels']) : list(row['days']);
+    return labels.length > most.length ? labels : most;
+  }, []);
+  const points = longest.map((label) => String(label));
+  const series = rows.map((row) => ({
+    name: nameOf(row),
+    values: points.map((_, at) => number(list(row['data'])[at])),
+    isPrevious: isPrevious(row),
+  }));
+  return seriesChart({ form, pointName, points, series, format });
+}
+
+const isPrevious = (row: Json): boolean => row['compare_label'] === 'previous';
+
+/** Returns what a result is called: the name that its series was given, and its breakdown value. */
+function nameOf(row: Json): string {
+  const action = object(row['action']);
+  const [given, own] = [text(action['custom_name']), text(action['name'])];
+  const label = text(row['label']) ?? given ?? own ?? '';
+  const named = given === null || own === null || !label.startsWith(own) ? label : `${given}${label.slice(own.length)}`;
+  const name = readableName(named === '' ? (breakdownName(row['breakdown_value']) ?? '') : named);
+  return isPrevious(row) ? `${name}${PREVIOUS}` : name;
+}
+
+/** Returns the one number of a result: of displays that show one, and else the sum of its data. */
+const totalOf = (row: Json): number | null => number(row['aggregated_value']) ?? number(row['count']);
+
+type Row = Item & { readonly row: Json };
+
+function numberChart(items: readonly Row[], format: NumberFormat): Chart {
+  const current = items.filter(({ row }) => !isPrevious(row));
+  const shown = (current.length === 0 ? items : current).map(({ name, value }) => ({
+    name,
+    value,
+    previous: items.find(({ row, name: other }) => isPrevious(row) && other === `${name}${PREVIOUS}`)?.value ?? null,
+  }));
+  return {
+    picture: { type: 'number', items: shown.slice(0, MAX_NUMBERS), format },
+    table: itemTable(items),
+    summary: shown
+      .slice(0, MAX_NUMBERS)
+      .map(({ name, value }) => `${name}: ${value === null ? 'no value' : fullNumber(value, format)}`)
+      .join('; '),
+    note: noteOf(shown.length, MAX_NUMBERS, 'number', 'numbers'),
+  };
+}
+
+/** So many numbers are shown large. */
+const MAX_NUMBERS = 6;
+/** So many bars of a ranking are drawn. */
+const MAX_BARS = 25;
+/** A pie has so many slices, and one of the others. */
+const MAX_SLICES = 10;
+
+const noteOf = (all: number, most: number, one: string, many: string): string | null =>
+  all <= most ? null : `The first ${most} of ${counted(all, one, many)} are shown.`;
+
+/** The table of items. Numbers are as the result has them. */
+const itemTable = (items: readonly Item[]): Chart['table'] => ({
+  columns: ['Name', 'Value'],
+  rows: items.map(({ name, value }) => [name, value]),
+});
+
+const bySize = (a: Item, b: Item): number => (b.value ?? -Infinity) - (a.value ?? -Infinity);
+
+function rankingChart(items: readonly Item[], format: NumberFormat, what: string): Chart {
+  const sorted = items.toSorted(bySize).map(({ name, value }) => ({ name, value }));
+  return {
+    picture: { type: 'ranking', items: sorted.slice(0, MAX_BARS), format },
+    table: itemTable(sorted),
+    summary: `${what} of ${counted(sorted.length, 'value', 'values')}, the greatest first.`,
+    note: noteOf(sorted.length, MAX_BARS, 'value', 'values'),
+  };
+}
+
+function pieChart(items: readonly Row[], format: NumberFormat): Chart {
+  const current = items.filter(({ row }) => !isPrevious(row)).map(({ name, value }) => ({ name, value }));
+  const hasNegative = current.some(({ value }) => value !== null && value < 0);
+  // Slices of less than nothing cannot be drawn, and all slices of nothing are no pie.
+  if (hasNegative || current.every(({ value }) => (value ?? 0) === 0))
+    return rankingChart(current, format, 'Bar chart');
+  const sorted = current.toSorted(bySize);
+  const [shown, others] = [sorted.slice(0, MAX_SLICES), sorted.slice(MAX_SLICES)];
+  const rest: readonly Item[] =
+    others.length === 0
+      ? []
+      : [
+          {
+            name: `${counted(others.length, 'other', 'others')} together`,
+            value: others.reduce((sum, { value }) => sum + (value ?? 0), 0),
+          },
+        ];
+  return {
+    picture: { type: 'pie', items: [...shown, ...rest], format },
+    table: itemTable(sorted),
+    summary: `Pie chart of ${counted(sorted.length, 'value', 'values')}.`,
+    note: null,
+  };
+}
+
+const COUNTRIES = new Intl.DisplayNames('en', { type: 'region', fallback: 'code' });
+
+/** Returns the English name of a country by its code; the code itself when nobody knows it. */
+export function countryName(code: string): string {
+  return /^[A-Z]{2}$/.test(code) ? (COUNTRIES.of(code) ?? code) : code;
+}
+
+function mapChart(rows: readonly Json[], format: NumberFormat): Chart {
+  const values = new Map<string, number>();
+  const items: Item[] = [];
+  for (const row of rows) {
+    if (isPrevious(row)) continue;
+    const code = breakdownName(row['breakdown_value'] ?? row['label']) ?? 'No value';
+    const value = totalOf(row);
+    items.push({ name: countryName(code), value });
+    if (value !== null) values.set(code, value);
+  }
+  const picture: Picture = { type: 'map', values, format };
+  return {
+    picture,
+    table: { ...itemTable(items.toSorted(bySize)), columns: ['Country', 'Value'] },
+    summary: `Map of the world with ${counted(items.length, 'country', 'countries')}.`,
+    note: null,
+  };
+}

@@ -1,0 +1,217 @@
+/**
+ * Lines, areas and bars. Marks are stretched to the width that the page has, their strokes are not, and texts stand
+ * beside them in pixels, so that they are as legible on a phone as on a wall.
+ */
+import type { ScaleLinear } from 'd3-scale';
+import { area, line, stack, stackOffsetDiverging } from 'd3-shape';
+import { html, type Markup, trusted } from '../../http/markup.ts';
+import type { Series, SeriesPicture } from '../chart.ts';
+import { shortNumber } from '../numbers.ts';
+import { seriesClass } from './palette.ts';
+import { axisLabels, bandAt, decimalsOf, HEIGHT, namedPoints, pointAt, round, valueScale, WIDTH } from './scale.ts';
+
+/** The lower and upper edge of each point of a series, in numbers; null: there is none. */
+type Layer = readonly (readonly [low: number, high: number] | null)[];
+
+/** A place for a text: percent of the width, pixels of the height. */
+interface Place {
+  readonly x: number;
+  readonly y: number;
+}
+
+type Y = ScaleLinear<number, number>;
+
+/** A key stands in a layer that is as high as this, in pixels. */
+const KEY_HEIGHT = 15;
+/** Two keys at the ends of lines are so far from each other, in pixels. */
+const KEY_DISTANCE = 14;
+/** The ends of more lines than these have no keys. */
+const MAX_END_KEYS = 12;
+/** The part of a band that its bars fill. */
+const BAR_SHARE = 0.8;
+/** Of a digit on an axis, in pixels. */
+const DIGIT_WIDTH = 7;
+
+/** Returns the picture of numbers at points, with a legend where there is more than one series. */
+export function seriesMarkup(picture: SeriesPicture, summary: string): Markup {
+  const { form, points, series, format } = picture;
+  const layers = layersOf(picture);
+  const isBand = form === 'stacked' || form === 'grouped';
+  const { y, ticks } = valueScale(
+    layers.flatMap((layer) => layer.flatMap((edges) => edges ?? [])),
+    format,
+  );
+  const xOf = (at: number): number => (isBand ? bandAt(at, points.length) : pointAt(at, points.length));
+  const marks = series.map((one, at) =>
+    isBand
+      ? barPath(one, layers[at] ?? [], y, barPlace(picture, one))
+      : linePaths(one, layers[at] ?? [], y, xOf, form === 'areas' && !one.isPrevious),
+  );
+  const decimals = Math.max(format.decimals, decimalsOf(ticks));
+  const tickTexts = ticks.map((tick) => shortNumber(tick, { ...format, decimals }));
+  const axisWidth = Math.max(1, ...tickTexts.map((text) => text.length)) * DIGIT_WIDTH + 8;
+  const hasLegend = series.length > 1;
+  const inside = hasLegend && (form === 'areas' || form === 'stacked') ? keysInside(layers, y, xOf) : [];
+  const atEnds = hasLegend && form === 'lines' && series.length <= MAX_END_KEYS ? keysAtEnds(layers, y) : [];
+  const lines = ticks.map((tick) => `M0 ${round(y(tick))}H${WIDTH}`).join('');
+  return html`<div class="plot" role="img" aria-label="${summary}">
+<svg class="y-axis" width="${axisWidth}" height="${HEIGHT}">${ticks.map(
+    (tick, at) => html`<text x="${axisWidth - 6}" y="${round(y(tick) + 4)}">${tickTexts[at]}</text>`,
+  )}</svg>
+<div class="marks"><svg width="100%" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none">${trusted(
+    `<path class="grid" d="${lines}"/>${marks.join('')}<path class="zero" d="M0 ${round(y(0))}H${WIDTH}"/>`,
+  )}</svg>${inside.length > 0 && html`<svg class="keys" width="100%" height="${HEIGHT}">${trusted(keyTexts(inside))}</svg>`}</div>
+${atEnds.length > 0 && html`<svg class="keys ends" width="22" height="${HEIGHT}">${trusted(keyTexts(atEnds))}</svg>`}
+<svg class="x-axis" width="100%" height="20">${xLabels(points, xOf)}</svg>
+</div>
+${
+  hasLegend &&
+  legendMarkup(
+    picture,
+    [...inside, ...atEnds].some((place) => place !== null),
+  )
+}`;
+}
+
+function layersOf({ form, points, series }: SeriesPicture): Layer[] {
+  if (form === 'lines')
+    return series.map(({ values }) => values.map((value) => (value === null ? null : [value, value])));
+  if (form === 'grouped') {
+    return series.map(({ values }) =>
+      values.map((value) => (value === null ? null : [Math.min(0, value), Math.max(0, value)])),
+    );
+  }
+  const layers: Layer[] = Array.from(series, () => []);
+  // The period before stands on its own feet.
+  for (const isPrevious of [false, true]) {
+    const keys = [...series.keys()].filter((key) => series[key]?.isPrevious === isPrevious);
+    const stacked = stack<number, number>()
+      .keys(keys)
+      .value((at, key) => series[key]?.values[at] ?? 0)
+      .offset(stackOffsetDiverging)([...points.keys()]);
+    for (const one of stacked) layers[one.key] = one.map(([low, high]) => [low, high]);
+  }
+  return layers;
+}
+
+function linePaths(one: Series, layer: Layer, y: Y, xOf: (at: number) => number, isFilled: boolean): string {
+  const classes = seriesClass(one);
+  const isThere = (edges: Layer[number] | undefined): boolean => edges !== null && edges !== undefined;
+  const x = (_: unknown, at: number): number => xOf(at);
+  const upper = line<Layer[number]>(x, (edges) => y(edges?.[1] ?? 0))
+    .defined(isThere)
+    .digits(1)(layer);
+  const fill = isFilled
+    ? area<Layer[number]>(
+        x,
+        (edges) => y(edges?.[0] ?? 0),
+        (edges) => y(edges?.[1] ?? 0),
+      )
+        .defined(isThere)
+        .digits(1)(layer)
+    : null;
+  const alone = layer
+    .flatMap((edges, at) => {
+      const isAlone = edges !== null && !isThere(layer[at - 1]) && !isThere(layer[at + 1]);
+      return isAlone ? `M${xOf(at)} ${round(y(edges[1]))}h0` : [];
+    })
+    .join('');
+  return (
+    (fill === null ? '' : `<path class="area ${classes}" d="${fill}"/>`) +
+    (upper === null ? '' : `<path class="line ${classes}" d="${upper}"/>`) +
+    (alone === '' ? '' : `<path class="dot ${classes}" d="${alone}"/>`)
+  );
+}
+
+/** Returns where in a band the bars of a series begin, and how wide they are. */
+function barPlace({ form, points, series }: SeriesPicture, one: Series): { offset: number; width: number } {
+  const hasPrevious = series.some(({ isPrevious }) => isPrevious);
+  const [index, count] =
+    form === 'grouped'
+      ? [series.indexOf(one), series.length]
+      : [hasPrevious && !one.isPrevious ? 1 : 0, hasPrevious ? 2 : 1];
+  const width = ((WIDTH / points.length) * BAR_SHARE) / count;
+  return { offset: index * width - (width * count) / 2, width };
+}
+
+function barPath(one: Series, layer: Layer, y: Y, { offset, width }: { offset: number; width: number }): string {
+  const path = layer
+    .map((edges, at) => {
+      if (edges === null || edges[0] === edges[1]) return '';
+      const [top, bottom] = [round(y(edges[1])), round(y(edges[0]))];
+      // What is not zero is seen.
+      const height = Math.max(round(bottom - top), 1);
+      const right = round(width);
+      return `M${round(bandAt(at, layer.length) + offset)} ${edges[1] > 0 ? round(bottom - height) : top}h${right}v${height}h-${right}z`;
+    })
+    .join('');
+  return path === '' ? '' : `<path class="bar ${seriesClass(one)}" d="${path}"/>`;
+}
+
+/** Returns where the key of each layer stands: in its highest place; nowhere when that is too low. */
+function keysInside(layers: readonly Layer[], y: Y, xOf: (at: number) => number): (Place | null)[] {
+  return layers.map((layer) => {
+    let best: Place | null = null;
+    let most = KEY_HEIGHT;
+    for (const [at, edges] of layer.entries()) {
+      if (edges === null) continue;
+      const height = y(edges[0]) - y(edges[1]);
+      if (height < most) continue;
+      most = height + 0.1;
+      best = { x: Math.min(Math.max(xOf(at) / 10, 3), 97), y: round((y(edges[0]) + y(edges[1])) / 2 + 4) };
+    }
+    return best;
+  });
+}
+
+/** Returns where the key of each line stands: beside its last point, moved where it would cover another one. */
+function keysAtEnds(layers: readonly Layer[], y: Y): (Place | null)[] {
+  const places: (Place | null)[] = layers.map(() => null);
+  const ends = layers
+    .flatMap((layer, at) => {
+      const last = layer.findLast((edges) => edges !== null);
+      return last === undefined || last === null ? [] : [{ at, y: y(last[1]) + 4 }];
+    })
+    .toSorted((a, b) => a.y - b.y);
+  let above = -Infinity;
+  for (const end of ends) above = end.y = Math.max(end.y, above + KEY_DISTANCE);
+  let below = HEIGHT;
+  for (const end of ends.toReversed()) {
+    below = end.y = Math.min(end.y, below);
+    below -= KEY_DISTANCE;
+    places[end.at] = { x: 60, y: round(end.y) };
+  }
+  return places;
+}
+
+const keyTexts = (places: readonly (Place | null)[]): string =>
+  places
+    .map((place, at) => (place === null ? '' : `<text x="${round(place.x)}%" y="${place.y}">${at + 1}</text>`))
+    .join('');
+
+/** The most names below a picture, where they are short and where they are long. */
+const MAX_NAMES = { short: 6, long: 4 };
+const SHORT_NAME = 8;
+
+function xLabels(points: readonly string[], xOf: (at: number) => number): Markup[] {
+  const labels = axisLabels(points);
+  const most = labels.every((label) => label.length <= SHORT_NAME) ? MAX_NAMES.short : MAX_NAMES.long;
+  return namedPoints(points.length, most).map((at, place) => {
+    const x = xOf(at) / 10;
+    const anchor = points.length === 1 ? '' : x < 5 ? 'first' : x > 95 ? 'last' : '';
+    const classes = [anchor, place % 2 === 1 && 'minor'].filter(Boolean).join(' ');
+    return html`<text x="${round(x)}%" y="14"${classes !== '' && html` class="${classes}"`}>${labels[at]}</text>`;
+  });
+}
+
+function legendMarkup({ form, series }: SeriesPicture, hasKeys: boolean): Markup {
+  const isLine = form === 'lines';
+  return html`<ol class="legend">${series.map((one, at) => {
+    const classes = seriesClass(one);
+    const swatch =
+      isLine || one.isPrevious
+        ? `<path class="line ${classes}" d="M1 6h26"/>`
+        : `<path class="bar ${classes}" d="M4 1h20v10H4z"/>`;
+    return html`<li><svg width="28" height="12" aria-hidden="true">${trusted(swatch)}</svg>${hasKeys && html`<b>${at + 1}</b> `}<bdi>${one.name}</bdi></li>`;
+  })}</ol>`;
+}

@@ -1,0 +1,27 @@
+/** The numbers of a chart as a table. */
+import { html, type Markup } from '../../http/markup.ts';
+import type { Cell, NumberTable } from '../chart.ts';
+import { fullNumber, PLAIN } from '../numbers.ts';
+
+/** A table on a page has so many cells at most. */
+const MAX_CELLS = 3000;
+
+const PRECISE = { ...PLAIN, decimals: 4 };
+
+function cellMarkup(cell: Cell): Markup {
+  if (typeof cell === 'number') return html`<td class="n">${fullNumber(cell, PRECISE)}</td>`;
+  return html`<td><bdi>${cell}</bdi></td>`;
+}
+
+/** Returns a table of numbers that can be moved sideways where it is wide, and says how many rows it leaves out. */
+export function tableMarkup({ columns, rows }: NumberTable, caption: string): Markup {
+  const most = Math.max(1, Math.floor(MAX_CELLS / Math.max(columns.length, 1)));
+  const left = rows.length - most;
+  return html`<div class="wide" role="region" aria-label="${caption}" tabindex="0"><table>
+<thead><tr>${columns.map((column) => html`<th scope="col"><bdi>${column}</bdi></th>`)}</tr></thead>
+<tbody>
+${rows.slice(0, most).map(
+  (row) => html`<tr>${row.map((cell) => cellMarkup(cell))}</tr>
+`,
+)}</tbody></table></div>${left > 0 && html`<p class="note">${left.toLocaleString('en')} more rows are not shown here.</p>`}`;
+}

@@ -1,0 +1,79 @@
+/** Numbers as people read them, in English. */
+
+/** How the numbers of a chart are written. */
+export interface NumberFormat {
+  readonly unit: 'number' | 'percent' | 'fraction' | 'seconds' | 'milliseconds';
+  readonly prefix: string;
+  readonly postfix: string;
+  /** At most so many decimal places. */
+  readonly decimals: number;
+}
+
+/** Numbers as they are. */
+export const PLAIN: NumberFormat = { unit: 'number', prefix: '', postfix: '', decimals: 2 };
+/** Percent, 100 being all. */
+export const PERCENT: NumberFormat = { ...PLAIN, unit: 'percent' };
+
+const plainBy = new Map<number, Intl.NumberFormat>();
+const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 2 });
+
+const huge = new Intl.NumberFormat('en', { notation: 'scientific', maximumFractionDigits: 2 });
+/** From here on, digits tell less than their number. */
+const HUGE = 1e15;
+
+function plain(value: number, decimals: number): string {
+  if (Math.abs(value) >= HUGE) return huge.format(value);
+  let format = plainBy.get(decimals);
+  if (format === undefined) {
+    format = new Intl.NumberFormat('en', { maximumFractionDigits: decimals });
+    plainBy.set(decimals, format);
+  }
+  // Minus zero is zero to a reader.
+  return format.format(value).replace(/^-(?=0$)/, '');
+}
+
+const DURATION_UNITS = [
+  [86_400, 'd'],
+  [3600, 'h'],
+  [60, 'min'],
+] as const;
+
+/** Returns a duration in its two greatest units: `2 h 5 min`, `1.5 s`. */
+export function duration(seconds: number): string {
+  if (seconds < 0) return `-${duration(-seconds)}`;
+  if (seconds < 60) return `${plain(seconds, seconds < 10 ? 1 : 0)} s`;
+  let rest = Math.round(seconds);
+  const parts: string[] = [];
+  for (const [size, name] of [...DURATION_UNITS, [1, 's'] as const]) {
+    const count = Math.floor(rest / size);
+    rest -= count * size;
+    if (count > 0) parts.push(`${plain(count, 0)} ${name}`);
+    else if (parts.length > 0) break;
+    if (parts.length === 2) break;
+  }
+  return parts.join(' ');
+}
+
+/** Returns a number in full: `1,234.5`, `12.3%`, `2 h 5 min`. */
+export const fullNumber = (value: number, format: NumberFormat): string => written(value, format, plain);
+
+/** Returns a number in few characters, for axes and cells: `1.2K`. */
+export const shortNumber = (value: number, format: NumberFormat): string =>
+  written(value, format, (number, decimals) =>
+    Math.abs(number) < 10_000 || Math.abs(number) >= HUGE ? plain(number, decimals) : compact.format(number),
+  );
+
+function written(
+  value: number,
+  { unit, prefix, postfix, decimals }: NumberFormat,
+  number: (value: number, decimals: number) => string,
+): string {
+  return `${prefix}${withUnit(value, unit, (shown) => number(shown, decimals))}${postfix}`;
+}
+
+function withUnit(value: number, unit: NumberFormat['unit'], number: (value: number) => string): string {
+  if (unit === 'percent') return `${number(value)}%`;
+  if (unit === 'fraction') return `${number(value * 100)}%`;
+  if (unit === 'seconds') return duration(value);
+  return unit === 'milliseconds' ? duration(value / 1000) : number(value);
+}

@@ -1,0 +1,54 @@
+/** What the key may do, and where its user is. */
+import { useQuery } from '@tanstack/react-query';
+import { answered, api, Refusal, type Schemas } from './api.ts';
+import { useSessionKey } from './session.ts';
+
+const MINUTE_MS = 60_000;
+
+/** Returns the key that somebody has signed in with, as the API describes it. */
+export function useOwnKey() {
+  const key = useSessionKey();
+  return useQuery({
+    queryKey: ['own-key', key],
+    enabled: key !== null,
+    staleTime: MINUTE_MS,
+    queryFn: () => answered(api.GET('/api/personal_api_keys/{id}/', { params: { path: { id: '@current' } } })),
+  });
+}
+
+/** Does a key of these scopes have this one? */
+export function isAllowed(scopes: readonly string[], wanted: string): boolean {
+  const [resource] = wanted.split(':');
+  return scopes.some((scope) => scope === '*' || scope === wanted || scope === `${resource}:write`);
+}
+
+/** Returns whether the key has a scope; while nobody knows yet, it has. */
+export function useScope(wanted: string): boolean {
+  const { data } = useOwnKey();
+  return data === undefined || isAllowed(data.scopes, wanted);
+}
+
+/** Returns who is signed in. Undefined data: not known yet, or the key may not say. */
+export function useMe() {
+  return useQuery({
+    queryKey: ['me'],
+    staleTime: MINUTE_MS,
+    queryFn: async (): Promise<Schemas['Me'] | null> => {
+      try {
+        return await answered(api.GET('/api/users/{user__uuid}/', { params: { path: { user__uuid: '@me' } } }));
+      } catch (error) {
+        if (error instanceof Refusal && error.status === 403) return null;
+        throw error;
+      }
+    },
+  });
+}
+
+/** Returns a project. */
+export function useProject(id: string) {
+  return useQuery({
+    queryKey: ['project', id],
+    staleTime: MINUTE_MS,
+    queryFn: () => answered(api.GET('/api/projects/{project_id}/', { params: { path: { project_id: id } } })),
+  });
+}

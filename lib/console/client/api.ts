@@ -1,0 +1,86 @@
+/** The public API, typed from its own document. The console asks for nothing else. */
+import createClient from 'openapi-fetch';
+import type { components, paths } from '../../../build/types/api.d.ts';
+import { sessionKey, signOut } from './session.ts';
+
+export type Schemas = components['schemas'];
+
+/** Where the service is: the page's own address, with the stage's name if it has one. */
+export const ADDRESS = `${location.origin}${location.pathname.replace(/\/$/, '')}`;
+
+/** A refusal in the API's words. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly status: number;
+  readonly code: string;
+  /** The field at fault; parts of a nested name are joined by `__`. */
+  readonly attr: string | null;
+  constructor(status: number, { code, detail, attr }: Schemas['Error']) {
+    super(detail);
+    this.status = status;
+    this.code = code;
+    this.attr = attr;
+  }
+}
+
+export const api = createClient<paths>({
+  baseUrl: ADDRESS,
+  // An answer that is kept by the browser could be another key's.
+  cache: 'no-store',
+  credentials: 'omit',
+});
+
+api.use({
+  onRequest: ({ request }) => {
+    const key = sessionKey();
+    if (key !== null) request.headers.set('Authorization', `Bearer ${key}`);
+    return request;
+  },
+  onResponse: ({ response }) => {
+    if (response.status === 401 && sessionKey() !== null) signOut();
+    return response;
+  },
+});
+
+interface Reply<T> {
+  readonly data?: T;
+  readonly error?: unknown;
+  readonly response: Response;
+}
+
+const isError = (value: unknown): value is Schemas['Error'] =>
+  typeof value === 'object' && value !== null && 'detail' in value && 'code' in value;
+
+function refusalOf({ error, response }: Reply<unknown>): Refusal {
+  if (isError(error)) return new Refusal(response.status, error);
+  const detail = `The service answered ${response.status} without saying why.`;
+  return new Refusal(response.status, { type: 'server_error', code: 'unknown', detail, attr: null });
+}
+
+/** Returns the body of an answer. Throws its `Refusal`. */
+export async function answered<T>(asked: Promise<Reply<T>>): Promise<T> {
+  const reply = await asked;
+  if (!reply.response.ok) throw refusalOf(reply);
+  return reply.data as T;
+}
+
+/** An object with the ETag that it had, for `If-Match`. */
+export interface Versioned<T> {
+  readonly value: T;
+  readonly etag: string | null;
+}
+
+/** Returns the object of an answer with its version. Throws its `Refusal`. */
+export async function versioned<T>(asked: Promise<Reply<T>>): Promise<Versioned<T>> {
+  const reply = await asked;
+  if (!reply.response.ok) throw refusalOf(reply);
+  return { value: reply.data as T, etag: reply.response.headers.get('etag') };
+}
+
+/** Returns the header that lets a write happen only to the version that was seen. */
+export const ifMatch = ({ etag }: Versioned<unknown>): { 'If-Match'?: string } =>
+  etag === null ? {} : { 'If-Match': etag };
+
+/** Returns the cursor in the link to the next page of a list; undefined: there is none. */
+export const cursorOf = (next: string | null): string | undefined =>
+  next === null ? undefined : (new URL(next).searchParams.get('cursor') ?? undefined);

@@ -1,0 +1,61 @@
+/** Dashboards of a project and their tiles. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
+
+export type Dashboard = Schemas['DashboardDetail'];
+export type Tile = Schemas['Tile'];
+
+/** How many dashboards stand on a page. */
+export const DASHBOARDS_PAGE = 25;
+
+export interface DashboardFilter {
+  readonly search: string;
+  readonly tag: string | undefined;
+  readonly pinned: boolean;
+}
+
+export function useDashboards(project: string, page: number, { search, tag, pinned }: DashboardFilter) {
+  const query = {
+    limit: DASHBOARDS_PAGE,
+    offset: (page - 1) * DASHBOARDS_PAGE,
+    ...(search === '' ? {} : { search }),
+    ...(tag === undefined ? {} : { tags: [tag] }),
+    ...(pinned ? { pinned: true } : {}),
+  };
+  return useQuery({
+    queryKey: ['dashboards', project, query],
+    placeholderData: keepPreviousData,
+    queryFn: () =>
+      answered(api.GET('/api/projects/{project_id}/dashboards/', { params: { path: { project_id: project }, query } })),
+  });
+}
+
+export const dashboardKey = (project: string, id: string) => ['dashboard', project, id];
+
+const dashboardAt = (project: string, id: string) =>
+  api.GET('/api/projects/{project_id}/dashboards/{id}/', {
+    params: { path: { project_id: project, id: Number(id) } },
+  });
+
+export function useDashboard(project: string, id: string) {
+  return useQuery({
+    queryKey: dashboardKey(project, id),
+    queryFn: () => versioned(dashboardAt(project, id)),
+  });
+}
+
+/** Returns the dashboard as it is now. */
+export const readDashboard = (project: string, id: string) => versioned(dashboardAt(project, id));
+
+/** Writes a change of the version that was seen. Throws a `Refusal` of status 412 when somebody else was faster. */
+export const writeDashboard = (
+  project: string,
+  seen: Versioned<Dashboard>,
+  change: Schemas['DashboardsUpdateRequest'],
+): Promise<Versioned<Dashboard>> =>
+  versioned(
+    api.PATCH('/api/projects/{project_id}/dashboards/{id}/', {
+      params: { path: { project_id: project, id: seen.value.id }, header: ifMatch(seen) },
+      body: change,
+    }),
+  );

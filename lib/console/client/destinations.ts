@@ -1,0 +1,114 @@
+/** The forms of destinations: what each type takes, in the order in which people know it. */
+
+export interface Field {
+  /** The key in the destination's config. */
+  readonly key: string;
+  readonly label: string;
+  readonly help?: string;
+  readonly kind: 'text' | 'secret' | 'number' | 'switch' | 'choice';
+  readonly choices?: readonly string[];
+  readonly initial?: string | number | boolean;
+  readonly isRequired?: boolean;
+}
+
+export interface DestinationForm {
+  readonly type: string;
+  readonly about: string;
+  readonly fields: readonly Field[];
+}
+
+const FILES: readonly Field[] = [
+  { key: 'file_format', label: 'File format', kind: 'choice', choices: ['JSONLines', 'Parquet'], initial: 'JSONLines' },
+  {
+    key: 'compression',
+    label: 'Compression',
+    help: 'JSON lines: gzip or brotli. Parquet: all.',
+    kind: 'choice',
+    choices: ['', 'gzip', 'brotli', 'zstd', 'lz4', 'snappy'],
+    initial: '',
+  },
+];
+
+const DATABASE: readonly Field[] = [
+  { key: 'host', label: 'Host', kind: 'text', isRequired: true },
+  { key: 'port', label: 'Port', kind: 'number', isRequired: true },
+  { key: 'database', label: 'Database', kind: 'text', isRequired: true },
+  { key: 'user', label: 'User', kind: 'text', isRequired: true },
+  { key: 'password', label: 'Password', kind: 'secret', isRequired: true },
+  { key: 'schema', label: 'Schema', kind: 'text', initial: 'public', isRequired: true },
+  { key: 'table_name', label: 'Table', kind: 'text', initial: 'events', isRequired: true },
+  {
+    key: 'use_automatic_schema_evolution',
+    label: 'Add columns that the table lacks',
+    kind: 'switch',
+    initial: false,
+  },
+];
+
+const port = (initial: number): readonly Field[] =>
+  DATABASE.map((field) => (field.key === 'port' ? { ...field, initial } : field));
+
+export const DESTINATIONS: readonly DestinationForm[] = [
+  {
+    type: 'Postgres',
+    about: 'Rows of a table in PostgreSQL.',
+    fields: [
+      ...port(5432),
+      { key: 'has_self_signed_cert', label: 'Its certificate is self-signed', kind: 'switch', initial: false },
+    ],
+  },
+  {
+    type: 'S3',
+    about: 'Files in a bucket of S3, or of a server that speaks as S3 does.',
+    fields: [
+      { key: 'bucket_name', label: 'Bucket', kind: 'text', isRequired: true },
+      { key: 'region', label: 'Region', kind: 'text', initial: 'us-east-1', isRequired: true },
+      { key: 'prefix', label: 'Prefix', help: 'Such as exports/{table}', kind: 'text', isRequired: true },
+      { key: 'aws_access_key_id', label: 'Access key id', kind: 'secret', isRequired: true },
+      { key: 'aws_secret_access_key', label: 'Secret access key', kind: 'secret', isRequired: true },
+      ...FILES,
+      { key: 'endpoint_url', label: 'Address of the server', help: 'Only if it is not Amazon’s.', kind: 'text' },
+    ],
+  },
+  {
+    type: 'Folder',
+    about: 'Files in a folder of the machine that runs the service.',
+    fields: [
+      { key: 'path', label: 'Folder', help: 'A whole path, such as /srv/exports', kind: 'text', isRequired: true },
+      { key: 'prefix', label: 'Prefix', help: 'Such as {table}', kind: 'text', initial: '{table}' },
+      ...FILES,
+    ],
+  },
+  {
+    type: 'HTTP',
+    about: 'A receiver that takes events as PostHog’s own address does.',
+    fields: [
+      { key: 'url', label: 'Address', help: 'Such as https://eu.i.posthog.com/batch/', kind: 'text', isRequired: true },
+      { key: 'token', label: 'Token', kind: 'secret', isRequired: true },
+    ],
+  },
+  {
+    type: 'Redshift',
+    about: 'Rows of a table in Amazon Redshift.',
+    fields: [
+      ...port(5439),
+      {
+        key: 'properties_data_type',
+        label: 'Properties are',
+        kind: 'choice',
+        choices: ['varchar', 'super'],
+        initial: 'varchar',
+      },
+    ],
+  },
+];
+
+export type Values = Readonly<Record<string, string | number | boolean>>;
+
+/** Returns what a form begins with. */
+export const initialValues = ({ fields }: DestinationForm): Values =>
+  Object.fromEntries(fields.map(({ key, kind, initial }) => [key, initial ?? (kind === 'switch' ? false : '')]));
+
+/** Returns the config that the values say; what is left empty is not sent. */
+export const configOf = ({ fields }: DestinationForm, values: Values): Record<string, unknown> =>
+  Object.fromEntries(fields.flatMap(({ key }) => (values[key] === '' ? [] : [[key, values[key]]])));

@@ -1,0 +1,81 @@
+/** What happened in a project, and who did it. */
+import { useQuery } from '@tanstack/react-query';
+import { answered, api, type Schemas } from './api.ts';
+import { usePaged } from './paged.ts';
+
+export type AnalyticsEvent = Schemas['Event'];
+export type Person = Schemas['Person'];
+
+const PAGE = 50;
+const DEFINITIONS = 100;
+
+export interface EventFilter {
+  readonly event?: string | undefined;
+  readonly distinctId?: string | undefined;
+  readonly personId?: string | undefined;
+  /** A property and what it must be. */
+  readonly property?: string | undefined;
+  readonly value?: string | undefined;
+}
+
+const propertyFilter = (key: string, value: string): string =>
+  JSON.stringify([{ key, value, operator: 'exact', type: 'event' }]);
+
+/** Returns the newest events, page by page; while `follow`, new ones come by themselves. */
+export function useEvents(project: string, filter: EventFilter, follow: boolean) {
+  const { event, distinctId, personId, property = '', value = '' } = filter;
+  const query = {
+    limit: PAGE,
+    ...(event === undefined ? {} : { event }),
+    ...(distinctId === undefined ? {} : { distinct_id: distinctId }),
+    ...(personId === undefined ? {} : { person_id: personId }),
+    ...(property === '' || value === '' ? {} : { properties: propertyFilter(property, value) }),
+  };
+  return usePaged({
+    key: ['events', project, query],
+    isLive: () => follow,
+    read: (cursor) =>
+      answered(
+        api.GET('/api/projects/{project_id}/events/', {
+          params: { path: { project_id: project }, query: { ...query, ...cursor } },
+        }),
+      ),
+  });
+}
+
+/** Returns the names of events that were seen lately. */
+export function useEventNames(project: string) {
+  return useQuery({
+    queryKey: ['event-names', project],
+    retry: false,
+    queryFn: () =>
+      answered(
+        api.GET('/api/projects/{project_id}/event_definitions/', {
+          params: { path: { project_id: project }, query: { limit: DEFINITIONS } },
+        }),
+      ),
+  });
+}
+
+export function usePersons(project: string, search: string) {
+  return usePaged({
+    key: ['persons', project, search],
+    read: (cursor) =>
+      answered(
+        api.GET('/api/projects/{project_id}/persons/', {
+          params: {
+            path: { project_id: project },
+            query: { limit: PAGE, ...(search === '' ? {} : { search }), ...cursor },
+          },
+        }),
+      ),
+  });
+}
+
+export function usePerson(project: string, id: string) {
+  return useQuery({
+    queryKey: ['person', project, id],
+    queryFn: () =>
+      answered(api.GET('/api/projects/{project_id}/persons/{id}/', { params: { path: { project_id: project, id } } })),
+  });
+}

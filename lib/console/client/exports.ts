@@ -1,0 +1,118 @@
+/** Batch exports of a project, their runs, logs and backfills. */
+import { useQuery } from '@tanstack/react-query';
+import { answered, api, type Schemas, versioned } from './api.ts';
+import { usePaged } from './paged.ts';
+import { polled } from './polling.ts';
+
+export type BatchExport = Schemas['BatchExport'];
+export type Run = Schemas['BatchExportRunDetail'];
+export type Backfill = Schemas['BatchExportBackfill'];
+
+/** How many exports stand on a page. */
+export const EXPORTS_PAGE = 25;
+const RUNS_PAGE = 50;
+const LOG_PAGE = 200;
+
+const isOpen = ({ status }: { readonly status: Run['status'] }): boolean =>
+  status === 'Starting' || status === 'Running';
+
+/** Asks again soon while something runs, else slowly: a schedule starts runs by itself. */
+const live = polled<unknown>(() => true);
+
+export function useExports(project: string, page: number) {
+  const query = { limit: EXPORTS_PAGE, offset: (page - 1) * EXPORTS_PAGE };
+  return useQuery({
+    queryKey: ['exports', project, page],
+    refetchInterval: live,
+    queryFn: () =>
+      answered(
+        api.GET('/api/projects/{project_id}/batch_exports/', { params: { path: { project_id: project }, query } }),
+      ),
+  });
+}
+
+export const exportKey = (project: string, id: string) => ['export', project, id];
+
+export function useExport(project: string, id: string) {
+  return useQuery({
+    queryKey: exportKey(project, id),
+    refetchInterval: live,
+    queryFn: () =>
+      versioned(
+        api.GET('/api/projects/{project_id}/batch_exports/{id}/', { params: { path: { project_id: project, id } } }),
+      ),
+  });
+}
+
+export interface RunFilter {
+  /** Absent: of any state. */
+  readonly status: Run['status'] | undefined;
+  /** `-7d`. */
+  readonly since: string;
+}
+
+export function useRuns(project: string, id: string, { status, since }: RunFilter) {
+  return usePaged<Run>({
+    key: ['runs', project, id, status, since],
+    isLive: () => true,
+    read: (cursor) =>
+      answered(
+        api.GET('/api/projects/{project_id}/batch_exports/{id}/runs/', {
+          params: {
+            path: { project_id: project, id },
+            query: {
+              limit: RUNS_PAGE,
+              start: '-10y',
+              after: since,
+              ...(status === undefined ? {} : { status: [status] }),
+              ...cursor,
+            },
+          },
+        }),
+      ),
+  });
+}
+
+export function useBackfills(project: string, id: string) {
+  return usePaged<Backfill>({
+    key: ['backfills', project, id],
+    isLive: (rows) => rows.some(isOpen),
+    read: (query) =>
+      answered(
+        api.GET('/api/projects/{project_id}/batch_exports/{id}/backfills/', {
+          params: { path: { project_id: project, id }, query },
+        }),
+      ),
+  });
+}
+
+export interface LogFilter {
+  readonly level: Schemas['BatchExportLogEntry']['level'] | undefined;
+  readonly search: string;
+  readonly follow: boolean;
+}
+
+/** Returns the newest lines of an export's log, of one run when it is named. */
+export function useLogs(project: string, id: string, run: string | undefined, { level, search, follow }: LogFilter) {
+  const query = {
+    limit: LOG_PAGE,
+    ...(level === undefined ? {} : { level: [level] }),
+    ...(search === '' ? {} : { search }),
+  };
+  return useQuery({
+    queryKey: ['logs', project, id, run, level, search],
+    refetchInterval: polled<unknown>(() => follow),
+    queryFn: () =>
+      run === undefined
+        ? answered(
+            api.GET('/api/projects/{project_id}/batch_exports/{id}/logs/', {
+              params: { path: { project_id: project, id }, query },
+            }),
+          )
+        : answered(
+            api.GET('/api/projects/{project_id}/batch_exports/{id}/runs/{run_id}/logs/', {
+              params: { path: { project_id: project, id, run_id: run }, query },
+            }),
+          ),
+  });
+}

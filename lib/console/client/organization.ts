@@ -1,0 +1,57 @@
+/** The organization of a project, and who is in it. */
+import { useQuery } from '@tanstack/react-query';
+import { useProject } from './access.ts';
+import { answered, api } from './api.ts';
+
+/** The levels of members, from the least. */
+export const LEVELS = [
+  { value: '1', label: 'Member', may: 'sees and edits everything in projects' },
+  { value: '8', label: 'Admin', may: 'also invites and removes people, makes projects and exports' },
+  { value: '15', label: 'Owner', may: 'also deletes the organization and makes other owners' },
+] as const;
+
+export const levelName = (level: number): string =>
+  LEVELS.find(({ value }) => value === String(level))?.label ?? String(level);
+
+/** Most lists of people are one page; more are said to be there. */
+export const PEOPLE_PAGE = 200;
+
+/** Returns the id of the project's organization; undefined while it is not known. */
+export function useOrganizationId(project: string): string | undefined {
+  return useProject(project).data?.organization;
+}
+
+export function useOrganization(id: string | undefined) {
+  return useQuery({
+    queryKey: ['organization', id],
+    enabled: id !== undefined,
+    queryFn: () =>
+      answered(api.GET('/api/organizations/{organization_id}/', { params: { path: { organization_id: id ?? '' } } })),
+  });
+}
+
+export function useMembers(organization: string | undefined) {
+  return useQuery({
+    queryKey: ['members', organization],
+    enabled: organization !== undefined,
+    queryFn: () =>
+      answered(
+        api.GET('/api/organizations/{organization_id}/members/', {
+          params: { path: { organization_id: organization ?? '' }, query: { limit: PEOPLE_PAGE } },
+        }),
+      ),
+  });
+}
+
+export function useInvites(organization: string | undefined) {
+  return useQuery({
+    queryKey: ['invites', organization],
+    enabled: organization !== undefined,
+    queryFn: () =>
+      answered(
+        api.GET('/api/organizations/{organization_id}/invites/', {
+          params: { path: { organization_id: organization ?? '' }, query: { limit: PEOPLE_PAGE } },
+        }),
+      ),
+  });
+}

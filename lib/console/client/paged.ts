@@ -1,0 +1,51 @@
+/** Lists that go on by a cursor: their pages one after another, and the way to the next. */
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { cursorOf } from './api.ts';
+import { polled } from './polling.ts';
+
+interface Page<Row> {
+  readonly next: string | null;
+  readonly results: readonly Row[];
+}
+
+interface PagedOptions<Row> {
+  readonly key: readonly unknown[];
+  /** Reads a page; the first one without a cursor. */
+  readonly read: (cursor: { readonly cursor?: string }) => Promise<Page<Row>>;
+  readonly enabled?: boolean;
+  /** Whether to ask again, by what is there; default: never. Who reads on in older pages is not interrupted. */
+  readonly isLive?: (rows: readonly Row[]) => boolean;
+}
+
+/** What is known of a list, as a table takes it. */
+export interface Paged<Row> {
+  /** Undefined: nothing is known yet. */
+  readonly rows: readonly Row[] | undefined;
+  readonly error: unknown;
+  readonly retry: () => void;
+  readonly more: { readonly hasMore: boolean; readonly isLoading: boolean; load(): void };
+}
+
+export function usePaged<Row>({ key, read, enabled = true, isLive = () => false }: PagedOptions<Row>): Paged<Row> {
+  const query = useInfiniteQuery({
+    queryKey: key,
+    enabled,
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam }) => read(pageParam === undefined ? {} : { cursor: pageParam }),
+    getNextPageParam: (last) => cursorOf(last.next),
+    refetchInterval: polled<{ pages: Page<Row>[] }>(
+      (data) => (data?.pages.length ?? 1) === 1 && isLive(data?.pages[0]?.results ?? []),
+    ),
+  });
+  const rows = query.data?.pages.flatMap(({ results }) => results);
+  return {
+    rows,
+    error: rows === undefined ? query.error : null,
+    retry: () => void query.refetch(),
+    more: {
+      hasMore: query.hasNextPage,
+      isLoading: query.isFetchingNextPage,
+      load: () => void query.fetchNextPage(),
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import '@mantine/core/styles.css';
+import '@mantine/notifications/styles.css';
+import './console.css';
+import { MantineProvider } from '@mantine/core';
+import { Notifications } from '@mantine/notifications';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { setNonce } from 'get-nonce';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { Refusal } from './client/api.ts';
+import { takeKeyOfLink } from './client/session.ts';
+import { router } from './router.tsx';
+import { theme, variables } from './theme.ts';
+
+const SECOND_MS = 1_000;
+const RETRIES = 2;
+
+takeKeyOfLink();
+
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5 * SECOND_MS,
+      // What was refused is refused again; what did not arrive, or came from a service that is busy, may pass.
+      retry: (failures, error) => failures < RETRIES && !(error instanceof Refusal && error.status < 500),
+    },
+  },
+});
+
+const nonce = document.querySelector<HTMLMetaElement>('meta[name=style-nonce]')?.content ?? '';
+// What holds the page still behind a dialog makes a style sheet, too.
+setNonce(nonce);
+const place = document.getElementById('console');
+if (place !== null) {
+  createRoot(place).render(
+    <StrictMode>
+      <MantineProvider
+        theme={theme}
+        cssVariablesResolver={variables}
+        defaultColorScheme="auto"
+        getStyleNonce={() => nonce}
+      >
+        <Notifications position="bottom-right" />
+        <QueryClientProvider client={queries}>
+          <RouterProvider router={router} />
+        </QueryClientProvider>
+      </MantineProvider>
+    </StrictMode>,
+  );
+}

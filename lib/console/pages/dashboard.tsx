@@ -1,0 +1,278 @@
+import { Alert, Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import { Refusal, type Schemas, type Versioned } from '../client/api.ts';
+import {
+  type Dashboard as Board,
+  dashboardKey,
+  readDashboard,
+  useDashboard,
+  writeDashboard,
+} from '../client/dashboards.ts';
+import type { Place } from '../client/layout.ts';
+import { useParam } from '../parts/address.ts';
+import { ConfirmButton } from '../parts/confirm-button.tsx';
+import { Sharing } from '../parts/dashboards/sharing.tsx';
+import { TextTileForm } from '../parts/dashboards/text-tile-form.tsx';
+import { TileGrid } from '../parts/dashboards/tile-grid.tsx';
+import { Label } from '../parts/label.tsx';
+import { Empty } from '../parts/listing.tsx';
+import { Loading } from '../parts/loading.tsx';
+import { Page } from '../parts/page.tsx';
+import { faultOf, Problem, tell, tellProblem } from '../parts/problem.tsx';
+import { ScopedButton } from '../parts/scoped-button.tsx';
+
+type Change = Schemas['DashboardsUpdateRequest'];
+
+/** A change that somebody else was faster than. */
+interface Conflict {
+  readonly change: Change;
+  readonly mine: Board;
+  readonly theirs: Versioned<Board>;
+}
+
+/** Returns the dashboard as a change makes it, but for its tiles, which the answer brings. */
+function withChange(value: Board, { tiles: _tiles, ...change }: Change): Board {
+  return { ...value, ...(change as Partial<Board>) };
+}
+
+export default function DashboardPage() {
+  const project = useParam('project');
+  const id = useParam('id');
+  const { data, error, refetch } = useDashboard(project, id);
+  if (data !== undefined) return <DashboardView project={project} id={id} data={data} />;
+  return (
+    <Page title="Dashboard">
+      {error === null ? <Loading /> : <Problem error={error} retry={() => void refetch()} />}
+    </Page>
+  );
+}
+
+interface DashboardViewProps {
+  readonly project: string;
+  readonly id: string;
+  readonly data: Versioned<Board>;
+}
+
+function DashboardView({ project, id, data }: DashboardViewProps) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [isEditing, { toggle }] = useDisclosure(false);
+  const [conflict, setConflict] = useState<Conflict | null>(null);
+  const key = dashboardKey(project, id);
+  const { value } = data;
+
+  /** Shows a change at once, writes it, and takes it back when it is refused. */
+  async function write(change: Change, shown: Board = withChange(value, change)): Promise<void> {
+    const seen = queries.getQueryData<Versioned<Board>>(key) ?? data;
+    queries.setQueryData(key, { ...seen, value: shown });
+    try {
+      queries.setQueryData(key, await writeDashboard(project, seen, change));
+      await queries.invalidateQueries({ queryKey: ['dashboards', project] });
+    } catch (problem) {
+      queries.setQueryData(key, seen);
+      if (!(problem instanceof Refusal && problem.status === 412)) throw problem;
+      setConflict({ change, mine: shown, theirs: await readDashboard(project, id) });
+    }
+  }
+  const attempt = (...wanted: Parameters<typeof write>): void => void write(...wanted).catch(tellProblem);
+
+  const place = (places: ReadonlyMap<number, Place>): void => {
+    const tiles = value.tiles.map((tile) => ({ ...tile, layouts: { ...tile.layouts, sm: places.get(tile.id) } }));
+    attempt({ tiles: tiles.map(({ id: tile, layouts }) => ({ id: tile, layouts })) }, { ...value, tiles });
+  };
+  const removeTile = (tile: number): void =>
+    attempt(
+      { tiles: [{ id: tile, deleted: true }] },
+      { ...value, tiles: value.tiles.filter((one) => one.id !== tile) },
+    );
+  const remove = async (): Promise<void> => {
+    await write({ deleted: true });
+    tell(`${value.name} is deleted.`);
+    void navigate({ to: `/projects/${project}/dashboards` });
+  };
+
+  return (
+    <Page
+      title={value.name === '' ? 'Untitled' : value.name}
+      actions={
+        <>
+          <ScopedButton
+            scope="dashboard:write"
+            variant="default"
+            size="xs"
+            onClick={() => attempt({ pinned: !value.pinned })}
+          >
+            {value.pinned ? 'Unpin' : 'Pin'}
+          </ScopedButton>
+          <Rename value={value} write={write} />
+          <Sharing project={project} id={value.id} />
+          <TextTileForm write={write} />
+          <ScopedButton scope="dashboard:write" variant={isEditing ? 'filled' : 'default'} size="xs" onClick={toggle}>
+            {isEditing ? 'Done' : 'Edit layout'}
+          </ScopedButton>
+          <ConfirmButton label="Delete" scope="dashboard:write" act={remove}>
+            The dashboard goes from all lists; its insights stay. The API can bring it back.
+          </ConfirmButton>
+        </>
+      }
+    >
+      <Stack>
+        {value.description !== '' && <Text style={{ overflowWrap: 'anywhere' }}>{value.description}</Text>}
+        {value.tags.length > 0 && (
+          <Group gap={4}>
+            {value.tags.map((tag) => (
+              <Label key={tag}>{tag}</Label>
+            ))}
+          </Group>
+        )}
+        {value.tiles.length === 0 ? (
+          <Empty>
+            <Text>Nothing on it yet. “Add text” writes a note; insights are put on it from their page.</Text>
+          </Empty>
+        ) : (
+          <TileGrid tiles={value.tiles} isEditing={isEditing} place={place} remove={removeTile} />
+        )}
+      </Stack>
+      {conflict !== null && (
+        <ConflictNotice
+          conflict={conflict}
+          keep={() => {
+            queries.setQueryData(key, conflict.theirs);
+            setConflict(null);
+          }}
+          replace={() => {
+            queries.setQueryData(key, conflict.theirs);
+            setConflict(null);
+            attempt(conflict.change, withChange(conflict.theirs.value, conflict.change));
+          }}
+        />
+      )}
+    </Page>
+  );
+}
+
+interface ConflictNoticeProps {
+  readonly conflict: Conflict;
+  readonly keep: () => void;
+  readonly replace: () => void;
+}
+
+/** Both versions, where somebody else has changed the dashboard meanwhile. */
+function ConflictNotice({ conflict: { change, mine, theirs }, keep, replace }: ConflictNoticeProps) {
+  const fields = Object.keys(change) as (keyof Change & keyof Board)[];
+  return (
+    <Modal
+      opened
+      onClose={keep}
+      title="Somebody else has changed it"
+      size="lg"
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <Stack>
+        <Alert color="orange" variant="outline">
+          Your change was not written, because the dashboard has changed since you opened it.
+        </Alert>
+        {fields.map((field) => (
+          <Group key={field} grow align="start">
+            <Version name={`${field}, as it is now`} value={theirs.value[field]} />
+            <Version name={`${field}, as you wanted it`} value={mine[field]} />
+          </Group>
+        ))}
+        <Group justify="end">
+          <Button variant="default" onClick={keep}>
+            Keep theirs
+          </Button>
+          <Button onClick={replace}>Write mine</Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
+
+function Version({ name, value }: { readonly name: string; readonly value: unknown }) {
+  const shown = Array.isArray(value)
+    ? `${value.length} tiles`
+    : typeof value === 'string'
+      ? value
+      : JSON.stringify(value);
+  return (
+    <div>
+      <Text size="xs" c="dimmed">
+        {name}
+      </Text>
+      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+        {shown}
+      </Text>
+    </div>
+  );
+}
+
+interface RenameProps {
+  readonly value: Board;
+  readonly write: (change: Change) => Promise<void>;
+}
+
+function Rename({ value, write }: RenameProps) {
+  const [isOpen, { open, close }] = useDisclosure(false);
+  const [name, setName] = useState('');
+  const [description, setDescription] = useState('');
+  const [tags, setTags] = useState('');
+  const [error, setError] = useState<unknown>(null);
+  const begin = (): void => {
+    setName(value.name);
+    setDescription(value.description);
+    setTags(value.tags.join(', '));
+    setError(null);
+    open();
+  };
+  async function submit(event: FormEvent): Promise<void> {
+    event.preventDefault();
+    const named = tags.split(',').map((tag) => tag.trim());
+    try {
+      await write({ name, description, tags: named.filter((tag) => tag !== '') });
+      close();
+    } catch (problem) {
+      setError(problem);
+    }
+  }
+  return (
+    <>
+      <ScopedButton scope="dashboard:write" variant="default" size="xs" onClick={begin}>
+        Rename
+      </ScopedButton>
+      <Modal opened={isOpen} onClose={close} title="Rename" closeButtonProps={{ 'aria-label': 'Close' }}>
+        <form onSubmit={(event) => void submit(event)}>
+          <Stack>
+            <TextInput
+              label="Name"
+              data-autofocus
+              value={name}
+              error={faultOf(error, 'name')}
+              onChange={(event) => setName(event.currentTarget.value)}
+            />
+            <TextInput
+              label="Description"
+              value={description}
+              error={faultOf(error, 'description')}
+              onChange={(event) => setDescription(event.currentTarget.value)}
+            />
+            <TextInput
+              label="Tags"
+              description="With commas between them"
+              value={tags}
+              error={faultOf(error, 'tags')}
+              onChange={(event) => setTags(event.currentTarget.value)}
+            />
+            <Problem error={error} fields={['name', 'description', 'tags']} />
+            <Group justify="end">
+              <Button type="submit">Save</Button>
+            </Group>
+          </Stack>
+        </form>
+      </Modal>
+    </>
+  );
+}

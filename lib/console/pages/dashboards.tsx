@@ -1,0 +1,176 @@
+import { Button, Group, Modal, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { useDebouncedCallback, useDisclosure } from '@mantine/hooks';
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import { answered, api } from '../client/api.ts';
+import { DASHBOARDS_PAGE, useDashboards } from '../client/dashboards.ts';
+import { useParam, useView } from '../parts/address.ts';
+import { Instant } from '../parts/instant.tsx';
+import { Label } from '../parts/label.tsx';
+import { Listing } from '../parts/listing.tsx';
+import { Page } from '../parts/page.tsx';
+import { faultOf, Problem } from '../parts/problem.tsx';
+import { ScopedButton } from '../parts/scoped-button.tsx';
+import { To } from '../parts/to.tsx';
+
+const TYPING_MS = 250;
+
+export default function Dashboards() {
+  const project = useParam('project');
+  const [view, setView] = useView();
+  const page = Number(view['page'] ?? 1);
+  const [search, setSearch] = useState(view['search'] ?? '');
+  const settle = useDebouncedCallback((text: string) => setView({ search: text, page: undefined }), TYPING_MS);
+  const filter = { search: view['search'] ?? '', tag: view['tag'], pinned: view['pinned'] === 'true' };
+  const { data, error, refetch } = useDashboards(project, page, filter);
+  const isFiltered = filter.search !== '' || filter.tag !== undefined || filter.pinned;
+  return (
+    <Page title="Dashboards" actions={<NewDashboard project={project} />}>
+      <Stack>
+        <Group align="end">
+          <TextInput
+            label="Search"
+            value={search}
+            onChange={(event) => {
+              setSearch(event.currentTarget.value);
+              settle(event.currentTarget.value);
+            }}
+          />
+          <Switch
+            label="Pinned only"
+            checked={filter.pinned}
+            onChange={(event) => setView({ pinned: event.currentTarget.checked ? 'true' : undefined, page: undefined })}
+            mb={8}
+          />
+          {filter.tag !== undefined && (
+            <Button variant="default" onClick={() => setView({ tag: undefined })}>
+              Tag {filter.tag} ✕
+            </Button>
+          )}
+        </Group>
+        <Listing
+          label="Dashboards"
+          rows={data?.results}
+          rowKey={({ id }) => id}
+          error={data === undefined ? error : null}
+          retry={() => void refetch()}
+          pages={{ count: data?.count ?? 0, size: DASHBOARDS_PAGE, at: page, go: (next) => setView({ page: next }) }}
+          empty={
+            isFiltered ? (
+              <Text>No dashboard is like that.</Text>
+            ) : (
+              <Text>No dashboards yet. “New dashboard” makes an empty one, or one from a template.</Text>
+            )
+          }
+          columns={[
+            {
+              name: 'Name',
+              cell: ({ id, name, pinned }) => (
+                <Group gap="xs">
+                  <To to={`/projects/${project}/dashboards/${id}`}>{name === '' ? 'Untitled' : name}</To>
+                  {pinned && <Label color="indigo">Pinned</Label>}
+                </Group>
+              ),
+            },
+            {
+              name: 'Tags',
+              from: 'sm',
+              cell: ({ tags }) => (
+                <Group gap={4}>
+                  {tags.map((tag) => (
+                    <Button
+                      key={tag}
+                      size="compact-xs"
+                      variant="default"
+                      onClick={() => setView({ tag, page: undefined })}
+                    >
+                      {tag}
+                    </Button>
+                  ))}
+                </Group>
+              ),
+            },
+            { name: 'Shared', cell: ({ is_shared }) => (is_shared ? 'by link' : 'no'), from: 'md' },
+            {
+              name: 'Made by',
+              cell: ({ created_by }) => (created_by === null ? '–' : created_by.first_name || created_by.email),
+              from: 'md',
+            },
+            { name: 'Made', cell: ({ created_at }) => <Instant at={created_at} />, from: 'xs' },
+          ]}
+        />
+      </Stack>
+    </Page>
+  );
+}
+
+const TEMPLATES = [
+  { value: '', label: 'Empty' },
+  { value: 'DEFAULT_APP', label: 'Product analytics' },
+  { value: 'WEBSITE_TRAFFIC', label: 'Website traffic' },
+  { value: 'FEATURE_ADOPTION', label: 'Feature adoption' },
+];
+
+function NewDashboard({ project }: { readonly project: string }) {
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const [isOpen, { open, close }] = useDisclosure(false);
+  const [name, setName] = useState('');
+  const [template, setTemplate] = useState('');
+  const [error, setError] = useState<unknown>(null);
+  const [isBusy, setBusy] = useState(false);
+  async function submit(event: FormEvent): Promise<void> {
+    event.preventDefault();
+    setBusy(true);
+    setError(null);
+    try {
+      const made = await answered(
+        api.POST('/api/projects/{project_id}/dashboards/', {
+          params: { path: { project_id: project } },
+          body: { name, ...(template === '' ? {} : { use_template: template }) },
+        }),
+      );
+      await queries.invalidateQueries({ queryKey: ['dashboards', project] });
+      void navigate({ to: `/projects/${project}/dashboards/${made.id}` });
+    } catch (problem) {
+      setError(problem);
+    } finally {
+      setBusy(false);
+    }
+  }
+  return (
+    <>
+      <ScopedButton scope="dashboard:write" onClick={open}>
+        New dashboard
+      </ScopedButton>
+      <Modal opened={isOpen} onClose={close} title="New dashboard" closeButtonProps={{ 'aria-label': 'Close' }}>
+        <form onSubmit={(event) => void submit(event)}>
+          <Stack>
+            <TextInput
+              label="Name"
+              required
+              data-autofocus
+              value={name}
+              error={faultOf(error, 'name')}
+              onChange={(event) => setName(event.currentTarget.value)}
+            />
+            <Select
+              label="Begin with"
+              data={TEMPLATES}
+              value={template}
+              allowDeselect={false}
+              onChange={(value) => setTemplate(value ?? '')}
+            />
+            <Problem error={error} fields={['name']} />
+            <Group justify="end">
+              <Button type="submit" loading={isBusy}>
+                Create
+              </Button>
+            </Group>
+          </Stack>
+        </form>
+      </Modal>
+    </>
+  );
+}

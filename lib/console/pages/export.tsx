@@ -1,0 +1,191 @@
+import { Button, Card, Code, Group, Modal, Stack, Switch, Tabs, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { answered, api } from '../client/api.ts';
+import { type BatchExport, exportKey, useExport } from '../client/exports.ts';
+import { useParam, useView } from '../parts/address.ts';
+import { ConfirmButton } from '../parts/confirm-button.tsx';
+import { Backfills } from '../parts/exports/backfills.tsx';
+import { Logs } from '../parts/exports/logs.tsx';
+import { Runs } from '../parts/exports/runs.tsx';
+import { Instant } from '../parts/instant.tsx';
+import { Label } from '../parts/label.tsx';
+import { Loading } from '../parts/loading.tsx';
+import { Page } from '../parts/page.tsx';
+import { Problem, tell } from '../parts/problem.tsx';
+import { ScopedButton } from '../parts/scoped-button.tsx';
+
+export default function Export() {
+  const project = useParam('project');
+  const id = useParam('id');
+  const navigate = useNavigate();
+  const [view, setView] = useView();
+  const { data, error, refetch } = useExport(project, id);
+  if (data === undefined) {
+    return (
+      <Page title="Export">
+        {error === null ? <Loading /> : <Problem error={error} retry={() => void refetch()} />}
+      </Page>
+    );
+  }
+  const { value } = data;
+  const path = { project_id: project, id };
+  const remove = async (): Promise<void> => {
+    await answered(api.DELETE('/api/projects/{project_id}/batch_exports/{id}/', { params: { path } }));
+    tell(`${value.name} is deleted.`);
+    void navigate({ to: `/projects/${project}/exports` });
+  };
+  return (
+    <Page
+      title={value.name}
+      actions={
+        <>
+          <PauseButton project={project} one={value} />
+          <ConfirmButton label="Delete" scope="batch_export:write" typed={value.name} act={remove}>
+            The export, its runs and its logs are deleted. What it has delivered stays where it is.
+          </ConfirmButton>
+        </>
+      }
+    >
+      <Stack>
+        <About one={value} />
+        <Tabs
+          value={view['tab'] ?? 'runs'}
+          onChange={(tab) => setView({ tab: tab ?? 'runs', run: undefined })}
+          keepMounted={false}
+        >
+          <Tabs.List aria-label="Parts of the export">
+            <Tabs.Tab value="runs">Runs</Tabs.Tab>
+            <Tabs.Tab value="backfills">Backfills</Tabs.Tab>
+            <Tabs.Tab value="logs">Logs</Tabs.Tab>
+          </Tabs.List>
+          <Tabs.Panel value="runs" pt="md">
+            <Runs project={project} id={id} />
+          </Tabs.Panel>
+          <Tabs.Panel value="backfills" pt="md">
+            <Backfills project={project} id={id} />
+          </Tabs.Panel>
+          <Tabs.Panel value="logs" pt="md">
+            <Logs project={project} id={id} run={view['run']} />
+          </Tabs.Panel>
+        </Tabs>
+      </Stack>
+    </Page>
+  );
+}
+
+function About({ one }: { readonly one: BatchExport }) {
+  const { destination, model, interval, paused, last_paused_at, created_at, hogql_query, notify_host } = one;
+  return (
+    <Card withBorder>
+      <Stack gap="xs">
+        <Group gap="lg">
+          <Text size="sm">
+            {model} to <b>{destination.type}</b>, every {interval.replace('every ', '')}
+          </Text>
+          {paused && <Label>Paused</Label>}
+          {paused && (
+            <Text size="sm">
+              since <Instant at={last_paused_at} />
+            </Text>
+          )}
+          <Text size="sm">
+            made <Instant at={created_at} />
+          </Text>
+          {notify_host !== null && <Text size="sm">failures are told to {notify_host}</Text>}
+        </Group>
+        {hogql_query !== null && <Code block>{hogql_query}</Code>}
+        <details>
+          <summary>Its config</summary>
+          <Code block tabIndex={0}>
+            {JSON.stringify(destination.config, null, 2)}
+          </Code>
+        </details>
+      </Stack>
+    </Card>
+  );
+}
+
+/** Pauses at once, and takes it back with one click; going on asks whether the pause shall be made up for. */
+function PauseButton({ project, one }: { readonly project: string; readonly one: BatchExport }) {
+  const queries = useQueryClient();
+  const [isOpen, { open, close }] = useDisclosure(false);
+  const [backfill, setBackfill] = useState(true);
+  const [error, setError] = useState<unknown>(null);
+  const [isBusy, setBusy] = useState(false);
+  const path = { project_id: project, id: one.id };
+  async function act(request: () => Promise<unknown>, done: string): Promise<void> {
+    setBusy(true);
+    setError(null);
+    try {
+      await request();
+      await queries.invalidateQueries({ queryKey: exportKey(project, one.id) });
+      await queries.invalidateQueries({ queryKey: ['backfills', project, one.id] });
+      tell(done);
+      close();
+    } catch (problem) {
+      setError(problem);
+      open();
+    } finally {
+      setBusy(false);
+    }
+  }
+  const pause = (): void =>
+    void act(
+      () => answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/pause/', { params: { path } })),
+      `${one.name} is paused.`,
+    );
+  const unpause = (): void =>
+    void act(
+      () =>
+        answered(
+          api.POST('/api/projects/{project_id}/batch_exports/{id}/unpause/', { params: { path }, body: { backfill } }),
+        ),
+      `${one.name} goes on.`,
+    );
+  return (
+    <>
+      <ScopedButton
+        scope="batch_export:write"
+        variant="default"
+        size="xs"
+        loading={isBusy}
+        onClick={one.paused ? open : pause}
+      >
+        {one.paused ? 'Unpause' : 'Pause'}
+      </ScopedButton>
+      <Modal
+        opened={isOpen}
+        onClose={close}
+        title={one.paused ? 'Unpause' : 'Pause'}
+        closeButtonProps={{ 'aria-label': 'Close' }}
+      >
+        <Stack>
+          {one.paused && (
+            <>
+              <Text size="sm">
+                It was paused <Instant at={one.last_paused_at} />. The intervals since then were passed over.
+              </Text>
+              <Switch
+                label="Deliver what the pause left out"
+                checked={backfill}
+                onChange={(event) => setBackfill(event.currentTarget.checked)}
+              />
+            </>
+          )}
+          <Problem error={error} />
+          <Group justify="end">
+            <Button variant="default" onClick={close}>
+              Cancel
+            </Button>
+            <Button loading={isBusy} onClick={one.paused ? unpause : pause}>
+              {one.paused ? 'Go on' : 'Pause'}
+            </Button>
+          </Group>
+        </Stack>
+      </Modal>
+    </>
+  );
+}

@@ -1,0 +1,73 @@
+import { Group, Stack, Text } from '@mantine/core';
+import type { Run } from '../client/exports.ts';
+import { type BatchExport, EXPORTS_PAGE, useExports } from '../client/exports.ts';
+import { useParam, useView } from '../parts/address.ts';
+import { Instant } from '../parts/instant.tsx';
+import { Label } from '../parts/label.tsx';
+import { Listing } from '../parts/listing.tsx';
+import { Page } from '../parts/page.tsx';
+import { isFailed, StatusBadge } from '../parts/status.tsx';
+import { To, ToButton } from '../parts/to.tsx';
+
+export default function Exports() {
+  const project = useParam('project');
+  const [view, setView] = useView();
+  const page = Number(view['page'] ?? 1);
+  const { data, error, refetch } = useExports(project, page);
+  const make = <ToButton to={`/projects/${project}/exports/new`}>New export</ToButton>;
+  return (
+    <Page title="Exports" actions={make}>
+      <Listing
+        label="Exports"
+        rows={data?.results}
+        rowKey={({ id }) => id}
+        error={data === undefined ? error : null}
+        retry={() => void refetch()}
+        pages={{ count: data?.count ?? 0, size: EXPORTS_PAGE, at: page, go: (next) => setView({ page: next }) }}
+        empty={
+          <Stack align="center" gap="sm">
+            <Text>No exports yet. An export delivers the events or persons of every interval to a destination.</Text>
+            {make}
+          </Stack>
+        }
+        columns={[
+          { name: 'Name', cell: ({ id, name }) => <To to={`/projects/${project}/exports/${id}`}>{name}</To> },
+          { name: 'Destination', cell: ({ destination }) => destination.type, from: 'xs' },
+          { name: 'Rows of', cell: ({ model }) => model, from: 'md' },
+          { name: 'Every', cell: ({ interval }) => interval.replace('every ', ''), from: 'sm' },
+          { name: 'State', cell: (one) => <ExportState {...one} /> },
+          { name: 'Last run', cell: (one) => <LastRun run={newest(one)} />, from: 'sm' },
+        ]}
+      />
+    </Page>
+  );
+}
+
+const newest = ({ latest_runs }: BatchExport) => latest_runs[0];
+
+function ExportState(one: BatchExport) {
+  const run = newest(one);
+  if (one.paused) return <Label color="gray">Paused</Label>;
+  return run !== undefined && isFailed(run.status) ? (
+    <Label color="red">Failing</Label>
+  ) : (
+    <Label color="green">On</Label>
+  );
+}
+
+function LastRun({ run }: { readonly run: Pick<Run, 'status' | 'created_at' | 'records_completed'> | undefined }) {
+  if (run === undefined) {
+    return (
+      <Text size="sm" c="dimmed">
+        none yet
+      </Text>
+    );
+  }
+  return (
+    <Group gap="xs">
+      <StatusBadge status={run.status} />
+      <Instant at={run.created_at} />
+      {run.records_completed !== null && <Text size="sm">{run.records_completed.toLocaleString('en')} rows</Text>}
+    </Group>
+  );
+}

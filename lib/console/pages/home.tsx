@@ -1,0 +1,159 @@
+import { Card, Group, SimpleGrid, Stack, Tabs, Text, Title } from '@mantine/core';
+import { useProject } from '../client/access.ts';
+import { ADDRESS } from '../client/api.ts';
+import { useDashboards } from '../client/dashboards.ts';
+import { useEvents } from '../client/events.ts';
+import { useExports } from '../client/exports.ts';
+import { useParam } from '../parts/address.ts';
+import { Copied } from '../parts/copied.tsx';
+import { EventList } from '../parts/events/event-list.tsx';
+import { Page } from '../parts/page.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { isFailed, StatusBadge } from '../parts/status.tsx';
+import { To } from '../parts/to.tsx';
+
+export default function Home() {
+  const project = useParam('project');
+  const { data, error, refetch } = useProject(project);
+  const events = useEvents(project, {}, true);
+  const isEmpty = events.rows?.length === 0;
+  return (
+    <Page title={data?.name ?? 'Home'}>
+      <Stack>
+        <Problem error={data === undefined ? error : null} retry={() => void refetch()} />
+        {isEmpty && data !== undefined && <FirstEvent token={data.api_token} />}
+        <SimpleGrid cols={{ base: 1, md: 2 }}>
+          <FailedExports project={project} />
+          <PinnedDashboards project={project} />
+        </SimpleGrid>
+        <Group justify="space-between">
+          <Title order={2} size="h4">
+            What arrived
+          </Title>
+          <To to={`/projects/${project}/events`}>All events</To>
+        </Group>
+        <EventList
+          project={project}
+          filter={{}}
+          follow
+          empty={<Text>Nothing yet. It shows here as it arrives.</Text>}
+        />
+        {!isEmpty && data !== undefined && (
+          <details>
+            <summary>Send events from somewhere else</summary>
+            <FirstEvent token={data.api_token} />
+          </details>
+        )}
+      </Stack>
+    </Page>
+  );
+}
+
+interface Snippet {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Returns how an event is sent with PostHog's SDKs, which need no more than the address and the token. */
+const snippets = (token: string): readonly Snippet[] => [
+  {
+    name: 'curl',
+    text: `curl ${ADDRESS}/e/ -d '{"api_key": "${token}", "event": "paid", "distinct_id": "ada"}'`,
+  },
+  {
+    name: 'Browser',
+    text: `import posthog from 'posthog-js';\n\nposthog.init('${token}', { api_host: '${ADDRESS}' });\nposthog.capture('paid');`,
+  },
+  {
+    name: 'Node.js',
+    text: `import { PostHog } from 'posthog-node';\n\nconst posthog = new PostHog('${token}', { host: '${ADDRESS}' });\nposthog.capture({ distinctId: 'ada', event: 'paid' });\nawait posthog.shutdown();`,
+  },
+  {
+    name: 'Python',
+    text: `from posthog import Posthog\n\nposthog = Posthog('${token}', host='${ADDRESS}')\nposthog.capture('paid', distinct_id='ada')\nposthog.shutdown()`,
+  },
+];
+
+function FirstEvent({ token }: { readonly token: string }) {
+  const all = snippets(token);
+  return (
+    <Card withBorder>
+      <Title order={2} size="h4" mb="xs">
+        Send your first event
+      </Title>
+      <Tabs defaultValue={all[0]?.name ?? ''}>
+        <Tabs.List aria-label="With what">
+          {all.map(({ name }) => (
+            <Tabs.Tab key={name} value={name}>
+              {name}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        {all.map(({ name, text }) => (
+          <Tabs.Panel key={name} value={name} pt="sm">
+            <Copied value={text} what={`the code for ${name}`} />
+          </Tabs.Panel>
+        ))}
+      </Tabs>
+      <Text size="sm" mt="xs">
+        It shows below within seconds.
+      </Text>
+    </Card>
+  );
+}
+
+function FailedExports({ project }: { readonly project: string }) {
+  const { data, error } = useExports(project, 1);
+  const failed = (data?.results ?? []).filter(({ latest_runs: [run] }) => run !== undefined && isFailed(run.status));
+  return (
+    <Card withBorder>
+      <Title order={2} size="h4" mb="xs">
+        Exports that failed
+      </Title>
+      <Problem error={data === undefined ? error : null} />
+      {data !== undefined && failed.length === 0 && (
+        <Text size="sm">
+          {data.count === 0 ? (
+            <>
+              There are no exports. <To to={`/projects/${project}/exports/new`}>Make the first one</To>.
+            </>
+          ) : (
+            'None: the last run of each has delivered.'
+          )}
+        </Text>
+      )}
+      <Stack gap="xs">
+        {failed.map(({ id, name, latest_runs: [run] }) => (
+          <Group key={id} gap="xs">
+            <To to={`/projects/${project}/exports/${id}`}>{name}</To>
+            {run !== undefined && <StatusBadge status={run.status} />}
+          </Group>
+        ))}
+      </Stack>
+    </Card>
+  );
+}
+
+function PinnedDashboards({ project }: { readonly project: string }) {
+  const { data, error } = useDashboards(project, 1, { search: '', tag: undefined, pinned: true });
+  return (
+    <Card withBorder>
+      <Title order={2} size="h4" mb="xs">
+        Pinned dashboards
+      </Title>
+      <Problem error={data === undefined ? error : null} />
+      {data?.results.length === 0 && (
+        <Text size="sm">
+          None. Pin one on <To to={`/projects/${project}/dashboards`}>Dashboards</To>.
+        </Text>
+      )}
+      <Stack gap="xs">
+        {data?.results.map(({ id, name }) => (
+          <To key={id} to={`/projects/${project}/dashboards/${id}`}>
+            {name === '' ? 'Untitled' : name}
+          </To>
+        ))}
+      </Stack>
+    </Card>
+  );
+}

@@ -1,0 +1,242 @@
+import { Alert, Button, Checkbox, Group, Modal, Stack, Table, Text, TextInput } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { useOwnKey } from '../client/access.ts';
+import { answered, api, type Schemas } from '../client/api.ts';
+import { useParam } from '../parts/address.ts';
+import { ConfirmButton } from '../parts/confirm-button.tsx';
+import { Copied } from '../parts/copied.tsx';
+import { Instant } from '../parts/instant.tsx';
+import { Listing } from '../parts/listing.tsx';
+import { Page } from '../parts/page.tsx';
+import { faultOf, Problem } from '../parts/problem.tsx';
+import { ScopedButton } from '../parts/scoped-button.tsx';
+
+type Key = Schemas['PersonalApiKey'];
+
+/** The resources that the service has, in the words of scopes. */
+const RESOURCES = [
+  'dashboard',
+  'insight',
+  'sharing_configuration',
+  'access_control',
+  'batch_export',
+  'query',
+  'event_definition',
+  'property_definition',
+  'person',
+  'project',
+  'organization',
+  'organization_member',
+  'activity_log',
+  'personal_api_key',
+  'user',
+] as const;
+
+/** Resources that are only ever read. */
+const READ_ONLY: readonly string[] = ['query', 'event_definition', 'property_definition', 'activity_log', 'user'];
+
+export default function Keys() {
+  const project = useParam('project');
+  const queries = useQueryClient();
+  const { data: own } = useOwnKey();
+  const [shown, setShown] = useState<Key | null>(null);
+  const { data, error, refetch } = useQuery({
+    queryKey: ['keys'],
+    queryFn: () => answered(api.GET('/api/personal_api_keys/')),
+  });
+  const renew = () => queries.invalidateQueries({ queryKey: ['keys'] });
+  const roll = async ({ id }: Key): Promise<void> => {
+    setShown(await answered(api.POST('/api/personal_api_keys/{id}/roll/', { params: { path: { id } } })));
+    await renew();
+  };
+  const revoke = async ({ id }: Key): Promise<void> => {
+    await answered(api.DELETE('/api/personal_api_keys/{id}/', { params: { path: { id } } }));
+    await renew();
+  };
+  return (
+    <Page
+      title="Keys"
+      actions={
+        <NewKey
+          project={project}
+          made={async (key) => {
+            setShown(key);
+            await renew();
+          }}
+        />
+      }
+    >
+      <Stack>
+        {shown?.value != null && (
+          <Alert color="green" variant="outline" title={`${shown.label}: copy it now, it is not shown again`}>
+            <Copied value={shown.value} what="the key" />
+          </Alert>
+        )}
+        <Listing
+          label="Keys"
+          rows={data}
+          rowKey={({ id }) => id}
+          error={data === undefined ? error : null}
+          retry={() => void refetch()}
+          empty={<Text>No keys. Make one for each script or person, with the least that it needs.</Text>}
+          columns={[
+            {
+              name: 'Label',
+              cell: (key) => (
+                <Text size="sm">
+                  {key.label}
+                  {key.id === own?.id && ' (this one)'}
+                </Text>
+              ),
+            },
+            { name: 'Key', cell: ({ mask_value }) => mask_value, from: 'sm' },
+            { name: 'Scopes', cell: ({ scopes }) => scopes.join(', '), from: 'md' },
+            { name: 'Last used', cell: ({ last_used_at }) => <Instant at={last_used_at} />, from: 'xs' },
+            { name: 'Expires', cell: ({ expires_at }) => <Instant at={expires_at} />, from: 'md' },
+            {
+              name: 'Action',
+              cell: (key) => (
+                <Group gap="xs">
+                  <ConfirmButton label="Roll" scope="personal_api_key:write" act={() => roll(key)}>
+                    {key.label} gets another value, which is shown once. The one of now stops working.
+                  </ConfirmButton>
+                  <ConfirmButton label="Revoke" scope="personal_api_key:write" act={() => revoke(key)}>
+                    {key.label} stops working within a minute, for good.
+                  </ConfirmButton>
+                </Group>
+              ),
+            },
+          ]}
+        />
+      </Stack>
+    </Page>
+  );
+}
+
+interface NewKeyProps {
+  readonly project: string;
+  readonly made: (key: Key) => Promise<void>;
+}
+
+function NewKey({ project, made }: NewKeyProps) {
+  const [isOpen, { open, close }] = useDisclosure(false);
+  const [label, setLabel] = useState('');
+  const [scopes, setScopes] = useState<readonly string[]>([]);
+  const [isLimited, setLimited] = useState(false);
+  const [expires, setExpires] = useState('');
+  const [error, setError] = useState<unknown>(null);
+  const isAll = scopes.includes('*');
+  const set = (scope: string, on: boolean): void =>
+    setScopes((all) => (on ? [...all, scope] : all.filter((one) => one !== scope)));
+  async function submit(event: FormEvent): Promise<void> {
+    event.preventDefault();
+    setError(null);
+    try {
+      await made(
+        await answered(
+          api.POST('/api/personal_api_keys/', {
+            body: {
+              label,
+              scopes: isAll ? ['*'] : [...scopes],
+              ...(isLimited ? { scoped_teams: [Number(project)] } : {}),
+              ...(expires === '' ? {} : { expires_at: new Date(expires).toISOString() }),
+            },
+          }),
+        ),
+      );
+      close();
+    } catch (problem) {
+      setError(problem);
+    }
+  }
+  return (
+    <>
+      <ScopedButton
+        scope="personal_api_key:write"
+        onClick={() => {
+          setLabel('');
+          setScopes([]);
+          setError(null);
+          open();
+        }}
+      >
+        New key
+      </ScopedButton>
+      <Modal opened={isOpen} onClose={close} title="New key" size="lg" closeButtonProps={{ 'aria-label': 'Close' }}>
+        <form onSubmit={(event) => void submit(event)}>
+          <Stack>
+            <TextInput
+              label="Label"
+              description="What it is for"
+              required
+              data-autofocus
+              value={label}
+              error={faultOf(error, 'label')}
+              onChange={(event) => setLabel(event.currentTarget.value)}
+            />
+            <Checkbox
+              label="May do everything that you may"
+              checked={isAll}
+              onChange={(event) => setScopes(event.currentTarget.checked ? ['*'] : [])}
+            />
+            {!isAll && (
+              <Table aria-label="Scopes" verticalSpacing={4}>
+                <Table.Thead>
+                  <Table.Tr>
+                    <Table.Th>What</Table.Th>
+                    <Table.Th>Read</Table.Th>
+                    <Table.Th>Write</Table.Th>
+                  </Table.Tr>
+                </Table.Thead>
+                <Table.Tbody>
+                  {RESOURCES.map((resource) => (
+                    <Table.Tr key={resource}>
+                      <Table.Th scope="row" fw={400}>
+                        {resource.replaceAll('_', ' ')}
+                      </Table.Th>
+                      {(['read', 'write'] as const).map((verb) => {
+                        const scope = `${resource}:${verb}`;
+                        return (
+                          <Table.Td key={verb}>
+                            {(verb === 'read' || !READ_ONLY.includes(resource)) && (
+                              <Checkbox
+                                aria-label={scope}
+                                checked={scopes.includes(scope)}
+                                onChange={(event) => set(scope, event.currentTarget.checked)}
+                              />
+                            )}
+                          </Table.Td>
+                        );
+                      })}
+                    </Table.Tr>
+                  ))}
+                </Table.Tbody>
+              </Table>
+            )}
+            <Checkbox
+              label="Only in this project"
+              checked={isLimited}
+              onChange={(event) => setLimited(event.currentTarget.checked)}
+            />
+            <TextInput
+              label="Expires"
+              type="datetime-local"
+              description="Left empty: never"
+              value={expires}
+              error={faultOf(error, 'expires_at')}
+              onChange={(event) => setExpires(event.currentTarget.value)}
+            />
+            <Problem error={error} fields={['label', 'expires_at']} />
+            <Group justify="end">
+              <Button type="submit" disabled={scopes.length === 0}>
+                Make the key
+              </Button>
+            </Group>
+          </Stack>
+        </form>
+      </Modal>
+    </>
+  );
+}

@@ -1,0 +1,251 @@
+import { Button, Card, Group, Select, Stack, Table, Text, TextInput, Title } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { useMe } from '../client/access.ts';
+import { answered, api, type Schemas } from '../client/api.ts';
+import {
+  LEVELS,
+  levelName,
+  useInvites,
+  useMembers,
+  useOrganization,
+  useOrganizationId,
+} from '../client/organization.ts';
+import { useParam } from '../parts/address.ts';
+import { ConfirmButton } from '../parts/confirm-button.tsx';
+import { Copied } from '../parts/copied.tsx';
+import { Instant } from '../parts/instant.tsx';
+import { Listing } from '../parts/listing.tsx';
+import { Page } from '../parts/page.tsx';
+import { faultOf, Problem, tell, tellProblem } from '../parts/problem.tsx';
+import { ScopedButton } from '../parts/scoped-button.tsx';
+
+type Level = Schemas['Member']['level'];
+
+const ADMIN = 8;
+
+export default function People() {
+  const organization = useOrganizationId(useParam('project'));
+  const { data: own } = useOrganization(organization);
+  const isAdmin = (own?.membership_level ?? 0) >= ADMIN;
+  return (
+    <Page title="People">
+      <Stack>
+        <Members organization={organization} isAdmin={isAdmin} />
+        <Title order={2} size="h4">
+          Invitations
+        </Title>
+        {isAdmin ? (
+          <NewInvite organization={organization} />
+        ) : (
+          <Text size="sm">Admins and owners of the organization invite people.</Text>
+        )}
+        <Invites organization={organization} />
+        <Title order={2} size="h4">
+          Who may do what
+        </Title>
+        <Table aria-label="Levels">
+          <Table.Tbody>
+            {LEVELS.map(({ label, may }) => (
+              <Table.Tr key={label}>
+                <Table.Th scope="row">{label}</Table.Th>
+                <Table.Td>{may}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Stack>
+    </Page>
+  );
+}
+
+interface OfOrganization {
+  readonly organization: string | undefined;
+}
+
+function Members({ organization, isAdmin }: OfOrganization & { readonly isAdmin: boolean }) {
+  const queries = useQueryClient();
+  const { data: me } = useMe();
+  const { data, error, refetch } = useMembers(organization);
+  const path = (user: string) => ({ organization_id: organization ?? '', user__uuid: user });
+  const renew = () => queries.invalidateQueries({ queryKey: ['members', organization] });
+  const setLevel = async (user: string, level: Level): Promise<void> => {
+    try {
+      await answered(
+        api.PATCH('/api/organizations/{organization_id}/members/{user__uuid}/', {
+          params: { path: path(user) },
+          body: { level },
+        }),
+      );
+      tell('The level is changed.');
+    } catch (problem) {
+      tellProblem(problem);
+    }
+    await renew();
+  };
+  const remove = async (user: string): Promise<void> => {
+    await answered(
+      api.DELETE('/api/organizations/{organization_id}/members/{user__uuid}/', { params: { path: path(user) } }),
+    );
+    await renew();
+  };
+  return (
+    <Listing
+      label="Members"
+      rows={data?.results}
+      rowKey={({ id }) => id}
+      error={data === undefined ? error : null}
+      retry={() => void refetch()}
+      empty={<Text>Nobody.</Text>}
+      columns={[
+        {
+          name: 'Name',
+          cell: ({ user }) => (
+            <Text size="sm">
+              {user.first_name} {user.last_name}
+              {user.uuid === me?.uuid && ' (you)'}
+            </Text>
+          ),
+        },
+        { name: 'Email', cell: ({ user }) => user.email, from: 'xs' },
+        {
+          name: 'Level',
+          cell: ({ user, level }) =>
+            isAdmin && user.uuid !== me?.uuid ? (
+              <Select
+                aria-label={`Level of ${user.email}`}
+                size="xs"
+                data={LEVELS.map(({ value, label }) => ({ value, label }))}
+                value={String(level)}
+                allowDeselect={false}
+                onChange={(value) => void setLevel(user.uuid, Number(value) as Level)}
+              />
+            ) : (
+              levelName(level)
+            ),
+        },
+        { name: 'Since', cell: ({ joined_at }) => <Instant at={joined_at} />, from: 'sm' },
+        {
+          name: 'Action',
+          cell: ({ user }) =>
+            isAdmin || user.uuid === me?.uuid ? (
+              <ConfirmButton
+                label={user.uuid === me?.uuid ? 'Leave' : 'Remove'}
+                scope="organization_member:write"
+                act={() => remove(user.uuid)}
+              >
+                {user.email} is no longer a member, and their keys open nothing here from their next request on.
+              </ConfirmButton>
+            ) : null,
+        },
+      ]}
+    />
+  );
+}
+
+function NewInvite({ organization }: OfOrganization) {
+  const queries = useQueryClient();
+  const [email, setEmail] = useState('');
+  const [level, setLevel] = useState('1');
+  const [made, setMade] = useState<Schemas['Invite'] | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  async function submit(event: FormEvent): Promise<void> {
+    event.preventDefault();
+    setError(null);
+    try {
+      setMade(
+        await answered(
+          api.POST('/api/organizations/{organization_id}/invites/', {
+            params: { path: { organization_id: organization ?? '' } },
+            body: { target_email: email, level: Number(level) as Level },
+          }),
+        ),
+      );
+      setEmail('');
+      await queries.invalidateQueries({ queryKey: ['invites', organization] });
+    } catch (problem) {
+      setError(problem);
+    }
+  }
+  const fault = faultOf(error, 'target_email') ?? faultOf(error, 'email');
+  return (
+    <Card withBorder>
+      <form onSubmit={(event) => void submit(event)}>
+        <Group align="end">
+          <TextInput
+            label="Email"
+            type="email"
+            required
+            value={email}
+            error={fault}
+            onChange={(event) => setEmail(event.currentTarget.value)}
+          />
+          <Select
+            label="Level"
+            data={LEVELS.map(({ value, label }) => ({ value, label }))}
+            value={level}
+            allowDeselect={false}
+            onChange={(value) => setLevel(value ?? '1')}
+          />
+          <ScopedButton scope="organization_member:write" type="submit">
+            Invite
+          </ScopedButton>
+        </Group>
+        <Problem error={error} fields={['target_email', 'email']} />
+      </form>
+      {made !== null && (
+        <Stack gap="xs" mt="md">
+          <Text size="sm">
+            No mail is sent. Pass this link on to {made.target_email}: it opens a page that accepts.
+          </Text>
+          <Copied value={made.link} what="the invitation’s link" />
+        </Stack>
+      )}
+    </Card>
+  );
+}
+
+function Invites({ organization }: OfOrganization) {
+  const queries = useQueryClient();
+  const { data, error, refetch } = useInvites(organization);
+  const remove = async (id: string): Promise<void> => {
+    await answered(
+      api.DELETE('/api/organizations/{organization_id}/invites/{id}/', {
+        params: { path: { organization_id: organization ?? '', id } },
+      }),
+    );
+    await queries.invalidateQueries({ queryKey: ['invites', organization] });
+  };
+  return (
+    <Listing
+      label="Invitations"
+      rows={data?.results}
+      rowKey={({ id }) => id}
+      error={data === undefined ? error : null}
+      retry={() => void refetch()}
+      empty={<Text>No invitation is open.</Text>}
+      columns={[
+        { name: 'Email', cell: ({ target_email }) => target_email },
+        { name: 'Level', cell: ({ level }) => levelName(level) },
+        { name: 'Open until', cell: ({ expires_at }) => <Instant at={expires_at} />, from: 'xs' },
+        {
+          name: 'Action',
+          cell: (invite) => (
+            <Group gap="xs">
+              <Button
+                size="xs"
+                variant="default"
+                onClick={() => void navigator.clipboard.writeText(invite.link).then(() => tell('The link is copied.'))}
+              >
+                Copy link
+              </Button>
+              <ConfirmButton label="Withdraw" scope="organization_member:write" act={() => remove(invite.id)}>
+                The link of {invite.target_email} stops working.
+              </ConfirmButton>
+            </Group>
+          ),
+        },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,61 @@
+import { Card, Stack, Text, Title } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
+import { answered, api } from '../client/api.ts';
+import { usePerson } from '../client/events.ts';
+import { useParam } from '../parts/address.ts';
+import { ConfirmButton } from '../parts/confirm-button.tsx';
+import { EventList } from '../parts/events/event-list.tsx';
+import { Properties } from '../parts/events/properties.tsx';
+import { Instant } from '../parts/instant.tsx';
+import { Loading } from '../parts/loading.tsx';
+import { Page } from '../parts/page.tsx';
+import { Problem, tell } from '../parts/problem.tsx';
+
+export default function PersonPage() {
+  const project = useParam('project');
+  const id = useParam('id');
+  const navigate = useNavigate();
+  const { data: person, error, refetch } = usePerson(project, id);
+  if (person === undefined) {
+    return (
+      <Page title="Person">
+        {error === null ? <Loading /> : <Problem error={error} retry={() => void refetch()} />}
+      </Page>
+    );
+  }
+  const remove = async (): Promise<void> => {
+    await answered(
+      api.DELETE('/api/projects/{project_id}/persons/{id}/', { params: { path: { project_id: project, id } } }),
+    );
+    tell('The person is deleted.');
+    void navigate({ to: `/projects/${project}/persons` });
+  };
+  return (
+    <Page
+      title={person.name === '' ? person.uuid : person.name}
+      actions={
+        <ConfirmButton label="Delete" scope="person:write" act={remove}>
+          The person is deleted with their properties. Their events stay.
+        </ConfirmButton>
+      }
+    >
+      <Stack>
+        <Card withBorder>
+          <Text size="sm">
+            First seen <Instant at={person.created_at} />. Distinct ids: {person.distinct_ids.join(', ')}
+          </Text>
+          <Properties label="Properties" properties={person.properties} />
+        </Card>
+        <Title order={2} size="h4">
+          What they did
+        </Title>
+        <EventList
+          project={project}
+          filter={{ personId: person.uuid }}
+          follow={false}
+          empty={<Text>No events of theirs are there.</Text>}
+        />
+      </Stack>
+    </Page>
+  );
+}

@@ -1,0 +1,229 @@
+import { Button, Card, Group, Modal, Stack, Switch, Text, TextInput, Title } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import { useProject } from '../client/access.ts';
+import { ADDRESS, answered, api, type Schemas } from '../client/api.ts';
+import { useOrganization } from '../client/organization.ts';
+import { useParam } from '../parts/address.ts';
+import { ConfirmButton } from '../parts/confirm-button.tsx';
+import { Copied } from '../parts/copied.tsx';
+import { Loading } from '../parts/loading.tsx';
+import { Page } from '../parts/page.tsx';
+import { faultOf, Problem, tell } from '../parts/problem.tsx';
+import { ScopedButton } from '../parts/scoped-button.tsx';
+
+export default function Settings() {
+  const id = useParam('project');
+  const { data: project, error, refetch } = useProject(id);
+  const { data: organization } = useOrganization(project?.organization);
+  if (project === undefined) {
+    return (
+      <Page title="Settings">
+        {error === null ? <Loading /> : <Problem error={error} retry={() => void refetch()} />}
+      </Page>
+    );
+  }
+  return (
+    <Page title="Settings">
+      <Stack maw={720}>
+        <ProjectSettings key={project.name} project={project} />
+        <TokenSettings project={project} />
+        {organization !== undefined && <OrganizationSettings key={organization.name} organization={organization} />}
+      </Stack>
+    </Page>
+  );
+}
+
+interface NameFormProps {
+  readonly label: string;
+  readonly scope: string;
+  readonly initial: string;
+  readonly save: (name: string) => Promise<unknown>;
+}
+
+function NameForm({ label, scope, initial, save }: NameFormProps) {
+  const [name, setName] = useState(initial);
+  const [error, setError] = useState<unknown>(null);
+  async function submit(event: FormEvent): Promise<void> {
+    event.preventDefault();
+    setError(null);
+    try {
+      await save(name);
+      tell('The name is changed.');
+    } catch (problem) {
+      setError(problem);
+    }
+  }
+  return (
+    <form onSubmit={(event) => void submit(event)}>
+      <Group align="end">
+        <TextInput
+          label={label}
+          required
+          value={name}
+          error={faultOf(error, 'name')}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+        <ScopedButton scope={scope} type="submit" variant="default">
+          Save
+        </ScopedButton>
+      </Group>
+      <Problem error={error} fields={['name']} />
+    </form>
+  );
+}
+
+function ProjectSettings({ project }: { readonly project: Schemas['Project'] }) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const path = { project_id: String(project.id) };
+  const renew = () => queries.invalidateQueries();
+  const save = async (name: string): Promise<void> => {
+    await answered(api.PATCH('/api/projects/{project_id}/', { params: { path }, body: { name } }));
+    await renew();
+  };
+  const remove = async (): Promise<void> => {
+    await answered(api.DELETE('/api/projects/{project_id}/', { params: { path } }));
+    await renew();
+    void navigate({ to: '/' });
+  };
+  return (
+    <Card withBorder>
+      <Stack align="start">
+        <Title order={2} size="h4">
+          Project
+        </Title>
+        <NameForm label="Project’s name" scope="project:write" initial={project.name} save={save} />
+        <Text size="sm">
+          Number {project.id}, time zone {project.timezone}.
+        </Text>
+        <NewProject organization={project.organization} />
+        <ConfirmButton label="Delete the project" scope="project:write" typed={project.name} act={remove}>
+          The project goes with its dashboards, insights, exports, events and persons. That cannot be undone.
+        </ConfirmButton>
+      </Stack>
+    </Card>
+  );
+}
+
+function NewProject({ organization }: { readonly organization: string }) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [isOpen, { open, close }] = useDisclosure(false);
+  const [name, setName] = useState('');
+  const [error, setError] = useState<unknown>(null);
+  async function submit(event: FormEvent): Promise<void> {
+    event.preventDefault();
+    setError(null);
+    try {
+      const made = await answered(
+        api.POST('/api/organizations/{organization_id}/projects/', {
+          params: { path: { organization_id: organization } },
+          body: { name },
+        }),
+      );
+      await queries.invalidateQueries();
+      close();
+      void navigate({ to: `/projects/${made.id}/home` });
+    } catch (problem) {
+      setError(problem);
+    }
+  }
+  return (
+    <>
+      <ScopedButton scope="project:write" variant="default" size="xs" onClick={open}>
+        New project
+      </ScopedButton>
+      <Modal opened={isOpen} onClose={close} title="New project" closeButtonProps={{ 'aria-label': 'Close' }}>
+        <form onSubmit={(event) => void submit(event)}>
+          <Stack>
+            <TextInput
+              label="Name"
+              required
+              data-autofocus
+              value={name}
+              error={faultOf(error, 'name')}
+              onChange={(event) => setName(event.currentTarget.value)}
+            />
+            <Problem error={error} fields={['name']} />
+            <Group justify="end">
+              <Button type="submit">Create</Button>
+            </Group>
+          </Stack>
+        </form>
+      </Modal>
+    </>
+  );
+}
+
+function TokenSettings({ project }: { readonly project: Schemas['Project'] }) {
+  const queries = useQueryClient();
+  const [keep, setKeep] = useState(true);
+  const reset = async (): Promise<void> => {
+    await answered(
+      api.POST('/api/projects/{project_id}/reset_token/', {
+        params: { path: { project_id: String(project.id) } },
+        body: { keep_old_for_a_day: keep },
+      }),
+    );
+    await queries.invalidateQueries({ queryKey: ['project', String(project.id)] });
+    tell('The project has another token.');
+  };
+  return (
+    <Card withBorder>
+      <Stack align="stretch">
+        <Title order={2} size="h4">
+          Token
+        </Title>
+        <Text size="sm">SDKs send events to {ADDRESS} with it. It is no secret, and reads nothing.</Text>
+        <Copied value={project.api_token} what="the token" />
+        <Group>
+          <Switch
+            label="Take events with the old token for a day"
+            checked={keep}
+            onChange={(event) => setKeep(event.currentTarget.checked)}
+          />
+          <ConfirmButton label="Change the token" scope="project:write" act={reset}>
+            The project gets another token.{' '}
+            {keep ? 'The one of now takes events for another day.' : 'The one of now takes no more events.'}
+          </ConfirmButton>
+        </Group>
+      </Stack>
+    </Card>
+  );
+}
+
+function OrganizationSettings({ organization }: { readonly organization: Schemas['Organization'] }) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const path = { organization_id: organization.id };
+  const save = async (name: string): Promise<void> => {
+    await answered(api.PATCH('/api/organizations/{organization_id}/', { params: { path }, body: { name } }));
+    await queries.invalidateQueries();
+  };
+  const remove = async (): Promise<void> => {
+    await answered(api.DELETE('/api/organizations/{organization_id}/', { params: { path } }));
+    await queries.invalidateQueries();
+    void navigate({ to: '/' });
+  };
+  return (
+    <Card withBorder>
+      <Stack align="start">
+        <Title order={2} size="h4">
+          Organization
+        </Title>
+        <NameForm label="Organization’s name" scope="organization:write" initial={organization.name} save={save} />
+        <ConfirmButton
+          label="Delete the organization"
+          scope="organization:write"
+          typed={organization.name}
+          act={remove}
+        >
+          The organization goes with all projects and everything in them. That cannot be undone.
+        </ConfirmButton>
+      </Stack>
+    </Card>
+  );
+}

@@ -1,0 +1,181 @@
+import { ActionIcon, Box, Card, Group, Text } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
+import { type KeyboardEvent, type PointerEvent, useRef, useState } from 'react';
+import type { Tile } from '../../client/dashboards.ts';
+import { COLUMNS, moved, type Place, placesOf } from '../../client/layout.ts';
+import { Markdown } from '../markdown.tsx';
+
+const ROW_PX = 56;
+const GAP_PX = 12;
+/** Below it tiles stand under each other, in the order of their places. */
+const WIDE = '(min-width: 48em)';
+
+interface TileGridProps {
+  readonly tiles: readonly Tile[];
+  readonly isEditing: boolean;
+  readonly place: (places: ReadonlyMap<number, Place>) => void;
+  readonly remove: (id: number) => void;
+}
+
+/** Tiles in their places. While it is edited, each is dragged by its handle or moved and sized with the arrow keys. */
+export function TileGrid({ tiles, isEditing, place, remove }: TileGridProps) {
+  const isWide = useMediaQuery(WIDE, true, { getInitialValueInEffect: false });
+  const grid = useRef<HTMLDivElement>(null);
+  const [dragged, setDragged] = useState<{ id: number; at: Place } | null>(null);
+  const stored = placesOf(tiles);
+  const places = dragged === null ? stored : moved(stored, dragged.id, dragged.at);
+  const ordered = tiles.toSorted((a, b) => {
+    const [one, other] = [places.get(a.id), places.get(b.id)] as [Place, Place];
+    return one.y - other.y || one.x - other.x;
+  });
+
+  /** Follows the pointer from the handle; `isSize`: the tile's size, else its place. */
+  const drag = (id: number, isSize: boolean) => (event: PointerEvent<HTMLElement>) => {
+    const from = stored.get(id);
+    const width = grid.current?.clientWidth;
+    if (from === undefined || width === undefined) return;
+    event.preventDefault();
+    const column = (width + GAP_PX) / COLUMNS;
+    const row = ROW_PX + GAP_PX;
+    const [left, top] = [event.clientX, event.clientY];
+    const handle = event.currentTarget;
+    handle.setPointerCapture(event.pointerId);
+    let last = from;
+    const listening = new AbortController();
+    const { signal } = listening;
+    const follow = ({ clientX, clientY }: { readonly clientX: number; readonly clientY: number }): void => {
+      const [x, y] = [Math.round((clientX - left) / column), Math.round((clientY - top) / row)];
+      last = isSize
+        ? { ...from, w: from.w + x, h: Math.max(1, from.h + y) }
+        : { ...from, x: from.x + x, y: from.y + y };
+      setDragged({ id, at: last });
+    };
+    const end = (): void => {
+      listening.abort();
+      setDragged(null);
+      if (last !== from) place(moved(stored, id, last));
+    };
+    handle.addEventListener('pointermove', follow, { signal });
+    handle.addEventListener('pointerup', end, { signal });
+    handle.addEventListener('pointercancel', end, { signal });
+  };
+
+  const step = (id: number, isSize: boolean) => (event: KeyboardEvent) => {
+    const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+    const from = stored.get(id);
+    if (by === undefined || from === undefined) return;
+    event.preventDefault();
+    const [x = 0, y = 0] = by;
+    const to = isSize ? { ...from, w: from.w + x, h: from.h + y } : { ...from, x: from.x + x, y: from.y + y };
+    place(moved(stored, id, to));
+  };
+
+  return (
+    <Box
+      ref={grid}
+      style={
+        isWide
+          ? {
+              display: 'grid',
+              gridTemplateColumns: `repeat(${COLUMNS}, minmax(0, 1fr))`,
+              gridAutoRows: ROW_PX,
+              gap: GAP_PX,
+            }
+          : { display: 'flex', flexDirection: 'column', gap: GAP_PX }
+      }
+    >
+      {ordered.map((tile) => {
+        const { x, y, w, h } = places.get(tile.id) as Place;
+        const name = nameOf(tile);
+        return (
+          <Card
+            key={tile.id}
+            withBorder
+            padding="sm"
+            component="section"
+            aria-label={name}
+            style={isWide ? { gridColumn: `${x + 1} / span ${w}`, gridRow: `${y + 1} / span ${h}` } : {}}
+          >
+            {isEditing && (
+              <Group gap={4} mb={4} justify="end">
+                {isWide && (
+                  <>
+                    <Handle
+                      label={`Move ${name}`}
+                      help="Drag, or use the arrow keys"
+                      sign="✥"
+                      onPointerDown={drag(tile.id, false)}
+                      onKeyDown={step(tile.id, false)}
+                    />
+                    <Handle
+                      label={`Size ${name}`}
+                      help="Drag, or use the arrow keys"
+                      sign="⤡"
+                      onPointerDown={drag(tile.id, true)}
+                      onKeyDown={step(tile.id, true)}
+                    />
+                  </>
+                )}
+                <ActionIcon variant="default" aria-label={`Remove ${name}`} onClick={() => remove(tile.id)}>
+                  ✕
+                </ActionIcon>
+              </Group>
+            )}
+            <TileContent tile={tile} />
+          </Card>
+        );
+      })}
+    </Box>
+  );
+}
+
+interface HandleProps {
+  readonly label: string;
+  readonly help: string;
+  readonly sign: string;
+  readonly onPointerDown: (event: PointerEvent<HTMLElement>) => void;
+  readonly onKeyDown: (event: KeyboardEvent) => void;
+}
+
+function Handle({ label, help, sign, ...events }: HandleProps) {
+  return (
+    <ActionIcon
+      variant="default"
+      aria-label={label}
+      aria-description={help}
+      style={{ cursor: 'move', touchAction: 'none' }}
+      {...events}
+    >
+      {sign}
+    </ActionIcon>
+  );
+}
+
+const FIRST_LINE = /^[#\s]*(.{1,60})/;
+
+/** Returns what a tile is called: its insight's name, or how its text begins. */
+function nameOf({ insight, text }: Tile): string {
+  if (insight !== null) return insight.name || insight.derived_name || 'Untitled insight';
+  return FIRST_LINE.exec(text?.body ?? '')?.[1] ?? 'Text';
+}
+
+function TileContent({ tile }: { readonly tile: Tile }) {
+  const { insight, text } = tile;
+  return (
+    <Box style={{ overflow: 'auto' }} h="100%" tabIndex={0} role="group" aria-label="Content">
+      {text !== null && <Markdown text={text.body} />}
+      {insight !== null && (
+        <>
+          <Text fw={600} style={{ overflowWrap: 'anywhere' }}>
+            {nameOf(tile)}
+          </Text>
+          {insight.description !== '' && (
+            <Text size="sm" c="dimmed">
+              {insight.description}
+            </Text>
+          )}
+        </>
+      )}
+    </Box>
+  );
+}

@@ -1,0 +1,79 @@
+import { Anchor, Drawer, Stack, Text } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import { type AnalyticsEvent, type EventFilter, useEvents } from '../../client/events.ts';
+import { Instant } from '../instant.tsx';
+import { Listing } from '../listing.tsx';
+import { To } from '../to.tsx';
+import { Properties } from './properties.tsx';
+
+interface EventListProps {
+  readonly project: string;
+  readonly filter: EventFilter;
+  readonly follow: boolean;
+  readonly empty: ReactNode;
+}
+
+/** Events, newest first; one is opened to see its properties. */
+export function EventList({ project, filter, follow, empty }: EventListProps) {
+  const [opened, setOpened] = useState<AnalyticsEvent | null>(null);
+  const events = useEvents(project, filter, follow);
+  return (
+    <>
+      <Listing
+        label="Events"
+        {...events}
+        rowKey={({ id }) => id}
+        empty={empty}
+        columns={[
+          {
+            name: 'Event',
+            cell: (one) => (
+              <Anchor
+                component="button"
+                type="button"
+                size="sm"
+                ta="left"
+                underline="always"
+                onClick={() => setOpened(one)}
+              >
+                {one.event === '' ? '(no name)' : one.event}
+              </Anchor>
+            ),
+          },
+          { name: 'Distinct id', cell: ({ distinct_id }) => <Text size="sm">{distinct_id}</Text>, from: 'xs' },
+          { name: 'Page', cell: ({ properties }) => <Text size="sm">{pageOf(properties)}</Text>, from: 'md' },
+          { name: 'When', cell: ({ timestamp }) => <Instant at={timestamp} /> },
+        ]}
+      />
+      <Drawer
+        opened={opened !== null}
+        onClose={() => setOpened(null)}
+        position="right"
+        size="lg"
+        title={opened?.event ?? ''}
+        closeButtonProps={{ 'aria-label': 'Close' }}
+      >
+        {opened !== null && <EventDetail project={project} event={opened} />}
+      </Drawer>
+    </>
+  );
+}
+
+function pageOf({ $current_url: url }: Readonly<Record<string, unknown>>): string {
+  return typeof url === 'string' ? url : '';
+}
+
+function EventDetail({ project, event }: { readonly project: string; readonly event: AnalyticsEvent }) {
+  return (
+    <Stack>
+      <Text size="sm">
+        <Instant at={event.timestamp} />, by{' '}
+        <To to={`/projects/${project}/persons`} view={{ search: event.distinct_id }}>
+          {event.distinct_id}
+        </To>
+      </Text>
+      <Properties label="Properties" properties={event.properties} />
+      {event.person !== null && <Properties label="Person’s properties then" properties={event.person.properties} />}
+    </Stack>
+  );
+}

@@ -1,0 +1,184 @@
+import { Alert, Button, Card, Group, Progress, Stack, Text, TextInput, Title } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { answered, api, type Schemas } from '../../client/api.ts';
+import { type Backfill, useBackfills } from '../../client/exports.ts';
+import { Instant, localTime } from '../instant.tsx';
+import { Listing } from '../listing.tsx';
+import { faultOf, Problem, tell, tellProblem } from '../problem.tsx';
+import { ScopedButton } from '../scoped-button.tsx';
+import { isOpen, StatusBadge } from '../status.tsx';
+
+interface BackfillsProps {
+  readonly project: string;
+  readonly id: string;
+}
+
+/** Deliveries of the past: begin one, see how far the others are. */
+export function Backfills({ project, id }: BackfillsProps) {
+  const backfills = useBackfills(project, id);
+  return (
+    <Stack>
+      <NewBackfill project={project} id={id} />
+      <Listing
+        label="Backfills"
+        {...backfills}
+        rowKey={(one) => one.id}
+        empty={<Text>No backfills. Choose a time above to deliver what happened before the export was made.</Text>}
+        columns={[
+          {
+            name: 'Time',
+            cell: (one) => (
+              <Text size="sm">
+                {localTime(one.adjusted_start_at)} – {localTime(one.adjusted_end_at)}
+              </Text>
+            ),
+          },
+          { name: 'State', cell: (one) => <StatusBadge status={one.status} /> },
+          { name: 'Progress', cell: (one) => <BackfillProgress one={one} />, from: 'xs' },
+          { name: 'Rows', cell: (one) => one.total_records_count.toLocaleString('en'), from: 'sm' },
+          { name: 'Begun', cell: (one) => <Instant at={one.created_at} />, from: 'md' },
+          {
+            name: 'Action',
+            cell: (one) => (isOpen(one.status) ? <CancelBackfill project={project} one={one} /> : null),
+          },
+        ]}
+      />
+    </Stack>
+  );
+}
+
+function BackfillProgress({ one }: { readonly one: Backfill }) {
+  if (one.progress === null) return null;
+  const { finished_runs, total_runs, progress } = one.progress;
+  return (
+    <Stack gap={2} miw={120}>
+      <Progress value={progress * 100} aria-label="Progress" />
+      <Text size="xs">
+        {finished_runs} of {total_runs} intervals
+        {one.estimated_end_at !== null && isOpen(one.status) && (
+          <>
+            , ready <Instant at={one.estimated_end_at} size="xs" />
+          </>
+        )}
+      </Text>
+    </Stack>
+  );
+}
+
+function CancelBackfill({ project, one }: { readonly project: string; readonly one: Backfill }) {
+  const queries = useQueryClient();
+  const cancel = async (): Promise<void> => {
+    const path = { project_id: project, id: one.batch_export, backfill_id: one.id };
+    try {
+      await answered(
+        api.POST('/api/projects/{project_id}/batch_exports/{id}/backfills/{backfill_id}/cancel/', { params: { path } }),
+      );
+      tell('The backfill is cancelled.');
+    } catch (error) {
+      tellProblem(error);
+    }
+    await queries.invalidateQueries({ queryKey: ['backfills', project, one.batch_export] });
+  };
+  return (
+    <ScopedButton scope="batch_export:write" size="compact-xs" variant="default" onClick={() => void cancel()}>
+      Cancel
+    </ScopedButton>
+  );
+}
+
+/** Returns what a field of date and time holds as an instant; undefined: nothing yet. */
+const instantOf = (local: string): string | undefined => (local === '' ? undefined : new Date(local).toISOString());
+
+function NewBackfill({ project, id }: BackfillsProps) {
+  const queries = useQueryClient();
+  const [start, setStart] = useState('');
+  const [end, setEnd] = useState('');
+  const [estimate, setEstimate] = useState<Schemas['BackfillEstimate'] | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const [isBusy, setBusy] = useState(false);
+  const params = { path: { project_id: project, id } };
+  const body = { start_at: instantOf(start), end_at: instantOf(end) };
+  const change = (set: (value: string) => void) => (value: string) => {
+    set(value);
+    setEstimate(null);
+    setError(null);
+  };
+
+  async function attempt(act: () => Promise<void>): Promise<void> {
+    setBusy(true);
+    setError(null);
+    try {
+      await act();
+    } catch (problem) {
+      setError(problem);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  const ask = (event: FormEvent): void => {
+    event.preventDefault();
+    void attempt(async () =>
+      setEstimate(
+        await answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/backfill_estimate/', { params, body })),
+      ),
+    );
+  };
+  const begin = (): void =>
+    void attempt(async () => {
+      await answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/backfills/', { params, body }));
+      setEstimate(null);
+      tell('The backfill has begun.');
+      await queries.invalidateQueries({ queryKey: ['backfills', project, id] });
+    });
+
+  return (
+    <Card withBorder>
+      <form onSubmit={ask}>
+        <Title order={2} size="h4" mb="xs">
+          Deliver the past
+        </Title>
+        <Group align="end">
+          <TextInput
+            type="datetime-local"
+            label="From"
+            required
+            value={start}
+            error={faultOf(error, 'start_at')}
+            onChange={(event) => change(setStart)(event.currentTarget.value)}
+          />
+          <TextInput
+            type="datetime-local"
+            label="To"
+            required
+            value={end}
+            error={faultOf(error, 'end_at')}
+            onChange={(event) => change(setEnd)(event.currentTarget.value)}
+          />
+          <Button type="submit" variant="default" loading={isBusy}>
+            Estimate
+          </Button>
+        </Group>
+        <Problem error={error} fields={['start_at', 'end_at']} />
+        {estimate !== null && (
+          <Stack mt="md" gap="xs" align="start">
+            <Text size="sm">
+              {estimate.intervals.toLocaleString('en')} intervals with {estimate.rows.toLocaleString('en')} rows, from{' '}
+              {localTime(estimate.adjusted_start_at)} to {localTime(estimate.adjusted_end_at)}.
+              {estimate.scan !== null && ` Reading them costs at most $${estimate.scan.cost_usd.toFixed(2)}.`}
+            </Text>
+            {estimate.warnings.map((warning) => (
+              <Alert key={warning} color="orange" variant="outline">
+                {warning}
+              </Alert>
+            ))}
+            <ScopedButton scope="batch_export:write" loading={isBusy} onClick={begin}>
+              Begin the backfill
+            </ScopedButton>
+          </Stack>
+        )}
+      </form>
+    </Card>
+  );
+}

@@ -1,0 +1,78 @@
+import { Box, Button, Card, Group, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useState } from 'react';
+import type { Schemas } from '../../client/api.ts';
+import { useLogs } from '../../client/exports.ts';
+import { useView } from '../address.ts';
+import { localTime } from '../instant.tsx';
+import { Empty } from '../listing.tsx';
+import { Problem } from '../problem.tsx';
+
+type Level = Schemas['BatchExportLogEntry']['level'];
+
+interface LogsProps {
+  readonly project: string;
+  readonly id: string;
+  /** Only the lines of this run. */
+  readonly run: string | undefined;
+}
+
+const LEVELS: readonly Level[] = ['DEBUG', 'INFO', 'WARNING', 'ERROR'];
+const TYPING_MS = 300;
+
+/** What the runs said, newest first; new lines come by themselves. */
+export function Logs({ project, id, run }: LogsProps) {
+  const [view, setView] = useView();
+  const [search, setSearch] = useState('');
+  const [settled] = useDebouncedValue(search, TYPING_MS);
+  const [follow, setFollow] = useState(true);
+  const level = LEVELS.find((one) => one === view['level']);
+  const { data, error, refetch } = useLogs(project, id, run, { level, search: settled, follow });
+  return (
+    <Stack>
+      <Group align="end">
+        <Select
+          label="Level"
+          data={[...LEVELS]}
+          value={level ?? null}
+          placeholder="all"
+          clearable
+          clearButtonProps={{ 'aria-label': 'All levels' }}
+          onChange={(value) => setView({ level: value ?? undefined })}
+        />
+        <TextInput label="Search" value={search} onChange={(event) => setSearch(event.currentTarget.value)} />
+        <Switch label="Follow" checked={follow} onChange={(event) => setFollow(event.currentTarget.checked)} mb={8} />
+        {run !== undefined && (
+          <Button variant="default" onClick={() => setView({ run: undefined })}>
+            Show all runs
+          </Button>
+        )}
+      </Group>
+      {data === undefined && <Problem error={error} retry={() => void refetch()} />}
+      {data?.results.length === 0 && (
+        <Empty>
+          <Text>No lines. A run writes what it does here.</Text>
+        </Empty>
+      )}
+      {data !== undefined && data.results.length > 0 && (
+        <Card withBorder p="xs">
+          <Box role="log" aria-label="Log" tabIndex={0} mah={480} style={{ overflow: 'auto' }} ff="monospace" fz="xs">
+            {data.results.map(({ timestamp, level: of, message, instance_id }) => (
+              <Group key={`${timestamp} ${instance_id} ${message}`} gap="sm" wrap="nowrap" align="start" py={2}>
+                <Text span ff="monospace" fz="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
+                  {localTime(timestamp)}
+                </Text>
+                <Text span ff="monospace" fz="xs" w={64} fw={of === 'ERROR' ? 700 : 400}>
+                  {of}
+                </Text>
+                <Text span ff="monospace" fz="xs" style={{ overflowWrap: 'anywhere' }}>
+                  {message}
+                </Text>
+              </Group>
+            ))}
+          </Box>
+        </Card>
+      )}
+    </Stack>
+  );
+}

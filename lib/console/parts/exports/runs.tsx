@@ -1,0 +1,156 @@
+import { Group, Select, Stack, Text } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { answered, api } from '../../client/api.ts';
+import { type Run, useRuns } from '../../client/exports.ts';
+import { useView } from '../address.ts';
+import { Instant, localTime } from '../instant.tsx';
+import { Listing } from '../listing.tsx';
+import { tell, tellProblem } from '../problem.tsx';
+import { ScopedButton } from '../scoped-button.tsx';
+import { isOpen, StatusBadge } from '../status.tsx';
+import { To } from '../to.tsx';
+import { RunStrip } from './run-strip.tsx';
+
+interface RunsProps {
+  readonly project: string;
+  readonly id: string;
+}
+
+const STATES: readonly Run['status'][] = [
+  'Starting',
+  'Running',
+  'Completed',
+  'Failed',
+  'FailedRetryable',
+  'Cancelled',
+  'Terminated',
+  'TimedOut',
+];
+
+const SINCE = [
+  { value: '-1d', label: 'the last day' },
+  { value: '-7d', label: 'the last 7 days' },
+  { value: '-30d', label: 'the last 30 days' },
+  { value: '-10y', label: 'ever' },
+];
+
+/** The runs of an export: how each interval went. */
+export function Runs({ project, id }: RunsProps) {
+  const [view, setView] = useView();
+  const status = STATES.find((one) => one === view['status']);
+  const since = view['since'] ?? '-7d';
+  const runs = useRuns(project, id, { status, since });
+  return (
+    <Stack>
+      <Group>
+        <Select
+          label="State"
+          data={[...STATES]}
+          value={status ?? null}
+          placeholder="any"
+          clearable
+          clearButtonProps={{ 'aria-label': 'Any state' }}
+          onChange={(value) => setView({ status: value ?? undefined })}
+        />
+        <Select
+          label="Made in"
+          data={SINCE}
+          value={since}
+          allowDeselect={false}
+          onChange={(value) => setView({ since: value ?? undefined })}
+        />
+      </Group>
+      <RunStrip runs={runs.rows ?? []} />
+      <Listing
+        label="Runs"
+        {...runs}
+        rowKey={({ id: run }) => run}
+        empty={
+          <Text>
+            No runs. The next one starts soon after the current interval has ended; a backfill delivers the past.
+          </Text>
+        }
+        columns={[
+          {
+            name: 'Interval',
+            cell: (run) => (
+              <Text size="sm">
+                {localTime(run.data_interval_start)} – {localTime(run.data_interval_end)}
+              </Text>
+            ),
+          },
+          {
+            name: 'State',
+            cell: (run) => (
+              <Stack gap={2} align="start">
+                <StatusBadge status={run.status} />
+                {run.latest_error !== null && <Text size="sm">{run.latest_error}</Text>}
+              </Stack>
+            ),
+          },
+          { name: 'Rows', cell: (run) => rowsOf(run), from: 'xs' },
+          { name: 'Started', cell: (run) => <Instant at={run.created_at} />, from: 'md' },
+          {
+            name: 'Log',
+            cell: (run) => (
+              <To to={`/projects/${project}/exports/${id}`} view={{ tab: 'logs', run: run.id }}>
+                Log
+              </To>
+            ),
+            from: 'sm',
+          },
+          { name: 'Action', cell: (run) => <RunAction project={project} run={run} /> },
+        ]}
+      />
+    </Stack>
+  );
+}
+
+const rowsOf = ({ records_completed, records_total_count }: Run): string =>
+  (records_completed ?? records_total_count)?.toLocaleString('en') ?? '–';
+
+function RunAction({ project, run }: { readonly project: string; readonly run: Run }) {
+  const queries = useQueryClient();
+  const params = { path: { project_id: project, id: run.batch_export, run_id: run.id } };
+  const act = async (request: () => Promise<unknown>, done: string): Promise<void> => {
+    try {
+      await request();
+      tell(done);
+    } catch (error) {
+      tellProblem(error);
+    }
+    await queries.invalidateQueries({ queryKey: ['runs', project, run.batch_export] });
+  };
+  if (isOpen(run.status)) {
+    return (
+      <ScopedButton
+        scope="batch_export:write"
+        size="compact-xs"
+        variant="default"
+        onClick={() =>
+          void act(
+            () => answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/runs/{run_id}/cancel/', { params })),
+            'The run is cancelled.',
+          )
+        }
+      >
+        Cancel
+      </ScopedButton>
+    );
+  }
+  return (
+    <ScopedButton
+      scope="batch_export:write"
+      size="compact-xs"
+      variant="default"
+      onClick={() =>
+        void act(
+          () => answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/runs/{run_id}/retry/', { params })),
+          'The interval runs again.',
+        )
+      }
+    >
+      Retry
+    </ScopedButton>
+  );
+}

@@ -1,0 +1,45 @@
+import { Text, type TextProps } from '@mantine/core';
+
+const UNITS = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1_000],
+] as const;
+
+const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+const clock = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+
+/** Returns how far an instant is from now: `3 minutes ago`. */
+function relative(ms: number): string {
+  const [unit, length] = UNITS.find(([, size]) => Math.abs(ms) >= size) ?? ['second', 1_000];
+  return words.format(Math.round(ms / length), unit);
+}
+
+/** Returns the instant by the clock of the reader. */
+export const localTime = (at: string): string => clock.format(new Date(at));
+
+interface InstantProps extends TextProps {
+  /** ISO 8601. */
+  readonly at: string | null | undefined;
+  /** What stands there when there is none. */
+  readonly none?: string;
+}
+
+/** Shows an instant as people say it, and exactly when pointed at. */
+export function Instant({ at, none = 'never', ...rest }: InstantProps) {
+  if (at === null || at === undefined) {
+    return (
+      <Text span size="sm" c="dimmed" {...rest}>
+        {none}
+      </Text>
+    );
+  }
+  return (
+    <Text span size="sm" {...rest}>
+      <time dateTime={at} title={`${localTime(at)} (${at})`}>
+        {relative(Date.parse(at) - Date.now())}
+      </time>
+    </Text>
+  );
+}

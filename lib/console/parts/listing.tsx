@@ -1,0 +1,107 @@
+import { Box, Button, Card, Center, Group, Pagination, Skeleton, Stack, Table, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { Problem } from './problem.tsx';
+
+interface Column<T> {
+  readonly name: string;
+  readonly cell: (row: T) => ReactNode;
+  /** Not shown where there is no room. */
+  readonly from?: 'xs' | 'sm' | 'md' | 'lg';
+}
+
+interface ListingProps<T> {
+  /** What the rows are, for who cannot see the table. */
+  readonly label: string;
+  readonly rows: readonly T[] | undefined;
+  readonly columns: readonly Column<T>[];
+  readonly rowKey: (row: T) => string | number;
+  readonly error?: unknown;
+  readonly retry?: () => void;
+  /** What to do next, where there is nothing. */
+  readonly empty: ReactNode;
+  /** A list of numbered pages. */
+  readonly pages?: { readonly count: number; readonly size: number; readonly at: number; go(page: number): void };
+  /** A list that goes on. */
+  readonly more?: { readonly hasMore: boolean; readonly isLoading: boolean; load(): void };
+}
+
+const PLACEHOLDERS = ['a', 'b', 'c', 'd'];
+
+/** A table of a list: its rows, what is said when there are none, and the way to the next. */
+export function Listing<T>({ label, rows, columns, rowKey, error, retry, empty, pages, more }: ListingProps<T>) {
+  if (error !== null && error !== undefined)
+    return <Problem error={error} {...(retry === undefined ? {} : { retry })} />;
+  if (rows === undefined) {
+    return (
+      <Stack gap="xs" aria-busy aria-label={`Loading ${label}`} role="status">
+        {PLACEHOLDERS.map((name) => (
+          <Skeleton key={name} height={32} />
+        ))}
+      </Stack>
+    );
+  }
+  if (rows.length === 0) return <Empty>{empty}</Empty>;
+  const total = pages === undefined ? 1 : Math.ceil(pages.count / pages.size);
+  return (
+    <Stack>
+      <Card withBorder p={0}>
+        <Table.ScrollContainer minWidth={0} scrollAreaProps={{ tabIndex: 0 }}>
+          <Table highlightOnHover verticalSpacing="xs" aria-label={label}>
+            <Table.Thead>
+              <Table.Tr>
+                {columns.map(({ name, from }) => (
+                  <Table.Th key={name} {...(from === undefined ? {} : { visibleFrom: from })}>
+                    {name}
+                  </Table.Th>
+                ))}
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {rows.map((row) => (
+                <Table.Tr key={rowKey(row)}>
+                  {columns.map(({ name, cell, from }) => (
+                    <Table.Td key={name} {...(from === undefined ? {} : { visibleFrom: from })}>
+                      {cell(row)}
+                    </Table.Td>
+                  ))}
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
+      </Card>
+      {pages !== undefined && total > 1 && (
+        <Group justify="space-between">
+          <Text size="sm" c="dimmed">
+            {pages.count} in all
+          </Text>
+          <Pagination
+            total={total}
+            value={pages.at}
+            onChange={(page) => pages.go(page)}
+            getControlProps={(control) => ({ 'aria-label': `${control} page` })}
+            getItemProps={(page) => ({ 'aria-label': `Page ${page}` })}
+          />
+        </Group>
+      )}
+      {more?.hasMore === true && (
+        <Center>
+          <Button variant="default" loading={more.isLoading} onClick={() => more.load()}>
+            Show more
+          </Button>
+        </Center>
+      )}
+    </Stack>
+  );
+}
+
+/** What is said where there is nothing yet. */
+export function Empty({ children }: { readonly children: ReactNode }) {
+  return (
+    <Card withBorder>
+      <Box ta="center" py="lg">
+        {children}
+      </Box>
+    </Card>
+  );
+}

@@ -1,0 +1,58 @@
+import { Alert, Button, Code, Stack, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { Refusal } from '../client/api.ts';
+
+/** Returns what went wrong in a sentence. */
+export const sentenceOf = (error: unknown): string =>
+  error instanceof Refusal ? error.message : 'The service cannot be reached. What you did may not have happened.';
+
+/** Returns what is wrong with a field, for the field; nested names end in the field's. */
+export function faultOf(error: unknown, field: string): string | undefined {
+  if (!(error instanceof Refusal) || error.attr === null) return undefined;
+  return error.attr === field || error.attr.endsWith(`__${field}`) ? error.message : undefined;
+}
+
+interface ProblemProps {
+  readonly error: unknown;
+  /** Fields that show what is wrong with them by themselves. */
+  readonly fields?: readonly string[];
+  readonly retry?: () => void;
+}
+
+/** Shows what went wrong, unless a field does. */
+export function Problem({ error, fields = [], retry }: ProblemProps) {
+  if (error === null || error === undefined) return null;
+  if (fields.some((field) => faultOf(error, field) !== undefined)) return null;
+  return (
+    <Alert color="red" variant="outline" role="alert" title={titleOf(error)} my="sm">
+      <Stack gap="xs" align="start">
+        <Text size="sm">{sentenceOf(error)}</Text>
+        {error instanceof Refusal && error.attr !== null && (
+          <Text size="sm">
+            Field: <Code>{error.attr}</Code>
+          </Text>
+        )}
+        {retry !== undefined && (
+          <Button size="xs" variant="default" onClick={retry}>
+            Try again
+          </Button>
+        )}
+      </Stack>
+    </Alert>
+  );
+}
+
+function titleOf(error: unknown): string {
+  if (!(error instanceof Refusal)) return 'No answer';
+  if (error.status === 403) return 'Not allowed';
+  if (error.status === 404) return 'Not found';
+  if (error.status === 412) return 'Somebody else has changed it';
+  return 'That did not work';
+}
+
+/** Says for a moment that something is done. */
+export const tell = (message: string): void => void notifications.show({ message, color: 'green' });
+
+/** Says for a while that something was refused, where no form can. */
+export const tellProblem = (error: unknown): void =>
+  void notifications.show({ title: titleOf(error), message: sentenceOf(error), color: 'red', autoClose: 10_000 });

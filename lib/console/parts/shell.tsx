@@ -1,0 +1,140 @@
+import {
+  AppShell,
+  Burger,
+  Button,
+  Group,
+  Menu,
+  NavLink,
+  ScrollArea,
+  Select,
+  Text,
+  useMantineColorScheme,
+} from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { useMe, useProject } from '../client/access.ts';
+import { ADDRESS, answered, api } from '../client/api.ts';
+import { signOut } from '../client/session.ts';
+import { PAGES } from '../pages.ts';
+import { useParam } from './address.ts';
+
+/** What stands around every page of a project: menu, choice of project, colours, the way out. */
+export function Shell() {
+  const project = useParam('project');
+  const { pathname } = useLocation();
+  const [isOpen, { toggle, close }] = useDisclosure(false);
+  useEffect(close, [pathname]);
+  const entries = PAGES.flatMap(({ path, menu }) =>
+    menu === undefined ? [] : [{ menu, to: path.replace('$project', project) }],
+  );
+  return (
+    <AppShell
+      header={{ height: 56 }}
+      navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      padding="md"
+      transitionDuration={0}
+    >
+      <AppShell.Header>
+        <Group h="100%" px="md" gap="sm" wrap="nowrap" justify="space-between">
+          <Group gap="sm" wrap="nowrap" miw={0}>
+            <Burger
+              opened={isOpen}
+              onClick={toggle}
+              hiddenFrom="sm"
+              size="sm"
+              aria-label="Menu"
+              aria-expanded={isOpen}
+            />
+            <Text fw={700} visibleFrom="xs">
+              Workspace
+            </Text>
+            <ProjectChoice />
+          </Group>
+          <AccountMenu />
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar p="xs" component="nav" aria-label="Pages">
+        <AppShell.Section grow component={ScrollArea}>
+          {entries.map(({ menu, to }) => (
+            <NavLink
+              key={to}
+              component={Link}
+              to={to}
+              label={menu}
+              active={pathname === to || pathname.startsWith(`${to}/`)}
+              aria-current={pathname === to ? 'page' : undefined}
+            />
+          ))}
+          <NavLink href={`${ADDRESS}/api/schema/docs/`} target="_blank" rel="noreferrer" label="Reference" />
+        </AppShell.Section>
+      </AppShell.Navbar>
+      <AppShell.Main>
+        <Outlet />
+      </AppShell.Main>
+    </AppShell>
+  );
+}
+
+function ProjectChoice() {
+  const id = useParam('project');
+  const { data: me } = useMe();
+  const { data: project } = useProject(id);
+  const navigate = useNavigate();
+  const { data: organizations } = useQuery({
+    queryKey: ['organizations'],
+    enabled: me !== undefined && me !== null,
+    queryFn: () => answered(api.GET('/api/organizations/')),
+  });
+  const groups = (organizations?.results ?? []).map(({ name, projects }) => ({
+    group: name,
+    items: projects.map((one) => ({ value: String(one.id), label: one.name })),
+  }));
+  const isKnown = groups.some(({ items }) => items.some(({ value }) => value === id));
+  if (!isKnown) return <Text truncate>{project?.name ?? `Project ${id}`}</Text>;
+  return (
+    <Select
+      aria-label="Project"
+      data={groups}
+      value={id}
+      allowDeselect={false}
+      onChange={(value) => value !== null && void navigate({ to: `/projects/${value}/home` })}
+      size="xs"
+      maw={220}
+    />
+  );
+}
+
+function AccountMenu() {
+  const { data: me } = useMe();
+  const queries = useQueryClient();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const name = me === undefined || me === null ? 'Account' : me.first_name || me.email;
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <Button variant="default" size="xs">
+          {name}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>Colours</Menu.Label>
+        {(['auto', 'light', 'dark'] as const).map((scheme) => (
+          <Menu.Item key={scheme} onClick={() => setColorScheme(scheme)} fw={scheme === colorScheme ? 700 : undefined}>
+            {{ auto: 'As the system', light: 'Light', dark: 'Dark' }[scheme]}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Item
+          onClick={() => {
+            signOut();
+            queries.clear();
+          }}
+        >
+          Sign out
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,28 @@
+import type { Schemas } from '../client/api.ts';
+import { Label } from './label.tsx';
+
+type Status = Schemas['BatchExportRun']['status'];
+
+const COLORS: Readonly<Record<Status, string>> = {
+  Starting: 'blue',
+  Running: 'blue',
+  Completed: 'green',
+  Failed: 'red',
+  FailedRetryable: 'orange',
+  Cancelled: 'gray',
+  Terminated: 'red',
+  TimedOut: 'red',
+};
+
+const NAMES: Readonly<Partial<Record<Status, string>>> = { FailedRetryable: 'Will be retried', TimedOut: 'Timed out' };
+
+/** Shows the state of a run or a backfill. */
+export function StatusBadge({ status }: { readonly status: Status }) {
+  return <Label color={COLORS[status]}>{NAMES[status] ?? status}</Label>;
+}
+
+/** Is something still under way? */
+export const isOpen = (status: Status): boolean => status === 'Starting' || status === 'Running';
+/** Has something ended otherwise than it should? */
+export const isFailed = (status: Status): boolean =>
+  status === 'Failed' || status === 'FailedRetryable' || status === 'Terminated' || status === 'TimedOut';

@@ -1,0 +1,26 @@
+/** Colours that everybody can read: each text has at least 4.5 times the contrast of what it stands on. */
+import { type CSSVariablesResolver, createTheme } from '@mantine/core';
+
+export const theme = createTheme({
+  primaryColor: 'indigo',
+  primaryShade: { light: 8, dark: 8 },
+  defaultRadius: 'md',
+  cursorType: 'pointer',
+  respectReducedMotion: true,
+});
+
+export const variables: CSSVariablesResolver = ({ colors }) => ({
+  variables: {},
+  light: {
+    '--mantine-color-dimmed': colors.gray[7] ?? '',
+    '--mantine-color-placeholder': colors.gray[7] ?? '',
+    '--mantine-color-error': colors.red[9] ?? '',
+    '--mantine-color-anchor': colors.indigo[8] ?? '',
+  },
+  dark: {
+    '--mantine-color-dimmed': colors.dark[1] ?? '',
+    '--mantine-color-placeholder': colors.dark[1] ?? '',
+    '--mantine-color-error': colors.red[4] ?? '',
+    '--mantine-color-anchor': colors.indigo[3] ?? '',
+  },
+});

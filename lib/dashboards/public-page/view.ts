@@ -1,0 +1,127 @@
+/** What somebody who has a link is answered: the page, its data, or the numbers of a tile. */
+import type * as z from 'zod';
+import { Answer, TextAnswer } from '../../http/answer.ts';
+import { parseJson } from '../../http/json.ts';
+import type { Context } from '../../ports/context.ts';
+import { fail, invalid } from '../../ports/errors.ts';
+import { dashboardOverrides } from '../answers.ts';
+import { isPass, isPassword, PASS_MS, passOf } from '../sharing/password.ts';
+import { csvOf } from './csv.ts';
+import { RANGES, type SharedDashboard, type SharedQuery, sharedObject } from './model.ts';
+import { PASSWORD_NEEDED, PASSWORD_WRONG, PUBLIC_HEADERS, sharedPage } from './page.ts';
+import { dataRange, isPersonal, otherRange, shownResults } from './results.ts';
+import { readAddress } from './rules.ts';
+import { countTry, findShared, type SharedItem } from './store.ts';
+
+type ViewContext = Pick<Context, 'table' | 'clock' | 'answers' | 'log'>;
+
+/** What a request says of the page that it wants. */
+export interface SharedRequest {
+  /** The absolute address. */
+  readonly url: string;
+  /** The parameter of the path: the token, with the ending of a form. */
+  readonly sent: string;
+  readonly query: z.output<typeof SharedQuery>;
+  readonly cookie: string | undefined;
+  /** The address from which the request came. */
+  readonly from: string;
+  /** The password that was entered with the request. */
+  readonly password?: string;
+}
+
+/**
+ * Returns the answer. Throws a 404 when the link opens nothing, a 403 when the page has a password that was not entered,
+ * and a 400 when other dates are asked for than the owner allows.
+ */
+export async function sharedAnswer(
+  context: ViewContext,
+  request: SharedRequest,
+): Promise<Answer<z.input<typeof SharedDashboard>>> {
+  const { token, type, path, form } = readAddress(request.url, request.sent);
+  const found = (await findShared(context, token)) ?? fail('not_found');
+  const headers = await passHeaders(context, found, request, token);
+  if (form === 'png' || form === 'pdf') {
+    invalid(
+      null,
+      `There is no .${form} of this page. Open it in a browser and print it: pages are made for paper, too.`,
+    );
+  }
+  const { stored, insights, project } = found;
+  const range = await rangeOf(context, found, request.query);
+  const filters = range === undefined ? undefined : { ...(parseJson(stored.detail.filters) as object), ...range };
+  const overrides = dashboardOverrides(stored, filters === undefined ? {} : { filters });
+  const asking = { project, overrides, dashboard: stored.summary.id };
+  const results = await shownResults(context, [...insights.values()], asking);
+  if (form === 'csv') return csvAnswer(found, results, request.query.tile, headers);
+  const fields = new Map([...results].map(([id, shown]) => [id, shown.fields]));
+  const shared = sharedObject(found, fields, { type, query: request.query });
+  if (form === 'json') return new Answer(shared, { headers: { ...PUBLIC_HEADERS, ...headers } });
+  const view = {
+    path,
+    query: request.query,
+    results,
+    personal: new Set([...insights.values()].filter(isPersonal).map(({ id }) => id)),
+    otherRange: await otherRange(context, project, results),
+    mayChooseRange: stored.sharing.allow_date_range === true,
+    timezone: project.timezone ?? 'UTC',
+  };
+  return sharedPage(shared, view, headers);
+}
+
+/** Returns the headers that open the page again. Throws when it has a password, and neither that nor a pass was sent. */
+async function passHeaders(
+  context: ViewContext,
+  { stored: { sharing } }: SharedItem,
+  { url, cookie, from, password }: SharedRequest,
+  token: string,
+): Promise<Record<string, string>> {
+  const hash = sharing.password ?? null;
+  if (hash === null) return {};
+  const now = context.clock();
+  const name = `page_${token.slice(0, 10)}`;
+  const passes = (cookie ?? '').split(/; */).filter((pair) => pair.startsWith(`${name}=`));
+  if (passes.some((pair) => isPass(pair.slice(name.length + 1), { hash, token, now }))) return {};
+  if (password === undefined) fail('permission_denied', PASSWORD_NEEDED);
+  await countTry(context, token, from);
+  if (!(await isPassword(password, hash))) fail('permission_denied', PASSWORD_WRONG);
+  // A frame of another site gets its cookies back only over TLS.
+  const safety = url.startsWith('https:') ? 'SameSite=None; Secure; Partitioned' : 'SameSite=Lax';
+  const pass = passOf(hash, token, now + PASS_MS);
+  return { 'Set-Cookie': `${name}=${pass}; Path=/; Max-Age=${PASS_MS / 1000}; HttpOnly; ${safety}` };
+}
+
+/** Returns the dates that a reader chose; undefined: those of the dashboard. */
+async function rangeOf(
+  context: ViewContext,
+  { stored: { sharing }, project }: SharedItem,
+  { date_from, date_to }: SharedRequest['query'],
+): Promise<{ readonly date_from: string; readonly date_to: string | null } | undefined> {
+  if (date_from === undefined && date_to === undefined) return undefined;
+  if (sharing.allow_date_range !== true) invalid('date_from', 'The owner of this page has not allowed other dates.');
+  if (date_to === undefined && RANGES.some(([from]) => from === date_from))
+    return { date_from: date_from ?? '', date_to: null };
+  // Whoever has the link may choose among few ranges, so that they cannot have any number of them computed.
+  const data = await dataRange(context, project);
+  if (data !== undefined && data.date_from === date_from && data.date_to === date_to) return data;
+  const known = RANGES.map(([from]) => from).join(', ');
+  const days = data === undefined ? '' : `, or ${data.date_from} with date_to=${data.date_to}`;
+  return invalid('date_from', `These dates cannot be chosen. These can: ${known}${days}.`);
+}
+
+function csvAnswer(
+  { stored }: SharedItem,
+  results: Awaited<ReturnType<typeof shownResults>>,
+  tile: number | undefined,
+  headers: Readonly<Record<string, string>>,
+): TextAnswer {
+  const insight = stored.tiles.find(({ id }) => id === tile)?.insight;
+  const shown = typeof insight === 'number' ? results.get(insight) : undefined;
+  if (shown === undefined) invalid('tile', 'Name a tile of this page that has numbers: `?tile=<its number>`.');
+  return new TextAnswer(csvOf(shown.chart.table), 'text/csv; charset=utf-8', {
+    ...PUBLIC_HEADERS,
+    ...headers,
+    'Cache-Control': 'no-store',
+    'Content-Disposition': `attachment; filename="tile-${tile}.csv"`,
+    'X-Content-Type-Options': 'nosniff',
+  });
+}

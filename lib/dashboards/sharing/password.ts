@@ -1,0 +1,42 @@
+/** The password of a shared page: its hash, and the cookie of those who have entered it. */
+import { createHmac, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+import type { Context } from '../../ports/context.ts';
+import { HOUR_MS, SECOND_MS } from '../../ports/units.ts';
+
+/** What OWASP asks of scrypt: 32 MB of memory for each try. */
+const COST = { N: 2 ** 15, r: 8, p: 3, maxmem: 64 * 1024 * 1024 } as const;
+const SALT_BYTES = 16;
+const KEY_BYTES = 32;
+
+const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
+
+/** Returns the hash of a password, as it is stored: `scrypt$<salt>$<key>`, both in base 64. */
+export async function hashedPassword(password: string, random: Context['random']): Promise<string> {
+  const salt = random(SALT_BYTES);
+  const key = await derive(password.normalize('NFKC'), salt, KEY_BYTES, COST);
+  return `scrypt$${salt.toString('base64')}$${key.toString('base64')}`;
+}
+
+/** Returns whether a password is the one of a hash. */
+export async function isPassword(password: string, hash: string): Promise<boolean> {
+  const [, salt = '', key = ''] = hash.split('$');
+  const found = await derive(password.normalize('NFKC'), Buffer.from(salt, 'base64'), KEY_BYTES, COST);
+  return timingSafeEqual(found, Buffer.from(key, 'base64'));
+}
+
+/** Whoever has entered the password need not do so again for this long. */
+export const PASS_MS = 12 * HOUR_MS;
+
+/** Returns what shows, until an instant, that somebody has entered the password of a hash. A new password ends it. */
+export function passOf(hash: string, token: string, until: number): string {
+  const seconds = Math.floor(until / SECOND_MS);
+  return `${seconds}.${createHmac('sha256', hash).update(`${token} ${seconds}`).digest('base64url')}`;
+}
+
+/** Returns whether a pass was made for this hash and token and has not ended. */
+export function isPass(pass: string, { hash, token, now }: { hash: string; token: string; now: number }): boolean {
+  const until = Number(/^(\d{1,12})\./.exec(pass)?.[1] ?? 0) * SECOND_MS;
+  const [sent, right] = [Buffer.from(pass), Buffer.from(passOf(hash, token, until))];
+  return until > now && sent.length === right.length && timingSafeEqual(sent, right);
+}

@@ -1,0 +1,158 @@
+/** Functions that make one value of many rows, by the names that HogQL has for them, each also with `If` behind it. */
+import { allAs, argument, converted, operation } from './build.ts';
+import type { Aggregate, AggregateName } from './expression.ts';
+import { type Expression, isList, listOf, type Type } from './expression.ts';
+import { condition } from './functions.ts';
+import { refuse } from './refusal.ts';
+
+interface AggregateSpec {
+  readonly least: number;
+  readonly most: number;
+  /** Whether it takes a parameter before its arguments, as `quantile(0.9)(x)`. */
+  readonly level?: true;
+  readonly build: (of: readonly Expression[], name: string, isDistinct: boolean) => Omit<Aggregate, 'where'>;
+}
+
+const given = (of: readonly Expression[], n: number): Expression => of[n] as Expression;
+
+const spec = (count: number, build: AggregateSpec['build']): AggregateSpec => ({ least: count, most: count, build });
+
+/** A value that can be counted, sorted and kept: JSON is its text. */
+const plain = (value: Expression, name: string): Expression =>
+  value.type === 'json' ? converted(value, 'text', name) : value;
+
+const scalar = (value: Expression, name: string): Expression =>
+  isList(value.type) ? refuse(`${name}() cannot take a list`) : plain(value, name);
+
+const distinct: AggregateSpec = {
+  least: 1,
+  most: 10,
+  build: (of, name) => ({
+    aggregate: 'count_distinct',
+    of: of.map((one) => plain(one, name)),
+    type: 'integer',
+  }),
+};
+
+const count: AggregateSpec = {
+  least: 0,
+  most: 1,
+  build: (of, name, isDistinct) =>
+    isDistinct
+      ? of.length === 0
+        ? refuse('count(DISTINCT) takes a value')
+        : distinct.build(of, name, false)
+      : { aggregate: 'count', of, type: 'integer' },
+};
+
+const sum = spec(1, (of, name) => {
+  const isWhole = ['integer', 'boolean'].includes(given(of, 0).type);
+  const type: Type = isWhole ? 'integer' : 'float';
+  return { aggregate: isWhole ? 'sum' : 'sum_float', of: allAs(of, type, `${name}()`), type };
+});
+
+const ofNumber = (aggregate: AggregateName): AggregateSpec =>
+  spec(1, (of, name) => ({ aggregate, of: [argument(given(of, 0), 'float', `${name}()`)], type: 'float' }));
+
+/** Gives back one of the values. */
+const oneOf = (aggregate: AggregateName, isOrdered: boolean): AggregateSpec =>
+  spec(1, (of, name) => {
+    const value = isOrdered ? scalar(given(of, 0), name) : plain(given(of, 0), name);
+    return { aggregate, of: [value], type: value.type };
+  });
+
+const oneBy = (aggregate: AggregateName): AggregateSpec =>
+  spec(2, (of, name) => {
+    const value = plain(given(of, 0), name);
+    return { aggregate, of: [value, scalar(given(of, 1), name)], type: value.type };
+  });
+
+const gathered = (aggregate: AggregateName): AggregateSpec =>
+  spec(1, (of, name) => {
+    const value = plain(given(of, 0), name);
+    const type = listOf(value.type) ?? refuse('Lists of lists are not supported');
+    return { aggregate, of: [value], type };
+  });
+
+const quantile: AggregateSpec = { ...ofNumber('quantile'), level: true };
+
+const AGGREGATES: Readonly<Record<string, AggregateSpec>> = {
+  count,
+  countDistinct: distinct,
+  uniq: distinct,
+  uniqExact: distinct,
+  sum,
+  avg: ofNumber('avg'),
+  min: oneOf('min', true),
+  max: oneOf('max', true),
+  any: oneOf('any', false),
+  argMin: oneBy('arg_min'),
+  argMax: oneBy('arg_max'),
+  median: ofNumber('quantile'),
+  quantile,
+  stddevPop: ofNumber('stddev_pop'),
+  stddevSamp: ofNumber('stddev_samp'),
+  varPop: ofNumber('var_pop'),
+  varSamp: ofNumber('var_samp'),
+  groupArray: gathered('list'),
+  groupUniqArray: gathered('list_distinct'),
+};
+
+/** Every name, without the forms that end with `If`. */
+export const AGGREGATE_NAMES: readonly string[] = Object.keys(AGGREGATES);
+
+const byLowerName = new Map(Object.entries(AGGREGATES).map(([name, one]) => [name.toLowerCase(), one]));
+
+function specOf(name: string): { spec: AggregateSpec; isIf: boolean } | undefined {
+  const lower = name.toLowerCase();
+  const whole = byLowerName.get(lower);
+  if (whole !== undefined) return { spec: whole, isIf: false };
+  const conditional = lower.endsWith('if') ? byLowerName.get(lower.slice(0, -2)) : undefined;
+  return conditional && { spec: conditional, isIf: true };
+}
+
+export const isAggregate = (name: string): boolean => specOf(name) !== undefined;
+
+/** What a call says beside its arguments. */
+interface Said {
+  readonly isDistinct: boolean;
+  /** What stands in brackets before the arguments. */
+  readonly level: Expression | undefined;
+  /** The condition after FILTER. */
+  readonly where: Expression | undefined;
+}
+
+/** Returns the aggregate that a call of its name means. Refuses a wrong number or kind of arguments. */
+export function aggregateOf(name: string, of: readonly Expression[], said: Said): Aggregate {
+  const { spec: found, isIf } = specOf(name) as { spec: AggregateSpec; isIf: boolean };
+  const args = isIf ? of.slice(0, -1) : of;
+  const last = of.at(-1);
+  if (isIf && last === undefined) refuse(`${name}() takes a condition as its last argument`);
+  if (args.length < found.least || args.length > found.most) {
+    const wanted = (isIf ? 1 : 0) + (args.length < found.least ? found.least : found.most);
+    refuse(
+      `Invalid HogQL query: Function '${name}' expects ${wanted} argument${wanted === 1 ? '' : 's'}, found ${of.length}`,
+    );
+  }
+  if (said.isDistinct && !/^count(If)?$/i.test(name)) refuse(`DISTINCT is only supported in count(), not in ${name}()`);
+  if (said.level !== undefined && found.level === undefined)
+    refuse(`Parameters of functions are not supported: ${name}()`);
+  const where = [isIf ? last : undefined, said.where].flatMap((one) =>
+    one === undefined ? [] : [condition(one, `${name}()`)],
+  );
+  const aggregate = found.build(args, name, said.isDistinct);
+  return {
+    ...aggregate,
+    ...(aggregate.aggregate === 'quantile' && { at: levelOf(said.level, name) }),
+    ...(where.length > 0 && { where: where.length === 1 ? given(where, 0) : operation('and', where) }),
+  };
+}
+
+function levelOf(level: Expression | undefined, name: string): number {
+  if (level === undefined) return 0.5;
+  const at = 'constant' in level && typeof level.constant === 'string' ? Number(level.constant) : Number.NaN;
+  return at >= 0 && at <= 1 ? at : refuse(`The parameter of ${name}() is a number from 0 to 1, as in ${name}(0.9)(x)`);
+}
+
+/** Whether an aggregate of no rows is null, and not 0 or an empty list. */
+export const isNullable = ({ aggregate }: Aggregate): boolean => !/^(count|list)/.test(aggregate);

@@ -1,0 +1,85 @@
+/** A whole SELECT as SQL of DuckDB. */
+import { DUCKDB } from './duckdb.ts';
+import type { WholeQuery, Window } from './expression.ts';
+import { type PrintedAggregate, printSelect, type RelationOf, type SelectDialect } from './print-select.ts';
+
+const filtered = (call: string, filter: string): string => (filter === '' ? call : `${call} FILTER (WHERE ${filter})`);
+
+const plain =
+  (name: string): PrintedAggregate =>
+  (of, filter) =>
+    filtered(`${name}(${of.join(', ')})`, filter);
+
+const both = (filter: string, more: string): string => (filter === '' ? more : `${filter} AND ${more}`);
+
+/** Squares beyond this have no sum, and DuckDB fails. */
+const MOST_SQUARED = '1e140';
+
+/** Of finite numbers alone: DuckDB fails for others. */
+const moment =
+  (name: string): PrintedAggregate =>
+  ([x], filter) =>
+    filtered(`${name}(${x})`, both(filter, `abs(${x}) < ${MOST_SQUARED}`));
+
+const momentOver =
+  (name: string): PrintedWindow =>
+  ([x], over) =>
+    `${name}(${x}) FILTER (WHERE abs(${x}) < ${MOST_SQUARED}) OVER (${over})`;
+
+type PrintedWindow = (of: readonly string[], over: string, window: Pick<Window, 'at'>) => string;
+
+/** Windows that are more than their name. */
+const WINDOWS: Readonly<Partial<Record<Window['window'], PrintedWindow>>> = {
+  count: ([x], over) => `count(${x ?? '*'}) OVER (${over})`,
+  sum: ([x], over) => `TRY_CAST(sum(${x}) OVER (${over}) AS BIGINT)`,
+  sum_float: ([x], over) => `sum(${x}) OVER (${over})`,
+  any: ([x], over) => `any_value(${x}) OVER (${over})`,
+  quantile: ([x], over, { at }) => `quantile_cont(${x}, ${at}) OVER (${over})`,
+  list: ([x], over) => `coalesce(list(${x}) FILTER (WHERE ${x} IS NOT NULL) OVER (${over}), [])`,
+  stddev_pop: momentOver('stddev_pop'),
+  stddev_samp: momentOver('stddev_samp'),
+  var_pop: momentOver('var_pop'),
+  var_samp: momentOver('var_samp'),
+};
+
+const SELECT: SelectDialect = {
+  dialect: DUCKDB,
+  aggregates: {
+    count: ([x], filter) => filtered(`count(${x ?? '*'})`, filter),
+    count_distinct: (of, filter) =>
+      of.length === 1
+        ? filtered(`count(DISTINCT ${of[0]})`, filter)
+        : filtered(
+            `count(DISTINCT (${of.join(', ')}))`,
+            both(filter, of.map((one) => `${one} IS NOT NULL`).join(' AND ')),
+          ),
+    sum: ([x], filter) => `TRY_CAST(${filtered(`sum(${x})`, filter)} AS BIGINT)`,
+    sum_float: plain('sum'),
+    avg: plain('avg'),
+    min: plain('min'),
+    max: plain('max'),
+    any: plain('any_value'),
+    arg_min: plain('arg_min'),
+    arg_max: plain('arg_max'),
+    quantile: ([x], filter, { at }) => filtered(`quantile_cont(${x}, ${at})`, filter),
+    stddev_pop: moment('stddev_pop'),
+    stddev_samp: moment('stddev_samp'),
+    var_pop: moment('var_pop'),
+    var_samp: moment('var_samp'),
+    list: ([x], filter) => `coalesce(${filtered(`list(${x})`, both(filter, `${x} IS NOT NULL`))}, [])`,
+    list_distinct: ([x], filter) =>
+      `coalesce(${filtered(`list(DISTINCT ${x})`, both(filter, `${x} IS NOT NULL`))}, [])`,
+  },
+  window: (window, of, over) =>
+    (WINDOWS[window.window] ?? ((all) => `${window.window}(${all.join(', ')}) OVER (${over})`))(of, over, window),
+  unnested: (list, columns, element, from) =>
+    `SELECT ${[...columns, `unnest(${list}) AS ${element}`].join(', ')}${from}`,
+};
+
+/**
+ * Returns the query as DuckDB's SQL, with columns `c0`, `c1` …: instants and dates are microseconds since 1970, floats
+ * finite or null. `now` is in microseconds.
+ */
+export function duckdbSelect(query: WholeQuery, relation: RelationOf, now: bigint): string {
+  return printSelect(query, SELECT, relation, `BIGINT '${now}'`);
+}

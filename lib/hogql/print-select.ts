@@ -1,0 +1,213 @@
+/** What the printers of whole SELECTs have in common: the order of the parts, and the names of what is between them. */
+import type {
+  Aggregate,
+  Expression,
+  Order,
+  Query,
+  QueryField,
+  Select,
+  Source,
+  WholeQuery,
+  Window,
+} from './expression.ts';
+import { type Dialect, print, printCondition, type Surroundings } from './print.ts';
+
+/** A printed aggregate, its arguments and its condition being SQL. */
+export type PrintedAggregate = (
+  of: readonly string[],
+  filter: string,
+  aggregate: Pick<Aggregate, 'at' | 'type' | 'of'>,
+) => string;
+
+/** How a dialect writes what expressions of one table have not. */
+export interface SelectDialect {
+  readonly dialect: Dialect;
+  readonly aggregates: Readonly<Record<Aggregate['aggregate'], PrintedAggregate>>;
+  /** A window of the frame's SQL; absent frame: empty. */
+  readonly window: (window: Window, of: readonly string[], over: string) => string;
+  /** The rows of `from` with these columns, once for each element of the list, which is the column `element`. */
+  readonly unnested: (list: string, columns: readonly string[], element: string, from: string) => string;
+}
+
+/** Returns the SQL of a table, to stand after FROM; `columns` are those that are read of it there. */
+export type RelationOf = (table: string, columns: ReadonlySet<string>) => string;
+
+interface Printer {
+  readonly dialect: SelectDialect;
+  readonly relation: RelationOf;
+  readonly now: string;
+}
+
+/** Returns the SQL of a query; its columns are `c0`, `c1` … `now` is the SQL of the instant that `now()` is. */
+export function printSelect(
+  { with: named, query }: WholeQuery,
+  dialect: SelectDialect,
+  relation: RelationOf,
+  now: string,
+): string {
+  const printer: Printer = { dialect, relation, now };
+  const before = named.map((one) => `${one.name} AS (${printQuery(one.query, printer)})`);
+  return `${before.length === 0 ? '' : `WITH ${before.join(', ')} `}${printQuery(query, printer)}`;
+}
+
+function printQuery(query: Query, printer: Printer): string {
+  if ('columns' in query) return printOne(query, printer);
+  // A number of rows belongs to all of them.
+  const all = query.union.map((one) => `(${printQuery(one, printer)})`).join(' UNION ALL ');
+  return `SELECT * FROM (${all}) AS u${limits(query)}`;
+}
+
+const limits = ({ limit, offset }: Pick<Select, 'limit' | 'offset'>): string =>
+  `${offset ? ` OFFSET ${offset}` : ''}${limit === undefined ? '' : ` LIMIT ${limit}`}`;
+
+/** Columns are read under these names where a layer is around the relation that has them. */
+type Layers = ReadonlyMap<string, string>;
+
+function printOne(select: Select, printer: Printer): string {
+  const fields = fieldsOf(select);
+  const read = new Map<string, Set<string>>();
+  for (const { relation = '', column } of fields) read.set(relation, (read.get(relation) ?? new Set()).add(column));
+  const layers = new Map<string, string>();
+  const surroundings: Surroundings = {
+    field: ({ relation = '', column }) => fieldName(relation, column, layers),
+    query: (query) => printQuery(query, printer),
+  };
+  const { dialect } = printer.dialect;
+  const value = (one: Expression): string => print(one, dialect, printer.now, surroundings);
+  const passing = (one: Expression, isJoin = false): string =>
+    printCondition(one, dialect, printer.now, surroundings, isJoin);
+
+  const sources = [
+    ...(select.from ? [sourceText(select.from, read, printer)] : []),
+    ...select.joins.map(({ kind, source, on }) => {
+      const text = sourceText(source, read, printer);
+      return kind === 'cross'
+        ? `CROSS JOIN ${text}`
+        : `${kind.toUpperCase()} JOIN ${text} ON ${passing(on as Expression, true)}`;
+    }),
+  ];
+  let from = sources.length === 0 ? '' : ` FROM ${sources.join(' ')}`;
+  const { where, unnest, group, having, windows } = select;
+  if (where && !(unnest && reads(where, unnest.as))) from += ` WHERE ${passing(where)}`;
+  const own = [select.from, ...select.joins.map(({ source }) => source)].flatMap((one) => one?.as ?? []);
+  /** Puts a layer around the relations before it, whose columns are passed on. */
+  const layered = (as: string, relations: readonly string[], inner: (columns: readonly string[]) => string): void => {
+    const kept = fields.filter(({ relation = '' }) => relations.includes(relation));
+    const columns = kept.map(
+      ({ relation = '', column }) => `${fieldName(relation, column, layers)} AS ${layerColumn(relation, column)}`,
+    );
+    const text = inner([...new Set(columns)]);
+    for (const relation of relations) layers.set(relation, as);
+    from = ` FROM (${text}) AS ${as}`;
+  };
+  if (unnest) {
+    layered(unnest.as, own, (columns) => printer.dialect.unnested(value(unnest.list), columns, 'c0', from));
+    if (where && reads(where, unnest.as)) from += ` WHERE ${passing(where)}`;
+  }
+  if (group) {
+    const keys = group.keys.map((one, n) => `${value(one)} AS k${n}`);
+    const aggregates = group.aggregates.map(
+      (one, n) => `${aggregateText(one, printer, value, (condition) => passing(condition))} AS a${n}`,
+    );
+    const all = [...keys, ...aggregates];
+    const by = keys.length === 0 ? '' : ` GROUP BY ${keys.map((_, n) => n + 1).join(', ')}`;
+    from = ` FROM (SELECT ${all.length === 0 ? '1 AS k0' : all.join(', ')}${from}${by}) AS ${group.as}`;
+    if (having) from += ` WHERE ${passing(having)}`;
+  }
+  if (windows) {
+    const relations = group ? [group.as] : [...own, ...(unnest ? [unnest.as] : [])];
+    const texts = windows.all.map((one, n) => `${windowText(one, printer, value)} AS w${n}`);
+    layered(windows.as, relations, (columns) => `SELECT ${[...columns, ...texts].join(', ')}${from}`);
+  }
+  const columns = select.columns.map((one, n) => `${value(one.expression)} AS c${n}`);
+  const order = (names: (one: Order) => string): string =>
+    select.order.length === 0
+      ? ''
+      : ` ORDER BY ${select.order.map((one) => `${names(one)}${one.down ? ' DESC' : ''} NULLS LAST`).join(', ')}`;
+  const placed = ({ column, expression }: Order): string =>
+    column === undefined ? value(expression) : String(column + 1);
+  if (select.limitBy) {
+    const { count, offset, of } = select.limitBy;
+    const by = select.order.map((one, n) => `${value(one.expression)} AS o${n}`);
+    const place = `row_number() OVER (PARTITION BY ${of.map(value).join(', ')}${order((one) => value(one.expression))}) AS n`;
+    const inner = `SELECT ${[...columns, ...by, place].join(', ')}${from}`;
+    const names = select.columns.map((_, n) => `c${n}`).join(', ');
+    const rows = ` WHERE n > ${offset} AND n <= ${offset + count}`;
+    return `SELECT ${names} FROM (${inner}) AS l${rows}${order((one) => `o${select.order.indexOf(one)}`)}${limits(select)}`;
+  }
+  return `SELECT ${select.distinct ? 'DISTINCT ' : ''}${columns.join(', ')}${from}${order(placed)}${limits(select)}`;
+}
+
+const layerColumn = (relation: string, column: string): string => `"${relation}_${column.replaceAll('"', '')}"`;
+
+const fieldName = (relation: string, column: string, layers: Layers): string => {
+  const layer = layers.get(relation);
+  return layer === undefined ? `${relation}.${column}` : `${layer}.${layerColumn(relation, column)}`;
+};
+
+function sourceText(source: Source, read: ReadonlyMap<string, ReadonlySet<string>>, printer: Printer): string {
+  if ('query' in source) return `(${printQuery(source.query, printer)}) AS ${source.as}`;
+  if ('named' in source) return `${source.named} AS ${source.as}`;
+  return `${printer.relation(source.table, read.get(source.as) ?? new Set())} AS ${source.as}`;
+}
+
+function aggregateText(
+  aggregate: Aggregate,
+  { dialect }: Printer,
+  value: (one: Expression) => string,
+  passing: (one: Expression) => string,
+): string {
+  const filter = aggregate.where === undefined ? '' : passing(aggregate.where);
+  return dialect.aggregates[aggregate.aggregate](aggregate.of.map(value), filter, aggregate);
+}
+
+function windowText(window: Window, { dialect }: Printer, value: (one: Expression) => string): string {
+  const { partition, order, frame } = window;
+  const parts = [
+    ...(partition.length === 0 ? [] : [`PARTITION BY ${partition.map(value).join(', ')}`]),
+    ...(order.length === 0
+      ? []
+      : [`ORDER BY ${order.map((one) => `${value(one.expression)}${one.down ? ' DESC' : ''} NULLS LAST`).join(', ')}`]),
+    ...(frame === undefined ? [] : [`${frame.by.toUpperCase()} BETWEEN ${bound(frame.from)} AND ${bound(frame.to)}`]),
+  ];
+  return dialect.window(window, window.of.map(value), parts.join(' '));
+}
+
+function bound(one: 'first' | 'last' | number): string {
+  if (one === 'first') return 'UNBOUNDED PRECEDING';
+  if (one === 'last') return 'UNBOUNDED FOLLOWING';
+  if (one === 0) return 'CURRENT ROW';
+  return `${Math.abs(one)} ${one < 0 ? 'PRECEDING' : 'FOLLOWING'}`;
+}
+
+/** The columns that a SELECT reads of its relations, each once. */
+function fieldsOf({ joins, unnest, where, group, having, windows, columns, order, limitBy }: Select): QueryField[] {
+  const found = new Map<string, QueryField>();
+  const seen = new Set<Expression>();
+  const walk = (one: Expression | undefined): void => {
+    if (one === undefined || seen.has(one)) return;
+    seen.add(one);
+    if ('column' in one) found.set(`${one.relation} ${one.column}`, one);
+    if (!('operator' in one)) return;
+    one.of.forEach(walk);
+    walk(one.each);
+  };
+  for (const { on } of joins) walk(on);
+  walk(unnest?.list);
+  walk(where);
+  group?.keys.forEach(walk);
+  for (const one of group?.aggregates ?? []) [...one.of, one.where].forEach(walk);
+  walk(having);
+  for (const one of windows?.all ?? [])
+    [...one.of, ...one.partition, ...one.order.map((by) => by.expression)].forEach(walk);
+  for (const { expression } of [...columns, ...order]) walk(expression);
+  limitBy?.of.forEach(walk);
+  return [...found.values()];
+}
+
+/** Whether an expression reads a relation. */
+function reads(expression: Expression, relation: string): boolean {
+  if ('column' in expression) return expression.relation === relation;
+  if (!('operator' in expression)) return false;
+  return [...expression.of, ...(expression.each ? [expression.each] : [])].some((one) => reads(one, relation));
+}

@@ -1,0 +1,789 @@
+/** From syntax to the checked tree of a whole SELECT: every name, type, group and window of it is known after this. */
+import { aggregateOf, isAggregate, isNullable } from './aggregates.ts';
+import { comparable, converted, integerConstant, isNothing, operation, unified } from './build.ts';
+import { expression, isA, isQuery, place, refuseParts, type Scope, standingFor } from './check.ts';
+import { clickhouseType, withClickhouseType } from './clickhouse-types.ts';
+import { type Clock, withClock } from './clock.ts';
+import type { Aggregate, Column, Join, Order, Query, Select, Source, WholeQuery, Window } from './expression.ts';
+import { type Expression, isList, type Type } from './expression.ts';
+import { aList, condition, functionOf, sameZone } from './functions.ts';
+import { refuse, within } from './refusal.ts';
+import { columnOf, TOO_COMPLEX, weightOfAll } from './size.ts';
+import type {
+  Call,
+  Cte,
+  JoinExpr,
+  OrderExpr,
+  SelectQuery,
+  SelectSetQuery,
+  Syntax,
+  WindowExpr,
+  WindowFunction,
+} from './syntax.ts';
+import { hogqlName } from './text.ts';
+import { frameOf, hasDistance, measurable, type Over, windowOf } from './windows.ts';
+
+/** A field of a table. */
+export interface TableField {
+  /** As it is written in SQL after the name of the relation. */
+  readonly column: string;
+  readonly type: Type;
+  /** What ClickHouse calls the type where it is not the usual one. */
+  readonly clickhouse?: string;
+}
+
+/**
+ * The fields of a table by their names. A name may have dots: the longest that the path begins with is taken, so that
+ * `person.properties` may be a field, or `properties.$browser`. `*` is those without.
+ */
+export type Table = ReadonlyMap<string, TableField>;
+
+/** What a query may read, and how. */
+export interface Language extends Clock {
+  readonly tables: ReadonlyMap<string, Table>;
+}
+
+/** A query that may be run. */
+export interface CheckedSelect {
+  readonly query: WholeQuery;
+  readonly columns: readonly Pick<Column, 'name' | 'type' | 'clickhouse'>[];
+  /** The tables that are read, by name, and their columns. */
+  readonly tables: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+const MAX_SOURCES = 60;
+const MAX_WINDOWS = 100;
+const MAX_COLUMNS = 1000;
+/** Of all expressions together. */
+const MAX_WEIGHT = 20_000;
+/** Nodes of syntax that are looked at. */
+const MAX_VISITS = 200_000;
+const MAX_ROWS = 10_000_000;
+
+/** Returns the checked tree of a query. Throws a `Refusal` that names what is in the way. */
+export function checkedSelect(syntax: Syntax, language: Language): CheckedSelect {
+  if (!isQuery(syntax)) refuse('A query begins with SELECT');
+  return withClock(language, () => {
+    const whole: Whole = {
+      tables: language.tables,
+      read: new Map(),
+      relations: 0,
+      sources: 0,
+      windows: 0,
+      weight: 0,
+      visits: { now: 0, all: 0, most: MAX_VISITS },
+      named: [],
+      ids: new Map(),
+      idOf: new WeakMap(),
+      names: new WeakMap(),
+    };
+    const { query, columns } = checkedQuery(syntax, new Map(), whole, true);
+    return { query: { with: whole.named, query }, columns, tables: whole.read };
+  });
+}
+
+/** What is known of the whole of a query while it is checked. */
+interface Whole {
+  readonly tables: ReadonlyMap<string, Table>;
+  readonly read: Map<string, Set<string>>;
+  relations: number;
+  sources: number;
+  windows: number;
+  weight: number;
+  readonly visits: Scope['visits'];
+  readonly named: { readonly name: string; readonly query: Query }[];
+  /** Expressions that are alike have one number. */
+  readonly ids: Map<string, number>;
+  readonly idOf: WeakMap<Expression, number>;
+  /** What the author calls a column. */
+  readonly names: WeakMap<Expression, string>;
+}
+
+/** A query, and what its columns are to those around it. */
+interface Checked {
+  readonly query: Query;
+  readonly columns: readonly Column[];
+}
+
+/** Queries that are named by WITH, by their names. */
+type Named = ReadonlyMap<string, { readonly name: string; readonly columns: readonly Column[] }>;
+
+/** What a SELECT may take columns from. */
+interface Relation {
+  readonly as: string;
+  /** What the author may call it. */
+  readonly names: readonly string[];
+  /** The column that a path begins with, and how much of the path is its name; undefined: there is none. */
+  find(path: readonly (string | number)[]): { readonly value: Expression; readonly length: number } | undefined;
+  /** The names that `*` stands for. */
+  readonly all: readonly string[];
+}
+
+/** `isTop`: its rows are the answer. */
+function checkedQuery(syntax: Syntax, named: Named, whole: Whole, isTop = false): Checked {
+  return within(syntax, () => {
+    if (syntax.node === 'SelectSetQuery') return checkedUnion(syntax as SelectSetQuery, named, whole, isTop);
+    if (syntax.node !== 'SelectQuery') return refuse('A query begins with SELECT');
+    return checkedOne(syntax as unknown as SelectQuery, named, whole, isTop);
+  });
+}
+
+const relationName = (whole: Whole): string => `r${whole.relations++}`;
+
+/** Counts what a part of the query weighs. */
+function weigh(expressions: readonly Expression[], whole: Whole): void {
+  whole.weight += weightOfAll(expressions);
+  if (whole.weight > MAX_WEIGHT) refuse(TOO_COMPLEX);
+}
+
+function checkedUnion(syntax: SelectSetQuery, named: Named, whole: Whole, isTop: boolean): Checked {
+  const { initial_select_query: first, subsequent_select_queries: rest } = syntax;
+  for (const { set_operator: operator } of rest)
+    if (operator !== 'UNION ALL') refuse(`${operator} is not supported; there is UNION ALL`);
+  if (syntax.order_by?.length) refuse('ORDER BY of a UNION is not supported; put the UNION into a subquery');
+  // What the first names, those behind it may name too.
+  const around = first.node === 'SelectQuery' ? withNamed(first as unknown as SelectQuery, named, whole) : named;
+  const all = [first, ...rest.map((one) => one.select_query)].map((one) => checkedQuery(one, around, whole, isTop));
+  const [head, ...others] = all as [Checked, ...Checked[]];
+  for (const one of others)
+    if (one.columns.length !== head.columns.length) refuse('The queries of a UNION ALL have as many columns each');
+  const types = head.columns.map(({ name }, n) => {
+    const values = all.map(({ columns }) => (columns[n] as Column).expression);
+    return (unified(values, `Column ${name} of a UNION`)[0] as Expression).type;
+  });
+  const alike = all.map((one) => ofTypes(one, types, whole));
+  const columns = head.columns.map((column, n): Column => {
+    const values = alike.map((one) => one.columns[n] as Column);
+    const nullable = values.find(({ clickhouse }) => clickhouse.startsWith('Nullable('));
+    return { ...(nullable ?? (values[0] as Column)), name: column.name, type: types[n] as Type };
+  });
+  return { query: { union: alike.map(({ query }) => query), ...limits(syntax) }, columns };
+}
+
+/** The query with its columns converted, where they are of other types. */
+function ofTypes(checked: Checked, types: readonly Type[], whole: Whole): Checked {
+  if (checked.columns.every(({ type }, n) => type === types[n])) return checked;
+  const as = relationName(whole);
+  const columns = checked.columns.map((column, n): Column => {
+    const value = isNothing(column.expression)
+      ? { constant: null, type: types[n] as Type }
+      : converted(columnOf(column.expression, as, `c${n}`), types[n] as Type, column.name);
+    return { ...column, type: value.type, expression: value, clickhouse: clickhouseType(value) };
+  });
+  const query: Select = { from: { query: checked.query, as }, joins: [], columns, distinct: false, order: [] };
+  return { query, columns };
+}
+
+/** The queries that WITH names, beside those of the query around. */
+function withNamed({ ctes }: SelectQuery, named: Named, whole: Whole): Named {
+  const all = new Map(named);
+  for (const { name, cte_type, expr } of queriesOf(ctes)) {
+    if (cte_type !== 'subquery') continue;
+    const { query, columns } = checkedQuery(expr, all, whole);
+    const known = `q${whole.named.length}`;
+    whole.named.push({ name: known, query });
+    all.set(name, { name: known, columns });
+  }
+  return all;
+}
+
+const queriesOf = (ctes: readonly Cte[] | null | undefined): readonly Cte[] => ctes ?? [];
+
+/** A part of a query that is no SELECT, refused by its name. */
+const CLAUSES: Readonly<Record<string, string>> = {
+  array_join_op: 'ARRAY JOIN is not supported; use arrayJoin() in SELECT',
+  array_join_list: 'ARRAY JOIN is not supported; use arrayJoin() in SELECT',
+  prewhere: 'PREWHERE is not supported; use WHERE',
+  qualify: 'QUALIFY is not supported; put the window into a subquery',
+  group_by_mode: 'Modes of GROUP BY are not supported',
+  limit_with_ties: 'LIMIT WITH TIES is not supported',
+  settings: 'SETTINGS is not supported',
+};
+const FROM_CLAUSES: Readonly<Record<string, string>> = {
+  table_args: 'Table functions are not supported',
+  sample: 'SAMPLE is not supported',
+  table_final: 'FINAL is not supported',
+  column_aliases: 'Column aliases of a table are not supported',
+};
+const PARTS = [
+  'node',
+  'select',
+  'select_from',
+  'where',
+  'distinct',
+  'ctes',
+  'group_by',
+  'having',
+  'order_by',
+  'limit',
+  'offset',
+  'limit_by',
+  'window_exprs',
+];
+
+/** A SELECT while it is checked: what was found of it so far. */
+interface Making {
+  readonly whole: Whole;
+  readonly named: Named;
+  readonly relations: Relation[];
+  readonly aliases: ReadonlyMap<string, Syntax>;
+  readonly windowNames: Readonly<Record<string, WindowExpr>>;
+  readonly keys: Map<number, Expression>;
+  readonly keysOf: Expression[];
+  readonly aggregates: Aggregate[];
+  readonly aggregateOf: Map<string, Expression>;
+  readonly windows: Window[];
+  readonly windowOf: Map<string, Expression>;
+  unnest: { readonly list: Expression; readonly as: string } | undefined;
+  /** The relations of the groups and of the windows. */
+  readonly group: string | undefined;
+  readonly window: string;
+}
+
+/** Where an expression of a SELECT stands: what reads rows, and what reads groups if there are any. */
+type Stage = 'rows' | 'groups';
+
+function checkedOne(syntax: SelectQuery, outer: Named, whole: Whole, isTop: boolean): Checked {
+  refuseParts(syntax, PARTS, CLAUSES);
+  const named = withNamed(syntax, outer, whole);
+  const joined = syntax.select_from ? sourcesOf(syntax.select_from, named, whole) : [];
+  const written = [...syntax.select, ...(syntax.order_by ?? []), ...(syntax.having ? [syntax.having] : [])];
+  const columnAliases = queriesOf(syntax.ctes).flatMap(({ name, cte_type, expr }) =>
+    cte_type === 'column' ? [[name, expr] as const] : [],
+  );
+  const aliases = new Map([
+    ...columnAliases,
+    ...syntax.select.flatMap((one) => (isA(one, 'Alias') ? [[one.alias, one.expr] as const] : [])),
+  ]);
+  const isGrouped =
+    Boolean(syntax.group_by?.length) || Boolean(syntax.having) || [...written, ...columnAliases].some(hasAggregate);
+  const making: Making = {
+    whole,
+    named,
+    relations: joined.map(({ relation }) => relation),
+    aliases,
+    windowNames: syntax.window_exprs ?? {},
+    keys: new Map(),
+    keysOf: [],
+    aggregates: [],
+    aggregateOf: new Map(),
+    windows: [],
+    windowOf: new Map(),
+    unnest: undefined,
+    group: isGrouped ? relationName(whole) : undefined,
+    window: relationName(whole),
+  };
+  const rows = scopeOf(making, 'rows', false);
+  const groups = scopeOf(making, isGrouped ? 'groups' : 'rows', true);
+  // Conditions of joins read what stands before them.
+  const joins = joined.slice(1).map(({ kind, on, source }, n): Join => {
+    if (on === undefined) return { kind, source };
+    const before = scopeOf(
+      { ...making, relations: making.relations.slice(0, n + 2), aliases: new Map() },
+      'rows',
+      false,
+    );
+    return { kind, source, on: condition(expression(on, before), 'ON') };
+  });
+  const keys = (syntax.group_by ?? []).map((one) => keyOf(one, syntax, rows));
+  for (const key of keys) addKey(key, making);
+  const where = syntax.where ? condition(expression(syntax.where, rows), 'WHERE') : undefined;
+  const columns = syntax.select.flatMap((one) => columnsOf(one, making, groups));
+  if (columns.length > MAX_COLUMNS) refuse(`A query has at most ${MAX_COLUMNS} columns`);
+  const having = syntax.having
+    ? condition(expression(syntax.having, scopeOf(making, 'groups', false)), 'HAVING')
+    : undefined;
+  const order = varying((syntax.order_by ?? []).map((one) => orderOf(one, columns, groups, whole)));
+  const limitBy = syntax.limit_by
+    ? {
+        count: rowsOf(syntax.limit_by.n, 'LIMIT BY'),
+        offset: syntax.limit_by.offset_value ? rowsOf(syntax.limit_by.offset_value, 'OFFSET') : 0,
+        of: syntax.limit_by.exprs.map((one) => expression(one, groups)),
+      }
+    : undefined;
+  const distinct = syntax.distinct === true;
+  if (distinct && order.some(({ column }) => column === undefined))
+    refuse('ORDER BY of a SELECT DISTINCT takes what is selected');
+  if (distinct && limitBy !== undefined) refuse('LIMIT BY is not supported beside DISTINCT');
+  const later = [...columns, ...order, ...(limitBy?.of ?? []).map((one) => ({ expression: one }))].map(
+    (one) => one.expression,
+  );
+  if (making.group !== undefined)
+    checkLoose([...later, ...(having ? [having] : []), ...ofWindows(making.windows)], making);
+  weigh(
+    [
+      ...later,
+      ...joins.flatMap(({ on }) => on ?? []),
+      ...[where, having, making.unnest?.list].flatMap((one) => one ?? []),
+      ...keys,
+      ...making.aggregates.flatMap(({ of, where: only }) => [...of, ...(only ? [only] : [])]),
+      ...ofWindows(making.windows),
+    ],
+    whole,
+  );
+  const from = joined[0]?.source;
+  const query: Select = {
+    ...(from && { from }),
+    joins,
+    ...(making.unnest && { unnest: making.unnest }),
+    ...(where && { where }),
+    ...(making.group !== undefined && {
+      group: { keys: making.keysOf, aggregates: making.aggregates, as: making.group },
+    }),
+    ...(having && { having }),
+    ...(making.windows.length > 0 && { windows: { all: making.windows, as: making.window } }),
+    columns: isTop ? columns.map(finite) : columns,
+    distinct,
+    order,
+    ...(limitBy && { limitBy }),
+    ...limits(syntax),
+  };
+  return { query, columns };
+}
+
+/** A column whose floats are finite, or null. */
+const finite = (column: Column): Column =>
+  column.type === 'float' ? { ...column, expression: operation('finite', [column.expression]) } : column;
+
+const ofWindows = (windows: readonly Window[]): Expression[] =>
+  windows.flatMap(({ of, partition, order }) => [...of, ...partition, ...order.map((one) => one.expression)]);
+
+function limits({ limit, offset }: Pick<SelectQuery, 'limit' | 'offset'>): Pick<Select, 'limit' | 'offset'> {
+  return {
+    ...(limit && { limit: rowsOf(limit, 'LIMIT') }),
+    ...(offset && { offset: rowsOf(offset, 'OFFSET') }),
+  };
+}
+
+function rowsOf(syntax: Syntax, clause: string): number {
+  const value = isA(syntax, 'Constant') ? syntax.value : null;
+  const count = typeof value === 'object' && value !== null ? Number(value.number) : Number.NaN;
+  return Number.isInteger(count) && count >= 0 && count <= MAX_ROWS
+    ? count
+    : refuse(`${clause} takes a whole number from 0 to ${MAX_ROWS}`);
+}
+
+/** Whether syntax calls an aggregate that belongs to the query itself: not in a subquery, nor as a window. */
+function hasAggregate(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hasAggregate);
+  if (typeof value !== 'object' || value === null) return false;
+  const { node, name } = value as { readonly node?: string; readonly name?: string };
+  if (node !== undefined && isQuery({ node })) return false;
+  if (node === 'Call' && name !== undefined && isAggregateCall(name)) return true;
+  return Object.values(value).some(hasAggregate);
+}
+
+/** `any` is an aggregate; what a name that is a function too means is the function. */
+const isAggregateCall = (name: string): boolean => functionOf(name) === undefined && isAggregate(name);
+
+interface Joined {
+  readonly source: Source;
+  readonly relation: Relation;
+  readonly kind: Join['kind'];
+  readonly on: Syntax | undefined;
+}
+
+const KINDS: Readonly<Record<string, Join['kind']>> = {
+  JOIN: 'inner',
+  'INNER JOIN': 'inner',
+  'LEFT JOIN': 'left',
+  'LEFT OUTER JOIN': 'left',
+  'CROSS JOIN': 'cross',
+};
+
+function sourcesOf(first: JoinExpr, named: Named, whole: Whole): Joined[] {
+  const all: Joined[] = [];
+  for (let join: JoinExpr | null | undefined = first; join; join = join.next_join) {
+    const joins = ['node', 'table', 'alias', 'next_join', 'join_type', 'constraint'];
+    refuseParts(join, joins, FROM_CLAUSES);
+    const type = join.join_type ?? 'CROSS JOIN';
+    const kind = KINDS[type] ?? refuse(`${type} is not supported; there are INNER, LEFT and CROSS JOIN`);
+    const { constraint } = join;
+    if (constraint?.constraint_type === 'USING') refuse('USING is not supported; use ON');
+    if (kind !== 'cross' && !constraint) refuse(`${type} takes a condition after ON`);
+    if (kind === 'cross' && constraint) refuse('CROSS JOIN takes no condition');
+    whole.sources += 1;
+    if (whole.sources > MAX_SOURCES) refuse(`A query reads at most ${MAX_SOURCES} tables and subqueries`);
+    const read = join;
+    const found = within(read.table, () => sourceOf(read, named, whole));
+    const taken = all.flatMap(({ relation }) => relation.names);
+    const twice = found.relation.names.find((name) => taken.includes(name));
+    if (twice !== undefined) refuse(`Two tables have the name ${twice}; give one another by AS`);
+    all.push({ ...found, kind, on: constraint?.expr });
+  }
+  return all;
+}
+
+function sourceOf({ table, alias }: JoinExpr, named: Named, whole: Whole): Pick<Joined, 'source' | 'relation'> {
+  const as = relationName(whole);
+  if (isQuery(table)) {
+    const { query, columns } = checkedQuery(table, named, whole);
+    return { source: { query, as }, relation: ofColumns(as, alias === null ? [] : [alias], columns) };
+  }
+  if (table.node === 'Placeholder') refuse('A placeholder has no value');
+  if (!isA(table, 'Field') || table.chain.length !== 1) return refuse('FROM takes a table or a subquery');
+  const name = String(table.chain[0]);
+  const names = [alias ?? name];
+  const query = named.get(name);
+  if (query !== undefined) return { source: { named: query.name, as }, relation: ofColumns(as, names, query.columns) };
+  const fields =
+    whole.tables.get(name) ??
+    refuse(`Unknown table ${name.slice(0, 100)}. There are: ${[...whole.tables.keys()].toSorted().join(', ')}.`);
+  return { source: { table: name, as }, relation: ofTable(as, names, name, fields, whole) };
+}
+
+/** Columns of a query, by their names. */
+function ofColumns(as: string, names: readonly string[], columns: readonly Column[]): Relation {
+  const found = new Map(
+    columns.map(({ name, expression: value, clickhouse }, n) => {
+      const column = sameZone(value, columnOf(value, as, `c${n}`));
+      return [name, withClickhouseType(column, clickhouse)] as const;
+    }),
+  );
+  return {
+    as,
+    names,
+    all: [...found.keys()],
+    find: ([name]) => {
+      const value = found.get(String(name));
+      return value && { value, length: 1 };
+    },
+  };
+}
+
+function ofTable(as: string, names: readonly string[], table: string, fields: Table, whole: Whole): Relation {
+  const longest = Math.max(0, ...[...fields.keys()].map((name) => name.split('.').length));
+  const found = new Map<string, Expression>();
+  return {
+    as,
+    names,
+    all: [...fields.keys()].filter((name) => !name.includes('.')),
+    find: (path) => {
+      for (let length = Math.min(longest, path.length); length > 0; length -= 1) {
+        const name = path.slice(0, length).join('.');
+        const field = fields.get(name);
+        if (field === undefined) continue;
+        const known =
+          found.get(name) ??
+          withClickhouseType({ relation: as, column: field.column, type: field.type }, field.clickhouse);
+        found.set(name, known);
+        const read = whole.read.get(table) ?? new Set();
+        whole.read.set(table, read.add(field.column));
+        return { value: known, length };
+      }
+      return undefined;
+    },
+  };
+}
+
+/** What an expression means at a stage of a SELECT. */
+function scopeOf(making: Making, stage: Stage, takesWindows: boolean): Scope {
+  return {
+    beyond: {
+      field: (path, scope) => fieldOf(path, making, scope),
+      call: (node, scope) => callOf(node, making, stage, scope),
+      other: (syntax, scope) => otherOf(syntax, making, stage, takesWindows, scope),
+      among: (value, query) => amongQuery(value, query, making),
+      standing: (built) => (stage === 'groups' ? keyFor(built, making) : built),
+    },
+    table: new Map(),
+    reader: 'Queries',
+    tables: [],
+    aliases: making.aliases,
+    built: new Map(),
+    following: [],
+    variables: [],
+    isSelect: true,
+    visits: making.whole.visits,
+  };
+}
+
+function fieldOf(path: readonly (string | number)[], making: Making, scope: Scope): Expression {
+  const name = String(path[0]);
+  const aliased = scope.following.includes(name) ? undefined : scope.aliases.get(name);
+  if (aliased !== undefined) return below(standingFor(name, aliased, scope), path, 1, making, scope);
+  const relation = path.length > 1 ? making.relations.find(({ names }) => names.includes(name)) : undefined;
+  const qualified = relation?.find(path.slice(1));
+  if (qualified !== undefined) return below(qualified.value, path, qualified.length + 1, making, scope);
+  const found = making.relations.flatMap((one) => one.find(path) ?? []);
+  const [first] = found;
+  if (first === undefined) return unknown(path, making);
+  if (found.length > 1) refuse(`Ambiguous query. Found multiple sources for field: ${name.slice(0, 200)}`);
+  return below(first.value, path, first.length, making, scope);
+}
+
+/** What lies at the rest of a path, below the value that its beginning names. */
+function below(
+  value: Expression,
+  path: readonly (string | number)[],
+  length: number,
+  { whole }: Making,
+  { beyond }: Scope,
+): Expression {
+  whole.names.set(value, path.slice(0, length).join('.'));
+  return place(beyond?.standing(value) ?? value, path.slice(length), path, 'property_value');
+}
+
+function unknown(path: readonly (string | number)[], { relations }: Making): never {
+  const known = [...new Set(relations.flatMap(({ all }) => all))].toSorted().slice(0, 40).join(', ');
+  const fields = known === '' ? '' : `. Fields are: ${known}`;
+  return refuse(`Invalid HogQL query: Unable to resolve field: ${path.join('.').slice(0, 200)}${fields}`);
+}
+
+/** A call of an aggregate, or of what only a SELECT has. */
+function callOf(node: Call, making: Making, stage: Stage, scope: Scope): Expression | undefined {
+  if (node.name === 'arrayJoin') return unnested(node, making, scope);
+  const [left, right] = node.args;
+  if ((node.name === 'in' || node.name === 'notIn') && left !== undefined && right !== undefined)
+    return expression({ node: 'CompareOperation', op: node.name === 'in' ? 'in' : 'not in', left, right }, scope);
+  if (!isAggregateCall(node.name)) return undefined;
+  if (making.group === undefined || stage !== 'groups' || scope.variables.length > 0)
+    return refuse(`Aggregate functions are not supported here: ${node.name}()`);
+  if (node.order_by) refuse(`ORDER BY is not supported in ${node.name}()`);
+  const { group } = making;
+  const rows = { ...scopeOf(making, 'rows', false), following: scope.following };
+  const of = (one: Syntax): Expression => expression(one, rows);
+  const args = node.args.length === 1 && isStar(node.args[0] as Syntax) ? [] : node.args.map(of);
+  if ((node.params?.length ?? 0) > 1) refuse(`${node.name}() takes one parameter`);
+  const aggregate = aggregateOf(node.name, args, {
+    isDistinct: node.distinct === true,
+    level: node.params?.[0] && of(node.params[0]),
+    where: node.filter_expr ? of(node.filter_expr) : undefined,
+  });
+  const key = JSON.stringify([
+    aggregate.aggregate,
+    aggregate.of.map((one) => idOf(one, making.whole)),
+    aggregate.where && idOf(aggregate.where, making.whole),
+    aggregate.at,
+  ]);
+  const known = making.aggregateOf.get(key);
+  if (known !== undefined) return known;
+  const column = columnOf(resultOf(aggregate), group, `a${making.aggregates.length}`);
+  const type = clickhouseOfAggregate(aggregate);
+  making.aggregates.push(aggregate);
+  making.aggregateOf.set(key, withClickhouseType(column, type));
+  return column;
+}
+
+const isStar = (syntax: Syntax): boolean => isA(syntax, 'Field') && syntax.chain.join('.') === '*';
+
+/** A value that is as long as what an aggregate or a window gives. */
+const resultOf = ({ of: [first], type }: Pick<Aggregate, 'of' | 'type'>): Expression =>
+  first === undefined || first.type === type || !isList(type)
+    ? first?.type === type
+      ? first
+      : { constant: null, type }
+    : operation('list', [first]);
+
+function clickhouseOfAggregate(aggregate: Aggregate): string {
+  if (aggregate.aggregate.startsWith('count')) return 'UInt64';
+  const [first] = aggregate.of;
+  const value = first === undefined ? 'Int64' : clickhouseType(first);
+  if (isList(aggregate.type)) return `Array(${value.replace(/^Nullable\((.*)\)$/, '$1')})`;
+  const plain = first?.type === aggregate.type ? value : clickhouseType({ constant: '0', type: aggregate.type });
+  return isNullable(aggregate) && !plain.startsWith('Nullable(') ? `Nullable(${plain})` : plain;
+}
+
+/** `arrayJoin(list)`: the row once for each element. */
+function unnested({ args: [of, ...rest] }: Call, making: Making, scope: Scope): Expression {
+  if (of === undefined || rest.length > 0) return refuse('arrayJoin() takes one list');
+  if (scope.variables.length > 0) refuse('arrayJoin() is not supported in a lambda');
+  const list = aList(expression(of, { ...scopeOf(making, 'rows', false), following: scope.following }), 'arrayJoin');
+  const { whole } = making;
+  if (making.unnest !== undefined && idOf(making.unnest.list, whole) !== idOf(list, whole))
+    refuse('A query may go through one list with arrayJoin(); use a subquery for another');
+  making.unnest ??= { list, as: relationName(whole) };
+  const element = operation('element', [list, integerConstant(1)]);
+  return keyFor(columnOf(element, making.unnest.as, 'c0'), making);
+}
+
+/** Windows, and what is refused in a SELECT by another name than in an expression. */
+function otherOf(
+  syntax: Syntax,
+  making: Making,
+  stage: Stage,
+  takesWindows: boolean,
+  scope: Scope,
+): Expression | undefined {
+  if (syntax.node === 'Placeholder') return refuse('A placeholder has no value');
+  if (isQuery(syntax)) return refuse('Subqueries are supported after FROM, JOIN and IN, not as values');
+  if (syntax.node !== 'WindowFunction') return undefined;
+  const node = syntax as unknown as WindowFunction;
+  if (!takesWindows || scope.variables.length > 0)
+    refuse(`Window functions are only supported in SELECT and ORDER BY: ${node.name}()`);
+  const inside = { ...scopeOf(making, stage, false), following: scope.following };
+  const of = (one: Syntax): Expression => expression(one, inside);
+  const named = node.over_identifier ? making.windowNames[node.over_identifier] : undefined;
+  if (node.over_identifier && named === undefined) refuse(`There is no window ${node.over_identifier.slice(0, 100)}`);
+  const over = overOf(node.over_expr ?? named, of);
+  const [args, parameters] = node.exprs === null ? [node.args ?? [], []] : [node.exprs, node.args ?? []];
+  const all = args.length === 1 && isStar(args[0] as Syntax) ? [] : args;
+  const window = windowOf(node.name, all.map(of), parameters.map(of), over);
+  const { whole } = making;
+  const ids = ofWindows([window]).map((one) => idOf(one, whole));
+  const shape = [
+    window.window,
+    window.at,
+    window.of.length,
+    window.partition.length,
+    window.order.map(({ down }) => down),
+    window.frame,
+  ];
+  const key = JSON.stringify([shape, ids]);
+  const known = making.windowOf.get(key);
+  if (known !== undefined) return known;
+  whole.windows += 1;
+  if (whole.windows > MAX_WINDOWS) refuse(`A query has at most ${MAX_WINDOWS} window functions`);
+  const column = columnOf(resultOf(window), making.window, `w${making.windows.length}`);
+  making.windows.push(window);
+  making.windowOf.set(key, withClickhouseType(column, clickhouseOfWindow(window)));
+  return column;
+}
+
+const clickhouseOfWindow = ({ window, of: [first], type }: Window): string => {
+  if (/^(count|row_number|rank|dense_rank)$/.test(window)) return 'UInt64';
+  const plain = first?.type === type ? clickhouseType(first) : clickhouseType({ constant: '0', type });
+  return plain.startsWith('Nullable(') || plain.startsWith('Array(') ? plain : `Nullable(${plain})`;
+};
+
+function overOf(written: WindowExpr | undefined, of: (syntax: Syntax) => Expression): Over {
+  if (written === undefined) return { partition: [], order: [], frame: undefined };
+  const frame = frameOf(written);
+  const ordered = (syntax: Syntax): Expression => (hasDistance(frame) ? measurable(of(syntax)) : of(syntax));
+  return {
+    partition: (written.partition_by ?? []).map(of),
+    order: varying(
+      (written.order_by ?? []).map(({ expr, order }) => ({ expression: ordered(expr), down: order === 'DESC' })),
+    ),
+    frame,
+  };
+}
+
+/** `x IN (SELECT ...)` */
+function amongQuery(value: Expression, syntax: Syntax, { named, whole }: Making): Expression {
+  whole.sources += 1;
+  const { query, columns } = checkedQuery(syntax, named, whole);
+  const [column, ...rest] = columns;
+  if (column === undefined || rest.length > 0) return refuse('The subquery of IN has one column');
+  const as = relationName(whole);
+  const inner = columnOf(column.expression, as, 'c0');
+  const [left, right] = comparable([value, inner], 'IN') as [Expression, Expression];
+  const present = operation('not', [operation('is_null', [right])]);
+  const listed: Select = {
+    from: { query, as },
+    joins: [],
+    where: present,
+    columns: [{ name: column.name, type: right.type, clickhouse: column.clickhouse, expression: right }],
+    distinct: false,
+    order: [],
+  };
+  return operation('in_query', [left], { query: listed });
+}
+
+/** The number of an expression: alike are those that give the same, whatever the row. */
+function idOf(value: Expression, whole: Whole): number {
+  const known = whole.idOf.get(value);
+  if (known !== undefined) return known;
+  const text =
+    'operator' in value
+      ? JSON.stringify([
+          value.operator,
+          value.of.map((one) => idOf(one, whole)),
+          value.with,
+          value.each && idOf(value.each, whole),
+          value.type,
+        ])
+      : JSON.stringify(value, Object.keys(value).toSorted());
+  const id = whole.ids.get(text) ?? whole.ids.size;
+  whole.ids.set(text, id);
+  whole.idOf.set(value, id);
+  return id;
+}
+
+/** An entry of GROUP BY: an expression, an alias, or the place of a column. */
+function keyOf(syntax: Syntax, { select }: SelectQuery, rows: Scope): Expression {
+  const place_ = placeOf(syntax, select.length);
+  const meant = place_ === undefined ? syntax : (select[place_] as Syntax);
+  if (hasAggregate(meant)) refuse('Aggregate functions are not supported in GROUP BY');
+  const found = isA(meant, 'Alias') ? standingFor(meant.alias, meant.expr, rows) : expression(meant, rows);
+  return found;
+}
+
+/** The column that a number names by its place, from 0; undefined: it is no number. */
+function placeOf(syntax: Syntax, columns: number): number | undefined {
+  if (!isA(syntax, 'Constant') || typeof syntax.value !== 'object' || syntax.value === null) return undefined;
+  const number = Number(syntax.value.number);
+  if (!Number.isInteger(number)) return undefined;
+  return number >= 1 && number <= columns ? number - 1 : refuse(`There is no column ${number}`);
+}
+
+function addKey(key: Expression, making: Making): void {
+  const id = idOf(key, making.whole);
+  if (making.keys.has(id) || making.group === undefined) return;
+  const column = sameZone(key, columnOf(key, making.group, `k${making.keysOf.length}`));
+  making.keys.set(id, withClickhouseType(column, clickhouseType(key)));
+  // What is made of a key is alike, whether it is made before or after the groups.
+  making.whole.idOf.set(column, id);
+  making.keysOf.push(key);
+}
+
+const keyFor = (built: Expression, making: Making): Expression =>
+  'constant' in built ? built : (making.keys.get(idOf(built, making.whole)) ?? built);
+
+/** Refuses a column of the rows where there are groups. */
+function checkLoose(expressions: readonly Expression[], { group, window, whole }: Making): void {
+  const seen = new Set<Expression>();
+  const walk = (one: Expression): void => {
+    if (seen.has(one)) return;
+    seen.add(one);
+    if ('column' in one && one.relation !== group && one.relation !== window)
+      refuse(
+        `${whole.names.get(one) ?? 'A column'} is neither in GROUP BY nor in an aggregate function, as in any(${whole.names.get(one) ?? 'x'})`,
+      );
+    if (!('operator' in one)) return;
+    one.of.forEach(walk);
+    if (one.each !== undefined) walk(one.each);
+  };
+  expressions.forEach(walk);
+}
+
+/** The columns of an entry of SELECT: one, or those that `*` stands for. */
+function columnsOf(syntax: Syntax, making: Making, scope: Scope): Column[] {
+  const path = isA(syntax, 'Field') ? syntax.chain : [];
+  if (path.at(-1) === '*') return starOf(path.slice(0, -1), making, scope);
+  const aliased = isA(syntax, 'Alias') ? syntax : undefined;
+  const value = aliased === undefined ? expression(syntax, scope) : standingFor(aliased.alias, aliased.expr, scope);
+  return [columnNamed(aliased?.alias ?? hogqlName(syntax), value)];
+}
+
+const columnNamed = (name: string, value: Expression): Column => ({
+  name,
+  type: value.type,
+  clickhouse: clickhouseType(value),
+  expression: value,
+});
+
+function starOf(table: readonly (string | number)[], making: Making, scope: Scope): Column[] {
+  const [name] = table;
+  const relations =
+    name === undefined ? making.relations : making.relations.filter(({ names }) => names.includes(String(name)));
+  if (relations.length === 0 || table.length > 1) refuse(`Unknown table ${table.join('.').slice(0, 100)} before .*`);
+  return relations.flatMap((relation) =>
+    relation.all.map((field) => {
+      const { value } = relation.find([field]) as { readonly value: Expression };
+      making.whole.names.set(value, field);
+      return columnNamed(field, (scope.beyond as NonNullable<Scope['beyond']>).standing(value));
+    }),
+  );
+}
+
+/** Constants say nothing of the order, and DuckDB refuses them. */
+const varying = (orders: readonly Order[]): Order[] =>
+  orders.filter(({ column, expression: by }) => column !== undefined || !('constant' in by));
+
+function orderOf({ expr, order }: OrderExpr, columns: readonly Column[], scope: Scope, whole: Whole): Order {
+  const place = placeOf(expr, columns.length);
+  const value = place === undefined ? expression(expr, scope) : (columns[place] as Column).expression;
+  const column = place ?? columns.findIndex((one) => idOf(one.expression, whole) === idOf(value, whole));
+  return { expression: value, down: order === 'DESC', ...(column >= 0 && { column }) };
+}

@@ -1,0 +1,103 @@
+/** A whole SELECT as SQL of Trino. The values are those that DuckDB gives, but for what docs/hogql.md names. */
+import type { WholeQuery, Window } from './expression.ts';
+import { type PrintedAggregate, printSelect, type RelationOf, type SelectDialect } from './print-select.ts';
+import { TRINO } from './trino.ts';
+
+const filtered = (call: string, filter: string): string => (filter === '' ? call : `${call} FILTER (WHERE ${filter})`);
+
+const plain =
+  (name: string): PrintedAggregate =>
+  (of, filter) =>
+    filtered(`${name}(${of.join(', ')})`, filter);
+
+const both = (filter: string, more: string): string => (filter === '' ? more : `${filter} AND ${more}`);
+const present = (of: readonly string[]): string => of.map((one) => `${one} IS NOT NULL`).join(' AND ');
+
+/** Squares beyond this have no sum. */
+const MOST_SQUARED = '1e140';
+
+const moment =
+  (name: string): PrintedAggregate =>
+  ([x], filter) =>
+    filtered(`${name}(${x})`, both(filter, `abs(${x}) < ${MOST_SQUARED}`));
+
+/** The value of least or greatest order, of the rows that have both. */
+const by =
+  (name: string): PrintedAggregate =>
+  (of, filter) =>
+    filtered(`${name}(${of.join(', ')})`, both(filter, present(of)));
+
+/** Sums of integers are exact on the way; one beyond 64 bits is null. */
+const wide = (x: string | undefined): string => `CAST(${x} AS decimal(38, 0))`;
+
+/** Of sorted values: the one at a place between 0 and 1, or in proportion between its neighbours. */
+function quantileOf(values: string, at: number): string {
+  const place = `(cardinality(v) - 1) * DOUBLE '${at}'`;
+  const value = (rounded: string): string => `element_at(v, CAST(${rounded}(${place}) AS bigint) + 1)`;
+  const between = `${value('floor')} + (${value('ceil')} - ${value('floor')}) * (${place} - floor(${place}))`;
+  return `element_at(transform(ARRAY[${values}], v -> CASE WHEN cardinality(v) > 0 THEN ${between} END), 1)`;
+}
+
+const SELECT: SelectDialect = {
+  dialect: TRINO,
+  aggregates: {
+    count: ([x], filter) => filtered(`count(${x ?? '*'})`, filter),
+    count_distinct: (of, filter) =>
+      of.length === 1
+        ? filtered(`count(DISTINCT ${of[0]})`, filter)
+        : filtered(`count(DISTINCT ROW(${of.join(', ')}))`, both(filter, present(of))),
+    sum: ([x], filter) => `TRY_CAST(${filtered(`sum(${wide(x)})`, filter)} AS bigint)`,
+    sum_float: plain('sum'),
+    avg: plain('avg'),
+    min: plain('min'),
+    max: plain('max'),
+    any: plain('arbitrary'),
+    arg_min: by('min_by'),
+    arg_max: by('max_by'),
+    quantile: ([x], filter, { at = 0.5 }) =>
+      quantileOf(`array_sort(${filtered(`array_agg(${x})`, both(filter, present([String(x)])))})`, at),
+    stddev_pop: moment('stddev_pop'),
+    stddev_samp: moment('stddev_samp'),
+    var_pop: moment('var_pop'),
+    var_samp: moment('var_samp'),
+    list: ([x], filter) => `coalesce(${filtered(`array_agg(${x})`, both(filter, present([String(x)])))}, ARRAY[])`,
+    list_distinct: ([x], filter) =>
+      `coalesce(${filtered(`array_agg(DISTINCT ${x})`, both(filter, present([String(x)])))}, ARRAY[])`,
+  },
+  window: (window, of, over) =>
+    (WINDOWS[window.window] ?? ((all) => `${window.window}(${all.join(', ')}) OVER (${over})`))(of, over, window),
+  // What is made of a row stands behind it as a list.
+  unnested: (list, columns, element, from) =>
+    `SELECT ${[...columns.map((column) => column.replace(/^.* AS /s, 'rows_.')), `elements_.${element}`].join(', ')} FROM (SELECT ${[...columns, `${list} AS list_`].join(', ')}${from}) AS rows_ CROSS JOIN UNNEST(rows_.list_) AS elements_(${element})`,
+};
+
+type PrintedWindow = (of: readonly string[], over: string, window: Pick<Window, 'at'>) => string;
+
+const momentOver =
+  (name: string): PrintedWindow =>
+  ([x], over) =>
+    `${name}(CASE WHEN abs(${x}) < ${MOST_SQUARED} THEN ${x} END) OVER (${over})`;
+
+const listOver = (x: string | undefined, over: string): string =>
+  `filter(coalesce(array_agg(${x}) OVER (${over}), ARRAY[]), v -> v IS NOT NULL)`;
+
+/** Windows that are more than their name. */
+const WINDOWS: Readonly<Partial<Record<Window['window'], PrintedWindow>>> = {
+  count: ([x], over) => `count(${x ?? '*'}) OVER (${over})`,
+  sum: ([x], over) => `TRY_CAST(sum(${wide(x)}) OVER (${over}) AS bigint)`,
+  sum_float: ([x], over) => `sum(${x}) OVER (${over})`,
+  any: ([x], over) => `arbitrary(${x}) OVER (${over})`,
+  quantile: ([x], over, { at = 0.5 }) => quantileOf(`array_sort(${listOver(x, over)})`, at),
+  list: ([x], over) => listOver(x, over),
+  stddev_pop: momentOver('stddev_pop'),
+  stddev_samp: momentOver('stddev_samp'),
+  var_pop: momentOver('var_pop'),
+  var_samp: momentOver('var_samp'),
+};
+
+/**
+ * Returns the query as Trino's SQL, with columns `c0`, `c1` … as DuckDB has them. `now` is in microseconds.
+ */
+export function trinoSelect(query: WholeQuery, relation: RelationOf, now: bigint): string {
+  return printSelect(query, SELECT, relation, `BIGINT '${now}'`);
+}

@@ -1,0 +1,60 @@
+/** The port to who computes the answers of queries, and what does so in its own process. */
+import { failureOf } from '../../http/fields.ts';
+import { Failure } from '../../ports/errors.ts';
+import type { Answer } from '../kinds/kind.ts';
+import { kindOf, type SentQuery } from '../kinds/kinds.ts';
+import type { Looked, Moment, WorldDatabase, WorldFiles } from './world.ts';
+
+/** A query, and all that its answer depends on. Plain JSON. */
+export interface Asked {
+  readonly query: SentQuery;
+  readonly moment: Moment;
+  readonly files: WorldFiles;
+}
+
+/** An answer, and what was looked at for it. Plain JSON. */
+export interface Answered {
+  readonly answer: Answer;
+  readonly looked: Looked;
+}
+
+/** Who waits for an answer: whose turn it takes, and what is aborted when nobody waits any more. */
+export interface Waiting {
+  readonly organization: string;
+  readonly signal: AbortSignal;
+  /** Nobody waits at the other end of a request, so it may take longer. */
+  readonly isBackground: boolean;
+}
+
+export interface Answerer {
+  /**
+   * Throws a 400 for a query that cannot be answered or takes more time, memory or rows than one may, a 429 when too
+   * much waits already, and the signal's reason.
+   */
+  answer(asked: Asked, waiting: Waiting): Promise<Answered>;
+}
+
+/** An answer has at most so many bytes, as JSON. */
+const MAX_BYTES = 5_000_000;
+
+/** Computes an answer in this process: what a worker does. */
+export async function computed(worlds: WorldDatabase, { query, moment, files }: Asked): Promise<Answered> {
+  const kind = kindOf(query);
+  const read = kind.schema.safeParse(query, { reportInput: true });
+  if (!read.success) throw within('query', failureOf(read.error));
+  const world = worlds.world(files, moment);
+  const answer = await kind.answer(read.data, world);
+  const bytes = Buffer.byteLength(JSON.stringify(answer));
+  if (bytes > MAX_BYTES)
+    throw new Failure('validation', {
+      attr: 'query',
+      detail: `The answer is larger than ${MAX_BYTES / 1_000_000} MB. Ask for less: a shorter time, fewer columns, or a limit.`,
+    });
+  return { answer, looked: world.looked() };
+}
+
+/** Returns the failure of a field as that of the same field below another one. */
+function within(outer: string, { kind, body }: Failure): Failure {
+  const attr = body.attr === null ? outer : `${outer}__${body.attr}`;
+  return new Failure(kind, { attr, detail: body.detail, code: body.code });
+}

@@ -1,0 +1,136 @@
+/** Answers that are kept: in memory as many as fit, in the table those that are small enough, for a week. */
+import { createHash } from 'node:crypto';
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import type { Context } from '../../ports/context.ts';
+import { isObject } from '../../ports/raw-number.ts';
+import { keys, ranges } from '../../ports/table/keys.ts';
+import { listAll } from '../../ports/table/list-all.ts';
+import type { Item, Op } from '../../ports/table/table.ts';
+import { DAY_MS, SECOND_MS } from '../../ports/units.ts';
+import type { Answer } from '../kinds/kind.ts';
+import type { SentQuery } from '../kinds/kinds.ts';
+import type { ClockUse } from './freshness.ts';
+import type { Looked, Moment } from './world.ts';
+
+declare module '../../ports/table/keys.ts' {
+  interface Items {
+    answer: AnswerItem;
+  }
+}
+
+/** An answer as it is kept. */
+export interface KeptAnswer {
+  /** When it was computed, in milliseconds since 1970: what its relative dates are counted from. */
+  readonly at: number;
+  readonly answer: Answer;
+  readonly looked: Looked;
+  readonly clock: ClockUse;
+  /** Of the files that it is made of. */
+  readonly files: string;
+}
+
+/** An answer as it is stored. */
+interface AnswerItem extends Item {
+  readonly at: number;
+  /** JSON of a `KeptAnswer`, deflated, in base64. */
+  readonly body: string;
+}
+
+/**
+ * What answers are made by. A change of the program that changes answers to the same query over the same files raises
+ * it, so that those from before are not given any more.
+ */
+const VERSION = 1;
+
+/** Returns the key of an answer: all that it depends on beside the files and the clock. */
+export function answerKey(project: number, query: SentQuery, moment: Omit<Moment, 'now'>): string {
+  const said = [VERSION, project, query, moment.timezone, moment.weekStartDay, moment.testAccountFilters];
+  return `cache_${createHash('sha256').update(canonical(said)).digest('hex')}`;
+}
+
+/** JSON in which the members of objects are in their order as texts. */
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_, inner) =>
+    isObject(inner) ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1))) : inner,
+  );
+
+/** What is larger, deflated, is kept in memory alone. */
+const MAX_STORED_CHARACTERS = 100_000;
+const MAX_MEMORY_CHARACTERS = 64_000_000;
+const KEPT_MS = 7 * DAY_MS;
+
+/** A project has about so many in the table; after so many more the oldest go. */
+const MAX_STORED = 1_000;
+const SWEEP_EVERY = 100;
+
+export interface AnswerCache {
+  /** Returns the answers of these keys, in their order. One read, of those that are not in memory. */
+  find(project: number, keys: readonly string[]): Promise<(KeptAnswer | undefined)[]>;
+  keep(project: number, key: string, kept: KeptAnswer): Promise<void>;
+}
+
+/** Returns the cache of a process over the table. An answer is found by the project that it is of, and no other. */
+export function answerCache({ table, clock }: Pick<Context, 'table' | 'clock'>): AnswerCache {
+  /** As JSON, those used last at the end. */
+  const memory = new Map<string, string>();
+  const stored = new Map<number, number>();
+  let characters = 0;
+
+  const drop = (name: string): void => {
+    characters -= memory.get(name)?.length ?? 0;
+    memory.delete(name);
+  };
+  const hold = (name: string, text: string): void => {
+    drop(name);
+    if (text.length > MAX_MEMORY_CHARACTERS) return;
+    memory.set(name, text);
+    characters += text.length;
+    for (const oldest of memory.keys()) {
+      if (characters <= MAX_MEMORY_CHARACTERS) break;
+      drop(oldest);
+    }
+  };
+
+  /** Removes the oldest answers of a project beyond those that it may have. */
+  const sweep = async (project: number): Promise<void> => {
+    const items = await listAll(table, ranges.answersOf(project));
+    const old = items.toSorted((a, b) => b.at - a.at).slice(MAX_STORED);
+    if (old.length > 0)
+      await table.write(
+        old.map(({ pk, sk }): Op => ({ remove: { pk, sk } })),
+        { apart: true },
+      );
+  };
+
+  return {
+    find: async (project, wanted) => {
+      const nameOf = (key: string): string => `${project} ${key}`;
+      const missing = [...new Set(wanted)].filter((key) => !memory.has(nameOf(key)));
+      const items = missing.length === 0 ? [] : await table.many(missing.map((key) => keys.answer(project, key)));
+      for (const [n, item] of items.entries())
+        if (item !== undefined)
+          hold(nameOf(missing[n] as string), inflateRawSync(Buffer.from(item.body, 'base64')).toString());
+      return wanted.map((key) => {
+        const text = memory.get(nameOf(key));
+        if (text === undefined) return undefined;
+        hold(nameOf(key), text);
+        return JSON.parse(text) as KeptAnswer;
+      });
+    },
+    keep: async (project, key, kept) => {
+      const text = JSON.stringify(kept);
+      hold(`${project} ${key}`, text);
+      const body = deflateRawSync(text).toString('base64');
+      const at = keys.answer(project, key);
+      if (body.length > MAX_STORED_CHARACTERS) {
+        await table.write([{ remove: at }]);
+        return;
+      }
+      const ttl = Math.ceil((clock() + KEPT_MS) / SECOND_MS);
+      await table.write([{ put: { ...at, at: kept.at, body, ttl } }]);
+      const count = (stored.get(project) ?? 0) + 1;
+      stored.set(project, count % SWEEP_EVERY);
+      if (count === SWEEP_EVERY) await sweep(project);
+    },
+  };
+}

@@ -1,0 +1,68 @@
+/** How long an answer is true: until a file comes that touches what was looked at, or its relative dates mean another time. */
+import { createHash } from 'node:crypto';
+import { isObject } from '../../ports/raw-number.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../ports/units.ts';
+import type { SentQuery } from '../kinds/kinds.ts';
+import type { Looked, WorldFile, WorldFiles } from './world.ts';
+
+/**
+ * What of the clock a query depends on: nothing, the day or the hour that it shows in the project's zone, or the very
+ * moment.
+ */
+export type ClockUse = 'nothing' | 'day' | 'hour' | 'moment';
+
+/** Dates of a query that are counted from now; the letters are PostHog's units. */
+const RELATIVE = /^[-+]?\d*(?<unit>[a-zA-Z]+?)(?:Start|End)?$/;
+
+const isAbsolute = (date: unknown): boolean => typeof date === 'string' && (/^\d{4}-/.test(date) || date === 'all');
+
+/** Returns what of the clock the query depends on; `isNow`: its HogQL asked for the moment. */
+export function clockUseOf(query: SentQuery, isNow: boolean): ClockUse {
+  if (isNow) return 'moment';
+  if (query.kind === 'HogQLQuery' && !isObject(query['filters'])) return 'nothing';
+  if ('after' in query || 'before' in query || query.kind === 'EventsQuery')
+    return isAbsolute(query['after']) && isAbsolute(query['before']) ? 'nothing' : 'moment';
+  const source = isObject(query['filters']) ? query['filters'] : query;
+  const range = isObject(source['dateRange']) ? source['dateRange'] : {};
+  const { date_from: from, date_to: to, explicitDate } = range;
+  const relative = [from, to].filter((date) => !isAbsolute(date));
+  if (relative.length === 0) return 'nothing';
+  if (explicitDate === true) return 'moment';
+  const retention = isObject(query['retentionFilter']) ? query['retentionFilter'] : {};
+  const period = retention['period'] ?? query['interval'] ?? 'day';
+  const width = typeof period === 'string' ? period.toLowerCase() : 'second';
+  if (width === 'minute' || width === 'second') return 'moment';
+  const units = relative.map((date) => (typeof date === 'string' ? RELATIVE.exec(date)?.groups?.['unit'] : 'd'));
+  if (units.some((unit) => unit === undefined || !/^[hdwmqy]$/.test(unit))) return 'moment';
+  return width === 'hour' || units.includes('h') ? 'hour' : 'day';
+}
+
+const clocks = new Map<string, Intl.DateTimeFormat>();
+
+/** Does the clock show the same, as far as an answer depends on it? Instants are milliseconds since 1970. */
+export function meansTheSame(use: ClockUse, then: number, now: number, zone: string): boolean {
+  if (use === 'nothing' || then === now) return true;
+  if (use === 'moment' || Math.abs(now - then) >= DAY_MS + HOUR_MS) return false;
+  // Zones differ from UTC by quarters of an hour, so two moments of one quarter are of one hour of every clock.
+  if (use === 'hour') return Math.floor(then / (15 * MINUTE_MS)) === Math.floor(now / (15 * MINUTE_MS));
+  return dayIn(zone, then) === dayIn(zone, now);
+}
+
+function dayIn(zone: string, instant: number): string {
+  let clock = clocks.get(zone);
+  if (clock === undefined) {
+    clock = new Intl.DateTimeFormat('en-CA', { timeZone: zone, dateStyle: 'short' });
+    clocks.set(zone, clock);
+  }
+  return clock.format(instant);
+}
+
+/** Returns a digest of the files that an answer is made of: another one, and the answer may be another. */
+export function filesDigest(files: WorldFiles, { events, persons }: Looked): string {
+  const isTouched = ({ min_timestamp, max_timestamp }: WorldFile): boolean =>
+    events.some(({ from, to }) => max_timestamp >= (from ?? -Infinity) && min_timestamp <= (to ?? Infinity));
+  const chosen = [...files.events.filter(isTouched), ...(persons ? files.persons : [])];
+  const hash = createHash('sha256');
+  for (const path of chosen.map((file) => file.path).toSorted()) hash.update(`${path}\n`);
+  return hash.digest('base64url');
+}

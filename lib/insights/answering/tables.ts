@@ -1,0 +1,169 @@
+/** The tables of insights: which fields each has, and what its rows are in DuckDB over the lake's files. */
+import type { Table } from '../../hogql/select.ts';
+
+/** SQL of the rows of each source that a relation is made of; persons and their ties are read once for all relations. */
+export interface Sources {
+  /** Rows of the files of events, as they lie in the lake. */
+  readonly events: string;
+  /** A row for each distinct_id that somebody has: `distinct_id, person_id, person_created_us`. */
+  readonly ties: string;
+  /** A row for each person that is there: `person_id, created_us, properties, is_identified, distinct_ids`. */
+  readonly persons: string;
+}
+
+interface Field {
+  readonly column: string;
+  readonly type: 'text' | 'json' | 'integer' | 'float' | 'boolean' | 'instant' | 'texts';
+  readonly clickhouse?: string;
+}
+
+interface SessionField extends Field {
+  /** SQL of its value, an aggregate over the events of a session. */
+  readonly aggregate: string;
+}
+
+const UUID = 'UUID';
+
+const property = (name: string): string => `json_extract_string(properties, '$."${name}"')`;
+const first = (value: string): string => `arg_min(${value}, timestamp_us)`;
+const last = (value: string): string => `arg_max(${value}, timestamp_us)`;
+const url = property('$current_url');
+const path = property('$pathname');
+
+/** A session is what events of one `$session_id` say of it. */
+const SESSION_FIELDS: Readonly<Record<string, SessionField>> = {
+  distinct_id: { column: 'session_distinct_id', type: 'text', aggregate: first('distinct_id') },
+  person_id: { column: 'session_person_id', type: 'text', clickhouse: UUID, aggregate: first('person_id') },
+  $start_timestamp: { column: 'session_start_us', type: 'instant', aggregate: 'min(timestamp_us)' },
+  $end_timestamp: { column: 'session_end_us', type: 'instant', aggregate: 'max(timestamp_us)' },
+  $session_duration: {
+    column: 'session_seconds',
+    type: 'integer',
+    aggregate: '(max(timestamp_us) - min(timestamp_us)) // 1000000',
+  },
+  $entry_current_url: { column: 'session_entry_url', type: 'text', aggregate: first(url) },
+  $end_current_url: { column: 'session_end_url', type: 'text', aggregate: last(url) },
+  $exit_current_url: { column: 'session_exit_url', type: 'text', aggregate: last(url) },
+  $entry_pathname: { column: 'session_entry_path', type: 'text', aggregate: first(path) },
+  $end_pathname: { column: 'session_end_path', type: 'text', aggregate: last(path) },
+  $exit_pathname: { column: 'session_exit_path', type: 'text', aggregate: last(path) },
+  $entry_referring_domain: {
+    column: 'session_entry_referrer',
+    type: 'text',
+    aggregate: first(property('$referring_domain')),
+  },
+  $pageview_count: {
+    column: 'session_pageviews',
+    type: 'integer',
+    clickhouse: 'UInt64',
+    aggregate: "count(*) FILTER (event = '$pageview')",
+  },
+  $screen_count: {
+    column: 'session_screens',
+    type: 'integer',
+    clickhouse: 'UInt64',
+    aggregate: "count(*) FILTER (event = '$screen')",
+  },
+  $autocapture_count: {
+    column: 'session_autocaptures',
+    type: 'integer',
+    clickhouse: 'UInt64',
+    aggregate: "count(*) FILTER (event = '$autocapture')",
+  },
+};
+
+const SESSION_ID: Field = { column: 'session_id', type: 'text' };
+
+const EVENT_FIELDS: Readonly<Record<string, Field>> = {
+  uuid: { column: 'uuid', type: 'text', clickhouse: UUID },
+  event: { column: 'event', type: 'text', clickhouse: 'String' },
+  distinct_id: { column: 'distinct_id', type: 'text', clickhouse: 'String' },
+  team_id: { column: 'team_id', type: 'integer', clickhouse: 'Int32' },
+  properties: { column: 'properties', type: 'json' },
+  timestamp: { column: 'timestamp_us', type: 'instant' },
+  created_at: { column: 'created_us', type: 'instant' },
+  elements_chain: { column: 'elements_chain', type: 'text' },
+  person_id: { column: 'person_id', type: 'text', clickhouse: UUID },
+  'person.id': { column: 'person_id', type: 'text', clickhouse: UUID },
+  person_properties: { column: 'person_properties', type: 'json' },
+  'person.properties': { column: 'person_properties', type: 'json' },
+  'person.created_at': { column: 'person_created_us', type: 'instant' },
+  $session_id: SESSION_ID,
+  'session.id': SESSION_ID,
+  'session.session_id': SESSION_ID,
+  ...Object.fromEntries(Object.entries(SESSION_FIELDS).map(([name, field]) => [`session.${name}`, field])),
+};
+
+const PERSON_FIELDS: Readonly<Record<string, Field>> = {
+  id: { column: 'person_id', type: 'text', clickhouse: UUID },
+  created_at: { column: 'created_us', type: 'instant' },
+  properties: { column: 'properties', type: 'json' },
+  is_identified: { column: 'is_identified', type: 'boolean' },
+  distinct_ids: { column: 'distinct_ids', type: 'texts' },
+};
+
+const tableOf = (fields: Readonly<Record<string, Field>>): Table =>
+  new Map(
+    Object.entries(fields).map(([name, { column, type, clickhouse }]) => [
+      name,
+      { column, type, ...(clickhouse === undefined ? {} : { clickhouse }) },
+    ]),
+  );
+
+/** What a query of an insight may select from. */
+export const INSIGHT_TABLES: ReadonlyMap<string, Table> = new Map([
+  ['events', tableOf(EVENT_FIELDS)],
+  ['persons', tableOf(PERSON_FIELDS)],
+  ['sessions', tableOf({ session_id: SESSION_ID, id: SESSION_ID, ...SESSION_FIELDS })],
+]);
+
+/** Does one of these tables and columns need to know whose a distinct_id is? */
+export const readsTies = (table: string, columns: ReadonlySet<string>): boolean =>
+  ['person_id', 'person_created_us', 'session_person_id'].some((column) => table !== 'persons' && columns.has(column));
+
+const sessionColumns = new Map(Object.values(SESSION_FIELDS).map(({ column, aggregate }) => [column, aggregate]));
+
+/** Does it need the sessions of events? Of an event that is read they may have begun before, and end after it. */
+export const readsSessions = (table: string, columns: ReadonlySet<string>): boolean =>
+  table === 'sessions' || [...columns].some((column) => sessionColumns.has(column));
+
+/**
+ * Returns SQL, which may stand after FROM, of a table's rows with these columns. What is not asked for is neither read
+ * nor joined. Whose a distinct_id is, its newest tie says, for events from before the tie too; who has no person goes
+ * by the id that the event carries, else by their distinct_id.
+ */
+export function relation(table: string, columns: ReadonlySet<string>, sources: Sources): string {
+  if (table === 'persons') return `(SELECT ${listed([...columns])} FROM ${sources.persons})`;
+  if (table === 'sessions') return `(${sessions(columns, sources)})`;
+  const ofSessions = [...columns].filter((column) => sessionColumns.has(column));
+  if (ofSessions.length === 0) return `(${events(columns, sources)})`;
+  const own = new Set([...columns, 'session_id'].filter((column) => !sessionColumns.has(column)));
+  return `(SELECT ${listed([...columns])} FROM (${events(own, sources)})
+    LEFT JOIN (${sessions(new Set(['session_id', ...ofSessions]), sources)}) USING (session_id))`;
+}
+
+/** DuckDB wants a column; a query that only counts asks for none. */
+const listed = (columns: readonly string[]): string => (columns.length === 0 ? '1 AS nothing' : columns.join(', '));
+
+function events(columns: ReadonlySet<string>, { events: rows, ties }: Sources): string {
+  const isTied = readsTies('events', columns);
+  const values = [...columns].map((column) => {
+    if (column === 'person_id') return 'coalesce(ties.person_id, lake.person_id, lake.distinct_id) AS person_id';
+    if (column === 'person_created_us') return 'ties.person_created_us';
+    if (column === 'session_id')
+      return `nullif(json_extract_string(lake.properties, '$."$session_id"'), '') AS session_id`;
+    return `lake.${column}`;
+  });
+  return `SELECT ${listed(values)} FROM ${rows} AS lake${isTied ? ` LEFT JOIN ${ties} AS ties USING (distinct_id)` : ''}`;
+}
+
+function sessions(columns: ReadonlySet<string>, sources: Sources): string {
+  const asked = [...columns].filter((column) => column !== 'session_id');
+  const aggregates = asked.map((column) => `${sessionColumns.get(column) ?? column} AS ${column}`);
+  const text = aggregates.join(' ');
+  const needed = ['event', 'distinct_id', 'person_id', 'properties', 'timestamp_us'].filter((column) =>
+    new RegExp(`\\b${column}\\b`).test(text),
+  );
+  return `SELECT ${['session_id', ...aggregates].join(', ')}
+    FROM (${events(new Set(['session_id', ...needed]), sources)}) WHERE session_id IS NOT NULL GROUP BY session_id`;
+}

@@ -1,0 +1,174 @@
+/** Who is new, came again, came back and stayed away, of those who do something. */
+import * as z from 'zod';
+import type { Syntax } from '../../hogql/syntax.ts';
+import { all, call, constant, field } from '../../hogql/write.ts';
+import { choice } from '../../http/fields.ts';
+import { invalid } from '../../ports/errors.ts';
+import type { Answer, Kind, Question, Selection, World } from './kind.ts';
+import { bucketIndex } from './parts/bucket-index.ts';
+import {
+  addIntervals,
+  type Bucket,
+  bucketsOf,
+  DateRange,
+  firstEvent,
+  INTERVALS,
+  inRange,
+  isOfAllTime,
+  type Range,
+  rangeOf,
+  resolvedDateRange,
+} from './parts/date-range.ts';
+import { LACKING } from './parts/members.ts';
+import { propertyCondition, propertyFilters } from './parts/property-filters.ts';
+import { labelOfSeries, Series, seriesCondition } from './parts/series.ts';
+
+/** In the order of the answer. */
+const STATUSES = ['new', 'returning', 'resurrecting', 'dormant'] as const;
+
+const LifecycleQuery = z.object({
+  kind: z.literal('LifecycleQuery'),
+  dateRange: DateRange.nullish(),
+  interval: choice(INTERVALS).nullish(),
+  series: z.array(Series).length(1, 'A lifecycle has one series.'),
+  properties: propertyFilters().optional(),
+  filterTestAccounts: z.boolean().nullish(),
+  ...LACKING,
+});
+type LifecycleQuery = z.output<typeof LifecycleQuery>;
+
+/** What a lifecycle asks, made out. */
+interface Plan {
+  /** Those of the answer, and before them the one that tells who was there already. */
+  readonly buckets: readonly Bucket[];
+  /** Without that one. */
+  readonly range: Range;
+  readonly values: Readonly<Record<string, Syntax>>;
+  readonly from: number;
+  readonly to: number;
+}
+
+async function planOf(query: LifecycleQuery, world: World): Promise<Plan> {
+  const interval = query.interval ?? 'day';
+  const [series] = query.series;
+  if (series === undefined) return invalid('series', 'A lifecycle has one series.');
+  const [matching, passed] = await Promise.all([seriesCondition(series, world), propertyCondition(query, world)]);
+  const earliest = isOfAllTime(query.dateRange) ? await firstEvent(world, matching) : undefined;
+  const range = rangeOf(query.dateRange, interval, world, earliest);
+  const shown = bucketsOf(range, interval, world);
+  const [first, last] = [shown[0], shown.at(-1)];
+  if (first === undefined || last === undefined)
+    return invalid('dateRange__date_from', 'The range ends before it begins.');
+  const from = addIntervals(first.start, -1, interval, world);
+  const [before] = bucketsOf({ from, to: first.start - 1 }, interval, world);
+  const buckets = [...(before === undefined ? [] : [before]), ...shown];
+  const edges = [...buckets.map(({ start }) => start), last.end];
+  return {
+    buckets,
+    range,
+    values: {
+      bucket: bucketIndex(edges, field('timestamp')),
+      created_in: bucketIndex(edges, field('since')),
+      condition: all([inRange({ from, to: last.end - 1 }), matching, passed, HAS_PERSON]),
+      last: constant(buckets.length - 1),
+    },
+    from,
+    to: last.end - 1,
+  };
+}
+
+/** Events whose sender wants no person made of them are left out. */
+const HAS_PERSON = call('notEquals', field('properties', '$process_person_profile'), constant('false'));
+
+/**
+ * HogQL whose `labelled` has a row for each `actor` and bucket in which it was active, or had been in the one before,
+ * with its `status`, and whether nobody knows since when it `is_known`. `isGuessed`: who has no state of a person is known
+ * since their first event of any name, which takes reading them all.
+ */
+const labelled = (isGuessed: boolean): string => `WITH
+  active AS (
+    SELECT person_id AS actor, {bucket} AS active_in, min(person.created_at) AS created
+    FROM events WHERE {condition} GROUP BY actor, active_in
+  ),
+  ${isGuessed ? GUESSED : 'activity AS (SELECT actor, active_in, created FROM active)'},
+  marks AS (SELECT actor, created, active_in, arrayJoin([0, 1]) AS shift FROM activity),
+  states AS (
+    SELECT actor, active_in + shift AS bucket, min(created) AS since, countIf(shift = 0) AS here, countIf(shift = 1) AS was_here
+    FROM marks GROUP BY actor, bucket
+  ),
+  labelled AS (
+    SELECT actor, bucket, isNotNull(since) AS is_known,
+      multiIf(here = 0, 'dormant', {created_in} = bucket, 'new', was_here > 0, 'returning', 'resurrecting') AS status
+    FROM states WHERE bucket >= 1 AND bucket <= {last}
+  )`;
+
+const GUESSED = `firsts AS (
+    SELECT person_id AS first_actor, min(timestamp) AS first_at
+    FROM events WHERE isNull(person.created_at) AND {has_person} GROUP BY first_actor
+  ),
+  activity AS (
+    SELECT active.actor AS actor, active.active_in AS active_in, coalesce(active.created, firsts.first_at) AS created
+    FROM active LEFT JOIN firsts ON firsts.first_actor = active.actor
+  )`;
+
+/** Returns the question that `select` makes of `labelled`. */
+const asked = ({ values, from, to }: Plan, select: string, isGuessed: boolean): Question => ({
+  hogql: `${labelled(isGuessed)} ${select}`,
+  values: isGuessed ? { ...values, has_person: HAS_PERSON } : values,
+  from: isGuessed ? undefined : from,
+  to,
+});
+
+const COUNTS = 'SELECT bucket, status, is_known, count() AS persons FROM labelled GROUP BY bucket, status, is_known';
+
+async function answer(query: LifecycleQuery, world: World): Promise<Answer> {
+  const plan = await planOf(query, world);
+  const known = await world.rows(asked(plan, COUNTS, false));
+  const isKnown = known.rows.every(([, , one]) => one === true);
+  const { rows } = isKnown ? known : await world.rows(asked(plan, COUNTS, true));
+  const [series] = query.series;
+  const counts = new Map(
+    rows.map(([bucket, status, , persons]) => [`${Number(bucket)} ${String(status)}`, Number(persons)]),
+  );
+  const shown = plan.buckets.slice(1);
+  const { label, action } = labelOfSeries(series as z.output<typeof Series>, 0);
+  return {
+    results: STATUSES.map((status) => {
+      const sign = status === 'dormant' ? -1 : 1;
+      const data = shown.map((_, index) => sign * (counts.get(`${index + 1} ${status}`) ?? 0) + 0);
+      return {
+        action: { ...action, math: 'total' },
+        data,
+        count: data.reduce((total, one) => total + one, 0),
+        days: shown.map(({ day }) => day),
+        labels: shown.map((bucket) => bucket.label),
+        label: `${label} - ${status}`,
+        status,
+      };
+    }),
+    resolved_date_range: resolvedDateRange(plan.range, world),
+  };
+}
+
+/** Those of a status in an interval. */
+async function actors(query: LifecycleQuery, { day, status }: Selection, world: World): Promise<Question> {
+  const plan = await planOf(query, world);
+  if (status !== undefined && !STATUSES.some((one) => one === status)) {
+    invalid('source__status', `A lifecycle has the statuses ${STATUSES.join(', ')}.`);
+  }
+  const at = plan.buckets.findIndex((bucket, index) => index > 0 && bucket.day === day);
+  if (day !== undefined && at < 0) invalid('source__day', 'The day is none of the answer.');
+  const conditions = [
+    'TRUE',
+    ...(day === undefined ? [] : ['bucket = {chosen_bucket}']),
+    ...(status === undefined ? [] : ['status = {chosen_status}']),
+  ];
+  const select = `SELECT actor AS actor_id FROM labelled WHERE ${conditions.join(' AND ')} GROUP BY actor`;
+  const question = asked(plan, select, true);
+  return {
+    ...question,
+    values: { ...question.values, chosen_bucket: constant(at), chosen_status: constant(status ?? '') },
+  };
+}
+
+export const lifecycle: Kind<LifecycleQuery> = { name: 'LifecycleQuery', schema: LifecycleQuery, answer, actors };

@@ -1,0 +1,214 @@
+/** Breakdowns: the values by which an insight tells its numbers apart, and their names in results. */
+import * as z from 'zod';
+import type { Syntax } from '../../../hogql/syntax.ts';
+import { all, call, constant, field } from '../../../hogql/write.ts';
+import { choice, integer } from '../../../http/fields.ts';
+import { invalid } from '../../../ports/errors.ts';
+import type { World } from '../kind.ts';
+
+/** What PostHog calls all values that are beyond the limit. */
+export const OTHER = '$$_posthog_breakdown_other_$$';
+/** What PostHog calls the value of events that have none. */
+export const MISSING = '$$_posthog_breakdown_null_$$';
+
+const DEFAULT_LIMIT = 25;
+const MAX_LIMIT = 10_000;
+const MAX_BREAKDOWNS = 3;
+const MAX_BINS = 100;
+
+const TYPES = ['event', 'person', 'session', 'event_metadata', 'hogql', 'cohort', 'group'] as const;
+type BreakdownType = (typeof TYPES)[number];
+
+const LACKING_TYPES: Readonly<Partial<Record<BreakdownType, string>>> = {
+  cohort: 'Breakdowns by cohort are not supported, except for all users.',
+  group: 'Breakdowns by group are not supported.',
+};
+
+const bins = () => integer({ min: 1, max: MAX_BINS }).nullish();
+
+/** `breakdownFilter` of a query. */
+export const BreakdownFilter = z
+  .object({
+    breakdown: z.union([z.string(), z.number(), z.array(z.union([z.string(), z.number()]))]).nullish(),
+    breakdown_type: choice(TYPES).nullish(),
+    breakdown_normalize_url: z.boolean().nullish(),
+    breakdown_histogram_bin_count: bins(),
+    breakdowns: z
+      .array(
+        z.object({
+          property: z.union([z.string(), z.number()]),
+          type: choice(TYPES).nullish(),
+          normalize_url: z.boolean().nullish(),
+          histogram_bin_count: bins(),
+        }),
+      )
+      .max(MAX_BREAKDOWNS, `There are at most ${MAX_BREAKDOWNS} breakdowns.`)
+      .nullish(),
+    breakdown_limit: integer({ min: 1, max: MAX_LIMIT }).nullish(),
+    breakdown_hide_other_aggregation: z.boolean().nullish(),
+  })
+  .superRefine((filter, context) => {
+    for (const { type, property } of partsOf(filter)) {
+      const message = property === 'all' && type === 'cohort' ? undefined : LACKING_TYPES[type];
+      if (message !== undefined) context.addIssue({ code: 'custom', message, path: ['breakdown_type'] });
+    }
+  });
+export type BreakdownFilter = z.output<typeof BreakdownFilter>;
+
+/** One of the values that numbers are broken down by. */
+interface BreakdownPart {
+  readonly type: BreakdownType;
+  readonly property: string;
+  readonly isUrl: boolean;
+  /** Numbers are told apart by so many bins of one width. */
+  readonly bins: number | undefined;
+}
+
+function partsOf(filter: Omit<BreakdownFilter, 'never'>): BreakdownPart[] {
+  if ((filter.breakdowns ?? []).length > 0) {
+    return (filter.breakdowns ?? []).map(({ type, property, normalize_url, histogram_bin_count }) => ({
+      type: type ?? 'event',
+      property: String(property),
+      isUrl: normalize_url ?? false,
+      bins: histogram_bin_count ?? undefined,
+    }));
+  }
+  return [filter.breakdown ?? []].flat().map((property) => ({
+    type: filter.breakdown_type ?? 'event',
+    property: String(property),
+    isUrl: filter.breakdown_normalize_url ?? false,
+    bins: filter.breakdown_histogram_bin_count ?? undefined,
+  }));
+}
+
+/** How an insight is broken down. */
+export interface Breakdown {
+  readonly parts: readonly BreakdownPart[];
+  /** Its values are lists, as `breakdowns` makes them. */
+  readonly isList: boolean;
+  /** So many values are told apart. */
+  readonly limit: number;
+  readonly hidesOther: boolean;
+}
+
+/** Returns how a query is broken down; undefined: not at all. */
+export function breakdownOf(
+  filter: BreakdownFilter | null | undefined,
+  { isUnlimited = false }: { readonly isUnlimited?: boolean } = {},
+): Breakdown | undefined {
+  const parts = filter ? partsOf(filter) : [];
+  if (parts.length === 0 || !filter) return undefined;
+  if (parts.length > MAX_BREAKDOWNS)
+    invalid('breakdownFilter__breakdown', `There are at most ${MAX_BREAKDOWNS} breakdowns.`);
+  return {
+    parts,
+    isList: (filter.breakdowns ?? []).length > 0 || parts.length > 1,
+    limit: filter.breakdown_limit ?? (isUnlimited ? MAX_LIMIT : DEFAULT_LIMIT),
+    hidesOther: filter.breakdown_hide_other_aggregation ?? false,
+  };
+}
+
+/** Stands between the values of several breakdowns where they are one text. */
+export const SEPARATOR = '\u001f';
+
+/** Returns the text by which events are told apart, which is never null. `edges` are those of the parts with bins. */
+export async function breakdownValue(
+  { parts }: Breakdown,
+  edges: readonly (readonly number[])[],
+  world: World,
+): Promise<Syntax> {
+  const values = await Promise.all(parts.map(async (part, n) => partValue(part, edges[n] ?? [], world)));
+  const [first] = values;
+  if (values.length === 1 && first !== undefined) return first;
+  return call('concat', ...values.flatMap((value, n) => (n === 0 ? [value] : [constant(SEPARATOR), value])));
+}
+
+async function partValue(part: BreakdownPart, edges: readonly number[], world: World): Promise<Syntax> {
+  const subject = await subjectOf(part, world);
+  if (part.bins !== undefined) return binOf(subject, edges);
+  const text = call('toString', subject);
+  const value = part.isUrl ? withoutTail(text) : text;
+  return call('ifNull', call('nullIf', value, constant('')), constant(MISSING));
+}
+
+async function subjectOf({ type, property }: BreakdownPart, world: World): Promise<Syntax> {
+  if (type === 'hogql') return world.expression(property);
+  return SUBJECTS[type](property);
+}
+
+/** What has a value of each type. */
+const SUBJECTS: Readonly<Record<Exclude<BreakdownType, 'hogql'>, (property: string) => Syntax>> = {
+  event: (property) => field('properties', property),
+  person: (property) => field('person', 'properties', property),
+  session: (property) => field('session', property),
+  event_metadata: (property) => field(property),
+  // Of all users, and of all groups: the others are refused.
+  cohort: constant,
+  group: constant,
+};
+
+/** A path is the same with `/`, `?` and `#` behind it, and without. */
+function withoutTail(url: Syntax): Syntax {
+  const cut = call('replaceRegexpOne', url, constant('[/?#]+$'), constant(''));
+  return call('if', call('equals', cut, constant('')), constant('/'), cut);
+}
+
+const binName = (from: number, to: number): string => `[${from},${to}]`;
+
+function binOf(subject: Syntax, edges: readonly number[]): Syntax {
+  const number = call('toFloat', subject);
+  const choices = edges.slice(1).flatMap((to, n) => {
+    const from = edges[n] as number;
+    const isWithin = all([call('greaterOrEquals', number, constant(from)), call('less', number, constant(to))]);
+    return [isWithin, constant(binName(from, to))];
+  });
+  return choices.length === 0 ? constant(MISSING) : call('multiIf', ...choices, constant(MISSING));
+}
+
+/**
+ * Returns the edges of the bins of each part that has some, of the events that pass a condition: of one width, from the
+ * least number to 0.01 above the greatest, at most two digits behind the point.
+ */
+export async function binEdges(
+  { parts }: Breakdown,
+  condition: Syntax,
+  range: { readonly from: number; readonly to: number },
+  world: World,
+): Promise<readonly (readonly number[])[]> {
+  return Promise.all(
+    parts.map(async (part) => {
+      if (part.bins === undefined) return [];
+      const hogql = 'SELECT min({number}) AS least, max({number}) AS most FROM events WHERE {condition}';
+      const number = call('toFloat', await subjectOf(part, world));
+      const { rows } = await world.rows({ hogql, values: { number, condition }, from: range.from, to: range.to });
+      const [least, most] = rows[0] ?? [];
+      return typeof least === 'number' && typeof most === 'number' ? edgesOf(least, most, part.bins) : [];
+    }),
+  );
+}
+
+const cutToCents = (value: number): number => Math.floor(value * 100) / 100;
+const toCents = (value: number): number => Number(value.toFixed(2));
+
+function edgesOf(least: number, most: number, count: number): number[] {
+  const width = (most - least) / count;
+  const last = toCents(cutToCents(most) + 0.01);
+  const edges = Array.from({ length: count }, (_, n) => cutToCents(least + n * width));
+  return [...new Set([...edges, last > most ? last : toCents(last + 0.01)])];
+}
+
+/** The text of events that have none of the values. */
+export const missingValue = ({ parts }: Breakdown): string => parts.map(() => MISSING).join(SEPARATOR);
+
+/** What a result says of its value. */
+export interface BreakdownLabel {
+  readonly label: string;
+  readonly breakdown_value: string | readonly string[];
+}
+
+/** Returns the name of a value, which `breakdownValue` gave, or of all others. */
+export function breakdownLabel({ parts, isList }: Breakdown, value: string): BreakdownLabel {
+  const values = value === OTHER ? parts.map(() => OTHER) : value.split(SEPARATOR);
+  const names = values.map((one) => (parts[0]?.type === 'cohort' ? 'all users' : one));
+  return { label: names.join('::'), breakdown_value: isList ? values : value };
+}

@@ -1,0 +1,34 @@
+/** In which piece of a range a time lies, counted by what the program knows of the pieces: no clock runs for a row. */
+import type { Syntax } from '../../../hogql/syntax.ts';
+import { call, constant } from '../../../hogql/write.ts';
+
+/** Buckets of one length beside one another. */
+interface Run {
+  /** The number of its first bucket. */
+  readonly first: number;
+  readonly start: number;
+  readonly widthMs: number;
+}
+
+/**
+ * Returns the number of the bucket (the first is 0) in which a time lies. `edges` are the first instants of the buckets
+ * and the end of the last, in order, milliseconds since 1970. Of a time before them the number is at most 0, and of one
+ * behind them at least how many they are.
+ */
+export function bucketIndex(edges: readonly number[], time: Syntax): Syntax {
+  const runs: Run[] = [];
+  edges.slice(1).forEach((end, index) => {
+    const start = edges[index] ?? end;
+    if (runs.at(-1)?.widthMs !== end - start) runs.push({ first: index, start, widthMs: end - start });
+  });
+  const instant = call('toUnixTimestamp64Milli', time);
+  const choices = runs.flatMap(({ first, start, widthMs }, at) => {
+    const within = call('intDiv', call('minus', instant, constant(start)), constant(widthMs));
+    const index = first === 0 ? within : call('plus', within, constant(first));
+    const next = runs[at + 1];
+    return next === undefined ? [index] : [call('less', instant, constant(next.start)), index];
+  });
+  const [only] = choices;
+  if (only === undefined) throw new Error('there are no buckets');
+  return choices.length === 1 ? only : call('multiIf', ...choices);
+}

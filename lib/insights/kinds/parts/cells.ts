@@ -1,0 +1,29 @@
+/** Cells of tables as answers show them. */
+import { Temporal } from 'temporal-polyfill';
+import type { Rows } from '../kind.ts';
+
+/** Returns the rows with instants and dates as texts: ISO 8601 in a zone, `2020-01-09T13:00:00+01:00`; in UTC with `Z`. */
+export function cellsOf({ rows, types }: Pick<Rows, 'rows' | 'types'>, zone: string): unknown[][] {
+  const shown = types.map((type) => {
+    if (/\bDateTime/.test(type)) return each((at) => instantText(at, zone));
+    if (/\bDate(32)?\b/.test(type)) return each((at) => new Date(at).toISOString().slice(0, 10));
+    return (value: unknown) => value;
+  });
+  return rows.map((row) => row.map((value, n) => shown[n]?.(value) ?? null));
+}
+
+const each = (text: (at: number) => string) =>
+  function shown(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map(shown);
+    return typeof value === 'number' ? text(value) : value;
+  };
+
+/** Returns an instant (milliseconds since 1970, with fractions) in a zone, with as many digits as it has. */
+export function instantText(at: number, zone: string): string {
+  const whole = Math.floor(at / 1000) * 1000;
+  const microseconds = Math.round((at - whole) * 1000);
+  const fraction = microseconds === 0 ? '' : `.${String(microseconds).padStart(6, '0')}`;
+  if (zone === 'UTC') return new Date(whole).toISOString().replace('.000Z', `${fraction}Z`);
+  const local = Temporal.Instant.fromEpochMilliseconds(whole).toZonedDateTimeISO(zone);
+  return `${local.toPlainDateTime().toString({ fractionalSecondDigits: 0 })}${fraction}${local.offset}`;
+}

@@ -1,0 +1,59 @@
+/** Formulas over the series of an insight: `A + 2 * B`. */
+import type { Known, Syntax } from '../../../hogql/syntax.ts';
+import { inQuotes, invalid } from '../../../ports/errors.ts';
+import type { World } from '../kind.ts';
+
+/** Returns the number that a formula gives for the numbers of the series, in their order. */
+export type Formula = (values: readonly number[]) => number;
+
+/** The name of a series in formulas, by its place from 0. */
+export const letterOf = (place: number): string => String.fromCharCode('A'.charCodeAt(0) + place);
+
+const OPERATIONS: Readonly<Record<string, (left: number, right: number) => number>> = {
+  '+': (left, right) => left + right,
+  '-': (left, right) => left - right,
+  '*': (left, right) => left * right,
+  '/': (left, right) => left / right,
+  '%': (left, right) => left % right,
+};
+
+/**
+ * Reads a formula of numbers, the letters of so many series in any case, `+ - * / %` and brackets. What it gives is 0
+ * where a division by 0 leaves no number. Throws `Failure` (400) about `attr` for anything else.
+ */
+export async function readFormula(text: string, series: number, attr: string, world: World): Promise<Formula> {
+  const formula = formulaOf(await world.expression(text), series, attr);
+  return (values) => {
+    const found = formula(values);
+    return Number.isFinite(found) ? found : 0;
+  };
+}
+
+function formulaOf(written: Syntax, series: number, attr: string): Formula {
+  const syntax = written as Known;
+  const operand = (one: Syntax): Formula => formulaOf(one, series, attr);
+  if (syntax.node === 'Constant' && typeof syntax.value === 'object' && syntax.value !== null) {
+    const number = Number(syntax.value.number);
+    return () => number;
+  }
+  if (syntax.node === 'Field') return letter(syntax.chain.join('.'), series, attr);
+  if (syntax.node === 'ArithmeticOperation') {
+    const [left, right, apply] = [operand(syntax.left), operand(syntax.right), OPERATIONS[syntax.op]];
+    if (apply !== undefined) return (values) => apply(left(values), right(values));
+  }
+  if (syntax.node === 'Call' && syntax.name === 'negate' && syntax.args.length === 1) {
+    const value = operand(syntax.args[0] as Syntax);
+    return (values) => -value(values);
+  }
+  return invalid(
+    attr,
+    'A formula is made of numbers, the letters of series, + - * / % and brackets, as in (A + B) / 2.',
+  );
+}
+
+function letter(name: string, series: number, attr: string): Formula {
+  const letters = Array.from({ length: series }, (_, place) => letterOf(place));
+  const place = letters.indexOf(name.toUpperCase());
+  if (place < 0) invalid(attr, `The formula names '${name.slice(0, 50)}'. There are the series ${inQuotes(letters)}.`);
+  return (values) => values[place] ?? 0;
+}

@@ -1,0 +1,186 @@
+/** Tables of columns that a caller writes: what EventsQuery and ActorsQuery have in common. */
+import { isAggregate } from '../../../hogql/aggregates.ts';
+import type { Syntax } from '../../../hogql/syntax.ts';
+import { all, call, constant, field } from '../../../hogql/write.ts';
+import { parseJson } from '../../../http/json.ts';
+import { isObject } from '../../../ports/raw-number.ts';
+import type { Question, World } from '../kind.ts';
+
+/** A column of the answer. */
+export interface ListedColumn {
+  /** What it is called in `columns`. */
+  readonly name: string;
+  /** What is read for it: one expression, where nothing else is said. */
+  readonly parts: readonly Syntax[];
+  /** ClickHouse's name of its type; by default that of its only part. */
+  readonly type?: (types: readonly string[]) => string;
+  /** Returns its cell, of what was read; by default the only part. */
+  readonly cell?: (parts: readonly unknown[]) => unknown;
+}
+
+/** What a caller asks of a table. */
+export interface Listing {
+  readonly columns: readonly ListedColumn[];
+  /** What follows FROM. */
+  readonly from: string;
+  readonly values: Readonly<Record<string, Syntax>>;
+  /** Those with aggregates are of groups. */
+  readonly conditions: readonly Syntax[];
+  readonly order: readonly Order[];
+  /** What makes the order of rows without aggregates total, so that pages do not overlap. */
+  readonly key: readonly Syntax[];
+  readonly limit: number;
+  readonly offset: number;
+}
+
+export interface Order {
+  readonly by: Syntax;
+  readonly isDown: boolean;
+}
+
+/** Columns that are no expressions, by what stands before the `--` of their title. */
+export type SpecialColumns = Readonly<Record<string, Omit<ListedColumn, 'name'>>>;
+
+/** Returns a column that a caller wrote. */
+export async function columnOf(text: string, special: SpecialColumns, world: World): Promise<ListedColumn> {
+  const word = text.split('--')[0]?.trim() ?? '';
+  if (Object.hasOwn(special, word)) return { name: text, parts: [], ...special[word] };
+  const expression = await world.expression(text);
+  return { name: expression.node === 'Alias' && 'alias' in expression ? expression.alias : text, parts: [expression] };
+}
+
+/** What persons are called by: the first that is there. */
+const NAMES = ['email', 'Email', 'name', 'Name', 'username', 'Username', 'UserName'] as const;
+
+/** Returns how a person is called. */
+export const displayName = (otherwise: Syntax): Syntax =>
+  call(
+    'coalesce',
+    ...NAMES.map((name) => call('nullIf', call('toString', field('person', 'properties', name)), constant(''))),
+    otherwise,
+  );
+
+/** Returns ClickHouse's name of the type of a cell that is made of several. */
+export const tupleType = (types: readonly string[]): string => `Tuple(${types.join(', ')})`;
+
+/** Returns the object of a cell of JSON; where there is none, an empty one. */
+export const objectOf = (cell: unknown): unknown => (typeof cell === 'string' ? parseJson(cell) : {});
+
+/** Returns whether an expression has an aggregate in it, of which its rows are no longer single. */
+export function hasAggregate(syntax: unknown): boolean {
+  if (Array.isArray(syntax)) return syntax.some(hasAggregate);
+  if (!isObject(syntax)) return false;
+  if (syntax['node'] === 'SelectQuery' || syntax['node'] === 'WindowFunction') return false;
+  if (syntax['node'] === 'Call' && isAggregate(String(syntax['name']))) return true;
+  return Object.values(syntax).some(hasAggregate);
+}
+
+/** Returns the expression of an alias. */
+export function withoutAlias(syntax: Syntax): Syntax {
+  return syntax.node === 'Alias' && 'expr' in syntax ? withoutAlias(syntax.expr) : syntax;
+}
+
+const DIRECTION = /\s+(ASC|DESC)\s*$/i;
+
+/** Returns the order that a text such as `timestamp DESC` asks for; a column is found by its name. */
+export async function orderOf(text: string, columns: readonly ListedColumn[], world: World): Promise<readonly Order[]> {
+  const isDown = DIRECTION.exec(text)?.[1]?.toUpperCase() === 'DESC';
+  const name = text.replace(DIRECTION, '').trim();
+  const column = columns.find((one) => one.name === name);
+  const parts = column === undefined ? [await world.expression(name)] : column.parts.slice(0, 1);
+  return parts.map((part) => ({ by: withoutAlias(part), isDown }));
+}
+
+/**
+ * Returns the order where the caller says none: the count of rows, else the first aggregate, else `newest`, each from its
+ * greatest; else the first column.
+ */
+export function usualOrder(columns: readonly ListedColumn[], newest: string): readonly Order[] {
+  const greatest =
+    columns.find(({ name }) => name === 'count()') ??
+    columns.find(({ parts }) => hasAggregate(parts)) ??
+    columns.find(({ name }) => name === newest);
+  const column = greatest ?? columns[0];
+  return (column?.parts.slice(0, 1) ?? []).map((part) => ({ by: withoutAlias(part), isDown: greatest !== undefined }));
+}
+
+/** Rows of a table as its caller gets them. */
+interface Listed {
+  readonly columns: readonly string[];
+  readonly types: readonly string[];
+  readonly results: readonly (readonly unknown[])[];
+  readonly hasMore: boolean;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** Returns the question that a listing comes to; with the last of its rows it tells whether there are more. */
+export function listingQuestion({ columns, from, values, conditions, order, key, limit, offset }: Listing): Question {
+  const parts = columns.flatMap((column) => column.parts);
+  const isGrouped = hasAggregate(parts) || conditions.some(hasAggregate);
+  const groups = isGrouped ? parts.map(withoutAlias).filter((part) => !hasAggregate(part) && !isConstant(part)) : [];
+  const last = isGrouped ? groups : key;
+  const ordered = [...order, ...last.map((by) => ({ by, isDown: !isGrouped && order[0]?.isDown === true }))];
+  const having = conditions.filter(hasAggregate);
+  const by = ordered.map(({ isDown }, n) => `{order_${n}}${isDown ? ' DESC' : ''}`).join(', ');
+  return {
+    hogql: [
+      `SELECT ${list('part', parts)} FROM ${from} WHERE {passing}`,
+      ...(groups.length === 0 ? [] : [`GROUP BY ${list('group', groups)}`]),
+      ...(having.length === 0 ? [] : ['HAVING {having}']),
+      ...(by === '' ? [] : [`ORDER BY ${by}`]),
+      'LIMIT {limit} OFFSET {offset}',
+    ].join(' '),
+    values: {
+      ...values,
+      ...Object.fromEntries([
+        ...named('part', parts.map(aliased)),
+        ...named('group', groups),
+        ...named(
+          'order',
+          ordered.map((one) => one.by),
+        ),
+      ]),
+      passing: all(conditions.filter((one) => !hasAggregate(one))),
+      having: all(having),
+      limit: constant(limit + 1),
+      offset: constant(offset),
+    },
+  };
+}
+
+/** Values of placeholders that are called by one name and their place. */
+const named = (name: string, values: readonly Syntax[]): [string, Syntax][] =>
+  values.map((one, n) => [`${name}_${n}`, one]);
+
+const list = (name: string, values: readonly unknown[]): string => values.map((_, n) => `{${name}_${n}}`).join(', ');
+
+const isConstant = (syntax: Syntax): boolean => syntax.node === 'Constant';
+
+/** Columns of one name are told apart by their place. */
+const aliased = (part: Syntax, index: number): Syntax =>
+  part.node === 'Alias' ? part : { node: 'Alias', alias: `column_${index}`, expr: part };
+
+/** Returns the rows that were read for a listing, as its caller gets them. */
+export function listed(
+  { columns, limit, offset }: Listing,
+  rows: readonly (readonly unknown[])[],
+  types: readonly string[],
+): Listed {
+  const places = columns.map(({ parts }, index) => {
+    const first = columns.slice(0, index).reduce((sum, column) => sum + column.parts.length, 0);
+    return [first, first + parts.length] as const;
+  });
+  const each = <Cell>(
+    cells: readonly Cell[],
+    show: (column: ListedColumn, of: readonly Cell[]) => unknown,
+  ): unknown[] => columns.map((column, index) => show(column, cells.slice(...(places[index] ?? [0, 0]))));
+  return {
+    columns: columns.map(({ name }) => name),
+    types: each(types, ({ type }, of) => type?.(of) ?? of[0]).map(String),
+    results: rows.slice(0, limit).map((row) => each(row, ({ cell }, of) => (cell === undefined ? of[0] : cell(of)))),
+    hasMore: rows.length > limit,
+    limit,
+    offset,
+  };
+}

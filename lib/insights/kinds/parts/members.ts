@@ -1,0 +1,20 @@
+/** Members that queries of several kinds have besides their question. */
+import * as z from 'zod';
+
+/**
+ * Returns a field for what PostHog's API has and this service lacks, by its name in words: it is refused unless it is
+ * absent, null, or one of the values that change nothing.
+ */
+export const lacking = (what: string, ...harmless: readonly unknown[]) =>
+  z
+    .unknown()
+    .refine((sent) => sent === undefined || sent === null || harmless.includes(sent), {
+      error: `${what} not supported.`,
+    })
+    .optional();
+
+/** What no kind supports, to be refused by its name. */
+export const LACKING = {
+  samplingFactor: lacking('Sampling is', 1),
+  aggregation_group_type_index: lacking('Groups are'),
+} as const;

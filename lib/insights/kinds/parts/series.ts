@@ -1,0 +1,79 @@
+/** The series of an insight: which events it counts, and by what name its results go. */
+import * as z from 'zod';
+import type { Syntax } from '../../../hogql/syntax.ts';
+import { all, call, constant, field } from '../../../hogql/write.ts';
+import { inQuotes } from '../../../ports/errors.ts';
+import type { World } from '../kind.ts';
+import { propertyCondition, propertyFilters } from './property-filters.ts';
+
+const LACKING_NODES: Readonly<Record<string, string>> = {
+  ActionsNode: 'Actions are not supported. Use an EventsNode with the event and the properties of the action.',
+  DataWarehouseNode: 'Tables of a data warehouse are not supported. Use an EventsNode.',
+  PersonsNode: 'A series of persons is not supported. Use an EventsNode.',
+  GroupNode: 'A series of several events is not supported. Use an EventsNode for each of them.',
+};
+
+const nodeKind = z
+  .unknown()
+  .superRefine((kind, context) => {
+    if (kind === 'EventsNode') return;
+    const lacking = typeof kind === 'string' && Object.hasOwn(LACKING_NODES, kind) ? LACKING_NODES[kind] : undefined;
+    const message = lacking ?? `A series is one of these: ${inQuotes(['EventsNode'])}.`;
+    context.addIssue({ code: 'custom', message });
+  })
+  .register(z.globalRegistry, { enum: ['EventsNode'] });
+
+/** A series of a query: the events of one name, or all of them. */
+export const Series = z.object({
+  kind: nodeKind.optional(),
+  event: z.string().nullish().describe('Null: events of any name.'),
+  name: z.string().nullish(),
+  custom_name: z.string().nullish(),
+  properties: propertyFilters().optional(),
+  fixedProperties: propertyFilters().optional(),
+  math: z.string().nullish(),
+  math_property: z.string().nullish(),
+  math_hogql: z.string().nullish(),
+  math_group_type_index: z.number().nullish(),
+});
+export type Series = z.output<typeof Series>;
+
+/** What PostHog calls events of any name. */
+const ALL_EVENTS = 'All events';
+
+/** Returns the condition of the events of a series: their name, and what their properties must be. */
+export async function seriesCondition(
+  { event, properties, fixedProperties }: Pick<Series, 'event' | 'properties' | 'fixedProperties'>,
+  world: World,
+): Promise<Syntax> {
+  const passed = await propertyCondition({ properties, fixedProperties }, world);
+  return all([...(isOfAnyName(event) ? [] : [call('equals', field('event'), constant(event))]), passed]);
+}
+
+/** PostHog's clients send an empty name for events of any name, too. */
+const isOfAnyName = (event: string | null | undefined): event is null | undefined | '' => (event ?? '') === '';
+
+/** What a result says of the series that it is of. */
+export interface SeriesLabel {
+  readonly label: string;
+  readonly action: Readonly<Record<string, unknown>>;
+}
+
+/** Returns the members of a result that tell of its series, the `order`th of its query, from 0. */
+export function labelOfSeries(series: Series, order: number): SeriesLabel {
+  const id = isOfAnyName(series.event) ? null : series.event;
+  const label = id ?? ALL_EVENTS;
+  const action = {
+    id,
+    type: 'events',
+    order,
+    name: label,
+    custom_name: series.custom_name ?? null,
+    math: series.math ?? null,
+    math_property: series.math_property ?? null,
+    math_hogql: series.math_hogql ?? null,
+    math_group_type_index: series.math_group_type_index ?? null,
+    properties: {},
+  };
+  return { label, action };
+}

@@ -1,0 +1,125 @@
+/** The numbers of one series, as one query over events: by buckets of time, and by the values that are told apart. */
+import type { Syntax } from '../../../hogql/syntax.ts';
+import { all, call, comparison, constant, field } from '../../../hogql/write.ts';
+import type { Question } from '../kind.ts';
+import { OTHER } from './breakdown.ts';
+import { bucketIndex } from './bucket-index.ts';
+import { inRange, type Range } from './date-range.ts';
+import type { Measure } from './math.ts';
+
+/** What is asked of a series. */
+export interface Totals {
+  readonly measure: Measure;
+  /** The condition of the events of its name. */
+  readonly named: Syntax;
+  /** The condition that they must pass besides. */
+  readonly passed: Syntax;
+  readonly range: Range;
+  /** The first instants of the buckets and the end of the last; absent: one number for all of the range. */
+  readonly edges?: readonly number[];
+  readonly breakdown?: {
+    /** A text of each event. */
+    readonly value: Syntax;
+    /** The text of events that have none. */
+    readonly missing: string;
+    /** So many values are told apart, those of the greatest totals; the others are one. */
+    readonly limit: number;
+  };
+  /** An actor counts in the first of its buckets only. */
+  readonly countsOnce: boolean;
+}
+
+/**
+ * Returns the question whose rows are `bucket` (where there are edges), `spot` and `kept` (where there is a breakdown) and
+ * `total`. `kept` is a value, `missing` or `OTHER`; `spot` is its place in the order of results, from 1.
+ */
+export function totalsQuestion(asked: Totals): Question {
+  const { measure, edges, breakdown, range } = asked;
+  const time = edges === undefined ? [] : ['bucket'];
+  const actor = measure.actor === undefined ? [] : ['actor'];
+  const columns = Object.keys(measure.cells);
+  const cells = cellsText(asked);
+  const values = { ...measure.values, ...valuesOf(asked) };
+  const ends = { from: measure.first === undefined ? range.from : undefined, to: range.to };
+  if (breakdown === undefined) {
+    const kept = inTime(`(${cells}) AS cells`, [...actor, ...columns], asked);
+    return { hogql: totalsText(kept, time, measure), values, ...ends };
+  }
+  // The values are ranked by the total of all of the range.
+  const hogql = `WITH cells AS (${cells}),
+    ranks AS (
+      SELECT value, row_number() OVER (ORDER BY ifNull(total, 0) DESC, value) AS place
+      FROM (${totalsText('cells', ['value'], measure)}) AS totals WHERE value != {missing}
+    ),
+    placed AS (
+      SELECT ${[...time, ...actor, ...columns].map((name) => `cells.${name} AS ${name}, `).join('')}
+        multiIf(cells.value = {missing}, {limit} + 1, ranks.place > {limit}, {limit} + 2, ranks.place) AS spot,
+        multiIf(cells.value = {missing}, {missing}, ranks.place > {limit}, {other}, cells.value) AS kept
+      FROM cells LEFT JOIN ranks ON cells.value = ranks.value
+    )
+    ${totalsText(inTime('placed', [...actor, ...columns, 'spot', 'kept'], asked), [...time, 'spot', 'kept'], measure)}`;
+  return { hogql, values, ...ends };
+}
+
+function valuesOf({ measure, named, passed, range, edges, breakdown }: Totals): Question['values'] {
+  const isFirst = measure.first !== undefined;
+  const time = field(isFirst ? 'first_time' : 'timestamp');
+  return {
+    named: measure.first === 'matching' ? all([named, passed]) : named,
+    passed,
+    condition: all([inRange(range), named, passed]),
+    until: comparison('<', field('timestamp'), call('fromUnixTimestamp64Milli', constant(range.to + 1))),
+    from: call('fromUnixTimestamp64Milli', constant(range.from)),
+    ...(measure.actor && { actor: measure.actor }),
+    ...(edges && { bucket: bucketIndex(edges, time) }),
+    ...(breakdown && {
+      value: breakdown.value,
+      missing: constant(breakdown.missing),
+      other: constant(OTHER),
+      limit: constant(breakdown.limit),
+    }),
+    days: call('range', constant(measure.trailingDays ?? 0)),
+  };
+}
+
+/** Selects the cells of events. */
+function cellsText({ measure, edges, breakdown }: Totals): string {
+  const keys = {
+    ...(edges && { bucket: '{bucket}' }),
+    ...(breakdown && { value: measure.first === undefined ? '{value}' : 'first_value' }),
+    ...(measure.actor && { actor: '{actor}' }),
+  };
+  const columns = Object.entries({ ...keys, ...measure.cells }).map(([name, text]) => `${text} AS ${name}`);
+  const selected = columns.length === 0 ? '1 AS nothing' : columns.join(', ');
+  const names = Object.keys(keys);
+  const group = measure.isGrouped ? groupBy(names) : '';
+  if (measure.first === undefined) return `SELECT ${selected} FROM events WHERE {condition}${group}`;
+  // Of all that a person ever did, the first counts, where it lies in the range and passes.
+  return `SELECT ${selected} FROM (
+      SELECT person_id, min(timestamp) AS first_time, minIf(timestamp, {passed}) AS first_passed
+        ${breakdown === undefined ? '' : ', argMinIf({value}, timestamp, {passed}) AS first_value'}
+      FROM events WHERE {named} AND {until} GROUP BY person_id
+    ) AS firsts WHERE first_time = first_passed AND first_time >= {from}${group}`;
+}
+
+/** Returns the cells, each in the buckets that it counts in. */
+function inTime(cells: string, columns: readonly string[], { measure, edges, countsOnce }: Totals): string {
+  if (edges === undefined) return cells;
+  if (measure.trailingDays !== undefined)
+    return `(SELECT day + arrayJoin({days}) AS bucket, ${columns.join(', ')}
+      FROM (SELECT bucket AS day, ${columns.join(', ')} FROM ${cells}) AS days) AS trailing`;
+  if (countsOnce && measure.countsActors === true)
+    return `(SELECT opened AS bucket, ${columns.join(', ')}
+      FROM (SELECT min(bucket) AS opened, ${columns.join(', ')} FROM ${cells} GROUP BY ${columns.join(', ')}) AS actors) AS once`;
+  return cells;
+}
+
+const groupBy = (names: readonly string[]): string => (names.length === 0 ? '' : ` GROUP BY ${names.join(', ')}`);
+
+/** Selects the totals of cells by some of their columns. */
+function totalsText(cells: string, keys: readonly string[], { perActor, total }: Measure): string {
+  const listed = [...keys, `${total} AS total`].join(', ');
+  if (perActor === undefined) return `SELECT ${listed} FROM ${cells}${groupBy(keys)}`;
+  const parts = `SELECT ${[...keys, 'actor', `${perActor} AS part`].join(', ')} FROM ${cells}${groupBy([...keys, 'actor'])}`;
+  return `SELECT ${listed} FROM (${parts}) AS parts${groupBy(keys)}`;
+}

@@ -1,0 +1,341 @@
+/** How much of something happens, and when: numbers of events by time, told apart by their values. */
+import * as z from 'zod';
+import type { Syntax } from '../../hogql/syntax.ts';
+import { all, any } from '../../hogql/write.ts';
+import { choice, integer } from '../../http/fields.ts';
+import type { Answer, Kind, World } from './kind.ts';
+import {
+  type Breakdown,
+  BreakdownFilter,
+  binEdges,
+  breakdownLabel,
+  breakdownOf,
+  breakdownValue,
+  missingValue,
+  OTHER,
+} from './parts/breakdown.ts';
+import {
+  addIntervals,
+  type Bucket,
+  bucketsOf,
+  CompareFilter,
+  DateRange,
+  firstEvent,
+  INTERVALS,
+  type Interval,
+  inRange,
+  isOfAllTime,
+  previousOf,
+  type Range,
+  rangeOf,
+  resolvedDateRange,
+  startOfInterval,
+  wireInstantOf,
+} from './parts/date-range.ts';
+import { type Formula, readFormula } from './parts/formula.ts';
+import { MATHS, type Measure, measureOf } from './parts/math.ts';
+import { LACKING } from './parts/members.ts';
+import { propertyCondition, propertyFilters } from './parts/property-filters.ts';
+import { labelOfSeries, Series, seriesCondition } from './parts/series.ts';
+import { type Totals, totalsQuestion } from './parts/totals.ts';
+
+const TOTAL_DISPLAYS = ['BoldNumber', 'ActionsPie', 'ActionsBarValue', 'ActionsTable', 'WorldMap'] as const;
+const DISPLAYS = [
+  'Auto',
+  'ActionsLineGraph',
+  'ActionsLineGraphCumulative',
+  'ActionsAreaGraph',
+  'ActionsBar',
+  'ActionsStackedBar',
+  'ActionsUnstackedBar',
+  ...TOTAL_DISPLAYS,
+] as const;
+
+/** Each has a letter. */
+const MAX_SERIES = 26;
+const MAX_FORMULAS = 26;
+/** Of one result: a mean of so many intervals. */
+const MAX_SMOOTHING = 1000;
+
+const TrendsSeries = Series.extend({
+  math: choice([...MATHS, 'unique_group']).nullish(),
+  math_property_type: z.string().nullish(),
+});
+type TrendsSeries = z.output<typeof TrendsSeries>;
+
+const formulaText = () => z.string().trim().max(1000);
+
+const TrendsQuery = z.object({
+  kind: z.literal('TrendsQuery'),
+  dateRange: DateRange.nullish(),
+  interval: choice(INTERVALS).nullish(),
+  series: z.array(TrendsSeries).min(1, 'A query has a series at least.').max(MAX_SERIES),
+  properties: propertyFilters().optional(),
+  filterTestAccounts: z.boolean().nullish(),
+  breakdownFilter: BreakdownFilter.nullish(),
+  compareFilter: CompareFilter.nullish(),
+  trendsFilter: z
+    .object({
+      display: choice(DISPLAYS).nullish(),
+      formula: formulaText().nullish(),
+      formulas: z.array(formulaText()).max(MAX_FORMULAS).nullish(),
+      formulaNodes: z
+        .array(z.object({ formula: formulaText(), custom_name: z.string().nullish() }))
+        .max(MAX_FORMULAS)
+        .nullish(),
+      smoothingIntervals: integer({ min: 1, max: MAX_SMOOTHING }).nullish(),
+    })
+    .nullish(),
+  ...LACKING,
+});
+type TrendsQuery = z.output<typeof TrendsQuery>;
+
+/** What is said once for all series of a query. */
+interface Frame {
+  readonly query: TrendsQuery;
+  readonly world: World;
+  readonly interval: Interval;
+  /** There is one number for all of the range, and none for each interval. */
+  readonly isTotal: boolean;
+  readonly isCumulative: boolean;
+  readonly breakdown: Breakdown | undefined;
+  /** The condition that events of all series pass. */
+  readonly passed: Syntax;
+}
+
+/** Some time that numbers are told of. */
+interface Period {
+  readonly range: Range;
+  /** None where there is one number for all of the range. */
+  readonly buckets: readonly Bucket[];
+  /** Undefined where nothing is compared. */
+  readonly label: 'current' | 'previous' | undefined;
+}
+
+/** The numbers of a series or a formula in a period, for one value of a breakdown. */
+interface Numbers {
+  /** Undefined where nothing is broken down. */
+  readonly value: string | undefined;
+  /** By buckets; one where there is one for all of the range. */
+  readonly data: readonly number[];
+}
+
+/** The formula of results, read. */
+interface FormulaNode {
+  readonly label: string;
+  readonly of: Formula;
+}
+
+async function answer(query: TrendsQuery, world: World): Promise<Answer> {
+  const frame = await frameOf(query, world);
+  const formulas = await formulasOf(frame);
+  const periods = await periodsOf(frame);
+  const told = await Promise.all(
+    periods.map(async (period) => ({
+      period,
+      series: await Promise.all(query.series.map(async (_, order) => numbersOf(order, period, frame))),
+    })),
+  );
+  const hasMore = told.some(({ series }) => series.flat().some(({ value }) => value === OTHER));
+  const isShown = ({ value }: Numbers): boolean => value !== OTHER || frame.breakdown?.hidesOther !== true;
+  const results =
+    formulas.length === 0
+      ? told.flatMap(({ period, series }) =>
+          series.flatMap((all, order) => all.filter(isShown).map((one) => resultOf(one, period, order, frame))),
+        )
+      : formulas.flatMap((formula) =>
+          told.flatMap(({ period, series }) =>
+            numbersOfFormula(formula, series, frame)
+              .filter(isShown)
+              .map((one) => resultOf(one, period, formula, frame)),
+          ),
+        );
+  const [current] = periods;
+  return { results, hasMore, ...(current && { resolved_date_range: resolvedDateRange(current.range, world) }) };
+}
+
+async function frameOf(query: TrendsQuery, world: World): Promise<Frame> {
+  const display = query.trendsFilter?.display;
+  const isTotal = TOTAL_DISPLAYS.some((one) => one === display);
+  return {
+    query,
+    world,
+    interval: isTotal ? 'day' : (query.interval ?? 'day'),
+    isTotal,
+    isCumulative: display === 'ActionsLineGraphCumulative',
+    breakdown: breakdownOf(query.breakdownFilter, { isUnlimited: display === 'WorldMap' }),
+    passed: await propertyCondition(query, world),
+  };
+}
+
+async function periodsOf({ query, world, interval, isTotal, passed }: Frame): Promise<readonly Period[]> {
+  const { dateRange, compareFilter } = query;
+  const earliest = isOfAllTime(dateRange) ? await firstOf(query.series, passed, world) : undefined;
+  const periodOf = (range: Range, label: Period['label']): Period => ({
+    range,
+    buckets: isTotal ? [] : bucketsOf(range, interval, world),
+    label,
+  });
+  const range = rangeOf(dateRange, interval, world, earliest);
+  if (compareFilter?.compare !== true) return [periodOf(range, undefined)];
+  const previous = previousOf(range, dateRange, interval, world, compareFilter.compare_to);
+  return [periodOf(range, 'current'), periodOf(previous, 'previous')];
+}
+
+async function firstOf(series: TrendsQuery['series'], passed: Syntax, world: World): Promise<number | undefined> {
+  const conditions = await Promise.all(series.map(async (one) => seriesCondition(one, world)));
+  return firstEvent(world, all([any(conditions), passed]));
+}
+
+async function formulasOf({ query, world }: Frame): Promise<readonly FormulaNode[]> {
+  const { formula, formulas, formulaNodes } = query.trendsFilter ?? {};
+  const sent: readonly { readonly formula: string; readonly custom_name?: string | null | undefined }[] = [
+    ...(formulaNodes ?? []),
+    ...(formulas ?? [formula ?? '']).map((one) => ({ formula: one })),
+  ];
+  const written = (formulaNodes ?? []).length > 0 ? (formulaNodes ?? []) : sent;
+  return Promise.all(
+    written
+      .filter((node) => node.formula !== '')
+      .map(async (node) => ({
+        label: (node.custom_name ?? '') || `Formula (${node.formula})`,
+        of: await readFormula(node.formula, query.series.length, 'trendsFilter__formula', world),
+      })),
+  );
+}
+
+/** Returns the numbers of a series, those of the greatest total first, then of no value, then of all other values. */
+async function numbersOf(order: number, period: Period, frame: Frame): Promise<readonly Numbers[]> {
+  const { query, world, isTotal, isCumulative, breakdown } = frame;
+  const { buckets } = period;
+  const series = query.series[order] as TrendsSeries;
+  const isDaily = frame.interval === 'day';
+  const measure = await measureOf(series, isDaily, `series__${order}`, world);
+  const nothing = breakdown === undefined ? [{ value: undefined, data: buckets.map(() => 0) }] : [];
+  if (!isTotal && buckets.length === 0) return nothing;
+
+  const { range, edges, lead } = reachOf(measure, period, frame);
+  const named = await seriesCondition(
+    { event: series.event, properties: undefined, fixedProperties: undefined },
+    world,
+  );
+  const filters = await propertyCondition(
+    { properties: series.properties, fixedProperties: series.fixedProperties },
+    world,
+  );
+  const passed = all([filters, frame.passed]);
+  const asked: Totals = { measure, named, passed, range, countsOnce: isCumulative, ...(edges && { edges }) };
+  const { rows } = await world.rows(
+    totalsQuestion(breakdown === undefined ? asked : { ...asked, breakdown: await toldApart(breakdown, asked, world) }),
+  );
+
+  const byValue = new Map<string | undefined, { readonly spot: number; readonly data: number[] }>();
+  if (breakdown === undefined) byValue.set(undefined, { spot: 0, data: isTotal ? [0] : buckets.map(() => 0) });
+  for (const row of rows) {
+    const cells = [...row];
+    const index = isTotal ? 0 : Number(cells.shift()) - lead;
+    const [spot, kept] = breakdown === undefined ? [0, undefined] : [Number(cells.shift()), String(cells.shift())];
+    const known = byValue.get(kept) ?? { spot, data: isTotal ? [0] : buckets.map(() => 0) };
+    byValue.set(kept, known);
+    if (index >= 0 && index < known.data.length) known.data[index] = Number(cells[0] ?? 0);
+  }
+  return [...byValue]
+    .toSorted(([, one], [, other]) => one.spot - other.spot)
+    .map(([value, { data }]) => ({ value, data: drawn(data, frame) }));
+}
+
+/** The events that a measure reads for a period: those of the days before it too, where it looks back. */
+function reachOf(measure: Measure, { range, buckets }: Period, { isTotal, world }: Frame) {
+  const lead = (measure.trailingDays ?? 1) - 1;
+  if (isTotal) {
+    const from = lead === 0 ? range.from : addIntervals(startOfInterval(range.to, 'day', world), -lead, 'day', world);
+    return { range: { from, to: range.to }, edges: undefined, lead };
+  }
+  const first = (buckets[0] as Bucket).start;
+  const before = Array.from({ length: lead }, (_, n) => addIntervals(first, n - lead, 'day', world));
+  const edges = [...before, ...buckets.map(({ start }) => start), (buckets.at(-1) as Bucket).end];
+  return { range: { from: lead === 0 ? range.from : (edges[0] as number), to: range.to }, edges, lead };
+}
+
+/** How the events of a series are told apart. */
+async function toldApart(
+  breakdown: Breakdown,
+  { named, passed, range }: Totals,
+  world: World,
+): Promise<NonNullable<Totals['breakdown']>> {
+  const edges = await binEdges(breakdown, all([inRange(range), named, passed]), range, world);
+  return {
+    value: await breakdownValue(breakdown, edges, world),
+    missing: missingValue(breakdown),
+    limit: breakdown.limit,
+  };
+}
+
+/** Returns the numbers as they are drawn: smoothed, and summed up. */
+function drawn(data: readonly number[], { query, isTotal, isCumulative }: Frame): readonly number[] {
+  const width = query.trendsFilter?.smoothingIntervals ?? 1;
+  if (isTotal) return data;
+  const smooth =
+    width === 1 ? data : data.map((_, n) => Math.floor(mean(data.slice(Math.max(0, n + 1 - width), n + 1))));
+  let sum = 0;
+  return isCumulative ? smooth.map((one) => (sum += one)) : smooth;
+}
+
+const total = (data: readonly number[]): number => data.reduce((sum, one) => sum + one, 0);
+const mean = (data: readonly number[]): number => total(data) / data.length;
+
+/** Returns the numbers of a formula for each value that a series has; a series without it counts 0. */
+function numbersOfFormula(
+  formula: FormulaNode,
+  series: readonly (readonly Numbers[])[],
+  { breakdown }: Frame,
+): readonly Numbers[] {
+  const values = [...new Set(series.flatMap((all) => all.map(({ value }) => value)))];
+  const length = Math.max(0, ...series.flatMap((all) => all.map(({ data }) => data.length)));
+  const numbers = values.map((value) => {
+    const data = series.map((all) => all.find((one) => one.value === value)?.data);
+    return { value, data: Array.from({ length }, (_, n) => formula.of(data.map((one) => one?.[n] ?? 0))) };
+  });
+  const missing = breakdown && missingValue(breakdown);
+  const rank = ({ value }: Numbers): number => (value === OTHER ? 2 : value === missing && value !== undefined ? 1 : 0);
+  return numbers.toSorted((one, other) => rank(one) - rank(other) || total(other.data) - total(one.data));
+}
+
+/** Returns a result as PostHog has it, of a series (by its place) or of a formula. */
+function resultOf({ value, data }: Numbers, period: Period, of: number | FormulaNode, frame: Frame) {
+  const { query, world, isTotal, isCumulative, breakdown } = frame;
+  const { buckets, label: compared } = period;
+  const isFormula = typeof of !== 'number';
+  const named = isFormula ? { label: of.label, action: null } : labelOfSeries(query.series[of] as TrendsSeries, of);
+  const valueLabel = breakdown && value !== undefined ? breakdownLabel(breakdown, value) : undefined;
+  const label =
+    valueLabel === undefined || isFormula
+      ? named.label
+      : query.series.length > 1
+        ? `${named.label} - ${valueLabel.label}`
+        : valueLabel.label;
+  const numbers = isTotal
+    ? { data: isFormula ? null : [], count: 0, aggregated_value: data[0] ?? 0 }
+    : { data, count: isCumulative ? (data.at(-1) ?? 0) : total(data) };
+  return {
+    ...numbers,
+    labels: buckets.map((bucket) => bucket.label),
+    days: buckets.map(({ day }) => day),
+    label,
+    action: named.action && { ...named.action, days: buckets.map(({ start }) => wireInstantOf(start, world)) },
+    filter: filterOf(query),
+    ...(compared && { compare: true, compare_label: compared }),
+    ...(valueLabel && { breakdown_value: valueLabel.breakdown_value }),
+  };
+}
+
+/** What older clients read of the query in each result. */
+const filterOf = ({ dateRange, interval, trendsFilter }: TrendsQuery) => ({
+  insight: 'TRENDS',
+  display: trendsFilter?.display ?? 'ActionsLineGraph',
+  interval: interval ?? 'day',
+  date_from: dateRange?.date_from ?? null,
+  date_to: dateRange?.date_to ?? null,
+});
+
+export const trends: Kind<TrendsQuery> = { name: 'TrendsQuery', schema: TrendsQuery, answer };

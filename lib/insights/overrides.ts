@@ -1,0 +1,109 @@
+/** What a dashboard, or whoever asks, says of a query beside it. */
+import * as z from 'zod';
+import { BadJson, parseJson } from '../http/json.ts';
+import { invalid } from '../ports/errors.ts';
+import { isObject } from '../ports/raw-number.ts';
+import type { SentQuery } from './kinds/kinds.ts';
+
+/** Filters that replace or join those of a query. */
+export const FiltersOverride = z.looseObject({
+  date_from: z.string().nullish(),
+  date_to: z.string().nullish(),
+  explicitDate: z.boolean().nullish(),
+  properties: z.union([z.array(z.unknown()), z.looseObject({})]).nullish(),
+  breakdown_filter: z.looseObject({}).nullish(),
+});
+
+/** Values of a query's variables, by their ids or names. */
+export const VariablesOverride = z.record(z.string(), z.unknown());
+
+export interface Overrides {
+  readonly filters?: z.output<typeof FiltersOverride> | null | undefined;
+  readonly variables?: z.output<typeof VariablesOverride> | null | undefined;
+}
+
+/** Returns the overrides of a query string, which are JSON in it. Throws a 400 for what is none. */
+export const overridesIn = (sent: {
+  readonly filters_override?: string | undefined;
+  readonly variables_override?: string | undefined;
+}): Overrides => ({
+  filters: inText(FiltersOverride, 'filters_override', sent.filters_override),
+  variables: inText(VariablesOverride, 'variables_override', sent.variables_override),
+});
+
+function inText<S extends z.ZodType>(schema: S, attr: string, text: string | undefined): z.output<S> | undefined {
+  if (text === undefined || text === '') return undefined;
+  try {
+    const read = schema.safeParse(parseJson(text));
+    if (read.success) return read.data;
+  } catch (error) {
+    if (!(error instanceof BadJson)) throw error;
+  }
+  return invalid(attr, 'Expected JSON of an object.');
+}
+
+/**
+ * Returns the query as it is asked: the date range replaced, the properties added, the breakdown replaced, the values of
+ * its variables set.
+ */
+export function overridden(query: SentQuery, { filters, variables }: Overrides): SentQuery {
+  const changed = isObject(filters) ? filtered(query, filters) : query;
+  return isObject(variables) ? withVariables(changed, variables) : changed;
+}
+
+function filtered(query: SentQuery, sent: z.output<typeof FiltersOverride>): SentQuery {
+  const { date_from, date_to, explicitDate, properties, breakdown_filter } = sent;
+  const hasDate = typeof date_from === 'string' || typeof date_to === 'string';
+  const dateRange = {
+    date_from: date_from ?? null,
+    date_to: date_to ?? null,
+    ...(explicitDate === true ? { explicitDate } : {}),
+  };
+  if (query.kind === 'EventsQuery') {
+    return {
+      ...query,
+      ...(typeof date_from === 'string' ? { after: date_from } : {}),
+      ...(typeof date_to === 'string' ? { before: date_to } : {}),
+      ...joined(query['properties'], properties),
+    };
+  }
+  if (query.kind === 'HogQLQuery') {
+    const own = isObject(query['filters']) ? query['filters'] : {};
+    const filters = { ...own, ...(hasDate ? { dateRange } : {}), ...joined(own['properties'], properties) };
+    return Object.keys(filters).length === 0 ? query : { ...query, filters };
+  }
+  return {
+    ...query,
+    ...(hasDate ? { dateRange } : {}),
+    ...joined(query['properties'], properties),
+    ...(isObject(breakdown_filter) ? { breakdownFilter: breakdown_filter } : {}),
+  };
+}
+
+/** Both properties must hold: lists are joined, groups put beside each other. */
+function joined(own: unknown, added: unknown): { readonly properties?: unknown } {
+  if (isEmpty(added)) return {};
+  if (isEmpty(own)) return { properties: added };
+  if (Array.isArray(own) && Array.isArray(added)) return { properties: [...own, ...added] };
+  return { properties: { type: 'AND', values: [groupOf(own), groupOf(added)] } };
+}
+
+const isEmpty = (properties: unknown): boolean =>
+  properties === undefined ||
+  properties === null ||
+  (Array.isArray(properties) ? properties.length === 0 : Object.keys(properties).length === 0);
+
+const groupOf = (properties: unknown): unknown =>
+  Array.isArray(properties) ? { type: 'AND', values: properties } : properties;
+
+function withVariables(query: SentQuery, values: z.output<typeof VariablesOverride>): SentQuery {
+  const own = query['variables'];
+  if (!isObject(own)) return query;
+  const set = Object.entries(own).map(([id, variable]) => {
+    const name = isObject(variable) ? variable['code_name'] : undefined;
+    const given = values[id] ?? (typeof name === 'string' ? values[name] : undefined);
+    if (given === undefined || !isObject(variable)) return [id, variable];
+    return [id, { ...variable, value: isObject(given) && 'value' in given ? given['value'] : given }];
+  });
+  return { ...query, variables: Object.fromEntries(set) };
+}

@@ -1,0 +1,133 @@
+import * as z from 'zod';
+import { boolean, freeObject, text } from '../../http/fields.ts';
+import { wireInstant } from '../../http/instant.ts';
+import { MINUTE_MS } from '../../ports/units.ts';
+import { answerAge } from '../answering/age.ts';
+import { type AskedQuery, queryStatus, REFRESH, type Refresh, type Told } from '../answering/answers.ts';
+
+/** Returns a field of `refresh`, in any of its forms; `true` is `force_blocking`, `false` is what holds without it. */
+export const refreshField = (otherwise: Refresh) =>
+  z
+    .preprocess((sent) => {
+      const text = typeof sent === 'boolean' ? String(sent) : sent;
+      if (text === 'true' || text === '1' || text === 'True') return 'force_blocking';
+      return text === 'false' || text === '0' || text === 'False' || text === '' ? otherwise : text;
+    }, z.enum(REFRESH))
+    .optional()
+    .describe(
+      'Whether it is computed: `blocking` and `async` if the cached answer is not true any more, `force_…` always, ' +
+        '`force_cache` never. `async`: the answer comes later, at `/query/{id}`. `true` is `force_blocking`.',
+    );
+
+/** A name by which a caller asks about a run and cancels it. */
+const RUN_ID = /^[\w.:-]{1,200}$/;
+
+/** The body that asks a query. */
+export const QueryInput = z.object({
+  query: freeObject().describe('An object with `kind`, such as `TrendsQuery`.'),
+  refresh: refreshField('blocking'),
+  async: boolean().nullable().optional().describe('An older form of `"refresh": "async"`.'),
+  client_query_id: text({ max: 200 })
+    .refine((id) => RUN_ID.test(id), 'Only letters, digits and `_ . : -` are allowed.')
+    .nullable()
+    .optional()
+    .describe('The name of the run, to ask about it and to cancel it.'),
+  filters_override: freeObject().nullable().optional(),
+  variables_override: freeObject().nullable().optional(),
+  name: text({ max: 400, blank: true }).nullable().optional(),
+});
+
+/** A run of a query. */
+export const QueryStatus = z
+  .object({
+    id: z.string(),
+    team_id: z.int(),
+    query_async: z.boolean(),
+    complete: z.boolean(),
+    error: z.boolean(),
+    error_message: z.string().nullable(),
+    error_code: z.string().nullable(),
+    results: z.unknown(),
+    start_time: z.iso.datetime(),
+    pickup_time: z.iso.datetime(),
+    end_time: z.iso.datetime().nullable(),
+    expiration_time: z.iso.datetime().nullable(),
+    task_id: z.string().nullable(),
+    insight_id: z.int().nullable(),
+    dashboard_id: z.int().nullable(),
+    labels: z.array(z.string()).nullable(),
+    query_progress: z.unknown(),
+    cache_key: z.string(),
+  })
+  .meta({ id: 'QueryStatus' });
+
+export const QueryStatusAnswer = z.object({ query_status: QueryStatus });
+
+/** What is told of an answer beside it. */
+export const ANSWER_FIELDS = {
+  hasMore: z.boolean().optional(),
+  columns: z.array(z.unknown()).nullable().optional(),
+  types: z.array(z.unknown()).nullable().optional(),
+  timezone: z.string().nullable().optional(),
+  last_refresh: z.iso.datetime().nullable().optional(),
+  cache_target_age: z.iso.datetime().nullable().optional(),
+  next_allowed_client_refresh: z.iso.datetime().nullable().optional(),
+  is_cached: z.boolean().optional(),
+  query_status: QueryStatus.nullable().optional(),
+  hogql: z.string().nullable().optional(),
+};
+
+/** The answer of a query; which members it has, its kind says. Of one that is not there yet: `query_status` alone. */
+export const QueryAnswer = z
+  .object({
+    results: z.unknown().optional(),
+    ...ANSWER_FIELDS,
+    limit: z.int().optional(),
+    offset: z.int().optional(),
+    cache_key: z.string().nullable().optional(),
+    calculation_trigger: z.string().nullable().optional(),
+    resolved_date_range: z.unknown().optional(),
+    timings: z.array(z.unknown()).nullable().optional(),
+    modifiers: freeObject().nullable().optional(),
+    error: z.string().nullable().optional(),
+  })
+  .meta({ id: 'QueryAnswer' });
+
+/** A client may ask again after so long. */
+const CLIENT_REFRESH_MS = MINUTE_MS;
+
+/** Returns what is told of an answer beside it: of the query, the answer and its age. */
+export function answerFields({ project, query }: AskedQuery, { kept, isCached, run }: Told) {
+  const { results: _, hasMore, columns = null, types = null } = kept?.answer ?? { results: null };
+  return {
+    hasMore: hasMore ?? false,
+    columns: columns === null ? null : [...columns],
+    types: types === null ? null : [...types],
+    timezone: project.timezone ?? 'UTC',
+    last_refresh: kept === null ? null : wireInstant(kept.at),
+    cache_target_age: kept === null ? null : wireInstant(kept.at + answerAge(query)),
+    next_allowed_client_refresh: kept === null ? null : wireInstant(kept.at + CLIENT_REFRESH_MS),
+    is_cached: isCached,
+    query_status: run === null || !run.isAsync ? null : { ...queryStatus(run), results: null },
+    hogql: kept?.looked.hogql ?? null,
+  };
+}
+
+/** Returns the answer of a query as it is told. */
+export function queryAnswer(asked: AskedQuery, told: Told): z.input<typeof QueryAnswer> {
+  const { kept, run, key } = told;
+  if (kept === null && run !== null) return { query_status: { ...queryStatus(run), results: null } };
+  const { limit, offset, resolved_date_range } = kept?.answer ?? {};
+  return {
+    results: kept?.answer.results ?? null,
+    ...answerFields(asked, told),
+    ...(limit === undefined ? {} : { limit }),
+    ...(offset === undefined ? {} : { offset }),
+    cache_key: key,
+    calculation_trigger: null,
+    ...(resolved_date_range === undefined ? {} : { resolved_date_range }),
+    timings: null,
+    modifiers: {},
+    error: null,
+  };
+}

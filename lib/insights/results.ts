@@ -1,0 +1,125 @@
+/** The answers of insights: what their queries give, from the cache or computed as `refresh` says. */
+import type { ProjectItem } from '../accounts/organizations/model.ts';
+import { parseJson } from '../http/json.ts';
+import type { Context } from '../ports/context.ts';
+import { Failure } from '../ports/errors.ts';
+import type { AskedQuery, Asker, Refresh, Told } from './answering/answers.ts';
+import { sourceOf } from './kinds/kinds.ts';
+import type { InsightItem } from './model.ts';
+import { type Overrides, overridden } from './overrides.ts';
+import { answerFields } from './queries/model.ts';
+
+/** How the insights of one request are asked. */
+export interface Asking {
+  readonly project: ProjectItem;
+  /** `force_cache`: nothing is computed. */
+  readonly refresh: Refresh;
+  readonly overrides?: Overrides | undefined;
+  readonly dashboard?: number;
+}
+
+/** The members of an insight that tell its answer; `result` is the query's `results` as they are. */
+export type ResultFields = ReturnType<typeof toldFields>;
+
+/** So many insights of a dashboard are computed at the same time. */
+const AT_ONCE = 2;
+
+/** Returns the query of an insight as it is asked; undefined: it has none that can be answered. */
+export function queryOf({ id, query }: InsightItem, { project, overrides = {}, dashboard }: Asking) {
+  if (query === null) return undefined;
+  try {
+    const asked: AskedQuery = {
+      project,
+      query: overridden(sourceOf(parseJson(query)), overrides),
+      insight: id,
+      ...(dashboard === undefined ? {} : { dashboard }),
+    };
+    return asked;
+  } catch (error) {
+    if (error instanceof Failure) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Returns the answers of insights by their numbers, from the cache alone: what is not there is not in it. Nothing is
+ * computed. One read, of those that are not in memory.
+ */
+export async function cachedResults(
+  { answers }: Pick<Context, 'answers'>,
+  items: readonly InsightItem[],
+  asking: Omit<Asking, 'refresh'>,
+): Promise<ReadonlyMap<number, Told>> {
+  const asked = items.flatMap((item) => queryOf(item, { ...asking, refresh: 'force_cache' }) ?? []);
+  const told = answers === null || asked.length === 0 ? [] : await answers.cached(asked);
+  return new Map(told.flatMap((one, n) => (one.kept === null ? [] : [[asked[n]?.insight ?? 0, one] as const])));
+}
+
+/** Returns what is told of an insight's answer. Throws what computing throws. */
+export async function resultOf(
+  { answers }: Pick<Context, 'answers'>,
+  item: InsightItem,
+  asking: Asking,
+  asker: Asker,
+): Promise<ResultFields> {
+  const asked = queryOf(item, asking);
+  if (asked === undefined || answers === null) return noResult(asking);
+  return toldFields(asked, await answers.ask(asked, asking.refresh, asker));
+}
+
+/** Returns the same of the insights of a dashboard, by their numbers. One that cannot be answered tells why. */
+export async function resultsOf(
+  context: Pick<Context, 'answers'>,
+  items: readonly InsightItem[],
+  asking: Asking,
+  asker: Asker,
+): Promise<ReadonlyMap<number, ResultFields>> {
+  if (asking.refresh === 'force_cache') {
+    const told = await cachedResults(context, items, asking);
+    return new Map(
+      items.flatMap((item) => {
+        const [asked, one] = [queryOf(item, asking), told.get(item.id)];
+        return asked === undefined || one === undefined ? [] : [[item.id, toldFields(asked, one)] as const];
+      }),
+    );
+  }
+  const found = new Map<number, ResultFields>();
+  const left = [...items];
+  const work = async (): Promise<void> => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) {
+      const fields = await resultOf(context, item, asking, asker).catch((error: unknown) => {
+        if (!(error instanceof Failure)) throw error;
+        return { ...noResult(asking), error: error.body.detail };
+      });
+      found.set(item.id, fields);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return found;
+}
+
+function toldFields(asked: AskedQuery, told: Told) {
+  return {
+    result: told.kept?.answer.results ?? null,
+    ...answerFields(asked, told),
+    filters_hash: told.key,
+    error: null as string | null,
+  };
+}
+
+/** What is told of an insight without an answer. */
+const noResult = ({ project }: Asking): ResultFields => ({
+  result: null,
+  hasMore: false,
+  columns: null,
+  types: null,
+  timezone: project.timezone ?? 'UTC',
+  last_refresh: null,
+  cache_target_age: null,
+  next_allowed_client_refresh: null,
+  is_cached: false,
+  query_status: null,
+  hogql: null,
+  filters_hash: '',
+  error: null,
+});

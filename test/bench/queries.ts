@@ -1,0 +1,156 @@
+/** Answers of queries through the service beside SQL that is written by hand over the same files, and kept ones. */
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { openDatabase, parquet } from '../../lib/duckdb/database.ts';
+import { atLeast, atMost, count, median, type Part, type Row } from './bench.ts';
+import { run, start } from './processes.ts';
+import { type Service, startService } from './service.ts';
+
+/** Queries, and requests, by which each is measured. */
+const SAMPLES = { queries: 7, requests: 60 };
+
+const series = [{ kind: 'EventsNode', event: '$pageview' }];
+/** The week of the generated log. */
+const dateRange = { date_from: '2025-06-02', date_to: '2025-06-08' };
+
+interface Measured {
+  readonly what: string;
+  readonly query: object;
+  /** SQL of DuckDB over `lake`, the events. */
+  readonly sql: string;
+}
+
+const DAY = `date_trunc('day', make_timestamp(timestamp_us))`;
+
+const MEASURED: readonly Measured[] = [
+  {
+    what: 'HogQL: events by day',
+    query: { kind: 'HogQLQuery', query: 'SELECT toStartOfDay(timestamp) AS day, count() FROM events GROUP BY day' },
+    sql: `SELECT ${DAY} AS day, count(*) FROM lake GROUP BY day`,
+  },
+  {
+    what: 'HogQL: people by day',
+    query: {
+      kind: 'HogQLQuery',
+      query: 'SELECT toStartOfDay(timestamp) AS day, count(DISTINCT person_id) FROM events GROUP BY day',
+    },
+    sql: `SELECT ${DAY} AS day, count(DISTINCT coalesce(person_id, distinct_id)) FROM lake GROUP BY day`,
+  },
+  {
+    what: 'HogQL: a property',
+    query: { kind: 'HogQLQuery', query: 'SELECT properties.$current_url AS url, count() FROM events GROUP BY url' },
+    sql: `SELECT json_extract_string(properties, '$."$current_url"') AS url, count(*) FROM lake GROUP BY url`,
+  },
+  {
+    what: 'retention of seven days',
+    query: {
+      kind: 'RetentionQuery',
+      dateRange: { date_to: '2025-06-08' },
+      retentionFilter: {
+        period: 'Day',
+        totalIntervals: 7,
+        targetEntity: { id: '$pageview', type: 'events' },
+        returningEntity: { id: '$pageview', type: 'events' },
+      },
+    },
+    sql: `WITH days AS (
+        SELECT DISTINCT coalesce(person_id, distinct_id) AS person, ${DAY} AS day FROM lake WHERE event = '$pageview'
+      ) SELECT a.day, b.day, count(*) FROM days a JOIN days b USING (person) WHERE b.day >= a.day GROUP BY 1, 2`,
+  },
+  {
+    what: 'stickiness',
+    query: { kind: 'StickinessQuery', series, dateRange },
+    sql: `SELECT days, count(*) FROM (
+        SELECT coalesce(person_id, distinct_id) AS person, count(DISTINCT ${DAY}) AS days
+        FROM lake WHERE event = '$pageview' GROUP BY person
+      ) GROUP BY days`,
+  },
+];
+
+export const querying: Part = async (bench) => {
+  const lines = bench.small ? 100_000 : 1_000_000;
+  const file = join(bench.folder, 'access.log.gz');
+  bench.say(`generating and importing ${count(lines)} events`);
+  await run('access-log.ts', { file, lines }, bench);
+  const service = await startService(bench, 'queries');
+  const words = ['import', file, '--project', String(service.projectId), '--json'];
+  await start('infra/local/admin.ts', words, { WORKSPACE_HOME: service.dataDirectory }, bench).ended();
+
+  const paths = globSync(join(service.dataDirectory, 'lake/events/**/*.parquet'));
+  const database = await openDatabase({ places: paths, memoryLimit: '500MB' });
+  const connection = await database.connect();
+  await connection.run(`CREATE VIEW lake AS SELECT * FROM ${parquet(paths)}`);
+  const rows: Row[] = [];
+  for (const measured of MEASURED) {
+    bench.say(measured.what);
+    rows.push(await besideSql(service, connection, measured, lines));
+  }
+  connection.closeSync();
+  database.closeSync();
+  bench.say('a kept answer');
+  rows.push(await keptBesideDashboard(service));
+  const peakMb = await service.stop();
+  return rows.map((row, n) => (n === 0 ? { ...row, note: `peak memory of all processes ${count(peakMb)} MB` } : row));
+};
+
+async function besideSql(
+  service: Service,
+  connection: DuckDBConnection,
+  { what, query, sql }: Measured,
+  lines: number,
+): Promise<Row> {
+  const path = `/api/projects/${service.projectId}/query/`;
+  const ours: number[] = [];
+  const theirs: number[] = [];
+  // In turns, so that both meet the same machine; the first of each warms up.
+  for (let n = 0; n <= SAMPLES.queries; n += 1) {
+    const [own, peer] = [
+      await took(() => service.call('POST', path, { query, refresh: 'force_blocking' })),
+      await took(() => connection.runAndReadAll(sql)),
+    ];
+    if (n === 0) continue;
+    ours.push(own);
+    theirs.push(peer);
+  }
+  const ratio = median(theirs) / median(ours);
+  return {
+    what: `${what}, ${count(lines)} events`,
+    measured: `${median(ours).toFixed(0)} ms`,
+    peer: `SQL by hand ${median(theirs).toFixed(0)} ms`,
+    ratio,
+    goal: atLeast(0.8, ratio),
+  };
+}
+
+/** An insight with a kept answer, on a dashboard that shows it, beside the dashboard without one. */
+async function keptBesideDashboard(service: Service): Promise<Row> {
+  const project = `/api/projects/${service.projectId}`;
+  const source = { kind: 'HogQLQuery', query: 'SELECT event, count() FROM events GROUP BY event' };
+  const { body: insight } = await service.call('POST', `${project}/insights/`, { query: source });
+  const { body: dashboard } = await service.call('POST', `${project}/dashboards/`, { name: 'Empty' });
+  const path = `${project}/insights/${String(insight['id'])}/?refresh=blocking`;
+  await service.call('GET', path);
+  const kept: number[] = [];
+  const plain: number[] = [];
+  for (let n = 0; n < SAMPLES.requests; n += 1) {
+    kept.push(await took(() => service.call('GET', path)));
+    plain.push(await took(() => service.call('GET', `${project}/dashboards/${String(dashboard['id'])}/`)));
+  }
+  const ratio = median(kept) / median(plain);
+  return {
+    what: 'insight with a kept answer',
+    measured: `${median(kept).toFixed(2)} ms`,
+    peer: `retrieving a dashboard ${median(plain).toFixed(2)} ms`,
+    ratio,
+    goal: atMost(1.3, ratio),
+    note: `medians of ${SAMPLES.requests}`,
+  };
+}
+
+/** Returns how long something takes, in milliseconds. */
+async function took(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now();
+  await work();
+  return performance.now() - began;
+}

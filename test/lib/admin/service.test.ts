@@ -1,0 +1,232 @@
+/** The commands that ask a running service, over HTTP, with runs that the real machines make. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { EXIT, runAdmin } from '../../../lib/admin/program.ts';
+import { importEvents } from '../../../lib/lake/import/import.ts';
+import { HOUR_MS } from '../../../lib/ports/units.ts';
+import { exportWorld } from '../../support/export-world.ts';
+import { testService } from '../../support/service.ts';
+
+const NOW = Date.UTC(2026, 0, 7, 13, 20);
+const LATER = Date.UTC(2026, 0, 7, 14, 10);
+
+let world: Awaited<ReturnType<typeof exportWorld>>;
+beforeEach(async () => {
+  world = await exportWorld({ now: NOW });
+});
+afterEach(() => world.close());
+
+/** A service, and the command line of somebody who may do everything; `meanwhile` happens whenever a command waits. */
+async function commandLine() {
+  const { context, run: runMachines } = world.boot();
+  const service = await testService(context);
+  const input = { text: '' };
+  let key = service.key;
+  let url = service.address;
+  let looks: (() => Promise<unknown>)[] = [];
+  const bars: string[] = [];
+  const run = async (...words: string[]) => {
+    const stop = new AbortController();
+    const shown = { out: '', errors: '' };
+    const code = await runAdmin(words, {
+      open: () => Promise.reject(new Error('no command of a service opens the data directory')),
+      print: (text) => {
+        shown.out += text;
+      },
+      complain: (text) => {
+        shown.errors += text;
+      },
+      progress: () => ({
+        update: (done, total, note) => bars.push(`${done}/${total} ${note}`),
+        end: () => bars.push('end'),
+      }),
+      interruption: (reason) => ({ signal: stop.signal, end: () => stop.abort(reason) }),
+      resolve: (path) => path,
+      address: async (given) => ({ url: given ?? url, key }),
+      read: async (path) => (path === '-' ? input.text : Promise.reject(new Error(`no file ${path}`))),
+      pause: async () => {
+        const look = looks.shift();
+        if (look !== undefined) return void (await look());
+        const { Interrupted } = await import('../../../lib/admin/service/program.ts');
+        throw new Interrupted();
+      },
+    });
+    return { code, ...shown };
+  };
+  return {
+    ...service,
+    run,
+    runMachines,
+    input,
+    bars,
+    json: async (...words: string[]) => {
+      const { out, errors } = await run(...words, '--json');
+      expect(errors).toBe('');
+      return JSON.parse(out);
+    },
+    meanwhile: (...some: (() => Promise<unknown>)[]) => {
+      looks = some;
+    },
+    use: (other: { key?: string; url?: string }) => {
+      key = other.key ?? key;
+      url = other.url ?? url;
+    },
+    created: async (name = 'Hourly') => {
+      const destination = { type: 'Folder', config: { path: world.target } };
+      input.text = JSON.stringify({ name, interval: 'hour', destination });
+      const { out } = await run('exports', 'create', '-', '--json');
+      return JSON.parse(out).id as string;
+    },
+    arrive: async (count: number, arrived: 'now' | 'then' = 'now') => {
+      const file = join(world.folder, 'events.jsonl');
+      const event = (n: number) => ({
+        event: `e${n}`,
+        distinct_id: 'd',
+        timestamp: new Date(NOW - 2 * HOUR_MS - n).toISOString(),
+      });
+      writeFileSync(file, Array.from({ length: count }, (_, n) => JSON.stringify(event(n))).join('\n'));
+      const rejectedFolder = join(world.folder, 'rejected');
+      await importEvents(world.context, { projectId: service.project.id, files: [file], rejectedFolder, arrived });
+    },
+  };
+}
+
+describe('exports', () => {
+  test('are made, listed, shown, paused, unpaused and deleted', async () => {
+    const { run, json, created } = await commandLine();
+    const id = await created();
+    expect((await run('exports', 'list')).out).toBe(
+      'ID                                    NAME    DESTINATION  INTERVAL  STATE    LAST RUN\n' +
+        `${id}  Hourly  Folder       hour      running  none\n`,
+    );
+    expect(await run('exports', 'pause', id)).toEqual({ code: EXIT.ok, out: `Paused Hourly (${id})\n`, errors: '' });
+    expect(await json('exports', 'show', id)).toMatchObject({ id, paused: true });
+    expect((await run('exports', 'show', id)).out).toContain('state        paused\n');
+    expect((await run('exports', 'unpause', id)).out).toBe(`Unpaused Hourly (${id})\n`);
+    expect((await run('exports', 'delete', id)).out).toBe(`Deleted ${id}\n`);
+    expect((await run('exports', 'list')).out).toBe('No batch exports.\n');
+  });
+
+  test('of more than a page are all listed, or as many as are asked for', async () => {
+    const { json, created } = await commandLine();
+    for (let n = 0; n < 3; n++) await created(`Export ${n}`);
+    expect(await json('exports', 'list')).toHaveLength(3);
+    expect(await json('exports', 'list', '--limit', '2')).toHaveLength(2);
+  });
+
+  test('whose names steer terminals are shown without that', async () => {
+    const { run, created } = await commandLine();
+    await created('red \u001b[31m\u009b2J\nline');
+    expect((await run('exports', 'list')).out).toContain('red  [31m 2J line');
+  });
+});
+
+describe('a backfill', () => {
+  test('is estimated, begun, waited for with a bar, and listed; its runs and logs can be read', async () => {
+    const { run, json, created, arrive, meanwhile, runMachines, bars } = await commandLine();
+    const id = await created();
+    await arrive(5, 'then');
+    const range = ['--from', '2026-01-07T10:00:00Z', '--until', '2026-01-07T13:00:00Z'];
+    expect(await json('backfill', 'estimate', id, ...range)).toMatchObject({ intervals: 3, rows: 5 });
+    meanwhile(async () => {
+      await runMachines(LATER);
+    });
+    const { code, out } = await run('backfill', 'start', id, ...range, '--wait');
+    expect([code, out]).toEqual([EXIT.ok, expect.stringMatching(/^status +Completed$/m)]);
+    expect(bars).toEqual([expect.stringMatching(/^0\/\d+ 0 rows/), 'end']);
+    expect((await run('backfill', 'list', id)).out).toMatch(/ {2}Completed {2}.* {2}5\n$/);
+
+    const runs = await json('runs', 'list', id, '--status', 'Completed');
+    const delivered = runs.find(({ records_completed }: { records_completed: number }) => records_completed === 5);
+    expect((await run('runs', 'show', id, delivered.id)).out).toMatch(/^rows +5$/m);
+    expect((await run('logs', id, '--run', delivered.id)).out).toMatch(/^2026-01-07T13:20:\S+ {2}INFO /);
+  });
+
+  test('that does not end well is a failure of the command', async () => {
+    const { run, json, created, arrive, meanwhile, runMachines } = await commandLine();
+    const id = await created();
+    await arrive(5, 'then');
+    const range = ['--from', '2026-01-07T10:00:00Z', '--until', '2026-01-07T12:00:00Z'];
+    const { backfill_id } = await json('backfill', 'start', id, ...range);
+    meanwhile(async () => {
+      await run('backfill', 'cancel', id, backfill_id);
+      await runMachines();
+    });
+    const { code, out } = await run('backfill', 'show', id, backfill_id, '--wait');
+    expect([code, out]).toEqual([EXIT.failed, expect.stringMatching(/^status +Cancelled$/m)]);
+  });
+});
+
+test('logs are followed: each line once, in order, until Ctrl-C', async () => {
+  const { run, created, arrive, meanwhile, runMachines } = await commandLine();
+  const id = await created();
+  await arrive(2);
+  meanwhile(
+    () => runMachines(LATER),
+    async () => {},
+    async () => {},
+  );
+  const { code, out, errors } = await run('logs', id, '--follow');
+  const lines = out.trimEnd().split('\n');
+  expect([code, errors]).toEqual([EXIT.interrupted, '']);
+  expect(lines.length).toBeGreaterThan(1);
+  expect(lines).toEqual([...new Set(lines)]);
+  expect([lines[0], lines.at(-1)]).toEqual([
+    expect.stringContaining('Batch exporting range'),
+    expect.stringContaining('2 records exported'),
+  ]);
+});
+
+test('events are shown as they arrive, until Ctrl-C', async () => {
+  const { run, arrive, meanwhile } = await commandLine();
+  await arrive(1);
+  meanwhile(
+    () => arrive(3),
+    async () => {},
+  );
+  const { code, out } = await run('events', 'tail');
+  expect(code).toBe(EXIT.interrupted);
+  expect(out.match(/ e\d /g)).toEqual([' e0 ', ' e2 ', ' e1 ']);
+});
+
+test('organizations and projects are listed, projects made, and their tokens replaced', async () => {
+  const { run, json, organization, project } = await commandLine();
+  expect((await run('organization', 'list')).out).toContain(`${organization.id}  Acme\n`);
+  const made = await json('project', 'create', 'Second');
+  expect(await json('project', 'list')).toMatchObject([{ id: project.id }, { id: made.id, api_token: made.api_token }]);
+  const { out } = await run('project', 'rotate-token', '--project', String(made.id));
+  expect(out).toMatch(/^The token of "Second" is now phc_\w+\n$/);
+  expect(out).not.toContain(made.api_token);
+});
+
+describe('what goes wrong', () => {
+  test('is told in the words of the service, with the field at fault', async () => {
+    const { run, input } = await commandLine();
+    input.text = JSON.stringify({ name: 'x', interval: 'hour', destination: { type: 'Folder', config: {} } });
+    expect(await run('exports', 'create', '-')).toEqual({
+      code: EXIT.failed,
+      out: '',
+      errors: "error: destination__non_field_errors: Configuration missing required field: 'path'\n",
+    });
+    expect((await run('exports', 'show', 'nothing')).errors).toBe('error: Not found.\n');
+  });
+
+  test('says that no service answers, or that the key is no key', async () => {
+    const { run, use } = await commandLine();
+    expect((await run('exports', 'list', '--url', 'http://127.0.0.1:1')).errors).toMatch(
+      /^error: No service answers at http:\/\/127\.0\.0\.1:1 \(.+\)\. Start it with npm start, or say where it is: --url\.\n$/,
+    );
+    use({ key: 'phx_wrong' });
+    expect(await run('exports', 'list')).toMatchObject({
+      code: EXIT.failed,
+      errors: expect.stringContaining('invalid'),
+    });
+  });
+
+  test('is a usage error where the words are not understood', async () => {
+    const { run } = await commandLine();
+    expect((await run('backfill', 'start', 'id')).code).toBe(EXIT.usage);
+    expect((await run('exports', 'shout')).code).toBe(EXIT.usage);
+    expect((await run('query', 'SELECT 1', '--format', 'xml')).code).toBe(EXIT.usage);
+  });
+});

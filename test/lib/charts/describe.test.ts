@@ -1,0 +1,210 @@
+/** From results to charts, without pictures. */
+import type { Chart, SeriesPicture } from '../../../lib/charts/chart.ts';
+import { chartOf } from '../../../lib/charts/describe/describe.ts';
+import { SAMPLES, trend, waves } from '../../support/charts.ts';
+
+const chart = (name: string): Chart => {
+  const { query, answered } = SAMPLES.find((sample) => sample.name === name) ?? {};
+  return chartOf(query, answered ?? { results: null });
+};
+
+const trendsOf = (results: unknown, trendsFilter: object = {}): Chart =>
+  chartOf({ kind: 'TrendsQuery', trendsFilter }, { results });
+
+const series = ({ picture }: Chart): SeriesPicture => {
+  expect(picture.type).toBe('series');
+  return picture as SeriesPicture;
+};
+
+describe('trends', () => {
+  test('are lines, named as the query names them, with a gap where there is no number', () => {
+    const { points, series: lines, form } = series(chart('lines'));
+    expect(form).toBe('lines');
+    expect(points).toHaveLength(30);
+    expect(lines.map(({ name }) => name)).toEqual(['People who came', 'Sign ups', 'Payments']);
+    expect(lines[2]?.values.slice(0, 3)).toEqual([null, 11, 4]);
+  });
+
+  test('have all their numbers in a table, a row for each point', () => {
+    const { table } = chart('lines');
+    expect(table.columns).toEqual(['Date', 'People who came', 'Sign ups', 'Payments']);
+    expect(table.rows.slice(0, 2)).toEqual([
+      ['1-Jan-2020', 12, 4, null],
+      ['2-Jan-2020', 19, 6, 11],
+    ]);
+  });
+
+  test('show the period before in the colour of its own', () => {
+    const { series: lines } = series(chart('lines compared with the period before'));
+    expect(lines.map(({ name, colour, isPrevious }) => [name, colour, isPrevious])).toEqual([
+      ['$pageview', 0, false],
+      ['$pageview (previous)', 0, true],
+    ]);
+  });
+
+  test('draw the greatest of too many series, say so, and keep the numbers of all', () => {
+    const { picture, note, table } = chart('thousands of lines');
+    expect((picture as SeriesPicture).series.map(({ name }) => name)).toContain('Browser 1000');
+    expect((picture as SeriesPicture).series).toHaveLength(25);
+    expect(note).toBe('The picture shows the 25 series with the greatest totals of 1,000.');
+    expect(table.columns).toHaveLength(1001);
+  });
+
+  test('draw fewer series where each has many points', () => {
+    const results = waves(25, 1500);
+    expect(series(trendsOf(results)).series).toHaveLength(3);
+  });
+
+  test.each([
+    ['ActionsLineGraph', 'lines'],
+    ['ActionsLineGraphCumulative', 'lines'],
+    ['ActionsAreaGraph', 'areas'],
+    ['ActionsBar', 'stacked'],
+    ['ActionsStackedBar', 'stacked'],
+    ['ActionsUnstackedBar', 'grouped'],
+  ])('of the display %s are %s', (display, form) => {
+    expect(series(trendsOf([trend('a', [1, 2])], { display })).form).toBe(form);
+  });
+
+  test('with a negative number are no areas, which could not stand on each other', () => {
+    expect(series(trendsOf([trend('a', [1, -2])], { display: 'ActionsAreaGraph' })).form).toBe('lines');
+  });
+
+  test('of displays that show one number are sorted, and named in words', () => {
+    const { picture } = chart('a pie');
+    expect(picture).toMatchObject({
+      type: 'pie',
+      items: [
+        { name: 'Chrome', value: 4211 },
+        { name: 'Firefox', value: 2830 },
+        { name: 'Safari', value: 1204 },
+        { name: 'No value', value: 310 },
+        { name: 'Other values', value: 97 },
+      ],
+    });
+  });
+
+  test('in a pie of many join the small ones, and lose nothing', () => {
+    const { picture, table } = chart('a pie of many');
+    const items = picture.type === 'pie' ? picture.items : [];
+    expect(items.at(-1)?.name).toBe('30 others together');
+    const sum = (values: readonly (number | null)[]): number => values.reduce<number>((a, b) => a + (b ?? 0), 0);
+    expect(sum(items.map(({ value }) => value))).toBe(sum(table.rows.map(([, value]) => value as number)));
+  });
+
+  test('with negative numbers are no pie', () => {
+    const results = [
+      { aggregated_value: 5, label: 'a' },
+      { aggregated_value: -1, label: 'b' },
+    ];
+    expect(trendsOf(results, { display: 'ActionsPie' }).picture.type).toBe('ranking');
+  });
+
+  test('as one number stand beside that of the period before', () => {
+    expect(chart('a number compared').picture).toMatchObject({ items: [{ value: 842, previous: 913 }] });
+  });
+
+  test('on a map are by country, in English', () => {
+    const { picture, table } = chart('a map');
+    expect(picture.type === 'map' && picture.values.get('DE')).toBe(2300);
+    expect(table.rows[0]).toEqual(['United States', 5100]);
+  });
+
+  test('without anything say so', () => {
+    expect(chart('no data').picture).toEqual({ type: 'none', reason: 'There is no data in this range.' });
+  });
+
+  test.each([null, 7, 'x', [null], [7], [{ data: 'x' }], { a: 1 }])(
+    'that are not as they should be (%j) do no harm',
+    (results) => {
+      for (const kind of [
+        'TrendsQuery',
+        'FunnelsQuery',
+        'RetentionQuery',
+        'PathsQuery',
+        'HogQLQuery',
+        'LifecycleQuery',
+      ]) {
+        expect(typeof chartOf({ kind }, { results }).summary).toBe('string');
+      }
+    },
+  );
+});
+
+describe('funnels', () => {
+  test('tell the share of the first step and of the one before', () => {
+    const { picture } = chart('a funnel');
+    const [group] = picture.type === 'funnel' ? picture.groups : [];
+    expect(
+      group?.steps.map(({ name, count, share, shareOfPrevious }) => [name, count, share, shareOfPrevious]),
+    ).toEqual([
+      ['Signed up', 400, 1, null],
+      ['Paid', 212, 0.53, 0.53],
+      ['Watched a movie', 96, 0.24, 96 / 212],
+    ]);
+  });
+
+  test('with a breakdown are one for each value', () => {
+    const { picture } = chart('a funnel with a breakdown');
+    expect(picture.type === 'funnel' && picture.groups.map(({ name }) => name)).toEqual(['Chrome', 'No value']);
+  });
+
+  test('over time are lines of percent', () => {
+    const { series: lines, format } = series(chart('a funnel over time'));
+    expect([lines.map(({ name }) => name), format.unit]).toEqual([['Conversion'], 'percent']);
+  });
+
+  test('by their times are bars', () => {
+    const { points } = series(chart('times of a funnel'));
+    expect(points).toEqual(['37 min', '11 h 48 min', '23 h']);
+    expect(chart('times of a funnel').note).toBe('Average time: 8 h 12 min.');
+  });
+});
+
+describe('retention', () => {
+  test('is a triangle of cohorts', () => {
+    const { picture } = chart('retention');
+    expect(picture).toMatchObject({ type: 'grid', columns: expect.arrayContaining(['Day 0', 'Day 7']) });
+    expect(picture.type === 'grid' && picture.rows[0]).toEqual({
+      name: 'Day 0, 2020-06-10',
+      counts: [120, 60, 44, 31, 20, 12, 9, 4],
+    });
+  });
+
+  test('that is padded with zeros does not say that nobody will come', () => {
+    const values = (counts: readonly number[]) => counts.map((count) => ({ count }));
+    const results = [
+      { label: 'Day 0', values: values([5, 0]) },
+      { label: 'Day 1', values: values([3, 0]) },
+    ];
+    const { picture } = chartOf({ kind: 'RetentionQuery' }, { results });
+    expect(picture.type === 'grid' && picture.rows.map(({ counts }) => counts)).toEqual([
+      [5, 0],
+      [3, null],
+    ]);
+  });
+});
+
+test('stickiness, lifecycle and paths are bars and flows', () => {
+  expect(series(chart('stickiness')).points[0]).toBe('1 day');
+  expect(series(chart('lifecycle')).series.map(({ name }) => name)).toEqual([
+    'New',
+    'Returning',
+    'Resurrecting',
+    'Dormant',
+  ]);
+  expect(chart('paths')).toMatchObject({
+    picture: { type: 'flow' },
+    table: { rows: expect.arrayContaining([['/', '/pricing', 120, '45 s']]) },
+  });
+});
+
+test('rows of HogQL are a table, or the picture that their settings ask for', () => {
+  expect(chart('rows of HogQL')).toMatchObject({ picture: { type: 'table' }, note: 'There are more rows than these.' });
+  expect(series(chart('a chart of HogQL')).series).toMatchObject([{ name: 'visitors', values: [410, 640, 590, 320] }]);
+  expect(chart('events').table.columns).toEqual(['event', 'timestamp', 'Person']);
+});
+
+test('a query of no known kind has no picture', () => {
+  expect(chartOf({ kind: 'SavedInsightNode' }, { results: [] }).picture.type).toBe('none');
+});

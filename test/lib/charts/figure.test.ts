@@ -1,0 +1,280 @@
+/** Charts as markup, and as a browser shows them. */
+import * as fc from 'fast-check';
+import { chartOf } from '../../../lib/charts/describe/describe.ts';
+import { DARK, LIGHT } from '../../../lib/charts/draw/palette.ts';
+import { axisLabels, HEIGHT, namedPoints, valueScale } from '../../../lib/charts/draw/scale.ts';
+import { figure } from '../../../lib/charts/figure.ts';
+import { duration, fullNumber, PLAIN, shortNumber } from '../../../lib/charts/numbers.ts';
+import { CHART_STYLE } from '../../../lib/charts/style.ts';
+import { STYLE } from '../../../lib/dashboards/public-page/style.ts';
+import { htmlPage } from '../../../lib/http/html-page.ts';
+import { html } from '../../../lib/http/markup.ts';
+import { describeInBrowser, obstacles } from '../../support/browser.ts';
+import { HOSTILE, SAMPLES } from '../../support/charts.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
+
+const markupOf = ({ query, answered }: Pick<(typeof SAMPLES)[number], 'query' | 'answered'>): string =>
+  figure(chartOf(query, answered)).toString();
+
+/** Returns the value with another one for some of its texts and numbers. */
+function changed(value: unknown, change: (leaf: unknown) => unknown): unknown {
+  if (Array.isArray(value)) return value.map((one) => changed(one, change));
+  if (typeof value !== 'object' || value === null) return change(value);
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, changed(one, change)]));
+}
+
+describe('the markup of a chart', () => {
+  test('is elements and attributes of its own, whatever names and numbers a result has', () => {
+    const hostile = fc.oneof(
+      fc.constantFrom(HOSTILE, '"', "'", '<', '&lt;', '\0', '\u202e', '${1}', ']]>', '-->', 'javascript:alert(1)'),
+      fc.string(),
+      fc.constantFrom(NaN, Infinity, -1e308, 1e308, 0.1, -0, 1e-12, null),
+    );
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...SAMPLES),
+        fc.infiniteStream(hostile),
+        fc.infiniteStream(fc.boolean()),
+        (sample, values, turns) => {
+          const { results, columns } = sample.answered;
+          const change = (leaf: unknown): unknown => (turns.next().value ? values.next().value : leaf);
+          const answered = {
+            ...sample.answered,
+            // Of the thousands of series some are enough.
+            results: changed(Array.isArray(results) ? results.slice(0, 30) : results, change),
+            ...(columns === undefined ? {} : { columns: columns.map((column) => `${column}${HOSTILE}`) }),
+          };
+          const markup = markupOf({ query: sample.query, answered });
+          const tags = markup.match(/<[^>]*>/g) ?? [];
+          const odd = tags.filter((tag) => !TAG.test(tag));
+          expect(odd).toEqual([]);
+          expect(markup.replaceAll(/<[^>]*>/g, '')).not.toMatch(/[<>]/);
+          expect(markup).not.toMatch(/ (d|x|y|width|height|viewBox)="[^"]*(NaN|Infinity|undefined|e)/);
+        },
+      ),
+      { numRuns: propertyRuns(500) },
+    );
+  });
+
+  test('is the same each time', () => {
+    for (const sample of SAMPLES) expect(markupOf(sample)).toBe(markupOf(sample));
+  });
+
+  test('of 25 series of 30 points is below 60 KB with its numbers', () => {
+    for (const name of ['25 lines', '25 stacked bars']) {
+      const sample = SAMPLES.find((one) => one.name === name);
+      expect(sample === undefined ? Infinity : Buffer.byteLength(markupOf(sample))).toBeLessThan(60_000);
+    }
+  });
+
+  test('of thousands of series and points has an end', () => {
+    const data = Array.from({ length: 1000 }, (_, at) => at);
+    for (const display of [
+      'ActionsLineGraph',
+      'ActionsBar',
+      'ActionsAreaGraph',
+      'ActionsPie',
+      'WorldMap',
+      'BoldNumber',
+    ]) {
+      const results = Array.from({ length: 1000 }, (_, at) => ({
+        label: `s${at}`,
+        data,
+        labels: data.map(String),
+        count: at,
+      }));
+      const query = { kind: 'TrendsQuery', trendsFilter: { display } };
+      expect(Buffer.byteLength(markupOf({ query, answered: { results } }))).toBeLessThan(250_000);
+    }
+  });
+});
+
+/** Elements that charts are made of: none loads anything, runs anything, or has styles. */
+const TAG =
+  /^<\/?(figure|figcaption|details|summary|div|p|span|strong|b|bdi|ol|li|table|caption|thead|tbody|tr|th|td|svg|g|path|rect|text|title)( (class|role|aria-label|aria-hidden|tabindex|scope|title|width|height|viewBox|preserveAspectRatio|x|y|d|stroke-width|open)(="[^"<>]*")?)*\s*\/?>$/;
+
+describe('an axis', () => {
+  test('has lines at round numbers, from below the least to above the greatest', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.double({ min: -1e9, max: 1e9, noNaN: true }), { minLength: 1, maxLength: 30 }),
+        (values) => {
+          for (const unit of ['number', 'seconds', 'milliseconds'] as const) {
+            const { y, ticks } = valueScale(values, { ...PLAIN, unit });
+            expect(ticks.length).toBeGreaterThanOrEqual(1);
+            expect(ticks.length).toBeLessThanOrEqual(12);
+            for (const value of [0, ...values]) {
+              expect(y(value)).toBeGreaterThanOrEqual(0);
+              expect(y(value)).toBeLessThanOrEqual(HEIGHT);
+            }
+          }
+        },
+      ),
+      { numRuns: propertyRuns(300) },
+    );
+    expect(valueScale([3, 47], PLAIN).ticks).toEqual([0, 10, 20, 30, 40, 50]);
+    expect(valueScale([2], PLAIN).ticks).toEqual([0, 1, 2]);
+    expect(valueScale([3100], { ...PLAIN, unit: 'seconds' }).ticks).toEqual([0, 900, 1800, 2700, 3600]);
+  });
+
+  test('writes no two of its lines alike', () => {
+    const results = [{ label: 'a', labels: ['x', 'y'], data: [0.001, 0.0042] }];
+    const markup = markupOf({ query: { kind: 'TrendsQuery' }, answered: { results } });
+    expect([...markup.matchAll(/<text x="\d+" y="[\d.]+">([^<]*)</g)].map(([, text]) => text)).toEqual([
+      '0',
+      '0.001',
+      '0.002',
+      '0.003',
+      '0.004',
+      '0.005',
+    ]);
+  });
+
+  test('names few points, evenly', () => {
+    expect(namedPoints(1, 6)).toEqual([0]);
+    expect(namedPoints(30, 6)).toEqual([0, 5, 10, 15, 20, 25]);
+    expect(namedPoints(7, 4)).toEqual([0, 2, 4, 6]);
+  });
+
+  test('shortens what all names share, and what is long', () => {
+    expect(axisLabels(['9-Jan-2020', '10-Jan-2020'])).toEqual(['9-Jan', '10-Jan']);
+    expect(axisLabels(['31-Dec-2019', '1-Jan-2020'])).toEqual(['31-Dec-2019', '1-Jan-2020']);
+    expect(axisLabels(['30-Jan – 5-Feb', '5–11 Jan'])).toEqual(['30-Jan', '5']);
+    expect(axisLabels(['a very long name of a point'])).toEqual(['a very long n…']);
+  });
+});
+
+test.each([
+  [0, '0', '0'],
+  [-0.001, '0', '0'],
+  [1234.567, '1,234.57', '1,234.57'],
+  [1_234_567, '1,234,567', '1.23M'],
+  [-45_000, '-45,000', '-45K'],
+])('%p is written %s, and %s where there is little room', (value, full, short) => {
+  expect([fullNumber(value, PLAIN), shortNumber(value, PLAIN)]).toEqual([full, short]);
+});
+
+test.each([
+  [0, '0 s'],
+  [1.25, '1.3 s'],
+  [59.6, '60 s'],
+  [60, '1 min'],
+  [3725, '1 h 2 min'],
+  [86_400 * 3, '3 d'],
+  [-90, '-1 min 30 s'],
+])('%p seconds are %s', (seconds, text) => {
+  expect(duration(seconds)).toBe(text);
+});
+
+describe('colours', () => {
+  /** The three parts of a colour, from 0 to 1, as light. */
+  const light = (colour: string): number[] =>
+    [1, 3, 5].map((at) => {
+      const part = Number.parseInt(colour.slice(at, at + 2), 16) / 255;
+      return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+    });
+  const luminance = ([r = 0, g = 0, b = 0]: readonly number[]): number => 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  const contrast = (a: string, b: string): number => {
+    const [high = 0, low = 0] = [luminance(light(a)), luminance(light(b))].toSorted((x, y) => y - x);
+    return (high + 0.05) / (low + 0.05);
+  };
+  /** Machado, Oliveira and Fernandes (2009), each for those who lack the cone entirely. */
+  const EYES: Readonly<Record<string, readonly (readonly [number, number, number])[]>> = {
+    most: [
+      [1, 0, 0],
+      [0, 1, 0],
+      [0, 0, 1],
+    ],
+    protanopia: [
+      [0.152286, 1.052583, -0.204868],
+      [0.114503, 0.786281, 0.099216],
+      [-0.003882, -0.048116, 1.051998],
+    ],
+    deuteranopia: [
+      [0.367322, 0.860646, -0.227968],
+      [0.280085, 0.672501, 0.047413],
+      [-0.01182, 0.04294, 0.968881],
+    ],
+    tritanopia: [
+      [1.255528, -0.076749, -0.178779],
+      [-0.078411, 0.930809, 0.147602],
+      [0.004733, 0.691367, 0.3039],
+    ],
+  };
+  /** A colour in Oklab, where distances are as people see them. */
+  const oklab = ([r = 0, g = 0, b = 0]: readonly number[]): number[] => {
+    const [l, m, s] = [
+      Math.cbrt(0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b),
+      Math.cbrt(0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b),
+      Math.cbrt(0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b),
+    ] as const;
+    return [
+      0.2104542553 * l + 0.793617785 * m - 0.0040720468 * s,
+      1.9779984951 * l - 2.428592205 * m + 0.4505937099 * s,
+      0.0259040371 * l + 0.7827717662 * m - 0.808675766 * s,
+    ];
+  };
+  const seen = (colour: string, eyes: readonly (readonly number[])[]): number[] =>
+    oklab(
+      eyes.map((row) =>
+        Math.max(
+          0,
+          row.reduce((sum, weight, at) => sum + weight * (light(colour)[at] ?? 0), 0),
+        ),
+      ),
+    );
+
+  test.each([
+    ['light', LIGHT, '#ffffff'],
+    ['dark', DARK, '#1d2025'],
+  ])('of a %s page stand out from it', (_, palette, back) => {
+    expect(palette.filter((colour) => contrast(colour, back) < 3)).toEqual([]);
+  });
+
+  test.each(Object.keys(EYES))('are told apart by eyes of %s', (eyes) => {
+    for (const palette of [LIGHT, DARK]) {
+      const colours = palette.map((colour) => seen(colour, EYES[eyes] ?? []));
+      const near = colours.flatMap((a, at) =>
+        colours.slice(at + 1).flatMap((b, then) => {
+          const distance = Math.hypot(...a.map((part, i) => part - (b[i] ?? 0)));
+          return distance < 0.1 ? [`${palette[at]} ${palette[at + 1 + then]} ${distance.toFixed(3)}`] : [];
+        }),
+      );
+      expect(near).toEqual([]);
+    }
+  });
+});
+
+describeInBrowser('charts in a browser', (visit) => {
+  const { text, headers } = htmlPage({
+    title: 'Charts',
+    cacheControl: 'no-store',
+    style: STYLE + CHART_STYLE,
+    body: html`<main><h1>Charts</h1><div class="tiles">${SAMPLES.map(
+      (sample) =>
+        html`<article class="tile"><h2>${sample.name}</h2>${figure(chartOf(sample.query, sample.answered))}</article>`,
+    )}</div></main>`,
+  });
+
+  test.each(
+    (['light', 'dark'] as const).flatMap((colorScheme) =>
+      [320, 1200].map((width) => ({ colorScheme, viewport: { width, height: 900 } })),
+    ),
+  )('are seen without a script, an error or an obstacle: %j', async (options) => {
+    const { page, complaints } = await visit(options);
+    const address = 'http://charts.example/';
+    await page.route(address, (route) =>
+      route.fulfill({ body: text, headers: { ...headers, 'Content-Type': 'text/html' } }),
+    );
+    await page.goto(address);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(options.viewport.width);
+    // No name of a point covers another one.
+    const covered = await page.evaluate(`[...document.querySelectorAll('.x-axis, .y-axis, .ends')].flatMap((axis) => {
+      const boxes = [...axis.querySelectorAll('text')].map((text) => text.getBoundingClientRect()).filter(({ width }) => width > 0);
+      return boxes.flatMap((a, at) => boxes.slice(at + 1).filter((b) => a.left < b.right && b.left < a.right && a.top + 4 < b.bottom && b.top + 4 < a.bottom).map(() => axis.textContent));
+    })`);
+    expect(covered).toEqual([]);
+    expect(complaints).toEqual([]);
+    expect(await obstacles(page)).toEqual([]);
+  });
+});

@@ -1,0 +1,297 @@
+/** The main path of every page of the console, as a person goes it: by role and name. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync } from 'node:zlib';
+import type { Locator, Page } from 'playwright-core';
+import { builtConsole } from '../../../infra/local/console.ts';
+import { CONSOLE_FOLDER } from '../../../lib/api/console/folder.ts';
+import { HOUR_MS } from '../../../lib/ports/units.ts';
+import { obstacles } from '../../support/browser.ts';
+import { describeConsole } from '../../support/console.ts';
+import { temporaryFolder } from '../../support/context.ts';
+
+/** Resolves when something is there to be seen. */
+const seen = (locator: Locator): Promise<void> => locator.first().waitFor();
+const button = (page: Page | Locator, name: string): Locator => page.getByRole('button', { name, exact: true });
+const row = (page: Page, table: string, text: string | RegExp): Locator =>
+  page.getByRole('table', { name: table }).getByRole('row').filter({ hasText: text });
+
+/** What a stranger may call things, each of which would run if it were taken for markup. */
+const HOSTILE = '<img src=x onerror="document.title=\'taken\'">';
+
+describeConsole('the console', ({ service, open }) => {
+  const at = (path: string): string => `/projects/${service().project}${path}`;
+  const api = (path: string): string => `/api/projects/${service().project}${path}`;
+  const stored = (page: Page): Promise<readonly unknown[]> =>
+    page.evaluate(() => [{ ...sessionStorage }, { ...localStorage }].map((storage) => Object.values(storage)));
+
+  test('signs in by the link of the first start, whose key is in no address that a server sees, and in no log', async () => {
+    const { key, lines } = service();
+    const { page, requests, complaints } = await open(at('/home'));
+    await seen(page.getByRole('heading', { name: 'Default project' }));
+    expect(page.url()).not.toContain('phx_');
+    expect(requests.filter((url) => url.includes('phx_') && !url.includes('#'))).toEqual([]);
+    expect(await stored(page)).toEqual([[key], []]);
+    await page.reload();
+    await seen(page.getByRole('heading', { name: 'Default project' }));
+    expect(JSON.stringify(lines)).not.toContain(key);
+    expect(complaints).toEqual([]);
+  });
+
+  test('signs in with a key, keeps it on the device only when asked to, and forgets it', async () => {
+    const { page } = await open(at('/home'), { key: 'phx_unknown' });
+    await page.getByRole('textbox', { name: 'Personal API key' }).fill('phx_wrong');
+    await button(page, 'Sign in').click();
+    await seen(page.getByText('The service does not know this key'));
+    await page.getByRole('textbox', { name: 'Personal API key' }).fill(service().key);
+    await page.getByRole('checkbox', { name: 'Remember on this device' }).check();
+    await button(page, 'Sign in').click();
+    await seen(page.getByRole('heading', { name: 'Default project' }));
+    expect(await stored(page)).toEqual([[], [service().key]]);
+    await button(page, 'Olivia').click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await seen(page.getByRole('heading', { name: 'Sign in' }));
+    expect(await stored(page)).toEqual([[], []]);
+  });
+
+  test('shows how the first event is sent, and the event as it arrives', async () => {
+    const { token, project } = service();
+    const { page } = await open(at('/home'));
+    await seen(page.getByText('Send your first event'));
+    const snippet = await page.getByRole('tabpanel', { name: 'curl' }).locator('pre').textContent();
+    expect(snippet).toContain(`"${token}"`);
+    await service().send({ event: 'paid', distinct_id: 'ada', properties: { plan: 'pro' } });
+    await seen(row(page, 'Events', 'paid'));
+    await page.getByRole('link', { name: 'All events' }).click();
+    await seen(page.getByRole('heading', { name: 'Events' }));
+    await page.getByRole('textbox', { name: 'Distinct id' }).fill('nobody');
+    await seen(page.getByText('No event is like that.'));
+    expect(page.url()).toContain(`/projects/${project}/events?`);
+    await page.goBack();
+    await page.goBack();
+    await seen(page.getByRole('heading', { name: 'Default project' }));
+  });
+
+  test('shows what strangers have named as text, whatever they say', async () => {
+    const { page, complaints } = await open(at('/events'));
+    await service().send({
+      event: HOSTILE,
+      distinct_id: `<script>${'x'.repeat(80)}</script>`,
+      properties: { [HOSTILE]: HOSTILE, $current_url: 'javascript:alert(1)', $set: { email: HOSTILE } },
+    });
+    await button(page, HOSTILE).first().click();
+    const properties = page.getByRole('table', { name: 'Properties', exact: true });
+    await seen(properties.getByRole('cell', { name: HOSTILE }));
+    await page.keyboard.press('Escape');
+    await service().call('POST', api('/dashboards/'), {
+      name: HOSTILE,
+      tags: [HOSTILE],
+      tiles: [{ text: { body: `${HOSTILE} [link](javascript:alert(1)) ![image](http://example.com/x.png)` } }],
+    });
+    await page.getByRole('link', { name: 'Dashboards' }).click();
+    await page.getByRole('link', { name: HOSTILE }).click();
+    await seen(page.getByText(HOSTILE));
+    await page.getByRole('link', { name: 'Persons' }).click();
+    await page.getByRole('link', { name: HOSTILE }).click();
+    await seen(page.getByRole('heading', { name: HOSTILE }));
+    await seen(row(page, 'Properties', HOSTILE));
+    expect(await page.title()).not.toBe('taken');
+    expect(await page.locator('img, script:not([src])').count()).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+
+  test('makes a dashboard, lays it out by keyboard, and shares it', async () => {
+    const { page } = await open(at('/dashboards'));
+    await button(page, 'New dashboard').click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('Sales');
+    await button(page, 'Create').click();
+    await seen(page.getByRole('heading', { name: 'Sales' }));
+    for (const text of ['# First', 'Second']) {
+      await button(page, 'Add text').click();
+      await page.getByRole('textbox', { name: 'Text' }).fill(text);
+      await button(page, 'Add').click();
+      await seen(page.getByRole('region', { name: text.replace('# ', '') }));
+    }
+    await button(page, 'Edit layout').click();
+    await button(page, 'Move Second').focus();
+    const [answer] = await Promise.all([
+      page.waitForResponse((one) => one.request().method() === 'PATCH'),
+      page.keyboard.press('ArrowDown'),
+    ]);
+    expect(answer.request().headers()['if-match']).toBeDefined();
+    expect(answer.status()).toBe(200);
+    await button(page, 'Done').click();
+    await button(page, 'Share').click();
+    await page.getByRole('switch', { name: 'Anybody who has the link sees the dashboard' }).check({ force: true });
+    const link = await page.getByText('/shared/').first().textContent();
+    const shared = await fetch(String(link));
+    expect(await shared.text()).toContain('Second');
+  });
+
+  test('shows both versions where somebody else was faster', async () => {
+    const { body } = await service().call('POST', api('/dashboards/'), { name: 'Before' });
+    const path = `/dashboards/${String(body['id'])}`;
+    const { page } = await open(at(path));
+    await button(page, 'Rename').click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('Mine');
+    await service().call('PATCH', `${api(path)}/`, { name: 'Theirs' });
+    await button(page, 'Save').click();
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await seen(notice.getByText('Theirs', { exact: true }));
+    await seen(notice.getByText('Mine', { exact: true }));
+    await button(notice, 'Write mine').click();
+    await notice.waitFor({ state: 'hidden' });
+    await seen(page.getByRole('heading', { name: 'Mine' }));
+    const { body: after } = await service().call('GET', `${api(path)}/`);
+    expect(after['name']).toBe('Mine');
+  });
+
+  test('makes an export with its checks, delivers the past, shows runs and log, pauses and goes on', async () => {
+    const folder = temporaryFolder();
+    const { page } = await open(at('/exports'));
+    await page.getByRole('link', { name: 'New export' }).first().click();
+    await page.getByRole('radio', { name: /^Folder/ }).check();
+    await page.getByRole('textbox', { name: 'Folder' }).fill('not/a/whole/path');
+    await page.getByRole('textbox', { name: 'Name' }).fill('Files');
+    await button(page, 'Create the export').click();
+    await seen(page.getByRole('alert').filter({ hasText: 'path' }));
+    await page.getByRole('textbox', { name: 'Folder' }).fill(folder);
+    await button(page, 'Check the destination').click();
+    await seen(page.getByRole('list', { name: 'Checks' }).getByLabel('Passed'));
+    await button(page, 'Create the export').click();
+    await seen(page.getByRole('heading', { name: 'Files' }));
+
+    await page.getByRole('tab', { name: 'Backfills' }).click();
+    const [start, end] = [3, 1].map((hours) => {
+      const local = new Date(Date.now() - hours * HOUR_MS);
+      return new Date(local.getTime() - local.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+    });
+    await page.getByRole('textbox', { name: /^From/ }).fill(String(start));
+    await page.getByRole('textbox', { name: /^To/ }).fill(String(end));
+    await button(page, 'Estimate').click();
+    await seen(page.getByText(/intervals with .* rows/));
+    await button(page, 'Begin the backfill').click();
+    await seen(row(page, 'Backfills', 'Completed'));
+
+    await page.getByRole('tab', { name: 'Runs' }).click();
+    await seen(row(page, 'Runs', 'Completed'));
+    await button(row(page, 'Runs', 'Completed').first(), 'Retry').click();
+    await seen(page.getByText('The interval runs again.'));
+    await row(page, 'Runs', 'Completed').first().getByRole('link', { name: 'Log' }).click();
+    await seen(page.getByRole('log').getByText('INFO'));
+
+    await button(page, 'Pause').click();
+    await seen(page.getByText('Files is paused.'));
+    await button(page, 'Unpause').click();
+    await button(page.getByRole('dialog'), 'Go on').click();
+    await seen(page.getByText('Files goes on.'));
+  });
+
+  test('invites somebody, whose link opens a page that accepts', async () => {
+    const { page } = await open(at('/people'));
+    await page.getByRole('textbox', { name: 'Email' }).fill('member@example.com');
+    await button(page, 'Invite').click();
+    await seen(page.getByText('A user with this email address already belongs to the organization.'));
+    await page.getByRole('textbox', { name: 'Email' }).fill('bea@example.com');
+    await button(page, 'Invite').click();
+    const link = String(await page.getByText('/#/invites/').first().textContent());
+    expect(link).toMatch(`${service().address}/#/invites/`);
+    await page.goto(link);
+    await button(page, 'Accept').click();
+    // Who is signed in is a member already, or another one than was invited.
+    await seen(page.getByRole('alert'));
+    await page.goto(`${service().address}/#${at('/people')}`);
+    await button(row(page, 'Invitations', 'bea@example.com'), 'Withdraw').click();
+    await button(page.getByRole('dialog'), 'Withdraw').click();
+    await seen(page.getByText('No invitation is open.'));
+  });
+
+  test('makes a key that may do little; who signs in with it sees what they may not do, and why', async () => {
+    const { page } = await open(at('/keys'));
+    await button(page, 'New key').click();
+    await page.getByRole('textbox', { name: 'Label' }).fill('Reader');
+    for (const scope of ['dashboard:read', 'project:read', 'user:read'])
+      await page.getByRole('checkbox', { name: scope }).check();
+    await button(page, 'Make the key').click();
+    const value = String(await page.getByText(/^phx_\w{20,}$/).textContent());
+    await page.reload();
+    await seen(row(page, 'Keys', 'Reader'));
+    expect(await page.getByText(value).count()).toBe(0);
+
+    const reader = await open(at('/dashboards'), { key: value });
+    const make = button(reader.page, 'New dashboard');
+    await seen(make.and(reader.page.locator('[aria-disabled=true]')));
+    expect(await make.getAttribute('aria-description')).toBe('Your key lacks the scope dashboard:write');
+    await reader.page.getByRole('link', { name: 'Exports' }).click();
+    await seen(reader.page.getByRole('alert').filter({ hasText: 'batch_export:read' }));
+
+    await button(row(page, 'Keys', 'Reader'), 'Revoke').click();
+    await button(page.getByRole('dialog'), 'Revoke').click();
+    await row(page, 'Keys', 'Reader').waitFor({ state: 'detached' });
+  });
+
+  test('tells who did what, renames the project, changes its token and deletes one whose name is typed again', async () => {
+    const { page } = await open(at('/settings'));
+    await page.getByRole('textbox', { name: 'Project’s name' }).fill('Shop');
+    await button(page, 'Save').first().click();
+    await seen(page.getByText('The name is changed.'));
+    await button(page, 'Change the token').click();
+    await button(page.getByRole('dialog'), 'Change the token').click();
+    await seen(page.getByText('The project has another token.'));
+    await page.getByRole('link', { name: 'Activity log' }).click();
+    await seen(row(page, 'Activity', /updated project Shop/));
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await button(page, 'New project').click();
+    await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('Short-lived');
+    await button(page, 'Create').click();
+    await seen(page.getByRole('heading', { name: 'Short-lived' }));
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await button(page, 'Delete the project').click();
+    const dialog = page.getByRole('dialog');
+    expect(await button(dialog, 'Delete the project').isDisabled()).toBe(true);
+    await dialog.getByRole('textbox').fill('Short-lived');
+    await button(dialog, 'Delete the project').click();
+    await seen(page.getByRole('heading', { name: 'Shop' }));
+    await service().call('PATCH', api('/'), { name: 'Default project' });
+  });
+
+  const PAGES = [
+    '/home',
+    '/dashboards',
+    '/events',
+    '/persons',
+    '/exports',
+    '/exports/new',
+    '/import',
+    '/people',
+    '/keys',
+  ];
+  test.each(['light', 'dark'] as const)('has nothing that axe finds, in %s', async (colorScheme) => {
+    const exports = await service().call('GET', api('/batch_exports/'));
+    const dashboards = await service().call('GET', api('/dashboards/'));
+    const [one] = exports.body['results'] as { id: string }[];
+    const [board] = dashboards.body['results'] as { id: number }[];
+    const more = [
+      '/activity',
+      '/settings',
+      `/dashboards/${board?.id}`,
+      ...['runs', 'backfills', 'logs'].map((tab) => `/exports/${one?.id}?tab=${tab}`),
+    ];
+    const { page, complaints } = await open(at('/home'), { colorScheme });
+    for (const path of [...PAGES, ...more]) {
+      await page.goto(`${service().address}/#${at(path)}`);
+      await page.waitForLoadState('networkidle');
+      await seen(page.getByRole('heading', { level: 1 }));
+      expect({ path, found: await obstacles(page) }).toEqual({ path, found: [] });
+    }
+    expect(complaints).toEqual([]);
+  });
+});
+
+test('the first page loads less than 200 KB of scripts, as brotli has them', async () => {
+  const { first } = await builtConsole();
+  const folder = fileURLToPath(CONSOLE_FOLDER);
+  const sizes = first.map((name) => brotliCompressSync(readFileSync(join(folder, name))).length);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(200_000);
+});

@@ -1,0 +1,297 @@
+/** Whole SELECTs: what DuckDB gives of each, what Trino's grammar says of its text, and what is refused. */
+import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
+import { DuckDBListValue } from '@duckdb/node-api';
+import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
+import { AGGREGATE_NAMES } from '../../../lib/hogql/aggregates.ts';
+import { duckdbSelect } from '../../../lib/hogql/duckdb-select.ts';
+import { hogqlParser } from '../../../lib/hogql/parse.ts';
+import { filled } from '../../../lib/hogql/placeholders.ts';
+import { Refusal } from '../../../lib/hogql/refusal.ts';
+import { type CheckedSelect, checkedSelect, type Language } from '../../../lib/hogql/select.ts';
+import type { SelectQuery, Syntax } from '../../../lib/hogql/syntax.ts';
+import { hogqlText } from '../../../lib/hogql/text.ts';
+import { trinoSelect } from '../../../lib/hogql/trino-select.ts';
+import { WINDOW_NAMES } from '../../../lib/hogql/windows.ts';
+import { call, constant, list } from '../../../lib/hogql/write.ts';
+import { onEnd } from '../../support/on-end.ts';
+import { trinoGrammar } from '../../support/trino-grammar.ts';
+import { EVENTS, FIRST, PERSONS, SELECTS } from './selects.ts';
+import { TABLES } from './tables.ts';
+
+jest.setTimeout(60_000);
+
+const NOW = BigInt(FIRST);
+const parser = hogqlParser();
+const UTC: Language = { tables: TABLES, zone: 'UTC', weekStartDay: 0 };
+const checked = async (text: string, language = UTC): Promise<CheckedSelect> =>
+  checkedSelect(await parser.query(text), language);
+const sqlOf = ({ query }: CheckedSelect): string => duckdbSelect(query, (table) => table, NOW);
+
+const faultsOf = trinoGrammar();
+
+let connection: DuckDBConnection;
+beforeAll(async () => {
+  const database = await openDatabase({ threads: 1 });
+  connection = await database.connect();
+  onEnd(() => {
+    connection.closeSync();
+    database.closeSync();
+  });
+  const value = (one: string | number | null): string => (typeof one === 'string' ? literal(one) : String(one));
+  const rows = (all: readonly (readonly (string | number | null)[])[]): string =>
+    all.map((row) => `(${row.map(value).join(', ')})`).join(', ');
+  await connection.run(
+    `CREATE TABLE events AS SELECT * FROM (VALUES ${rows(EVENTS)}) AS e(uuid, event, distinct_id, properties, timestamp_us, person_id, person_properties)`,
+  );
+  await connection.run(
+    `CREATE TABLE persons AS SELECT * FROM (VALUES ${rows(PERSONS)}) AS p(id, properties, created_us)`,
+  );
+});
+
+const plain = (value: DuckDBValue): unknown => {
+  if (value instanceof DuckDBListValue) return value.items.map(plain);
+  return typeof value === 'bigint' ? Number(value) : value;
+};
+const rowsOf = async (one: CheckedSelect): Promise<unknown[][]> =>
+  (await connection.runAndReadAll(sqlOf(one))).getRows().map((row) => row.map(plain));
+
+/** The syntax of many queries, which are read together: each reading has a cost of its own. */
+async function syntaxOf(queries: readonly string[]): Promise<Syntax[]> {
+  const named = queries.map((query, n) => `n${n} AS (${query})`);
+  const { ctes } = (await parser.query(`WITH ${named.join(', ')} SELECT 1`)) as unknown as SelectQuery;
+  return (ctes ?? []).map(({ expr }) => expr);
+}
+
+describe.each(Object.entries(SELECTS))('%s', (_, cases) => {
+  const queries = cases.map(([query]) => query);
+  const named = (values: readonly unknown[]) => Object.fromEntries(queries.map((query, n) => [query, values[n]]));
+  let syntax: readonly Syntax[];
+  let all: readonly CheckedSelect[];
+  beforeAll(async () => {
+    syntax = await syntaxOf(queries);
+    all = syntax.map((one) => checkedSelect(one, UTC));
+  });
+
+  test('give what they say', async () => {
+    const found: unknown[] = [];
+    for (const one of all) found.push(await rowsOf(one));
+    expect(named(found)).toEqual(named(cases.map(([, rows]) => rows)));
+  });
+
+  test('are the same in their normal form', async () => {
+    const again = await syntaxOf(syntax.map(hogqlText));
+    expect(named(again.map((one) => sqlOf(checkedSelect(one, UTC))))).toEqual(named(all.map(sqlOf)));
+  });
+
+  test('are asked of Athena in what Trino can read', () => {
+    const texts = all.map(({ query }) => trinoSelect(query, (table) => table, NOW));
+    expect(named(texts.map((text) => faultsOf(text)))).toEqual(named(texts.map(() => [])));
+    expect(named(texts)).toMatchSnapshot();
+  });
+});
+
+test('every aggregate and window is in the table', () => {
+  const texts = Object.values(SELECTS).flatMap((cases) => cases.map(([query]) => query));
+  const names = [...AGGREGATE_NAMES, ...WINDOW_NAMES];
+  expect(names.filter((name) => !texts.some((text) => text.includes(`${name}(`)))).toEqual([]);
+});
+
+describe('placeholders', () => {
+  test('are filled with syntax, queries too', async () => {
+    const [syntax, inner] = await syntaxOf([
+      'SELECT {what} AS a FROM {q} AS s WHERE event IN {names} AND {variables.x}',
+      'SELECT event FROM events',
+    ]);
+    const values = {
+      what: call('count'),
+      q: inner as Syntax,
+      names: list(['buy', "it's"]),
+      'variables.x': constant(true),
+    };
+    expect(await rowsOf(checkedSelect(filled(syntax as Syntax, values), UTC))).toEqual([[2]]);
+  });
+
+  test('that have no value are refused', async () => {
+    const syntax = await parser.query('SELECT {what}');
+    expect(() => filled(syntax, {})).toThrow(new Refusal('The placeholder {what} has no value'));
+    expect(() => filled(syntax, Object.create({ what: constant(1) }))).toThrow(Refusal);
+  });
+});
+
+describe("the project's clock", () => {
+  const BERLIN: Language = { ...UTC, zone: 'Europe/Berlin', weekStartDay: 1 };
+  const instant = (text: string): number => Date.parse(text) * 1000;
+  const CASES: readonly (readonly [expression: string, gives: unknown])[] = [
+    ["toDateTime('2026-01-05 10:00:00')", instant('2026-01-05T09:00:00Z')],
+    ["toDateTime('2026-01-05T10:00:00Z')", instant('2026-01-05T10:00:00Z')],
+    ["toDateTime('2026-01-05 10:00:00', 'UTC')", instant('2026-01-05T10:00:00Z')],
+    ["toDateTime(concat('2026-01-05 10:00:0', '0'))", instant('2026-01-05T09:00:00Z')],
+    ["toDateTime(concat('2026-01-05T10:00:00', '+05:00'))", instant('2026-01-05T05:00:00Z')],
+    ["toDate(toDateTime('2026-01-04T23:30:00Z'))", instant('2026-01-05T00:00:00Z')],
+    ["toStartOfDay(toDateTime('2026-01-04T23:30:00Z'))", instant('2026-01-04T23:00:00Z')],
+    ["toDateTime('2026-01-04T23:00:00Z') = toDate('2026-01-05')", true],
+    ["toDateTime(toDate('2026-01-05'))", instant('2026-01-04T23:00:00Z')],
+    ["toHour(toDateTime('2026-01-04T23:30:00Z'))", 0],
+    ["toHour(toDateTime('2026-01-04T23:30:00Z'), 'UTC')", 23],
+    ["toString(toDateTime('2026-01-04T23:30:00Z'))", '2026-01-05 00:30:00.000000'],
+    ["formatDateTime(toDateTime('2026-01-04T23:30:00Z'), '%F %T')", '2026-01-05 00:30:00'],
+    // Sunday: the week began on Monday.
+    ["toStartOfWeek(toDateTime('2026-01-11T12:00:00Z'))", instant('2026-01-05T00:00:00Z')],
+    ["toStartOfWeek(toDateTime('2026-01-11T12:00:00Z'), 0)", instant('2026-01-11T00:00:00Z')],
+    ["dateTrunc('month', toDateTime('2026-01-31T23:30:00Z'))", instant('2026-02-01T00:00:00Z')],
+    // Clocks went forward on 29 March 2026, and back on 25 October 2026.
+    ["addDays(toDateTime('2026-03-28 12:00:00'), 1)", instant('2026-03-29T10:00:00Z')],
+    ["toDateTime('2026-03-28 12:00:00') + INTERVAL 24 HOUR", instant('2026-03-29T11:00:00Z')],
+    ["toStartOfHour(toDateTime('2026-10-25T00:30:00Z'))", instant('2026-10-25T00:00:00Z')],
+    ["toStartOfHour(toDateTime('2026-10-25T01:30:00Z'))", instant('2026-10-25T01:00:00Z')],
+    ["dateDiff('day', toDateTime('2026-03-28 23:30:00'), toDateTime('2026-03-29 00:30:00'))", 1],
+    ['today()', FIRST],
+    ['toDate(1767222000)', instant('2026-01-01T00:00:00Z')],
+  ];
+
+  test('is what times are read by', async () => {
+    const list = CASES.map(([expression], n) => `${expression} AS e${n}`).join(', ');
+    const [row = []] = await rowsOf(await checked(`SELECT ${list}`, BERLIN));
+    expect(CASES.map(([expression], n) => [expression, row[n]])).toEqual(CASES);
+  });
+});
+
+test('columns have a name, a type, and what ClickHouse calls it', async () => {
+  const one = await checked(
+    "SELECT event, properties.a, count(), uniq(uuid) AS u, toStartOfDay(timestamp) AS d, toDate(timestamp), toFloat(properties.b) AS f, event = 'a' AS is, groupArray(event), max(timestamp), toInt('1'), person.properties.x FROM events GROUP BY event, properties, timestamp, person_properties",
+    { ...UTC, zone: 'Asia/Tokyo' },
+  );
+  expect(one.columns.map(({ name, type, clickhouse }) => [name, type, clickhouse])).toEqual([
+    ['event', 'text', 'String'],
+    ['a', 'text', 'Nullable(String)'],
+    ['count()', 'integer', 'UInt64'],
+    ['u', 'integer', 'UInt64'],
+    ['d', 'instant', "DateTime64(6, 'Asia/Tokyo')"],
+    ['toDate(timestamp)', 'date', 'Date'],
+    ['f', 'float', 'Nullable(Float64)'],
+    ['is', 'boolean', 'Bool'],
+    ['groupArray(event)', 'texts', 'Array(String)'],
+    ['max(timestamp)', 'instant', "Nullable(DateTime64(6, 'Asia/Tokyo'))"],
+    ["toInt('1')", 'integer', 'Nullable(Int64)'],
+    ['x', 'text', 'Nullable(String)'],
+  ]);
+  expect(one.tables).toEqual(
+    new Map([['events', new Set(['event', 'properties', 'timestamp_us', 'person_properties', 'uuid'])]]),
+  );
+});
+
+const REFUSED: readonly (readonly [query: string, text: string])[] = [
+  ['SELECT nothing FROM events', 'Unable to resolve field: nothing. Fields are: distinct_id, event, person_id'],
+  ['SELECT 1 FROM nowhere', 'Unknown table nowhere. There are: events, persons.'],
+  ['SELECT 1 FROM __proto__', 'Unknown table __proto__'],
+  ['SELECT event, count() FROM events', 'event is neither in GROUP BY nor in an aggregate function, as in any(event)'],
+  ['SELECT count() FROM events WHERE count() > 1', 'Aggregate functions are not supported here: count()'],
+  ['SELECT sum(count()) FROM events', 'Aggregate functions are not supported here: count()'],
+  ['SELECT 1 FROM events GROUP BY count()', 'Aggregate functions are not supported in GROUP BY'],
+  ['SELECT id FROM events e JOIN persons p USING (id)', 'USING is not supported; use ON'],
+  [
+    'SELECT properties FROM events e JOIN persons p ON e.person_id = p.id',
+    'Found multiple sources for field: properties',
+  ],
+  ['SELECT 1 FROM events e JOIN persons e ON 1 = 1', 'Two tables have the name e'],
+  ['SELECT 1 FROM events e FULL JOIN persons p ON 1 = 1', 'FULL JOIN is not supported'],
+  ['SELECT (SELECT 1)', 'Subqueries are supported after FROM, JOIN and IN, not as values'],
+  ['SELECT event FROM events WHERE event IN (SELECT uuid, event FROM events)', 'The subquery of IN has one column'],
+  ['SELECT row_number() OVER () AS n FROM events WHERE n = 1', 'only supported in SELECT and ORDER BY: row_number()'],
+  [
+    'SELECT sum(row_number() OVER ()) OVER () FROM events',
+    'Window functions are only supported in SELECT and ORDER BY',
+  ],
+  ['SELECT ntile(2) OVER () FROM events', 'Window functions like ntile() are not supported'],
+  ['SELECT sum(1) OVER nothing FROM events', 'There is no window nothing'],
+  ['SELECT uniq(event) OVER () FROM events', 'uniq() is not supported as a window function'],
+  ['SELECT lag(event, event) OVER () FROM events', 'Argument 2 of lag() must be a constant'],
+  [
+    'SELECT sum(1) OVER (ORDER BY event RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM events',
+    'ordered by a number or a time',
+  ],
+  [
+    'SELECT sum(1) OVER (ORDER BY timestamp ROWS BETWEEN 1 FOLLOWING AND 1 PRECEDING) FROM events',
+    'A frame ends before it begins',
+  ],
+  ['SELECT DISTINCT event FROM events ORDER BY uuid', 'ORDER BY of a SELECT DISTINCT takes what is selected'],
+  ['SELECT event FROM events ORDER BY 2', 'There is no column 2'],
+  ['SELECT event FROM events LIMIT event', 'LIMIT takes a whole number from 0'],
+  ['SELECT 1 UNION DISTINCT SELECT 2', 'UNION DISTINCT is not supported; there is UNION ALL'],
+  ['SELECT 1 UNION ALL SELECT 1, 2', 'The queries of a UNION ALL have as many columns each'],
+  ["SELECT 1 UNION ALL SELECT 'a'", 'Column 1 of a UNION has values of different types'],
+  ['SELECT quantile(2)(1) FROM events', 'The parameter of quantile() is a number from 0 to 1'],
+  ['SELECT sum(DISTINCT 1) FROM events', 'DISTINCT is only supported in count()'],
+  ['SELECT countIf() FROM events', 'countIf() takes a condition as its last argument'],
+  ['SELECT sum(1, 2) FROM events', "Function 'sum' expects 1 argument, found 2"],
+  ['SELECT nothing.* FROM events', 'Unknown table nothing before .*'],
+  ['SELECT a.x FROM (SELECT 1 AS x) AS b', 'Unable to resolve field: a.x'],
+  ['SELECT event FROM events SAMPLE 0.1', 'SAMPLE is not supported'],
+  ['SELECT event FROM events ARRAY JOIN [1] AS a', 'ARRAY JOIN is not supported; use arrayJoin() in SELECT'],
+  ['SELECT arrayJoin([1]), arrayJoin([2]) FROM events', 'A query may go through one list with arrayJoin()'],
+  ['SELECT groupArray(groupArray(event)) FROM events', 'Aggregate functions are not supported here'],
+  ['SELECT event FROM events WHERE {filters}', 'A placeholder has no value'],
+  ['WITH a AS (SELECT * FROM a) SELECT 1 FROM a', 'Unknown table a'],
+];
+
+test('what is refused is named', async () => {
+  const all = await syntaxOf(REFUSED.map(([query]) => query));
+  const texts = all.map((one) => {
+    try {
+      checkedSelect(one, UTC);
+      return 'nothing was refused';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  });
+  expect(texts).toEqual(REFUSED.map(([, text]) => expect.stringContaining(text)));
+});
+
+test.each([
+  ['SELECT nothing FROM events', 'nothing'],
+  ['SELECT 1 FROM events WHERE lower(event, 1) = 2', 'lower(event, 1)'],
+  ['SELECT 1 FROM (SELECT a FROM events)', 'a'],
+  ['SELECT 1 FROM nowhere', 'nowhere'],
+  ['SELECT count() FROM events WHERE count()', 'count()'],
+])('a refusal of %s says where', async (query, part) => {
+  const refusal: unknown = await checked(query).catch((error: unknown) => error);
+  const start = query.lastIndexOf(part);
+  expect(refusal).toMatchObject({ place: { start, end: start + part.length } });
+});
+
+test('a refusal of what cannot be parsed says where', async () => {
+  await expect(parser.query('SELECT a FROM events WHERE x ARRAY')).rejects.toMatchObject({
+    place: { start: 29, end: 34 },
+  });
+});
+
+test('a query is bounded', async () => {
+  const syntax = (expr: Syntax): Syntax =>
+    ({ node: 'SelectQuery', select: [expr], select_from: { node: 'JoinExpr', table: FIELD, alias: null } }) as Syntax;
+  const FIELD: Syntax = { node: 'Field', chain: ['events'] };
+  const nested = (levels: number, inner: Syntax): Syntax =>
+    levels === 0 ? inner : call('in', constant(1), syntax(nested(levels - 1, inner)));
+  const refusalOf = (one: Syntax): string => {
+    try {
+      checkedSelect(one, UTC);
+      return 'nothing was refused';
+    } catch (error) {
+      if (error instanceof Refusal) return error.message;
+      throw error;
+    }
+  };
+  expect(refusalOf(syntax(nested(5, constant(1))))).toBe('nothing was refused');
+  expect(refusalOf(syntax(nested(90, constant(1))))).toMatch(/too complex|at most/);
+  const joined = (count: number): object | null =>
+    count === 0 ? null : { node: 'JoinExpr', table: FIELD, alias: `t${count}`, next_join: joined(count - 1) };
+  const query = { node: 'SelectQuery', select: [constant(1)], select_from: joined(100) } as Syntax;
+  expect(refusalOf(query)).toBe('A query reads at most 60 tables and subqueries');
+  // What a subquery has made longer is as long outside of it.
+  const longer = 'SELECT concat(a, a, a, a, a, a, a, a, a, a) AS a FROM';
+  await expect(checked(`${longer} (${longer} (SELECT event AS a FROM events))`)).resolves.toBeDefined();
+  await expect(checked(`${longer} (${longer} (${longer} (SELECT event AS a FROM events)))`)).rejects.toThrow(
+    'more than 100 times as long',
+  );
+  const windows = Array.from({ length: 101 }, (_, n) => `sum(${n}) OVER () AS w${n}`).join(', ');
+  await expect(checked(`SELECT ${windows} FROM events`)).rejects.toThrow('at most 100 window functions');
+});

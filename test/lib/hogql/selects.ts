@@ -1,0 +1,300 @@
+/** Whole SELECTs, each with the rows that it gives of `EVENTS` and `PERSONS`, by the meaning that ClickHouse has for it. */
+
+/** The columns of a row, in the order of the fields of `TABLES`. */
+type Row = readonly (string | number | null)[];
+
+const DAY_US = 86_400_000_000;
+const HOUR_US = 3_600_000_000;
+/** Thursday, 1 January 2026, UTC, in microseconds. */
+export const FIRST = Date.UTC(2026, 0, 1) * 1000;
+
+const event = (
+  n: number,
+  name: string,
+  person: string,
+  at: number,
+  properties: Readonly<Record<string, unknown>>,
+): Row => [`e${n}`, name, `d-${person}`, JSON.stringify(properties), FIRST + at, person, '{"plan":"pro"}'];
+
+/** uuid, event, distinct_id, properties, timestamp, person_id, person.properties */
+export const EVENTS: readonly Row[] = [
+  event(1, 'view', 'ada', 0, { price: 1.5, tags: 'a,b', browser: 'Firefox' }),
+  event(2, 'view', 'ada', 2 * HOUR_US, { price: 2, tags: 'b', browser: 'Firefox' }),
+  event(3, 'buy', 'ada', 3 * HOUR_US, { price: 10, browser: 'Firefox' }),
+  event(4, 'view', 'bob', DAY_US, { price: 'much', tags: 'a', browser: 'Chrome "x"' }),
+  event(5, 'buy', 'bob', DAY_US + HOUR_US, { price: 20 }),
+  event(6, 'view', 'cyd', 3 * DAY_US, {}),
+];
+
+/** id, properties, created_at */
+export const PERSONS: readonly Row[] = [
+  ['ada', '{"email":"ada@example.com"}', FIRST],
+  ['bob', '{"email":"bob@example.com"}', FIRST - DAY_US],
+  ['eve', '{}', FIRST + DAY_US],
+];
+
+const day = (n: number): number => FIRST + n * DAY_US;
+const hour = (n: number): number => FIRST + n * HOUR_US;
+
+/** What a query gives: values in DuckDB's own form, times in microseconds. */
+export type Case = readonly [query: string, rows: readonly (readonly unknown[])[]];
+
+export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
+  Rows: [
+    ['SELECT 1', [[1]]],
+    ['SELECT event FROM events ORDER BY timestamp DESC LIMIT 2', [['view'], ['buy']]],
+    ['SELECT event FROM events ORDER BY timestamp LIMIT 1 OFFSET 2', [['buy']]],
+    ['SELECT uuid FROM events WHERE properties.browser = \'Chrome "x"\'', [['e4']]],
+    ['SELECT DISTINCT event FROM events ORDER BY event DESC', [['view'], ['buy']]],
+    ['SELECT DISTINCT toFloat(properties.price) AS p FROM events ORDER BY p LIMIT 2', [[1.5], [2]]],
+    ['SELECT * FROM persons AS p ORDER BY id LIMIT 1', [['ada', '{"email":"ada@example.com"}', FIRST]]],
+    ['SELECT p.* FROM persons AS p WHERE created_at > now() ORDER BY 1', [['eve', '{}', day(1)]]],
+    [
+      'SELECT uuid, toFloat(properties.price) AS p FROM events ORDER BY p DESC, uuid LIMIT 3',
+      [
+        ['e5', 20],
+        ['e3', 10],
+        ['e2', 2],
+      ],
+    ],
+    // What is missing comes last, whichever way.
+    ['SELECT uuid FROM events ORDER BY toFloat(properties.price), uuid OFFSET 4', [['e4'], ['e6']]],
+    [
+      'SELECT person_id, uuid FROM events ORDER BY timestamp LIMIT 1 BY person_id',
+      [
+        ['ada', 'e1'],
+        ['bob', 'e4'],
+        ['cyd', 'e6'],
+      ],
+    ],
+    ['SELECT uuid FROM events ORDER BY timestamp LIMIT 1 OFFSET 1 BY person_id', [['e2'], ['e5']]],
+    ["SELECT lower(event) AS event FROM events WHERE event = 'buy' ORDER BY uuid LIMIT 1", [['buy']]],
+    ['WITH 5 AS five SELECT five + 1', [[6]]],
+    ['SELECT NOT (properties.price > 5) AS cheap FROM events ORDER BY uuid LIMIT 3', [[true], [true], [false]]],
+  ],
+  Groups: [
+    ['SELECT count() FROM events', [[6]]],
+    ['SELECT count(*), count(properties.price), count(DISTINCT event), uniq(person_id) FROM events', [[6, 5, 2, 3]]],
+    ['SELECT uniq(person_id, event), countDistinct(event), uniqExact(event) FROM events', [[5, 2, 2]]],
+    [
+      "SELECT countIf(event = 'buy'), uniqIf(person_id, event = 'view'), count() FILTER (WHERE event = 'view') FROM events",
+      [[2, 3, 4]],
+    ],
+    [
+      'SELECT event, count() FROM events GROUP BY event ORDER BY event',
+      [
+        ['buy', 2],
+        ['view', 4],
+      ],
+    ],
+    ['SELECT event AS e, count() AS c FROM events GROUP BY e HAVING c > 2', [['view', 4]]],
+    [
+      'SELECT event, count() FROM events GROUP BY 1 ORDER BY 2 DESC',
+      [
+        ['view', 4],
+        ['buy', 2],
+      ],
+    ],
+    [
+      'SELECT toStartOfDay(timestamp) AS d, count() FROM events GROUP BY d ORDER BY d',
+      [
+        [day(0), 3],
+        [day(1), 2],
+        [day(3), 1],
+      ],
+    ],
+    [
+      'SELECT toDate(timestamp) AS timestamp, count() FROM events GROUP BY timestamp ORDER BY timestamp LIMIT 1',
+      [[day(0), 3]],
+    ],
+    ['SELECT count() FROM events GROUP BY toDate(timestamp) ORDER BY toDate(timestamp)', [[3], [2], [1]]],
+    [
+      'SELECT addDays(toDate(timestamp), 1) AS next, max(uuid) FROM events GROUP BY toDate(timestamp) ORDER BY next LIMIT 1',
+      [[day(1), 'e3']],
+    ],
+    [
+      'SELECT sum(properties.price), avg(properties.price), min(toFloat(properties.price)), max(toFloat(properties.price)) FROM events',
+      [[33.5, 8.375, 1.5, 20]],
+    ],
+    [
+      "SELECT median(properties.price), quantile(0.9)(properties.price), quantileIf(0.5)(properties.price, event = 'buy') FROM events",
+      [[6, 17, 15]],
+    ],
+    [
+      'SELECT round(stddevPop(toFloat(properties.price)), 4), round(varSamp(toFloat(properties.price)), 4), stddevSamp(2), varPop(properties.none) FROM events',
+      [[7.5114, 75.2292, 0, null]],
+    ],
+    [
+      "SELECT argMin(uuid, timestamp), argMax(uuid, timestamp), argMaxIf(uuid, timestamp, event = 'buy'), any(person_properties) IS NOT NULL FROM events",
+      [['e1', 'e6', 'e5', true]],
+    ],
+    ["SELECT sum(1), sum(event = 'buy'), sumIf(2, event = 'buy') FROM events", [[6, 2, 4]]],
+    [
+      "SELECT sum(properties.price), count(), avg(1), min(uuid), groupArray(uuid) FROM events WHERE event = 'none'",
+      [[null, 0, null, null, []]],
+    ],
+    ["SELECT count() FROM events WHERE event = 'none' GROUP BY event", []],
+    [
+      'SELECT arraySort(groupArray(uuid)), arraySort(groupUniqArray(event)) FROM events',
+      [
+        [
+          ['e1', 'e2', 'e3', 'e4', 'e5', 'e6'],
+          ['buy', 'view'],
+        ],
+      ],
+    ],
+    [
+      "SELECT person_id, arraySort(groupArrayIf(toUnixTimestamp(timestamp), event = 'buy')) AS t FROM events GROUP BY person_id ORDER BY person_id",
+      [
+        ['ada', [hour(3) / 1e6]],
+        ['bob', [hour(25) / 1e6]],
+        ['cyd', []],
+      ],
+    ],
+    ['SELECT count() + 1 AS a, a * 2 FROM events', [[7, 14]]],
+    [
+      "SELECT if(event = 'buy', 'yes', 'no') AS b, b = 'yes', count() FROM events GROUP BY b ORDER BY b",
+      [
+        ['no', false, 4],
+        ['yes', true, 2],
+      ],
+    ],
+    ['SELECT 1 FROM events HAVING count() > 100', []],
+    // A key may be made of another, and of what is no key.
+    ['SELECT concat(event, uuid) AS a, event FROM events GROUP BY a, event ORDER BY a LIMIT 1', [['buye3', 'buy']]],
+    [
+      'SELECT properties.browser, length(properties.browser), count() FROM events GROUP BY properties ORDER BY 3 DESC, 1 LIMIT 1',
+      [['Chrome "x"', 10, 1]],
+    ],
+    ['SELECT event FROM events GROUP BY event ORDER BY count()', [['buy'], ['view']]],
+    [
+      'SELECT count(), event FROM events GROUP BY event, person_id ORDER BY event, count() DESC LIMIT 1 BY event',
+      [
+        [1, 'buy'],
+        [2, 'view'],
+      ],
+    ],
+  ],
+  Relations: [
+    [
+      'SELECT e.uuid, p.created_at FROM events AS e JOIN persons AS p ON e.person_id = p.id ORDER BY e.uuid LIMIT 1',
+      [['e1', FIRST]],
+    ],
+    ['SELECT e.uuid, p.id FROM events e LEFT JOIN persons p ON p.id = e.person_id WHERE p.id IS NULL', [['e6', null]]],
+    ['SELECT count() FROM persons a CROSS JOIN persons b WHERE a.id < b.id', [[3]]],
+    ['SELECT count() FROM persons a, persons b', [[9]]],
+    [
+      'SELECT p.id, count(e.uuid) AS c FROM persons p LEFT JOIN (SELECT uuid, person_id FROM events) AS e ON e.person_id = p.id GROUP BY p.id ORDER BY p.id',
+      [
+        ['ada', 3],
+        ['bob', 2],
+        ['eve', 0],
+      ],
+    ],
+    ['SELECT avg(c) FROM (SELECT person_id, count() AS c FROM events GROUP BY person_id)', [[2]]],
+    [
+      'WITH firsts AS (SELECT person_id, min(timestamp) AS t FROM events GROUP BY person_id) SELECT count() FROM events e JOIN firsts f ON e.person_id = f.person_id AND e.timestamp > f.t',
+      [[3]],
+    ],
+    [
+      'WITH a AS (SELECT uuid FROM events), b AS (SELECT uuid AS u FROM a) SELECT count() FROM a JOIN b ON a.uuid = b.u',
+      [[6]],
+    ],
+    [
+      "SELECT uuid FROM events WHERE person_id IN (SELECT person_id FROM events WHERE event = 'buy') ORDER BY uuid DESC LIMIT 1",
+      [['e5']],
+    ],
+    ["SELECT uuid FROM events WHERE person_id NOT IN (SELECT nullIf(id, 'eve') FROM persons)", [['e6']]],
+    [
+      "SELECT 1 AS a, 'x' AS b UNION ALL SELECT 2.5, NULL",
+      [
+        [1, 'x'],
+        [2.5, null],
+      ],
+    ],
+    ['SELECT sum(a) FROM (SELECT 1 AS a UNION ALL SELECT 2 UNION ALL SELECT 3)', [[6]]],
+    ['SELECT person.properties.plan, e.person.properties.plan FROM events e LIMIT 1', [['pro', 'pro']]],
+  ],
+  Windows: [
+    [
+      'SELECT uuid, row_number() OVER (PARTITION BY person_id ORDER BY timestamp) AS n FROM events ORDER BY uuid LIMIT 4',
+      [
+        ['e1', 1],
+        ['e2', 2],
+        ['e3', 3],
+        ['e4', 1],
+      ],
+    ],
+    [
+      'SELECT rank() OVER (ORDER BY event), dense_rank() OVER (ORDER BY event) FROM events ORDER BY uuid LIMIT 3',
+      [
+        [3, 2],
+        [3, 2],
+        [1, 1],
+      ],
+    ],
+    [
+      "SELECT lagInFrame(uuid) OVER w, leadInFrame(uuid, 1, 'none') OVER w, lag(uuid, 2) OVER w, lead(uuid) OVER w FROM events WHERE person_id = 'ada' WINDOW w AS (ORDER BY timestamp) ORDER BY timestamp",
+      [
+        [null, 'e2', null, 'e2'],
+        ['e1', 'e3', null, 'e3'],
+        ['e2', 'none', 'e1', null],
+      ],
+    ],
+    [
+      'SELECT first_value(uuid) OVER (PARTITION BY person_id ORDER BY timestamp), last_value(uuid) OVER (PARTITION BY person_id ORDER BY timestamp ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) FROM events ORDER BY uuid LIMIT 2',
+      [
+        ['e1', 'e3'],
+        ['e1', 'e3'],
+      ],
+    ],
+    ['SELECT sum(count()) OVER (ORDER BY event) FROM events GROUP BY event ORDER BY event', [[2], [6]]],
+    [
+      `SELECT min(timestamp) OVER (PARTITION BY person_id ORDER BY timestamp RANGE BETWEEN 1 FOLLOWING AND ${HOUR_US} FOLLOWING) FROM events ORDER BY uuid LIMIT 3`,
+      [[null], [hour(3)], [null]],
+    ],
+    [
+      "SELECT count() OVER (ORDER BY timestamp ROWS BETWEEN 1 PRECEDING AND CURRENT ROW), countIf(event = 'buy') OVER () FROM events ORDER BY uuid LIMIT 2",
+      [
+        [1, 2],
+        [2, 2],
+      ],
+    ],
+    [
+      'SELECT avg(toFloat(properties.price)) OVER (PARTITION BY event), max(uuid) OVER (), any(event) OVER (ORDER BY uuid) FROM events ORDER BY uuid LIMIT 1',
+      [[1.75, 'e6', 'view']],
+    ],
+    [
+      'SELECT n, count() FROM (SELECT row_number() OVER (PARTITION BY person_id ORDER BY timestamp) AS n FROM events) GROUP BY n ORDER BY n',
+      [
+        [1, 3],
+        [2, 2],
+        [3, 1],
+      ],
+    ],
+  ],
+  Lists: [
+    [
+      "SELECT arrayJoin(splitByChar(',', properties.tags)) AS tag, count() FROM events GROUP BY tag ORDER BY tag",
+      [
+        ['a', 2],
+        ['b', 2],
+      ],
+    ],
+    ["SELECT uuid, arrayJoin(['x', 'y']) AS a FROM events WHERE a = 'y' ORDER BY uuid LIMIT 1", [['e1', 'y']]],
+    ['SELECT arrayJoin(range(3)) AS n ORDER BY n DESC LIMIT 1', [[2]]],
+    [
+      'SELECT arrayJoin(l) FROM (SELECT arraySort(groupUniqArray(person_id)) AS l FROM events)',
+      [['ada'], ['bob'], ['cyd']],
+    ],
+    [
+      "SELECT length(groupArray(toFloat(properties.price))), has(groupArray(event), 'buy'), arrayElement(arraySort(groupArray(timestamp)), 2) FROM events",
+      [[4, true, hour(2)]],
+    ],
+    [
+      'SELECT arrayMap(t -> toStartOfDay(t), arraySort(groupArray(timestamp)))[4], arrayFilter(x -> x > 5, arraySort(groupArray(toFloat(properties.price)))) FROM events',
+      [[day(1), [10, 20]]],
+    ],
+    ['SELECT arrayExists(x -> x = 10, groupArray(toInt(properties.price))) FROM events', [[true]]],
+  ],
+};

@@ -1,0 +1,24 @@
+/** Tables that tests of whole SELECTs read. */
+import type { Type } from '../../../lib/hogql/expression.ts';
+import type { Language } from '../../../lib/hogql/select.ts';
+
+const table = (fields: Readonly<Record<string, readonly [column: string, type: Type]>>) =>
+  new Map(Object.entries(fields).map(([name, [column, type]]) => [name, { column, type }]));
+
+export const TABLES: Language['tables'] = new Map([
+  [
+    'events',
+    table({
+      uuid: ['uuid', 'text'],
+      event: ['event', 'text'],
+      distinct_id: ['distinct_id', 'text'],
+      properties: ['properties', 'json'],
+      timestamp: ['timestamp_us', 'instant'],
+      person_id: ['person_id', 'text'],
+      person_properties: ['person_properties', 'json'],
+      'person.id': ['person_id', 'text'],
+      'person.properties': ['person_properties', 'json'],
+    }),
+  ],
+  ['persons', table({ id: ['id', 'text'], properties: ['properties', 'json'], created_at: ['created_us', 'instant'] })],
+]);

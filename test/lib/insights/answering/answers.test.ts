@@ -1,0 +1,94 @@
+import type { ProjectItem } from '../../../../lib/accounts/organizations/model.ts';
+import type { Answered, Answerer, Waiting } from '../../../../lib/insights/answering/answerer.ts';
+import { type AskedQuery, answersOf } from '../../../../lib/insights/answering/answers.ts';
+import { keys } from '../../../../lib/ports/table/keys.ts';
+import { testContext } from '../../../support/context.ts';
+
+const ANSWERED: Answered = {
+  answer: { results: [1] },
+  looked: { events: [], persons: false, now: false, hogql: null },
+};
+
+const asked = (query = 'SELECT 1', project = 7): AskedQuery => ({
+  project: { ...keys.project(project), id: project, organization_id: 'o' } as ProjectItem,
+  query: { kind: 'HogQLQuery', query },
+});
+
+/** Answers of an answerer that answers when it is told to, and notes who was stopped. */
+function world() {
+  const context = testContext();
+  const calls: { readonly waiting: Waiting; readonly answer: (answered?: Answered) => void }[] = [];
+  const answerer: Answerer = {
+    answer: (_, waiting) =>
+      new Promise((resolve, reject) => {
+        waiting.signal.addEventListener('abort', () => reject(waiting.signal.reason as Error));
+        calls.push({ waiting, answer: (answered = ANSWERED) => resolve(answered) });
+      }),
+  };
+  const answers = answersOf(context, answerer);
+  /** Resolves when so many computations have begun. */
+  const begun = async (count: number): Promise<void> => {
+    while (calls.length < count) await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { context, answers, calls, begun };
+}
+
+test('all who ask at the same time share one computation, and nobody of another project does', async () => {
+  const { answers, calls, begun } = world();
+  const all = [asked(), asked(), asked('SELECT 1', 8)].map((one) => answers.ask(one, 'blocking', {}));
+  await begun(2);
+  for (const call of calls) call.answer();
+  expect((await Promise.all(all)).map(({ kept }) => kept?.answer.results)).toEqual([[1], [1], [1]]);
+  expect(calls.length).toBe(2);
+  expect((await answers.ask(asked(), 'blocking', {})).isCached).toBe(true);
+  expect((await answers.ask(asked('SELECT 1', 9), 'force_cache', {})).kept).toBeNull();
+});
+
+test('a computation is stopped when the last who waits has left, and not before', async () => {
+  const { answers, calls, begun } = world();
+  const [first, second] = [new AbortController(), new AbortController()];
+  const waiting = [first, second].map(({ signal }) =>
+    answers.ask(asked(), 'blocking', { callerLeft: signal }).catch((error: unknown) => error),
+  );
+  await begun(1);
+  first.abort(new Error('gone'));
+  expect(await waiting[0]).toMatchObject({ message: 'gone' });
+  expect(calls[0]?.waiting.signal.aborted).toBe(false);
+  second.abort(new Error('gone too'));
+  await waiting[1];
+  expect(calls[0]?.waiting.signal.aborted).toBe(true);
+});
+
+test('a run that is cancelled stops, and tells so; another one of its name waits for its end', async () => {
+  const { answers, calls, begun } = world();
+  const { run } = await answers.ask(asked(), 'force_async', { runId: 'mine' });
+  expect(run).toMatchObject({ id: 'mine', endedAt: null });
+  await begun(1);
+  expect(calls[0]?.waiting).toMatchObject({ organization: 'o', isBackground: true });
+  await expect(answers.ask(asked('SELECT 2'), 'blocking', { runId: 'mine' })).rejects.toMatchObject({
+    body: { attr: 'client_query_id' },
+  });
+  const known = answers.run(7, 'mine');
+  expect(known).toBe(run);
+  if (known !== undefined) answers.cancel(known);
+  await answers.idle();
+  expect(calls[0]?.waiting.signal.aborted).toBe(true);
+  expect(answers.run(7, 'mine')).toMatchObject({ failure: { message: 'The query was cancelled.' } });
+  expect(answers.run(8, 'mine')).toBeUndefined();
+});
+
+test('an answer outlives the service, and one that is too large for the table is kept in memory', async () => {
+  const { context, answers, calls, begun } = world();
+  const large = Array.from({ length: 20_000 }, () => context.random(8).toString('hex'));
+  for (const [n, results] of [[1], large].entries()) {
+    const going = answers.ask(asked(`SELECT ${n}`), 'blocking', {});
+    await begun(n + 1);
+    calls[n]?.answer({ ...ANSWERED, answer: { results } });
+    await going;
+  }
+  const later = answersOf(context, { answer: () => Promise.reject(new Error('not computed')) });
+  const found = async (of: typeof answers) =>
+    Promise.all([0, 1].map(async (n) => (await of.ask(asked(`SELECT ${n}`), 'force_cache', {})).kept?.answer.results));
+  expect(await found(answers)).toEqual([[1], large]);
+  expect(await found(later)).toEqual([[1], undefined]);
+});

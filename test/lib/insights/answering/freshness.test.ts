@@ -1,0 +1,149 @@
+import * as fc from 'fast-check';
+import type { ProjectItem } from '../../../../lib/accounts/organizations/model.ts';
+import { hogqlParser, type Parser } from '../../../../lib/hogql/parse.ts';
+import { computed } from '../../../../lib/insights/answering/answerer.ts';
+import { answersOf } from '../../../../lib/insights/answering/answers.ts';
+import { clockUseOf, meansTheSame } from '../../../../lib/insights/answering/freshness.ts';
+import { worldDatabase } from '../../../../lib/insights/answering/world.ts';
+import type { SentQuery } from '../../../../lib/insights/kinds/kinds.ts';
+import { keys } from '../../../../lib/ports/table/keys.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/ports/units.ts';
+import { START, testContext } from '../../../support/context.ts';
+import { importRecords } from '../../../support/imports.ts';
+import { onEnd } from '../../../support/on-end.ts';
+
+const series = [{ kind: 'EventsNode', event: 'seen' }];
+const QUERIES: readonly SentQuery[] = [
+  { kind: 'StickinessQuery', series, dateRange: { date_from: '-3d' } },
+  { kind: 'StickinessQuery', series, dateRange: { date_from: '2025-12-24', date_to: '2025-12-28' } },
+  { kind: 'LifecycleQuery', series, dateRange: { date_from: '-2d' } },
+  {
+    kind: 'RetentionQuery',
+    retentionFilter: {
+      period: 'Day',
+      totalIntervals: 4,
+      targetEntity: { id: 'seen', type: 'events' },
+      returningEntity: { id: 'seen', type: 'events' },
+    },
+  },
+  { kind: 'LifecycleQuery', series, dateRange: { date_from: '2025-12-24', date_to: '2025-12-28' } },
+  { kind: 'HogQLQuery', query: 'SELECT count(), count(DISTINCT person_id) FROM events' },
+  { kind: 'HogQLQuery', query: 'SELECT count() FROM events WHERE timestamp > now() - INTERVAL 1 DAY' },
+  { kind: 'HogQLQuery', query: 'SELECT count() FROM persons' },
+];
+
+type Step =
+  | { readonly do: 'event' | 'merge' | 'delete'; readonly who: number; readonly daysAgo: number }
+  | { readonly do: 'wait'; readonly minutes: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({
+    do: fc.constantFrom<'event' | 'merge' | 'delete'>('event', 'merge', 'merge', 'delete'),
+    who: fc.nat(3),
+    daysAgo: fc.constantFrom(-1, 0, 2, 5, 6, 20, 30),
+  }),
+  fc.record({ do: fc.constant('wait' as const), minutes: fc.constantFrom(1, 20, 90, 700, 1_500) }),
+);
+
+/** Texts are read once for all runs. */
+const grammar = hogqlParser();
+const known = new Map<string, ReturnType<Parser['query']>>();
+const parser: Parser = {
+  ...grammar,
+  query: (text) => {
+    const found = known.get(text) ?? grammar.query(text);
+    known.set(text, found);
+    return found;
+  },
+};
+
+test('whatever comes, late events, merges, deletions, a kept answer is what computing it gives', async () => {
+  let hits = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(step, { minLength: 1, maxLength: 6 }),
+      fc.constantFrom('UTC', 'America/St_Johns', 'Asia/Tokyo'),
+      async (steps, timezone) => {
+        const context = testContext();
+        const project = { ...keys.project(7), id: 7, organization_id: 'o', timezone, deleted_at: null };
+        await context.table.write([{ put: project }]);
+        const worlds = worldDatabase({ lake: context.lake, parser });
+        onEnd(() => worlds.close());
+        const cached = answersOf(context, { answer: (asked) => computed(worlds, asked) });
+        const before = [0, 1, 2, 3].flatMap((who) =>
+          [0, 1, 2, 4, 5, 6, 7].map((daysAgo) => ({ do: 'event' as const, who, daysAgo: daysAgo + who / 10 })),
+        );
+        let n = before.length;
+        const first = before.map((one, at) => recordOf(one, context.clock(), at));
+        await importRecords(context, 7, first);
+        for (const one of steps) {
+          if (one.do === 'wait') context.clock.advance(one.minutes * MINUTE_MS);
+          else {
+            n += 1;
+            context.clock.advance(1_000);
+            await importRecords(context, 7, [recordOf(one, context.clock(), n)]);
+          }
+          for (const query of QUERIES) {
+            const asked = { project: project as unknown as ProjectItem, query };
+            const kept = await cached.ask(asked, 'blocking', {});
+            if (kept.isCached) hits += 1;
+            // Nothing is kept for it.
+            const fresh = answersOf(context, { answer: (asked) => computed(worlds, asked) }, NO_CACHE);
+            const now = await fresh.ask(asked, 'blocking', {});
+            expect({ query, results: kept.kept?.answer.results }).toEqual({ query, results: now.kept?.answer.results });
+          }
+        }
+        await worlds.close();
+      },
+    ),
+    { numRuns: 5 },
+  );
+  expect(hits).toBeGreaterThan(0);
+});
+
+const NO_CACHE = { find: async () => [], keep: async () => {} };
+
+function recordOf(one: Exclude<Step, { do: 'wait' }>, now: number, n: number) {
+  const at = {
+    uuid: `01940000-0000-7000-8000-${String(n).padStart(12, '0')}`,
+    distinct_id: `d${one.who}`,
+    timestamp: new Date(now - one.daysAgo * DAY_MS).toISOString(),
+  };
+  if (one.do === 'event') return { ...at, event: 'seen', properties: {} };
+  if (one.do === 'delete') return { ...at, event: '$delete_person', properties: {} };
+  return { ...at, event: '$identify', properties: { $anon_distinct_id: `d${(one.who + 1) % 4}` } };
+}
+
+test.each<[query: object, use: string]>([
+  [{ dateRange: { date_from: '-7d' } }, 'day'],
+  [{ dateRange: {} }, 'day'],
+  [{}, 'day'],
+  [{ dateRange: { date_from: '2025-01-01', date_to: '2025-02-01' } }, 'nothing'],
+  [{ dateRange: { date_from: 'all', date_to: '2025-02-01' } }, 'nothing'],
+  [{ dateRange: { date_from: '-24h' } }, 'hour'],
+  [{ dateRange: { date_from: '-7d' }, interval: 'hour' }, 'hour'],
+  [{ retentionFilter: { period: 'Hour' } }, 'hour'],
+  [{ dateRange: { date_from: '-5M' } }, 'moment'],
+  [{ interval: 'minute' }, 'moment'],
+  [{ dateRange: { date_from: '-7d', explicitDate: true } }, 'moment'],
+  [{ dateRange: { date_from: '-1mStart', date_to: '-1mEnd' } }, 'day'],
+  [{ kind: 'EventsQuery' }, 'moment'],
+  [{ kind: 'EventsQuery', after: '2025-01-01', before: '2025-01-02' }, 'nothing'],
+  [{ kind: 'HogQLQuery', query: 'SELECT 1' }, 'nothing'],
+  [{ kind: 'HogQLQuery', query: 'SELECT 1', filters: { dateRange: { date_from: '-7d' } } }, 'day'],
+])('%j depends on the %s that the clock shows', (query, use) => {
+  expect(clockUseOf({ kind: 'TrendsQuery', ...query }, false)).toBe(use);
+  expect(clockUseOf({ kind: 'TrendsQuery', ...query }, true)).toBe('moment');
+});
+
+test('a day is that of the zone, and an hour is never longer than its quarter', () => {
+  const noon = START + 12 * HOUR_MS;
+  expect(meansTheSame('day', START, START + DAY_MS - 1, 'UTC')).toBe(true);
+  expect(meansTheSame('day', START, START + DAY_MS, 'UTC')).toBe(false);
+  expect(meansTheSame('day', START, noon + 2 * HOUR_MS, 'Asia/Tokyo')).toBe(true);
+  expect(meansTheSame('day', START, noon + 3 * HOUR_MS, 'Asia/Tokyo')).toBe(false);
+  expect(meansTheSame('hour', START, START + 14 * MINUTE_MS, 'UTC')).toBe(true);
+  expect(meansTheSame('hour', START, START + 15 * MINUTE_MS, 'UTC')).toBe(false);
+  expect(meansTheSame('moment', START, START + 1, 'UTC')).toBe(false);
+  expect(meansTheSame('nothing', START, START + 1_000 * DAY_MS, 'UTC')).toBe(true);
+});

@@ -1,0 +1,109 @@
+import { insightWorld } from '../../../support/insight-world.ts';
+
+const EVENTS = [
+  { event: 'seen', distinct_id: 'phone', timestamp: '2026-01-01T10:00:00Z', properties: { n: 1 } },
+  { event: 'seen', distinct_id: 'laptop', timestamp: '2026-01-02T10:00:00Z', properties: { n: 2 } },
+  { event: 'paid', distinct_id: 'laptop', timestamp: '2026-01-03T10:00:00Z', properties: { n: 3 } },
+  { event: 'seen', distinct_id: 'nobody', timestamp: '2026-01-04T10:00:00Z', properties: { n: 4 } },
+  { event: 'seen', distinct_id: 'named', timestamp: '2026-01-05T10:00:00Z', person_id: 'of-the-event' },
+];
+
+const MERGED = [
+  { id: 'p1', distinct_ids: ['phone'], created_at: '2026-01-01T00:00:00Z', properties: { plan: 'free' } },
+  { id: 'p2', distinct_ids: ['laptop'], created_at: '2025-12-01T00:00:00Z' },
+  { id: 'p2', distinct_ids: ['phone', 'laptop'], created_at: '2025-12-01T00:00:00Z', properties: { plan: 'pro' } },
+];
+
+test('two distinct_ids that became one are one person, also in events from before', async () => {
+  const world = await insightWorld({ events: EVENTS, persons: MERGED });
+  const { rows } = await world.rows({
+    hogql: 'SELECT distinct_id, person_id FROM events ORDER BY timestamp',
+  });
+  expect(rows).toEqual([
+    ['phone', 'p2'],
+    ['laptop', 'p2'],
+    ['laptop', 'p2'],
+    ['nobody', 'nobody'],
+    ['named', 'of-the-event'],
+  ]);
+  expect((await world.rows({ hogql: 'SELECT count(DISTINCT person_id) FROM events' })).rows).toEqual([[3]]);
+});
+
+test('persons are those that are there now, and events know since when theirs is', async () => {
+  const persons = [...MERGED, { id: 'gone', distinct_ids: ['named'], is_deleted: true }];
+  const world = await insightWorld({ events: EVENTS, persons });
+  expect(
+    (await world.rows({ hogql: 'SELECT id, properties.plan, distinct_ids, created_at FROM persons ORDER BY id' })).rows,
+  ).toEqual([['p2', 'pro', ['laptop', 'phone'], Date.parse('2025-12-01T00:00:00Z')]]);
+  const { rows } = await world.rows({
+    hogql: 'SELECT DISTINCT distinct_id, person.created_at FROM events ORDER BY distinct_id',
+  });
+  expect(rows).toEqual([
+    ['laptop', Date.parse('2025-12-01T00:00:00Z')],
+    ['named', Date.UTC(2026, 0, 1)],
+    ['nobody', null],
+    ['phone', Date.parse('2025-12-01T00:00:00Z')],
+  ]);
+});
+
+test('sessions are what their events say', async () => {
+  const at = (minute: number): string => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString();
+  const of = (session: string, minute: number, url?: string) => ({
+    event: '$pageview',
+    distinct_id: 'a',
+    timestamp: at(minute),
+    properties: { $session_id: session, ...(url === undefined ? {} : { $current_url: url }) },
+  });
+  const world = await insightWorld({
+    events: [of('s1', 0), of('s1', 1, '/in'), of('s1', 9, '/out'), of('s2', 3, '/x'), { ...of('', 5) }],
+  });
+  expect(
+    (
+      await world.rows({
+        hogql: `SELECT session_id, $start_timestamp, $session_duration, $entry_current_url, $exit_current_url, $pageview_count
+          FROM sessions ORDER BY session_id`,
+      })
+    ).rows,
+  ).toEqual([
+    ['s1', Date.parse(at(0)), 540, '/in', '/out', 3],
+    ['s2', Date.parse(at(3)), 0, '/x', '/x', 1],
+  ]);
+  expect(
+    (await world.rows({ hogql: "SELECT max(session.$session_duration) FROM events WHERE $session_id = 's1'" })).rows,
+  ).toEqual([[540]]);
+});
+
+test('files are chosen by the range, and what was looked at is told', async () => {
+  const world = await insightWorld({ events: EVENTS, persons: MERGED });
+  expect((await world.rows({ hogql: 'SELECT count() FROM events', from: Date.UTC(2027, 0, 1) })).rows).toEqual([[0]]);
+  expect(world.looked()).toMatchObject({
+    events: [{ from: Date.UTC(2027, 0, 1), to: null }],
+    persons: false,
+    now: false,
+    hogql: expect.stringContaining('count()'),
+  });
+  await world.rows({ hogql: 'SELECT person_id FROM events WHERE timestamp < now()', to: 5 });
+  expect(world.looked()).toMatchObject({ events: [{}, { from: null, to: 5 }], persons: true, now: true });
+});
+
+test('what a caller wrote has a limit, and says whether there is more', async () => {
+  const world = await insightWorld({ events: EVENTS });
+  const limit = { otherwise: 2, most: 3 };
+  const asked = async (hogql: string) => {
+    const { rows, ...rest } = await world.rows({ hogql, limit });
+    return { n: rows.length, limit: rest.limit, hasMore: rest.hasMore };
+  };
+  expect(await asked('SELECT event FROM events')).toEqual({ n: 2, limit: 2, hasMore: true });
+  expect(await asked('SELECT event FROM events LIMIT 1')).toEqual({ n: 1, limit: 1, hasMore: true });
+  expect(await asked('SELECT event FROM events LIMIT 100')).toEqual({ n: 3, limit: 3, hasMore: true });
+  expect(await asked("SELECT event FROM events WHERE event = 'paid'")).toEqual({ n: 1, limit: 2, hasMore: false });
+});
+
+test('what is not supported is a 400 that says so', async () => {
+  const world = await insightWorld({ events: [] });
+  await expect(world.rows({ hogql: 'SELECT nothing FROM events' })).rejects.toMatchObject({ body: { attr: 'query' } });
+  await expect(world.rows({ hogql: 'SELECT event FROM cohort_people' })).rejects.toMatchObject({
+    body: { attr: 'query' },
+  });
+  await expect(world.expression('1 +')).rejects.toMatchObject({ body: { attr: 'query' } });
+});

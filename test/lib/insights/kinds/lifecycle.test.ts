@@ -1,0 +1,176 @@
+import * as fc from 'fast-check';
+import { lifecycle } from '../../../../lib/insights/kinds/lifecycle.ts';
+import { compareText } from '../../../../lib/ports/table/semantics.ts';
+import { histories, intervalOf, intervalsBack, personOf, stateOf } from '../../../support/insight-history.ts';
+import { insightWorld, type WorldEvent, type WorldPerson } from '../../../support/insight-world.ts';
+import { propertyRuns } from '../../../support/property-runs.ts';
+
+interface Result {
+  readonly status: string;
+  readonly label: string;
+  readonly data: readonly number[];
+  readonly days: readonly string[];
+  readonly labels: readonly string[];
+  readonly count: number;
+  readonly action: Readonly<Record<string, unknown>>;
+}
+
+interface Asked {
+  readonly events: readonly WorldEvent[];
+  readonly persons?: readonly WorldPerson[];
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly moment?: Parameters<typeof insightWorld>[1];
+}
+
+const readQuery = (query: Asked['query']) =>
+  lifecycle.schema.parse({ kind: 'LifecycleQuery', series: [{ kind: 'EventsNode', event: '$pageview' }], ...query });
+
+async function resultsOf({ events, persons = [], query, moment = {} }: Asked): Promise<readonly Result[]> {
+  const world = await insightWorld({ events, persons }, moment);
+  return (await lifecycle.answer(readQuery(query), world)).results as readonly Result[];
+}
+
+const dataOf = (results: readonly Result[]) => Object.fromEntries(results.map(({ status, data }) => [status, data]));
+
+const day = (number: number): number => Date.UTC(2020, 0, number, 12);
+const seen = (distinct_id: string, ...days: readonly number[]): WorldEvent[] =>
+  days.map((at) => ({ event: '$pageview', distinct_id, timestamp: day(at) }));
+
+const id = (n: number): string => `01900000-0000-7000-8000-00000000000${n}`;
+
+/** One person is made on the 11th, with two distinct_ids; one is older, one is made later than they came first. */
+const EVENTS = [...seen('a', 11, 12), ...seen('a2', 13, 15, 17), ...seen('b', 9, 12), ...seen('c', 12, 13)];
+const PERSONS = [
+  { id: id(1), distinct_ids: ['a', 'a2'], created_at: day(11) },
+  { id: id(2), distinct_ids: ['b'], created_at: day(9) },
+  { id: id(3), distinct_ids: ['c'], created_at: day(13) },
+];
+const RANGE = { dateRange: { date_from: '2020-01-12', date_to: '2020-01-18' } };
+
+describe('a lifecycle query', () => {
+  it('says of each interval who is new, came again, came back and stayed away', async () => {
+    const results = await resultsOf({ events: EVENTS, persons: PERSONS, query: RANGE });
+    expect(results.map(({ status, label }) => [status, label])).toEqual([
+      ['new', '$pageview - new'],
+      ['returning', '$pageview - returning'],
+      ['resurrecting', '$pageview - resurrecting'],
+      ['dormant', '$pageview - dormant'],
+    ]);
+    expect(dataOf(results)).toEqual({
+      new: [0, 1, 0, 0, 0, 0, 0],
+      returning: [1, 1, 0, 0, 0, 0, 0],
+      resurrecting: [2, 0, 0, 1, 0, 1, 0],
+      dormant: [0, -1, -2, 0, -1, 0, -1],
+    });
+    expect(results[0]).toMatchObject({
+      days: expect.arrayContaining(['2020-01-12', '2020-01-18']),
+      count: 1,
+      action: { id: '$pageview', type: 'events', order: 0, name: '$pageview', math: 'total' },
+    });
+    expect(results[0]?.labels[0]).toBe('12-Jan-2020');
+    expect(results[3]?.count).toBe(-5);
+  });
+
+  it('takes the intervals of the ends of the range whole', async () => {
+    const query = { dateRange: { date_from: '2020-01-14', date_to: '2020-01-18' }, interval: 'week' };
+    const results = await resultsOf({ events: EVENTS, persons: PERSONS, query });
+    expect(dataOf(results)).toEqual({ new: [1], returning: [2], resurrecting: [0], dormant: [0] });
+    expect(results[0]?.days).toEqual(['2020-01-12']);
+  });
+
+  it('takes whoever has no state of a person as new when they came first, with any event', async () => {
+    const events: WorldEvent[] = [
+      ...seen('x', 13, 14),
+      { event: 'other', distinct_id: 'y', timestamp: day(2) },
+      ...seen('y', 13),
+    ];
+    expect(dataOf(await resultsOf({ events, query: RANGE }))).toMatchObject({
+      new: [0, 1, 0, 0, 0, 0, 0],
+      resurrecting: [0, 1, 0, 0, 0, 0, 0],
+      returning: [0, 0, 1, 0, 0, 0, 0],
+    });
+  });
+
+  it('leaves out events that make no person', async () => {
+    const events = seen('a', 12).map((event) => ({ ...event, properties: { $process_person_profile: false } }));
+    expect(dataOf(await resultsOf({ events, persons: PERSONS, query: RANGE }))).toEqual({
+      new: [0, 0, 0, 0, 0, 0, 0],
+      returning: [0, 0, 0, 0, 0, 0, 0],
+      resurrecting: [0, 0, 0, 0, 0, 0, 0],
+      dormant: [0, 0, 0, 0, 0, 0, 0],
+    });
+  });
+
+  it.each([
+    [{ series: [{ kind: 'EventsNode' }, { kind: 'EventsNode' }] }, /one series/],
+    [{ series: [] }, /one series/],
+    [{ series: [{ kind: 'ActionsNode', id: 1 }] }, /Actions are not supported/],
+    [{ dateRange: { date_from: '2020-01-03', date_to: '2020-01-01' } }, /ends before it begins/],
+    [{ aggregation_group_type_index: 0 }, /Groups are not supported/],
+  ])('refuses %j by its name', async (query, message) => {
+    await expect(resultsOf({ events: EVENTS, query })).rejects.toThrow(message);
+  });
+
+  it('tells who has a status in an interval', async () => {
+    const world = await insightWorld({ events: EVENTS, persons: PERSONS });
+    const idsOf = async (selection: object) => {
+      const question = await lifecycle.actors?.(readQuery(RANGE), selection, world);
+      return (await world.rows(question ?? { hogql: '' })).rows.map(([one]) => String(one)).toSorted(compareText);
+    };
+    expect(await idsOf({ day: '2020-01-12', status: 'resurrecting' })).toEqual([id(2), id(3)]);
+    expect(await idsOf({ day: '2020-01-14', status: 'dormant' })).toEqual([id(1), id(3)]);
+    expect(await idsOf({ status: 'new' })).toEqual([id(3)]);
+    await expect(idsOf({ day: '2020-02-01' })).rejects.toThrow(/none of the answer/);
+    await expect(idsOf({ status: 'asleep' })).rejects.toThrow(/has the statuses/);
+  });
+});
+
+it('gives what a naive program gives, for random events, merges and clocks', async () => {
+  const asked = fc.record({
+    interval: fc.constantFrom('hour', 'day', 'day', 'week', 'month'),
+    back: fc.integer({ min: 0, max: 6 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(histories({ days: 14 }), asked, async (history, { interval, back }) => {
+      const from = history.now - back * 86_400_000;
+      const results = await resultsOf({
+        ...history,
+        moment: history,
+        query: {
+          interval,
+          dateRange: {
+            date_from: new Date(from).toISOString(),
+            date_to: new Date(history.now).toISOString(),
+            explicitDate: true,
+          },
+        },
+      });
+
+      const all = intervalsBack(history, interval, history.now, 400);
+      const names = all.slice(all.indexOf(intervalOf(history, interval, from)) - 1);
+      const counted = history.events.filter(({ properties }) => properties?.['$process_person_profile'] !== false);
+      const expected = { new: 0, returning: 0, resurrecting: 0, dormant: 0 };
+      const rows = names.slice(1).map(() => ({ ...expected }));
+      for (const person of new Set(counted.map((event) => personOf(history, event)))) {
+        const own = counted.filter((event) => personOf(history, event) === person);
+        const state = stateOf(history, own[0]?.distinct_id ?? '');
+        const since = state?.created_at ?? Math.min(...own.map(({ timestamp }) => timestamp));
+        const active = names.map((name) =>
+          own.some(
+            ({ event, timestamp }) => event === '$pageview' && intervalOf(history, interval, timestamp) === name,
+          ),
+        );
+        rows.forEach((row, n) => {
+          if (active[n + 1] !== true) row.dormant -= active[n] === true ? 1 : 0;
+          else if (intervalOf(history, interval, since) === names[n + 1]) row.new += 1;
+          else if (active[n] === true) row.returning += 1;
+          else row.resurrecting += 1;
+        });
+      }
+      for (const { status, data } of results) {
+        expect([status, data]).toEqual([status, rows.map((row) => row[status as keyof typeof row])]);
+      }
+    }),
+    { numRuns: propertyRuns(60) },
+  );
+});

@@ -1,0 +1,86 @@
+/** The console of `npm start` in a real browser: one service and one browser for all tests of a file. */
+import { describeInBrowser, type OpenPage } from './browser.ts';
+import { temporaryFolder } from './context.ts';
+import { type LocalService, startLocally } from './local-service.ts';
+
+interface Called {
+  readonly status: number;
+  readonly body: Record<string, unknown>;
+}
+
+export interface ConsoleService extends LocalService {
+  /** The first key, which may do everything. */
+  readonly key: string;
+  /** The first project's number and token. */
+  readonly project: string;
+  readonly token: string;
+  call(method: string, path: string, body?: unknown, key?: string): Promise<Called>;
+  /** Sends an event as an SDK does. */
+  send(event: object): Promise<void>;
+}
+
+/** `describe` for the console. `open` shows the page at a path of it to who holds the key. */
+export function describeConsole(
+  name: string,
+  body: (console: { service(): ConsoleService; open: OpenConsole }) => void,
+): void {
+  describeInBrowser(name, (openPage) => {
+    let service: ConsoleService;
+    beforeAll(async () => {
+      service = await startedService();
+    });
+    afterAll(() => service.end('SIGTERM'));
+    body({ service: () => service, open: (path, options) => opened(openPage, service, path, options) });
+  });
+}
+
+interface OpenConsoleOptions {
+  readonly key?: string;
+  readonly colorScheme?: 'light' | 'dark';
+}
+
+type OpenConsole = (path: string, options?: OpenConsoleOptions) => ReturnType<OpenPage>;
+
+async function opened(
+  openPage: OpenPage,
+  service: ConsoleService,
+  path: string,
+  { key = service.key, ...options }: OpenConsoleOptions = {},
+) {
+  const visit = await openPage(options);
+  // A page waits for what it expects as long as a test may last: a busy machine is no failure.
+  visit.page.setDefaultTimeout(30_000);
+  await visit.page.goto(`${service.address}/#key=${key}&${path}`);
+  await visit.page.getByRole('heading', { level: 1 }).waitFor();
+  return visit;
+}
+
+async function startedService(): Promise<ConsoleService> {
+  const service = await startLocally(temporaryFolder());
+  const { key, project } = await service.welcome();
+  const call: ConsoleService['call'] = async (method, path, sent, used = key) => {
+    const answer = await fetch(`${service.address}${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${used}`, 'Content-Type': 'application/json' },
+      ...(sent === undefined ? {} : { body: JSON.stringify(sent) }),
+    });
+    const text = await answer.text();
+    return { status: answer.status, body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown> };
+  };
+  const { body } = await call('GET', `/api/projects/${project}/`);
+  const token = String(body['api_token']);
+  return {
+    ...service,
+    key,
+    project,
+    token,
+    call,
+    send: async (event) => {
+      const { ok } = await fetch(`${service.address}/e/`, {
+        method: 'POST',
+        body: JSON.stringify({ api_key: token, ...event }),
+      });
+      if (!ok) throw new Error('the event was not taken');
+    },
+  };
+}

@@ -1,0 +1,100 @@
+/** Worlds of insights over events and persons that a test writes down. */
+import { hogqlParser, type Parser } from '../../lib/hogql/parse.ts';
+import type { Syntax } from '../../lib/hogql/syntax.ts';
+import type { LookingWorld, Moment, WorldFile } from '../../lib/insights/answering/world.ts';
+import { worldDatabase } from '../../lib/insights/answering/world.ts';
+import { folderFiles } from '../../lib/ports/files/folder.ts';
+import { START, temporaryFolder } from './context.ts';
+import { type PersonRow, type Row, writePersons, writeRows } from './lake-rows.ts';
+import { onEnd } from './on-end.ts';
+
+/** The parser of all worlds: a text of the program is read once, and not again for each world. */
+const parser = remembering(hogqlParser());
+
+function remembering(parser: Parser): Parser {
+  const known = new Map<string, Promise<Syntax>>();
+  return {
+    ...parser,
+    query: async (text) => {
+      const syntax = known.get(text) ?? parser.query(text);
+      known.set(text, syntax);
+      return syntax;
+    },
+  };
+}
+
+export interface WorldEvent {
+  readonly event: string;
+  readonly distinct_id: string;
+  /** ISO 8601, or milliseconds since 1970 with fractions to the microsecond. */
+  readonly timestamp: string | number;
+  readonly properties?: Readonly<Record<string, unknown>>;
+  readonly person_properties?: Readonly<Record<string, unknown>>;
+  /** The id that the event carries. */
+  readonly person_id?: string;
+  readonly uuid?: string;
+  readonly elements_chain?: string;
+}
+
+export interface WorldPerson {
+  readonly id: string;
+  readonly distinct_ids: readonly string[];
+  /** Default: the start of 2026. */
+  readonly created_at?: string | number;
+  readonly properties?: Readonly<Record<string, unknown>>;
+  readonly is_identified?: boolean;
+  readonly is_deleted?: boolean;
+}
+
+const ms = (instant: string | number): number => (typeof instant === 'number' ? instant : Date.parse(instant));
+
+const uuidOf = (n: number): string => `01940000-0000-7000-8000-${String(n).padStart(12, '0')}`;
+
+/** Returns a world. Later persons are newer states of their distinct_ids: so one takes over what another had. */
+export async function insightWorld(
+  { events, persons = [] }: { readonly events: readonly WorldEvent[]; readonly persons?: readonly WorldPerson[] },
+  moment: Partial<Moment> = {},
+): Promise<LookingWorld> {
+  const lake = folderFiles(temporaryFolder());
+  const rows = events.map(
+    (one, n): Partial<Row> => ({
+      uuid: one.uuid ?? uuidOf(n + 1),
+      event: one.event,
+      distinct_id: one.distinct_id,
+      properties: JSON.stringify(one.properties ?? {}),
+      timestamp_us: Math.round(ms(one.timestamp) * 1000),
+      person_id: one.person_id ?? null,
+      person_properties: one.person_properties === undefined ? null : JSON.stringify(one.person_properties),
+      elements_chain: one.elements_chain ?? null,
+    }),
+  );
+  const states = persons.flatMap((person, n) =>
+    person.distinct_ids.map(
+      (distinct_id): Partial<PersonRow> => ({
+        distinct_id,
+        person_id: person.id,
+        properties: JSON.stringify(person.properties ?? {}),
+        created_us: ms(person.created_at ?? START) * 1000,
+        inserted_us: (START + n) * 1000,
+        person_version: (START + n) * 1000,
+        person_distinct_id_version: (START + n) * 1000,
+        is_identified: person.is_identified ?? false,
+        is_deleted: person.is_deleted ?? false,
+        distinct_ids: person.distinct_ids.length,
+      }),
+    ),
+  );
+  const instants = rows.map((row) => Math.floor(Number(row.timestamp_us) / 1000));
+  const between = { min_timestamp: Math.min(...instants), max_timestamp: Math.max(...instants) };
+  const listed = async (files: ReturnType<typeof writeRows>): Promise<WorldFile[]> =>
+    (await files).map((file) => ({ ...file, ...between }));
+  const worlds = worldDatabase({ lake, parser });
+  onEnd(() => worlds.close());
+  return worlds.world(
+    {
+      events: rows.length === 0 ? [] : await listed(writeRows(lake, [rows])),
+      persons: states.length === 0 ? [] : await listed(writePersons(lake, [states])),
+    },
+    { now: START, timezone: 'UTC', weekStartDay: 0, testAccountFilters: [], ...moment },
+  );
+}
