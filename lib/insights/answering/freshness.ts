@@ -19,6 +19,10 @@ const isAbsolute = (date: unknown): boolean => typeof date === 'string' && (/^\d
 /** Returns what of the clock the query depends on; `isNow`: its HogQL asked for the moment. */
 export function clockUseOf(query: SentQuery, isNow: boolean): ClockUse {
   if (isNow) return 'moment';
+  const { source: selection } = query;
+  const counted = isObject(selection) ? selection['source'] : undefined;
+  // Persons are those behind a number of another query.
+  if (query.kind === 'ActorsQuery') return isObject(counted) ? clockUseOf({ kind: '', ...counted }, false) : 'nothing';
   if (query.kind === 'HogQLQuery' && !isObject(query['filters'])) return 'nothing';
   if ('after' in query || 'before' in query || query.kind === 'EventsQuery')
     return isAbsolute(query['after']) && isAbsolute(query['before']) ? 'nothing' : 'moment';

@@ -136,6 +136,17 @@ test.each<[query: object, use: string]>([
   expect(clockUseOf({ kind: 'TrendsQuery', ...query }, true)).toBe('moment');
 });
 
+test('the persons behind a number mean the same as long as the number does', () => {
+  const usesOf = (source: object | undefined) => clockUseOf({ kind: 'ActorsQuery', source }, false);
+  const behind = (source: object) => ({ kind: 'InsightActorsQuery', source });
+  expect(usesOf(behind({ kind: 'LifecycleQuery', interval: 'hour' }))).toBe('hour');
+  expect(usesOf(behind({ kind: 'RetentionQuery', retentionFilter: { period: 'Week' } }))).toBe('day');
+  expect(
+    usesOf(behind({ kind: 'LifecycleQuery', dateRange: { date_from: '2026-01-01', date_to: '2026-01-02' } })),
+  ).toBe('nothing');
+  expect(usesOf(undefined)).toBe('nothing');
+});
+
 test('a day is that of the zone, and an hour is never longer than its quarter', () => {
   const noon = START + 12 * HOUR_MS;
   expect(meansTheSame('day', START, START + DAY_MS - 1, 'UTC')).toBe(true);
