@@ -2,7 +2,17 @@
 import { literal } from '../duckdb/database.ts';
 import type { Expression, FormatCode, Part, Path, Selected } from './expression.ts';
 import { likePattern } from './patterns.ts';
-import { alike, type Dialect, FLOAT_TEXT, formatText, INSTANT_TEXT, INTEGER_TEXT, print, UUID_TEXT } from './print.ts';
+import {
+  alike,
+  type Dialect,
+  formatText,
+  INSTANT_TEXT,
+  INTEGER_TEXT,
+  microsecondsOf,
+  print,
+  UNIX_TEXT,
+  UUID_TEXT,
+} from './print.ts';
 import { MAX_RANGE } from './size.ts';
 
 /** Codes of a date's format that are others here. */
@@ -17,9 +27,11 @@ const PARTS: Partial<Record<Part, string>> = {
 
 const time = (instant: string): string => `make_timestamp(${instant})`;
 
-/** `body` over a value that it reads more than once; a column is just written twice. */
+/** `body` over a value that it reads more than once; a column or a constant is just written twice. */
 const bound = (value: string, body: (name: string) => string): string =>
-  /^[\w.]+$/.test(value) ? body(value) : `list_extract(list_transform([${value}], lambda bound: ${body('bound')}), 1)`;
+  /^(?:[\w.]+|'[^']{0,40}')$/.test(value)
+    ? body(value)
+    : `list_extract(list_transform([${value}], lambda bound: ${body('bound')}), 1)`;
 
 /** DuckDB takes `*` for a pattern, even in quotes, and knows no empty key; it takes both in a JSON pointer. */
 const needsPointer = (key: string | number): boolean => key === '' || key === '*';
@@ -52,8 +64,11 @@ const whenJson = (document: string, sql: string): string => `CASE WHEN json_vali
 const jsonText = (document: string, path: Path): string =>
   `CAST(TRY(${atPath('json_extract', document, path)}) AS VARCHAR)`;
 
-/** An expression of at most so many characters is written twice where that is quicker. */
-const MAX_TWICE = 100;
+/**
+ * What else than a number DuckDB takes for one has spaces, underscores, letters or two signs; of texts without these it
+ * knows the numbers itself.
+ */
+const FLOAT_CHARACTERS = String.raw`^[-+]?[.0-9][-+.0-9eE]*\z`;
 
 /** What the pattern matches of all of the text; null where it does not. */
 const whole = (text: string, pattern: string): string => `nullif(regexp_extract(${text}, '${pattern}'), '')`;
@@ -73,8 +88,16 @@ function joined(of: readonly string[]): string {
  * Whether a pattern is found. DuckDB's LIKE takes exponential time with each `%`, and its optimizer makes a LIKE of a
  * pattern that looks like one; it does not where a group is around it.
  */
-const matched = (text: string, pattern: string): string =>
-  `coalesce(regexp_matches(${text}, ${literal(`(${pattern})`)}), FALSE)`;
+const matched = (text: string, pattern: string): string => `regexp_matches(${text}, ${literal(`(${pattern})`)})`;
+
+/** A LIKE; one that only looks for a text at the beginning, at the end or anywhere is quicker as what it is. */
+function likened(text: string, like: string): string {
+  const [, before = '', plain, after = ''] = /^(%?)((?:[^%_\\]|\\[^])+)(%?)$/.exec(like) ?? [];
+  if (plain === undefined) return matched(text, likePattern(like));
+  const what = literal(plain.replace(/\\([^])/g, '$1'));
+  const where = { '%%': 'contains', '%': before === '%' ? 'ends_with' : 'starts_with', '': undefined }[before + after];
+  return where === undefined ? `${text} = ${what}` : `${where}(${text}, ${what})`;
+}
 
 const TYPES: Dialect['types'] = {
   text: 'VARCHAR',
@@ -102,7 +125,7 @@ export const DUCKDB: Dialect = {
       unitsSince1970: (instant, unit) => `date_diff('${unit}', TIMESTAMP '1970-01-01', ${time(instant)})`,
       addMonths: (instant, months) => `epoch_us(${time(instant)} + to_months(CAST(${months} AS INTEGER)))`,
     }),
-    concat: joined,
+    concat: (of) => joined(of.map((one) => (one.startsWith("'") ? one : `coalesce(${one}, '')`))),
     least: (of) => `least(${of.join(', ')})`,
     greatest: (of) => `greatest(${of.join(', ')})`,
     round: ([x], { digits }) => `TRY(round_even(${x}, ${digits}))`,
@@ -112,13 +135,16 @@ export const DUCKDB: Dialect = {
     integer_of_text: ([x]) => `TRY_CAST(${whole(String(x), INTEGER_TEXT)} AS BIGINT)`,
     integer_of_float: ([x]) =>
       bound(String(x), (v) => `CASE WHEN ${v} = trunc(${v}) THEN TRY_CAST(${v} AS BIGINT) END`),
-    // Twice is once for DuckDB, and quicker than what is cut out.
-    float_of_text: ([x]) =>
-      String(x).length > MAX_TWICE
-        ? `TRY_CAST(${whole(String(x), FLOAT_TEXT)} AS DOUBLE)`
-        : `CASE WHEN regexp_matches(${x}, '${FLOAT_TEXT}') THEN TRY_CAST(${x} AS DOUBLE) END`,
+    float_of_text: ([x]) => `TRY_CAST(regexp_extract(${x}, '${FLOAT_CHARACTERS}') AS DOUBLE)`,
     uuid_of_text: ([x]) => `lower(${whole(String(x), UUID_TEXT)})`,
-    instant_of_text: ([x]) => `TRY(epoch_us(TRY_CAST(${whole(String(x), INSTANT_TEXT)} AS TIMESTAMPTZ)))`,
+    instant_of_text: ([x]) =>
+      bound(String(x), (v) => {
+        const written = `TRY(epoch_us(TRY_CAST(${whole(v, INSTANT_TEXT)} AS TIMESTAMPTZ)))`;
+        const number = `TRY_CAST(${whole(v, UNIX_TEXT)} AS DECIMAL(38, 6))`;
+        return `coalesce(${written}, TRY_CAST(${microsecondsOf(number)} AS BIGINT))`;
+      }),
+    instant_of_float: ([x]) => `TRY_CAST(floor(${x} * 1000000) AS BIGINT)`,
+    truncated_float: ([x]) => `TRY_CAST(trunc(${x}) AS BIGINT)`,
     text_of_float: ([x]) => `regexp_replace(CAST(${x} AS VARCHAR), '\\.0$', '')`,
     text_of_instant: ([x]) => `TRY(strftime(${time(String(x))}, '%Y-%m-%d %H:%M:%S.%f'))`,
     text_of_date: ([x]) => `TRY(strftime(${time(String(x))}, '%Y-%m-%d'))`,
@@ -135,9 +161,9 @@ export const DUCKDB: Dialect = {
       `regexp_replace(${x}, ${literal(pattern)}, ${literal(replacementOf(replacement))})`,
     matches: ([x], { pattern }) => matched(String(x), pattern),
     extract: ([x], { pattern, group }) => `regexp_extract(${x}, ${literal(pattern)}, ${group})`,
-    like: ([x], { like }) => matched(String(x), likePattern(like)),
-    starts_with: (of) => `coalesce(starts_with(${of.join(', ')}), FALSE)`,
-    ends_with: (of) => `coalesce(ends_with(${of.join(', ')}), FALSE)`,
+    like: ([x], { like }) => `coalesce(${likened(String(x), like)}, FALSE)`,
+    starts_with: (of) => `starts_with(${of.join(', ')})`,
+    ends_with: (of) => `ends_with(${of.join(', ')})`,
 
     split: ([x], { text }) => `string_split(${x}, ${literal(text)})`,
     join: ([x], { text }) => `array_to_string(${x}, ${literal(text)})`,
