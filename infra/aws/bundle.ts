@@ -32,7 +32,7 @@ export interface Bundles {
 }
 
 /** Ports that bring native code with them: each is made in a file of its own. */
-const NATIVE_PORTS = ['converter', 'compactor'] as const;
+const NATIVE_PORTS = ['converter', 'compactor', 'landing'] as const;
 
 /** Does the function run only on the processor that its native code is made for? */
 export const isNative = ({ needs }: LambdaSpec): boolean => NATIVE_PORTS.some((port) => needs.includes(port));
@@ -135,6 +135,7 @@ function entryOf({ name, needs }: LambdaSpec): string {
     `import { handler as made } from './functions/${name}.ts';`,
     `import { ${['contextOf', 'endedInput', ...ofRuntime].join(', ')} } from './infra/aws/runtime.ts';`,
     ...(needs.includes('converter') ? [`import { converter as warehouse } from './infra/aws/converter.ts';`] : []),
+    ...(needs.includes('landing') ? [`import { landing } from './infra/aws/landing.ts';`] : []),
     ...(needs.includes('compactor') ? [`import { compactor } from './infra/aws/compactor.ts';`] : []),
     ...(name === 'authorizer' ? [`import { scopeFor } from './lib/api/methods.ts';`] : []),
     `const run = made(contextOf({ ${given} })${name === 'authorizer' ? ', scopeFor' : ''});`,

@@ -44,6 +44,8 @@ export class DataStack extends Stack {
   readonly tableName: string;
   readonly lakeBucket: string;
   readonly runFilesBucket: string;
+  /** Captured events that are not in the lake yet. */
+  readonly inboxBucket: string;
   readonly keyArn: string;
   /** The Glue database; over each model of the lake is a table of its name. */
   readonly database: string;
@@ -96,6 +98,13 @@ export class DataStack extends Stack {
       lifecycleRules: [{ ...NO_LEFTOVERS, expiration: Duration.days(7) }],
     });
 
+    const inbox = new Bucket(this, 'Inbox', {
+      ...PRIVATE,
+      serverAccessLogsBucket: accessLogs as IBucket,
+      serverAccessLogsPrefix: 'inbox/',
+      lifecycleRules: [NO_LEFTOVERS],
+    });
+
     const sealing = new Key(this, 'Key', {
       alias: `workspaces-${stage.name}`,
       description: `Seals the credentials of destinations (${stage.name})`,
@@ -125,6 +134,7 @@ export class DataStack extends Stack {
     this.tableName = restoredTable ?? ownTable;
     this.lakeBucket = exported('lake', lake.bucketName);
     this.runFilesBucket = exported('runFiles', runFiles.bucketName);
+    this.inboxBucket = exported('inbox', inbox.bucketName);
     this.keyArn = exported('key', sealing.keyArn);
   }
 }

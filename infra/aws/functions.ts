@@ -33,6 +33,8 @@ export const ENVIRONMENT = {
   events: ['EVENT_BUS'],
   warehouse: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'RUN_FILES_BUCKET'],
   compactor: [],
+  inbox: ['INBOX_BUCKET', 'INBOX_STREAM'],
+  landing: [],
   converter: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'RUN_FILES_BUCKET'],
 } as const satisfies Readonly<Record<StepNeed | 'always', readonly string[]>>;
 
@@ -46,7 +48,9 @@ function endpoints(): LambdaSpec[] {
   return [...Map.groupBy(routes, ({ handler }) => handler)].map(([name, rows]) => ({
     name,
     table: tableUseOf(rows),
-    ...(rows.every(({ scope }) => scope === 'public') ? {} : { countsKeys: true as const }),
+    ...(rows.every(({ scope, table }) => scope === 'public' && table !== 'counts')
+      ? {}
+      : { countsKeys: true as const }),
     needs: [...new Set(rows.flatMap((row) => row.needs ?? []))],
     ...ENDPOINT,
   }));
@@ -61,6 +65,8 @@ function tableUseOf(rows: readonly Route[]): TableUse {
 export const FUNCTIONS: readonly LambdaSpec[] = [
   { name: 'authorizer', table: 'keys', needs: [], timeout: 10, memory: 512 },
   { name: 'method-not-allowed', table: 'read', needs: [], ...ENDPOINT },
+  // A body may be 5 MB and unpack to 100 MB, and 1,769 MB are a whole core.
+  { name: 'capture', table: 'write', needs: ['inbox'], timeout: 28, memory: 1769 },
   ...endpoints(),
   // It takes jobs for 40 s, and what it takes last ends before the next one begins.
   { name: 'tick', table: 'write', needs: ['workflow'], timeout: 55, memory: 512 },
@@ -76,6 +82,7 @@ const TICKS_AT_ONCE = 2;
 export function reservedOf({ name, needs }: LambdaSpec, reserved: Concurrency | null): number | undefined {
   if (reserved === null) return undefined;
   if (name === 'authorizer') return reserved.authorizer;
+  if (name === 'capture') return reserved.capture;
   if (name === 'tick') return TICKS_AT_ONCE;
   if (name === 'steps/send-interval') return reserved.senders;
   return needs.includes('outbound') && !name.startsWith('steps/') ? reserved.tests : undefined;

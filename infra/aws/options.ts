@@ -1,6 +1,9 @@
 import * as z from 'zod';
 import { type Concurrency, STAGE_NAMES, type Stage } from './stages.ts';
 
+/** Of the function that takes events, where a deployment names the others' shares alone. */
+const CAPTURE_AT_ONCE = 10;
+
 const share = z.int().min(1, 'must be at least 1');
 
 /** What a deployment says of a stage in cdk.json, below `context.stages.<name>`: names that are its own. */
@@ -16,7 +19,10 @@ const StageOptions = z.strictObject({
   /** Who is told by e-mail of alarms and of the budget. */
   alertEmail: z.email().optional(),
   /** What of the account's functions at once is set apart for the stage's, in place of its own numbers. Null: nothing. */
-  concurrency: z.strictObject({ authorizer: share, senders: share, tests: share }).nullable().optional(),
+  concurrency: z
+    .strictObject({ authorizer: share, capture: share.default(CAPTURE_AT_ONCE), senders: share, tests: share })
+    .nullable()
+    .optional(),
   /** The API's own address. The certificate is in the stage's Region, and covers the name. */
   domain: z
     .strictObject({

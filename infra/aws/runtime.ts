@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { FirehoseClient } from '@aws-sdk/client-firehose';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SFNClient } from '@aws-sdk/client-sfn';
@@ -15,6 +16,7 @@ import { pooledCompiler } from '../../lib/exports/query/compiler.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { eventBridgeEvents } from '../../lib/ports/events/eventbridge.ts';
 import { s3Files } from '../../lib/ports/files/s3.ts';
+import { firehoseInbox } from '../../lib/ports/inbox/firehose.ts';
 import { isLevel, jsonLines, type LogSink, logTo } from '../../lib/ports/log.ts';
 import { emfMetrics } from '../../lib/ports/metrics/emf.ts';
 import { openOutbound } from '../../lib/ports/outbound/outbound.ts';
@@ -55,6 +57,21 @@ export const vault = () => kmsVault({ client: new KMSClient(), keyId: variable('
 export const runFiles = () => s3Files({ client: new S3Client(), bucket: variable('RUN_FILES_BUCKET') });
 
 export const lake = () => s3Files({ client: new S3Client(), bucket: variable('LAKE_BUCKET') });
+
+/** What does not answer within this is kept past the stream. */
+const FIREHOSE_TIMEOUT_MS = 3 * SECOND_MS;
+
+export const inbox = ({ newId, log }: Pick<Context, 'newId' | 'log'>) =>
+  firehoseInbox({
+    client: new FirehoseClient({
+      maxAttempts: 2,
+      requestHandler: { requestTimeout: FIREHOSE_TIMEOUT_MS, throwOnRequestTimeout: true },
+    }),
+    stream: variable('INBOX_STREAM'),
+    files: s3Files({ client: new S3Client(), bucket: variable('INBOX_BUCKET') }),
+    newId,
+    log,
+  });
 
 export const outbound = () => openOutbound(settings());
 
@@ -120,6 +137,8 @@ const PORTS = [
   'reader',
   'events',
   'compactor',
+  'inbox',
+  'landing',
 ] as const;
 type PortName = (typeof PORTS)[number];
 

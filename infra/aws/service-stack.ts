@@ -9,6 +9,7 @@ import { Alarms } from './constructs/alarms.ts';
 import { Api } from './constructs/api.ts';
 import { Firewall } from './constructs/firewall.ts';
 import { Functions } from './constructs/functions.ts';
+import { CaptureStream } from './constructs/inbox.ts';
 import { measured as measuredOf } from './constructs/measured.ts';
 import { Overview } from './constructs/overview.ts';
 import { explainWildcards } from './constructs/permissions.ts';
@@ -47,12 +48,14 @@ export class ServiceStack extends Stack {
 
     const machines = machineArns(this, stage);
     const eventBus = this.formatArn({ service: 'events', resource: 'event-bus', resourceName: 'default' });
+    const { arn: inboxStream } = new CaptureStream(this, 'Inbox', { stage, data });
     const functions = new Functions(this, 'Functions', {
       stage,
       data,
       workGroup,
       eventBus,
       machines,
+      inboxStream,
       concurrency: concurrencyOf(options, stage),
       folder,
     });

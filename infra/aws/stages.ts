@@ -11,6 +11,8 @@ export const STAGE_NAMES = ['dev', 'staging', 'prod'] as const;
 export interface Concurrency {
   /** Each is asked for a few milliseconds, so this many answer thousands of requests a second. */
   readonly authorizer: number;
+  /** Of the function that takes events: a flood of them leaves the others of the account to the API. */
+  readonly capture: number;
   /** Deliveries at once, of 4 GB each; whatever destinations do to them, the API and the tick have the rest. */
   readonly senders: number;
   /** Of each function by which a caller tries a destination, which may take 28 s to answer. */
@@ -57,7 +59,7 @@ const STAGES: readonly Stage[] = [
     logLevel: 'INFO',
     monthlyBudget: 50,
     hasFirewall: false,
-    concurrency: { authorizer: 20, senders: 50, tests: 5 },
+    concurrency: { authorizer: 20, capture: 20, senders: 50, tests: 5 },
     settings: CLOUD_SETTINGS,
   },
   {
@@ -69,8 +71,8 @@ const STAGES: readonly Stage[] = [
     logLevel: 'INFO',
     monthlyBudget: 500,
     hasFirewall: true,
-    // Half of the 1,000 that a Region gives an account.
-    concurrency: { authorizer: 80, senders: 400, tests: 10 },
+    // Some 600 of the 1,000 that a Region gives an account.
+    concurrency: { authorizer: 80, capture: 100, senders: 400, tests: 10 },
     settings: CLOUD_SETTINGS,
   },
 ];

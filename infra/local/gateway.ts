@@ -30,6 +30,8 @@ export interface GatewayOptions {
   readonly probes?: Probes;
   readonly sdk?: SdkEndpoint;
   readonly answered?: AnswerWatcher;
+  /** How many proxies stand before it. Default: none. */
+  readonly proxies?: number;
 }
 
 const METHOD_NOT_ALLOWED = 'method-not-allowed';
@@ -48,6 +50,7 @@ export function startGateway({
       arn: 'arn:aws:execute-api:local:000000000000:local',
       stage: 'local',
       prefixed: false,
+      isBinary: false,
       match,
       methodOf: (verb, template) => {
         const row = rowFor(verb, template);

@@ -150,6 +150,13 @@ const ANSWERS: readonly (readonly [path: RegExp, answer: Answer])[] = [
   [/^\/array\/([!-.0-~]{1,64})\/config\.js\/?$/, CONFIG_SCRIPT],
 ];
 
+/** The same paths as a gateway names them, which takes those with a slash at the end for the same. */
+export const SDK_TEMPLATES: readonly string[] = [
+  ...['i/v0/e', 'e', 'batch', 'capture', 'track', 'engage', 's', 'flags', 'decide'].map((path) => `/${path}`),
+  '/array/{token}/config',
+  '/array/{token}/config.js',
+];
+
 /** Returns whether an SDK asks there, and not a caller of the API. */
 export const isSdkPath = (path: string): boolean => ANSWERS.some(([pattern]) => pattern.test(path));
 

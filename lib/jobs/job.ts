@@ -14,7 +14,7 @@ declare module '../ports/table/keys.ts' {
 
 /** What must happen, and when; written in the transaction of what it follows from. */
 export interface JobItem extends Item {
-  readonly kind: 'export' | 'backfill' | 'retry' | 'purge' | 'notice' | 'compaction';
+  readonly kind: 'export' | 'backfill' | 'retry' | 'purge' | 'notice' | 'compaction' | 'landing';
   readonly id: string;
   readonly due: number;
   readonly attempts: number;
@@ -33,6 +33,8 @@ interface About {
   readonly purge: { readonly kind: 'organization' | 'project' };
   /** The number of the project whose files are joined. */
   readonly compaction: { readonly project: number };
+  /** Since when nothing was found in the inbox, milliseconds since 1970. */
+  readonly landing: { readonly quietSince: number };
   /** What the notice says; only who sends it looks into it. */
   readonly notice: object;
 }

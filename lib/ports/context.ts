@@ -1,3 +1,4 @@
+import type { Landing } from '../capture/landing.ts';
 import type { Compiler } from '../exports/query/compiler.ts';
 import type { Answers } from '../insights/answering/answers.ts';
 import type { Compactor } from '../lake/compactor.ts';
@@ -7,6 +8,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Workflow } from '../workflow/workflow.ts';
 import type { Events } from './events/events.ts';
 import type { FileStore } from './files/files.ts';
+import type { Inbox } from './inbox/inbox.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import type { Outbound } from './outbound/outbound.ts';
@@ -28,6 +30,10 @@ export interface Context {
   readonly answers: Answers | null;
   /** Who deletes persons of the lake; null where there is no reader. */
   readonly personRemoval: PersonRemoval | null;
+  /** What was captured and is not in the lake yet; null on one machine, where the service has it to itself. */
+  readonly inbox: Inbox | null;
+  /** Who lands it when a job says so; null on one machine, where the service lands by itself. */
+  readonly landing: Landing | null;
   /** Who joins the lake's small files. */
   readonly compactor: Compactor;
   /** The files that runs keep until they are delivered. */

@@ -152,6 +152,14 @@ export interface CompactionOutput {
   readonly do: 'more' | 'nothing';
 }
 
+/** Input of a `landing` execution: there is one inbox. */
+export type LandingInput = Record<string, never>;
+
+/** `more`: its 10 minutes were over. */
+export interface LandingOutput {
+  readonly do: 'more' | 'nothing';
+}
+
 /** Input of a `notice` execution: the notice's id, which is its job's. */
 export interface NoticeInput {
   readonly notice: string;
@@ -162,7 +170,7 @@ export interface EndedInput {
   readonly machine: MachineName;
   readonly execution: string;
   readonly status: 'FAILED' | 'TIMED_OUT' | 'ABORTED';
-  /** The execution's own input: ExportRunInput, BackfillInput, PurgeInput, NoticeInput or CompactionInput. */
+  /** The execution's own input: ExportRunInput, BackfillInput, PurgeInput, NoticeInput, CompactionInput or LandingInput. */
   readonly input: unknown;
   readonly error: ErrorOutput | null;
 }

@@ -1,7 +1,7 @@
 import type { Need } from '../http/route.ts';
 
 /** A port that a step touches. `converter` is the warehouse that also forms bytes; `warehouse` only writes queries. */
-export type StepNeed = Need | 'warehouse' | 'converter' | 'compactor' | 'events';
+export type StepNeed = Need | 'warehouse' | 'converter' | 'compactor' | 'inbox' | 'landing' | 'events';
 
 /** The things that a step does with executions and files. With the table and with secrets all do the same. */
 export interface StepUses {
@@ -72,6 +72,13 @@ export const STEPS = {
     timeout: 900,
     memory: 2048,
     needs: ['compactor', 'lake'],
+    uses: { lake: ['read', 'write', 'write-parts', 'remove'] },
+  },
+  // It lands for 10 minutes, and the last of it may take some more. DuckDB's memory, that of 64 MB of requests, and copies.
+  'land-inbox': {
+    timeout: 900,
+    memory: 3008,
+    needs: ['landing', 'inbox', 'lake'],
     uses: { lake: ['read', 'write', 'write-parts', 'remove'] },
   },
   // It waits at most 50 s for a webhook.

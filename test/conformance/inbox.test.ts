@@ -1,6 +1,10 @@
 import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { PutRecordCommand } from '@aws-sdk/client-firehose';
 import * as fc from 'fast-check';
+import { v7 } from 'uuid';
+import { folderFiles } from '../../lib/ports/files/folder.ts';
+import { firehoseInbox } from '../../lib/ports/inbox/firehose.ts';
 import { folderInbox } from '../../lib/ports/inbox/folder.ts';
 import { frameOf } from '../../lib/ports/inbox/frame.ts';
 import { type CapturedRequest, type Inbox, InboxClosed } from '../../lib/ports/inbox/inbox.ts';
@@ -97,6 +101,66 @@ function inboxCases(open: () => Promise<Inbox>): void {
     await expect(inbox.append(request('b'))).rejects.toThrow(InboxClosed);
   });
 }
+
+describe('an inbox behind a delivery stream', () => {
+  /** A stream that writes each record by itself, and what it shall do with the next one. */
+  function opened(next: (data: Buffer) => Promise<unknown> | undefined = () => undefined) {
+    const files = folderFiles(temporaryFolder());
+    const [records, warnings]: [string[], unknown[]] = [[], []];
+    const inbox = firehoseInbox({
+      client: {
+        send: async ({ input }: PutRecordCommand) => {
+          const data = Buffer.from(input.Record?.Data ?? '');
+          await next(data);
+          records.push(`segments/${String(records.length).padStart(9, '0')}`);
+          await files.write(records.at(-1) ?? '', data);
+        },
+      } as never,
+      stream: 'inbox',
+      files,
+      newId: v7,
+      log: { warning: (message) => warnings.push(message) },
+    });
+    return { inbox, files, records, warnings };
+  }
+
+  inboxCases(async () => opened().inbox);
+
+  test('reads what the stream has written together, and twice', async () => {
+    const { inbox, files } = opened();
+    const frames = [request('a'), request('b'), request('a')].map(frameOf);
+    await files.write('segments/2026/01/01/00/x', Buffer.concat(frames));
+    expect(await idsIn(inbox)).toEqual(['a', 'b', 'a']);
+  });
+
+  test('keeps past the stream what it does not take, and what is too large for it', async () => {
+    const { inbox, files, records, warnings } = opened((data) =>
+      data.includes('refused') ? Promise.reject(new Error('ServiceUnavailableException')) : undefined,
+    );
+    await inbox.append(request('refused'));
+    await inbox.append(request('large', Buffer.alloc(1_100_000, 1)));
+    await inbox.append(request('small'));
+    expect(records).toHaveLength(1);
+    expect(warnings).toHaveLength(1);
+    expect((await idsIn(inbox)).toSorted()).toEqual(['large', 'refused', 'small']);
+    const direct: string[] = [];
+    for await (const { path } of files.list('direct/')) direct.push(path);
+    expect(direct).toHaveLength(2);
+  });
+
+  test('does not say that it keeps what neither takes', async () => {
+    const { inbox, files } = opened(() => Promise.reject(new Error('no stream')));
+    files.write = () => Promise.reject(new Error('no bucket'));
+    await expect(inbox.append(request('a'))).rejects.toThrow('no bucket');
+  });
+
+  test('tells what is damaged of a segment', async () => {
+    const { inbox, files } = opened();
+    const frame = frameOf(request('a'));
+    await files.write('segments/x', Buffer.concat([frame, frame.subarray(0, 20)]));
+    expect(await inbox.read('segments/x')).toMatchObject({ requests: [{ id: 'a' }], damaged: 20, unfinished: 0 });
+  });
+});
 
 describe('an inbox in a folder', () => {
   inboxCases(() => openInbox(temporaryFolder()));

@@ -18,6 +18,7 @@ interface Definition {
       Record<string, { readonly 'x-amazon-apigateway-authorizer': Readonly<Record<string, unknown>> }>
     >;
   };
+  readonly 'x-amazon-apigateway-binary-media-types'?: readonly string[];
   readonly 'x-amazon-apigateway-gateway-responses': Readonly<Record<string, ResponseDefinition>>;
 }
 interface MethodDefinition {
@@ -46,6 +47,7 @@ export function apiOf({ assembly, permissions, lambda }: ApiOptions): { api: Res
   const resource = assembly.theOne('AWS::ApiGateway::RestApi');
   const { StageName: stage } = assembly.theOne('AWS::ApiGateway::Stage').properties;
   const definition = resource.properties['Body'] as Definition;
+  const binary = definition['x-amazon-apigateway-binary-media-types'];
   const arn = `arn:${PARTITION}:execute-api:${REGION}:${ACCOUNT}:${resource.ref}`;
 
   const called = (uri: string): string => {
@@ -101,6 +103,7 @@ export function apiOf({ assembly, permissions, lambda }: ApiOptions): { api: Res
       arn,
       stage,
       prefixed: true,
+      isBinary: binary?.includes('*/*') === true,
       match: pathMatcher(Object.keys(definition.paths)),
       methodOf: (verb, template) => {
         const found = methods.get(`${verb} ${template}`) ?? methods.get(`${ANY} ${template}`);

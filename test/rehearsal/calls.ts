@@ -11,7 +11,7 @@ import type { Access, Permissions } from './permissions.ts';
 /** A service of which the protocol is JSON: answers a call by its name, or throws an error with AWS's name for it. */
 type JsonService = (action: string, asked: never) => object | Promise<object>;
 
-const JSON_SERVICES = ['events', 'kms', 'states'] as const;
+const JSON_SERVICES = ['events', 'firehose', 'kms', 'states'] as const;
 type JsonServiceName = (typeof JSON_SERVICES)[number];
 
 interface Caller {
@@ -244,6 +244,10 @@ function accessesOf(service: string, action: string, received: Received): Access
   if (service === 'events') {
     const entries = asked.Entries as { EventBusName: string }[];
     return entries.map(({ EventBusName: resource }) => ({ action: `events:${action}`, resource }));
+  }
+  if (service === 'firehose') {
+    const resource = `arn:${PARTITION}:firehose:${REGION}:${ACCOUNT}:deliverystream/${asked.DeliveryStreamName}`;
+    return [{ action: `firehose:${action}`, resource }];
   }
   return [{ action: `states:${action}`, resource: asked.stateMachineArn ?? asked.executionArn }];
 }

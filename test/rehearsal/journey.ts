@@ -4,7 +4,8 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { gunzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { PostHog } from 'posthog-node';
 import { v7 } from 'uuid';
 import * as admin from '../../lib/admin/commands.ts';
 import { silentProgress } from '../../lib/admin/progress.ts';
@@ -296,6 +297,55 @@ export async function journey(options: JourneyOptions): Promise<void> {
       expected.filter(({ who, amount }) => who !== 'user-0' && Number(amount) >= 5),
     );
     return `${rows.length} of 25 rows, 3 columns`;
+  });
+
+  await step('events of SDKs, which are in an export', async () => {
+    await customer.empty();
+    // Their servers are gone by now, and what arrives live is due to all of them.
+    for (const { id: other } of (await call('GET', `${exportsPath()}/`)).body.results)
+      if (other !== exportId) await call('POST', `${exportsPath()}/${other}/pause/`);
+    const id = await create({ name: 'Captured', model: 'events', destination: customer.destination });
+    const { body: project } = await call('GET', `/api/projects/${projectId}/`);
+    const sdk = new PostHog(project.api_token, { host: stage.address, flushAt: 20, flushInterval: 0 });
+    for (let n = 0; n < 60; n += 1) sdk.capture({ distinctId: `sdk-${n % 3}`, event: 'sent', properties: { n } });
+    await sdk.shutdown();
+    // As a browser sends it: gzip that says it is text.
+    const send = (event: object) =>
+      fetch(`${stage.address}/i/v0/e/?ip=0`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'text/plain', Origin: 'https://acme.com' },
+        body: gzipSync(JSON.stringify([{ distinct_id: 'page', properties: { token: project.api_token }, ...event }])),
+      });
+    const answered = await send({ event: 'seen', uuid: v7() });
+    assert.deepEqual(
+      [answered.status, answered.headers.get('access-control-allow-origin')],
+      [200, 'https://acme.com'],
+      await answered.text(),
+    );
+    // Too large for the delivery stream.
+    const large = Array.from({ length: 20 }, () => ({
+      event: 'large',
+      distinct_id: 'page',
+      properties: { noise: randomBytes(30_000).toString('hex') },
+    }));
+    const text = JSON.stringify({ api_key: project.api_token, batch: large });
+    const refused = await send({ event: '', uuid: 'none' });
+    assert.equal(refused.status, 400);
+    const kept = await fetch(`${stage.address}/batch/`, { method: 'POST', body: text });
+    assert.equal(kept.status, 200, await kept.text());
+    assert.equal((await send({ event: 'seen', properties: { token: 'phc_nobody' } })).status, 401);
+    const arrived = clock.now() - (clock.now() % HOUR_MS);
+    await stage.deliverInbox();
+    clock.advance(2 * MINUTE_MS);
+    await stage.tick();
+    await settle();
+    const landed = clock.now() - (clock.now() % HOUR_MS);
+    clock.advance(landed + HOUR_MS + 16 * MINUTE_MS - clock.now());
+    const run = await backfilled(id, arrived, landed + HOUR_MS);
+    const ended = (await runs(id)).filter(({ status }) => status === 'Completed');
+    const rows = ended.reduce((sum, one) => sum + one.records_completed, 0);
+    assert.equal(rows, 81, JSON.stringify(run));
+    return `${rows} events, each once`;
   });
 
   await step('a pause, and what it left out', async () => {

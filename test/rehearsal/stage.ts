@@ -18,6 +18,7 @@ import { type Calls, startCalls } from './calls.ts';
 import { type RehearsalClock, rehearsalClock } from './clock.ts';
 import { emit, eventBus, ring } from './events.ts';
 import { type Executions, startExecutions } from './executions.ts';
+import { fakeFirehose } from './firehose.ts';
 import { fakeKms } from './kms.ts';
 import { type Lambda, startLambda } from './lambda.ts';
 import { type Permissions, permissionsOf } from './permissions.ts';
@@ -52,6 +53,8 @@ export interface Stage {
   functionNamed(name: string): string;
   /** Starts what is due, as the schedule does every minute. */
   tick(): Promise<unknown>;
+  /** Lets the delivery stream write what has come, as it does within a minute. */
+  deliverInbox(): Promise<void>;
   /** Stops an execution, as an operator does in the console. */
   abort(machine: string, execution: string): Promise<void>;
   close(): Promise<void>;
@@ -116,6 +119,7 @@ export async function startStage({ assembly, log, functionLog }: StageOptions): 
     });
     endings.push(() => executions.close());
     const key = assembly.theOne('AWS::KMS::Key');
+    const firehose = fakeFirehose({ assembly, permissions, client: storage.client });
     const calls = await startCalls({
       permissions,
       caller: (accessKey) => (accessKey === OPERATOR ? { name: 'the operator', role: null } : lambda.owner(accessKey)),
@@ -124,6 +128,7 @@ export async function startStage({ assembly, log, functionLog }: StageOptions): 
       clock: clock.now,
       services: {
         events: eventBus({ assembly, permissions, lambda }),
+        firehose: firehose.call,
         kms: fakeKms(assembly.attribute(key, 'Arn')),
         states: executions.call,
       },
@@ -176,6 +181,7 @@ export async function startStage({ assembly, log, functionLog }: StageOptions): 
         if (found === undefined) throw new Error(`there is no function ${name}`);
         return found;
       },
+      deliverInbox: firehose.deliver,
       tick: () => ring({ assembly, permissions, lambda }),
       abort: async (machine, execution) => {
         const arn = assembly

@@ -168,6 +168,8 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     runFiles: folderFiles(join(path, 'runs')),
     lake,
     reader,
+    inbox: null,
+    landing: null,
     compactor: { compact: (project) => compact(made, project) },
     personRemoval: { remove: (person) => deletePerson(made, person) },
     answers: answersOf({ table, clock, newId, log }, { answer: (asked) => computed(worlds, asked) }),

@@ -63,17 +63,36 @@ const rules = (
     periods: 3,
   },
   'An execution is broken': {
-    says: 'A state machine failed or ran out of time. What a destination refuses does not count: its run fails, not the machine.',
+    says: 'A state machine failed. What a destination refuses does not count: its run fails, not the machine.',
     metric: sumOf(
-      Object.fromEntries(
-        machines.flatMap((machine, n) => [
-          [`failed${n}`, machine.metricFailed({ period: FIVE_MINUTES })],
-          [`timedOut${n}`, machine.metricTimedOut({ period: FIVE_MINUTES })],
-        ]),
-      ),
+      Object.fromEntries(machines.map((one, n) => [`failed${n}`, one.metricFailed({ period: FIVE_MINUTES })])),
       FIVE_MINUTES,
     ),
     threshold: 1,
+  },
+  'An execution ran out of time': {
+    says: 'A state machine took longer than it may.',
+    metric: sumOf(
+      Object.fromEntries(machines.map((one, n) => [`timedOut${n}`, one.metricTimedOut({ period: FIVE_MINUTES })])),
+      FIVE_MINUTES,
+    ),
+    threshold: 1,
+  },
+  'Events land late': {
+    says: 'Events that SDKs sent came into the lake more than ten minutes after they were acknowledged.',
+    metric: own('LandingDelay', 'Maximum', FIVE_MINUTES),
+    threshold: 600,
+  },
+  'The inbox fills': {
+    says: 'More than a gigabyte of acknowledged events waits to come into the lake, for a quarter of an hour.',
+    metric: own('InboxBytes', 'Minimum', FIVE_MINUTES),
+    threshold: 1e9,
+    periods: 3,
+  },
+  'Events are refused': {
+    says: 'Ten thousand events in five minutes were refused: an SDK is set up wrongly, or somebody sends rubbish.',
+    metric: own('EventsRefused', 'Sum', FIVE_MINUTES),
+    threshold: 10_000,
   },
   'A trigger fails': {
     says: 'The tick, or what settles broken executions, has thrown an error.',

@@ -17,6 +17,7 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { allowedMethods } from '../../../lib/api/methods.ts';
 import { rowFor, templates } from '../../../lib/api/routes.ts';
+import { SDK_TEMPLATES } from '../../../lib/capture/answers.ts';
 import { GATEWAY_RESPONSES, type GatewayResponse } from '../../../lib/http/gateway-responses.ts';
 import { SECOND_MS } from '../../../lib/ports/units.ts';
 import type { StageOptions } from '../options.ts';
@@ -65,7 +66,12 @@ export class Api extends Construct {
       ...(isClosed
         ? { servers: [{ 'x-amazon-apigateway-endpoint-configuration': { disableExecuteApiEndpoint: true } }] }
         : {}),
-      paths: Object.fromEntries(templates.map((path) => [path, methodsOf(path, call)])),
+      // What SDKs send is packed, whatever its content type says; as text it would not arrive whole.
+      'x-amazon-apigateway-binary-media-types': ['*/*'],
+      paths: Object.fromEntries([
+        ...templates.map((path) => [path, methodsOf(path, call)] as const),
+        ...SDK_TEMPLATES.map((path) => [path, captureOf(path, call)] as const),
+      ]),
       components: {
         securitySchemes: {
           [KEY]: {
@@ -159,27 +165,39 @@ const ACCESS_LOG = {
   error: '$context.error.responseType',
 };
 
-function methodsOf(path: string, call: (name: string) => string) {
-  const method = (name: string, isPublic: boolean) => ({
-    ...(isPublic ? {} : { security: [{ [KEY]: [] }] }),
-    'x-amazon-apigateway-integration': {
-      type: 'aws_proxy',
-      httpMethod: 'POST',
-      uri: call(name),
-      timeoutInMillis: INTEGRATION_TIMEOUT_MS,
-    },
-  });
+/** A method that a function answers, with the authorizer before it unless it is public. */
+const method = (uri: string, isPublic: boolean) => ({
+  ...(isPublic ? {} : { security: [{ [KEY]: [] }] }),
+  'x-amazon-apigateway-integration': {
+    type: 'aws_proxy',
+    httpMethod: 'POST',
+    uri,
+    timeoutInMillis: INTEGRATION_TIMEOUT_MS,
+  },
+});
+
+/** The names in a path, as the definition wants them. */
+function parametersOf(path: string) {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+  if (names.length === 0) return {};
+  return { parameters: names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })) };
+}
+
+/** Whatever an SDK asks at its paths, one function answers: its requests have no key, but the token of a project. */
+const captureOf = (path: string, call: (name: string) => string) => ({
+  ...parametersOf(path),
+  'x-amazon-apigateway-any-method': method(call('capture'), true),
+});
+
+function methodsOf(path: string, call: (name: string) => string) {
   const rows = allowedMethods(path).flatMap((verb) => {
     const row = rowFor(verb, path);
-    return row === undefined ? [] : [[verb.toLowerCase(), method(row.handler, row.scope === 'public')] as const];
+    return row === undefined ? [] : [[verb.toLowerCase(), method(call(row.handler), row.scope === 'public')] as const];
   });
   return {
-    ...(names.length === 0
-      ? {}
-      : { parameters: names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })) }),
+    ...parametersOf(path),
     ...Object.fromEntries(rows),
-    'x-amazon-apigateway-any-method': method('method-not-allowed', false),
+    'x-amazon-apigateway-any-method': method(call('method-not-allowed'), false),
   };
 }
 

@@ -3,6 +3,7 @@ import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, Code, Function as LambdaFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import { INBOX_FOLDERS } from '../../../lib/ports/inbox/firehose.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import type { FileUse, StepNeed, StepUses } from '../../../lib/workflow/steps.ts';
 import type { MachineName } from '../../../lib/workflow/workflow.ts';
@@ -26,6 +27,8 @@ interface FunctionsProps {
   readonly workGroup: string;
   /** ARN of the bus on which failures are announced. */
   readonly eventBus: string;
+  /** ARN of the delivery stream of the inbox. */
+  readonly inboxStream: string;
   /** ARNs of the state machines, by name. */
   readonly machines: Readonly<Record<MachineName, string>>;
   readonly concurrency: Concurrency | null;
@@ -179,10 +182,11 @@ function statementsOf(
   need: StepNeed,
   spec: LambdaSpec,
   partition: string,
-  { data, machines, eventBus }: FunctionsProps,
+  { data, machines, eventBus, inboxStream }: FunctionsProps,
 ): PolicyStatement[] {
   const kind = kindOf(spec);
   const { uses = {} } = spec;
+  const inboxArn = `arn:${partition}:s3:::${data.inboxBucket}`;
   const used = uses.workflow?.map((use) => EXECUTION_ACTIONS[use]);
   const [runs, backfills] = [machines['export-run'], machines.backfill].map(
     (arn) => `${arn.replace(':stateMachine:', ':execution:')}:*`,
@@ -222,6 +226,18 @@ function statementsOf(
     events: [allow(['events:PutEvents'], [eventBus])],
     warehouse: [],
     compactor: [],
+    landing: [],
+    // Who takes requests puts them there; who lands them reads, forgets, and sets aside what is damaged.
+    inbox:
+      kind === 'Endpoints'
+        ? [
+            allow(['firehose:PutRecord'], [inboxStream]),
+            allow(['s3:PutObject'], [`${inboxArn}/${INBOX_FOLDERS.direct}*`]),
+          ]
+        : [
+            ...objectsOf(['read', 'remove'], inboxArn),
+            allow(['s3:PutObject'], [`${inboxArn}/${INBOX_FOLDERS.damaged}*`]),
+          ],
     converter: [],
   };
   return [...statements[need]];
@@ -234,7 +250,7 @@ function objectsOf(uses: readonly FileUse[] | undefined, bucket: string): Policy
 }
 
 function environmentOf({ needs }: LambdaSpec, props: FunctionsProps): Record<string, string> {
-  const { stage, data, machines, workGroup, eventBus } = props;
+  const { stage, data, machines, workGroup, eventBus, inboxStream } = props;
   const values: Record<Variable, () => string> = {
     STAGE: () => stage.name,
     TABLE_NAME: () => data.tableName,
@@ -247,6 +263,8 @@ function environmentOf({ needs }: LambdaSpec, props: FunctionsProps): Record<str
     LAKE_DATABASE: () => data.database,
     WORK_GROUP: () => workGroup,
     EVENT_BUS: () => eventBus,
+    INBOX_BUCKET: () => data.inboxBucket,
+    INBOX_STREAM: () => inboxStream.slice(inboxStream.lastIndexOf('/') + 1),
   };
   const names = new Set<Variable>([...ENVIRONMENT.always, ...needs.flatMap((need) => [...ENVIRONMENT[need]])]);
   return Object.fromEntries([...names].map((name) => [name, values[name]()]));

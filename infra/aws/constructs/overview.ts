@@ -52,7 +52,11 @@ export class Overview extends Construct {
         ],
         [
           graph('Captured events', [own('EventsAccepted', 'Sum'), own('EventsRefused', 'Sum')]),
-          graph('Landed events', [own('EventsLanded', 'Sum'), own('EventsKnown', 'Sum')]),
+          graph(
+            'Landed events',
+            [own('EventsLanded', 'Sum'), own('EventsKnown', 'Sum')],
+            [own('InboxBytes', 'Maximum')],
+          ),
           graph('From the arrival of an event to its landing (s)', [
             own('LandingDelay', 'p50'),
             own('LandingDelay', 'Maximum'),

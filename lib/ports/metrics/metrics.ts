@@ -19,6 +19,8 @@ export const METRICS = {
   EventsRefused: 'Count',
   EventsLanded: 'Count',
   EventsKnown: 'Count',
+  /** What waits in the inbox when a landing begins. */
+  InboxBytes: 'Bytes',
   /** From the arrival of the oldest captured event of a landing to its being in the lake. */
   LandingDelay: 'Seconds',
   /** The wait of the oldest due job, as each tick finds it; 0 when none is due. */

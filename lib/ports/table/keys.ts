@@ -16,7 +16,7 @@
  *   collaborator               D#pid#did     WITH#uid                                                        U#uid#WITH / pid#did
  *   access rule                D#pid#did     RULE#target                                                     of a member: U#uid#WITH / pid#did
  *   sharing / its token        D#pid#did     SHARE | T#token TOKEN
- *   tries of its password      TRY#token#address  WINDOW#n
+ *   tries of its password      COUNT#token#addr  WINDOW#n
  *   insight                    I#pid#iid     INSIGHT                   P#pid#INSIGHTS / created#iid          the same
  *   insight, deleted           I#pid#iid     INSIGHT                   P#pid#DELETED / INSIGHT#deleted#iid   the same
  *   batch export / its plan    E#eid         EXPORT | PLAN             O#oid#EXPORTS / created#eid
@@ -39,6 +39,7 @@
  *   captured events of a day   W#pid         CAPTURED#day
  *   of the minutes of an hour  W#pid         MINUTES#hour
  *   answer to a query          W#pid         ANSWER#key
+ *   forgotten distinct_id      W#pid         FORGOTTEN#sha256
  *   how far a file is imported W#pid         BOOKMARK#sha256
  *   execution (local mode)     X#name        EXECUTION | ITEM#state#index  EXECUTIONS / name       EXECUTIONS / name (running only)
  *   definition of a machine    DEFINITIONS   hash
@@ -116,9 +117,8 @@ export const keys = {
   sharing: (pid: number, did: number) => at<'sharing'>(`D#${pid}#${did}`, 'SHARE'),
   projectToken: (token: string) => at<'projectToken'>(`T#${token}`, 'PROJECT'),
   sharingToken: (token: string) => at<'sharingToken'>(`T#${token}`, 'TOKEN'),
-  /** It is not in the token's own partition, so that nothing is left in that. */
   passwordTries: (token: string, address: string, window: number) =>
-    at<'passwordTries'>(`TRY#${token}#${address}`, `WINDOW#${padded(window)}`),
+    at<'passwordTries'>(`COUNT#${token}#${address}`, `WINDOW#${padded(window)}`),
   insight: (pid: number, iid: number) => at<'insight'>(`I#${pid}#${iid}`, 'INSIGHT'),
   batchExport: (eid: string) => at<'batchExport'>(`E#${eid}`, 'EXPORT'),
   plan: (eid: string) => at<'plan'>(`E#${eid}`, 'PLAN'),
@@ -143,6 +143,7 @@ export const keys = {
   lakeLayout: (pid: number) => at<'lakeLayout'>(`W#${pid}`, 'LAYOUT'),
   retiredFiles: (pid: number, due: number, id: string) =>
     at<'retiredFiles'>(`W#${pid}`, `RETIRED#${sortable(due)}#${id}`),
+  forgotten: (pid: number, sha256: string) => at<'forgotten'>(`W#${pid}`, `FORGOTTEN#${sha256}`),
   importBookmark: (pid: number, sha256: string) => at<'importBookmark'>(`W#${pid}`, `BOOKMARK#${sha256}`),
   captureMinutes: (pid: number, hour: string) => at<'captureMinutes'>(`W#${pid}`, `MINUTES#${hour}`),
   personsState: (pid: number) => at<'personsState'>(`W#${pid}`, 'PERSONS'),
@@ -248,6 +249,7 @@ export const ranges = {
       | 'captureCounts'
       | 'captureMinutes'
       | 'importBookmark'
+      | 'forgotten'
       | 'answer'
     >(`W#${pid}`),
   /** Answers to queries that are kept. */
@@ -271,6 +273,7 @@ export const ranges = {
   activityOf: (oid: string) => partition<'activity'>(`A#${oid}`, { newestFirst: true }),
   dueJobs: (upTo: number) => entries<'job'>('DUE', { to: `${sortable(upTo)}~` }),
   pendingBatches: (pid: number) => partition<'pendingBatch'>(`W#${pid}`, { prefix: 'PENDING#' }),
+  forgotten: (pid: number) => partition<'forgotten'>(`W#${pid}`, { prefix: 'FORGOTTEN#' }),
   /** What is to be removed, the earliest first. */
   retiredFiles: (pid: number) => partition<'retiredFiles'>(`W#${pid}`, { prefix: 'RETIRED#' }),
   /** Files of one model whose arrival day is in [fromDay, toDay], both `YYYY-MM-DD`. */

@@ -3,6 +3,7 @@ import type { MachineName } from '../workflow.ts';
 import { backfillMachine } from './backfill.ts';
 import { compactionMachine } from './compaction.ts';
 import { exportRunMachine } from './export-run.ts';
+import { landingMachine } from './landing.ts';
 import { noticeMachine } from './notice.ts';
 import { purgeMachine } from './purge.ts';
 
@@ -13,4 +14,5 @@ export const MACHINES: Readonly<Record<MachineName, Definition>> = {
   purge: purgeMachine,
   notice: noticeMachine,
   compaction: compactionMachine,
+  landing: landingMachine,
 };

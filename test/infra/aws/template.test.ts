@@ -10,6 +10,7 @@ import { addStacks } from '../../../infra/aws/stacks.ts';
 import { stageNamed } from '../../../infra/aws/stages.ts';
 import { allowedMethods } from '../../../lib/api/methods.ts';
 import { routes, rowFor, templates } from '../../../lib/api/routes.ts';
+import { isSdkPath, SDK_TEMPLATES } from '../../../lib/capture/answers.ts';
 import { GATEWAY_RESPONSES } from '../../../lib/http/gateway-responses.ts';
 import { METRICS } from '../../../lib/ports/metrics/metrics.ts';
 import { MACHINES } from '../../../lib/workflow/definitions/index.ts';
@@ -115,13 +116,14 @@ describe('the API of a stage', () => {
     ofType(dev.service, 'AWS::ApiGateway::RestApi')[0]?.[1].Properties['Body'] as {
       readonly paths: Record<string, Record<string, Method>>;
       readonly components: unknown;
+      readonly 'x-amazon-apigateway-binary-media-types': readonly string[];
       readonly 'x-amazon-apigateway-gateway-responses': Record<string, unknown>;
     };
   const target = (method: Method | undefined) =>
     functionName(idIn(flat(method?.['x-amazon-apigateway-integration'].uri)));
 
   test('has a method for every row, which calls the handler and asks for a key unless the row is public', () => {
-    expect(Object.keys(body().paths)).toEqual(templates);
+    expect(Object.keys(body().paths)).toEqual([...templates, ...SDK_TEMPLATES]);
     for (const path of templates) {
       for (const verb of allowedMethods(path)) {
         const method = body().paths[path]?.[verb.toLowerCase()];
@@ -133,6 +135,16 @@ describe('the API of a stage', () => {
           security: row?.scope === 'public' ? undefined : [{ key: [] }],
         });
       }
+    }
+  });
+
+  test('has one function for all that SDKs ask, which nobody needs a key for, and hands it their bytes as they are', () => {
+    expect(body()['x-amazon-apigateway-binary-media-types']).toEqual(['*/*']);
+    for (const path of SDK_TEMPLATES) {
+      expect(isSdkPath(path.replace('{token}', 'phc_1'))).toBe(true);
+      const method = body().paths[path]?.['x-amazon-apigateway-any-method'];
+      expect(method?.security).toBeUndefined();
+      expect(target(method)).toBe('capture');
     }
   });
 
@@ -225,7 +237,7 @@ describe('the API of a stage', () => {
 });
 
 /** Those that carry DuckDB, which is made for one processor. */
-const NATIVE = ['steps/send-interval', 'steps/compact-lake'];
+const NATIVE = ['steps/send-interval', 'steps/compact-lake', 'steps/land-inbox'];
 
 describe('the functions of a stage', () => {
   test('are those of the list, on the processor and with the time that each needs', () => {
@@ -292,8 +304,13 @@ describe('the functions of a stage', () => {
       const changes = rows.some(({ method, table }) => method !== 'GET' && table === undefined);
       expect({ name, writes: writes(name) }).toEqual({ name, writes: changes });
     }
-    const open = routes.filter(({ scope }) => scope === 'public').map(({ handler }) => handler);
-    expect(open.filter((name) => rightsOf(name).some(isWrite))).toEqual([]);
+    const open = routes.filter(({ scope }) => scope === 'public');
+    const ofStrangers = open.filter(({ handler }) => rightsOf(handler).some(isWrite));
+    // Tries of a password are counted, and nothing else is written.
+    expect(new Set(ofStrangers.map(({ handler, table }) => `${handler} ${table}`))).toEqual(
+      new Set(['shared/open counts']),
+    );
+    expect(writes('shared/open')).toBe(false);
     expect(writes('method-not-allowed')).toBe(false);
     const touches = (name: string): boolean => services(name).includes('dynamodb');
     const idle = FUNCTIONS.filter(({ name }) => !touches(name)).map(({ name }) => name);
@@ -324,7 +341,13 @@ describe('the functions of a stage', () => {
         ),
       );
     const tests = { 'batch-exports/run-test-step-new': 10, 'batch-exports/run-test-step': 10 };
-    expect(apart(prod.service)).toEqual({ authorizer: 80, tick: 2, 'steps/send-interval': 400, ...tests });
+    expect(apart(prod.service)).toEqual({
+      authorizer: 80,
+      capture: 100,
+      tick: 2,
+      'steps/send-interval': 400,
+      ...tests,
+    });
     // A new account, which may run 10 at once, could not deploy what sets any apart.
     expect(apart(dev.service)).toEqual({});
   });
@@ -352,11 +375,14 @@ describe('the functions of a stage', () => {
       events: 'events',
       warehouse: null,
       compactor: null,
+      inbox: 's3',
+      landing: null,
       converter: null,
     } as const;
     for (const { name, table, needs } of FUNCTIONS) {
       const wanted = new Set([...always, ...needs.flatMap((need) => more[need] ?? [])]);
       if (table !== 'none') wanted.add('dynamodb');
+      if (name === 'capture') wanted.add('firehose');
       // What could not be done is put into the queue by the function's own right.
       if (name === 'steps/execution-ended') wanted.add('sqs');
       expect({ name, may: services(name) }).toEqual({ name, may: [...wanted].toSorted((a, b) => (a < b ? -1 : 1)) });
@@ -376,9 +402,15 @@ describe('the functions of a stage', () => {
   test('touch files and executions only as they must', () => {
     const having = (right: string) =>
       FUNCTIONS.map(({ name }) => name).filter((name) => rightsOf(name).some((one) => one.startsWith(right)));
-    expect(having('s3:PutObject ')).toEqual(['steps/begin-run', 'steps/send-interval', 'steps/compact-lake']);
+    expect(having('s3:PutObject ')).toEqual([
+      'capture',
+      'steps/begin-run',
+      'steps/send-interval',
+      'steps/compact-lake',
+      'steps/land-inbox',
+    ]);
     expect(having('s3:DeleteObject ').toSorted()).toEqual(
-      ['begin-run', 'compact-lake', 'execution-ended', 'finish-run', 'purge', 'send-interval'].map(
+      ['begin-run', 'compact-lake', 'execution-ended', 'finish-run', 'land-inbox', 'purge', 'send-interval'].map(
         (step) => `steps/${step}`,
       ),
     );
@@ -495,6 +527,7 @@ describe('what must survive', () => {
     TableCD117FA1: 'AWS::DynamoDB::GlobalTable',
     Lake5F1B88EA: 'AWS::S3::Bucket',
     RunFiles1D83B63E: 'AWS::S3::Bucket',
+    InboxA8E05DC3: 'AWS::S3::Bucket',
     AccessLogs8B620ECA: 'AWS::S3::Bucket',
     Key961B73FD: 'AWS::KMS::Key',
   };
@@ -541,7 +574,7 @@ describe('what must survive', () => {
 
   test('is private, encrypted, and reached by TLS only', () => {
     const buckets = ofType(dev.data, 'AWS::S3::Bucket');
-    expect(buckets).toHaveLength(3);
+    expect(buckets).toHaveLength(4);
     for (const [id, { Properties }] of buckets) {
       expect(Properties['PublicAccessBlockConfiguration']).toEqual({
         BlockPublicAcls: true,

@@ -21,6 +21,7 @@ const workflow = stepFunctionsWorkflow({
     purge: `${PREFIX}:stateMachine:dev-purge`,
     notice: `${PREFIX}:stateMachine:dev-notice`,
     compaction: `${PREFIX}:stateMachine:dev-compaction`,
+    landing: `${PREFIX}:stateMachine:dev-landing`,
   },
 });
 const about = { message: 'no', $metadata: {} };

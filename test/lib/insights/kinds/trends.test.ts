@@ -283,6 +283,48 @@ describe('A trend', () => {
   });
 });
 
+describe('The persons behind a trend', () => {
+  const behind = async (query: object, selection: object): Promise<string[]> => {
+    const known = await world();
+    const parsed = trends.schema.parse({ kind: 'TrendsQuery', dateRange: RANGE, series: [PAGEVIEWS], ...query });
+    const question = await trends.actors?.(parsed, selection, known);
+    const { columns, rows } = await known.rows(question ?? { hogql: 'SELECT 1' });
+    expect(columns).toEqual(['actor_id']);
+    return rows.map(([id]) => String(id)).toSorted((one, other) => one.localeCompare(other));
+  };
+  const daily = { series: [{ event: '$pageview', math: 'weekly_active' }] };
+
+  it.each([
+    [{}, {}, ['p1', 'p2', 'p3', 'p4']],
+    [{}, { day: '2020-01-12' }, ['p1', 'p2', 'p3']],
+    [{}, { day: '2020-01-12T00:00:00Z' }, ['p1', 'p2', 'p3']],
+    [{ breakdownFilter: { breakdown: '$browser' } }, { day: '2020-01-12', breakdown: 'Firefox' }, ['p2']],
+    [{ breakdownFilter: { breakdowns: [{ property: '$browser' }] } }, { breakdown: ['Chrome'] }, ['p1']],
+    [{ trendsFilter: { display: 'BoldNumber' } }, { day: '2020-01-12' }, ['p1', 'p2', 'p3', 'p4']],
+    [{ trendsFilter: { display: 'ActionsLineGraphCumulative' } }, { day: '2020-01-11' }, ['p1', 'p2']],
+    [{ compareFilter: { compare: true } }, { compare: 'previous' }, []],
+    [daily, { day: '2020-01-18' }, ['p1', 'p2', 'p3', 'p4']],
+    [daily, { day: '2020-01-19' }, ['p1', 'p4']],
+    [{ series: [{ event: '$pageview', math: 'first_time_for_user' }] }, { day: '2020-01-12' }, ['p3']],
+    [{ series: [{ event: '$pageview', math: 'first_time_for_user' }] }, { day: '2020-01-13' }, []],
+  ])('of %j, chosen by %j, are those that it counts', async (query, selection, expected) => {
+    expect(await behind(query, selection)).toEqual(expected);
+  });
+
+  it.each([
+    [{}, { series: 1 }, 'no such series'],
+    [{}, { compare: 'previous' }, 'compares nothing'],
+    [{}, { day: '2021-01-01' }, "none of the 'days'"],
+    [
+      { breakdownFilter: { breakdown: '$browser' } },
+      { breakdown: '$$_posthog_breakdown_other_$$' },
+      'all other values',
+    ],
+  ])('of %j are not known where it has no such number: %j', async (query, selection, detail) => {
+    await expect(behind(query, selection)).rejects.toThrow(detail);
+  });
+});
+
 describe('Trends of random events', () => {
   const MISSING = '$$_posthog_breakdown_null_$$';
   const OTHER = '$$_posthog_breakdown_other_$$';
@@ -534,12 +576,11 @@ describe('Trends of random events', () => {
             ({ quarter, plan, ...event }): WorldEvent => ({
               ...event,
               timestamp: at(quarter),
-              person_id: 'of its arrival',
               ...(plan && { person_properties: { plan } }),
             }),
           );
           const random = await insightWorld(
-            { events: written.map(({ person_id: _, ...event }) => event), persons },
+            { events: written, persons },
             { now: Date.parse(from) + 30 * DAY, timezone, weekStartDay },
           );
           for (const drawn of cases) {

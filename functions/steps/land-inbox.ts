@@ -1,0 +1,24 @@
+import { LANDING_JOB, QUIET_MS } from '../../lib/capture/landing.ts';
+import { aboutOf, jobOps } from '../../lib/jobs/job.ts';
+import { keys } from '../../lib/ports/table/keys.ts';
+import { HOUR_MS, MINUTE_MS } from '../../lib/ports/units.ts';
+import type { LandingInput, LandingOutput } from '../../lib/workflow/messages.ts';
+import { step } from '../../lib/workflow/step.ts';
+
+/** The job waits so long while its machine lands, to start it again if it dies. */
+const WATCH_MS = HOUR_MS;
+
+/** Lands what waits in the inbox, and sets when that is looked at again. */
+export const handler = step('land-inbox', async (_input: LandingInput, context): Promise<LandingOutput> => {
+  const { table, clock, landing } = context;
+  if (landing === null) throw new Error('nobody lands here');
+  const job = await table.get(keys.job('landing', LANDING_JOB));
+  const before = job === undefined ? clock() : aboutOf('landing', job).quietSince;
+  await table.write(jobOps('landing', LANDING_JOB, clock() + WATCH_MS, { quietSince: before }));
+  const { found, isCut } = await landing.walk();
+  if (isCut) return { do: 'more' };
+  const quietSince = found > 0 ? clock() : before;
+  const due = clock() - quietSince < QUIET_MS ? clock() + MINUTE_MS : null;
+  await table.write(jobOps('landing', LANDING_JOB, due, { quietSince }));
+  return { do: 'nothing' };
+});

@@ -1,0 +1,55 @@
+import { Stack } from 'aws-cdk-lib';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { CfnDeliveryStream } from 'aws-cdk-lib/aws-kinesisfirehose';
+import { Construct } from 'constructs';
+import { INBOX_FOLDERS } from '../../../lib/ports/inbox/firehose.ts';
+import type { DataStack } from '../data-stack.ts';
+import type { Stage } from '../stages.ts';
+import { allow, permit } from './permissions.ts';
+
+/** The stream waits so long, or for so much, before it writes an object. The least that it can wait is a minute. */
+const BUFFERING = { intervalInSeconds: 60, sizeInMBs: 64 } as const;
+
+interface CaptureStreamProps {
+  readonly stage: Stage;
+  readonly data: DataStack;
+}
+
+/** The delivery stream by which requests of SDKs come into the bucket of the inbox. */
+export class CaptureStream extends Construct {
+  readonly arn: string;
+
+  constructor(scope: Construct, id: string, { stage, data }: CaptureStreamProps) {
+    super(scope, id);
+    const { partition } = Stack.of(this);
+    const bucketArn = `arn:${partition}:s3:::${data.inboxBucket}`;
+    const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('firehose.amazonaws.com') });
+    permit(
+      role,
+      [
+        allow(
+          ['s3:AbortMultipartUpload', 's3:GetBucketLocation', 's3:ListBucket', 's3:ListBucketMultipartUploads'],
+          [bucketArn],
+        ),
+        allow(['s3:AbortMultipartUpload', 's3:GetObject', 's3:PutObject'], [`${bucketArn}/*`]),
+      ],
+      'Objects of a bucket have no names beforehand.',
+    );
+    const name = `workspaces-${stage.name}-inbox`;
+    const stream = new CfnDeliveryStream(this, 'Stream', {
+      deliveryStreamName: name,
+      deliveryStreamType: 'DirectPut',
+      deliveryStreamEncryptionConfigurationInput: { keyType: 'AWS_OWNED_CMK' },
+      extendedS3DestinationConfiguration: {
+        bucketArn,
+        roleArn: role.roleArn,
+        prefix: INBOX_FOLDERS.stream,
+        errorOutputPrefix: 'errors/',
+        bufferingHints: BUFFERING,
+        compressionFormat: 'UNCOMPRESSED',
+      },
+    });
+    stream.node.addDependency(role);
+    this.arn = Stack.of(this).formatArn({ service: 'firehose', resource: 'deliverystream', resourceName: name });
+  }
+}

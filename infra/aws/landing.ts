@@ -1,0 +1,39 @@
+import { CaptureCounts } from '../../lib/capture/counts.ts';
+import { land } from '../../lib/capture/land.ts';
+import { Lander } from '../../lib/capture/lander.ts';
+import type { Landing } from '../../lib/capture/landing.ts';
+import type { Context } from '../../lib/ports/context.ts';
+import { MINUTE_MS } from '../../lib/ports/units.ts';
+
+/** The function has 15 minutes: what is begun last has five. */
+const WALK_MS = 10 * MINUTE_MS;
+
+/** Who lands, in the one function that does: with DuckDB, on the function's own disk. One at a time. */
+export const landing = (context: Context): Landing => {
+  const { inbox, log, clock, metrics } = context;
+  if (inbox === null) throw new Error('there is no inbox here');
+  const counts = new CaptureCounts(context);
+  const lander = new Lander({
+    inbox,
+    land: (segments) => land({ ...context, inbox }, segments),
+    log,
+    clock,
+    metrics,
+    counts,
+  });
+  return {
+    walk: async () => {
+      const until = clock() + WALK_MS;
+      const waiting = await inbox.segments();
+      metrics.record({ InboxBytes: waiting.reduce((sum, { bytes }) => sum + bytes, 0) });
+      let left = waiting.length;
+      for (let last = -1; left > 0 && left !== last && clock() < until; ) {
+        last = left;
+        await lander.pass();
+        left = (await inbox.segments()).length;
+      }
+      await counts.tell();
+      return { found: waiting.length, isCut: left > 0 && clock() >= until };
+    },
+  };
+};

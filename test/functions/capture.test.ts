@@ -1,0 +1,113 @@
+import { gzipSync } from 'node:zlib';
+import { handler as capture } from '../../functions/capture.ts';
+import { handler as landInbox } from '../../functions/steps/land-inbox.ts';
+import { landing } from '../../infra/aws/landing.ts';
+import { LANDING_JOB } from '../../lib/capture/landing.ts';
+import { allFiles } from '../../lib/lake/catalog.ts';
+import { folderInbox } from '../../lib/ports/inbox/folder.ts';
+import type { Inbox } from '../../lib/ports/inbox/inbox.ts';
+import { keys } from '../../lib/ports/table/keys.ts';
+import { MINUTE_MS, SECOND_MS } from '../../lib/ports/units.ts';
+import { temporaryFolder, testContext } from '../support/context.ts';
+import { onEnd } from '../support/on-end.ts';
+import { proxyEvent, type Sent } from '../support/proxy-event.ts';
+
+const TOKEN = 'phc_1';
+
+async function stage(change: (inbox: Inbox) => Inbox = (inbox) => inbox) {
+  const own = testContext();
+  const opened = await folderInbox(temporaryFolder());
+  onEnd(() => opened.close());
+  const inbox = change(opened);
+  const project = { ...keys.project(7), id: 7, organization_id: 'o', deleted_at: null };
+  await own.table.write([{ put: project }, { put: { ...keys.projectToken(TOKEN), project_id: 7 } }]);
+  const context = { ...own, inbox };
+  const run = capture(context);
+  const send = (body: unknown, { path = '/batch', ...sent }: Sent = {}) => {
+    const event = proxyEvent({ method: 'POST', paths: [path] }, { body, ...sent });
+    return run({
+      ...event,
+      requestContext: { ...event.requestContext, identity: { sourceIp: '203.0.113.7' } },
+    } as never);
+  };
+  const land = () => landInbox({ ...context, landing: landing(context) })({ execution: 'e' });
+  const job = () => own.table.get(keys.job('landing', LANDING_JOB));
+  const rows = async () => (await allFiles(own.table, 7, 'events')).reduce((sum, file) => sum + file.rows, 0);
+  return { context, clock: own.clock, inbox, send, land, job, rows };
+}
+
+const event = (n = 0) => ({ api_key: TOKEN, event: 'sent', distinct_id: 'ada', properties: { n } });
+
+test('what an SDK sends is kept before it is answered, and lands once', async () => {
+  const { send, inbox, land, rows, clock } = await stage();
+  const packed = gzipSync(JSON.stringify({ api_key: TOKEN, batch: [event(1), event(2)] }));
+  const headers = { Origin: 'https://shop.example', 'Content-Type': 'text/plain' };
+  expect(await send(packed, { headers })).toMatchObject({
+    statusCode: 200,
+    headers: { 'Access-Control-Allow-Origin': 'https://shop.example' },
+    body: '{"status":1}',
+  });
+  await send(packed, { headers });
+  expect((await inbox.segments()).length).toBeGreaterThan(0);
+  clock.advance(MINUTE_MS);
+  expect(await land()).toEqual({ do: 'nothing' });
+  expect(await rows()).toBe(2);
+  expect(await inbox.segments()).toEqual([]);
+});
+
+test('each path is answered, and a token that nobody has is refused', async () => {
+  const { send } = await stage();
+  expect(
+    await send('', { path: '/array/{token}/config', params: { token: TOKEN }, method: 'GET', bare: true }),
+  ).toMatchObject({
+    statusCode: 200,
+    headers: { 'Content-Type': 'application/json' },
+  });
+  expect(await send({}, { path: '/flags', query: 'v=2' })).toMatchObject({ statusCode: 200 });
+  expect(await send({ ...event(), api_key: 'phc_nobody' })).toMatchObject({ statusCode: 401 });
+  expect(await send('', { method: 'OPTIONS' })).toMatchObject({ statusCode: 200 });
+});
+
+test('what cannot be kept is not acknowledged', async () => {
+  const { send, job } = await stage((inbox) => ({
+    ...inbox,
+    append: () => Promise.reject(new Error('neither stream nor bucket')),
+  }));
+  expect(await send(event())).toMatchObject({ statusCode: 503, headers: { 'Retry-After': '5' } });
+  // Somebody looks all the same: it may have been kept.
+  expect(await job()).toBeDefined();
+});
+
+test('a landing is asked for before anything is kept, again each minute, and looks until it was quiet for long', async () => {
+  const { send, land, job, clock, rows } = await stage();
+  await send(event());
+  const asked = await job();
+  expect(asked?.due).toBe(clock() + MINUTE_MS);
+  await send(event(1));
+  expect(await job()).toEqual(asked);
+  clock.advance(MINUTE_MS);
+  await land();
+  expect(await rows()).toBe(2);
+  expect((await job())?.due).toBe(clock() + MINUTE_MS);
+  for (let minute = 0; minute < 14; minute += 1) {
+    clock.advance(MINUTE_MS);
+    await land();
+    expect((await job())?.due).toBe(clock() + MINUTE_MS);
+  }
+  clock.advance(MINUTE_MS);
+  await land();
+  expect(await job()).toBeUndefined();
+  await send(event(2));
+  expect((await job())?.due).toBe(clock() + MINUTE_MS);
+});
+
+test('counts are told now and then, and by the landing', async () => {
+  const { send, land, clock, context } = await stage();
+  await send({ api_key: TOKEN, batch: [event(), { event: 'nobody' }] });
+  clock.advance(10 * SECOND_MS);
+  await send(event(1));
+  const counted = () => context.table.get(keys.captureCounts(7, '2026-01-01'));
+  expect(await counted()).toMatchObject({ accepted: 2, refused_missing_distinct_id: 1 });
+  await land();
+  expect(await counted()).toMatchObject({ landed: 2 });
+});
