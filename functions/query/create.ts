@@ -5,8 +5,8 @@ import { parse } from '../../lib/http/parse.ts';
 import { answersIn } from '../../lib/insights/answering/answers.ts';
 import { sourceOf } from '../../lib/insights/kinds/kinds.ts';
 import { FiltersOverride, overridden } from '../../lib/insights/overrides.ts';
-import { queryAnswer } from '../../lib/insights/queries/model.ts';
 import { createQuery } from '../../lib/insights/queries/routes.ts';
+import { queryAnswer } from '../../lib/insights/queries/told.ts';
 
 export const handler = endpoint(createQuery, async ({ tenant, body }, context) => {
   const { project } = placeIn(tenant);

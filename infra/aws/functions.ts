@@ -48,7 +48,9 @@ function endpoints(): LambdaSpec[] {
   return [...Map.groupBy(routes, ({ handler }) => handler)].map(([name, rows]) => ({
     name,
     table: tableUseOf(rows),
-    ...(rows.every(({ scope }) => scope === 'public') ? {} : { countsKeys: true as const }),
+    ...(rows.every(({ scope, table }) => scope === 'public' && table !== 'counts')
+      ? {}
+      : { countsKeys: true as const }),
     needs: [...new Set(rows.flatMap((row) => row.needs ?? []))],
     ...ENDPOINT,
   }));

@@ -13,7 +13,8 @@ interface Schema {
   readonly oneOf?: readonly Schema[];
   readonly allOf?: readonly Schema[];
   readonly type?: string | readonly string[];
-  readonly items?: Schema;
+  readonly items?: Schema | false;
+  readonly prefixItems?: readonly Schema[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly additionalProperties?: boolean | Schema;
@@ -69,9 +70,15 @@ function typeOf(schema: Schema): string {
       type.map((one: string): Schema => ({ ...schema, type: one })),
       '|',
     );
-  if (type === 'array') return `${typeOf(schema.items ?? {})}[]`;
+  if (type === 'array') return listOf(schema);
   if (type === 'object' || schema.properties !== undefined) return objectOf(schema);
   return NAMED[String(type)] ?? 'unknown';
+}
+
+/** A list of any length, or one whose places have types of their own. */
+function listOf({ items, prefixItems }: Schema): string {
+  if (prefixItems === undefined) return `${typeOf(items || {})}[]`;
+  return `[${prefixItems.map(typeOf).join(', ')}]`;
 }
 
 function objectOf({ properties, required = [], additionalProperties }: Schema): string {

@@ -113,7 +113,7 @@ export const VARIABLES = {
     fallback: '0',
     about:
       'how many proxies stand before the service, each of which adds whom it serves to `X-Forwarded-For`; it tells the ' +
-      'addresses of SDKs apart',
+      'addresses of SDKs, and of those who try passwords, apart',
   }),
   EVENTS_PER_DAY: variable(numberOr('any', 1, 1e12), {
     fallback: 'any',

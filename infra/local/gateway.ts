@@ -30,6 +30,8 @@ export interface GatewayOptions {
   readonly probes?: Probes;
   readonly sdk?: SdkEndpoint;
   readonly answered?: AnswerWatcher;
+  /** How many proxies stand before it. Default: none. */
+  readonly proxies?: number;
 }
 
 const METHOD_NOT_ALLOWED = 'method-not-allowed';

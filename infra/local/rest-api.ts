@@ -17,6 +17,7 @@ import { type Authorizer, authorizerCache } from './authorizer-cache.ts';
 import type { Probes } from './probes.ts';
 import { readBody } from './request-body.ts';
 import type { SdkEndpoint } from './sdk-endpoint.ts';
+import { addressOf } from './sender-address.ts';
 import { type RateLimit, tokenBucket } from './token-bucket.ts';
 
 /** API Gateway's own limits, which decide before a function's do. */
@@ -84,6 +85,8 @@ interface ServeOptions {
   /** Answers what SDKs ask, whose paths are none of the API's. */
   readonly sdk?: SdkEndpoint;
   readonly answered?: AnswerWatcher;
+  /** How many proxies stand before it. Default: none. */
+  readonly proxies?: number;
 }
 
 /** Is told of every answer to a request of the API. */
@@ -111,7 +114,7 @@ export interface Gateway {
  * own answers, its limits. Paths match with and without a trailing slash.
  */
 export async function serveRestApi(api: RestApi, options: ServeOptions): Promise<Gateway> {
-  const { host, port, log, rateLimit, probes = {} } = options;
+  const { host, port, log, rateLimit, probes = {}, proxies = 0 } = options;
   const limits = { ...LIMITS, ...options.limits };
   const isLetThrough = rateLimit === null ? () => true : tokenBucket(rateLimit);
   const authorized = authorizerCache(api.authorizer, options.clock);
@@ -144,7 +147,8 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
 
     const { template, params } = found;
     const query = target.slice(whole.length + 1);
-    const event = proxyEvent(request, api, { requestId, method, path, prefix, template, params, query });
+    const parts = { requestId, method, path, prefix, template, params, query, sourceIp: addressOf(request, proxies) };
+    const event = proxyEvent(request, api, parts);
     const { isPublic, call, function: name } = api.methodOf(method, template);
     if (!isPublic) {
       const header = headerOf(event.headers, 'authorization');
@@ -293,6 +297,8 @@ interface EventParts {
   readonly template: string;
   readonly params: Record<string, string> | null;
   readonly query: string;
+  /** Null: nobody knows. */
+  readonly sourceIp: string | null;
 }
 
 /** The event that API Gateway sends a function, as yet without body and authorizer. */
@@ -344,7 +350,7 @@ function proxyEvent(request: IncomingMessage, { arn, stage }: RestApi, parts: Ev
       httpMethod: method,
       identity: {
         ...NO_IDENTITY,
-        sourceIp: request.socket.remoteAddress ?? '',
+        sourceIp: parts.sourceIp ?? '',
         userAgent: request.headers['user-agent'] ?? null,
       },
       path: `${parts.prefix}${path}`,

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import ipaddr from 'ipaddr.js';
 import {
   answerSdk,
   type CaptureContext,
@@ -11,6 +10,7 @@ import {
 } from '../../lib/capture/answers.ts';
 import { networkOf } from '../../lib/http/network.ts';
 import { drain, readBody } from './request-body.ts';
+import { addressOf } from './sender-address.ts';
 import { type RateLimit, tokenBuckets } from './token-bucket.ts';
 
 /** Answers requests of SDKs. */
@@ -96,14 +96,6 @@ export function sdkEndpoint({ context, limits, proxies }: SdkEndpointOptions): S
       }
     },
   };
-}
-
-/** The address of the sender; null: nobody knows. An IPv4 address that came over IPv6 is IPv4. */
-function addressOf(request: IncomingMessage, proxies: number): string | null {
-  const forwarded = request.headersDistinct['x-forwarded-for']?.join(',').split(',') ?? [];
-  const named = proxies === 0 ? undefined : forwarded.at(-proxies)?.trim();
-  const address = named ?? request.socket.remoteAddress;
-  return address !== undefined && ipaddr.isValid(address) ? ipaddr.process(address).toString() : null;
 }
 
 interface HeldBody {

@@ -69,6 +69,7 @@ export async function startService({
       probes,
       sdk: capture.sdk,
       answered: numbers.answered,
+      proxies,
       ...listen,
     }).catch(async (error) => {
       await directory.close();

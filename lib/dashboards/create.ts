@@ -1,6 +1,7 @@
 /** Makes dashboards: empty, from a body, from a template, or from another dashboard's tiles. */
 import type * as z from 'zod';
 import type { ActivityOps } from '../accounts/activity/model.ts';
+import { placeIn } from '../accounts/organizations/projects/store.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { tagTexts } from '../http/tags.ts';
 import type { InsightItem } from '../insights/model.ts';
@@ -12,6 +13,8 @@ import { groupsOf, type Weighed, weighed } from '../ports/table/groups.ts';
 import { keys, places } from '../ports/table/keys.ts';
 import { nextNumber } from '../ports/table/sequence.ts';
 import type { Op, Table } from '../ports/table/table.ts';
+import { DAY_MS } from '../ports/units.ts';
+import { dataRange } from './data-range.ts';
 import { objectText } from './fields.ts';
 import { seenInsights } from './insights/visibility.ts';
 import {
@@ -78,11 +81,29 @@ export async function createDashboard(
     use_template,
     use_dashboard,
     delete_insights: input.delete_insights ?? false,
-    filters: objectText(input.filters) ?? objectText(template?.dashboard_filters) ?? '{}',
+    filters: objectText(input.filters) ?? objectText(await templateFilters(context, creator, template)) ?? '{}',
     variables: objectText(input.variables) ?? '{}',
     tiles,
   };
   return writeDashboard(context, creator, made, idempotencyOps);
+}
+
+/** The templates that come with the service show so many days, up to today. */
+const TEMPLATE_DAYS = 30;
+
+/**
+ * Returns the filters of a template that came with the service. Where a project's events are all older than the days that
+ * the template shows, such as those of an imported log, they show the last days that have some.
+ */
+async function templateFilters(
+  context: CreateContext,
+  { tenant }: Creator,
+  template: Template | undefined,
+): Promise<Template['dashboard_filters'] | undefined> {
+  if (template === undefined) return undefined;
+  const since = context.clock() - TEMPLATE_DAYS * DAY_MS;
+  const range = await dataRange(context, placeIn(tenant).project, { since });
+  return { ...template.dashboard_filters, ...range };
 }
 
 /** Makes a dashboard from a template that the caller sent; its tiles have no author. Throws a 400 when it is none. */

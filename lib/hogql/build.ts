@@ -4,6 +4,7 @@ import { clockOfQuery } from './clock.ts';
 import {
   ELEMENTS,
   type Expression,
+  type FormatPiece,
   isList,
   listOf,
   OPERATORS,
@@ -101,7 +102,13 @@ const CONVERSIONS: Readonly<Record<Scalar, Partial<Record<Type, readonly Operato
     instant: ['instant_of_seconds'],
     date: ['instant_of_seconds', 'date_of_instant'],
   },
-  float: { integer: ['integer_of_float'], boolean: ['boolean_of_float'], text: ['text_of_float'] },
+  float: {
+    integer: ['integer_of_float'],
+    boolean: ['boolean_of_float'],
+    text: ['text_of_float'],
+    instant: ['instant_of_float'],
+    date: ['instant_of_float', 'date_of_instant'],
+  },
   boolean: {
     integer: ['integer_of_boolean'],
     float: ['integer_of_boolean', 'float_of_integer'],
@@ -129,25 +136,51 @@ export const localOf = (instant: Expression, zone: string): Expression =>
 export const fromLocal = (local: Expression, zone: string): Expression =>
   zone === 'UTC' ? local : operation('from_local', [local], { zone });
 
-const HAS_OFFSET = /(?:Z|[+-]\d\d:?\d\d)$/;
+/** A time with an offset, or a number since 1970: the same in every zone. */
+const OF_NO_ZONE = /(?:Z|[0-9][+-][0-9]{2}:?[0-9]{2}|^[0-9.]+)$/;
 
 /** The instant that a text names; without an offset it is a time of the zone. */
 export function instantOfText(text: Expression, zone: string): Expression {
   const read = operation('instant_of_text', [text]);
   if (zone === 'UTC') return read;
   const constant = constantText(text);
-  if (constant !== undefined) return HAS_OFFSET.test(constant) ? read : fromLocal(read, zone);
-  const hasOffset = operation('matches', [text], {
-    pattern: String.raw`(?:Z|[0-9][+-][0-9]{2}:?[0-9]{2})\z`,
-    least: 1,
-  });
-  return operation('if', [hasOffset, read, fromLocal(read, zone)]);
+  if (constant !== undefined) return OF_NO_ZONE.test(constant) ? read : fromLocal(read, zone);
+  return operation('if', [operation('matches', [text], { pattern: OF_NO_ZONE.source }), read, fromLocal(read, zone)]);
 }
+
+const WHOLE_SECONDS: readonly Operator[] = ['date_of_instant', 'instant_of_date', 'instant_of_seconds', 'truncate'];
+const MOVED: readonly Operator[] = ['local', 'from_local', 'add_units'];
+
+/** Whether a time is one of whole seconds, whatever the row: ClickHouse's DateTime, which is written without a fraction. */
+function isWhole(time: Expression): boolean {
+  if (!('operator' in time)) return false;
+  const { operator, of } = time;
+  if (MOVED.includes(operator)) return isWhole(of[0] as Expression);
+  // A time without what it is past the start of its part.
+  return WHOLE_SECONDS.includes(operator) || operator === 'earlier';
+}
+
+const TO_SECONDS: readonly FormatPiece[] = [
+  { code: 'Y' },
+  { text: '-' },
+  { code: 'm' },
+  { text: '-' },
+  { code: 'd' },
+  { text: ' ' },
+  { code: 'H' },
+  { text: ':' },
+  { code: 'i' },
+  { text: ':' },
+  { code: 'S' },
+];
+
+/** A time as text, by the clock that `local` shows. */
+export const textOfInstant = (time: Expression, local: Expression): Expression =>
+  isWhole(time) ? operation('format', [local], { format: TO_SECONDS }) : operation('text_of_instant', [local]);
 
 /** Conversions in which the zone of the query matters; undefined: it does not. */
 function betweenTimes(expression: Expression, type: Type): Expression | undefined {
   const { zone } = clockOfQuery();
-  if (zone === 'UTC') return undefined;
   const day = (instant: Expression): Expression => operation('date_of_instant', [localOf(instant, zone)]);
   switch (`${expression.type} ${type}`) {
     case 'text instant':
@@ -156,8 +189,12 @@ function betweenTimes(expression: Expression, type: Type): Expression | undefine
       return day(instantOfText(expression, zone));
     case 'integer date':
       return day(operation('instant_of_seconds', [expression]));
+    case 'float instant':
+      return operation('instant_of_float', [expression]);
+    case 'float date':
+      return day(operation('instant_of_float', [expression]));
     case 'instant text':
-      return operation('text_of_instant', [localOf(expression, zone)]);
+      return textOfInstant(expression, localOf(expression, zone));
     case 'instant date':
       return day(expression);
     case 'date instant':
@@ -212,8 +249,21 @@ export function unified(values: readonly Expression[], what: string): Expression
 const listed = (values: readonly Expression[]): string =>
   [...new Set(values.map(({ type }) => NAMES[type]))].join(' and ');
 
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Whether a value is a uuid, which is kept in small letters. */
+const isUuid = (value: Expression): boolean =>
+  ('column' in value && value.uuid === true) || ('operator' in value && value.operator === 'uuid_of_text');
+
+/** A constant beside a uuid, which it may be in any letter case. */
+function asUuid(value: Expression): Expression {
+  const text = constantText(value);
+  return text !== undefined && UUID.test(text) ? textConstant(text.toLowerCase()) : value;
+}
+
 /** Values in a type in which they can be compared: text beside a number, a boolean or a time is read as one. */
-export function comparable(values: readonly Expression[], what: string): Expression[] {
+export function comparable(of: readonly Expression[], what: string): Expression[] {
+  const values = of.some(isUuid) ? of.map(asUuid) : of;
   const common = commonType(values);
   if (common !== undefined) return values.map((one) => converted(one, common === 'json' ? 'text' : common, what));
   const others = values.filter(({ type }) => type !== 'text' && type !== 'json');

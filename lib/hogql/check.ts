@@ -32,6 +32,7 @@ import {
   aList,
   arithmetic,
   condition,
+  elementOf,
   equal,
   FUNCTION_NAMES,
   functionOf,
@@ -39,6 +40,7 @@ import {
   lessOrEqual,
   like,
   matches,
+  ordered,
   shifted,
   unitOf,
 } from './functions.ts';
@@ -272,7 +274,7 @@ function built(syntax: Syntax, scope: Scope): Expression {
       return compared(node, scope);
     case 'BetweenExpr': {
       const [value, low, high] = [of(node.expr), of(node.low), of(node.high)];
-      const inside = operation('and', [lessOrEqual([low, value], 'BETWEEN'), lessOrEqual([value, high], 'BETWEEN')]);
+      const inside = operation('between', ordered([value, low, high], 'BETWEEN'));
       return node.negated ? operation('not', [inside]) : inside;
     }
     case 'And':
@@ -284,10 +286,10 @@ function built(syntax: Syntax, scope: Scope): Expression {
       return operation('not', [condition(expression(node.expr, scope), 'NOT')]);
     case 'ArrayAccess': {
       const [list, at] = [expression(node.array, scope), expression(node.property, scope)];
-      return operation('element', [aList(list, '[ ]'), argument(at, 'integer', '[ ]')]);
+      return elementOf(list, at, '[ ]');
     }
     case 'TupleAccess':
-      return operation('element', [aList(expression(node.tuple, scope), '.'), integerConstant(node.index)]);
+      return elementOf(expression(node.tuple, scope), integerConstant(node.index), '.');
     case 'Array': {
       const elements = unified(node.exprs.map(of), 'A list');
       if (elements.some(({ type }) => isList(type))) refuse('Lists of lists are not supported');
@@ -337,7 +339,7 @@ const withoutTable = (chain: readonly (string | number)[], { tables }: Scope): r
   chain.length > 1 && tables.includes(String(chain[0])) ? chain.slice(1) : chain;
 
 /** The element of a list that a name stands for in a lambda; undefined: it is none. */
-function elementOf(name: string, { variables }: Scope): Expression | undefined {
+function variableOf(name: string, { variables }: Scope): Expression | undefined {
   const variable = variables.findLastIndex((one) => one.name === name);
   const type = variables[variable]?.type;
   return type && { variable, type };
@@ -347,7 +349,7 @@ function elementOf(name: string, { variables }: Scope): Expression | undefined {
 function field(path: readonly (string | number)[], scope: Scope): Expression {
   const [first, ...rest] = withoutTable(path, scope);
   const name = String(first);
-  const element = elementOf(name, scope);
+  const element = variableOf(name, scope);
   if (element !== undefined) return place(element, rest, path);
   if (scope.beyond !== undefined) return scope.beyond.field(path, scope);
   if (name === 'person') return person(rest, path, scope);
@@ -388,7 +390,7 @@ export function place(
   if (path.length === 0) return value;
   if (value.type === 'json') return operation(property, [value], { path: path.map(keyOrPlace) });
   if (isList(value.type) && path.length === 1 && typeof path[0] === 'number')
-    return operation('element', [value, integerConstant(path[0])]);
+    return elementOf(value, integerConstant(path[0]), '.');
   return refuse(`Invalid HogQL query: Unable to resolve field: ${whole.join('.').slice(0, 200)}`);
 }
 

@@ -2,7 +2,18 @@
 import { literal } from '../duckdb/database.ts';
 import type { Expression, FormatCode, Part, Path, Selected } from './expression.ts';
 import { likePattern } from './patterns.ts';
-import { alike, type Dialect, FLOAT_TEXT, formatText, INSTANT_TEXT, INTEGER_TEXT, print, UUID_TEXT } from './print.ts';
+import {
+  alike,
+  type Dialect,
+  FLOAT_TEXT,
+  formatText,
+  INSTANT_TEXT,
+  INTEGER_TEXT,
+  microsecondsOf,
+  print,
+  UNIX_TEXT,
+  UUID_TEXT,
+} from './print.ts';
 import { MAX_RANGE } from './size.ts';
 
 /** Codes of a date's format that are others here. */
@@ -17,9 +28,11 @@ const PARTS: Partial<Record<Part, string>> = {
 
 const time = (instant: string): string => `make_timestamp(${instant})`;
 
-/** `body` over a value that it reads more than once; a column is just written twice. */
+/** `body` over a value that it reads more than once; a column or a constant is just written twice. */
 const bound = (value: string, body: (name: string) => string): string =>
-  /^[\w.]+$/.test(value) ? body(value) : `list_extract(list_transform([${value}], lambda bound: ${body('bound')}), 1)`;
+  /^(?:[\w.]+|'[^']{0,40}')$/.test(value)
+    ? body(value)
+    : `list_extract(list_transform([${value}], lambda bound: ${body('bound')}), 1)`;
 
 /** DuckDB takes `*` for a pattern, even in quotes, and knows no empty key; it takes both in a JSON pointer. */
 const needsPointer = (key: string | number): boolean => key === '' || key === '*';
@@ -73,8 +86,7 @@ function joined(of: readonly string[]): string {
  * Whether a pattern is found. DuckDB's LIKE takes exponential time with each `%`, and its optimizer makes a LIKE of a
  * pattern that looks like one; it does not where a group is around it.
  */
-const matched = (text: string, pattern: string): string =>
-  `coalesce(regexp_matches(${text}, ${literal(`(${pattern})`)}), FALSE)`;
+const matched = (text: string, pattern: string): string => `regexp_matches(${text}, ${literal(`(${pattern})`)})`;
 
 const TYPES: Dialect['types'] = {
   text: 'VARCHAR',
@@ -102,7 +114,7 @@ export const DUCKDB: Dialect = {
       unitsSince1970: (instant, unit) => `date_diff('${unit}', TIMESTAMP '1970-01-01', ${time(instant)})`,
       addMonths: (instant, months) => `epoch_us(${time(instant)} + to_months(CAST(${months} AS INTEGER)))`,
     }),
-    concat: joined,
+    concat: (of) => joined(of.map((one) => (one.startsWith("'") ? one : `coalesce(${one}, '')`))),
     least: (of) => `least(${of.join(', ')})`,
     greatest: (of) => `greatest(${of.join(', ')})`,
     round: ([x], { digits }) => `TRY(round_even(${x}, ${digits}))`,
@@ -118,7 +130,14 @@ export const DUCKDB: Dialect = {
         ? `TRY_CAST(${whole(String(x), FLOAT_TEXT)} AS DOUBLE)`
         : `CASE WHEN regexp_matches(${x}, '${FLOAT_TEXT}') THEN TRY_CAST(${x} AS DOUBLE) END`,
     uuid_of_text: ([x]) => `lower(${whole(String(x), UUID_TEXT)})`,
-    instant_of_text: ([x]) => `TRY(epoch_us(TRY_CAST(${whole(String(x), INSTANT_TEXT)} AS TIMESTAMPTZ)))`,
+    instant_of_text: ([x]) =>
+      bound(String(x), (v) => {
+        const written = `TRY(epoch_us(TRY_CAST(${whole(v, INSTANT_TEXT)} AS TIMESTAMPTZ)))`;
+        const number = `TRY_CAST(${whole(v, UNIX_TEXT)} AS DECIMAL(38, 6))`;
+        return `coalesce(${written}, TRY_CAST(${microsecondsOf(number)} AS BIGINT))`;
+      }),
+    instant_of_float: ([x]) => `TRY_CAST(floor(${x} * 1000000) AS BIGINT)`,
+    truncated_float: ([x]) => `TRY_CAST(trunc(${x}) AS BIGINT)`,
     text_of_float: ([x]) => `regexp_replace(CAST(${x} AS VARCHAR), '\\.0$', '')`,
     text_of_instant: ([x]) => `TRY(strftime(${time(String(x))}, '%Y-%m-%d %H:%M:%S.%f'))`,
     text_of_date: ([x]) => `TRY(strftime(${time(String(x))}, '%Y-%m-%d'))`,
@@ -135,9 +154,9 @@ export const DUCKDB: Dialect = {
       `regexp_replace(${x}, ${literal(pattern)}, ${literal(replacementOf(replacement))})`,
     matches: ([x], { pattern }) => matched(String(x), pattern),
     extract: ([x], { pattern, group }) => `regexp_extract(${x}, ${literal(pattern)}, ${group})`,
-    like: ([x], { like }) => matched(String(x), likePattern(like)),
-    starts_with: (of) => `coalesce(starts_with(${of.join(', ')}), FALSE)`,
-    ends_with: (of) => `coalesce(ends_with(${of.join(', ')}), FALSE)`,
+    like: ([x], { like }) => `coalesce(${matched(String(x), likePattern(like))}, FALSE)`,
+    starts_with: (of) => `starts_with(${of.join(', ')})`,
+    ends_with: (of) => `ends_with(${of.join(', ')})`,
 
     split: ([x], { text }) => `string_split(${x}, ${literal(text)})`,
     join: ([x], { text }) => `array_to_string(${x}, ${literal(text)})`,

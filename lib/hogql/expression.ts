@@ -32,6 +32,8 @@ export const listOf = (type: Type): List | undefined =>
 export interface QueryField {
   readonly column: string;
   readonly type: Type;
+  /** Whether it is a uuid in small letters, which is the same in any letter case. */
+  readonly uuid?: boolean;
   /** Which of the relations of a SELECT the column is of; absent: there is one. */
   readonly relation?: string;
 }
@@ -94,6 +96,9 @@ export const OPERATORS = {
   null_if: { takes: ['any', 'any'], gives: 'any' },
   is_null: { takes: ['any'], gives: 'boolean' },
   equal: { takes: ['any', 'any'], gives: 'boolean' },
+  // Null where one side is.
+  same: { takes: ['any', 'any'], gives: 'boolean' },
+  between: { takes: ['any', 'any', 'any'], gives: 'boolean' },
   less: { takes: ['any', 'any'], gives: 'boolean' },
   less_or_equal: { takes: ['any', 'any'], gives: 'boolean' },
   in: { takes: ['any', 'any'], more: 'any', gives: 'boolean' },
@@ -122,6 +127,7 @@ export const OPERATORS = {
 
   // Conversions. What cannot be converted exactly is null.
   integer_of_text: { takes: ['text'], gives: 'integer' },
+  truncated_float: { takes: ['float'], gives: 'integer' },
   integer_of_float: { takes: ['float'], gives: 'integer' },
   integer_of_boolean: { takes: ['boolean'], gives: 'integer' },
   float_of_text: { takes: ['text'], gives: 'float' },
@@ -130,7 +136,9 @@ export const OPERATORS = {
   boolean_of_integer: { takes: ['integer'], gives: 'boolean' },
   boolean_of_float: { takes: ['float'], gives: 'boolean' },
   uuid_of_text: { takes: ['text'], gives: 'text' },
+  // ISO 8601; or a number since 1970, of seconds, or with 13 digits of milliseconds, with 16 of microseconds.
   instant_of_text: { takes: ['text'], gives: 'instant' },
+  instant_of_float: { takes: ['float'], gives: 'instant' },
   instant_of_date: { takes: ['date'], gives: 'instant' },
   instant_of_milliseconds: { takes: ['integer'], gives: 'instant' },
   instant_of_microseconds: { takes: ['integer'], gives: 'instant' },
@@ -143,7 +151,7 @@ export const OPERATORS = {
   text_of_instant: { takes: ['instant'], gives: 'text' },
   text_of_date: { takes: ['date'], gives: 'text' },
 
-  // Text.
+  // Text. What is looked for in nothing is neither there nor not there: null. `concat` leaves out what is missing.
   concat: { takes: ['text', 'text'], more: 'text', gives: 'text' },
   lower: { takes: ['text'], gives: 'text' },
   upper: { takes: ['text'], gives: 'text' },

@@ -13,6 +13,8 @@ import {
   nothing,
   operation,
   textConstant,
+  textOfInstant,
+  truth,
   unified,
 } from './build.ts';
 import { clockOfQuery, withClock } from './clock.ts';
@@ -97,7 +99,7 @@ export const lessOrEqual = (of: readonly Expression[], name: string): Expression
   operation('less_or_equal', ordered(of, name));
 const turned = ([a, b]: readonly Expression[]): Expression[] => [b, a] as Expression[];
 
-function ordered(of: readonly Expression[], name: string): Expression[] {
+export function ordered(of: readonly Expression[], name: string): Expression[] {
   const values = comparable(of, name);
   return values.some(({ type }) => isList(type)) ? refuse(`${name} cannot compare lists`) : values;
 }
@@ -118,15 +120,21 @@ export function like(
   return not ? operation('not', [found]) : found;
 }
 
+/** Whether a text matches a pattern; null where it is missing. */
+function matched(value: Expression, pattern: Expression, name: string, anyCase = false): Expression {
+  const source = constantText(pattern) ?? refuse(`The pattern of ${name} must be a text constant`);
+  const checked = checkedPattern(anyCase ? `(?i)${source}` : source).pattern;
+  return operation('matches', [argument(value, 'text', name)], { pattern: checked });
+}
+
+/** Whether a text matches a pattern, or does not; what is missing matches nothing. */
 export function matches(
   value: Expression,
   pattern: Expression,
   name: string,
   { anyCase = false, not = false } = {},
 ): Expression {
-  const source = constantText(pattern) ?? refuse(`The pattern of ${name} must be a text constant`);
-  const checked = checkedPattern(anyCase ? `(?i)${source}` : source).pattern;
-  const found = operation('matches', [argument(value, 'text', name)], { pattern: checked });
+  const found = operation('coalesce', [matched(value, pattern, name, anyCase), truth(false)]);
   return not ? operation('not', [found]) : found;
 }
 
@@ -286,7 +294,7 @@ const toDate: FunctionSpec = between(1, 2, (of, name) => {
 
 const toText: FunctionSpec = between(1, 2, (of, name) => {
   const value = given(of, 0);
-  if (value.type === 'instant') return operation('text_of_instant', [clock(value, zoneAt(of, 1, name), name).local]);
+  if (value.type === 'instant') return textOfInstant(value, clock(value, zoneAt(of, 1, name), name).local);
   return of.length === 1 ? converted(value, 'text', `${name}()`) : refuse(zoneOfNoTime(name));
 });
 
@@ -353,9 +361,7 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   empty: exactly(1, (of, name) => isEmpty(given(of, 0), name)),
   notEmpty: exactly(1, (of, name) => {
     const value = given(of, 0);
-    return isList(value.type)
-      ? operation('less', [integerConstant(0), operation('list_length', [value])])
-      : operation('less', [textConstant(''), argument(value, 'text', `${name}()`)]);
+    return operation('not', [isEmpty(value, name)]);
   }),
 
   // Choices and logic
@@ -430,7 +436,7 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   replaceOne: replacing('replace_pattern_once', true),
   replaceRegexpAll: replacing('replace_pattern', false),
   replaceRegexpOne: replacing('replace_pattern_once', false),
-  match: exactly(2, (of, name) => matches(given(of, 0), given(of, 1), `${name}()`)),
+  match: exactly(2, (of, name) => matched(given(of, 0), given(of, 1), `${name}()`)),
   extract: exactly(2, (of, name) => {
     const { pattern, groups } = checkedPattern(constantOf(of, 1, name));
     return operation('extract', [argument(given(of, 0), 'text', `${name}()`)], {
@@ -459,9 +465,7 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
       text: of.length > 1 ? constantOf(of, 1, name) : '',
     }),
   ),
-  arrayElement: exactly(2, (of, name) =>
-    operation('element', [aList(given(of, 0), name), argument(given(of, 1), 'integer', `${name}()`)]),
-  ),
+  arrayElement: exactly(2, (of, name) => elementOf(given(of, 0), given(of, 1), `${name}()`)),
   has: exactly(2, (of, name) => {
     const list = aList(given(of, 0), name);
     return operation('has', [list, argument(given(of, 1), ELEMENTS[list.type as List], `${name}()`)]);
@@ -474,8 +478,14 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   }),
 
   // JSON
-  JSONExtractString: json('json_scalar', (found) => otherwise(found, textConstant(''))),
-  JSONExtractInt: json('json_scalar', (found) => otherwise(converted(found, 'integer', ''), integerConstant(0))),
+  JSONExtractString: json('property_value', (found) => otherwise(found, textConstant(''))),
+  JSONExtractInt: json('json_scalar', (found) =>
+    operation('coalesce', [
+      converted(found, 'integer', ''),
+      operation('truncated_float', [converted(found, 'float', '')]),
+      integerConstant(0),
+    ]),
+  ),
   JSONExtractFloat: json('json_scalar', (found) =>
     otherwise(converted(found, 'float', ''), { constant: '0', type: 'float' }),
   ),
@@ -547,6 +557,13 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   ),
 };
 
+/** The element of a list at a place, from 1, or from the end where it is negative; of texts one that is not there is empty. */
+export function elementOf(value: Expression, place: Expression, name: string): Expression {
+  const list = aList(value, name);
+  const element = operation('element', [list, argument(place, 'integer', name)]);
+  return list.type === 'texts' ? otherwise(element, textConstant('')) : element;
+}
+
 /** A value that must be a list. */
 export function aList(value: Expression, name: string): Expression {
   if (isList(value.type)) return value;
@@ -555,8 +572,8 @@ export function aList(value: Expression, name: string): Expression {
 
 function isEmpty(value: Expression, name: string): Expression {
   return isList(value.type)
-    ? operation('equal', [operation('list_length', [value]), integerConstant(0)])
-    : operation('equal', [argument(value, 'text', `${name}()`), textConstant('')]);
+    ? operation('same', [operation('list_length', [value]), integerConstant(0)])
+    : operation('same', [argument(value, 'text', `${name}()`), textConstant('')]);
 }
 
 /** Conditions and values in turn, and the value where none holds. */

@@ -177,6 +177,12 @@ const WORDS = {
 
 export const INTEGER_TEXT = String.raw`^[+-]?[0-9]+\z`;
 export const FLOAT_TEXT = String.raw`^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\z`;
+/** A number since 1970 in microseconds, by its size: of microseconds, milliseconds or seconds. */
+export const microsecondsOf = (number: string): string =>
+  `CASE WHEN ${number} >= 1000000000000000 THEN ${number} WHEN ${number} >= 1000000000000 THEN ${number} * 1000 ELSE ${number} * 1000000 END`;
+
+/** A time as a number since 1970, as ClickHouse tells its unit by the digits. */
+export const UNIX_TEXT = String.raw`^(?:[0-9]{9,10}(?:\.[0-9]+)?|[0-9]{13}|[0-9]{16})\z`;
 export const UUID_TEXT = String.raw`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\z`;
 export const INSTANT_TEXT = String.raw`^${INSTANT}\z`;
 
@@ -203,6 +209,8 @@ export function alike({ slash, startOf, unitsSince1970, addMonths }: Spelling) {
     null_if: (of) => call('nullif', of),
     is_null: ([x]) => `(${x} IS NULL)`,
     equal: (of) => two(of, 'IS NOT DISTINCT FROM'),
+    same: (of) => two(of, '='),
+    between: ([x, low, high]) => `(${x} BETWEEN ${low} AND ${high})`,
     less: (of) => certain(two(of, '<')),
     less_or_equal: (of) => certain(two(of, '<=')),
     in: ([x, ...values]) => certain(`${x} IN (${values.join(', ')})`),

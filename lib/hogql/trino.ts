@@ -3,7 +3,18 @@
  * values are those that DuckDB gives, but for what docs/hogql.md names.
  */
 import type { Expression, FormatCode, Part, Path, Selected } from './expression.ts';
-import { alike, type Dialect, FLOAT_TEXT, formatText, INSTANT_TEXT, INTEGER_TEXT, print, UUID_TEXT } from './print.ts';
+import {
+  alike,
+  type Dialect,
+  FLOAT_TEXT,
+  formatText,
+  INSTANT_TEXT,
+  INTEGER_TEXT,
+  microsecondsOf,
+  print,
+  UNIX_TEXT,
+  UUID_TEXT,
+} from './print.ts';
 import { MAX_RANGE } from './size.ts';
 
 /** Codes of a date's format that are others here. */
@@ -23,9 +34,9 @@ const time = (instant: string): string => `CAST(${zoned(instant)} AS timestamp(6
 /** Doubles hold microseconds exactly until the year 2255 (2^53). */
 const microseconds = (moment: string): string => `CAST(round(to_unixtime(${moment}) * 1e6) AS bigint)`;
 
-/** `body` over a value that it reads more than once. */
+/** `body` over a value that it reads more than once; a short constant is just written twice. */
 const bound = (value: string, body: (name: string) => string): string =>
-  `element_at(transform(ARRAY[${value}], bound -> ${body('bound')}), 1)`;
+  /^'[^']{0,40}'$/.test(value) ? body(value) : `element_at(transform(ARRAY[${value}], bound -> ${body('bound')}), 1)`;
 
 const pathText = (path: Path): string =>
   trinoLiteral(
@@ -81,6 +92,7 @@ export const TRINO: Dialect = {
         `date_diff('${unit}', TIMESTAMP '1970-01-01', date_trunc('${unit}', ${time(instant)}))`,
       addMonths: (instant, months) => microseconds(`date_add('month', ${months}, ${time(instant)})`),
     }),
+    concat: (of) => `(${of.map((one) => (/^(?:U&)?'/.test(one) ? one : `coalesce(${one}, '')`)).join(' || ')})`,
     least: (of) => `array_min(${notNull(of)})`,
     greatest: (of) => `array_max(${notNull(of)})`,
     // Trino rounds halves away from zero; half of the number, rounded and doubled, is the even one.
@@ -97,7 +109,14 @@ export const TRINO: Dialect = {
       bound(String(x), (v) => `CASE WHEN ${v} = truncate(${v}) THEN TRY_CAST(${v} AS bigint) END`),
     float_of_text: ([x]) => `TRY_CAST(${whole(String(x), FLOAT_TEXT)} AS double)`,
     uuid_of_text: ([x]) => `lower(${whole(String(x), UUID_TEXT)})`,
-    instant_of_text: ([x]) => `TRY(${microseconds(`from_iso8601_timestamp_nanos(${strictInstant(String(x))})`)})`,
+    instant_of_text: ([x]) =>
+      bound(String(x), (v) => {
+        const written = `TRY(${microseconds(`from_iso8601_timestamp_nanos(${strictInstant(v)})`)})`;
+        const number = `TRY_CAST(${whole(v, UNIX_TEXT)} AS decimal(38, 6))`;
+        return `coalesce(${written}, TRY_CAST(${microsecondsOf(number)} AS bigint))`;
+      }),
+    instant_of_float: ([x]) => `TRY_CAST(floor(${x} * 1000000) AS bigint)`,
+    truncated_float: ([x]) => `TRY_CAST(truncate(${x}) AS bigint)`,
     text_of_float: ([x]) => `regexp_replace(json_format(CAST(${x} AS json)), '\\.0$')`,
     text_of_instant: ([x]) => `TRY(CAST(${time(String(x))} AS varchar))`,
     text_of_date: ([x]) => `TRY(date_format(${time(String(x))}, '%Y-%m-%d'))`,
@@ -113,13 +132,13 @@ export const TRINO: Dialect = {
     // Up to the first match, which is all that a pattern anchored to the beginning can find.
     replace_pattern_once: ([x], { pattern, replacement }) =>
       `regexp_replace(${x}, ${trinoLiteral(`(?s)^(.*?)(?:${pattern})`)}, ${trinoLiteral(`$1${replacementOf(replacement, 1)}`)})`,
-    matches: ([x], { pattern }) => `coalesce(regexp_like(${x}, ${trinoLiteral(pattern)}), FALSE)`,
+    matches: ([x], { pattern }) => `regexp_like(${x}, ${trinoLiteral(pattern)})`,
     // No match is an empty text, but null stays null.
     extract: ([x], { pattern, group }) =>
       `element_at(concat(regexp_extract_all(${x}, ${trinoLiteral(pattern)}, ${group}), ARRAY['']), 1)`,
     like: ([x], { like }) => `coalesce(${x} LIKE ${trinoLiteral(like)} ESCAPE '\\', FALSE)`,
-    starts_with: (of) => `coalesce(starts_with(${of.join(', ')}), FALSE)`,
-    ends_with: (of) => `coalesce(starts_with(${of.map((one) => `reverse(${one})`).join(', ')}), FALSE)`,
+    starts_with: (of) => `starts_with(${of.join(', ')})`,
+    ends_with: (of) => `starts_with(${of.map((one) => `reverse(${one})`).join(', ')})`,
 
     split: ([x], { text }) => `split(${x}, ${trinoLiteral(text)})`,
     join: ([x], { text }) => `array_join(${x}, ${trinoLiteral(text)})`,

@@ -177,6 +177,24 @@ function instantOf(value: string): number | undefined {
   return instant - (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes) * MINUTE_MS;
 }
 
+/** Returns a field of the name of a time zone. An offset such as `+01:00` names none: a zone knows its changes of clocks. */
+export function timeZone() {
+  return kind({ type: 'string' }, (value, fault) => {
+    if (typeof value === 'string' && isTimeZone(value)) return value;
+    return fault('A valid time zone is required, such as "Europe/Berlin".');
+  });
+}
+
+function isTimeZone(name: string): boolean {
+  if (!/^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+)*$/.test(name)) return false;
+  try {
+    new Intl.DateTimeFormat('en-US', { timeZone: name }).format(0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Returns a field of an object with any keys, handed on as it was sent; `__proto__` is a key like any other. */
 export function freeObject() {
   return kind({ type: 'object', additionalProperties: true }, (value, fault) => {

@@ -82,8 +82,11 @@ export interface Route<
   /** Lists say how they are paged. */
   readonly paging?: PagingRule;
   readonly needs?: readonly Need[];
-  /** What the operation does with the table, if less than others: a GET reads it, any other method writes it, too. */
-  readonly table?: 'none' | 'read';
+  /**
+   * What the operation does with the table, if less than others: a GET reads it, any other method writes it, too.
+   * `counts`: it reads, and counts how often something was done.
+   */
+  readonly table?: 'none' | 'read' | 'counts';
 }
 
 /** Returns the row with its exact types, of status 200 by default. What it does not name is undefined in requests. */

@@ -3,11 +3,12 @@ import type { ProjectItem } from '../accounts/organizations/model.ts';
 import { parseJson } from '../http/json.ts';
 import type { Context } from '../ports/context.ts';
 import { Failure } from '../ports/errors.ts';
-import type { AskedQuery, Asker, Refresh, Told } from './answering/answers.ts';
+import type { AskedQuery, Asker, Told } from './answering/answers.ts';
 import { sourceOf } from './kinds/kinds.ts';
 import type { InsightItem } from './model.ts';
 import { type Overrides, overridden } from './overrides.ts';
-import { answerFields } from './queries/model.ts';
+import type { Refresh } from './queries/model.ts';
+import { answerFields } from './queries/told.ts';
 
 /** How the insights of one request are asked. */
 export interface Asking {

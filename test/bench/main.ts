@@ -25,8 +25,8 @@ const PARTS: ReadonlyMap<string, Part> = new Map([
   ['requests', requesting],
   ['dashboards', listingDashboards],
   ['import', importing],
-  ['queries', querying],
   ['charts', drawing],
+  ['queries', querying],
   ['bundles', bundling],
   ['stage', staging],
 ]);

@@ -43,6 +43,11 @@ const MEASURED: readonly Measured[] = [
     sql: `SELECT json_extract_string(properties, '$."$current_url"') AS url, count(*) FROM lake GROUP BY url`,
   },
   {
+    what: 'trend of people by day',
+    query: { kind: 'TrendsQuery', series: [{ ...series[0], math: 'dau' }], dateRange },
+    sql: `SELECT ${DAY} AS day, count(DISTINCT coalesce(person_id, distinct_id)) FROM lake WHERE event = '$pageview' GROUP BY day`,
+  },
+  {
     what: 'retention of seven days',
     query: {
       kind: 'RetentionQuery',

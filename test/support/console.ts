@@ -22,7 +22,7 @@ export interface ConsoleService extends LocalService {
 /** `describe` for the console. `open` shows the page at a path of it to who holds the key. */
 export function describeConsole(
   name: string,
-  body: (console: { service(): ConsoleService; open: OpenConsole }) => void,
+  body: (console: { readonly service: () => ConsoleService; readonly open: OpenConsole }) => void,
 ): void {
   describeInBrowser(name, (openPage) => {
     let service: ConsoleService;

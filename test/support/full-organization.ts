@@ -100,6 +100,7 @@ export async function fullOrganization(
     const items = [
       keys.lease(pid),
       keys.personsState(pid),
+      keys.answer(pid, 'cache_1'),
       keys.pendingBatch(pid, clock(), 'batch'),
       keys.lakeFile(pid, 'events', '2026-01-01', clock(), 'batch', 0),
     ];

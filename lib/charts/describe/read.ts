@@ -27,10 +27,14 @@ export const text = (value: unknown): string | null => (typeof value === 'string
 const OTHER = '$$_posthog_breakdown_other_$$';
 const NULL = '$$_posthog_breakdown_null_$$';
 
+/** What people read for the rest of a breakdown's values, and for what has none. */
+export const OTHER_VALUES = 'Other values';
+export const NO_VALUE = 'No value';
+
 /** Returns a name as people read it: PostHog's names of what is missing and of the rest in words. */
 export function readableName(name: string): string {
-  if (name.trim() === '') return 'No value';
-  return name.replaceAll(OTHER, 'Other values').replaceAll(NULL, 'No value');
+  if (name.trim() === '') return NO_VALUE;
+  return name.replaceAll(OTHER, OTHER_VALUES).replaceAll(NULL, NO_VALUE);
 }
 
 /** Returns a breakdown value as people read it: the members of a list beside each other. */

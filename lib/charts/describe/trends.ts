@@ -2,7 +2,18 @@
 import type { Chart, Item, Picture, SeriesPicture } from '../chart.ts';
 import { fullNumber, type NumberFormat, PLAIN } from '../numbers.ts';
 import { counted, type Describer, NO_DATA, nothing } from './describer.ts';
-import { breakdownName, type Json, list, number, object, objects, readableName, text } from './read.ts';
+import {
+  breakdownName,
+  type Json,
+  list,
+  NO_VALUE,
+  number,
+  OTHER_VALUES,
+  object,
+  objects,
+  readableName,
+  text,
+} from './read.ts';
 import { PREVIOUS, seriesChart } from './series.ts';
 
 const FORMS: Readonly<Record<string, SeriesPicture['form']>> = {
@@ -135,7 +146,7 @@ function numberChart(items: readonly Row[], format: NumberFormat): Chart {
 /** So many numbers are shown large. */
 const MAX_NUMBERS = 6;
 /** So many bars of a ranking are drawn. */
-const MAX_BARS = 25;
+const MAX_BARS = 10;
 /** A pie has so many slices, and one of the others. */
 const MAX_SLICES = 10;
 
@@ -148,7 +159,10 @@ const itemTable = (items: readonly Item[]): Chart['table'] => ({
   rows: items.map(({ name, value }) => [name, value]),
 });
 
-const bySize = (a: Item, b: Item): number => (b.value ?? -Infinity) - (a.value ?? -Infinity);
+/** By their numbers, the greatest first; what stands for all other values is the last one. */
+const bySize = (a: Item, b: Item): number =>
+  Number(a.name.endsWith(OTHER_VALUES)) - Number(b.name.endsWith(OTHER_VALUES)) ||
+  (b.value ?? -Infinity) - (a.value ?? -Infinity);
 
 function rankingChart(items: readonly Item[], format: NumberFormat, what: string): Chart {
   const sorted = items.toSorted(bySize).map(({ name, value }) => ({ name, value }));
@@ -197,11 +211,12 @@ function mapChart(rows: readonly Json[], format: NumberFormat): Chart {
   const items: Item[] = [];
   for (const row of rows) {
     if (isPrevious(row)) continue;
-    const code = breakdownName(row['breakdown_value'] ?? row['label']) ?? 'No value';
+    const code = breakdownName(row['breakdown_value'] ?? row['label']) ?? NO_VALUE;
     const value = totalOf(row);
     items.push({ name: countryName(code), value });
-    if (value !== null) values.set(code, value);
+    if (value !== null && code !== NO_VALUE && code !== OTHER_VALUES) values.set(code, value);
   }
+  if (values.size === 0) return rankingChart(items, format, 'Bar chart');
   const picture: Picture = { type: 'map', values, format };
   return {
     picture,

@@ -16,6 +16,12 @@ const LEVELS = 5;
 /** So many countries are listed beside the map. */
 const MAX_LISTED = 8;
 
+/** Returns the greatest number of a shade, a whole one where the numbers are large. */
+function boundOf(level: number, most: number): number {
+  const bound = most * (level / LEVELS) ** 2;
+  return most < LEVELS ** 2 ? bound : Math.floor(bound);
+}
+
 /** Returns the world, each country shaded by its number, and the countries with the greatest numbers. */
 export function mapMarkup({ values, format }: Extract<Picture, { readonly type: 'map' }>, summary: string): Markup {
   const most = Math.max(...values.values(), 0);
@@ -38,7 +44,7 @@ export function mapMarkup({ values, format }: Extract<Picture, { readonly type: 
   return html`<div class="world"><svg role="img" aria-label="${summary}" viewBox="0 0 ${SIZE.width} ${SIZE.height}">${trusted(
     `<path class="m0" d="${bare.join('')}"/>`,
   )}${shaded}</svg>
-${most > 0 && html`<p class="legend">${Array.from({ length: LEVELS }, (_, at) => html`<span><svg width="16" height="12" aria-hidden="true"><path class="m${at + 1}" d="M0 0h16v12H0z"/></svg>up to ${fullNumber(most * ((at + 1) / LEVELS) ** 2, format)}</span>`)}</p>`}
+${most > 0 && html`<p class="legend">${Array.from({ length: LEVELS }, (_, at) => html`<span><svg width="16" height="12" aria-hidden="true"><path class="m${at + 1}" d="M0 0h16v12H0z"/></svg>up to ${fullNumber(boundOf(at + 1, most), format)}</span>`)}</p>`}
 ${rankingMarkup({ type: 'ranking', items: listed, format })}
 ${unseen > 0 && html`<p class="note">${unseen} of ${values.size} values are of no country that is large enough to be seen on this map.</p>`}</div>`;
 }

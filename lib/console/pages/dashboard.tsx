@@ -133,7 +133,14 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
             <Text>Nothing on it yet. “Add text” writes a note; insights are put on it from their page.</Text>
           </Empty>
         ) : (
-          <TileGrid tiles={value.tiles} isEditing={isEditing} place={place} remove={removeTile} />
+          <TileGrid
+            project={project}
+            dashboard={value.id}
+            tiles={value.tiles}
+            isEditing={isEditing}
+            place={place}
+            remove={removeTile}
+          />
         )}
       </Stack>
       {conflict !== null && (

@@ -50,7 +50,8 @@ export default function NewExport() {
     name,
     model,
     interval,
-    destination: { type, config: form === undefined ? {} : configOf(form, values) },
+    // What the form says is checked by the service, which names the field at fault.
+    destination: { type, config: form === undefined ? {} : configOf(form, values) } as Schemas['DestinationInput'],
     ...(query.trim() === '' ? {} : { hogql_query: query }),
   });
 

@@ -5,11 +5,12 @@ import { CHART_STYLE } from '../../charts/style.ts';
 import type { TextAnswer } from '../../http/answer.ts';
 import { htmlPage } from '../../http/html-page.ts';
 import { html, type Markup, trusted } from '../../http/markup.ts';
-import type { Failure } from '../../ports/errors.ts';
+import type { Failure, FailureKind } from '../../ports/errors.ts';
+import type { DataRange } from '../data-range.ts';
 import { layoutStyle, placesOf } from './layout.ts';
 import { markdownMarkup } from './markdown.ts';
 import { RANGES, type SharedDashboard, type SharedQuery } from './model.ts';
-import type { DataRange, ShownResult } from './results.ts';
+import type { ShownResult } from './results.ts';
 import { isDataAddress } from './rules.ts';
 import { STYLE } from './style.ts';
 
@@ -128,13 +129,25 @@ function refreshedMarkup({ results, timezone }: PageView): Markup | false {
   return html`Last refreshed <time datetime="${oldest}">${format.format(new Date(oldest))} (${timezone})</time>.`;
 }
 
+const NOT_FROM_PAGES: ReadonlySet<FailureKind> = new Set([
+  'validation',
+  'parse_error',
+  'request_too_large',
+  'unsupported_media_type',
+]);
+
 /** The words of failures that ask for a password. */
 export const PASSWORD_NEEDED = 'This page needs a password.';
 export const PASSWORD_WRONG = 'That is not the password of this page.';
 
-/** Returns the page of a failure at a path; undefined: it is told as data, for something else than a page was asked for. */
+/**
+ * Returns the page of a failure at a path; undefined: it is told as data, for something else than a page was asked for, or
+ * what was sent is not what a page or its form sends.
+ */
 export const failurePageAt = (failure: Failure, path: string): TextAnswer | undefined =>
-  isDataAddress(path) ? undefined : failurePage(failure, path.split('/').at(-2) === 'embedded');
+  isDataAddress(path) || NOT_FROM_PAGES.has(failure.kind)
+    ? undefined
+    : failurePage(failure, path.split('/').at(-2) === 'embedded');
 
 /** Returns the page of a failure. A link that opens nothing always shows the same page, for whatever reason. */
 function failurePage({ kind, message, body }: Failure, isFramable: boolean): TextAnswer {

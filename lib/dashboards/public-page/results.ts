@@ -6,10 +6,10 @@ import { parseJson } from '../../http/json.ts';
 import type { InsightItem } from '../../insights/model.ts';
 import type { Overrides } from '../../insights/overrides.ts';
 import { queryOf, type ResultFields, resultsOf } from '../../insights/results.ts';
-import { allFiles } from '../../lake/catalog.ts';
 import type { Context } from '../../ports/context.ts';
 import { Failure, messageOf } from '../../ports/errors.ts';
 import { SECOND_MS } from '../../ports/units.ts';
+import { type DataRange, dataRange } from '../data-range.ts';
 
 /** What a page shows of an insight. */
 export interface ShownResult {
@@ -124,15 +124,9 @@ function publicPart(value: unknown): unknown {
   return Object.fromEntries(members.map(([name, member]) => [name, publicPart(member)]));
 }
 
-/** Days with events, as a page names and asks for them: `2015-05-17`. */
-export interface DataRange {
-  readonly date_from: string;
-  readonly date_to: string;
-}
-
 /**
- * Returns the days, in the project's zone, between the first and the last event of a project, if some results are known
- * and none of them has a number; else undefined. It reads the list of the project's files only in that case.
+ * Returns the days of a project that have events, if some results are known and none of them has a number; else
+ * undefined. It reads the list of the project's files only in that case.
  */
 export async function otherRange(
   context: Pick<Context, 'table'>,
@@ -141,17 +135,4 @@ export async function otherRange(
 ): Promise<DataRange | undefined> {
   const charts = [...results.values()].map(({ chart }) => chart);
   return charts.length > 0 && charts.every(isEmptyChart) ? dataRange(context, project) : undefined;
-}
-
-/** Returns the days between the first and the last event of a project; undefined: it has no events. */
-export async function dataRange(
-  { table }: Pick<Context, 'table'>,
-  { id, timezone }: ProjectItem,
-): Promise<DataRange | undefined> {
-  const files = await allFiles(table, id, 'events');
-  const first = Math.min(...files.map(({ min_timestamp }) => min_timestamp));
-  const last = Math.max(...files.map(({ max_timestamp }) => max_timestamp));
-  if (files.length === 0) return undefined;
-  const day = new Intl.DateTimeFormat('en-CA', { timeZone: timezone ?? 'UTC', dateStyle: 'short' });
-  return { date_from: day.format(first), date_to: day.format(last) };
 }

@@ -27,4 +27,5 @@ export const openShared = route({
   description:
     'Answers with the page, and with a cookie that opens it for twelve hours. Ten tries of an address in five minutes.',
   body: PasswordForm,
+  table: 'counts',
 });

@@ -38,6 +38,6 @@ footer { margin-top: 1.5rem; font-size: .875rem; }
 .download { margin: .5rem 0 0; text-align: end; font-size: .875rem; }
 input, button { padding: .4rem .7rem; border: 1px solid var(--soft); border-radius: .25rem; background: var(--tile); color: inherit; font: inherit; }
 input { display: block; width: 100%; margin-top: .25rem; }
-@media (min-width: 48rem) { .tiles { grid-template-columns: repeat(12, minmax(0, 1fr)); grid-auto-rows: minmax(3rem, auto); } }
+@media (min-width: 48rem) { .tiles { grid-template-columns: repeat(12, minmax(0, 1fr)); grid-auto-rows: minmax(3rem, auto); } .tile { grid-column: span 6; } }
 @media print { body { max-width: none; padding: 0; background: none; } .tile { break-inside: avoid; } nav, .download, footer a { display: none; } }
 `;

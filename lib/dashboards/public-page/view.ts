@@ -5,11 +5,12 @@ import { parseJson } from '../../http/json.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
 import { dashboardOverrides } from '../answers.ts';
+import { dataRange } from '../data-range.ts';
 import { isPass, isPassword, PASS_MS, passOf } from '../sharing/password.ts';
 import { csvOf } from './csv.ts';
 import { RANGES, type SharedDashboard, type SharedQuery, sharedObject } from './model.ts';
 import { PASSWORD_NEEDED, PASSWORD_WRONG, PUBLIC_HEADERS, sharedPage } from './page.ts';
-import { dataRange, isPersonal, otherRange, shownResults } from './results.ts';
+import { isPersonal, otherRange, shownResults } from './results.ts';
 import { readAddress } from './rules.ts';
 import { countTry, findShared, type SharedItem } from './store.ts';
 

@@ -7,22 +7,11 @@ import type { Context } from '../../ports/context.ts';
 import { Failure, fail, invalid, messageOf } from '../../ports/errors.ts';
 import { MINUTE_MS } from '../../ports/units.ts';
 import { kindOf, type SentQuery } from '../kinds/kinds.ts';
+import type { Refresh } from '../queries/model.ts';
 import type { Answered, Answerer } from './answerer.ts';
 import { type AnswerCache, answerCache, answerKey, type KeptAnswer } from './cache.ts';
 import { clockUseOf, filesDigest, meansTheSame } from './freshness.ts';
 import type { Moment, WorldFiles } from './world.ts';
-
-/** The forms of `refresh`. */
-export const REFRESH = [
-  'blocking',
-  'force_blocking',
-  'async',
-  'force_async',
-  'lazy_async',
-  'async_except_on_cache_miss',
-  'force_cache',
-] as const;
-export type Refresh = (typeof REFRESH)[number];
 
 /** A query of a project, with the overrides that it was asked with. */
 export interface AskedQuery {

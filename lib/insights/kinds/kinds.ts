@@ -12,16 +12,8 @@ import { retention } from './retention.ts';
 import { stickiness } from './stickiness.ts';
 import { trends } from './trends.ts';
 
-/** Kinds whose numbers count people, and can tell who they are. */
-// biome-ignore format: a line for each kind
-const COUNTING = [
-  funnels,
-  lifecycle,
-  paths,
-  retention,
-  stickiness,
-  trends,
-];
+/** Those that count persons, and may say who is behind a number. */
+const COUNTING = [funnels, lifecycle, paths, retention, stickiness, trends];
 
 const KINDS = [...COUNTING, actorsOf(COUNTING), events, hogql];
 

@@ -9,6 +9,7 @@ import { bucketIndex } from './parts/bucket-index.ts';
 import {
   addIntervals,
   type Bucket,
+  bucketOfDay,
   bucketsOf,
   DateRange,
   firstEvent,
@@ -156,18 +157,21 @@ async function actors(query: LifecycleQuery, { day, status }: Selection, world: 
   if (status !== undefined && !STATUSES.some((one) => one === status)) {
     invalid('source__status', `A lifecycle has the statuses ${STATUSES.join(', ')}.`);
   }
-  const at = plan.buckets.findIndex((bucket, index) => index > 0 && bucket.day === day);
-  if (day !== undefined && at < 0) invalid('source__day', 'The day is none of the answer.');
+  const bucket = day === undefined ? undefined : bucketOfDay(plan.buckets.slice(1), day, world);
   const conditions = [
     'TRUE',
-    ...(day === undefined ? [] : ['bucket = {chosen_bucket}']),
+    ...(bucket === undefined ? [] : ['bucket = {chosen_bucket}']),
     ...(status === undefined ? [] : ['status = {chosen_status}']),
   ];
   const select = `SELECT actor AS actor_id FROM labelled WHERE ${conditions.join(' AND ')} GROUP BY actor`;
   const question = asked(plan, select, true);
   return {
     ...question,
-    values: { ...question.values, chosen_bucket: constant(at), chosen_status: constant(status ?? '') },
+    values: {
+      ...question.values,
+      chosen_bucket: constant(bucket === undefined ? 0 : plan.buckets.indexOf(bucket)),
+      chosen_status: constant(status ?? ''),
+    },
   };
 }
 

@@ -135,6 +135,8 @@ async function actors(query: PathsQuery, _selection: Selection, world: World): P
   };
 }
 
+const isOf = (event: string): Syntax => call('equals', field('event'), constant(event));
+
 /** Returns a text as a regular expression that matches itself. */
 const quoted = (literal: string): string => literal.replace(/[^\w\s]/g, '\\$&');
 
@@ -148,42 +150,39 @@ function pointOf(sent: string | null | undefined): string | undefined {
 /** The path of an address, without a slash, a query and a fragment at its end. */
 const PATH = '^(?:[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*)?([^?#]*?)/?(?:[?#].*)?$';
 
-/** What an event is called in a path; empty: it is not in one. */
-async function keyOf(filter: PathsFilter, world: World): Promise<Syntax> {
+/** What an event is called in a path, which is empty for one that is in none; and whether it has what that is made of. */
+async function nameOf(filter: PathsFilter, world: World): Promise<{ readonly key: Syntax; readonly isThere: Syntax }> {
   const types = filter.includeEventTypes ?? [];
   const excluded = filter.excludeEvents ?? [];
   const isAsked = (type: (typeof types)[number]): boolean =>
     types.length === 0 ? !excluded.includes(type) : types.includes(type);
-  const isOf = (event: string): Syntax => call('equals', field('event'), constant(event));
-  let key: Syntax = field('event');
+  let made: Syntax = field('event');
   if (isAsked('hogql') && filter.pathsHogQLExpression)
-    key = call('toString', await world.expression(filter.pathsHogQLExpression));
+    made = call('toString', await world.expression(filter.pathsHogQLExpression));
+  let key = made;
   if (isAsked(PAGEVIEW)) {
     const url = field('properties', '$current_url');
     const path = call('extract', url, constant(PATH));
-    const isThere = call('notEquals', call('ifNull', url, constant('')), constant(''));
-    const named = call(
-      'if',
-      isThere,
-      call('if', call('equals', path, constant('')), constant('/'), path),
-      constant(''),
-    );
-    key = call('if', isOf(PAGEVIEW), named, key);
+    made = call('if', isOf(PAGEVIEW), url, made);
+    key = call('if', isOf(PAGEVIEW), call('if', call('equals', path, constant('')), constant('/'), path), key);
   }
-  if (isAsked(SCREEN)) key = call('if', isOf(SCREEN), field('properties', '$screen_name'), key);
+  if (isAsked(SCREEN)) {
+    made = call('if', isOf(SCREEN), field('properties', '$screen_name'), made);
+    key = call('if', isOf(SCREEN), field('properties', '$screen_name'), key);
+  }
   for (const { regex, alias } of filter.localPathCleaningFilters ?? [])
     if (regex) key = call('replaceRegexpAll', key, constant(regex), constant(alias ?? ''));
-  const groupings = filter.pathGroupings ?? [];
-  if (groupings.length === 0) return call('ifNull', key, constant(''));
-  const choices = groupings.flatMap((grouping) => {
+  const choices = (filter.pathGroupings ?? []).flatMap((grouping) => {
     const pattern = grouping.split('*').map(quoted).join('.*');
-    return [call('match', call('ifNull', key, constant('')), constant(pattern)), constant(grouping)];
+    return [call('match', key, constant(pattern)), constant(grouping)];
   });
-  return call('multiIf', ...choices, call('ifNull', key, constant('')));
+  return {
+    key: choices.length === 0 ? key : call('multiIf', ...choices, key),
+    isThere: call('notEquals', call('ifNull', made, constant('')), constant('')),
+  };
 }
 
 function eventTypes({ includeEventTypes: types }: PathsFilter): Syntax[] {
-  const isOf = (event: string): Syntax => call('equals', field('event'), constant(event));
   const conditions = [
     ...(types?.includes(PAGEVIEW) ? [isOf(PAGEVIEW)] : []),
     ...(types?.includes(SCREEN) ? [isOf(SCREEN)] : []),
@@ -205,40 +204,48 @@ async function stepsOf(query: PathsQuery, world: World): Promise<{ readonly step
   const ofActor = { partitionBy: [field('actor')], orderBy };
   const ofPath = { partitionBy: [field('actor'), field('path')], orderBy };
 
+  const { key, isThere } = await nameOf(filter, world);
   const named = select({
     columns: {
       actor: field('person_id'),
       at: call('toUnixTimestamp64Micro', field('timestamp')),
       uuid: field('uuid'),
-      key: await keyOf(filter, world),
+      key,
     },
     from: 'events',
-    where: all([inRange(range), passed]),
+    where: all([inRange(range), passed, isThere]),
   });
-  const left = ['', ...(filter.excludeEvents ?? [])];
+  // Only what can be left out by its name is asked: the database would make each name once more to ask it.
+  const isCleaned = (filter.localPathCleaningFilters ?? []).length > 0;
+  const left = [...(isCleaned ? [''] : []), ...(filter.excludeEvents ?? [])];
   const events = select({
-    columns: { ...kept('actor', 'at', 'uuid', 'key'), before: over('lagInFrame', [field('at')], ofActor) },
+    columns: {
+      ...kept('actor', 'at', 'uuid', 'key'),
+      next_at: over('leadInFrame', [field('at')], ofActor),
+      next_key: over('leadInFrame', [field('key')], ofActor),
+    },
     from: named,
-    where: comparison('not in', field('key'), list(left)),
+    ...(left.length > 0 && { where: comparison('not in', field('key'), list(left)) }),
   });
-  const isNew = any([
-    call('isNull', field('before')),
-    call('greaterOrEquals', call('minus', field('at'), field('before')), constant(GAP_MS * 1000)),
-  ]);
-  const path = over('sum', [call('if', isNew, constant(1), constant(0))], {
-    ...ofActor,
-    frame: { by: 'ROWS', from: 'first', to: 0 },
-  });
-  const inPaths = select({ columns: { ...kept('actor', 'at', 'uuid', 'key'), path }, from: events });
-  const next = select({
-    columns: { ...kept('actor', 'at', 'uuid', 'key', 'path'), next: over('leadInFrame', [field('key')], ofPath) },
-    from: inPaths,
-  });
+  const pause = call('minus', field('next_at'), field('at'));
+  const isEnd = any([call('isNull', field('next_at')), call('greaterOrEquals', pause, constant(GAP_MS * 1000))]);
   // Of the same in a row the last counts.
+  const kinds = select({
+    columns: { ...kept('actor', 'at', 'uuid', 'key'), is_end: isEnd },
+    from: events,
+    where: any([isEnd, call('notEquals', field('next_key'), field('key'))]),
+  });
+  const endsBefore = over('sum', [call('if', field('is_end'), constant(1), constant(0))], {
+    ...ofActor,
+    frame: { by: 'ROWS', from: 'first', to: -1 },
+  });
+  const inPaths = select({
+    columns: { ...kept('actor', 'at', 'uuid', 'key'), path: call('ifNull', endsBefore, constant(0)) },
+    from: kinds,
+  });
   const compact = select({
-    columns: { ...kept('actor', 'at', 'uuid', 'key', 'path'), place: over('row_number', [], ofPath) },
-    from: next,
-    where: any([call('isNull', field('next')), call('notEquals', field('next'), field('key'))]),
+    columns: { ...kept('actor', 'at', 'key', 'path'), place: over('row_number', [], ofPath) },
+    from: inPaths,
   });
   const numbered = numberedSteps(compact, filter);
   const inOrder = { partitionBy: [field('actor'), field('path')], orderBy: [field('step')] };
@@ -263,6 +270,7 @@ async function stepsOf(query: PathsQuery, world: World): Promise<{ readonly step
 const isAtLeast = (a: Syntax, b: Syntax): Syntax => call('greaterOrEquals', a, b);
 const minus = (a: Syntax, b: Syntax): Syntax => call('minus', a, b);
 const plus = (a: Syntax, count: number): Syntax => call('plus', a, constant(count));
+const when = (condition: Syntax, value: Syntax): Syntax => call('if', condition, value, constant(null));
 
 /** Returns the events of paths with `step`, counted from 1; null: it is beyond what is shown of the path. */
 function numberedSteps(compact: Syntax, filter: PathsFilter): Syntax {
@@ -275,7 +283,6 @@ function numberedSteps(compact: Syntax, filter: PathsFilter): Syntax {
     const is = all([call('equals', field('key'), constant(point)), ...more]);
     return over('min', [call('if', is, place, constant(null))], ofPath);
   };
-  const when = (condition: Syntax, value: Syntax): Syntax => call('if', condition, value, constant(null));
   const upTo = (value: Syntax): Syntax => when(call('lessOrEquals', value, constant(limit)), value);
   if (start === undefined && end === undefined)
     return select({ columns: { ...columns, step: upTo(place) }, from: compact });

@@ -6,6 +6,16 @@ import { choice, integer, text } from '../../http/fields.ts';
 import { invalid } from '../../ports/errors.ts';
 import { DAY_MS, HOUR_MS } from '../../ports/units.ts';
 import type { Answer, Kind, Question, Selection, World } from './kind.ts';
+import {
+  type Breakdown,
+  BreakdownFilter,
+  binEdges,
+  breakdownOf,
+  breakdownValue,
+  MISSING,
+  OTHER,
+  SEPARATOR,
+} from './parts/breakdown.ts';
 import { bucketIndex } from './parts/bucket-index.ts';
 import {
   addIntervals,
@@ -43,10 +53,6 @@ const DEFAULT_INTERVALS = 8;
 const MAX_INTERVALS = 400;
 const MAX_MINIMUM = 1_000_000;
 
-const DEFAULT_BREAKDOWN_LIMIT = 25;
-const MAX_BREAKDOWN_LIMIT = 1000;
-const OTHER = '$$_posthog_breakdown_other_$$';
-
 /** An event that persons have to do. */
 const Entity = z.object({
   id: z
@@ -58,12 +64,14 @@ const Entity = z.object({
 });
 type Entity = z.output<typeof Entity>;
 
+const TYPES = ['retention_recurring', 'retention_first_time', 'retention_first_ever_occurrence'] as const;
+
 const RetentionFilter = z.object({
   period: choice(PERIODS).nullish(),
   totalIntervals: integer({ min: 1, max: MAX_INTERVALS }).nullish(),
   targetEntity: Entity.nullish(),
   returningEntity: Entity.nullish(),
-  retentionType: choice(['retention_recurring', 'retention_first_time', 'retention_first_ever_occurrence']).nullish(),
+  retentionType: choice(TYPES).nullish(),
   cumulative: z.boolean().nullish(),
   minimumOccurrences: integer({ min: 1, max: MAX_MINIMUM }).nullish(),
   timeWindowMode: choice(['strict_calendar_dates', '24_hour_windows']).nullish(),
@@ -74,21 +82,6 @@ const RetentionFilter = z.object({
   customAggregationTarget: lacking('Retention of something else than persons is', false),
 });
 type RetentionFilter = z.output<typeof RetentionFilter>;
-
-const BREAKDOWN_TYPES = ['event', 'person'] as const;
-
-const Breakdown = z.object({
-  property: text(),
-  type: choice(BREAKDOWN_TYPES).nullish(),
-});
-
-const BreakdownFilter = z.object({
-  breakdown: z.union([text(), z.array(text()).length(1)]).nullish(),
-  breakdown_type: choice(BREAKDOWN_TYPES).nullish(),
-  breakdowns: z.array(Breakdown).max(1, 'Retention is broken down by one property.').nullish(),
-  breakdown_limit: integer({ min: 1, max: MAX_BREAKDOWN_LIMIT }).nullish(),
-  breakdown_hide_other_aggregation: z.boolean().nullish(),
-});
 
 const RetentionQuery = z.object({
   kind: z.literal('RetentionQuery'),
@@ -110,7 +103,7 @@ interface Plan {
   readonly width: number;
   /** Whole intervals. */
   readonly range: Range;
-  readonly isBrokenDown: boolean;
+  readonly breakdown: Breakdown | undefined;
   readonly isSummed: boolean;
   /**
    * What stands before a SELECT. Its `visits` has a row for each `actor`, interval in which they began (`start`, from 0)
@@ -136,39 +129,40 @@ async function planOf(query: RetentionQuery, world: World): Promise<Plan> {
   const buckets = await bucketsOfRetention(query, period, width, all([passed, target.condition]), world);
   const [first, last] = [buckets[0] as Bucket, buckets.at(-1) as Bucket];
   const range = { from: first.start, to: last.end - 1 };
-  const type = filter.retentionType ?? 'retention_recurring';
-  const ever =
-    type === 'retention_recurring' ? undefined : { isFirstOfName: type === 'retention_first_ever_occurrence' };
-  const value = breakdownValue(query.breakdownFilter);
-  const began = ever?.isFirstOfName === true ? target.named : target.condition;
-  const inTime = ever === undefined ? inRange(range) : before(last.end);
-  const index = bucketIndex([...buckets.map(({ start }) => start), last.end], field('timestamp'));
-  const since = call('less', field('timestamp'), instantConstant(first.start));
+  const ever = EVER[filter.retentionType ?? 'retention_recurring'];
+  const isReturning = ever === undefined ? returning.condition : all([returning.condition, inRange(range)]);
+  const relevant = all([
+    ever === undefined ? inRange(range) : call('less', field('timestamp'), instantConstant(last.end)),
+    eitherOf(ever?.isFirstOfName === true ? target.named : target.condition, isReturning),
+    passed,
+  ]);
+  const breakdown = breakdownOf(query.breakdownFilter);
+  const edges = [...buckets.map(({ start }) => start), last.end];
+  const index = bucketIndex(edges, field('timestamp'));
+  const isBefore = call('less', field('timestamp'), instantConstant(first.start));
   return {
     period,
     buckets,
     width,
     range,
-    isBrokenDown: value !== undefined,
+    breakdown,
     isSummed,
-    visits: (isRolling ? byWindows : isSummed ? bySums : byCalendar)(value === undefined ? '' : ', value', ever),
+    visits: (isRolling ? byWindows : isSummed ? bySums : byCalendar)(breakdown === undefined ? '' : ', value', ever),
     values: {
       target: target.condition,
       named: target.named,
       returning: returning.condition,
-      condition: all([
-        inTime,
-        any([began, ever === undefined ? returning.condition : all([returning.condition, inRange(range)])]),
-        passed,
-      ]),
-      bucket: ever === undefined ? index : call('if', since, constant(BEFORE), index),
+      condition: relevant,
+      bucket: ever === undefined ? index : call('if', isBefore, constant(BEFORE), index),
       width: constant(width),
       minimum: constant(filter.minimumOccurrences ?? 1),
       beginning: instantConstant(first.start),
-      anchored: bucketIndex([...buckets.map(({ start }) => start), last.end], field('anchor')),
+      anchored: bucketIndex(edges, field('anchor')),
       window: constant(WINDOW_MS[period] * 1000),
-      ...(value === undefined ? {} : { value }),
       ...(isSummed ? { amount: amountOf(filter) } : {}),
+      ...(breakdown === undefined
+        ? {}
+        : { value: await valueIn(breakdown, all([relevant, inRange(range)]), range, world) }),
     },
     from: ever === undefined ? range.from : undefined,
   };
@@ -177,7 +171,13 @@ async function planOf(query: RetentionQuery, world: World): Promise<Plan> {
 /** The number of all the time before the first interval. */
 const BEFORE = -1;
 
-const before = (end: number): Syntax => call('less', field('timestamp'), instantConstant(end));
+/** Returns the value of an event, by which the answer is broken down. */
+const valueIn = async (breakdown: Breakdown, condition: Syntax, range: Range, world: World): Promise<Syntax> =>
+  breakdownValue(breakdown, await binEdges(breakdown, condition, range, world), world);
+
+/** Returns what holds where one of two conditions does; files are skipped by one that is not said twice. */
+const eitherOf = (one: Syntax, other: Syntax): Syntax =>
+  JSON.stringify(one) === JSON.stringify(other) ? one : any([one, other]);
 
 /** Throws `Failure` (400) for what PostHog's API has no answer to either. */
 function checkedModes(filter: RetentionFilter): { readonly isSummed: boolean; readonly isRolling: boolean } {
@@ -237,23 +237,23 @@ async function entityCondition(
   return { named, condition: all([named, await propertyCondition({ properties: entity?.properties }, world)]) };
 }
 
-/** Returns the value that events are broken down by; undefined: they are not. */
-function breakdownValue(filter: RetentionQuery['breakdownFilter']): Syntax | undefined {
-  const listed = filter?.breakdowns?.[0];
-  const single = [filter?.breakdown ?? []].flat()[0];
-  const breakdown = listed ?? (single === undefined ? undefined : { property: single, type: filter?.breakdown_type });
-  if (breakdown === undefined) return undefined;
-  return call('ifNull', call('toString', propertyOf(breakdown.type, breakdown.property)), constant(''));
-}
-
 const propertyOf = (type: 'event' | 'person' | null | undefined, name: string): Syntax =>
   type === 'person' ? field('person', 'properties', name) : field('properties', name);
 
 const amountOf = ({ aggregationProperty, aggregationPropertyType }: RetentionFilter): Syntax =>
   call('ifNull', call('toFloat', propertyOf(aggregationPropertyType, aggregationProperty ?? '')), constant(0));
 
-/** Persons begin once, where they did the target event first: of all events, or of those that fit its filters. */
+/**
+ * Persons begin once, where they did the target event first, of all time. `isFirstOfName`: and only if that first one fits
+ * the filters of the event.
+ */
 type Ever = { readonly isFirstOfName: boolean } | undefined;
+
+const EVER: Readonly<Record<(typeof TYPES)[number], Ever>> = {
+  retention_recurring: undefined,
+  retention_first_time: { isFirstOfName: false },
+  retention_first_ever_occurrence: { isFirstOfName: true },
+};
 
 /** Where persons began: in each interval in which they did the target event, or in the first of all. */
 function cohorts(by: string, ever: Ever): string {
@@ -333,10 +333,9 @@ const byWindows = (by: string, ever: Ever): string => `WITH
 async function answer(query: RetentionQuery, world: World): Promise<Answer> {
   const plan = await planOf(query, world);
   const isCumulative = query.retentionFilter?.cumulative === true;
-  const limit = query.breakdownFilter?.breakdown_limit ?? DEFAULT_BREAKDOWN_LIMIT;
   const question = {
-    hogql: `${plan.visits}, ${counted(plan, isCumulative)} ${plan.isBrokenDown ? keptValues(isCumulative) : PLAIN}`,
-    values: { ...plan.values, limit: constant(limit), other: constant(OTHER) },
+    hogql: `${plan.visits}, ${counted(plan, isCumulative)} ${plan.breakdown !== undefined ? keptValues(isCumulative) : PLAIN}`,
+    values: { ...plan.values, limit: constant(plan.breakdown?.limit ?? 0), other: constant(OTHER) },
     from: plan.from,
     to: plan.range.to,
   };
@@ -348,11 +347,12 @@ async function answer(query: RetentionQuery, world: World): Promise<Answer> {
     persons: Number(persons),
     amount: Number(amount),
   }));
-  const isOtherHidden = query.breakdownFilter?.breakdown_hide_other_aggregation === true;
-  const values = [...new Set(found.map(({ value }) => value))].filter((value) => !isOtherHidden || value !== OTHER);
+  const values = [...new Set(found.map(({ value }) => value))].filter(
+    (value) => plan.breakdown?.hidesOther !== true || value !== OTHER,
+  );
   const isAverage = query.retentionFilter?.aggregationType === 'avg';
   return {
-    results: (plan.isBrokenDown ? values : ['']).flatMap((value) => {
+    results: (plan.breakdown !== undefined ? values : ['']).flatMap((value) => {
       const grid = gridOf(
         plan,
         found.filter((one) => one.value === value),
@@ -366,16 +366,22 @@ async function answer(query: RetentionQuery, world: World): Promise<Answer> {
           label: `${plan.period} ${gap}`,
           ...(plan.isSummed ? { aggregation_value: isAverage ? amount / Math.max(persons, 1) : amount } : {}),
         })),
-        ...(plan.isBrokenDown ? { breakdown_value: value } : {}),
+        ...(plan.breakdown !== undefined ? { breakdown_value: valueOf(value) } : {}),
       }));
     }),
     resolved_date_range: resolvedDateRange(plan.range, world),
   };
 }
 
+/** Returns a value of a breakdown as answers tell it: what is missing is empty, several are a list. */
+function valueOf(value: string): string | readonly string[] {
+  const parts = value.split(SEPARATOR).map((part) => (part === MISSING ? '' : part));
+  return parts.length === 1 ? (parts[0] ?? '') : parts;
+}
+
 /** Returns the query that counts visits; of cumulative retention those of each person that are furthest. */
-function counted({ isBrokenDown, isSummed }: Plan, isCumulative: boolean): string {
-  const by = isBrokenDown ? 'value, ' : '';
+function counted({ breakdown, isSummed }: Plan, isCumulative: boolean): string {
+  const by = breakdown !== undefined ? 'value, ' : '';
   const furthest = `(SELECT actor, ${by}start, max(gap) AS furthest FROM visits GROUP BY actor, ${by}start)`;
   return `counted AS (
     SELECT ${by}start, ${isCumulative ? 'furthest AS ' : ''}gap, count() AS persons, ${isSummed ? 'sum(amount)' : '0'} AS total_amount
@@ -421,15 +427,15 @@ function gridOf(
 /** Those who began in an interval of the answer, with how many intervals later they came back. */
 async function actors(query: RetentionQuery, { interval, breakdown }: Selection, world: World): Promise<Question> {
   const plan = await planOf(query, world);
-  const [value] = [breakdown ?? []].flat();
+  const value = breakdown === undefined ? undefined : [breakdown].flat().map((part) => String(part) || MISSING);
   const conditions = [
     ...(interval === undefined ? [] : ['start = {row}']),
-    ...(plan.isBrokenDown && value !== undefined ? ['value = {chosen}'] : []),
+    ...(plan.breakdown !== undefined && value !== undefined ? ['value = {chosen}'] : []),
   ];
   return {
     hogql: `${plan.visits} SELECT actor AS actor_id, arraySort(groupUniqArray(gap)) AS appearances FROM visits
       ${conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`} GROUP BY actor`,
-    values: { ...plan.values, row: constant(interval ?? 0), chosen: constant(String(value ?? '')) },
+    values: { ...plan.values, row: constant(interval ?? 0), chosen: constant(value?.join(SEPARATOR) ?? '') },
     from: plan.from,
     to: plan.range.to,
   };

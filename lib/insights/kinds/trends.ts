@@ -3,16 +3,19 @@ import * as z from 'zod';
 import type { Syntax } from '../../hogql/syntax.ts';
 import { all, any } from '../../hogql/write.ts';
 import { choice, integer } from '../../http/fields.ts';
-import type { Answer, Kind, World } from './kind.ts';
+import { invalid } from '../../ports/errors.ts';
+import type { Answer, Kind, Question, Selection, World } from './kind.ts';
 import {
   type Breakdown,
   BreakdownFilter,
   binEdges,
   breakdownLabel,
   breakdownOf,
+  breakdownText,
   breakdownValue,
   missingValue,
   OTHER,
+  SEPARATOR,
 } from './parts/breakdown.ts';
 import {
   addIntervals,
@@ -37,7 +40,7 @@ import { MATHS, type Measure, measureOf } from './parts/math.ts';
 import { LACKING } from './parts/members.ts';
 import { propertyCondition, propertyFilters } from './parts/property-filters.ts';
 import { labelOfSeries, Series, seriesCondition } from './parts/series.ts';
-import { type Totals, totalsQuestion } from './parts/totals.ts';
+import { isOfChanges, personsQuestion, type Totals, totalsQuestion } from './parts/totals.ts';
 
 const TOTAL_DISPLAYS = ['BoldNumber', 'ActionsPie', 'ActionsBarValue', 'ActionsTable', 'WorldMap'] as const;
 const DISPLAYS = [
@@ -204,45 +207,56 @@ async function formulasOf({ query, world }: Frame): Promise<readonly FormulaNode
   );
 }
 
+/** Returns what is asked of a series in a period that has some time; `lead` buckets are before it, and looked back to. */
+async function askedOf(order: number, period: Period, frame: Frame) {
+  const { query, world, isCumulative, breakdown } = frame;
+  const series = query.series[order] ?? invalid('series', 'The query has no such series.');
+  const measure = await measureOf(series, frame.interval === 'day', `series__${order}`, world);
+  const { range, edges, lead } = reachOf(measure, period, frame);
+  const { event, properties, fixedProperties } = series;
+  const named = await seriesCondition({ event, properties: undefined, fixedProperties: undefined }, world);
+  const passed = all([await propertyCondition({ properties, fixedProperties }, world), frame.passed]);
+  const together: Totals = { measure, named, passed, range, countsOnce: isCumulative, ...(edges && { edges }) };
+  const apart = breakdown && { breakdown: await toldApart(breakdown, together, world) };
+  const asked: Totals = { ...together, ...apart };
+  return { asked, lead };
+}
+
 /** Returns the numbers of a series, those of the greatest total first, then of no value, then of all other values. */
 async function numbersOf(order: number, period: Period, frame: Frame): Promise<readonly Numbers[]> {
-  const { query, world, isTotal, isCumulative, breakdown } = frame;
+  const { world, isTotal, breakdown } = frame;
   const { buckets } = period;
-  const series = query.series[order] as TrendsSeries;
-  const isDaily = frame.interval === 'day';
-  const measure = await measureOf(series, isDaily, `series__${order}`, world);
-  const nothing = breakdown === undefined ? [{ value: undefined, data: buckets.map(() => 0) }] : [];
-  if (!isTotal && buckets.length === 0) return nothing;
+  if (!isTotal && buckets.length === 0) return breakdown === undefined ? [{ value: undefined, data: [] }] : [];
+  const { asked, lead } = await askedOf(order, period, frame);
+  const { rows } = await world.rows(totalsQuestion(asked));
 
-  const { range, edges, lead } = reachOf(measure, period, frame);
-  const named = await seriesCondition(
-    { event: series.event, properties: undefined, fixedProperties: undefined },
-    world,
-  );
-  const filters = await propertyCondition(
-    { properties: series.properties, fixedProperties: series.fixedProperties },
-    world,
-  );
-  const passed = all([filters, frame.passed]);
-  const asked: Totals = { measure, named, passed, range, countsOnce: isCumulative, ...(edges && { edges }) };
-  const { rows } = await world.rows(
-    totalsQuestion(breakdown === undefined ? asked : { ...asked, breakdown: await toldApart(breakdown, asked, world) }),
-  );
-
+  const length = isTotal ? 1 : lead + buckets.length;
   const byValue = new Map<string | undefined, { readonly spot: number; readonly data: number[] }>();
-  if (breakdown === undefined) byValue.set(undefined, { spot: 0, data: isTotal ? [0] : buckets.map(() => 0) });
+  const noted = (value: string | undefined, spot: number): number[] => {
+    const known = byValue.get(value) ?? { spot, data: Array.from({ length }, () => 0) };
+    byValue.set(value, known);
+    return known.data;
+  };
+  if (breakdown === undefined) noted(undefined, 0);
   for (const row of rows) {
     const cells = [...row];
-    const index = isTotal ? 0 : Number(cells.shift()) - lead;
-    const [spot, kept] = breakdown === undefined ? [0, undefined] : [Number(cells.shift()), String(cells.shift())];
-    const known = byValue.get(kept) ?? { spot, data: isTotal ? [0] : buckets.map(() => 0) };
-    byValue.set(kept, known);
-    if (index >= 0 && index < known.data.length) known.data[index] = Number(cells[0] ?? 0);
+    const index = isTotal ? 0 : Number(cells.shift());
+    const data = breakdown === undefined ? noted(undefined, 0) : noted(...valueAndSpot(cells.splice(0, 2)));
+    // Actors may go behind the last bucket.
+    if (index < length) data[index] = Number(cells[0] ?? 0);
   }
   return [...byValue]
     .toSorted(([, one], [, other]) => one.spot - other.spot)
-    .map(([value, { data }]) => ({ value, data: drawn(data, frame) }));
+    .map(([value, { data }]) => {
+      const numbers = isOfChanges(asked) ? summedUp(data) : data;
+      return { value, data: drawn(isTotal ? numbers : numbers.slice(lead), frame) };
+    });
 }
+
+const valueAndSpot = ([spot, value]: readonly unknown[]): [value: string, spot: number] => [
+  String(value),
+  Number(spot),
+];
 
 /** The events that a measure reads for a period: those of the days before it too, where it looks back. */
 function reachOf(measure: Measure, { range, buckets }: Period, { isTotal, world }: Frame) {
@@ -277,8 +291,12 @@ function drawn(data: readonly number[], { query, isTotal, isCumulative }: Frame)
   if (isTotal) return data;
   const smooth =
     width === 1 ? data : data.map((_, n) => Math.floor(mean(data.slice(Math.max(0, n + 1 - width), n + 1))));
+  return isCumulative ? summedUp(smooth) : smooth;
+}
+
+function summedUp(data: readonly number[]): number[] {
   let sum = 0;
-  return isCumulative ? smooth.map((one) => (sum += one)) : smooth;
+  return data.map((one) => (sum += one));
 }
 
 const total = (data: readonly number[]): number => data.reduce((sum, one) => sum + one, 0);
@@ -329,6 +347,28 @@ function resultOf({ value, data }: Numbers, period: Period, of: number | Formula
   };
 }
 
+async function actors(query: TrendsQuery, selection: Selection, world: World): Promise<Question> {
+  const frame = await frameOf(query, world);
+  const { series = 0, compare = 'current', day, breakdown } = selection;
+  const period =
+    (await periodsOf(frame)).find(({ label = 'current' }) => label === compare) ??
+    invalid('source__compare', 'The query compares nothing.');
+  if (!frame.isTotal && period.buckets.length === 0)
+    invalid('source__day', 'The range of the query ends before it begins.');
+  if (query.series[series] === undefined) invalid('source__series', 'The query has no such series.');
+  const { asked, lead } = await askedOf(series, period, frame);
+  const value = breakdown === undefined || frame.breakdown === undefined ? undefined : breakdownText(breakdown);
+  if (value?.split(SEPARATOR).includes(OTHER))
+    invalid('source__breakdown', 'Who is behind all other values is not known.');
+  if (day === undefined || frame.isTotal) return personsQuestion(asked, value === undefined ? {} : { value });
+  const bucket = period.buckets.findIndex(
+    (one) => one.day === day || wireInstantOf(one.start, world) === day || one.start === Date.parse(String(day)),
+  );
+  if (bucket < 0) invalid('source__day', "The day is none of the 'days' of the query.");
+  const first = frame.isCumulative ? 0 : bucket;
+  return personsQuestion(asked, { buckets: [first, bucket + lead], ...(value !== undefined && { value }) });
+}
+
 /** What older clients read of the query in each result. */
 const filterOf = ({ dateRange, interval, trendsFilter }: TrendsQuery) => ({
   insight: 'TRENDS',
@@ -338,4 +378,4 @@ const filterOf = ({ dateRange, interval, trendsFilter }: TrendsQuery) => ({
   date_to: dateRange?.date_to ?? null,
 });
 
-export const trends: Kind<TrendsQuery> = { name: 'TrendsQuery', schema: TrendsQuery, answer };
+export const trends: Kind<TrendsQuery> = { name: 'TrendsQuery', schema: TrendsQuery, answer, actors };

@@ -1,9 +1,17 @@
 import * as z from 'zod';
 import { boolean, freeObject, text } from '../../http/fields.ts';
-import { wireInstant } from '../../http/instant.ts';
-import { MINUTE_MS } from '../../ports/units.ts';
-import { answerAge } from '../answering/age.ts';
-import { type AskedQuery, queryStatus, REFRESH, type Refresh, type Told } from '../answering/answers.ts';
+
+/** The forms of `refresh`. */
+const REFRESH = [
+  'blocking',
+  'force_blocking',
+  'async',
+  'force_async',
+  'lazy_async',
+  'async_except_on_cache_miss',
+  'force_cache',
+] as const;
+export type Refresh = (typeof REFRESH)[number];
 
 /** Returns a field of `refresh`, in any of its forms; `true` is `force_blocking`, `false` is what holds without it. */
 export const refreshField = (otherwise: Refresh) =>
@@ -92,42 +100,3 @@ export const QueryAnswer = z
     error: z.string().nullable().optional(),
   })
   .meta({ id: 'QueryAnswer' });
-
-/** A client may ask again after so long. */
-const CLIENT_REFRESH_MS = MINUTE_MS;
-
-/** Returns what is told of an answer beside it: of the query, the answer and its age. */
-export function answerFields({ project, query }: AskedQuery, { kept, isCached, run }: Told) {
-  const { results: _, hasMore, columns = null, types = null } = kept?.answer ?? { results: null };
-  return {
-    hasMore: hasMore ?? false,
-    columns: columns === null ? null : [...columns],
-    types: types === null ? null : [...types],
-    timezone: project.timezone ?? 'UTC',
-    last_refresh: kept === null ? null : wireInstant(kept.at),
-    cache_target_age: kept === null ? null : wireInstant(kept.at + answerAge(query)),
-    next_allowed_client_refresh: kept === null ? null : wireInstant(kept.at + CLIENT_REFRESH_MS),
-    is_cached: isCached,
-    query_status: run === null || !run.isAsync ? null : { ...queryStatus(run), results: null },
-    hogql: kept?.looked.hogql ?? null,
-  };
-}
-
-/** Returns the answer of a query as it is told. */
-export function queryAnswer(asked: AskedQuery, told: Told): z.input<typeof QueryAnswer> {
-  const { kept, run, key } = told;
-  if (kept === null && run !== null) return { query_status: { ...queryStatus(run), results: null } };
-  const { limit, offset, resolved_date_range } = kept?.answer ?? {};
-  return {
-    results: kept?.answer.results ?? null,
-    ...answerFields(asked, told),
-    ...(limit === undefined ? {} : { limit }),
-    ...(offset === undefined ? {} : { offset }),
-    cache_key: key,
-    calculation_trigger: null,
-    ...(resolved_date_range === undefined ? {} : { resolved_date_range }),
-    timings: null,
-    modifiers: {},
-    error: null,
-  };
-}

@@ -16,7 +16,7 @@
  *   collaborator               D#pid#did     WITH#uid                                                        U#uid#WITH / pid#did
  *   access rule                D#pid#did     RULE#target                                                     of a member: U#uid#WITH / pid#did
  *   sharing / its token        D#pid#did     SHARE | T#token TOKEN
- *   tries of its password      TRY#token#address  WINDOW#n
+ *   tries of its password      COUNT#token#addr  WINDOW#n
  *   insight                    I#pid#iid     INSIGHT                   P#pid#INSIGHTS / created#iid          the same
  *   insight, deleted           I#pid#iid     INSIGHT                   P#pid#DELETED / INSIGHT#deleted#iid   the same
  *   batch export / its plan    E#eid         EXPORT | PLAN             O#oid#EXPORTS / created#eid
@@ -117,9 +117,8 @@ export const keys = {
   sharing: (pid: number, did: number) => at<'sharing'>(`D#${pid}#${did}`, 'SHARE'),
   projectToken: (token: string) => at<'projectToken'>(`T#${token}`, 'PROJECT'),
   sharingToken: (token: string) => at<'sharingToken'>(`T#${token}`, 'TOKEN'),
-  /** It is not in the token's own partition, so that nothing is left in that. */
   passwordTries: (token: string, address: string, window: number) =>
-    at<'passwordTries'>(`TRY#${token}#${address}`, `WINDOW#${padded(window)}`),
+    at<'passwordTries'>(`COUNT#${token}#${address}`, `WINDOW#${padded(window)}`),
   insight: (pid: number, iid: number) => at<'insight'>(`I#${pid}#${iid}`, 'INSIGHT'),
   batchExport: (eid: string) => at<'batchExport'>(`E#${eid}`, 'EXPORT'),
   plan: (eid: string) => at<'plan'>(`E#${eid}`, 'PLAN'),

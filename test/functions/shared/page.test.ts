@@ -450,7 +450,7 @@ describe('dates', () => {
     };
     const timestamps = { min_timestamp: Date.UTC(2015, 4, 17, 10), max_timestamp: Date.UTC(2015, 4, 20, 21) };
     const key = keys.lakeFile(service.project.id, 'events', '2015-05-21', 0, 'x', 0);
-    await context.table.write([{ put: { ...key, ...file, ...timestamps } as never }]);
+    await context.table.write([{ put: { ...key, ...file, ...timestamps } }]);
     const notice = 'Nothing happened in these dates. There are events of ';
     expect((await look(world, `/shared/${token}`)).text).toContain(`${notice}17 May 2015 to 20 May 2015.`);
     await world.sharing({ allow_date_range: true });

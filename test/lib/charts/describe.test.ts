@@ -100,6 +100,22 @@ describe('trends', () => {
     expect(trendsOf(results, { display: 'ActionsPie' }).picture.type).toBe('ranking');
   });
 
+  test('on a map without any country are bars', () => {
+    const results = [{ aggregated_value: 9, breakdown_value: '$$_posthog_breakdown_null_$$', label: 'x' }];
+    expect(trendsOf(results, { display: 'WorldMap' }).picture.type).toBe('ranking');
+  });
+
+  test('have what stands for other values last, and behind the picture what is too much for it', () => {
+    const results = Array.from({ length: 26 }, (_, at) => ({
+      aggregated_value: at === 0 ? 999 : 100 - at,
+      label: at === 0 ? '$$_posthog_breakdown_other_$$' : `Page ${at}`,
+    }));
+    const { picture, table, note } = trendsOf(results, { display: 'ActionsTable' });
+    expect(picture.type === 'ranking' && picture.items.map(({ name }) => name)[0]).toBe('Page 1');
+    expect(table.rows.at(-1)).toEqual(['Other values', 999]);
+    expect(note).toBe('The first 10 of 26 values are shown.');
+  });
+
   test('as one number stand beside that of the period before', () => {
     expect(chart('a number compared').picture).toMatchObject({ items: [{ value: 842, previous: 913 }] });
   });

@@ -12,7 +12,7 @@ import { describeConsole } from '../../support/console.ts';
 import { temporaryFolder } from '../../support/context.ts';
 
 /** Resolves when something is there to be seen. */
-const seen = (locator: Locator): Promise<void> => locator.first().waitFor();
+const expectSeen = (locator: Locator): Promise<void> => locator.first().waitFor();
 const button = (page: Page | Locator, name: string): Locator => page.getByRole('button', { name, exact: true });
 const row = (page: Page, table: string, text: string | RegExp): Locator =>
   page.getByRole('table', { name: table }).getByRole('row').filter({ hasText: text });
@@ -24,17 +24,17 @@ describeConsole('the console', ({ service, open }) => {
   const at = (path: string): string => `/projects/${service().project}${path}`;
   const api = (path: string): string => `/api/projects/${service().project}${path}`;
   const stored = (page: Page): Promise<readonly unknown[]> =>
-    page.evaluate(() => [{ ...sessionStorage }, { ...localStorage }].map((storage) => Object.values(storage)));
+    page.evaluate(() => [sessionStorage, localStorage].map((storage) => Object.values<string>(storage as never)));
 
   test('signs in by the link of the first start, whose key is in no address that a server sees, and in no log', async () => {
     const { key, lines } = service();
     const { page, requests, complaints } = await open(at('/home'));
-    await seen(page.getByRole('heading', { name: 'Default project' }));
+    await expectSeen(page.getByRole('heading', { name: 'Default project' }));
     expect(page.url()).not.toContain('phx_');
     expect(requests.filter((url) => url.includes('phx_') && !url.includes('#'))).toEqual([]);
     expect(await stored(page)).toEqual([[key], []]);
     await page.reload();
-    await seen(page.getByRole('heading', { name: 'Default project' }));
+    await expectSeen(page.getByRole('heading', { name: 'Default project' }));
     expect(JSON.stringify(lines)).not.toContain(key);
     expect(complaints).toEqual([]);
   });
@@ -43,34 +43,34 @@ describeConsole('the console', ({ service, open }) => {
     const { page } = await open(at('/home'), { key: 'phx_unknown' });
     await page.getByRole('textbox', { name: 'Personal API key' }).fill('phx_wrong');
     await button(page, 'Sign in').click();
-    await seen(page.getByText('The service does not know this key'));
+    await expectSeen(page.getByText('The service does not know this key'));
     await page.getByRole('textbox', { name: 'Personal API key' }).fill(service().key);
     await page.getByRole('checkbox', { name: 'Remember on this device' }).check();
     await button(page, 'Sign in').click();
-    await seen(page.getByRole('heading', { name: 'Default project' }));
+    await expectSeen(page.getByRole('heading', { name: 'Default project' }));
     expect(await stored(page)).toEqual([[], [service().key]]);
     await button(page, 'Olivia').click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
-    await seen(page.getByRole('heading', { name: 'Sign in' }));
+    await expectSeen(page.getByRole('heading', { name: 'Sign in' }));
     expect(await stored(page)).toEqual([[], []]);
   });
 
   test('shows how the first event is sent, and the event as it arrives', async () => {
     const { token, project } = service();
     const { page } = await open(at('/home'));
-    await seen(page.getByText('Send your first event'));
+    await expectSeen(page.getByText('Send your first event'));
     const snippet = await page.getByRole('tabpanel', { name: 'curl' }).locator('pre').textContent();
     expect(snippet).toContain(`"${token}"`);
     await service().send({ event: 'paid', distinct_id: 'ada', properties: { plan: 'pro' } });
-    await seen(row(page, 'Events', 'paid'));
+    await expectSeen(row(page, 'Events', 'paid'));
     await page.getByRole('link', { name: 'All events' }).click();
-    await seen(page.getByRole('heading', { name: 'Events' }));
+    await expectSeen(page.getByRole('heading', { name: 'Events' }));
     await page.getByRole('textbox', { name: 'Distinct id' }).fill('nobody');
-    await seen(page.getByText('No event is like that.'));
+    await expectSeen(page.getByText('No event is like that.'));
     expect(page.url()).toContain(`/projects/${project}/events?`);
     await page.goBack();
     await page.goBack();
-    await seen(page.getByRole('heading', { name: 'Default project' }));
+    await expectSeen(page.getByRole('heading', { name: 'Default project' }));
   });
 
   test('shows what strangers have named as text, whatever they say', async () => {
@@ -82,7 +82,7 @@ describeConsole('the console', ({ service, open }) => {
     });
     await button(page, HOSTILE).first().click();
     const properties = page.getByRole('table', { name: 'Properties', exact: true });
-    await seen(properties.getByRole('cell', { name: HOSTILE }));
+    await expectSeen(properties.getByRole('cell', { name: HOSTILE }));
     await page.keyboard.press('Escape');
     await service().call('POST', api('/dashboards/'), {
       name: HOSTILE,
@@ -91,11 +91,11 @@ describeConsole('the console', ({ service, open }) => {
     });
     await page.getByRole('link', { name: 'Dashboards' }).click();
     await page.getByRole('link', { name: HOSTILE }).click();
-    await seen(page.getByText(HOSTILE));
+    await expectSeen(page.getByText(HOSTILE));
     await page.getByRole('link', { name: 'Persons' }).click();
     await page.getByRole('link', { name: HOSTILE }).click();
-    await seen(page.getByRole('heading', { name: HOSTILE }));
-    await seen(row(page, 'Properties', HOSTILE));
+    await expectSeen(page.getByRole('heading', { name: HOSTILE }));
+    await expectSeen(row(page, 'Properties', HOSTILE));
     expect(await page.title()).not.toBe('taken');
     expect(await page.locator('img, script:not([src])').count()).toBe(0);
     expect(complaints).toEqual([]);
@@ -106,12 +106,12 @@ describeConsole('the console', ({ service, open }) => {
     await button(page, 'New dashboard').click();
     await page.getByRole('textbox', { name: 'Name' }).fill('Sales');
     await button(page, 'Create').click();
-    await seen(page.getByRole('heading', { name: 'Sales' }));
+    await expectSeen(page.getByRole('heading', { name: 'Sales' }));
     for (const text of ['# First', 'Second']) {
       await button(page, 'Add text').click();
       await page.getByRole('textbox', { name: 'Text' }).fill(text);
       await button(page, 'Add').click();
-      await seen(page.getByRole('region', { name: text.replace('# ', '') }));
+      await expectSeen(page.getByRole('region', { name: text.replace('# ', '') }));
     }
     await button(page, 'Edit layout').click();
     await button(page, 'Move Second').focus();
@@ -138,11 +138,11 @@ describeConsole('the console', ({ service, open }) => {
     await service().call('PATCH', `${api(path)}/`, { name: 'Theirs' });
     await button(page, 'Save').click();
     const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
-    await seen(notice.getByText('Theirs', { exact: true }));
-    await seen(notice.getByText('Mine', { exact: true }));
+    await expectSeen(notice.getByText('Theirs', { exact: true }));
+    await expectSeen(notice.getByText('Mine', { exact: true }));
     await button(notice, 'Write mine').click();
     await notice.waitFor({ state: 'hidden' });
-    await seen(page.getByRole('heading', { name: 'Mine' }));
+    await expectSeen(page.getByRole('heading', { name: 'Mine' }));
     const { body: after } = await service().call('GET', `${api(path)}/`);
     expect(after['name']).toBe('Mine');
   });
@@ -155,12 +155,12 @@ describeConsole('the console', ({ service, open }) => {
     await page.getByRole('textbox', { name: 'Folder' }).fill('not/a/whole/path');
     await page.getByRole('textbox', { name: 'Name' }).fill('Files');
     await button(page, 'Create the export').click();
-    await seen(page.getByRole('alert').filter({ hasText: 'path' }));
+    await expectSeen(page.getByRole('alert').filter({ hasText: 'path' }));
     await page.getByRole('textbox', { name: 'Folder' }).fill(folder);
     await button(page, 'Check the destination').click();
-    await seen(page.getByRole('list', { name: 'Checks' }).getByLabel('Passed'));
+    await expectSeen(page.getByRole('list', { name: 'Checks' }).getByLabel('Passed'));
     await button(page, 'Create the export').click();
-    await seen(page.getByRole('heading', { name: 'Files' }));
+    await expectSeen(page.getByRole('heading', { name: 'Files' }));
 
     await page.getByRole('tab', { name: 'Backfills' }).click();
     const [start, end] = [3, 1].map((hours) => {
@@ -170,29 +170,29 @@ describeConsole('the console', ({ service, open }) => {
     await page.getByRole('textbox', { name: /^From/ }).fill(String(start));
     await page.getByRole('textbox', { name: /^To/ }).fill(String(end));
     await button(page, 'Estimate').click();
-    await seen(page.getByText(/intervals with .* rows/));
+    await expectSeen(page.getByText(/intervals with .* rows/));
     await button(page, 'Begin the backfill').click();
-    await seen(row(page, 'Backfills', 'Completed'));
+    await expectSeen(row(page, 'Backfills', 'Completed'));
 
     await page.getByRole('tab', { name: 'Runs' }).click();
-    await seen(row(page, 'Runs', 'Completed'));
+    await expectSeen(row(page, 'Runs', 'Completed'));
     await button(row(page, 'Runs', 'Completed').first(), 'Retry').click();
-    await seen(page.getByText('The interval runs again.'));
+    await expectSeen(page.getByText('The interval runs again.'));
     await row(page, 'Runs', 'Completed').first().getByRole('link', { name: 'Log' }).click();
-    await seen(page.getByRole('log').getByText('INFO'));
+    await expectSeen(page.getByRole('log').getByText('INFO'));
 
     await button(page, 'Pause').click();
-    await seen(page.getByText('Files is paused.'));
+    await expectSeen(page.getByText('Files is paused.'));
     await button(page, 'Unpause').click();
     await button(page.getByRole('dialog'), 'Go on').click();
-    await seen(page.getByText('Files goes on.'));
+    await expectSeen(page.getByText('Files goes on.'));
   });
 
   test('invites somebody, whose link opens a page that accepts', async () => {
     const { page } = await open(at('/people'));
     await page.getByRole('textbox', { name: 'Email' }).fill('member@example.com');
     await button(page, 'Invite').click();
-    await seen(page.getByText('A user with this email address already belongs to the organization.'));
+    await expectSeen(page.getByText('A user with this email address already belongs to the organization.'));
     await page.getByRole('textbox', { name: 'Email' }).fill('bea@example.com');
     await button(page, 'Invite').click();
     const link = String(await page.getByText('/#/invites/').first().textContent());
@@ -200,11 +200,11 @@ describeConsole('the console', ({ service, open }) => {
     await page.goto(link);
     await button(page, 'Accept').click();
     // Who is signed in is a member already, or another one than was invited.
-    await seen(page.getByRole('alert'));
+    await expectSeen(page.getByRole('alert'));
     await page.goto(`${service().address}/#${at('/people')}`);
     await button(row(page, 'Invitations', 'bea@example.com'), 'Withdraw').click();
     await button(page.getByRole('dialog'), 'Withdraw').click();
-    await seen(page.getByText('No invitation is open.'));
+    await expectSeen(page.getByText('No invitation is open.'));
   });
 
   test('makes a key that may do little; who signs in with it sees what they may not do, and why', async () => {
@@ -216,15 +216,15 @@ describeConsole('the console', ({ service, open }) => {
     await button(page, 'Make the key').click();
     const value = String(await page.getByText(/^phx_\w{20,}$/).textContent());
     await page.reload();
-    await seen(row(page, 'Keys', 'Reader'));
+    await expectSeen(row(page, 'Keys', 'Reader'));
     expect(await page.getByText(value).count()).toBe(0);
 
     const reader = await open(at('/dashboards'), { key: value });
     const make = button(reader.page, 'New dashboard');
-    await seen(make.and(reader.page.locator('[aria-disabled=true]')));
+    await expectSeen(make.and(reader.page.locator('[aria-disabled=true]')));
     expect(await make.getAttribute('aria-description')).toBe('Your key lacks the scope dashboard:write');
     await reader.page.getByRole('link', { name: 'Exports' }).click();
-    await seen(reader.page.getByRole('alert').filter({ hasText: 'batch_export:read' }));
+    await expectSeen(reader.page.getByRole('alert').filter({ hasText: 'batch_export:read' }));
 
     await button(row(page, 'Keys', 'Reader'), 'Revoke').click();
     await button(page.getByRole('dialog'), 'Revoke').click();
@@ -235,24 +235,24 @@ describeConsole('the console', ({ service, open }) => {
     const { page } = await open(at('/settings'));
     await page.getByRole('textbox', { name: 'Project’s name' }).fill('Shop');
     await button(page, 'Save').first().click();
-    await seen(page.getByText('The name is changed.'));
+    await expectSeen(page.getByText('The name is changed.'));
     await button(page, 'Change the token').click();
     await button(page.getByRole('dialog'), 'Change the token').click();
-    await seen(page.getByText('The project has another token.'));
+    await expectSeen(page.getByText('The project has another token.'));
     await page.getByRole('link', { name: 'Activity log' }).click();
-    await seen(row(page, 'Activity', /updated project Shop/));
+    await expectSeen(row(page, 'Activity', /updated project Shop/));
     await page.getByRole('link', { name: 'Settings' }).click();
     await button(page, 'New project').click();
     await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('Short-lived');
     await button(page, 'Create').click();
-    await seen(page.getByRole('heading', { name: 'Short-lived' }));
+    await expectSeen(page.getByRole('heading', { name: 'Short-lived' }));
     await page.getByRole('link', { name: 'Settings' }).click();
     await button(page, 'Delete the project').click();
     const dialog = page.getByRole('dialog');
     expect(await button(dialog, 'Delete the project').isDisabled()).toBe(true);
     await dialog.getByRole('textbox').fill('Short-lived');
     await button(dialog, 'Delete the project').click();
-    await seen(page.getByRole('heading', { name: 'Shop' }));
+    await expectSeen(page.getByRole('heading', { name: 'Shop' }));
     await service().call('PATCH', api('/'), { name: 'Default project' });
   });
 
@@ -282,7 +282,7 @@ describeConsole('the console', ({ service, open }) => {
     for (const path of [...PAGES, ...more]) {
       await page.goto(`${service().address}/#${at(path)}`);
       await page.waitForLoadState('networkidle');
-      await seen(page.getByRole('heading', { level: 1 }));
+      await expectSeen(page.getByRole('heading', { level: 1 }));
       expect({ path, found: await obstacles(page) }).toEqual({ path, found: [] });
     }
     expect(complaints).toEqual([]);

@@ -175,7 +175,7 @@ const sound = fc.oneof(
       call('splitByChar', [constant(','), field('a', 'event')]),
       constant(1),
       call('plus', [
-        { node: 'Constant', value: { number: '9223372036854775807' } } as Syntax,
+        { node: 'Constant', value: { number: '9223372036854775807' } },
         call('length', [field('a', 'event')]),
       ]),
     ),

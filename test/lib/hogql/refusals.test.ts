@@ -1,11 +1,13 @@
 /** What is refused, and what its author reads. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { AGGREGATE_NAMES } from '../../../lib/hogql/aggregates.ts';
 import { checkedCondition, checkedQuery } from '../../../lib/hogql/check.ts';
 import { FILTER_OPERATORS, filterCondition } from '../../../lib/hogql/filters.ts';
 import { FUNCTION_NAMES } from '../../../lib/hogql/functions.ts';
 import { hogqlParser } from '../../../lib/hogql/parse.ts';
 import { Refusal } from '../../../lib/hogql/refusal.ts';
+import { WINDOW_NAMES } from '../../../lib/hogql/windows.ts';
 import { EVENTS_TABLE } from '../../../lib/lake/events-table.ts';
 
 // Parsing starts threads; a loaded machine takes its time.
@@ -129,6 +131,11 @@ describe('docs/hogql.md', () => {
 
   test('names every function, and no other', () => {
     expect(named('Functions', /^\|[^|]*\|(.*)\|$/gm)).toEqual(FUNCTION_NAMES.toSorted());
+  });
+
+  test('names every aggregate and window, and no other', () => {
+    const names = [...AGGREGATE_NAMES, ...WINDOW_NAMES].toSorted();
+    expect(named('Aggregates and windows', /^\|[^|]*\|(.*)\|$/gm)).toEqual(names);
   });
 
   test('names every operator of filters, and no other', () => {

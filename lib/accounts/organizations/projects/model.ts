@@ -1,20 +1,17 @@
 import * as z from 'zod';
-import { boolean, choice, freeObject, text } from '../../../http/fields.ts';
+import { boolean, choice, freeObject, text, timeZone } from '../../../http/fields.ts';
 import { wireInstant } from '../../../http/instant.ts';
 import { LEVELS, type MembershipLevel } from '../../../http/levels.ts';
 import { fromJsonText } from '../../../ports/table/json-text.ts';
 import { type ProjectItem, Team, teamObject } from '../model.ts';
-import { isZone } from './rules.ts';
 
 /** Filters of a project's own people, at most so many. */
 const MAX_TEST_FILTERS = 50;
 
-const timezone = text({ max: 100 }).refine(isZone, 'A valid time zone is required, such as "Europe/Berlin".');
-
 /** The body that makes a project. */
 export const ProjectInput = z.object({
   name: text({ max: 200 }).optional(),
-  timezone: timezone.optional().describe('As IANA names it: in it days, weeks and months of insights begin.'),
+  timezone: timeZone().optional().describe('As IANA names it: in it days, weeks and months of insights begin.'),
   week_start_day: choice([0, 1])
     .nullable()
     .optional()

@@ -401,3 +401,11 @@ export const resolvedDateRange = (range: Range, calendar: Calendar): NonNullable
   date_from: wireInstantOf(range.from, calendar),
   date_to: wireInstantOf(range.to, calendar),
 });
+
+/**
+ * Returns the bucket that a caller means by one of `days`, or by its instant. Throws `Failure` (400) when there is none.
+ */
+export function bucketOfDay(buckets: readonly Bucket[], day: string | number, calendar: Calendar): Bucket {
+  const found = buckets.find((bucket) => bucket.day === day || wireInstantOf(bucket.start, calendar) === day);
+  return found ?? invalid('source__day', 'The day is none of the answer.');
+}

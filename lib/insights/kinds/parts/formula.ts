@@ -25,7 +25,8 @@ export async function readFormula(text: string, series: number, attr: string, wo
   const formula = formulaOf(await world.expression(text), series, attr);
   return (values) => {
     const found = formula(values);
-    return Number.isFinite(found) ? found : 0;
+    // What is added makes 0 of -0.
+    return Number.isFinite(found) ? found + 0 : 0;
   };
 }
 

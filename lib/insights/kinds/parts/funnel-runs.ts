@@ -273,7 +273,13 @@ function carriedBack(
         `n${chain[place]}_${one.name}`,
         over('min', [where(rows.has(chain[place] as number), whenDone(place, one))], window),
       ]);
-    query = select({ columns: { ...kept([...rows.names, ...names]), ...named(windows) }, from: query });
+    // What is only a later step is of no more use.
+    const isNeeded = isApart && place < chain.length - 1 && shape.order === 'ordered';
+    query = select({
+      columns: { ...kept([...rows.names, ...names]), ...named(windows) },
+      from: query,
+      ...(isNeeded && { where: any(chain.slice(0, place + 1).map(rows.has)) }),
+    });
     names = [...(isApart ? [] : names), ...windows.map(([name]) => name)];
   }
   return { query, found: named(carried.map((one) => [one.name, whenDone(0, one)])) };

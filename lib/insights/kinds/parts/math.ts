@@ -30,7 +30,8 @@ export interface Measure {
   readonly countsActors?: boolean;
 }
 
-const PERSON = field('person_id');
+/** Whose an event is. */
+export const PERSON = field('person_id');
 
 const EVENTS: Measure = { cells: { cell: 'count()' }, isGrouped: true, total: 'sum(cell)' };
 const PERSONS: Measure = {

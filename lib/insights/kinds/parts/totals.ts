@@ -5,7 +5,7 @@ import type { Question } from '../kind.ts';
 import { OTHER } from './breakdown.ts';
 import { bucketIndex } from './bucket-index.ts';
 import { inRange, type Range } from './date-range.ts';
-import type { Measure } from './math.ts';
+import { type Measure, PERSON } from './math.ts';
 
 /** What is asked of a series. */
 export interface Totals {
@@ -31,35 +31,101 @@ export interface Totals {
 
 /**
  * Returns the question whose rows are `bucket` (where there are edges), `spot` and `kept` (where there is a breakdown) and
- * `total`. `kept` is a value, `missing` or `OTHER`; `spot` is its place in the order of results, from 1.
+ * `total`. `kept` is a value, `missing` or `OTHER`; `spot` is its place in the order of results, from 1. Where
+ * `isOfChanges` holds, `total` is by how much the number differs from that of the bucket before.
  */
 export function totalsQuestion(asked: Totals): Question {
   const { measure, edges, breakdown, range } = asked;
   const time = edges === undefined ? [] : ['bucket'];
-  const actor = measure.actor === undefined ? [] : ['actor'];
-  const columns = Object.keys(measure.cells);
-  const cells = cellsText(asked);
-  const values = { ...measure.values, ...valuesOf(asked) };
-  const ends = { from: measure.first === undefined ? range.from : undefined, to: range.to };
-  if (breakdown === undefined) {
-    const kept = inTime(`(${cells}) AS cells`, [...actor, ...columns], asked);
-    return { hogql: totalsText(kept, time, measure), values, ...ends };
-  }
+  const of = [...(measure.actor === undefined ? [] : ['actor']), ...Object.keys(measure.cells)];
+  const keys = breakdown === undefined ? [] : ['spot', 'kept'];
+  const placed = breakdown === undefined ? 'cells' : 'placed';
   // The values are ranked by the total of all of the range.
-  const hogql = `WITH cells AS (${cells}),
+  const ranking = `,
     ranks AS (
       SELECT value, row_number() OVER (ORDER BY ifNull(total, 0) DESC, value) AS place
       FROM (${totalsText('cells', ['value'], measure)}) AS totals WHERE value != {missing}
     ),
     placed AS (
-      SELECT ${[...time, ...actor, ...columns].map((name) => `cells.${name} AS ${name}, `).join('')}
+      SELECT ${[...time, ...of].map((name) => `cells.${name} AS ${name}, `).join('')}
         multiIf(cells.value = {missing}, {limit} + 1, ranks.place > {limit}, {limit} + 2, ranks.place) AS spot,
         multiIf(cells.value = {missing}, {missing}, ranks.place > {limit}, {other}, cells.value) AS kept
       FROM cells LEFT JOIN ranks ON cells.value = ranks.value
-    )
-    ${totalsText(inTime('placed', [...actor, ...columns, 'spot', 'kept'], asked), [...time, 'spot', 'kept'], measure)}`;
-  return { hogql, values, ...ends };
+    )`;
+  const isUnique = breakdown === undefined && measure.countsActors === true;
+  const counted = isUnique ? { ...measure, total: 'count()' } : measure;
+  const totals = isOfChanges(asked)
+    ? changesText(placed, keys)
+    : totalsText(isOnce(asked) ? onceText(placed, [...of, ...keys]) : placed, [...time, ...keys], counted);
+  return {
+    hogql: `WITH cells AS (${cellsText(asked)})${breakdown === undefined ? '' : ranking}
+    ${totals}`,
+    values: { ...measure.values, ...valuesOf(asked) },
+    from: measure.first === undefined ? range.from : undefined,
+    to: range.to,
+  };
 }
+
+/**
+ * Returns the question whose rows are the persons, each once as `actor_id`, who have events of some of the buckets (by
+ * their numbers, both inclusive) and of one of the values; where these are absent, of all.
+ */
+export function personsQuestion(
+  asked: Totals,
+  chosen: { readonly buckets?: readonly [first: number, last: number]; readonly value?: string },
+): Question {
+  const { measure } = asked;
+  const people: Totals = {
+    ...asked,
+    measure: {
+      cells: {},
+      actor: PERSON,
+      isGrouped: true,
+      total: 'count()',
+      ...(measure.first && { first: measure.first }),
+    },
+  };
+  const [first, last] = chosen.buckets ?? [0, 0];
+  const conditions = [
+    ...(chosen.buckets === undefined ? [] : ['bucket >= {first}', 'bucket <= {last}']),
+    ...(chosen.value === undefined ? [] : ['value = {chosen}']),
+  ];
+  const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
+  return {
+    hogql: `SELECT DISTINCT actor AS actor_id FROM (${cellsText(people)}) AS cells${where}`,
+    values: { ...valuesOf(people), first: constant(first), last: constant(last), chosen: constant(chosen.value ?? '') },
+    from: measure.first === undefined ? asked.range.from : undefined,
+    to: asked.range.to,
+  };
+}
+
+/** Do the rows say what changes from bucket to bucket? An actor counts in many buckets, and is looked at once. */
+export const isOfChanges = ({ measure, edges }: Totals): boolean =>
+  measure.trailingDays !== undefined && edges !== undefined;
+
+const isOnce = ({ measure, edges, countsOnce }: Totals): boolean =>
+  countsOnce && measure.countsActors === true && edges !== undefined;
+
+/** Selects how many actors more, or less, there are from each bucket on: they come with a cell, and go days after. */
+function changesText(cells: string, keys: readonly string[]): string {
+  const others = keys.map((key) => `, ${key}`).join('');
+  return `, spans AS (
+      SELECT bucket AS opened, least(bucket + {days}, ifNull(leadInFrame(bucket) OVER (
+        PARTITION BY actor${others} ORDER BY bucket ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+      ), bucket + {days})) AS closed${others} FROM ${cells}
+    ),
+    changes AS (
+      SELECT opened AS bucket, 1 AS change${others} FROM spans
+      UNION ALL SELECT closed AS bucket, -1 AS change${others} FROM spans
+    )
+    SELECT bucket${others}, sum(change) AS total FROM changes GROUP BY bucket${others}`;
+}
+
+/** Returns the cells with each actor in the first of its buckets. */
+const onceText = (cells: string, columns: readonly string[]): string =>
+  `(SELECT opened AS bucket, ${columns.join(', ')} FROM (
+      SELECT min(bucket) AS opened, ${columns.join(', ')} FROM ${cells} GROUP BY ${columns.join(', ')}
+    ) AS actors) AS once`;
 
 function valuesOf({ measure, named, passed, range, edges, breakdown }: Totals): Question['values'] {
   const isFirst = measure.first !== undefined;
@@ -78,7 +144,7 @@ function valuesOf({ measure, named, passed, range, edges, breakdown }: Totals): 
       other: constant(OTHER),
       limit: constant(breakdown.limit),
     }),
-    days: call('range', constant(measure.trailingDays ?? 0)),
+    days: constant(measure.trailingDays ?? 0),
   };
 }
 
@@ -100,18 +166,6 @@ function cellsText({ measure, edges, breakdown }: Totals): string {
         ${breakdown === undefined ? '' : ', argMinIf({value}, timestamp, {passed}) AS first_value'}
       FROM events WHERE {named} AND {until} GROUP BY person_id
     ) AS firsts WHERE first_time = first_passed AND first_time >= {from}${group}`;
-}
-
-/** Returns the cells, each in the buckets that it counts in. */
-function inTime(cells: string, columns: readonly string[], { measure, edges, countsOnce }: Totals): string {
-  if (edges === undefined) return cells;
-  if (measure.trailingDays !== undefined)
-    return `(SELECT day + arrayJoin({days}) AS bucket, ${columns.join(', ')}
-      FROM (SELECT bucket AS day, ${columns.join(', ')} FROM ${cells}) AS days) AS trailing`;
-  if (countsOnce && measure.countsActors === true)
-    return `(SELECT opened AS bucket, ${columns.join(', ')}
-      FROM (SELECT min(bucket) AS opened, ${columns.join(', ')} FROM ${cells} GROUP BY ${columns.join(', ')}) AS actors) AS once`;
-  return cells;
 }
 
 const groupBy = (names: readonly string[]): string => (names.length === 0 ? '' : ` GROUP BY ${names.join(', ')}`);

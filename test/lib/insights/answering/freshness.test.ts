@@ -127,6 +127,9 @@ test.each<[query: object, use: string]>([
   [{ interval: 'minute' }, 'moment'],
   [{ dateRange: { date_from: '-7d', explicitDate: true } }, 'moment'],
   [{ dateRange: { date_from: '-1mStart', date_to: '-1mEnd' } }, 'day'],
+  [{ kind: 'ActorsQuery', source: { kind: 'TrendsQuery', interval: 'hour' } }, 'hour'],
+  [{ kind: 'ActorsQuery', source: { kind: 'InsightActorsQuery', source: { interval: 'minute' } } }, 'moment'],
+  [{ kind: 'ActorsQuery', source: { kind: 'HogQLQuery', query: 'SELECT 1' } }, 'nothing'],
   [{ kind: 'EventsQuery' }, 'moment'],
   [{ kind: 'EventsQuery', after: '2025-01-01', before: '2025-01-02' }, 'nothing'],
   [{ kind: 'HogQLQuery', query: 'SELECT 1' }, 'nothing'],
@@ -134,6 +137,17 @@ test.each<[query: object, use: string]>([
 ])('%j depends on the %s that the clock shows', (query, use) => {
   expect(clockUseOf({ kind: 'TrendsQuery', ...query }, false)).toBe(use);
   expect(clockUseOf({ kind: 'TrendsQuery', ...query }, true)).toBe('moment');
+});
+
+test('the persons behind a number mean the same as long as the number does', () => {
+  const usesOf = (source: object | undefined) => clockUseOf({ kind: 'ActorsQuery', source }, false);
+  const behind = (source: object) => ({ kind: 'InsightActorsQuery', source });
+  expect(usesOf(behind({ kind: 'LifecycleQuery', interval: 'hour' }))).toBe('hour');
+  expect(usesOf(behind({ kind: 'RetentionQuery', retentionFilter: { period: 'Week' } }))).toBe('day');
+  expect(
+    usesOf(behind({ kind: 'LifecycleQuery', dateRange: { date_from: '2026-01-01', date_to: '2026-01-02' } })),
+  ).toBe('nothing');
+  expect(usesOf(undefined)).toBe('nothing');
 });
 
 test('a day is that of the zone, and an hour is never longer than its quarter', () => {

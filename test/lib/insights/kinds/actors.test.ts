@@ -3,9 +3,10 @@ import type { Kind } from '../../../../lib/insights/kinds/kind.ts';
 import { lifecycle } from '../../../../lib/insights/kinds/lifecycle.ts';
 import { retention } from '../../../../lib/insights/kinds/retention.ts';
 import { stickiness } from '../../../../lib/insights/kinds/stickiness.ts';
+import { trends } from '../../../../lib/insights/kinds/trends.ts';
 import { insightWorld, type WorldEvent } from '../../../support/insight-world.ts';
 
-const kind = actorsOf([retention, stickiness, lifecycle] as readonly unknown[] as readonly Kind[]);
+const kind = actorsOf([retention, stickiness, lifecycle, trends] as readonly unknown[] as readonly Kind[]);
 
 const id = (n: number): string => `01900000-0000-7000-8000-00000000000${n}`;
 const seen = (distinct_id: string, ...days: readonly number[]): WorldEvent[] =>
@@ -137,6 +138,49 @@ describe('an actors query', () => {
     expect(await of('2020-01-12', 'new')).toEqual(['nobody']);
     expect(await of('2020-01-12', 'resurrecting')).toEqual([id(2)]);
     expect(await of('2020-01-13', 'dormant')).toEqual(['nobody']);
+  });
+
+  it('tells who is behind a number of a trend', async () => {
+    const series = [
+      { kind: 'EventsNode', event: '$pageview' },
+      { kind: 'EventsNode', event: null, math: 'weekly_active' },
+      { kind: 'EventsNode', event: '$pageview', math: 'first_time_for_user' },
+    ];
+    const query = { kind: 'TrendsQuery', series, dateRange: { date_from: '2020-01-12', date_to: '2020-01-13' } };
+    const of = (selection: object, more: object = {}) =>
+      answered({
+        select: ['id', 'event_count'],
+        source: { kind: 'InsightActorsQuery', source: { ...query, ...more }, ...selection },
+      });
+    expect((await of({ day: '2020-01-12' })).results).toEqual([
+      [id(1), 1],
+      [id(2), 1],
+      ['nobody', 1],
+    ]);
+    expect((await of({})).results).toEqual([
+      [id(1), 2],
+      [id(2), 2],
+      ['nobody', 1],
+    ]);
+    expect((await of({ day: '2020-01-13', series: 1 })).results).toEqual([
+      [id(1), 3],
+      [id(2), 2],
+      ['nobody', 1],
+    ]);
+    expect((await of({ day: '2020-01-12T00:00:00Z', series: 2 })).results).toEqual([
+      [id(2), 1],
+      ['nobody', 1],
+    ]);
+    expect((await of({ compare: 'previous' }, { compareFilter: { compare: true } })).results).toEqual([[id(1), 1]]);
+    const breakdownFilter = { breakdown: 'event', breakdown_type: 'event_metadata' };
+    expect((await of({ day: '2020-01-13', breakdown: '$pageview' }, { breakdownFilter })).results).toEqual([
+      [id(1), 1],
+      [id(2), 1],
+    ]);
+    expect((await of({ day: '2020-01-13', breakdown: 'x' }, { breakdownFilter })).results).toEqual([]);
+    await expect(of({ series: 3 })).rejects.toThrow(/no such series/);
+    await expect(of({ day: '2020-01-01' })).rejects.toThrow(/none of the answer/);
+    await expect(of({ compare: 'previous' })).rejects.toThrow(/compares nothing/);
   });
 
   it.each([

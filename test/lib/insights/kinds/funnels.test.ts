@@ -280,6 +280,22 @@ describe('a funnel', () => {
     expect(counts(steps)).toEqual([2, 1]);
   });
 
+  it('tells whose steps they are', async () => {
+    const world = await insightWorld({ events: FIVE, persons: MERGED }, { now: NOW });
+    const whose = async (selection: Parameters<NonNullable<typeof funnels.actors>>[1], more: object = {}) => {
+      const query = { kind: 'FunnelsQuery', dateRange: { date_from: '2026-01-01' }, series, ...more };
+      const question = await funnels.actors?.(funnels.schema.parse(query), selection, world);
+      return question && (await world.rows(question)).rows.map(([id]) => String(id)).toSorted();
+    };
+    expect(await whose({ funnelStep: 2 })).toEqual([PERSON, 'b']);
+    expect(await whose({ funnelStep: -2 })).toEqual(['a', 'e']);
+    const trends = { funnelsFilter: { funnelVizType: 'trends', funnelToStep: 1 } };
+    const period = { funnelTrendsEntrancePeriodStart: '2026-01-01' };
+    expect(await whose(period, trends)).toEqual([PERSON, 'b']);
+    expect(await whose({ ...period, funnelTrendsDropOff: true }, trends)).toEqual(['a', 'e']);
+    await expect(whose({ funnelStep: 4 })).rejects.toMatchObject({ status: 400 });
+  });
+
   const refusals: readonly (readonly [name: string, query: object, detail: RegExp])[] = [
     ['one step', { series: nodes('s') }, /at least two steps/],
     ['an action', { series: [node('s'), { kind: 'ActionsNode', id: 1 }] }, /Actions are not supported/],
@@ -391,7 +407,7 @@ function strictTimes(events: readonly Told[], first: Told, count: number): numbe
 function runsOf(
   events: readonly Told[],
   { order, steps, windowMs, exclusions }: Naive,
-  isStart = (_: Told) => true,
+  isStart: (event: Told) => boolean = () => true,
 ): (Run & { readonly start: Told })[] {
   const starts = events.filter(
     (one) => (order === 'unordered' ? one.steps.includes(true) : one.steps[0]) && isStart(one),
@@ -576,7 +592,7 @@ it('a funnel counts what a naive program counts that tries all ways', async () =
             actor: merged.includes(one.distinct_id) ? PERSON : one.distinct_id,
             at: Number(one.timestamp),
             uuid: String(one.uuid),
-            value: String(one.properties?.['k'] ?? ''),
+            value: (one.properties?.['k'] as string | undefined) ?? '',
             steps: steps.map((kind) => STEPS[kind]?.is(one) ?? false),
             excluded: naive.exclusions.map(() => one.event === 'x'),
           }),

@@ -195,7 +195,7 @@ describe('a retention query', () => {
     [{ retentionFilter: { retentionCustomBrackets: [1, 2] } }, /Brackets of intervals are not supported/],
     [{ samplingFactor: 0.1 }, /Sampling is not supported/],
     [{ aggregation_group_type_index: 0 }, /Groups are not supported/],
-    [{ breakdownFilter: { breakdown: 1, breakdown_type: 'cohort' } }, /cohort/],
+    [{ breakdownFilter: { breakdown: 1, breakdown_type: 'cohort' } }, /Breakdowns by cohort are not supported/],
   ])('refuses %j by its name', async (query, message) => {
     await expect(rowsOf({ events: WEEK.events, query })).rejects.toThrow(message);
   });

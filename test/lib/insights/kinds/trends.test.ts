@@ -14,10 +14,12 @@ type Result = Readonly<Record<string, unknown>> & {
   readonly breakdown_value?: string | string[];
 };
 
+const RANGE = { date_from: '2020-01-09', date_to: '2020-01-19' };
+const NOW = Date.parse('2020-01-20T12:00:00Z');
+
 /** The results of a query whose range is by default 9 to 19 January 2020. */
 async function ask(world: World, query: Readonly<Record<string, unknown>>): Promise<Result[]> {
-  const dateRange = { date_from: '2020-01-09', date_to: '2020-01-19' };
-  const parsed = trends.schema.parse({ kind: 'TrendsQuery', dateRange, ...query });
+  const parsed = trends.schema.parse({ kind: 'TrendsQuery', dateRange: RANGE, ...query });
   const { results } = await trends.answer(parsed, world);
   return results as Result[];
 }
@@ -45,7 +47,7 @@ const VIEWS = (
   }),
 );
 
-const world = () => insightWorld({ events: VIEWS }, { now: Date.parse('2020-01-20T12:00:00Z') });
+const world = () => insightWorld({ events: VIEWS }, { now: NOW });
 const PAGEVIEWS = { kind: 'EventsNode', event: '$pageview' };
 
 describe('Trends', () => {
@@ -72,6 +74,254 @@ describe('Trends', () => {
       ['Edge', 'Edge', 1],
       ['Safari', 'Safari', 1],
     ]);
+  });
+});
+
+describe('Trends of several series', () => {
+  const clicks: readonly WorldEvent[] = VIEWS.slice(0, 4).map((view) => ({ ...view, event: 'click' }));
+  const both = () => insightWorld({ events: [...VIEWS, ...clicks] }, { now: NOW });
+  const CLICKS = { event: 'click' };
+  const browser = { breakdown: '$browser' };
+
+  it('name each result by its series and its value', async () => {
+    const results = await ask(await both(), { series: [PAGEVIEWS, CLICKS], breakdownFilter: browser });
+    expect(results.map(({ label, count }) => [label, count])).toEqual([
+      ['$pageview - Chrome', 6],
+      ['$pageview - Firefox', 2],
+      ['$pageview - Edge', 1],
+      ['$pageview - Safari', 1],
+      ['click - Chrome', 4],
+    ]);
+  });
+
+  it('are reckoned together by formulas, where a division by 0 gives 0', async () => {
+    const formulas = ['A+2*B', '(a - b) / -b'];
+    const results = await ask(await both(), { series: [PAGEVIEWS, CLICKS], trendsFilter: { formulas } });
+    expect(results.map(({ label, action, data, count }) => ({ label, action, data, count }))).toEqual([
+      { label: 'Formula (A+2*B)', action: null, data: [1, 0, 3, 5, 3, 0, 4, 0, 1, 0, 1], count: 18 },
+      { label: 'Formula ((a - b) / -b)', action: null, data: [0, 0, 0, -2, 0, 0, -1, 0, 0, 0, 0], count: -3 },
+    ]);
+  });
+
+  it('give a formula for each value, and a number for all of the range', async () => {
+    const results = await ask(await both(), {
+      series: [PAGEVIEWS, CLICKS],
+      breakdownFilter: browser,
+      trendsFilter: { display: 'BoldNumber', formulaNodes: [{ formula: 'A - B', custom_name: 'Rest' }] },
+    });
+    expect(
+      results.map(({ label, breakdown_value, data, aggregated_value }) => [
+        label,
+        breakdown_value,
+        data,
+        aggregated_value,
+      ]),
+    ).toEqual([
+      ['Rest', 'Chrome', null, 2],
+      ['Rest', 'Firefox', null, 2],
+      ['Rest', 'Edge', null, 1],
+      ['Rest', 'Safari', null, 1],
+    ]);
+  });
+
+  it('are told of two periods, each with its own days', async () => {
+    const results = await ask(await both(), {
+      series: [PAGEVIEWS, CLICKS],
+      dateRange: { date_from: '2020-01-12', date_to: '2020-01-13' },
+      compareFilter: { compare: true },
+    });
+    expect(results.map(({ label, compare_label, days, data }) => [label, compare_label, days, data])).toEqual([
+      ['$pageview', 'current', ['2020-01-12', '2020-01-13'], [3, 1]],
+      ['click', 'current', ['2020-01-12', '2020-01-13'], [1, 1]],
+      ['$pageview', 'previous', ['2020-01-10', '2020-01-11'], [0, 1]],
+      ['click', 'previous', ['2020-01-10', '2020-01-11'], [0, 1]],
+    ]);
+  });
+});
+
+describe('The values of trends', () => {
+  it('beyond the limit are one, or are left out, and there are more', async () => {
+    const breakdownFilter = { breakdown: '$browser', breakdown_limit: 2 };
+    const shown = trends.schema.parse({ kind: 'TrendsQuery', dateRange: RANGE, series: [PAGEVIEWS], breakdownFilter });
+    const { results, hasMore } = await trends.answer(shown, await world());
+    expect(results).toMatchObject([{ count: 6 }, { count: 2 }, { count: 2, label: '$$_posthog_breakdown_other_$$' }]);
+    expect(hasMore).toBe(true);
+    const hidden = { ...breakdownFilter, breakdown_hide_other_aggregation: true };
+    expect(await ask(await world(), { series: [PAGEVIEWS], breakdownFilter: hidden })).toHaveLength(2);
+  });
+
+  it('may be bins of numbers, of one width', async () => {
+    const prices = [10, 20, 25, 40, 'much', undefined].map(
+      (price): WorldEvent => ({
+        event: 'paid',
+        distinct_id: 'a',
+        timestamp: '2020-01-10T12:00:00Z',
+        properties: { price },
+      }),
+    );
+    const results = await ask(await insightWorld({ events: prices }, { now: NOW }), {
+      series: [{ event: 'paid' }],
+      breakdownFilter: { breakdowns: [{ property: 'price', histogram_bin_count: 4 }] },
+    });
+    expect(results.map(({ label, breakdown_value, count }) => [label, breakdown_value, count])).toEqual([
+      ['[10,17.5]', ['[10,17.5]'], 1],
+      ['[17.5,25]', ['[17.5,25]'], 1],
+      ['[25,32.5]', ['[25,32.5]'], 1],
+      ['[32.5,40.01]', ['[32.5,40.01]'], 1],
+      ['$$_posthog_breakdown_null_$$', ['$$_posthog_breakdown_null_$$'], 2],
+    ]);
+  });
+
+  it('may be addresses, alike with and without a tail', async () => {
+    const urls = ['/a', '/a/', '/a?#', '/', ''].map(
+      ($current_url): WorldEvent => ({
+        event: 'x',
+        distinct_id: 'a',
+        timestamp: '2020-01-10T12:00:00Z',
+        properties: { $current_url },
+      }),
+    );
+    const results = await ask(await insightWorld({ events: urls }, { now: NOW }), {
+      series: [{ event: 'x' }],
+      breakdownFilter: { breakdown: '$current_url', breakdown_normalize_url: true },
+    });
+    expect(results.map(({ label, count }) => [label, count])).toEqual([
+      ['/a', 3],
+      ['/', 2],
+    ]);
+  });
+
+  it('may be those of sessions, whose duration is a number of each', async () => {
+    const visit = ($session_id: string, minutes: readonly number[]): WorldEvent[] =>
+      minutes.map((minute) => ({
+        event: 'x',
+        distinct_id: 'a',
+        timestamp: Date.parse('2020-01-10T12:00:00Z') + minute * 60_000,
+        properties: { $session_id },
+      }));
+    const visits = await insightWorld({ events: [...visit('s1', [0, 1, 2]), ...visit('s2', [0, 4])] }, { now: NOW });
+    const [average] = await ask(visits, {
+      series: [{ event: 'x', math: 'avg', math_property: '$session_duration' }],
+      trendsFilter: { display: 'BoldNumber' },
+    });
+    expect(average).toMatchObject({ aggregated_value: 180, data: [], days: [], count: 0 });
+    const apart = await ask(visits, {
+      series: [{ event: 'x' }],
+      breakdownFilter: { breakdown: '$session_duration', breakdown_type: 'session' },
+    });
+    expect(apart.map(({ label, count }) => [label, count])).toEqual([
+      ['120', 3],
+      ['240', 2],
+    ]);
+  });
+
+  it('are all users where a cohort is broken down by of everybody', async () => {
+    const breakdownFilter = { breakdown: ['all'], breakdown_type: 'cohort' };
+    const [result] = await ask(await world(), { series: [PAGEVIEWS], breakdownFilter });
+    expect(result).toMatchObject({ label: 'all users', breakdown_value: 'all', count: 10 });
+  });
+});
+
+describe('A trend', () => {
+  it('of all time begins with the first event that counts', async () => {
+    const [result] = await ask(await world(), {
+      series: [PAGEVIEWS],
+      dateRange: { date_from: 'all' },
+      interval: 'week',
+    });
+    expect(result).toMatchObject({ days: ['2020-01-05', '2020-01-12', '2020-01-19'], data: [2, 7, 1] });
+  });
+
+  it('has no days where its range ends before it begins', async () => {
+    const dateRange = { date_from: '2020-01-09', date_to: '2020-01-01' };
+    expect(await ask(await world(), { series: [PAGEVIEWS], dateRange })).toMatchObject([
+      { data: [], days: [], count: 0 },
+    ]);
+  });
+
+  it('counts what an aggregate of HogQL says, whatever it reads', async () => {
+    const numberOf = async (math_hogql: string) =>
+      (
+        await ask(await world(), {
+          series: [{ event: '$pageview', math: 'hogql', math_hogql }],
+          trendsFilter: { display: 'BoldNumber' },
+        })
+      )[0]?.aggregated_value;
+    expect(await numberOf('count()')).toBe(10);
+    expect(await numberOf('count(DISTINCT distinct_id) * 100 + uniq(properties.$browser)')).toBe(404);
+    expect(await numberOf("countIf(properties.$browser = 'Chrome') + max(toInt(properties.prop))")).toBe(25);
+  });
+
+  it.each([
+    [{ series: [{ event: 'a', math: 'sum' }] }, 'needs a property'],
+    [{ series: [{ event: 'a', math: 'hogql' }] }, 'needs an aggregate'],
+    [{ series: [{ event: 'a', math: 'unique_group' }] }, 'Groups are not supported'],
+    [{ series: [PAGEVIEWS], trendsFilter: { formula: 'A + C' } }, "The formula names 'C'. There are the series 'A'."],
+    [{ series: [PAGEVIEWS], trendsFilter: { formula: "A + 'x'" } }, 'A formula is made of numbers'],
+    [{ series: [PAGEVIEWS], interval: 'minute', dateRange: { date_from: '2019-01-01' } }, 'more than 20000 intervals'],
+  ])('is refused in words: %j', async (query, detail) => {
+    await expect(ask(await world(), query)).rejects.toThrow(detail);
+  });
+
+  it.each([
+    [{ series: [] }, ['series']],
+    [{ series: [{ kind: 'ActionsNode', id: 1 }] }, ['series', 0, 'kind']],
+    [{ series: [{ event: 'a', math: 'most' }] }, ['series', 0, 'math']],
+    [{ series: [PAGEVIEWS], samplingFactor: 0.1 }, ['samplingFactor']],
+    [
+      { series: [PAGEVIEWS], breakdownFilter: { breakdown: 3, breakdown_type: 'cohort' } },
+      ['breakdownFilter', 'breakdown_type'],
+    ],
+    [
+      { series: [PAGEVIEWS], breakdownFilter: { breakdown: 'x', breakdown_type: 'group' } },
+      ['breakdownFilter', 'breakdown_type'],
+    ],
+    [{ series: [PAGEVIEWS], trendsFilter: { display: 'Tower' } }, ['trendsFilter', 'display']],
+    [{ series: [PAGEVIEWS], dateRange: { date_from: 'soon' } }, ['dateRange', 'date_from']],
+  ])('is refused by the name of what it lacks: %j', (query, path) => {
+    expect(trends.schema.safeParse({ kind: 'TrendsQuery', ...query }).error?.issues[0]?.path).toEqual(path);
+  });
+});
+
+describe('The persons behind a trend', () => {
+  const behind = async (query: object, selection: object): Promise<string[]> => {
+    const known = await world();
+    const parsed = trends.schema.parse({ kind: 'TrendsQuery', dateRange: RANGE, series: [PAGEVIEWS], ...query });
+    const question = await trends.actors?.(parsed, selection, known);
+    const { columns, rows } = await known.rows(question ?? { hogql: 'SELECT 1' });
+    expect(columns).toEqual(['actor_id']);
+    return rows.map(([id]) => String(id)).toSorted((one, other) => one.localeCompare(other));
+  };
+  const daily = { series: [{ event: '$pageview', math: 'weekly_active' }] };
+
+  it.each([
+    [{}, {}, ['p1', 'p2', 'p3', 'p4']],
+    [{}, { day: '2020-01-12' }, ['p1', 'p2', 'p3']],
+    [{}, { day: '2020-01-12T00:00:00Z' }, ['p1', 'p2', 'p3']],
+    [{ breakdownFilter: { breakdown: '$browser' } }, { day: '2020-01-12', breakdown: 'Firefox' }, ['p2']],
+    [{ breakdownFilter: { breakdowns: [{ property: '$browser' }] } }, { breakdown: ['Chrome'] }, ['p1']],
+    [{ trendsFilter: { display: 'BoldNumber' } }, { day: '2020-01-12' }, ['p1', 'p2', 'p3', 'p4']],
+    [{ trendsFilter: { display: 'ActionsLineGraphCumulative' } }, { day: '2020-01-11' }, ['p1', 'p2']],
+    [{ compareFilter: { compare: true } }, { compare: 'previous' }, []],
+    [daily, { day: '2020-01-18' }, ['p1', 'p2', 'p3', 'p4']],
+    [daily, { day: '2020-01-19' }, ['p1', 'p4']],
+    [{ series: [{ event: '$pageview', math: 'first_time_for_user' }] }, { day: '2020-01-12' }, ['p3']],
+    [{ series: [{ event: '$pageview', math: 'first_time_for_user' }] }, { day: '2020-01-13' }, []],
+  ])('of %j, chosen by %j, are those that it counts', async (query, selection, expected) => {
+    expect(await behind(query, selection)).toEqual(expected);
+  });
+
+  it.each([
+    [{}, { series: 1 }, 'no such series'],
+    [{}, { compare: 'previous' }, 'compares nothing'],
+    [{}, { day: '2021-01-01' }, "none of the 'days'"],
+    [
+      { breakdownFilter: { breakdown: '$browser' } },
+      { breakdown: '$$_posthog_breakdown_other_$$' },
+      'all other values',
+    ],
+  ])('of %j are not known where it has no such number: %j', async (query, selection, detail) => {
+    await expect(behind(query, selection)).rejects.toThrow(detail);
   });
 });
 
@@ -251,8 +501,18 @@ describe('Trends of random events', () => {
     'unique_session',
     'first_time_for_user',
     'hogql',
-    ...['sum', 'avg', 'min', 'max', 'median', 'p75', 'p90', 'p99'],
-    ...['avg_count_per_actor', 'max_count_per_actor', 'median_count_per_actor', 'p90_count_per_actor'],
+    'sum',
+    'avg',
+    'min',
+    'max',
+    'median',
+    'p75',
+    'p90',
+    'p99',
+    'avg_count_per_actor',
+    'max_count_per_actor',
+    'median_count_per_actor',
+    'p90_count_per_actor',
   ];
 
   const STARTS = ['2018-02-15', '2018-11-02', '2026-03-06', '2026-03-27', '2026-10-23'];
@@ -293,7 +553,7 @@ describe('Trends of random events', () => {
     hogql: { breakdown: "concat('x', toString(properties.$os))", breakdown_type: 'hogql' },
   };
 
-  const textOf = (value: unknown): string => (value === undefined || value === '' ? MISSING : String(value));
+  const textOf = (value: string | number | boolean = ''): string => (value === '' ? MISSING : String(value));
 
   it('are what a naive program counts', async () => {
     const persons = [
@@ -316,12 +576,11 @@ describe('Trends of random events', () => {
             ({ quarter, plan, ...event }): WorldEvent => ({
               ...event,
               timestamp: at(quarter),
-              person_id: 'of its arrival',
               ...(plan && { person_properties: { plan } }),
             }),
           );
           const random = await insightWorld(
-            { events: written.map(({ person_id: _, ...event }) => event), persons },
+            { events: written, persons },
             { now: Date.parse(from) + 30 * DAY, timezone, weekStartDay },
           );
           for (const drawn of cases) {

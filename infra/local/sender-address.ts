@@ -1,0 +1,13 @@
+import type { IncomingMessage } from 'node:http';
+import ipaddr from 'ipaddr.js';
+
+/**
+ * Returns the address of who sent a request; null: nobody knows. `proxies` stand before the service, each of which adds
+ * whom it serves to `X-Forwarded-For`. An IPv4 address that came over IPv6 is IPv4.
+ */
+export function addressOf(request: IncomingMessage, proxies: number): string | null {
+  const forwarded = request.headersDistinct['x-forwarded-for']?.join(',').split(',') ?? [];
+  const named = proxies === 0 ? undefined : forwarded.at(-proxies)?.trim();
+  const address = named ?? request.socket.remoteAddress;
+  return address !== undefined && ipaddr.isValid(address) ? ipaddr.process(address).toString() : null;
+}

@@ -1,0 +1,236 @@
+/** What somebody asks with the builder, as a form has it and as the API takes it. */
+
+export const KINDS = [
+  { value: 'TrendsQuery', label: 'Trend', about: 'how often, over time' },
+  { value: 'FunnelsQuery', label: 'Funnel', about: 'how many go from step to step' },
+  { value: 'RetentionQuery', label: 'Retention', about: 'how many come back' },
+  { value: 'StickinessQuery', label: 'Stickiness', about: 'on how many days they do it' },
+  { value: 'LifecycleQuery', label: 'Lifecycle', about: 'who is new, returning, resurrecting, dormant' },
+  { value: 'PathsQuery', label: 'Paths', about: 'where they go from where' },
+  { value: 'HogQLQuery', label: 'HogQL', about: 'a query of your own' },
+] as const;
+
+export type QuestionKind = (typeof KINDS)[number]['value'];
+
+export const MATHS = [
+  { value: 'total', label: 'times' },
+  { value: 'dau', label: 'unique persons' },
+  { value: 'weekly_active', label: 'unique persons of a week' },
+  { value: 'monthly_active', label: 'unique persons of a month' },
+  { value: 'unique_session', label: 'unique sessions' },
+  { value: 'sum', label: 'sum of' },
+  { value: 'avg', label: 'average of' },
+  { value: 'min', label: 'least of' },
+  { value: 'max', label: 'most of' },
+  { value: 'median', label: 'median of' },
+] as const;
+
+/** Maths that are of a property's numbers. */
+export const OF_PROPERTY: readonly string[] = ['sum', 'avg', 'min', 'max', 'median'];
+
+export const OPERATORS = [
+  { value: 'exact', label: 'is' },
+  { value: 'is_not', label: 'is not' },
+  { value: 'icontains', label: 'contains' },
+  { value: 'not_icontains', label: 'does not contain' },
+  { value: 'gt', label: 'is more than' },
+  { value: 'lt', label: 'is less than' },
+  { value: 'is_set', label: 'is there' },
+  { value: 'is_not_set', label: 'is not there' },
+] as const;
+
+/** Operators that need no value. */
+export const BARE: readonly string[] = ['is_set', 'is_not_set'];
+
+export const RANGES = [
+  { value: '-24h', label: 'the last 24 hours' },
+  { value: '-7d', label: 'the last 7 days' },
+  { value: '-30d', label: 'the last 30 days' },
+  { value: '-90d', label: 'the last 90 days' },
+  { value: '-180d', label: 'the last 180 days' },
+  { value: 'yStart', label: 'this year' },
+  { value: 'all', label: 'ever' },
+] as const;
+
+export const INTERVALS = ['hour', 'day', 'week', 'month'] as const;
+
+export const DISPLAYS = [
+  { value: 'ActionsLineGraph', label: 'Lines' },
+  { value: 'ActionsBar', label: 'Bars' },
+  { value: 'ActionsAreaGraph', label: 'Areas' },
+  { value: 'ActionsLineGraphCumulative', label: 'Lines that add up' },
+  { value: 'BoldNumber', label: 'Number' },
+  { value: 'ActionsPie', label: 'Pie' },
+  { value: 'ActionsBarValue', label: 'Ranking' },
+  { value: 'ActionsTable', label: 'Table' },
+] as const;
+
+export interface Series {
+  /** Its place among those that were ever in the form. */
+  readonly key: number;
+  readonly event: string;
+  readonly math: string;
+  readonly property: string;
+}
+
+export interface Filter {
+  readonly key: number;
+  readonly property: string;
+  readonly operator: string;
+  readonly value: string;
+}
+
+export interface Question {
+  readonly kind: QuestionKind;
+  readonly series: readonly Series[];
+  readonly filters: readonly Filter[];
+  readonly range: string;
+  readonly interval: string;
+  readonly display: string;
+  readonly breakdown: string;
+  readonly hogql: string;
+}
+
+export const FIRST_QUESTION: Question = {
+  kind: 'TrendsQuery',
+  series: [{ key: 0, event: '$pageview', math: 'total', property: '' }],
+  filters: [],
+  range: '-7d',
+  interval: 'day',
+  display: 'ActionsLineGraph',
+  breakdown: '',
+  hogql: 'SELECT event, count() AS times\nFROM events\nGROUP BY event\nORDER BY times DESC\nLIMIT 100',
+};
+
+type Json = Readonly<Record<string, unknown>>;
+
+const DAYS = 7;
+
+/** Returns the query of a question, in what says how it is shown. */
+export function queryOf(question: Question): Json {
+  const { kind, range, interval, display, breakdown } = question;
+  if (kind === 'HogQLQuery') return { kind: 'DataVisualizationNode', source: { kind, query: question.hogql }, display };
+  const series = question.series.map((one) => nodeOf(one, kind));
+  const properties = question.filters.flatMap(filterOf);
+  const shared = {
+    kind,
+    dateRange: { date_from: range },
+    ...(properties.length === 0 ? {} : { properties }),
+  };
+  const brokenDown = breakdown === '' ? {} : { breakdownFilter: { breakdown, breakdown_type: 'event' } };
+  const [first] = question.series;
+  const [start, back = start] = question.series;
+  const sources: Readonly<Record<Exclude<QuestionKind, 'HogQLQuery'>, Json>> = {
+    TrendsQuery: { ...shared, series, interval, trendsFilter: { display }, ...brokenDown },
+    FunnelsQuery: { ...shared, series, ...brokenDown },
+    RetentionQuery: {
+      ...shared,
+      retentionFilter: {
+        period: 'Day',
+        totalIntervals: DAYS + 1,
+        targetEntity: { id: start?.event ?? null, type: 'events' },
+        returningEntity: { id: back?.event ?? null, type: 'events' },
+      },
+    },
+    StickinessQuery: { ...shared, series, interval },
+    LifecycleQuery: { ...shared, series: series.slice(0, 1), interval },
+    PathsQuery: {
+      ...shared,
+      pathsFilter: {
+        includeEventTypes: ['$pageview', 'custom_event'],
+        ...(first?.event === '' ? {} : { startPoint: first?.event }),
+      },
+    },
+  };
+  return { kind: 'InsightVizNode', source: sources[kind] };
+}
+
+function nodeOf({ event, math, property }: Series, kind: QuestionKind): Json {
+  const node = { kind: 'EventsNode', event: event === '' ? null : event, name: event === '' ? 'All events' : event };
+  if (kind === 'FunnelsQuery' || kind === 'LifecycleQuery') return node;
+  return { ...node, math, ...(OF_PROPERTY.includes(math) ? { math_property: property } : {}) };
+}
+
+function filterOf({ property, operator, value }: Filter): Json[] {
+  if (property === '' || (value === '' && !BARE.includes(operator))) return [];
+  const isNumber = operator === 'gt' || operator === 'lt';
+  return [
+    {
+      key: property,
+      operator,
+      type: 'event',
+      ...(BARE.includes(operator) ? {} : { value: isNumber ? value : [value] }),
+    },
+  ];
+}
+
+const object = (value: unknown): Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
+const list = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.map(object) : []);
+const text = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise);
+
+/**
+ * Returns the question that a query asks. Undefined: the form cannot say all that it says, so that a change with the
+ * form would lose some of it.
+ */
+export function questionOf(query: unknown): Question | undefined {
+  const node = object(query);
+  const source = node['source'] === undefined ? node : object(node['source']);
+  const kind = KINDS.find(({ value }) => value === source['kind'])?.value;
+  if (kind === undefined) return undefined;
+  if (kind === 'HogQLQuery')
+    return {
+      ...FIRST_QUESTION,
+      kind,
+      hogql: text(source['query'], ''),
+      display: text(node['display'], 'ActionsTable'),
+    };
+  const retention = object(source['retentionFilter']);
+  const entities = [retention['targetEntity'], retention['returningEntity']].flatMap((entity) =>
+    entity === undefined ? [] : [{ event: object(entity)['id'] }],
+  );
+  const paths = object(source['pathsFilter']);
+  const nodes: readonly Json[] =
+    kind === 'RetentionQuery'
+      ? entities
+      : kind === 'PathsQuery'
+        ? [{ event: paths['startPoint'] ?? '' }]
+        : list(source['series']);
+  const question: Question = {
+    ...FIRST_QUESTION,
+    kind,
+    series: nodes.map((one, key) => ({
+      key,
+      event: text(one['event'], ''),
+      math: text(one['math'], 'total'),
+      property: text(one['math_property'], ''),
+    })),
+    filters: list(source['properties']).map((one, key) => ({
+      key,
+      property: text(one['key'], ''),
+      operator: text(one['operator'], 'exact'),
+      value: String(Array.isArray(one['value']) ? (one['value'][0] ?? '') : (one['value'] ?? '')),
+    })),
+    range: text(object(source['dateRange'])['date_from'], '-7d'),
+    interval: text(source['interval'], 'day'),
+    display: text(object(source['trendsFilter'])['display'], 'ActionsLineGraph'),
+    breakdown: text(object(source['breakdownFilter'])['breakdown'], ''),
+  };
+  return covers(object(queryOf(question)['source']), source) ? question : undefined;
+}
+
+/** Says one value all that another one says? Names of series say nothing. */
+function covers(made: unknown, known: unknown): boolean {
+  if (Array.isArray(known))
+    return Array.isArray(made) && made.length === known.length && known.every((one, at) => covers(made[at], one));
+  if (typeof known === 'object' && known !== null) {
+    return Object.entries(known).every(
+      ([name, value]) =>
+        IDLE.includes(name) || value === null || value === undefined || covers(object(made)[name], value),
+    );
+  }
+  return made === known;
+}
+
+/** Members that change no number. */
+const IDLE: readonly string[] = ['name', 'custom_name', 'version'];

@@ -1,0 +1,193 @@
+import { Alert, Button, Card, Code, Group, MultiSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useMemo, useState } from 'react';
+import { answered, api, ifMatch, Refusal, type Versioned, versioned } from '../client/api.ts';
+import { useDashboards } from '../client/dashboards.ts';
+import { type Insight, insightKey, useAnswer, useInsight } from '../client/insights.ts';
+import { FIRST_QUESTION, type Question, queryOf, questionOf } from '../client/questions.ts';
+import { useParam } from '../parts/address.ts';
+import { ConfirmButton } from '../parts/confirm-button.tsx';
+import { Builder } from '../parts/insights/builder.tsx';
+import { LazyChart } from '../parts/insights/lazy-chart.tsx';
+import { Loading } from '../parts/loading.tsx';
+import { Page } from '../parts/page.tsx';
+import { Problem, tell } from '../parts/problem.tsx';
+import { ScopedButton } from '../parts/scoped-button.tsx';
+
+const TYPING_MS = 500;
+
+export default function InsightPage() {
+  const project = useParam('project');
+  const id = useParam('id');
+  const isNew = id === 'new';
+  const { data, error, refetch } = useInsight(project, isNew ? undefined : id);
+  if (isNew) return <InsightEditor key="new" project={project} seen={undefined} />;
+  if (data !== undefined) return <InsightEditor key={id} project={project} seen={data} />;
+  return (
+    <Page title="Insight">{error === null ? <Loading /> : <Problem error={error} retry={() => void refetch()} />}</Page>
+  );
+}
+
+interface InsightEditorProps {
+  readonly project: string;
+  readonly seen: Versioned<Insight> | undefined;
+}
+
+function InsightEditor({ project, seen }: InsightEditorProps) {
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const kept = seen?.value;
+  const begun = kept === undefined ? FIRST_QUESTION : questionOf(kept.query);
+  const [question, setQuestion] = useState<Question>(begun ?? FIRST_QUESTION);
+  const [isTouched, setTouched] = useState(false);
+  const [name, setName] = useState(kept?.name ?? '');
+  const [boards, setBoards] = useState((kept?.dashboards ?? []).map(String));
+  const [problem, setProblem] = useState<unknown>(null);
+  const [isBusy, setBusy] = useState(false);
+  const [settled] = useDebouncedValue(question, TYPING_MS);
+  // What the form cannot say is asked as it was kept, until somebody begins anew.
+  const isForm = begun !== undefined || isTouched;
+  const query = useMemo(() => (isForm ? queryOf(settled) : (kept?.query ?? {})), [isForm, settled, kept]);
+  const answer = useAnswer(project, query);
+  const dashboards = useDashboards(project, 1, { search: '', tag: undefined, pinned: false });
+  const fault = answer.error instanceof Refusal ? answer.error.message : undefined;
+
+  async function save(): Promise<void> {
+    setBusy(true);
+    setProblem(null);
+    const body = { name, query: isForm ? queryOf(question) : (kept?.query ?? {}), dashboards: boards.map(Number) };
+    try {
+      const path = { project_id: project };
+      const { value } = await (seen === undefined
+        ? versioned(api.POST('/api/projects/{project_id}/insights/', { params: { path }, body }))
+        : versioned(
+            api.PATCH('/api/projects/{project_id}/insights/{id}/', {
+              params: { path: { ...path, id: seen.value.id }, header: ifMatch(seen) },
+              body,
+            }),
+          ));
+      await Promise.all(
+        [['insights', project], ['dashboard', project], insightKey(project, String(value.id))].map((queryKey) =>
+          queries.invalidateQueries({ queryKey }),
+        ),
+      );
+      tell(`${name === '' ? 'The insight' : name} is kept.`);
+      if (seen === undefined) void navigate({ to: `/projects/${project}/insights/${value.id}` });
+    } catch (refused) {
+      setProblem(refused);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  const remove = async (): Promise<void> => {
+    await answered(
+      api.PATCH('/api/projects/{project_id}/insights/{id}/', {
+        params: { path: { project_id: project, id: kept?.id ?? 0 } },
+        body: { deleted: true },
+      }),
+    );
+    await queries.invalidateQueries({ queryKey: ['insights', project] });
+    void navigate({ to: `/projects/${project}/insights` });
+  };
+
+  return (
+    <Page
+      title={kept === undefined ? 'New insight' : kept.name || kept.derived_name || 'Untitled'}
+      actions={
+        kept !== undefined && (
+          <ConfirmButton label="Delete" scope="insight:write" act={remove}>
+            The insight goes from all lists and dashboards. The API can bring it back.
+          </ConfirmButton>
+        )
+      }
+    >
+      <SimpleGrid cols={{ base: 1, lg: 2 }}>
+        <Stack>
+          {isForm ? (
+            <Builder
+              project={project}
+              question={question}
+              change={(some) => {
+                setTouched(true);
+                setQuestion((all) => ({ ...all, ...some }));
+              }}
+              run={() => void answer.refetch()}
+              fault={question.kind === 'HogQLQuery' ? fault : undefined}
+            />
+          ) : (
+            <Stack align="start">
+              <Text size="sm">The form cannot say all of this query. It is kept as it is.</Text>
+              <Code block tabIndex={0} w="100%">
+                {JSON.stringify(kept?.query, null, 2)}
+              </Code>
+              <Button variant="default" size="xs" onClick={() => setTouched(true)}>
+                Begin anew with the form
+              </Button>
+            </Stack>
+          )}
+          <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} />
+          <MultiSelect
+            label="On dashboards"
+            data={(dashboards.data?.results ?? []).map((one) => ({
+              value: String(one.id),
+              label: one.name === '' ? 'Untitled' : one.name,
+            }))}
+            value={boards}
+            onChange={setBoards}
+            clearButtonProps={{ 'aria-label': 'On none' }}
+          />
+          <Problem error={problem} />
+          <Group>
+            <ScopedButton scope="insight:write" loading={isBusy} onClick={() => void save()}>
+              Save
+            </ScopedButton>
+          </Group>
+        </Stack>
+        <Card withBorder aria-busy={answer.isFetching}>
+          {answer.error !== null && question.kind === 'HogQLQuery' && (
+            <Alert color="red" variant="outline" role="alert">
+              {fault ?? 'The service cannot be reached.'}
+            </Alert>
+          )}
+          {answer.error !== null && question.kind !== 'HogQLQuery' && (
+            <Problem error={answer.error} retry={() => void answer.refetch()} />
+          )}
+          {answer.data === undefined && answer.error === null && <Loading />}
+          {answer.data !== undefined && answer.error === null && (
+            <>
+              <LazyChart query={query} answer={answer.data} />
+              <Emptiness
+                question={question}
+                results={answer.data.results}
+                widen={() => setQuestion({ ...question, range: 'all' })}
+              />
+            </>
+          )}
+        </Card>
+      </SimpleGrid>
+    </Page>
+  );
+}
+
+interface EmptinessProps {
+  readonly question: Question;
+  readonly results: unknown;
+  readonly widen: () => void;
+}
+
+/** Offers all of time, where the range holds nothing. */
+function Emptiness({ question, results, widen }: EmptinessProps) {
+  const isEmpty = Array.isArray(results) && results.every((one: { readonly count?: unknown }) => one?.count === 0);
+  if (!isEmpty || question.range === 'all' || question.kind === 'HogQLQuery') return null;
+  return (
+    <Group mt="sm">
+      <Text size="sm">Nothing happened then.</Text>
+      <Button size="xs" variant="default" onClick={widen}>
+        Look at all that is there
+      </Button>
+    </Group>
+  );
+}

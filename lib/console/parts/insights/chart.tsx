@@ -1,0 +1,31 @@
+import { useComputedColorScheme } from '@mantine/core';
+import { useMemo } from 'react';
+import { chartOf } from '../../../charts/describe/describe.ts';
+import { figure } from '../../../charts/figure.ts';
+import { CHART_STYLE } from '../../../charts/style.ts';
+import type { Answered } from '../../client/insights.ts';
+
+interface ChartProps {
+  readonly query: unknown;
+  readonly answer: Answered;
+}
+
+const PLACE = `.chart { --tile: var(--mantine-color-body); --text: var(--mantine-color-text);
+  --soft: var(--mantine-color-dimmed); --line: var(--mantine-color-default-border); }`;
+
+const DARK = '@media screen and (prefers-color-scheme: dark)';
+
+/** The picture of an answer, with its numbers. Names in it are escaped by who draws it. */
+export default function Chart({ query, answer }: ChartProps) {
+  const scheme = useComputedColorScheme('light');
+  const markup = useMemo(() => figure(chartOf(query, answer)).toString(), [query, answer]);
+  const nonce = document.querySelector<HTMLMetaElement>('meta[name=style-nonce]')?.content;
+  // The reader's choice of colours is not always the system's.
+  const style = CHART_STYLE.replaceAll(DARK, scheme === 'dark' ? '@media screen' : '@media not all');
+  return (
+    <>
+      <style nonce={nonce}>{`${style}${PLACE}`}</style>
+      <div dangerouslySetInnerHTML={{ __html: markup }} />
+    </>
+  );
+}

@@ -1,0 +1,14 @@
+import { Skeleton } from '@mantine/core';
+import { lazy, Suspense } from 'react';
+import type { Answered } from '../../client/insights.ts';
+
+const Chart = lazy(() => import('./chart.tsx'));
+
+/** A chart, whose code is loaded with the first one. */
+export function LazyChart(props: { readonly query: unknown; readonly answer: Answered }) {
+  return (
+    <Suspense fallback={<Skeleton height={200} />}>
+      <Chart {...props} />
+    </Suspense>
+  );
+}
