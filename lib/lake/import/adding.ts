@@ -6,6 +6,7 @@ import type { Arrived } from '../arrival.ts';
 import type { LakeFile } from '../catalog.ts';
 import type { Lease, Publishing } from '../lease.ts';
 import { BatchWriter } from './batch-writer.ts';
+import { forgottenRows } from './forgotten.ts';
 import { openStaging, type SameEvents } from './staging.ts';
 
 interface AddingOptions {
@@ -27,7 +28,8 @@ export async function adding<T>(
 ): Promise<T> {
   const folder = await mkdtemp(join(temporaryFolder, 'adding-'));
   try {
-    const staging = await openStaging(folder, lease.projectId, context.lake, same);
+    const forgotten = await forgottenRows(context.table, lease.projectId);
+    const staging = await openStaging(folder, lease.projectId, context.lake, { same, forgotten });
     const batches = new BatchWriter({ context, lease, staging, before, arrived, folder });
     try {
       return await work(batches, folder);

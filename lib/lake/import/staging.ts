@@ -114,6 +114,13 @@ export interface SameEvents {
   readonly withinMs: number;
 }
 
+interface StagingOptions {
+  /** Default: as imports tell events apart. */
+  readonly same?: SameEvents | undefined;
+  /** SQL of rows that are not taken, for somebody asked that they be forgotten. */
+  readonly forgotten?: string | undefined;
+}
+
 /** Of imports: what is imported carries the timestamp that was stored. */
 const SAME_RECORDS: SameEvents = { columns: ['uuid', 'timestamp_us'], withinMs: 0 };
 
@@ -125,7 +132,7 @@ export async function openStaging(
   folder: string,
   projectId: number,
   lake: FileStore,
-  same: SameEvents = SAME_RECORDS,
+  { same = SAME_RECORDS, forgotten }: StagingOptions = {},
 ): Promise<Staging> {
   const places = [folder, lake.root];
   const database = await openDatabase({ ...LIMITS, tempDirectory: join(folder, 'spill'), places });
@@ -141,7 +148,11 @@ export async function openStaging(
       await connection.run(`INSERT INTO staged SELECT * REPLACE (
           ${['event', 'distinct_id', 'elements_chain'].map(unescaped).join(', ')}) FROM ${stagingFile(file)}`);
       await numberEqualLines(connection);
-      const known = await dropKnown(connection, lake, same);
+      const dropped =
+        forgotten === undefined
+          ? []
+          : await numbers(connection, `DELETE FROM staged WHERE event IS NOT NULL AND ${forgotten}`);
+      const known = (await dropKnown(connection, lake, same)) + (dropped[0] ?? 0);
       const [rows = 0, personChanges = 0] = await numbers(connection, 'SELECT count(*), count(person) FROM staged');
       return { rows, known, personChanges };
     },

@@ -39,6 +39,7 @@
  *   captured events of a day   W#pid         CAPTURED#day
  *   of the minutes of an hour  W#pid         MINUTES#hour
  *   answer to a query          W#pid         ANSWER#key
+ *   forgotten distinct_id      W#pid         FORGOTTEN#sha256
  *   how far a file is imported W#pid         BOOKMARK#sha256
  *   execution (local mode)     X#name        EXECUTION | ITEM#state#index  EXECUTIONS / name       EXECUTIONS / name (running only)
  *   definition of a machine    DEFINITIONS   hash
@@ -142,6 +143,7 @@ export const keys = {
   lakeLayout: (pid: number) => at<'lakeLayout'>(`W#${pid}`, 'LAYOUT'),
   retiredFiles: (pid: number, due: number, id: string) =>
     at<'retiredFiles'>(`W#${pid}`, `RETIRED#${sortable(due)}#${id}`),
+  forgotten: (pid: number, sha256: string) => at<'forgotten'>(`W#${pid}`, `FORGOTTEN#${sha256}`),
   importBookmark: (pid: number, sha256: string) => at<'importBookmark'>(`W#${pid}`, `BOOKMARK#${sha256}`),
   captureMinutes: (pid: number, hour: string) => at<'captureMinutes'>(`W#${pid}`, `MINUTES#${hour}`),
   personsState: (pid: number) => at<'personsState'>(`W#${pid}`, 'PERSONS'),
@@ -247,6 +249,7 @@ export const ranges = {
       | 'captureCounts'
       | 'captureMinutes'
       | 'importBookmark'
+      | 'forgotten'
       | 'answer'
     >(`W#${pid}`),
   /** Answers to queries that are kept. */
@@ -270,6 +273,7 @@ export const ranges = {
   activityOf: (oid: string) => partition<'activity'>(`A#${oid}`, { newestFirst: true }),
   dueJobs: (upTo: number) => entries<'job'>('DUE', { to: `${sortable(upTo)}~` }),
   pendingBatches: (pid: number) => partition<'pendingBatch'>(`W#${pid}`, { prefix: 'PENDING#' }),
+  forgotten: (pid: number) => partition<'forgotten'>(`W#${pid}`, { prefix: 'FORGOTTEN#' }),
   /** What is to be removed, the earliest first. */
   retiredFiles: (pid: number) => partition<'retiredFiles'>(`W#${pid}`, { prefix: 'RETIRED#' }),
   /** Files of one model whose arrival day is in [fromDay, toDay], both `YYYY-MM-DD`. */

@@ -7,7 +7,9 @@ export const IngestionWarning = z
     type: z.string().describe('The reason: `missing_distinct_id`, `event_too_big` …'),
     lastSeen: z.iso.datetime().describe('When the last such event came.'),
     count: z.int().describe('How many such events came.'),
-    sparkline: z.array(z.tuple([z.int(), z.iso.date()])).describe('How many came on each day, the latest last.'),
+    sparkline: z
+      .array(z.array(z.union([z.int(), z.iso.date()])))
+      .describe('How many came on each day, the latest last.'),
     warnings: z
       .array(
         z.object({

@@ -33,7 +33,7 @@ export async function warningsOf({ table, clock }: Pick<Context, 'table' | 'cloc
         type,
         lastSeen: wireInstant(Math.max(...samples.map(({ at }) => at))),
         count: [...byDay.values()].reduce((sum, events) => sum + events, 0),
-        sparkline: days.toReversed().map((day): [number, string] => [byDay.get(day) ?? 0, day]),
+        sparkline: days.toReversed().map((day) => [byDay.get(day) ?? 0, day]),
         warnings: samples
           .toSorted((a, b) => b.at - a.at)
           .map(({ event, distinct_id, at }) => ({

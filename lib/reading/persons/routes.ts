@@ -43,8 +43,12 @@ export const destroyPerson = route({
   params: z.object({ project_id: integer(), id: uuid() }),
   summary: 'Delete a person',
   description:
-    'With all their distinct_ids and properties; exports deliver the deletion. Their events stay, and a later event of ' +
-    'theirs makes them a person again, without properties. 409 while events are being imported.',
-  query: z.object({ delete_events: boolean().optional().describe('Not supported: true is refused.') }),
+    'With all their distinct_ids and properties; exports deliver the deletion. Their events stay unless `delete_events` is ' +
+    'true. A later event of theirs makes them a person again, without properties. 409 while events are being imported.',
+  query: z.object({
+    delete_events: boolean()
+      .optional()
+      .describe('Their events go too, and are not taken again; what of it lies on the disk is removed two days later.'),
+  }),
   status: 204,
 });

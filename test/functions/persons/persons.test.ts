@@ -88,12 +88,34 @@ describe('a person who is deleted', () => {
   const at = (rest: string) => `/api/projects/${service.project.id}/persons/${rest}`;
   const bob = async () => (await list({ distinct_id: 'bob' })).results[0]?.id ?? '';
 
-  test('keeps their events when these are asked to go too, and is kept themselves', async () => {
-    expect(await service.call('DELETE', at(`${await bob()}/?delete_events=true`))).toMatchObject({
-      status: 400,
-      body: { attr: 'delete_events', code: 'invalid_input' },
-    });
-    expect(namesOf(await list())).toContain('Bob');
+  test('goes with their events if that is asked for, for good, and nobody else does', async () => {
+    const { id } = service.project;
+    const records = [
+      identified('eve', 7, { email: 'eve@example.com' }, 'anonymous-eve'),
+      identified('anonymous-eve', 6, { seen: true }),
+      identified('fay', 7, { plan: 'pro' }),
+    ];
+    await importRecords(context, id, records);
+    const events = async (): Promise<string[]> => {
+      const { body } = await service.call('GET', `/api/projects/${id}/events/?limit=100`);
+      return ((body?.['results'] ?? []) as { distinct_id: string }[]).map(({ distinct_id }) => distinct_id);
+    };
+    const others = (await events()).filter((name) => !name.endsWith('eve'));
+    const eve = (await list({ distinct_id: 'eve' })).results[0]?.id;
+    context.clock.advance(SECOND_MS);
+    expect((await service.call('DELETE', at(`${eve}/?delete_events=true`))).status).toBe(204);
+    expect(await events()).toEqual(others);
+    expect((await list({ distinct_id: 'eve' })).results).toEqual([]);
+    expect(namesOf(await list())).toContain('fay');
+    await importRecords(context, id, records);
+    expect(await events()).toEqual(others);
+    context.clock.advance(SECOND_MS);
+    const now = new Date(context.clock()).toISOString();
+    await importRecords(context, id, [{ ...identified('eve', 1, { plan: 'new' }), timestamp: now }]);
+    expect((await events()).filter((name) => name === 'eve')).toHaveLength(1);
+    expect((await list({ distinct_id: 'eve' })).results[0]).toMatchObject({ properties: { plan: 'new' } });
+    await service.call('DELETE', at(`${(await list({ distinct_id: 'eve' })).results[0]?.id}/`));
+    await service.call('DELETE', at(`${(await list({ distinct_id: 'fay' })).results[0]?.id}/`));
   });
 
   test('is gone with all distinct_ids, and a later event makes them anew, without properties', async () => {
