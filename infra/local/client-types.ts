@@ -13,7 +13,7 @@ interface Schema {
   readonly oneOf?: readonly Schema[];
   readonly allOf?: readonly Schema[];
   readonly type?: string | readonly string[];
-  readonly items?: Schema | false;
+  readonly items?: Schema | boolean;
   readonly prefixItems?: readonly Schema[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
@@ -57,7 +57,8 @@ const NAMED: Readonly<Record<string, string>> = {
 };
 
 /** Returns the type of the values that a schema allows. */
-function typeOf(schema: Schema): string {
+function typeOf(schema: Schema | boolean): string {
+  if (typeof schema === 'boolean') return schema ? 'unknown' : 'never';
   const { $ref, type } = schema;
   if ($ref !== undefined) return `components['schemas'][${quoted($ref.slice($ref.lastIndexOf('/') + 1))}]`;
   if (schema.enum !== undefined) return `(${schema.enum.map(quoted).join(' | ')})`;
@@ -70,15 +71,10 @@ function typeOf(schema: Schema): string {
       type.map((one: string): Schema => ({ ...schema, type: one })),
       '|',
     );
-  if (type === 'array') return listOf(schema);
+  if (schema.prefixItems !== undefined) return `[${schema.prefixItems.map(typeOf).join(', ')}]`;
+  if (type === 'array') return `${typeOf(schema.items ?? {})}[]`;
   if (type === 'object' || schema.properties !== undefined) return objectOf(schema);
   return NAMED[String(type)] ?? 'unknown';
-}
-
-/** A list of any length, or one whose places have types of their own. */
-function listOf({ items, prefixItems }: Schema): string {
-  if (prefixItems === undefined) return `${typeOf(items || {})}[]`;
-  return `[${prefixItems.map(typeOf).join(', ')}]`;
 }
 
 function objectOf({ properties, required = [], additionalProperties }: Schema): string {

@@ -1,4 +1,5 @@
 /** The console of `npm start` in a real browser: one service and one browser for all tests of a file. */
+import type { BrowserContextOptions } from 'playwright-core';
 import { describeInBrowser, type OpenPage } from './browser.ts';
 import { temporaryFolder } from './context.ts';
 import { type LocalService, startLocally } from './local-service.ts';
@@ -34,9 +35,8 @@ export function describeConsole(
   });
 }
 
-interface OpenConsoleOptions {
+interface OpenConsoleOptions extends Pick<BrowserContextOptions, 'colorScheme' | 'viewport'> {
   readonly key?: string;
-  readonly colorScheme?: 'light' | 'dark';
 }
 
 type OpenConsole = (path: string, options?: OpenConsoleOptions) => ReturnType<OpenPage>;

@@ -55,7 +55,8 @@ export function Shell() {
           <AccountMenu />
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar p="xs" component="nav" aria-label="Pages">
+      {/* A closed menu is not there for the keyboard either. */}
+      <AppShell.Navbar p="xs" component="nav" aria-label="Pages" {...(isOpen ? {} : { visibleFrom: 'sm' })}>
         <AppShell.Section grow component={ScrollArea}>
           {entries.map(({ menu, to }) => (
             <NavLink

@@ -77,7 +77,7 @@ const RUN_KNOWN_MS = 15 * MINUTE_MS;
 const MAX_RUNS = 2_000;
 
 /** Why a run that somebody stopped has no answer. */
-const CANCELLED = 'The query was cancelled.';
+const cancelled = (): Failure => new Failure('validation', { detail: 'The query was cancelled.', attr: 'query' });
 
 export function answersOf(
   context: Pick<Context, 'table' | 'clock' | 'newId' | 'log'>,
@@ -161,7 +161,7 @@ export function answersOf(
     } finally {
       signal?.removeEventListener('abort', leave);
       joined.waiting -= 1;
-      if (joined.waiting === 0) joined.stop.abort(new Failure('validation', { detail: CANCELLED, attr: 'query' }));
+      if (joined.waiting === 0) joined.stop.abort(cancelled());
     }
   };
 
@@ -199,18 +199,18 @@ export function answersOf(
       failure: null,
       kept: null,
     };
-    const cancelled = new AbortController();
-    const signal =
-      isAsync || callerLeft === undefined ? cancelled.signal : AbortSignal.any([cancelled.signal, callerLeft]);
+    const stop = new AbortController();
+    const signal = isAsync || callerLeft === undefined ? stop.signal : AbortSignal.any([stop.signal, callerLeft]);
     runs.set(name, run);
-    stops.set(run, () => cancelled.abort(new Failure('validation', { detail: CANCELLED, attr: 'query' })));
+    stops.set(run, () => stop.abort(cancelled()));
     const promise = join(asked, key, moment, { signal, isBackground: isAsync }).then(
       (kept) => {
         Object.assign(run, { endedAt: clock(), kept });
         return kept;
       },
       (error: unknown) => {
-        const failure = error instanceof Failure ? error : new Failure('server_error');
+        const isLeft = callerLeft?.aborted === true && error === callerLeft.reason;
+        const failure = error instanceof Failure ? error : isLeft ? cancelled() : new Failure('server_error');
         if (!(error instanceof Failure) && isAsync) log.error('a query failed', { error });
         Object.assign(run, { endedAt: clock(), failure });
         throw error;

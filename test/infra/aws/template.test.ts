@@ -314,7 +314,7 @@ describe('the functions of a stage', () => {
     expect(writes('method-not-allowed')).toBe(false);
     const touches = (name: string): boolean => services(name).includes('dynamodb');
     const idle = FUNCTIONS.filter(({ name }) => !touches(name)).map(({ name }) => name);
-    expect(idle).toEqual(['reference/page', 'reference/file', 'schema']);
+    expect(idle).toEqual(['console/page', 'console/file', 'reference/page', 'reference/file', 'schema']);
   });
 
   test('the authorizer reads and notes keys, and can touch no other item', () => {

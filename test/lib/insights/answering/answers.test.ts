@@ -48,12 +48,15 @@ test('a computation is stopped when the last who waits has left, and not before'
   const { answers, calls, begun } = world();
   const [first, second] = [new AbortController(), new AbortController()];
   const waiting = [first, second].map(({ signal }) =>
-    answers.ask(asked(), 'blocking', { callerLeft: signal }).catch((error: unknown) => error),
+    answers
+      .ask(asked(), 'blocking', { callerLeft: signal, runId: signal === first.signal ? 'first' : 'second' })
+      .catch((error: unknown) => error),
   );
   await begun(1);
   first.abort(new Error('gone'));
   expect(await waiting[0]).toMatchObject({ message: 'gone' });
   expect(calls[0]?.waiting.signal.aborted).toBe(false);
+  expect(answers.run(7, 'first')).toMatchObject({ failure: { kind: 'validation' } });
   second.abort(new Error('gone too'));
   await waiting[1];
   expect(calls[0]?.waiting.signal.aborted).toBe(true);
