@@ -282,7 +282,7 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   'projects/create': async (world) => ({ params: place(world), body: { name: 'New' } }),
   'projects/retrieve': ofProject,
   'projects/update': async (world) => ({ ...(await ofProject(world)), body: { name: 'Renamed' } }),
-  'projects/patch-token': ofProject,
+  'projects/patch-token': async (world) => ({ ...(await ofProject(world)), body: { keep_old_for_a_day: true } }),
   'projects/reset-token': async (world) => ({ ...(await ofProject(world)), body: { keep_old_for_a_day: true } }),
   'projects/destroy': ofProject,
 
