@@ -14,22 +14,26 @@ export const PLAIN: NumberFormat = { unit: 'number', prefix: '', postfix: '', de
 /** Percent, 100 being all. */
 export const PERCENT: NumberFormat = { ...PLAIN, unit: 'percent' };
 
-const plainBy = new Map<number, Intl.NumberFormat>();
-const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 2 });
+/** Formats, made when they are first needed: to load the program costs nothing of them. */
+const formats = new Map<string, Intl.NumberFormat>();
 
-const huge = new Intl.NumberFormat('en', { notation: 'scientific', maximumFractionDigits: 2 });
+function formatted(value: number, notation: 'standard' | 'compact' | 'scientific', decimals: number): string {
+  const name = `${notation} ${decimals}`;
+  let format = formats.get(name);
+  if (format === undefined) {
+    format = new Intl.NumberFormat('en', { notation, maximumFractionDigits: decimals });
+    formats.set(name, format);
+  }
+  return format.format(value);
+}
+
 /** From here on, digits tell less than their number. */
 const HUGE = 1e15;
 
 function plain(value: number, decimals: number): string {
-  if (Math.abs(value) >= HUGE) return huge.format(value);
-  let format = plainBy.get(decimals);
-  if (format === undefined) {
-    format = new Intl.NumberFormat('en', { maximumFractionDigits: decimals });
-    plainBy.set(decimals, format);
-  }
+  if (Math.abs(value) >= HUGE) return formatted(value, 'scientific', 2);
   // Minus zero is zero to a reader.
-  return format.format(value).replace(/^-(?=0$)/, '');
+  return formatted(value, 'standard', decimals).replace(/^-(?=0$)/, '');
 }
 
 const DURATION_UNITS = [
@@ -60,7 +64,7 @@ export const fullNumber = (value: number, format: NumberFormat): string => writt
 /** Returns a number in few characters, for axes and cells: `1.2K`. */
 export const shortNumber = (value: number, format: NumberFormat): string =>
   written(value, format, (number, decimals) =>
-    Math.abs(number) < 10_000 || Math.abs(number) >= HUGE ? plain(number, decimals) : compact.format(number),
+    Math.abs(number) < 10_000 || Math.abs(number) >= HUGE ? plain(number, decimals) : formatted(number, 'compact', 2),
   );
 
 function written(

@@ -7,6 +7,11 @@ import type { Stage } from './stage.ts';
  */
 const STAYS: readonly { readonly right: RegExp; readonly roles: RegExp; readonly why: string }[] = [
   {
+    right: /^s3:/,
+    roles: /^Inbox/,
+    why: 'what Firehose asks of its role, of which the imitation writes alone',
+  },
+  {
     right: /^dynamodb:(?!BatchWriteItem)/,
     roles: /^Functions/,
     why: 'the verbs of the table, the same for all who hold it',

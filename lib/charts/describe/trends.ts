@@ -199,11 +199,13 @@ function pieChart(items: readonly Row[], format: NumberFormat): Chart {
   };
 }
 
-const COUNTRIES = new Intl.DisplayNames('en', { type: 'region', fallback: 'code' });
+let countries: Intl.DisplayNames | undefined;
 
 /** Returns the English name of a country by its code; the code itself when nobody knows it. */
 export function countryName(code: string): string {
-  return /^[A-Z]{2}$/.test(code) ? (COUNTRIES.of(code) ?? code) : code;
+  if (!/^[A-Z]{2}$/.test(code)) return code;
+  countries ??= new Intl.DisplayNames('en', { type: 'region', fallback: 'code' });
+  return countries.of(code) ?? code;
 }
 
 function mapChart(rows: readonly Json[], format: NumberFormat): Chart {

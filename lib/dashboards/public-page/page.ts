@@ -117,8 +117,8 @@ function otherRangeMarkup(view: PageView): Markup | false {
   }.</p>`;
 }
 
-const dayFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
-const dayText = (day: string): string => dayFormat.format(new Date(`${day}T00:00:00Z`));
+const dayText = (day: string): string =>
+  new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`));
 
 /** Returns when the oldest of the results was computed. */
 function refreshedMarkup({ results, timezone }: PageView): Markup | false {

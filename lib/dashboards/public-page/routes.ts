@@ -27,5 +27,6 @@ export const openShared = route({
   description:
     'Answers with the page, and with a cookie that opens it for twelve hours. Ten tries of an address in five minutes.',
   body: PasswordForm,
+  example: { password: 'what the owner has told you' },
   table: 'counts',
 });

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { Syntax } from '../../hogql/syntax.ts';
 import { any, call, constant, field, list } from '../../hogql/write.ts';
-import { integer, text, uuid } from '../../http/fields.ts';
+import { integer, text } from '../../http/fields.ts';
 import { SECOND_MS } from '../../ports/units.ts';
 import type { Answer, Kind, World } from './kind.ts';
 import { cellsOf } from './parts/cells.ts';
@@ -41,7 +41,7 @@ const EventsQuery = z.object({
   orderBy: z.array(text()).max(MAX_COLUMNS).nullish(),
   event: z.string().nullish(),
   events: z.array(z.string()).max(MAX_EVENTS).nullish(),
-  personId: uuid().nullish(),
+  personId: text().nullish(),
   properties: propertyFilters().optional(),
   fixedProperties: propertyFilters().optional(),
   filterTestAccounts: z.boolean().nullish(),
@@ -136,6 +136,9 @@ async function answer(query: EventsQuery, world: World): Promise<Answer> {
   return { ...answered, results: await withPersons(answered.results, columns, world) };
 }
 
+/** A query of HogQL may hold so many constants. */
+const IDS_AT_ONCE = 1000;
+
 /** Whose an event is, before it is known who that is. */
 const ownerAt = (row: readonly unknown[], place: number) =>
   row[place] as { readonly distinct_id: string; readonly person_id: string };
@@ -149,16 +152,16 @@ async function withPersons(
   const places = columns.flatMap(({ cell }, place) => (cell === SPECIAL['person']?.cell ? [place] : []));
   if (places.length === 0 || rows.length === 0) return rows;
   const ids = [...new Set(rows.flatMap((row) => places.map((place) => ownerAt(row, place).person_id)))];
-  const found = await world.rows({
-    hogql: 'SELECT id, created_at, properties FROM persons WHERE id IN {ids}',
-    values: { ids: list(ids) },
-  });
-  const persons = new Map(
-    cellsOf(found, world.timezone).map(([id, created_at, properties]) => [
-      id,
-      { uuid: id, created_at, properties: objectOf(properties) },
-    ]),
-  );
+  const persons = new Map<string, object>();
+  for (let first = 0; first < ids.length; first += IDS_AT_ONCE) {
+    const found = await world.rows({
+      hogql: 'SELECT id, created_at, properties FROM persons WHERE id IN {ids}',
+      values: { ids: list(ids.slice(first, first + IDS_AT_ONCE)) },
+    });
+    for (const [id, created_at, properties] of cellsOf(found, world.timezone)) {
+      persons.set(String(id), { uuid: id, created_at, properties: objectOf(properties) });
+    }
+  }
   return rows.map((row) =>
     row.map((cell, place) => {
       if (!places.includes(place)) return cell;

@@ -133,6 +133,8 @@ async function funnelOf(query: FunnelsQuery, world: World): Promise<Funnel> {
     : undefined;
   const range = rangeOf(query.dateRange, query.interval ?? 'day', world, earliest);
   const breakdown = breakdownOf(query.breakdownFilter);
+  if (breakdown?.parts.some(({ bins }) => bins !== undefined))
+    invalid('query__breakdownFilter__breakdown_histogram_bin_count', 'A funnel has no breakdown by bins.');
   const by = filter.funnelAggregateByHogQL ?? '';
   const isOfPersons = by === '' || by === 'person_id';
   const actor = isOfPersons ? field('person_id') : call('toString', await world.expression(by));

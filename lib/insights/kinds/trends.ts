@@ -1,7 +1,7 @@
 /** How much of something happens, and when: numbers of events by time, told apart by their values. */
 import * as z from 'zod';
 import type { Syntax } from '../../hogql/syntax.ts';
-import { all, any } from '../../hogql/write.ts';
+import { all, any, constant } from '../../hogql/write.ts';
 import { choice, integer } from '../../http/fields.ts';
 import { invalid } from '../../ports/errors.ts';
 import type { Answer, Kind, Question, Selection, World } from './kind.ts';
@@ -11,7 +11,6 @@ import {
   binEdges,
   breakdownLabel,
   breakdownOf,
-  breakdownText,
   breakdownValue,
   missingValue,
   OTHER,
@@ -20,6 +19,7 @@ import {
 import {
   addIntervals,
   type Bucket,
+  bucketOfDay,
   bucketsOf,
   CompareFilter,
   DateRange,
@@ -27,6 +27,7 @@ import {
   INTERVALS,
   type Interval,
   inRange,
+  instantConstant,
   isOfAllTime,
   previousOf,
   type Range,
@@ -40,7 +41,7 @@ import { MATHS, type Measure, measureOf } from './parts/math.ts';
 import { LACKING } from './parts/members.ts';
 import { propertyCondition, propertyFilters } from './parts/property-filters.ts';
 import { labelOfSeries, Series, seriesCondition } from './parts/series.ts';
-import { isOfChanges, personsQuestion, type Totals, totalsQuestion } from './parts/totals.ts';
+import { isOfChanges, type Totals, totalsQuestion } from './parts/totals.ts';
 
 const TOTAL_DISPLAYS = ['BoldNumber', 'ActionsPie', 'ActionsBarValue', 'ActionsTable', 'WorldMap'] as const;
 const DISPLAYS = [
@@ -347,28 +348,6 @@ function resultOf({ value, data }: Numbers, period: Period, of: number | Formula
   };
 }
 
-async function actors(query: TrendsQuery, selection: Selection, world: World): Promise<Question> {
-  const frame = await frameOf(query, world);
-  const { series = 0, compare = 'current', day, breakdown } = selection;
-  const period =
-    (await periodsOf(frame)).find(({ label = 'current' }) => label === compare) ??
-    invalid('source__compare', 'The query compares nothing.');
-  if (!frame.isTotal && period.buckets.length === 0)
-    invalid('source__day', 'The range of the query ends before it begins.');
-  if (query.series[series] === undefined) invalid('source__series', 'The query has no such series.');
-  const { asked, lead } = await askedOf(series, period, frame);
-  const value = breakdown === undefined || frame.breakdown === undefined ? undefined : breakdownText(breakdown);
-  if (value?.split(SEPARATOR).includes(OTHER))
-    invalid('source__breakdown', 'Who is behind all other values is not known.');
-  if (day === undefined || frame.isTotal) return personsQuestion(asked, value === undefined ? {} : { value });
-  const bucket = period.buckets.findIndex(
-    (one) => one.day === day || wireInstantOf(one.start, world) === day || one.start === Date.parse(String(day)),
-  );
-  if (bucket < 0) invalid('source__day', "The day is none of the 'days' of the query.");
-  const first = frame.isCumulative ? 0 : bucket;
-  return personsQuestion(asked, { buckets: [first, bucket + lead], ...(value !== undefined && { value }) });
-}
-
 /** What older clients read of the query in each result. */
 const filterOf = ({ dateRange, interval, trendsFilter }: TrendsQuery) => ({
   insight: 'TRENDS',
@@ -377,5 +356,55 @@ const filterOf = ({ dateRange, interval, trendsFilter }: TrendsQuery) => ({
   date_from: dateRange?.date_from ?? null,
   date_to: dateRange?.date_to ?? null,
 });
+
+/** Those whose events a number counts, with how many these are. */
+async function actors(query: TrendsQuery, selection: Selection, world: World): Promise<Question> {
+  const { series: order = 0, day, breakdown: chosen, compare = 'current' } = selection;
+  const frame = await frameOf(query, world);
+  const period = (await periodsOf(frame)).find(({ label }) => (label ?? 'current') === compare);
+  if (query.series[order] === undefined) return invalid('source__series', 'The query has no such series.');
+  if (period === undefined) return invalid('source__compare', 'The query compares nothing.');
+  if (!frame.isTotal && period.buckets.length === 0) {
+    return invalid('source__source__dateRange', 'The range of the query ends before it begins.');
+  }
+  const { asked, lead } = await askedOf(order, period, frame);
+  const { measure, named, passed, breakdown } = asked;
+  // One number for all of the range has no days.
+  const bucket = day === undefined || frame.isTotal ? undefined : bucketOfDay(period.buckets, day, world);
+  const { from } = asked.range;
+  const start = bucket && Math.max(lead === 0 ? bucket.start : addIntervals(bucket.start, -lead, 'day', world), from);
+  const range = {
+    from: frame.isCumulative ? from : (start ?? from),
+    to: bucket === undefined ? period.range.to : Math.min(bucket.end - 1, period.range.to),
+  };
+  const value = chosen === undefined || breakdown === undefined ? null : [chosen].flat().map(String).join(SEPARATOR);
+  if (value?.split(SEPARATOR).includes(OTHER) === true) {
+    invalid('source__breakdown', 'Of all other values together, the persons are not known. Choose one of them.');
+  }
+  return {
+    hogql: measure.first === undefined ? PERSONS_OF_EVENTS : PERSONS_OF_FIRSTS,
+    values: {
+      named: measure.first === 'matching' ? all([named, passed]) : named,
+      passed,
+      condition: all([inRange(range), named, passed]),
+      from: instantConstant(range.from),
+      until: instantConstant(range.to + 1),
+      value: breakdown?.value ?? constant(''),
+      chosen: constant(value),
+    },
+    from: measure.first === undefined ? range.from : undefined,
+    to: range.to,
+  };
+}
+
+const PERSONS_OF_EVENTS = `SELECT person_id AS actor_id, count() AS event_count, groupUniqArray(distinct_id) AS event_distinct_ids
+  FROM events WHERE {condition} AND ({chosen} IS NULL OR {value} = {chosen}) GROUP BY actor_id`;
+
+/** Of all that a person ever did, the first counts, where it lies in the range and passes. */
+const PERSONS_OF_FIRSTS = `SELECT actor_id, 1 AS event_count FROM (
+    SELECT person_id AS actor_id, min(timestamp) AS first_time, minIf(timestamp, {passed}) AS first_passed,
+      argMinIf({value}, timestamp, {passed}) AS first_value
+    FROM events WHERE {named} AND timestamp < {until} GROUP BY actor_id
+  ) AS firsts WHERE first_time = first_passed AND first_time >= {from} AND ({chosen} IS NULL OR first_value = {chosen})`;
 
 export const trends: Kind<TrendsQuery> = { name: 'TrendsQuery', schema: TrendsQuery, answer, actors };

@@ -200,10 +200,6 @@ function edgesOf(least: number, most: number, count: number): number[] {
 /** The text of events that have none of the values. */
 export const missingValue = ({ parts }: Breakdown): string => parts.map(() => MISSING).join(SEPARATOR);
 
-/** Returns the text of a value that a result named. */
-export const breakdownText = (value: string | number | readonly (string | number)[]): string =>
-  [value].flat().map(String).join(SEPARATOR);
-
 /** What a result says of its value. */
 export interface BreakdownLabel {
   readonly label: string;

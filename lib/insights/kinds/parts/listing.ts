@@ -2,7 +2,6 @@
 import { isAggregate } from '../../../hogql/aggregates.ts';
 import type { Syntax } from '../../../hogql/syntax.ts';
 import { all, call, constant, field } from '../../../hogql/write.ts';
-import { parseJson } from '../../../http/json.ts';
 import { isObject } from '../../../ports/raw-number.ts';
 import type { Question, World } from '../kind.ts';
 
@@ -64,7 +63,7 @@ export const displayName = (otherwise: Syntax): Syntax =>
 export const tupleType = (types: readonly string[]): string => `Tuple(${types.join(', ')})`;
 
 /** Returns the object of a cell of JSON; where there is none, an empty one. */
-export const objectOf = (cell: unknown): unknown => (typeof cell === 'string' ? parseJson(cell) : {});
+export const objectOf = (cell: unknown): unknown => (typeof cell === 'string' ? JSON.parse(cell) : {});
 
 /** Returns whether an expression has an aggregate in it, of which its rows are no longer single. */
 export function hasAggregate(syntax: unknown): boolean {

@@ -30,8 +30,7 @@ export interface Measure {
   readonly countsActors?: boolean;
 }
 
-/** Whose an event is. */
-export const PERSON = field('person_id');
+const PERSON = field('person_id');
 
 const EVENTS: Measure = { cells: { cell: 'count()' }, isGrouped: true, total: 'sum(cell)' };
 const PERSONS: Measure = {

@@ -5,7 +5,7 @@ import type { Question } from '../kind.ts';
 import { OTHER } from './breakdown.ts';
 import { bucketIndex } from './bucket-index.ts';
 import { inRange, type Range } from './date-range.ts';
-import { type Measure, PERSON } from './math.ts';
+import type { Measure } from './math.ts';
 
 /** What is asked of a series. */
 export interface Totals {
@@ -63,39 +63,6 @@ export function totalsQuestion(asked: Totals): Question {
     values: { ...measure.values, ...valuesOf(asked) },
     from: measure.first === undefined ? range.from : undefined,
     to: range.to,
-  };
-}
-
-/**
- * Returns the question whose rows are the persons, each once as `actor_id`, who have events of some of the buckets (by
- * their numbers, both inclusive) and of one of the values; where these are absent, of all.
- */
-export function personsQuestion(
-  asked: Totals,
-  chosen: { readonly buckets?: readonly [first: number, last: number]; readonly value?: string },
-): Question {
-  const { measure } = asked;
-  const people: Totals = {
-    ...asked,
-    measure: {
-      cells: {},
-      actor: PERSON,
-      isGrouped: true,
-      total: 'count()',
-      ...(measure.first && { first: measure.first }),
-    },
-  };
-  const [first, last] = chosen.buckets ?? [0, 0];
-  const conditions = [
-    ...(chosen.buckets === undefined ? [] : ['bucket >= {first}', 'bucket <= {last}']),
-    ...(chosen.value === undefined ? [] : ['value = {chosen}']),
-  ];
-  const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
-  return {
-    hogql: `SELECT DISTINCT actor AS actor_id FROM (${cellsText(people)}) AS cells${where}`,
-    values: { ...valuesOf(people), first: constant(first), last: constant(last), chosen: constant(chosen.value ?? '') },
-    from: measure.first === undefined ? asked.range.from : undefined,
-    to: asked.range.to,
   };
 }
 

@@ -181,6 +181,20 @@ describe('an events query', () => {
     expect(new Set(pages.flatMap(({ results }) => results.map(([, uuid]) => uuid))).size).toBe(4);
   });
 
+  it('tells of thousands of persons, of what is nested deeply, and of somebody without a person', async () => {
+    const nested = JSON.parse(`${'{"a":'.repeat(80)}1${'}'.repeat(80)}`) as Record<string, unknown>;
+    const events = Array.from({ length: 4000 }, (_, n) => ({
+      event: 'view',
+      distinct_id: `d${n}`,
+      timestamp: at(1) + n,
+      properties: n === 0 ? nested : {},
+    }));
+    const { results } = await answered({ events, query: { select: ['person', 'timestamp'], limit: 5000 } });
+    expect(results).toHaveLength(4000);
+    const mine = await answered({ events, query: { select: ['properties.a IS NOT NULL', '*'], personId: 'd0' } });
+    expect(mine.results).toEqual([[true, expect.objectContaining({ distinct_id: 'd0', properties: nested })]]);
+  });
+
   it.each([
     [{ actionId: 1 }, /Actions are not supported/],
     [{ source: { kind: 'InsightActorsQuery' } }, /events behind a number/],

@@ -297,6 +297,11 @@ describe('a funnel', () => {
   });
 
   const refusals: readonly (readonly [name: string, query: object, detail: RegExp])[] = [
+    [
+      'a breakdown by bins',
+      { series: nodes('s', 'p'), breakdownFilter: { breakdown: 'k', breakdown_histogram_bin_count: 5 } },
+      /no breakdown by bins/,
+    ],
     ['one step', { series: nodes('s') }, /at least two steps/],
     ['an action', { series: [node('s'), { kind: 'ActionsNode', id: 1 }] }, /Actions are not supported/],
     ['sampling', { series: nodes('s', 'p'), samplingFactor: 0.1 }, /Sampling is not supported/],
