@@ -78,7 +78,7 @@ async function accepting(bench: Bench): Promise<Row[]> {
 
 /** As many events as are to be taken and landed, for a while. Throws when they are not all in the lake, once. */
 async function sustaining(bench: Bench): Promise<Row[]> {
-  const seconds = bench.small ? 10 : 60;
+  const seconds = bench.small ? 10 : 30;
   const perSecond = OFFERED_PER_SECOND / BATCH;
   const requests = seconds * perSecond;
   const events = requests * BATCH;
