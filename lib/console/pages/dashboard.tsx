@@ -15,6 +15,7 @@ import type { Place } from '../client/layout.ts';
 import { useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { BoardDates, useChosenRange } from '../parts/dashboards/board-dates.tsx';
+import { Collaborators } from '../parts/dashboards/collaborators.tsx';
 import { Duplicate } from '../parts/dashboards/duplicate.tsx';
 import { Sharing } from '../parts/dashboards/sharing.tsx';
 import { TextTileForm } from '../parts/dashboards/text-tile-form.tsx';
@@ -112,6 +113,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
           </ScopedButton>
           <Rename value={value} write={write} />
           <Sharing project={project} id={value.id} />
+          <Collaborators project={project} value={value} write={write} />
           <Duplicate project={project} value={value} />
           <TextTileForm write={write} />
           <ScopedButton scope="dashboard:write" variant={isEditing ? 'filled' : 'default'} size="xs" onClick={toggle}>

@@ -173,7 +173,7 @@ describeConsole('the console', ({ service, open }) => {
     expect(complaints.filter((one) => !one.includes('400'))).toEqual([]);
   });
 
-  test('chooses the dates of a whole dashboard, offers those that have events, and makes a copy', async () => {
+  test('chooses the dates of a whole dashboard, offers those that have events, says who may edit, and makes a copy', async () => {
     const { body: project } = await service().call('POST', '/api/organizations/@current/projects/', {
       name: 'Old log',
     });
@@ -205,6 +205,21 @@ describeConsole('the console', ({ service, open }) => {
     await page.getByRole('option', { name: 'The last 7 days' }).click();
     await expectSeen(page.getByText('Nothing happened then.'));
     expect(await obstacles(page)).toEqual([]);
+
+    await button(page, 'Collaborators').click();
+    const dialog = page.getByRole('dialog', { name: 'Collaborators' });
+    await expectSeen(dialog.getByText('There are no collaborators.'));
+    await dialog.getByRole('switch', { name: 'Only collaborators may edit' }).check({ force: true });
+    await dialog.getByRole('combobox', { name: 'Member' }).click();
+    await page.getByRole('option', { name: 'member@example.com' }).click();
+    await button(dialog, 'Add').click();
+    await expectSeen(dialog.getByRole('listitem').filter({ hasText: 'member@example.com edits' }));
+    expect(await obstacles(page)).toEqual([]);
+    await button(dialog, 'Remove member@example.com').click();
+    await expectSeen(dialog.getByText('There are no collaborators.'));
+    await page.keyboard.press('Escape');
+    const { body: restricted } = await service().call('GET', `/api${there}/dashboards/${String(board['id'])}/`);
+    expect(restricted['restriction_level']).toBe(37);
 
     await button(page, 'Duplicate').click();
     await page.getByRole('checkbox', { name: 'Copies of the insights too' }).check();
