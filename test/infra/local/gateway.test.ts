@@ -69,7 +69,7 @@ describe('addresses', () => {
     expect(statuses).toEqual([200, 200, 404, 404, 404]);
   });
 
-  test.each(['/', '/api', '/api/', '/api/nothing/', '/API/organizations/', '/__proto__/', '/api/constructor'])(
+  test.each(['/api', '/api/', '/api/nothing/', '/API/organizations/', '/__proto__/', '/api/constructor'])(
     '%s is no endpoint, and needs no key to say so',
     async (path) => {
       const service = await testService(testContext());

@@ -1,0 +1,67 @@
+import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
+import { bytesOf } from '../http/body.ts';
+import type { Context } from '../ports/context.ts';
+import { MINUTE_MS, SECOND_MS } from '../ports/units.ts';
+import { answerSdk, type CaptureContext, type SdkRequest } from './answers.ts';
+import { contentOf } from './content.ts';
+import { CaptureCounts } from './counts.ts';
+import { askForLanding } from './landing.ts';
+import { projectTokens } from './tokens.ts';
+
+/** A token that was made or reset less than this ago may still be taken for what it was before. */
+const TOKENS_BELIEVED_MS = MINUTE_MS;
+/** How often an instance tells the table what it has counted, with the answer that it gives then. */
+const COUNTS_TOLD_MS = 10 * SECOND_MS;
+/** How often it has what is kept landed, before it keeps the next. */
+const LANDING_ASKED_MS = MINUTE_MS;
+
+type Capture = (event: APIGatewayProxyEvent) => Promise<APIGatewayProxyResult>;
+
+/** Returns what takes the requests of SDKs that the gateway passes on, and answers 200 when they are kept. */
+export function captureEndpoint(context: Context): Capture {
+  const { inbox, clock, settings } = context;
+  if (inbox === null) throw new Error('there is no inbox here');
+  const counts = new CaptureCounts(context);
+  let toldAt = clock();
+  let askedAt = Number.NEGATIVE_INFINITY;
+  const capture: CaptureContext = {
+    ...context,
+    inbox: {
+      append: async (request) => {
+        // Before it is kept: else an instance that dies in between leaves what nobody lands.
+        if (clock() - askedAt >= LANDING_ASKED_MS) {
+          await askForLanding(context);
+          askedAt = clock();
+        }
+        await inbox.append(request);
+      },
+    },
+    tokens: projectTokens(context, { believedMs: TOKENS_BELIEVED_MS }),
+    counts,
+    read: async (request) => contentOf(request),
+    // The gateway's limit is that of all; an instance knows only what it has taken itself.
+    mayTake: () => 0,
+    eventsPerDay: settings.eventsPerDay,
+  };
+  return async (event) => {
+    const { status, headers, body } = await answerSdk(capture, requestOf(event));
+    if (clock() - toldAt >= COUNTS_TOLD_MS) {
+      toldAt = clock();
+      await counts.tell().catch((error: unknown) => context.log.warning('counts were not told', { error }));
+    }
+    return { statusCode: status, headers: { ...headers }, body };
+  };
+}
+
+function requestOf(event: APIGatewayProxyEvent): SdkRequest {
+  const { requestContext, httpMethod, path, queryStringParameters, headers } = event;
+  return {
+    id: requestContext.requestId,
+    method: httpMethod,
+    path,
+    query: Object.fromEntries(Object.entries(queryStringParameters ?? {}).map(([name, value]) => [name, value ?? ''])),
+    headers: Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])),
+    body: bytesOf(event),
+    address: requestContext.identity.sourceIp,
+  };
+}
