@@ -19,6 +19,7 @@ export const BOARD_RANGES = [
   { value: 'all', label: 'Ever' },
 ] as const;
 
+const DAY = /^\d{4}-\d\d-\d\d$/;
 const date = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
 
 /** Returns a range as people say it; what is no day stays as it is. */
@@ -26,7 +27,7 @@ export function rangeText({ date_from: from, date_to: to }: DateRange): string {
   const known = BOARD_RANGES.find(({ value }) => value === from);
   if (known !== undefined && to === null) return known.label;
   const [first, last] = [from ?? 'the beginning', to ?? 'now'].map((day) =>
-    Number.isNaN(Date.parse(day)) ? day : date.format(new Date(day)),
+    DAY.test(day) && !Number.isNaN(Date.parse(day)) ? date.format(new Date(day)) : day,
   );
   return first === last ? String(first) : `${first} to ${last}`;
 }

@@ -135,7 +135,8 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
           </Group>
         )}
         {value.tiles.some(({ insight }) => insight !== null) && (
-          <BoardDates board={board} tiles={value.tiles} write={write} />
+          // Not shown before it is written: what the charts say is of the dates that are kept.
+          <BoardDates board={board} tiles={value.tiles} write={(change) => write(change, value)} />
         )}
         {value.tiles.length === 0 ? (
           <Empty>

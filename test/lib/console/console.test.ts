@@ -209,7 +209,10 @@ describeConsole('the console', ({ service, open }) => {
     await button(page, 'Collaborators').click();
     const dialog = page.getByRole('dialog', { name: 'Collaborators' });
     await expectSeen(dialog.getByText('There are no collaborators.'));
-    await dialog.getByRole('switch', { name: 'Only collaborators may edit' }).check({ force: true });
+    await Promise.all([
+      page.waitForResponse((one) => one.request().method() === 'PATCH'),
+      dialog.getByRole('switch', { name: 'Only collaborators may edit' }).press('Space'),
+    ]);
     await dialog.getByRole('combobox', { name: 'Member' }).click();
     await page.getByRole('option', { name: 'member@example.com' }).click();
     await button(dialog, 'Add').click();
