@@ -61,6 +61,19 @@ describe('a bundle', () => {
     }
   });
 
+  test('is told that nothing answers queries, where it would ask', () => {
+    const ASKING = /^lib\/insights\/(results|answering\/answers)\.ts$/;
+    const asking = FUNCTIONS.filter(({ name }) => filesIn(name).some((path) => ASKING.test(path)));
+    expect(FUNCTIONS.filter(({ needs }) => needs.includes('answers'))).toEqual(asking);
+  });
+
+  test('answers no query itself, and so carries no kind of query', () => {
+    const carrying = FUNCTIONS.flatMap(({ name }) =>
+      filesIn(name).flatMap((path) => (/^lib\/insights\/kinds\/(?!source\.ts)/.test(path) ? [`${name}: ${path}`] : [])),
+    );
+    expect(carrying).toEqual([]);
+  });
+
   test('finds credentials in the environment, and brings no other way to come by some', () => {
     const found = FUNCTIONS.flatMap(({ name }) => filesIn(name)).filter((path) =>
       /credential-provider-(?!env\/|node\/)|nested-clients|token-providers/.test(path),
@@ -172,7 +185,7 @@ describe('a bundle', () => {
     const script = `
       const { handler } = require(process.argv[1]);
       const event = { httpMethod: 'GET', path: '/', headers: {}, multiValueHeaders: {}, resource: '/api/schema',
-        pathParameters: {}, requestContext: { requestId: 'r', path: '/dev/api/schema' } };
+        pathParameters: {}, requestContext: { requestId: 'r', identity: { sourceIp: '192.0.2.1' }, path: '/dev/api/schema' } };
       handler(event).then(({ body }) => process.stdout.write(body));`;
     const env = { STAGE: 'dev', TABLE_NAME: 't', SETTINGS: '{}', LOG_LEVEL: 'ERROR', AWS_REGION: 'eu-central-1' };
     const answer = execFileSync(process.execPath, ['-e', script, bundles.folder('schema')], { env }).toString();
@@ -183,7 +196,7 @@ describe('a bundle', () => {
     const script = `
       const { handler } = require(process.argv[1]);
       const event = { httpMethod: 'GET', path: '/', headers: {}, multiValueHeaders: {}, resource: '/api/schema/docs/{file}',
-        pathParameters: { file: 'swagger-ui.css' }, requestContext: { requestId: 'r', path: '/dev/api/schema/docs/swagger-ui.css' } };
+        pathParameters: { file: 'swagger-ui.css' }, requestContext: { requestId: 'r', identity: { sourceIp: '192.0.2.1' }, path: '/dev/api/schema/docs/swagger-ui.css' } };
       handler(event).then(({ statusCode, body }) => process.stdout.write(statusCode + ' ' + body.length));`;
     const env = {
       STAGE: 'dev',
