@@ -45,9 +45,13 @@ function faultOf({ status, body }: Reply): unknown {
   return isProper ? undefined : { status, body };
 }
 
-/** Headers that do not belong to the connection or to this one request. */
+/** Headers that do not belong to the connection or to this one request, as a nonce does. */
 const ofAnswer = ({ headers }: Reply) =>
-  Object.fromEntries([...headers].filter(([name]) => !PER_REQUEST.includes(name)));
+  Object.fromEntries(
+    [...headers]
+      .filter(([name]) => !PER_REQUEST.includes(name))
+      .map(([name, value]) => [name, value.replace(/'nonce-[^']+'/, "'nonce'")]),
+  );
 const PER_REQUEST = ['date', 'x-request-id', 'traceparent', 'connection', 'keep-alive'];
 
 /** Paths that are another name of a path of the same row: what the two have in common is tried on the other one. */

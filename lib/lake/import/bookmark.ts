@@ -104,7 +104,8 @@ export async function keepBookmark(
     {
       put: {
         ...keys.importBookmark(projectId, name),
-        ...end,
+        offset: end.offset,
+        lines: end.lines,
         format,
         size,
         sha256: await before(file, end.offset),

@@ -185,7 +185,7 @@ describe('a bundle', () => {
     const script = `
       const { handler } = require(process.argv[1]);
       const event = { httpMethod: 'GET', path: '/', headers: {}, multiValueHeaders: {}, resource: '/api/schema',
-        pathParameters: {}, requestContext: { requestId: 'r', identity: { sourceIp: '192.0.2.1' }, path: '/dev/api/schema' } };
+        pathParameters: {}, requestContext: { requestId: 'r', identity: { sourceIp: '127.0.0.1' }, path: '/dev/api/schema' } };
       handler(event).then(({ body }) => process.stdout.write(body));`;
     const env = { STAGE: 'dev', TABLE_NAME: 't', SETTINGS: '{}', LOG_LEVEL: 'ERROR', AWS_REGION: 'eu-central-1' };
     const answer = execFileSync(process.execPath, ['-e', script, bundles.folder('schema')], { env }).toString();
@@ -196,7 +196,7 @@ describe('a bundle', () => {
     const script = `
       const { handler } = require(process.argv[1]);
       const event = { httpMethod: 'GET', path: '/', headers: {}, multiValueHeaders: {}, resource: '/api/schema/docs/{file}',
-        pathParameters: { file: 'swagger-ui.css' }, requestContext: { requestId: 'r', identity: { sourceIp: '192.0.2.1' }, path: '/dev/api/schema/docs/swagger-ui.css' } };
+        pathParameters: { file: 'swagger-ui.css' }, requestContext: { requestId: 'r', identity: { sourceIp: '127.0.0.1' }, path: '/dev/api/schema/docs/swagger-ui.css' } };
       handler(event).then(({ statusCode, body }) => process.stdout.write(statusCode + ' ' + body.length));`;
     const env = {
       STAGE: 'dev',

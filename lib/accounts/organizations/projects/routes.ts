@@ -87,19 +87,28 @@ const reset = {
   paths: ['/api/projects/{project_id}/reset_token'],
   params: z.object({ project_id: integer() }),
   level: LEVELS.admin,
-  summary: "Reset a project's token",
-  description:
-    'For admins and owners. The project gets another `api_token`. The one before ends at once, or a day later if ' +
-    '`keep_old_for_a_day` is true; what takes events knows of either at most a minute later.',
   body: TokenReset,
   example: { keep_old_for_a_day: true },
   response: Project,
 } as const;
 
-export const resetProjectToken = route({ ...reset, handler: 'projects/reset-token', method: 'POST' });
+export const resetProjectToken = route({
+  ...reset,
+  handler: 'projects/reset-token',
+  method: 'POST',
+  summary: "Reset a project's token",
+  description:
+    'For admins and owners. The project gets another `api_token`. The one before ends at once, or a day later if ' +
+    '`keep_old_for_a_day` is true; what takes events knows of either at most a minute later.',
+});
 
-/** As PostHog's clients send it. */
-export const patchProjectToken = route({ ...reset, handler: 'projects/patch-token', method: 'PATCH' });
+export const patchProjectToken = route({
+  ...reset,
+  handler: 'projects/patch-token',
+  method: 'PATCH',
+  summary: "Reset a project's token, as PostHog's clients do",
+  description: 'The same as POST.',
+});
 
 export const destroyProject = route({
   ...write,
