@@ -80,10 +80,11 @@ export const updateDashboard = route({
   summary: 'Change a dashboard',
   description:
     'Fields that are not sent stay. `deleted: true` deletes softly, `deleted: false` brings back with all tiles. In ' +
-    '`tiles`, an item without `id` is a new tile, one with `id` changes that tile or, with `deleted`, takes it away.',
+    '`tiles`, an item without `id` is a new tile, one with `id` changes that tile or, with `deleted`, takes it away. ' +
+    '`duplicate_tiles` copies tiles of it.',
   body: DashboardPatch,
   example: { description: 'Numbers of the week', pinned: true },
-  unsupported: { ...UNSUPPORTED, duplicate_tiles: null },
+  unsupported: UNSUPPORTED,
   response: DashboardDetail,
 });
 
