@@ -8,7 +8,7 @@ import { backfilling } from './backfills.ts';
 import { type Part, type Row, tableOf } from './bench.ts';
 import { bundling } from './bundles.ts';
 import { drawing } from './charts.ts';
-import { listingDashboards } from './dashboards.ts';
+import { listingDashboards, showingShared } from './dashboards.ts';
 import { exporting } from './export.ts';
 import { importing } from './imports.ts';
 import { copying } from './postgres.ts';
@@ -24,6 +24,7 @@ const PARTS: ReadonlyMap<string, Part> = new Map([
   ['backfill', backfilling],
   ['requests', requesting],
   ['dashboards', listingDashboards],
+  ['shared', showingShared],
   ['import', importing],
   ['charts', drawing],
   ['queries', querying],
