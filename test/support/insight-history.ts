@@ -75,7 +75,11 @@ export function histories({ days, events: most = 40 }: { days: number; events?: 
             ...(personless && isPersonless ? { $process_person_profile: false } : {}),
           },
         })),
-        persons: persons.map(({ created, ...one }) => ({ ...one, created_at: at + created * QUARTER_MS })),
+        // All states of a person say the same of when they came to be.
+        persons: persons.map(({ created: _created, ...one }) => ({
+          ...one,
+          created_at: at + (persons.find(({ id }) => id === one.id)?.created ?? 0) * QUARTER_MS,
+        })),
       };
     });
 }

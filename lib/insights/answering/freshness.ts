@@ -19,14 +19,14 @@ const isAbsolute = (date: unknown): boolean => typeof date === 'string' && (/^\d
 /** Returns what of the clock the query depends on; `isNow`: its HogQL asked for the moment. */
 export function clockUseOf(query: SentQuery, isNow: boolean): ClockUse {
   if (isNow) return 'moment';
-  if (query.kind === 'HogQLQuery' && !isObject(query['filters'])) return 'nothing';
-  if ('after' in query || 'before' in query || query.kind === 'EventsQuery')
-    return isAbsolute(query['after']) && isAbsolute(query['before']) ? 'nothing' : 'moment';
   const { source: asked } = query;
-  // The people behind a number are those of its own time.
+  // The persons behind a number are those of its own time.
   if (isObject(asked))
     return clockUseOf({ ...asked, kind: typeof asked['kind'] === 'string' ? asked['kind'] : '' }, isNow);
   if (query.kind === 'ActorsQuery') return 'nothing';
+  if (query.kind === 'HogQLQuery' && !isObject(query['filters'])) return 'nothing';
+  if ('after' in query || 'before' in query || query.kind === 'EventsQuery')
+    return isAbsolute(query['after']) && isAbsolute(query['before']) ? 'nothing' : 'moment';
   const source = isObject(query['filters']) ? query['filters'] : query;
   const range = isObject(source['dateRange']) ? source['dateRange'] : {};
   const { date_from: from, date_to: to, explicitDate } = range;

@@ -125,7 +125,7 @@ describeConsole('the console', ({ service, open }) => {
     await button(page, 'Share').click();
     // Not before it is known whether there is a link.
     const toggle = page.getByRole('switch', { name: 'Anybody who has the link', disabled: false });
-    await toggle.check({ force: true });
+    await toggle.click({ force: true });
     const link = await page.getByText('/shared/').first().textContent();
     const shared = await fetch(String(link));
     expect(await shared.text()).toContain('Second');

@@ -615,7 +615,7 @@ describe('Trends of random events', () => {
                     one: textOf(properties.$browser),
                     two: `${textOf(properties.$browser)}::${textOf(properties.$os)}`,
                     person: textOf(plan),
-                    hogql: properties.$os === undefined ? MISSING : `x${properties.$os}`,
+                    hogql: `x${properties.$os ?? ''}`,
                   }[one.breakdown],
                 }),
               );
