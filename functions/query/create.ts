@@ -3,7 +3,7 @@ import { endpoint } from '../../lib/api/endpoint.ts';
 import { Answer } from '../../lib/http/answer.ts';
 import { parse } from '../../lib/http/parse.ts';
 import { answersIn } from '../../lib/insights/answering/answers.ts';
-import { sourceOf } from '../../lib/insights/kinds/kinds.ts';
+import { sourceOf } from '../../lib/insights/kinds/source.ts';
 import { FiltersOverride, overridden } from '../../lib/insights/overrides.ts';
 import { createQuery } from '../../lib/insights/queries/routes.ts';
 import { queryAnswer } from '../../lib/insights/queries/told.ts';

@@ -28,6 +28,7 @@ import { athenaWarehouse, type Converter } from '../../lib/warehouse/athena.ts';
 import { type PoolOptions, workerPool } from '../../lib/workers/pool.ts';
 import type { EndedInput } from '../../lib/workflow/messages.ts';
 import { stepFunctionsWorkflow } from '../../lib/workflow/stepfunctions.ts';
+import type { StepNeed } from '../../lib/workflow/steps.ts';
 import { MACHINE_NAMES, type Workflow } from '../../lib/workflow/workflow.ts';
 import type { Variable } from './functions.ts';
 import { machineName } from './machine-name.ts';
@@ -126,21 +127,25 @@ export const warehouse = (converter?: Converter) =>
     ...(converter === undefined ? {} : { converter }),
   });
 
-const PORTS = [
-  'workflow',
-  'warehouse',
-  'runFiles',
-  'lake',
-  'vault',
-  'outbound',
-  'compiler',
-  'reader',
-  'events',
-  'compactor',
-  'inbox',
-  'landing',
-] as const;
-type PortName = (typeof PORTS)[number];
+/** Whoever forms bytes has a warehouse that does so; to the function it is the warehouse. */
+type PortName = Exclude<StepNeed, 'converter'>;
+
+const PORTS: Readonly<Record<PortName, true>> = {
+  workflow: true,
+  warehouse: true,
+  runFiles: true,
+  lake: true,
+  vault: true,
+  outbound: true,
+  compiler: true,
+  reader: true,
+  personRemoval: true,
+  answers: true,
+  events: true,
+  compactor: true,
+  inbox: true,
+  landing: true,
+};
 
 const lines = jsonLines(write);
 
@@ -166,7 +171,7 @@ export function contextOf(ports: { readonly [name in PortName]?: (context: Conte
     metrics: emfMetrics({ write, clock, stage }),
     settings: settings(),
   };
-  for (const name of PORTS) {
+  for (const name of Object.keys(PORTS) as PortName[]) {
     const open = ports[name];
     const missing = () => {
       throw new Error(`this function was deployed without its need for ${name}`);

@@ -10,10 +10,9 @@ import type { Context } from '../ports/context.ts';
 import { fail } from '../ports/errors.ts';
 import { groupsOf, type Weighed, weighed } from '../ports/table/groups.ts';
 import { keys } from '../ports/table/keys.ts';
-import { nextNumber } from '../ports/table/sequence.ts';
 import { type Op, Refused, type Table, type Value } from '../ports/table/table.ts';
 import { untilWritten } from '../ports/table/until-written.ts';
-import { indexPlace, readNamedInsights, tileItem } from './create.ts';
+import { indexPlace, newItems, numbersFor, tileItem } from './create.ts';
 import { objectText } from './fields.ts';
 import { dashboardsOf, tilesOfInsight } from './insights/tiles.ts';
 import {
@@ -26,7 +25,7 @@ import {
 } from './model.ts';
 import { checkCanEdit, checkCanRestrict } from './rules.ts';
 import { aboutDashboard, checkDashboardSize, readDashboard, readSummaries } from './store.ts';
-import { checkTileCount, insightsOf, type NewTile, tileChanges } from './tiles.ts';
+import { checkTileCount, copiedTiles, insightsOf, tileChanges } from './tiles.ts';
 
 type ChangeContext = Pick<Context, 'table' | 'clock'>;
 
@@ -140,7 +139,7 @@ async function writeRest(table: Table, { project_id, id, deleted_at }: Dashboard
 
 /** Returns how many tiles a group of ops puts, less those that it removes. */
 function tilesIn(group: readonly Op[]): number {
-  return group.reduce((sum, op) => sum + ('put' in op ? 1 : 'remove' in op ? -1 : 0), 0);
+  return group.reduce((sum, op) => sum + ('put' in op ? Number('layouts' in op.put) : 'remove' in op ? -1 : 0), 0);
 }
 
 const addTo = (group: readonly Op[]): Record<string, number> => ({ ver: 1, tiles: tilesIn(group) });
@@ -180,11 +179,16 @@ function detailChange({ filters, variables, delete_insights }: DashboardChanges)
 async function tileOps(
   { table }: ChangeContext,
   { summary, tiles }: StoredDashboard,
-  { tiles: sent = [] }: DashboardChanges,
+  { tiles: sent = [], duplicate_tiles = [] }: DashboardChanges,
   tenant: Tenant,
   now: number,
 ): Promise<{ ops: Weighed[]; after: readonly TileItem[]; changes: Change[] }> {
-  const { added, changed, removed } = tileChanges(tiles, sent, { by: tenant.membership.user_uuid, now });
+  const by = tenant.membership.user_uuid;
+  const { added, changed, removed } = tileChanges(tiles, sent, { by, now });
+  const copied = tiles.filter(({ id }) => duplicate_tiles.some((one) => one.id === id));
+  const insights = await readInsights(table, summary.project_id, insightsOf(copied));
+  const all = [...added, ...copiedTiles(copied, insights, duplicate_tiles, by)];
+  checkTileCount(tiles.length + all.length - removed.size);
   const keyOf = (id: number) => keys.tile(summary.project_id, summary.id, id);
   const ops: Weighed[] = [];
   const after: TileItem[] = [];
@@ -196,12 +200,13 @@ async function tileOps(
     else after.push({ ...tile, ...set });
     if (isSet) ops.push(weighed({ change: keyOf(tile.id), set, add: { ver: 1 }, if: isHere }, { ...tile, ...set }));
   }
-  const made = await addedTiles(table, tenant, summary, added, now);
-  ops.push(...made.map((tile) => weighed({ put: tile, if: 'absent' }, tile)));
+  const numbers = await numbersFor(table, tenant, summary.project_id, all);
+  const made = newItems({ project: summary.project_id, dashboard: summary.id, now }, numbers, all);
+  ops.push(...[...made.insights, ...made.tiles].map((item) => weighed({ put: item, if: 'absent' }, item)));
   const among = (ids: { has(id: number): boolean }) => tiles.filter((tile) => ids.has(tile.id));
   const gone = tileNumbers('deleted', among(removed));
-  const changes = [...tileNumbers('created', made), ...tileNumbers('changed', among(changed)), ...gone];
-  return { ops, after: [...after, ...made], changes };
+  const changes = [...tileNumbers('created', made.tiles), ...tileNumbers('changed', among(changed)), ...gone];
+  return { ops, after: [...after, ...made.tiles], changes };
 }
 
 /** Returns how the activity log shows tiles that come, change or go: by their numbers. */
@@ -209,26 +214,6 @@ function tileNumbers(action: Change['action'], tiles: readonly TileItem[]): Chan
   const ids = tiles.map(({ id }) => id);
   const [before, after] = [action === 'created' ? null : ids, action === 'deleted' ? null : ids];
   return ids.length === 0 ? [] : [{ action, field: 'tiles', before, after }];
-}
-
-async function addedTiles(
-  table: Table,
-  tenant: Tenant,
-  { project_id, id }: DashboardItem,
-  added: readonly NewTile[],
-  now: number,
-) {
-  if (added.length === 0) return [];
-  const [first] = await Promise.all([
-    nextNumber(table, 'tile', added.length),
-    readNamedInsights(table, tenant, project_id, added),
-  ]);
-  return added.map((tile, at) =>
-    tileItem(
-      { project: project_id, dashboard: id, id: first + at, now },
-      { ...tile, insight: typeof tile.insight === 'number' ? tile.insight : null },
-    ),
-  );
 }
 
 /** Returns the ops on insights of a deletion with `delete_insights`, and of a return. */

@@ -31,7 +31,7 @@ import { newSharing } from './sharing/store.ts';
 import { aboutDashboard, checkDashboardSize, readDashboard } from './store.ts';
 import { checkedTemplate, templateNamed, tilesOfTemplate } from './templates/index.ts';
 import type { Template } from './templates/template.ts';
-import { checkTileCount, insightsOf, invalidReference, type NewTile, newTiles } from './tiles.ts';
+import { checkTileCount, insightsOf, invalidReference, type NewTile, newTiles, tileCopy } from './tiles.ts';
 
 /** The fields of a new dashboard. */
 interface NewDashboard
@@ -144,13 +144,11 @@ async function copyTiles(
     invalid('use_dashboard', 'Invalid value provided');
   }
   const insights = await readInsights(table, project, insightsOf(source.tiles));
-  return source.tiles.flatMap(({ insight: id, text, layouts, color }): NewTile[] => {
-    const tile = { text, layouts, color, created_by: uid };
-    if (id === null) return [{ ...tile, insight: null }];
-    const insight = insights.get(id);
-    if (insight?.deleted_at !== null) return [];
-    const name = insight.name === null ? null : `${insight.name} (Copy)`;
-    return [{ ...tile, insight: duplicate_tiles ? { ...insight, name, created_by: uid } : id }];
+  return source.tiles.flatMap((tile): NewTile[] => {
+    const { insight: id, text, layouts, color } = tile;
+    const insight = id === null ? undefined : insights.get(id);
+    if (id !== null && insight?.deleted_at !== null) return [];
+    return [duplicate_tiles ? tileCopy(tile, insight, uid) : { insight: id, text, layouts, color, created_by: uid }];
   });
 }
 
@@ -158,7 +156,7 @@ async function copyTiles(
  * Returns the insights that new tiles name, by their numbers. Throws a 400 for one that is not there, deleted, or not
  * theirs to see.
  */
-export async function readNamedInsights(table: Table, tenant: Tenant, project: number, tiles: readonly NewTile[]) {
+async function readNamedInsights(table: Table, tenant: Tenant, project: number, tiles: readonly NewTile[]) {
   const named = insightsOf(tiles);
   const found = await readInsights(table, project, named);
   const seen = await seenInsights(table, tenant, [...found.values()]);
@@ -166,6 +164,49 @@ export async function readNamedInsights(table: Table, tenant: Tenant, project: n
   const missing = named.find((id) => !live.has(id));
   if (missing !== undefined) invalidReference('tiles', missing);
   return found;
+}
+
+/** What new tiles and the insights that are made with them are numbered from, and the insights that they name. */
+interface Numbers {
+  readonly firstTile: number;
+  readonly firstInsight: number;
+  readonly named: ReadonlyMap<number, InsightItem>;
+}
+
+/** Takes the numbers of new tiles. Throws a 400 for an insight that is not there. */
+export async function numbersFor(
+  table: Table,
+  tenant: Tenant,
+  project: number,
+  tiles: readonly NewTile[],
+): Promise<Numbers> {
+  const inner = tiles.filter(({ insight }) => typeof insight === 'object' && insight !== null).length;
+  const [firstTile, firstInsight, named] = await Promise.all([
+    tiles.length === 0 ? 0 : nextNumber(table, 'tile', tiles.length),
+    inner === 0 ? 0 : nextNumber(table, 'insight', inner),
+    readNamedInsights(table, tenant, project, tiles),
+  ]);
+  return { firstTile, firstInsight, named };
+}
+
+/** Returns new tiles and the insights that are made with them, which are not yet written. */
+export function newItems(
+  place: { readonly project: number; readonly dashboard: number; readonly now: number },
+  { firstTile, firstInsight }: Numbers,
+  made: readonly NewTile[],
+): { readonly tiles: TileItem[]; readonly insights: InsightItem[] } {
+  const insights: InsightItem[] = [];
+  const tiles = made.map((tile, at) => {
+    const id = firstTile + at;
+    if (typeof tile.insight === 'number' || tile.insight === null) {
+      return tileItem({ ...place, id }, { ...tile, insight: tile.insight });
+    }
+    const insight = insightItem({ ...place, id: firstInsight + insights.length }, tile.insight);
+    checkInsightSize(insight, 'tiles');
+    insights.push(insight);
+    return tileItem({ ...place, id }, { ...tile, insight: insight.id });
+  });
+  return { tiles, insights };
 }
 
 /** Writes a dashboard with its tiles and their insights, all at once for every reader. */
@@ -177,23 +218,11 @@ async function writeDashboard(
 ): Promise<DashboardWithInsights> {
   const { table, clock, random } = context;
   const now = clock();
-  const inner = made.tiles.filter(({ insight }) => typeof insight === 'object' && insight !== null).length;
-  const [id, firstTile, firstInsight, named] = await Promise.all([
+  const [id, numbers] = await Promise.all([
     nextNumber(table, 'dashboard'),
-    made.tiles.length === 0 ? 0 : nextNumber(table, 'tile', made.tiles.length),
-    inner === 0 ? 0 : nextNumber(table, 'insight', inner),
-    readNamedInsights(table, tenant, project, made.tiles),
+    numbersFor(table, tenant, project, made.tiles),
   ]);
-  const insights: InsightItem[] = [];
-  const tiles = made.tiles.map((tile, at) => {
-    if (typeof tile.insight === 'number' || tile.insight === null) {
-      return tileItem({ project, dashboard: id, id: firstTile + at, now }, { ...tile, insight: tile.insight });
-    }
-    const insight = insightItem({ project, id: firstInsight + insights.length, now }, tile.insight);
-    checkInsightSize(insight, 'tiles');
-    insights.push(insight);
-    return tileItem({ project, dashboard: id, id: firstTile + at, now }, { ...tile, insight: insight.id });
-  });
+  const { tiles, insights } = newItems({ project, dashboard: id, now }, numbers, made.tiles);
   const summary: DashboardItem = {
     ...keys.dashboard(project, id),
     ...indexPlace(project, id, { name: made.name, pinned: made.pinned, deleted_at: made.isDeleted ? now : null }),
@@ -228,7 +257,7 @@ async function writeDashboard(
   await writeWhole(table, { summary, others: [detail, sharing, token], content, also });
   return {
     stored: { summary, detail, sharing, tiles, collaborators: [], rules: [] },
-    insights: new Map([...named, ...insights.map((insight) => [insight.id, insight] as const)]),
+    insights: new Map([...numbers.named, ...insights.map((insight) => [insight.id, insight] as const)]),
   };
 }
 

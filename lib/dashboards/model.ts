@@ -127,6 +127,10 @@ export const TileInput = z.object({
 });
 export type SentTile = z.output<typeof TileInput>;
 
+/** A tile in the body of a dashboard, to be copied. */
+const TileCopyInput = z.object({ id: integer(), layouts: freeObject().nullable().optional() });
+export type SentCopy = z.output<typeof TileCopyInput>;
+
 const writable = {
   name,
   description: text({ blank: true }).optional(),
@@ -152,7 +156,16 @@ export const DashboardInput = z.object({
 });
 
 /** The body that changes a dashboard. */
-export const DashboardPatch = z.object(writable);
+export const DashboardPatch = z.object({
+  ...writable,
+  duplicate_tiles: z
+    .array(TileCopyInput)
+    .max(MAX_TILES)
+    .optional()
+    .describe(
+      'Tiles of the dashboard that get a copy, with a copy of the insight; at `layouts`, else without a place.',
+    ),
+});
 export type DashboardChanges = z.output<typeof DashboardPatch>;
 
 /** The body that moves a tile to another dashboard of the project. */

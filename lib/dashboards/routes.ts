@@ -47,6 +47,7 @@ export const createDashboard = route({
   ...all,
   handler: 'dashboards/create',
   method: 'POST',
+  needs: ['answers'],
   summary: 'Create a dashboard',
   description:
     'Empty, with the `tiles` that are sent, from a template, or with the tiles of another dashboard of the project ' +
@@ -75,13 +76,15 @@ export const updateDashboard = route({
   ...one,
   handler: 'dashboards/update',
   method: 'PATCH',
+  needs: ['answers'],
   summary: 'Change a dashboard',
   description:
     'Fields that are not sent stay. `deleted: true` deletes softly, `deleted: false` brings back with all tiles. In ' +
-    '`tiles`, an item without `id` is a new tile, one with `id` changes that tile or, with `deleted`, takes it away.',
+    '`tiles`, an item without `id` is a new tile, one with `id` changes that tile or, with `deleted`, takes it away. ' +
+    '`duplicate_tiles` copies tiles of it.',
   body: DashboardPatch,
   example: { description: 'Numbers of the week', pinned: true },
-  unsupported: { ...UNSUPPORTED, duplicate_tiles: null },
+  unsupported: UNSUPPORTED,
   response: DashboardDetail,
 });
 
@@ -111,6 +114,7 @@ export const createFromTemplate = route({
   ...write,
   handler: 'dashboards/create-from-template-json',
   method: 'POST',
+  needs: ['answers'],
   paths: ['/api/projects/{project_id}/dashboards/create_from_template_json'],
   summary: 'Create a dashboard from a template of your own',
   params: inProject,

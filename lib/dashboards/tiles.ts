@@ -1,9 +1,10 @@
 /** What a request changes in a dashboard's tiles, without I/O. */
 import type * as z from 'zod';
 import { integer } from '../http/fields.ts';
+import type { InsightItem } from '../insights/model.ts';
 import type { NewInsight } from '../insights/store.ts';
 import { invalid } from '../ports/errors.ts';
-import { MAX_TILES, type SentTile, type TileItem, type TileMove } from './model.ts';
+import { MAX_TILES, type SentCopy, type SentTile, type TileItem, type TileMove } from './model.ts';
 
 /** A text tile holds at most so many characters. */
 const MAX_TEXT_LENGTH = 4000;
@@ -38,6 +39,39 @@ export function newTiles(sent: readonly SentTile[], by: string): NewTile[] {
   return sent.map((tile, at) => newTile(tile, at, by));
 }
 
+/** Returns a new tile that is the copy of one, with a copy of its insight. */
+export function tileCopy(
+  { text, layouts, color }: Pick<TileItem, 'text' | 'layouts' | 'color'>,
+  insight: NewInsight | undefined,
+  by: string,
+): NewTile {
+  const tile = { text, layouts, color, created_by: by };
+  if (insight === undefined) return { ...tile, insight: null };
+  const name = insight.name === null ? null : `${insight.name} (Copy)`;
+  return { ...tile, insight: { ...insight, name, created_by: by } };
+}
+
+/**
+ * Returns the copies of tiles of a dashboard that the sent ones name, where these say. Throws a 400 for a tile that is
+ * not there.
+ */
+export function copiedTiles(
+  tiles: readonly TileItem[],
+  insights: ReadonlyMap<number, InsightItem>,
+  sent: readonly SentCopy[],
+  by: string,
+): NewTile[] {
+  const present = new Map(tiles.map((tile) => [tile.id, tile]));
+  return sent.map(({ id, layouts }, at) => {
+    const tile = present.get(id) ?? invalidReference(`duplicate_tiles__${at}__id`, id);
+    const insight = tile.insight === null ? undefined : insights.get(tile.insight);
+    if (tile.insight !== null && insight?.deleted_at !== null) invalidReference(`duplicate_tiles__${at}__id`, id);
+    const copy = tileCopy({ ...tile, layouts: JSON.stringify(layouts ?? {}) }, insight, by);
+    checkTileSize({ ...copy, insight: null }, `duplicate_tiles__${at}`);
+    return copy;
+  });
+}
+
 /** Returns what the sent tiles change in those that are there. Throws a 400 for a tile that is not there. */
 export function tileChanges(
   tiles: readonly TileItem[],
@@ -60,11 +94,10 @@ export function tileChanges(
       changed.delete(tile.id);
     } else {
       const set = { ...changed.get(tile.id), ...changeOf(tile, one, at, { by, now }) };
-      checkTileSize({ ...tile, ...set }, at);
+      checkTileSize({ ...tile, ...set }, `tiles__${at}`);
       changed.set(tile.id, set);
     }
   }
-  checkTileCount(tiles.length + added.length - removed.size);
   return { added, changed, removed };
 }
 
@@ -84,7 +117,7 @@ function newTile({ text, insight, layouts, color }: SentTile, at: number, by: st
     color: color ?? null,
     created_by: by,
   };
-  checkTileSize(tile, at);
+  checkTileSize(tile, `tiles__${at}`);
   return tile;
 }
 
@@ -117,9 +150,9 @@ function insightIn(sent: unknown, at: number): number | null {
   return id.success ? id.data : invalid(`tiles__${at}__insight`, 'A valid integer is required.');
 }
 
-function checkTileSize(tile: object, at: number): void {
+function checkTileSize(tile: object, attr: string): void {
   if (Buffer.byteLength(JSON.stringify(tile)) > MAX_TILE_BYTES) {
-    invalid(`tiles__${at}`, `A tile may hold at most ${MAX_TILE_BYTES / 1024} KB.`);
+    invalid(attr, `A tile may hold at most ${MAX_TILE_BYTES / 1024} KB.`);
   }
 }
 

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { BadJson, parseJson } from '../http/json.ts';
 import { invalid } from '../ports/errors.ts';
 import { isObject } from '../ports/raw-number.ts';
-import type { SentQuery } from './kinds/kinds.ts';
+import type { SentQuery } from './kinds/source.ts';
 
 /** Filters that replace or join those of a query. */
 export const FiltersOverride = z.looseObject({

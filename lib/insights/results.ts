@@ -4,7 +4,7 @@ import { parseJson } from '../http/json.ts';
 import type { Context } from '../ports/context.ts';
 import { Failure } from '../ports/errors.ts';
 import type { AskedQuery, Asker, Told } from './answering/answers.ts';
-import { sourceOf } from './kinds/kinds.ts';
+import { sourceOf } from './kinds/source.ts';
 import type { InsightItem } from './model.ts';
 import { type Overrides, overridden } from './overrides.ts';
 import type { Refresh } from './queries/model.ts';

@@ -30,6 +30,7 @@ export const createInsight = route({
   ...all,
   handler: 'insights/create',
   method: 'POST',
+  needs: ['answers'],
   summary: 'Create an insight',
   description: 'A saved question, with a tile on each of `dashboards`.',
   body: InsightInput,
@@ -64,6 +65,7 @@ export const updateInsight = route({
   ...one,
   handler: 'insights/update',
   method: 'PATCH',
+  needs: ['answers'],
   summary: 'Change an insight',
   description:
     'Fields that are not sent stay. `dashboards` is the whole list: the insight gets a tile where it has none, and ' +

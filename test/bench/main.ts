@@ -9,7 +9,7 @@ import { type Part, type Row, tableOf } from './bench.ts';
 import { bundling } from './bundles.ts';
 import { capturing } from './capture.ts';
 import { drawing } from './charts.ts';
-import { listingDashboards } from './dashboards.ts';
+import { listingDashboards, showingShared } from './dashboards.ts';
 import { exporting } from './export.ts';
 import { importing } from './imports.ts';
 import { copying } from './postgres.ts';
@@ -25,6 +25,7 @@ const PARTS: ReadonlyMap<string, Part> = new Map([
   ['backfill', backfilling],
   ['requests', requesting],
   ['dashboards', listingDashboards],
+  ['shared', showingShared],
   ['import', importing],
   ['capture', capturing],
   ['charts', drawing],

@@ -7,6 +7,7 @@ export const retrieveShared = route({
   method: 'GET',
   paths: ['/shared/{token}', '/shared_dashboard/{token}', '/embedded/{token}'],
   scope: 'public',
+  needs: ['answers'],
   summary: 'Show a shared dashboard to anybody',
   description:
     'A page; with `.json` after the token, what it is made from; with `.csv` and `?tile=`, the numbers of a tile. Other ' +

@@ -1,6 +1,6 @@
 /** How old PostHog lets an answer become. Here it is told, and decides nothing: an answer is given as long as it is true. */
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../ports/units.ts';
-import type { SentQuery } from '../kinds/kinds.ts';
+import type { SentQuery } from '../kinds/source.ts';
 
 const AGES: ReadonlyMap<unknown, number> = new Map([
   ['minute', 5 * MINUTE_MS],

@@ -2,7 +2,8 @@
 import { failureOf } from '../../http/fields.ts';
 import { Failure } from '../../ports/errors.ts';
 import type { Answer } from '../kinds/kind.ts';
-import { kindOf, type SentQuery } from '../kinds/kinds.ts';
+import { kindOf } from '../kinds/kinds.ts';
+import type { SentQuery } from '../kinds/source.ts';
 import type { Looked, Moment, WorldDatabase, WorldFiles } from './world.ts';
 
 /** A query, and all that its answer depends on. Plain JSON. */

@@ -8,7 +8,7 @@ import { listAll } from '../../ports/table/list-all.ts';
 import type { Item, Op } from '../../ports/table/table.ts';
 import { DAY_MS, SECOND_MS } from '../../ports/units.ts';
 import type { Answer } from '../kinds/kind.ts';
-import type { SentQuery } from '../kinds/kinds.ts';
+import type { SentQuery } from '../kinds/source.ts';
 import type { ClockUse } from './freshness.ts';
 import type { Looked, Moment } from './world.ts';
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { isObject } from '../../ports/raw-number.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../ports/units.ts';
-import type { SentQuery } from '../kinds/kinds.ts';
+import type { SentQuery } from '../kinds/source.ts';
 import type { Looked, WorldFile, WorldFiles } from './world.ts';
 
 /**

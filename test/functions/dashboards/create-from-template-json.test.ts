@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { createOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { checkedTemplate, TEMPLATES, templateNamed } from '../../../lib/dashboards/templates/index.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
 import { Failure } from '../../../lib/ports/errors.ts';
@@ -50,6 +51,56 @@ test('a template becomes a dashboard whose tiles have no author; unknown tiles a
     },
   });
   expect(await found(reply.body?.['id'] as number, { key })).toEqual(reply.body);
+});
+
+test("a dashboard that is read becomes a template as PostHog's clients make one, and the same one elsewhere", async () => {
+  const { dashboard, insight, found, context, service } = await dashboards();
+  const { id } = await insight({
+    name: 'Visitors',
+    description: 'd',
+    query: { kind: 'TrendsQuery', interval: 'hour' },
+  });
+  const made = await dashboard({
+    name: 'Growth',
+    description: 'Weekly',
+    tags: ['web'],
+    filters: { date_from: '-30d', properties: [] },
+    tiles: [
+      { text: { body: '# Hi' }, layouts: { sm: { x: 0, y: 0, w: 12, h: 1 } } },
+      { insight: id, color: 'blue', layouts: { sm: { x: 0, y: 1, w: 6, h: 5 }, xs: { x: 0, y: 1, w: 1, h: 5 } } },
+    ],
+  });
+  const { name, description, filters, tags, tiles } = await found(made.id);
+  const template = {
+    template_name: name,
+    dashboard_description: description,
+    dashboard_filters: filters,
+    tags,
+    tiles: tiles.map(({ text, insight: shown, layouts, color }) =>
+      text === null
+        ? {
+            type: 'INSIGHT',
+            name: shown?.name,
+            description: shown?.description ?? '',
+            query: shown?.query,
+            layouts,
+            color,
+          }
+        : { type: 'TEXT', body: text.body, layouts, color },
+    ),
+    variables: [],
+  };
+  const { project } = await createOrganization(context, { name: 'Elsewhere', owner: service.owner });
+  const reply = await service.call('POST', `/api/projects/${project.id}${PATH}`, { body: { template } });
+  expect(reply).toMatchObject({ status: 200, body: { name, description, filters, tags } });
+  const shownIn = (all: unknown) =>
+    (all as typeof tiles).map(({ text, insight: shown, layouts, color }) => ({
+      layouts,
+      color,
+      body: text?.body,
+      ...(shown === null ? {} : { name: shown.name, description: shown.description, query: shown.query }),
+    }));
+  expect(shownIn(reply.body?.['tiles'])).toEqual(shownIn(tiles));
 });
 
 const [insight, text] = TEMPLATE.tiles;

@@ -333,3 +333,84 @@ test('where it shows insights it is one more', async () => {
   await changed(id, { name: 'x' });
   expect(table.counted()).toBe(3);
 });
+
+test('tiles are copied on their dashboard, with their insights, to the place that is sent', async () => {
+  const { dashboard, insight, changed, found, call } = await dashboards();
+  const { id } = await insight({ name: 'Visitors', tags: ['web'], query: { kind: 'TrendsQuery' } });
+  const sm = { x: 0, y: 0, w: 6, h: 5 };
+  const made = await dashboard({
+    tiles: [
+      { insight: id, layouts: { sm }, color: 'blue' },
+      { text: { body: 'Hello' }, layouts: { sm: { ...sm, y: 5 } } },
+    ],
+  });
+  const [first, second] = made.tiles;
+  // A client sends the whole tile.
+  const duplicate_tiles = [{ ...first, layouts: { sm: { ...sm, x: 6 } } }, { id: second?.id }];
+  const after = await changed(made.id, { duplicate_tiles });
+  expect(after.tiles.map((tile) => tile.id)).toContain(first?.id);
+  expect(after.tiles).toMatchObject([
+    { insight: { id }, layouts: { sm } },
+    {
+      insight: { name: 'Visitors (Copy)', tags: ['web'], query: { kind: 'TrendsQuery' } },
+      layouts: { sm: { ...sm, x: 6 } },
+      color: 'blue',
+    },
+    { text: { body: 'Hello' }, layouts: { sm: { ...sm, y: 5 } } },
+    { text: { body: 'Hello' }, layouts: {} },
+  ]);
+  const copy = after.tiles[1]?.insight?.id;
+  expect(copy).not.toBe(id);
+  expect((await call('GET', `/insights/${copy}/`)).body).toMatchObject({ dashboards: [made.id] });
+  expect(await found(made.id)).toEqual(after);
+  expect(told(await call('PATCH', `/dashboards/${made.id}/`, { duplicate_tiles: [{ id: 999 }] }))).toMatchObject({
+    status: 400,
+    body: { code: 'does_not_exist', attr: 'duplicate_tiles__0__id' },
+  });
+});
+
+test('copies of tiles count like all others, and none is made beyond 500', async () => {
+  const { dashboard, insight, changed, found, call } = await dashboards();
+  const { id } = await insight();
+  const made = await dashboard({ tiles: Array.from({ length: 300 }, () => ({ insight: id })) });
+  const tiles = made.tiles.map((tile) => ({ id: tile.id }));
+  await changed(made.id, { duplicate_tiles: tiles.slice(0, 200) });
+  expect(new Set((await found(made.id)).tiles.map((tile) => tile.insight?.id)).size).toBe(201);
+  expect(told(await call('PATCH', `/dashboards/${made.id}/`, { duplicate_tiles: tiles.slice(0, 1) }))).toEqual(
+    bad('A dashboard may have at most 500 tiles.', 'tiles'),
+  );
+  await changed(made.id, { tiles: [{ id: made.tiles[0]?.id, deleted: true }] });
+  await changed(made.id, { duplicate_tiles: tiles.slice(1, 2) });
+  expect((await found(made.id)).tiles).toHaveLength(500);
+});
+
+test('what a declared layout sends is read back as it was written, and sent again changes nothing', async () => {
+  const { dashboard, insight, changed, found, call } = await dashboards();
+  const made = await dashboard({ name: 'Declared' });
+  const { id } = await insight({ name: 'Visitors', dashboards: [made.id] });
+  const place = (x: number) => ({ h: 5, i: '4386313', w: 4, x, y: 0, minH: 1, minW: 1, moved: false, static: false });
+  const layouts = { sm: place(0), xs: { x: 0, y: 0, w: 1, h: 5.5 } };
+  const tile = (await found(made.id)).tiles[0]?.id;
+  const body = { text: { body: '# Hello\n' }, color: '', layouts: { sm: place(4) } };
+  const first = await changed(made.id, { tiles: [{ id: tile, layouts, color: 'white' }, body] });
+  expect(first.tiles).toMatchObject([
+    { id: tile, insight: { id }, layouts, color: 'white' },
+    { text: { body: '# Hello\n' }, layouts: { sm: place(4) }, color: '' },
+  ]);
+  expect(first.tiles.map((one) => one.layouts)).toEqual([layouts, { sm: place(4) }]);
+  const again = [
+    { id: tile, layouts, color: 'white' },
+    { id: first.tiles[1]?.id, ...body },
+  ];
+  const second = await changed(made.id, { tiles: again });
+  const declared = ({ tiles }: typeof first) =>
+    tiles.map((one) => ({ id: one.id, layouts: one.layouts, color: one.color, body: one.text?.body }));
+  expect(declared(second)).toEqual(declared(first));
+  // What is destroyed: text tiles go, insights lose their place and stay.
+  const gone = [
+    { id: tile, layouts: {} },
+    { id: first.tiles[1]?.id, deleted: true },
+  ];
+  expect((await changed(made.id, { tiles: gone })).tiles).toMatchObject([{ id: tile, layouts: {} }]);
+  expect((await call('GET', `/insights/${id}/`)).body).toMatchObject({ dashboards: [made.id], deleted: false });
+});

@@ -2,7 +2,7 @@ import { handler as page } from '../../../functions/shared/page.ts';
 import { retrieveShared } from '../../../lib/dashboards/public-page/routes.ts';
 import type { Answers, Told } from '../../../lib/insights/answering/answers.ts';
 import type { KeptAnswer } from '../../../lib/insights/answering/cache.ts';
-import type { SentQuery } from '../../../lib/insights/kinds/kinds.ts';
+import type { SentQuery } from '../../../lib/insights/kinds/source.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { describeInBrowser, obstacles } from '../../support/browser.ts';
 import { trend } from '../../support/charts.ts';

@@ -61,6 +61,19 @@ describe('a bundle', () => {
     }
   });
 
+  test('is told that nothing answers queries, where it would ask', () => {
+    const ASKING = /^lib\/insights\/(results|answering\/answers)\.ts$/;
+    const asking = FUNCTIONS.filter(({ name }) => filesIn(name).some((path) => ASKING.test(path)));
+    expect(FUNCTIONS.filter(({ needs }) => needs.includes('answers'))).toEqual(asking);
+  });
+
+  test('answers no query itself, and so carries no kind of query', () => {
+    const carrying = FUNCTIONS.flatMap(({ name }) =>
+      filesIn(name).flatMap((path) => (/^lib\/insights\/kinds\/(?!source\.ts)/.test(path) ? [`${name}: ${path}`] : [])),
+    );
+    expect(carrying).toEqual([]);
+  });
+
   test('finds credentials in the environment, and brings no other way to come by some', () => {
     const found = FUNCTIONS.flatMap(({ name }) => filesIn(name)).filter((path) =>
       /credential-provider-(?!env\/|node\/)|nested-clients|token-providers/.test(path),

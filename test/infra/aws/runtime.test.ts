@@ -1,4 +1,6 @@
-import { contextOf, endedInput } from '../../../infra/aws/runtime.ts';
+import { ENVIRONMENT } from '../../../infra/aws/functions.ts';
+import { answers, contextOf, endedInput, personRemoval, reader } from '../../../infra/aws/runtime.ts';
+import type { Context } from '../../../lib/ports/context.ts';
 import { MACHINES } from '../../../lib/workflow/definitions/index.ts';
 
 const arn = (machine: string) => `arn:aws:states:eu-central-1:123456789012:stateMachine:workspaces-dev-${machine}`;
@@ -56,7 +58,7 @@ describe('what EventBridge says of an execution that did not succeed', () => {
   });
 });
 
-test('lines of the log name the function and the X-Ray trace of the invocation', () => {
+describe('the context of a function', () => {
   const environment = {
     STAGE: 'dev',
     LOG_LEVEL: 'INFO',
@@ -67,21 +69,43 @@ test('lines of the log name the function and the X-Ray trace of the invocation',
     _X_AMZN_TRACE_ID: 'Root=1-5759e988-bd862e3fe1be46a994272793;Parent=557abcec3ee5a047;Sampled=1',
   };
   const before = { ...process.env };
-  Object.assign(process.env, environment);
-  const write = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
-  try {
-    contextOf({}).log.info('hello');
-    expect(JSON.parse(String(write.mock.calls[0]?.[0]))).toMatchObject({
-      level: 'INFO',
-      message: 'hello',
-      service: 'workspaces',
-      stage: 'dev',
-      function_name: 'tick',
-      xray_trace_id: '1-5759e988-bd862e3fe1be46a994272793',
-    });
-  } finally {
-    write.mockRestore();
+  beforeAll(() => {
+    Object.assign(process.env, environment);
+  });
+  afterAll(() => {
     for (const name of Object.keys(environment)) delete process.env[name];
     Object.assign(process.env, before);
-  }
+  });
+
+  test('tells it that what it needs is not offered', () => {
+    expect(contextOf({ answers, reader, personRemoval })).toMatchObject({
+      answers: null,
+      reader: null,
+      personRemoval: null,
+    });
+  });
+
+  test.each(Object.keys(ENVIRONMENT).filter((name) => name !== 'always' && name !== 'converter'))(
+    'refuses %s to a function that was deployed without it',
+    (name) => {
+      expect(() => contextOf({})[name as keyof Context]).toThrow(`deployed without its need for ${name}`);
+    },
+  );
+
+  test('writes lines of the log that name the function and the X-Ray trace of the invocation', () => {
+    const write = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
+    try {
+      contextOf({}).log.info('hello');
+      expect(JSON.parse(String(write.mock.calls[0]?.[0]))).toMatchObject({
+        level: 'INFO',
+        message: 'hello',
+        service: 'workspaces',
+        stage: 'dev',
+        function_name: 'tick',
+        xray_trace_id: '1-5759e988-bd862e3fe1be46a994272793',
+      });
+    } finally {
+      write.mockRestore();
+    }
+  });
 });
