@@ -79,10 +79,18 @@ describe('a file', () => {
   });
 
   test('is compared by the next one when the first was stopped', async () => {
-    const isIntact = intactFiles();
+    const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const isIntact = intactFiles(settableClock(), async (local, signal) => {
+      begun.resolve();
+      await gate.promise;
+      return digestOf(local, signal);
+    });
     const file = await written();
-    const stopped = AbortSignal.abort(new Error('stopped'));
-    const both = await Promise.allSettled([isIntact(file, stopped), isIntact(file)]);
+    const first = isIntact(file, AbortSignal.abort(new Error('stopped')));
+    await begun.promise;
+    const second = isIntact(file);
+    gate.resolve();
+    const both = await Promise.allSettled([first, second]);
     expect(both).toEqual([
       { status: 'rejected', reason: expect.anything() },
       { status: 'fulfilled', value: undefined },
