@@ -2,11 +2,10 @@ import '@mantine/core/styles.css';
 import '@mantine/notifications/styles.css';
 import './console.css';
 import { MantineProvider } from '@mantine/core';
-import { Notifications } from '@mantine/notifications';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { setNonce } from 'get-nonce';
-import { StrictMode } from 'react';
+import { lazy, StrictMode, Suspense } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Refusal } from './client/api.ts';
 import { takeKeyOfLink } from './client/session.ts';
@@ -17,6 +16,8 @@ const SECOND_MS = 1_000;
 const RETRIES = 2;
 
 takeKeyOfLink();
+
+const Notifications = lazy(async () => ({ default: (await import('@mantine/notifications')).Notifications }));
 
 const queries = new QueryClient({
   defaultOptions: {
@@ -41,7 +42,9 @@ if (place !== null) {
         defaultColorScheme="auto"
         getStyleNonce={() => nonce}
       >
-        <Notifications position="bottom-right" />
+        <Suspense>
+          <Notifications position="bottom-right" />
+        </Suspense>
         <QueryClientProvider client={queries}>
           <RouterProvider router={router} />
         </QueryClientProvider>

@@ -1,12 +1,16 @@
 /** Colours that everybody can read: each text has at least 4.5 times the contrast of what it stands on. */
 import { type CSSVariablesResolver, createTheme } from '@mantine/core';
 
+/** The title of a dialog is not the header of the page, which a `header` would be. */
+const NO_LANDMARK = { defaultProps: { component: 'div' } };
+
 export const theme = createTheme({
   primaryColor: 'indigo',
   primaryShade: { light: 8, dark: 8 },
   defaultRadius: 'md',
   cursorType: 'pointer',
   respectReducedMotion: true,
+  components: { ModalHeader: NO_LANDMARK, DrawerHeader: NO_LANDMARK },
 });
 
 export const variables: CSSVariablesResolver = ({ colors }) => ({

@@ -7,6 +7,7 @@ import { MINUTE_MS } from '../../lib/ports/units.ts';
 import { backfilling } from './backfills.ts';
 import { type Part, type Row, tableOf } from './bench.ts';
 import { bundling } from './bundles.ts';
+import { capturing } from './capture.ts';
 import { drawing } from './charts.ts';
 import { listingDashboards, showingShared } from './dashboards.ts';
 import { exporting } from './export.ts';
@@ -26,6 +27,7 @@ const PARTS: ReadonlyMap<string, Part> = new Map([
   ['dashboards', listingDashboards],
   ['shared', showingShared],
   ['import', importing],
+  ['capture', capturing],
   ['charts', drawing],
   ['queries', querying],
   ['bundles', bundling],

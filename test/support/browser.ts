@@ -62,7 +62,7 @@ export async function obstacles(page: Page): Promise<unknown[]> {
 }
 
 /** Starts the browser in a new, empty folder of its own, with the libraries and fonts of its package. */
-function launch(): Promise<Browser> {
+export function launch(): Promise<Browser> {
   const folder = unpacked();
   const env = {
     ...process.env,

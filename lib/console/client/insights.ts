@@ -1,6 +1,7 @@
 /** Saved questions of a project, and what they answer. */
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
 import { answered, api, type Schemas, versioned } from './api.ts';
+import type { DateRange } from './ranges.ts';
 
 export type Insight = Schemas['Insight'];
 
@@ -67,20 +68,33 @@ export function useAnswer(project: string, query: Readonly<Record<string, unknow
   });
 }
 
-/** Returns what an insight answers on its dashboard. */
-export function useTileAnswer(project: string, insight: Schemas['TileInsight'], dashboard: number) {
-  return useQuery({
-    queryKey: ['tile-answer', project, dashboard, insight.id, insight.query],
+/** A dashboard as its tiles are asked for: with what it keeps, and with what this reader sees instead. */
+export interface BoardView {
+  readonly project: string;
+  readonly id: number;
+  readonly filters: Readonly<Record<string, unknown>>;
+  /** Dates that the reader has chosen; undefined: those of the dashboard. */
+  readonly range: DateRange | undefined;
+}
+
+/** Returns how it is asked what an insight answers on its dashboard. */
+export function tileAnswer({ project, id, filters, range }: BoardView, insight: Schemas['TileInsight']) {
+  return queryOptions({
+    queryKey: ['tile-answer', project, id, filters, range, insight.id, insight.query],
     enabled: insight.query !== null,
     retry: false,
     staleTime: 60_000,
     queryFn: async () => {
-      if (insight.result != null) return answerOf(insight.result, insight);
+      if (range === undefined && insight.result != null) return answerOf(insight.result, insight);
       const found = await answered(
         api.GET('/api/projects/{project_id}/insights/{id}/', {
           params: {
             path: { project_id: project, id: insight.id },
-            query: { refresh: 'blocking', from_dashboard: dashboard },
+            query: {
+              refresh: 'blocking',
+              from_dashboard: id,
+              ...(range === undefined ? {} : { filters_override: JSON.stringify(range) }),
+            },
           },
         }),
       );

@@ -14,6 +14,9 @@ import {
 import type { Place } from '../client/layout.ts';
 import { useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
+import { BoardDates, useChosenRange } from '../parts/dashboards/board-dates.tsx';
+import { Collaborators } from '../parts/dashboards/collaborators.tsx';
+import { Duplicate } from '../parts/dashboards/duplicate.tsx';
 import { Sharing } from '../parts/dashboards/sharing.tsx';
 import { TextTileForm } from '../parts/dashboards/text-tile-form.tsx';
 import { TileGrid } from '../parts/dashboards/tile-grid.tsx';
@@ -63,6 +66,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
   const [conflict, setConflict] = useState<Conflict | null>(null);
   const key = dashboardKey(project, id);
   const { value } = data;
+  const board = { project, id: value.id, filters: value.filters, range: useChosenRange() };
 
   /** Shows a change at once, writes it, and takes it back when it is refused. */
   async function write(change: Change, shown: Board = withChange(value, change)): Promise<void> {
@@ -109,6 +113,8 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
           </ScopedButton>
           <Rename value={value} write={write} />
           <Sharing project={project} id={value.id} />
+          <Collaborators project={project} value={value} write={write} />
+          <Duplicate project={project} value={value} />
           <TextTileForm write={write} />
           <ScopedButton scope="dashboard:write" variant={isEditing ? 'filled' : 'default'} size="xs" onClick={toggle}>
             {isEditing ? 'Done' : 'Edit layout'}
@@ -128,19 +134,16 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
             ))}
           </Group>
         )}
+        {value.tiles.some(({ insight }) => insight !== null) && (
+          // Not shown before it is written: what the charts say is of the dates that are kept.
+          <BoardDates board={board} tiles={value.tiles} write={(change) => write(change, value)} />
+        )}
         {value.tiles.length === 0 ? (
           <Empty>
             <Text>Nothing on it yet. “Add text” writes a note; insights are put on it from their page.</Text>
           </Empty>
         ) : (
-          <TileGrid
-            project={project}
-            dashboard={value.id}
-            tiles={value.tiles}
-            isEditing={isEditing}
-            place={place}
-            remove={removeTile}
-          />
+          <TileGrid board={board} tiles={value.tiles} isEditing={isEditing} place={place} remove={removeTile} />
         )}
       </Stack>
       {conflict !== null && (

@@ -7,11 +7,17 @@ const UNITS = [
   ['second', 1_000],
 ] as const;
 
+/** What is further away is told as a date: nobody counts back so many days. */
+const WORDS_MS = 28 * 86_400_000;
+
 const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+const date = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
 const clock = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 
-/** Returns how far an instant is from now: `3 minutes ago`. */
-function relative(ms: number): string {
+/** Returns an instant as people say it: `3 minutes ago`, `17 May 2015`. */
+function said(at: string): string {
+  const ms = Date.parse(at) - Date.now();
+  if (Math.abs(ms) >= WORDS_MS) return date.format(new Date(at));
   const [unit, length] = UNITS.find(([, size]) => Math.abs(ms) >= size) ?? ['second', 1_000];
   return words.format(Math.round(ms / length), unit);
 }
@@ -38,7 +44,7 @@ export function Instant({ at, none = 'never', ...rest }: InstantProps) {
   return (
     <Text span size="sm" {...rest}>
       <time dateTime={at} title={`${localTime(at)} (${at})`}>
-        {relative(Date.parse(at) - Date.now())}
+        {said(at)}
       </time>
     </Text>
   );

@@ -1,5 +1,5 @@
 import { Alert, Button, Code, Stack, Text } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
+import type { NotificationData } from '@mantine/notifications';
 import { Refusal } from '../client/api.ts';
 
 /** Returns what went wrong in a sentence. */
@@ -50,9 +50,14 @@ function titleOf(error: unknown): string {
   return 'That did not work';
 }
 
+async function show(notice: NotificationData): Promise<void> {
+  const { notifications } = await import('@mantine/notifications');
+  notifications.show(notice);
+}
+
 /** Says for a moment that something is done. */
-export const tell = (message: string): void => void notifications.show({ message, color: 'green' });
+export const tell = (message: string): void => void show({ message, color: 'green' });
 
 /** Says for a while that something was refused, where no form can. */
 export const tellProblem = (error: unknown): void =>
-  void notifications.show({ title: titleOf(error), message: sentenceOf(error), color: 'red', autoClose: 10_000 });
+  void show({ title: titleOf(error), message: sentenceOf(error), color: 'red', autoClose: 10_000 });

@@ -63,6 +63,8 @@ describeConsole('the console', ({ service, open }) => {
     expect(snippet).toContain(`"${token}"`);
     await service().send({ event: 'paid', distinct_id: 'ada', properties: { plan: 'pro' } });
     await expectSeen(row(page, 'Events', 'paid'));
+    await service().send({ event: 'old', distinct_id: 'ada', timestamp: '2015-05-17T10:05:03Z' });
+    await expectSeen(row(page, 'Events', 'old').getByText('17 May 2015', { exact: true }));
     await page.getByRole('link', { name: 'All events' }).click();
     await expectSeen(page.getByRole('heading', { name: 'Events' }));
     await page.getByRole('textbox', { name: 'Distinct id' }).fill('nobody');
@@ -169,6 +171,67 @@ describeConsole('the console', ({ service, open }) => {
     await expectSeen(page.getByRole('region', { name: 'Orders' }).locator('figure'));
     // The browser itself complains of the answer to the query that was wrong.
     expect(complaints.filter((one) => !one.includes('400'))).toEqual([]);
+  });
+
+  test('chooses the dates of a whole dashboard, offers those that have events, says who may edit, and makes a copy', async () => {
+    const { body: project } = await service().call('POST', '/api/organizations/@current/projects/', {
+      name: 'Old log',
+    });
+    const timestamp = '2015-05-17T10:05:03Z';
+    await service().send({ api_key: project['api_token'], event: 'seen', distinct_id: 'ada', timestamp });
+    const there = `/projects/${String(project['id'])}`;
+    const series = [{ kind: 'EventsNode', event: 'seen' }];
+    const { body: insight } = await service().call('POST', `/api${there}/insights/`, {
+      name: 'Seen',
+      query: { kind: 'TrendsQuery', series, dateRange: { date_from: '-7d' }, trendsFilter: { display: 'BoldNumber' } },
+    });
+    const { body: board } = await service().call('POST', `/api${there}/dashboards/`, {
+      name: 'Log',
+      tiles: [{ insight: insight['id'] }],
+    });
+    const { page, complaints } = await open(`${there}/events`);
+    await expectSeen(row(page, 'Events', 'seen'));
+    await page.goto(`${service().address}/#${there}/dashboards/${String(board['id'])}`);
+    const number = page.getByRole('region', { name: 'Seen' }).locator('figure');
+    await button(page, 'Show 17 May 2015').click();
+    await expectSeen(number.getByText('1', { exact: true }));
+    expect(page.url()).toContain('from=2015-05-17');
+    await page.reload();
+    await expectSeen(number.getByText('1', { exact: true }));
+    await button(page, 'Keep these dates').click();
+    await button(page, 'Keep these dates').waitFor({ state: 'detached' });
+    await expectSeen(number.getByText('1', { exact: true }));
+    await page.getByRole('combobox', { name: 'Dates' }).click();
+    await page.getByRole('option', { name: 'The last 7 days' }).click();
+    await expectSeen(page.getByText('Nothing happened then.'));
+    expect(await obstacles(page)).toEqual([]);
+
+    await button(page, 'Collaborators').click();
+    const dialog = page.getByRole('dialog', { name: 'Collaborators' });
+    await expectSeen(dialog.getByText('There are no collaborators.'));
+    await Promise.all([
+      page.waitForResponse((one) => one.request().method() === 'PATCH'),
+      dialog.getByRole('switch', { name: 'Only collaborators may edit' }).press('Space'),
+    ]);
+    await dialog.getByRole('combobox', { name: 'Member' }).click();
+    await page.getByRole('option', { name: 'member@example.com' }).click();
+    await button(dialog, 'Add').click();
+    await expectSeen(dialog.getByRole('listitem').filter({ hasText: 'member@example.com edits' }));
+    expect(await obstacles(page)).toEqual([]);
+    await button(dialog, 'Remove member@example.com').click();
+    await expectSeen(dialog.getByText('There are no collaborators.'));
+    await page.keyboard.press('Escape');
+    const { body: restricted } = await service().call('GET', `/api${there}/dashboards/${String(board['id'])}/`);
+    expect(restricted['restriction_level']).toBe(37);
+
+    await button(page, 'Duplicate').click();
+    await page.getByRole('checkbox', { name: 'Copies of the insights too' }).check();
+    await button(page, 'Make the copy').click();
+    await expectSeen(page.getByRole('heading', { name: 'Log (copy)' }));
+    await expectSeen(number.getByText('1', { exact: true }));
+    const { body: listed } = await service().call('GET', `/api${there}/insights/`);
+    expect(listed['count']).toBe(2);
+    expect(complaints).toEqual([]);
   });
 
   test('shows both versions where somebody else was faster', async () => {

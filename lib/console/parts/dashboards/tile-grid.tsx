@@ -1,8 +1,9 @@
 import { ActionIcon, Box, Card, Group, Skeleton, Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type PointerEvent, useRef, useState } from 'react';
 import type { Tile } from '../../client/dashboards.ts';
-import { useTileAnswer } from '../../client/insights.ts';
+import { type BoardView, tileAnswer } from '../../client/insights.ts';
 import { COLUMNS, moved, type Place, placesOf } from '../../client/layout.ts';
 import { LazyChart } from '../insights/lazy-chart.tsx';
 import { Markdown } from '../markdown.tsx';
@@ -15,8 +16,7 @@ const GAP_PX = 12;
 const WIDE = '(min-width: 48em)';
 
 interface TileGridProps {
-  readonly project: string;
-  readonly dashboard: number;
+  readonly board: BoardView;
   readonly tiles: readonly Tile[];
   readonly isEditing: boolean;
   readonly place: (places: ReadonlyMap<number, Place>) => void;
@@ -24,7 +24,7 @@ interface TileGridProps {
 }
 
 /** Tiles in their places. While it is edited, each is dragged by its handle or moved and sized with the arrow keys. */
-export function TileGrid({ project, dashboard, tiles, isEditing, place, remove }: TileGridProps) {
+export function TileGrid({ board, tiles, isEditing, place, remove }: TileGridProps) {
   const isWide = useMediaQuery(WIDE, true, { getInitialValueInEffect: false });
   const grid = useRef<HTMLDivElement>(null);
   const [dragged, setDragged] = useState<{ id: number; at: Place } | null>(null);
@@ -127,7 +127,7 @@ export function TileGrid({ project, dashboard, tiles, isEditing, place, remove }
                 </ActionIcon>
               </Group>
             )}
-            <TileContent project={project} dashboard={dashboard} tile={tile} />
+            <TileContent board={board} tile={tile} />
           </Card>
         );
       })}
@@ -165,36 +165,36 @@ function nameOf({ insight, text }: Tile): string {
   return FIRST_LINE.exec(text?.body ?? '')?.[1] ?? 'Text';
 }
 
-interface TileContentProps extends Pick<TileGridProps, 'project' | 'dashboard'> {
+interface TileContentProps extends Pick<TileGridProps, 'board'> {
   readonly tile: Tile;
 }
 
-function TileContent({ project, dashboard, tile }: TileContentProps) {
+function TileContent({ board, tile }: TileContentProps) {
   const { insight, text } = tile;
   return (
     <Box style={{ overflow: 'auto' }} h="100%" tabIndex={0} role="group" aria-label="Content">
       {text !== null && <Markdown text={text.body} />}
       {insight !== null && (
         <>
-          <To to={`/projects/${project}/insights/${insight.id}`}>{nameOf(tile)}</To>
+          <To to={`/projects/${board.project}/insights/${insight.id}`}>{nameOf(tile)}</To>
           {insight.description !== '' && (
             <Text size="sm" c="dimmed">
               {insight.description}
             </Text>
           )}
-          <TileChart project={project} dashboard={dashboard} insight={insight} />
+          <TileChart board={board} insight={insight} />
         </>
       )}
     </Box>
   );
 }
 
-interface TileChartProps extends Pick<TileGridProps, 'project' | 'dashboard'> {
+interface TileChartProps extends Pick<TileGridProps, 'board'> {
   readonly insight: NonNullable<Tile['insight']>;
 }
 
-function TileChart({ project, dashboard, insight }: TileChartProps) {
-  const { data, error } = useTileAnswer(project, insight, dashboard);
+function TileChart({ board, insight }: TileChartProps) {
+  const { data, error } = useQuery(tileAnswer(board, insight));
   if (insight.query === null) return null;
   if (data !== undefined) return <LazyChart query={insight.query} answer={data} />;
   return error === null ? <Skeleton height={160} mt="xs" /> : <Problem error={error} />;

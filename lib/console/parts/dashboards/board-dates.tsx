@@ -1,0 +1,72 @@
+import { Group, Select } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { lazy, Suspense } from 'react';
+import type { Dashboard, Tile } from '../../client/dashboards.ts';
+import type { BoardView } from '../../client/insights.ts';
+import { BOARD_RANGES, type DateRange, rangeText } from '../../client/ranges.ts';
+import { useView } from '../address.ts';
+import { tellProblem } from '../problem.tsx';
+import { ScopedButton } from '../scoped-button.tsx';
+
+const DataRangeOffer = lazy(() => import('./data-range-offer.tsx'));
+
+const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+
+/** Returns the dates that the address asks for; undefined: those that the dashboard keeps. */
+export function useChosenRange(): DateRange | undefined {
+  const [{ from, to }] = useView();
+  return from === undefined ? undefined : { date_from: from, date_to: to ?? null };
+}
+
+interface BoardDatesProps {
+  readonly board: BoardView;
+  readonly tiles: readonly Tile[];
+  readonly write: (change: { filters: Dashboard['filters'] }) => Promise<void>;
+}
+
+/** Chooses the dates of all charts: for the reader, in the address, and for everybody when they are kept. */
+export function BoardDates({ board, tiles, write }: BoardDatesProps) {
+  const [, setView] = useView();
+  const queries = useQueryClient();
+  const { filters, range } = board;
+  const kept = { date_from: text(filters['date_from']), date_to: text(filters['date_to']) };
+  const choose = (next: DateRange | undefined): void =>
+    setView({ from: next?.date_from ?? undefined, to: next?.date_to ?? undefined });
+  const keep = async (): Promise<void> => {
+    await write({ filters: { ...filters, ...range } });
+    await queries.invalidateQueries({ queryKey: ['tile-answer', board.project, board.id] });
+    choose(undefined);
+  };
+  const own = kept.date_from === null && kept.date_to === null ? 'As each chart has it' : rangeText(kept);
+  const isListed = BOARD_RANGES.some(({ value }) => value === range?.date_from) && range?.date_to === null;
+  const other = range === undefined || isListed ? [] : [{ value: 'days', label: rangeText(range) }];
+  return (
+    <>
+      <Group align="end" gap="xs">
+        <Select
+          label="Dates"
+          size="xs"
+          data={[{ value: '', label: `${own} (kept)` }, ...other, ...BOARD_RANGES]}
+          value={range === undefined ? '' : isListed ? range.date_from : 'days'}
+          allowDeselect={false}
+          onChange={(value) =>
+            value !== 'days' && choose(value === null || value === '' ? undefined : { date_from: value, date_to: null })
+          }
+        />
+        {range !== undefined && (
+          <ScopedButton
+            scope="dashboard:write"
+            variant="default"
+            size="xs"
+            onClick={() => void keep().catch(tellProblem)}
+          >
+            Keep these dates
+          </ScopedButton>
+        )}
+      </Group>
+      <Suspense>
+        <DataRangeOffer board={board} tiles={tiles} choose={choose} />
+      </Suspense>
+    </>
+  );
+}

@@ -1,0 +1,122 @@
+import { ActionIcon, Group, List, Modal, Select, Stack, Switch, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { answered, api, type Schemas } from '../../client/api.ts';
+import type { Dashboard } from '../../client/dashboards.ts';
+import { useMembers, useOrganizationId } from '../../client/organization.ts';
+import { Problem } from '../problem.tsx';
+import { ScopedButton } from '../scoped-button.tsx';
+
+const EVERYONE = 21;
+const COLLABORATORS = 37;
+const MAY_EDIT = 37;
+
+interface CollaboratorsProps {
+  readonly project: string;
+  readonly value: Dashboard;
+  readonly write: (change: Schemas['DashboardsUpdateRequest']) => Promise<void>;
+}
+
+/** Who may edit a dashboard: every member, or those who are named. */
+export function Collaborators({ project, value, write }: CollaboratorsProps) {
+  const [isOpen, { open, close }] = useDisclosure(false);
+  return (
+    <>
+      <ScopedButton scope="dashboard:read" variant="default" size="xs" onClick={open}>
+        Collaborators
+      </ScopedButton>
+      <Modal opened={isOpen} onClose={close} title="Collaborators" closeButtonProps={{ 'aria-label': 'Close' }}>
+        <Editors project={project} value={value} write={write} />
+      </Modal>
+    </>
+  );
+}
+
+function Editors({ project, value, write }: CollaboratorsProps) {
+  const queries = useQueryClient();
+  const [member, setMember] = useState<string | null>(null);
+  const [problem, setProblem] = useState<unknown>(null);
+  const key = ['collaborators', project, value.id];
+  const path = { project_id: project, id: value.id };
+  const { data, error } = useQuery({
+    queryKey: key,
+    queryFn: () => answered(api.GET('/api/projects/{project_id}/dashboards/{id}/collaborators/', { params: { path } })),
+  });
+  const members = useMembers(useOrganizationId(project));
+  const others = (members.data?.results ?? []).filter(({ user }) =>
+    data?.every(({ user_uuid: known }) => known !== user.uuid),
+  );
+  const attempt = async (act: Promise<unknown>): Promise<void> => {
+    setProblem(null);
+    try {
+      await act;
+      await queries.invalidateQueries({ queryKey: key });
+    } catch (refused) {
+      setProblem(refused);
+    }
+  };
+  const add = async (user_uuid: string): Promise<void> => {
+    await answered(
+      api.POST('/api/projects/{project_id}/dashboards/{id}/collaborators/', {
+        params: { path },
+        body: { level: MAY_EDIT, user_uuid },
+      }),
+    );
+    setMember(null);
+  };
+  const remove = (user__uuid: string): Promise<unknown> =>
+    answered(
+      api.DELETE('/api/projects/{project_id}/dashboards/{id}/collaborators/{user__uuid}/', {
+        params: { path: { ...path, user__uuid } },
+      }),
+    );
+  return (
+    <Stack>
+      <Switch
+        label="Only collaborators may edit"
+        description="And who made the dashboard, admins and owners. All others see it."
+        checked={value.restriction_level === COLLABORATORS}
+        onChange={(event) =>
+          void attempt(write({ restriction_level: event.currentTarget.checked ? COLLABORATORS : EVERYONE }))
+        }
+      />
+      <Problem error={error ?? members.error ?? problem} />
+      {data?.length === 0 && <Text size="sm">There are no collaborators.</Text>}
+      <List listStyleType="none" aria-label="Collaborators">
+        {data?.map(({ user, level }) => (
+          <List.Item key={user.uuid}>
+            <Group gap="xs" mb={4}>
+              <Text size="sm">
+                {user.email} {level === MAY_EDIT ? 'edits' : 'sees'}
+              </Text>
+              <ActionIcon
+                variant="default"
+                aria-label={`Remove ${user.email}`}
+                onClick={() => void attempt(remove(user.uuid))}
+              >
+                ✕
+              </ActionIcon>
+            </Group>
+          </List.Item>
+        ))}
+      </List>
+      <Group align="end">
+        <Select
+          label="Member"
+          data={others.map(({ user }) => ({ value: user.uuid, label: user.email }))}
+          value={member}
+          onChange={setMember}
+        />
+        <ScopedButton
+          scope="dashboard:write"
+          variant="default"
+          disabled={member === null}
+          onClick={() => member !== null && void attempt(add(member))}
+        >
+          Add
+        </ScopedButton>
+      </Group>
+    </Stack>
+  );
+}
