@@ -2,26 +2,30 @@ import * as z from 'zod';
 import { route } from '../../http/route.ts';
 import { PasswordForm, SharedDashboard, SharedQuery } from './model.ts';
 
-export const retrieveShared = route({
-  handler: 'shared/page',
-  method: 'GET',
+const page = {
   paths: ['/shared/{token}', '/shared_dashboard/{token}', '/embedded/{token}'],
   scope: 'public',
   needs: ['answers'],
-  summary: 'Show a shared dashboard to anybody',
-  description:
-    'A page; with `.json` after the token, what it is made from; with `.csv` and `?tile=`, the numbers of a tile. Other ' +
-    'sites may show `/embedded/` in a frame. Nothing tells who made the dashboard, what its insights ask, or what else ' +
-    'there is. Results come from the cache: a reader waits for none. `.png` and `.pdf` are refused.',
   tag: 'Dashboard sharing',
   params: z.object({ token: z.string().regex(/^[\w-]{30}(\.(json|csv|png|pdf))?$/) }),
   query: SharedQuery,
   response: SharedDashboard,
   content: ['text/html', 'text/csv'],
+} as const;
+
+export const retrieveShared = route({
+  ...page,
+  handler: 'shared/page',
+  method: 'GET',
+  summary: 'Show a shared dashboard to anybody',
+  description:
+    'A page; with `.json` after the token, what it is made from; with `.csv` and `?tile=`, the numbers of a tile. Other ' +
+    'sites may show `/embedded/` in a frame. Nothing tells who made the dashboard, what its insights ask, or what else ' +
+    'there is. Results come from the cache: a reader waits for none. `.png` and `.pdf` are refused.',
 });
 
 export const openShared = route({
-  ...retrieveShared,
+  ...page,
   handler: 'shared/open',
   method: 'POST',
   summary: 'Enter the password of a shared dashboard',
