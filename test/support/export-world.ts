@@ -227,7 +227,8 @@ export async function exportWorld({
         });
       writeFileSync(file, instants.map(line).join('\n'));
       const options = { projectId, files: [file], rejectedFolder: join(folder, 'rejected') };
-      await importEvents(base, { ...options, ...(arrived === undefined ? {} : { arrived }) });
+      // Through the wrapped table: the job that it leaves is found in the indexes that the engine looks at.
+      await importEvents({ ...base, table: wrapped }, { ...options, ...(arrived === undefined ? {} : { arrived }) });
     },
     /** Returns where the files of a project's events lie. */
     async lakeFiles(projectId: number): Promise<string[]> {
