@@ -46,6 +46,7 @@ export function BoardDates({ board, tiles, write }: BoardDatesProps) {
         <Select
           label="Dates"
           size="xs"
+          w="17rem"
           data={[{ value: '', label: `${own} (kept)` }, ...other, ...BOARD_RANGES]}
           value={range === undefined ? '' : isListed ? range.date_from : 'days'}
           allowDeselect={false}
