@@ -25,14 +25,15 @@ export function flowMarkup(links: readonly Link[], summary: string): Markup {
   const ahead = links.filter(({ source, target }) => placeStep(target) > placeStep(source));
   if (ahead.length === 0) return html``;
   const ids = [...new Set(ahead.flatMap(({ source, target }) => [source, target]))];
-  const first = Math.min(...ids.map(placeStep));
+  // A step that no place has takes no column: a column without places is more than the layout bears.
+  const steps = [...new Set(ids.map(placeStep))].toSorted((a, b) => a - b);
   const perStep = Math.max(...Object.values(Object.groupBy(ids, placeStep)).map((places) => places?.length ?? 0));
   const height = Math.min(MAX_HEIGHT, Math.max(120, perStep * PLACE_HEIGHT));
   const { nodes, links: flows } = sankey<Place, object>()
     .nodeId(({ id }) => id)
     .nodeWidth(NODE_WIDTH)
     .nodePadding(Math.min(NODE_PADDING, height / perStep / 2))
-    .nodeAlign(({ id }) => placeStep(id) - first)
+    .nodeAlign(({ id }) => steps.indexOf(placeStep(id)))
     .extent([
       [0, 4],
       [WIDTH, height - 4],
@@ -44,7 +45,7 @@ export function flowMarkup(links: readonly Link[], summary: string): Markup {
   );
   const places = nodes.map(
     ({ id, x0 = 0, y0 = 0, y1 = 0 }) =>
-      `<path class="bar ${seriesClass({ colour: placeStep(id) - first, isPrevious: false })}" d="M${round(x0)} ${round(y0)}h${NODE_WIDTH}v${round(Math.max(1, y1 - y0))}h-${NODE_WIDTH}z"/>`,
+      `<path class="bar ${seriesClass({ colour: steps.indexOf(placeStep(id)), isPrevious: false })}" d="M${round(x0)} ${round(y0)}h${NODE_WIDTH}v${round(Math.max(1, y1 - y0))}h-${NODE_WIDTH}z"/>`,
   );
   return html`<div class="flows" role="img" aria-label="${summary}"><svg width="100%" height="${height}" viewBox="0 0 ${WIDTH} ${height}" preserveAspectRatio="none">${trusted(
     bands.join('') + places.join(''),

@@ -56,6 +56,12 @@ describe('the markup of a chart', () => {
     );
   });
 
+  test('has paths whose steps are not all there', () => {
+    const link = (source: string, target: string) => ({ source, target, value: 1, average_conversion_time: 0 });
+    const results = [link('1_/a', '5_/b'), link('5_/b', '6_/c')];
+    expect(markupOf({ query: { kind: 'PathsQuery' }, answered: { results } })).toContain('class="flow"');
+  });
+
   test('is the same each time', () => {
     for (const sample of SAMPLES) expect(markupOf(sample)).toBe(markupOf(sample));
   });
