@@ -1,6 +1,6 @@
 /** What a request of an SDK comes to, before it is kept: whose it is, and how many of its events can be taken. */
 import { DECODE_LIMITS, type DecodeLimits } from './decode.ts';
-import { type EventRefusal, eachEvent, type RefusedEvent } from './normalize.ts';
+import { type Arrival, type EventRefusal, eachEvent, type RefusedEvent, readEvent } from './normalize.ts';
 import { type CaptureRequest, type RefusedPayload, readPayload } from './payload.ts';
 
 /** A request that came. */
@@ -18,7 +18,7 @@ export interface Refusals {
   readonly sample: Pick<RefusedEvent, 'event' | 'distinctId'>;
 }
 
-export type RefusalsByReason = Readonly<Partial<Record<EventRefusal, Refusals>>>;
+type RefusalsByReason = Readonly<Partial<Record<EventRefusal, Refusals>>>;
 
 export interface RequestContent {
   /** Of the project. Whether there is such a project is not known here. */
@@ -26,6 +26,20 @@ export interface RequestContent {
   /** How many of its events can be taken. */
   readonly taken: number;
   readonly refused: RefusalsByReason;
+}
+
+/** The events of a request, as they were sent, and with what they came. */
+interface SentEvents {
+  readonly token: string;
+  readonly sent: readonly unknown[];
+  readonly arrival: Arrival;
+}
+
+function sentIn(request: ArrivedRequest, limits: DecodeLimits): SentEvents | RefusedPayload {
+  const payload = readPayload(request, limits);
+  if ('status' in payload) return payload;
+  const { token, sentAt, events: sent } = payload;
+  return { token, sent, arrival: { token, sentAt, now: request.receivedAt, clientAddress: request.address } };
 }
 
 /** What can be read of a request: its token, and its events one by one, each taken or refused. */
@@ -36,29 +50,30 @@ interface ReadEvents {
 
 /** Returns the events of a request, or why it is refused as a whole. The same request gives the same at any time. */
 export function eventsIn(request: ArrivedRequest, limits: DecodeLimits = DECODE_LIMITS): ReadEvents | RefusedPayload {
-  const payload = readPayload(request, limits);
-  if ('status' in payload) return payload;
-  const { token, sentAt } = payload;
-  const arrival = { token, sentAt, now: request.receivedAt, clientAddress: request.address };
-  return { token, events: eachEvent(payload.events, arrival) };
+  const found = sentIn(request, limits);
+  return 'status' in found ? found : { token: found.token, events: eachEvent(found.sent, found.arrival) };
 }
 
-/** Returns what the request comes to, or why it is refused as a whole. Never throws for what was sent. */
+/**
+ * Returns what the request comes to, or why it is refused as a whole. An event is read as far as that needs: the rest is
+ * done when it lands. Never throws for what was sent.
+ */
 export function contentOf(
   request: ArrivedRequest,
   limits: DecodeLimits = DECODE_LIMITS,
 ): RequestContent | RefusedPayload {
-  const read = eventsIn(request, limits);
-  if ('status' in read) return read;
+  const found = sentIn(request, limits);
+  if ('status' in found) return found;
   let taken = 0;
   const refused: Partial<Record<EventRefusal, Refusals>> = {};
-  for (const one of read.events) {
-    if ('captured' in one) {
+  for (const sent of found.sent) {
+    const one = readEvent(sent, found.arrival);
+    if (!('reason' in one)) {
       taken += 1;
       continue;
     }
-    const { reason, event, distinctId } = one.refused;
+    const { reason, event, distinctId } = one;
     refused[reason] = { events: (refused[reason]?.events ?? 0) + 1, sample: { event, distinctId } };
   }
-  return { token: read.token, taken, refused };
+  return { token: found.token, taken, refused };
 }

@@ -58,11 +58,12 @@ export function* eachEvent(
 ): Generator<{ readonly captured: CapturedEvent } | { readonly refused: RefusedEvent }, void> {
   const times = new Map<string, number>();
   for (const [index, sent] of events.entries()) {
-    const event = normalizeEvent(sent, arrival);
-    if ('reason' in event) {
-      yield { refused: { ...event, index } };
+    const read = readEvent(sent, arrival);
+    if ('reason' in read) {
+      yield { refused: { ...read, index } };
       continue;
     }
+    const event = normalized(read, arrival);
     if (event.uuid !== null) {
       yield { captured: { ...event, uuid: event.uuid } };
       continue;
@@ -72,18 +73,6 @@ export function* eachEvent(
     times.set(uuid, nth);
     yield { captured: { ...event, uuid: nth === 1 ? uuid : contentUuid(`${uuid} ${nth}`) } };
   }
-}
-
-/** Returns the events of one request, and those that are refused, as `eachEvent` yields them. */
-export function normalizeEvents(
-  events: readonly unknown[],
-  arrival: Arrival,
-): { readonly captured: readonly CapturedEvent[]; readonly refused: readonly RefusedEvent[] } {
-  const all = [...eachEvent(events, arrival)];
-  return {
-    captured: all.flatMap((one) => ('captured' in one ? [one.captured] : [])),
-    refused: all.flatMap((one) => ('refused' in one ? [one.refused] : [])),
-  };
 }
 
 /** As PostHog cuts them, in characters. */
@@ -98,7 +87,20 @@ const MAX_BYTES = 1_000_000;
 
 type Normalized = Omit<CapturedEvent, 'uuid'> & Pick<SourceEvent, 'uuid'>;
 
-function normalizeEvent(sent: unknown, arrival: Arrival): Normalized | Omit<RefusedEvent, 'index'> {
+/** An event that can be taken, as far as it is read to know that. */
+interface ReadEvent extends Pick<Normalized, 'uuid' | 'event' | 'distinctId'> {
+  readonly sent: Readonly<Record<string, unknown>>;
+  readonly properties: Readonly<Record<string, unknown>>;
+  /** The properties, as they are stored. */
+  readonly json: string;
+  readonly elementsChain: string;
+}
+
+/** Returns the event that was sent, or why it is not taken. Never throws for what was sent. */
+export function readEvent(
+  sent: unknown,
+  { clientAddress }: Pick<Arrival, 'clientAddress'>,
+): ReadEvent | Omit<RefusedEvent, 'index'> {
   if (!isObject(sent)) return { reason: 'not_an_object', event: null, distinctId: null };
   const event = typeof sent['event'] === 'string' ? cut(sent['event']) : null;
   if (isDeeper(sent, MAX_DEPTH)) return { reason: 'nested_too_deeply', event, distinctId: null };
@@ -115,11 +117,17 @@ function normalizeEvent(sent: unknown, arrival: Arrival): Normalized | Omit<Refu
   const properties = { ...given };
   const elementsChain = takeChain(properties);
   addMembers(properties, sent);
-  if (arrival.clientAddress !== null && !Object.hasOwn(properties, '$ip'))
-    properties['$ip'] = Object.hasOwn(properties, 'capture_internal') ? '127.0.0.1' : arrival.clientAddress;
+  if (clientAddress !== null && !Object.hasOwn(properties, '$ip'))
+    properties['$ip'] = Object.hasOwn(properties, 'capture_internal') ? '127.0.0.1' : clientAddress;
   const json = storable(JSON.stringify(properties));
   if (Buffer.byteLength(json) + Buffer.byteLength(JSON.stringify(elementsChain)) > MAX_BYTES)
     return refusal('event_too_big');
+  return { sent, uuid, event, distinctId, properties, json, elementsChain };
+}
+
+/** Returns what the lake takes in of an event. */
+function normalized(read: ReadEvent, arrival: Arrival): Normalized {
+  const { sent, uuid, event, distinctId, properties, json, elementsChain } = read;
   const { happened, sent: sentTimestamp } = timesOf({
     timestamp: sent['timestamp'],
     offset: sent['offset'],

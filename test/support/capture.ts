@@ -6,6 +6,7 @@ import type { CaptureContext } from '../../lib/capture/answers.ts';
 import { CaptureCounts } from '../../lib/capture/counts.ts';
 import { type LandingSegment, land } from '../../lib/capture/land.ts';
 import { Lander } from '../../lib/capture/lander.ts';
+import { type Arrival, type CapturedEvent, eachEvent, type RefusedEvent } from '../../lib/capture/normalize.ts';
 import { projectTokens } from '../../lib/capture/tokens.ts';
 import { openDatabase, parquet } from '../../lib/duckdb/database.ts';
 import { allFiles } from '../../lib/lake/catalog.ts';
@@ -15,6 +16,18 @@ import { folderInbox } from '../../lib/ports/inbox/folder.ts';
 import { testContext } from './context.ts';
 import { onEnd } from './on-end.ts';
 import { testService } from './service.ts';
+
+/** Returns the events of one request, and those that are refused, as `eachEvent` yields them. */
+export function normalizeEvents(
+  events: readonly unknown[],
+  arrival: Arrival,
+): { readonly captured: readonly CapturedEvent[]; readonly refused: readonly RefusedEvent[] } {
+  const all = [...eachEvent(events, arrival)];
+  return {
+    captured: all.flatMap((one) => ('captured' in one ? [one.captured] : [])),
+    refused: all.flatMap((one) => ('refused' in one ? [one.refused] : [])),
+  };
+}
 
 /** Starts it; it ends after the tests of the file. `proxies` is 1: a request says itself whence it comes. */
 export async function captureService(

@@ -1,15 +1,10 @@
 import * as fc from 'fast-check';
-import {
-  type Arrival,
-  type CapturedEvent,
-  EVENT_REFUSALS,
-  normalizeEvents,
-  type RefusedEvent,
-} from '../../../lib/capture/normalize.ts';
+import { type Arrival, type CapturedEvent, EVENT_REFUSALS, type RefusedEvent } from '../../../lib/capture/normalize.ts';
 import { readPayload } from '../../../lib/capture/payload.ts';
 import { LONGEST_ROW, stagedLine } from '../../../lib/lake/import/staging.ts';
 import { contentOfJson } from '../../../lib/lake/sources/fields.ts';
 import { anyText } from '../../support/any-text.ts';
+import { normalizeEvents } from '../../support/capture.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 import { SDK_REQUESTS, SENT_AT, TOKEN } from '../../support/sdk-requests.ts';
 

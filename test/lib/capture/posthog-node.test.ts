@@ -1,7 +1,7 @@
 /** What posthog-node of today sends, read whole. */
 import { PostHog, type PostHogOptions } from 'posthog-node';
-import { normalizeEvents } from '../../../lib/capture/normalize.ts';
 import { type Payload, readPayload } from '../../../lib/capture/payload.ts';
+import { normalizeEvents } from '../../support/capture.ts';
 import { onEnd } from '../../support/on-end.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { TOKEN } from '../../support/sdk-requests.ts';
