@@ -9,7 +9,7 @@ export interface Landing {
   walk(): Promise<LandingWalk>;
 }
 
-export interface LandingWalk {
+interface LandingWalk {
   /** Segments of the inbox that it found when it began. */
   readonly found: number;
   /** Its time was over: more waits. */

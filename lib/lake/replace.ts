@@ -35,7 +35,7 @@ export const RETIRED_MS = 2 * DAY_MS;
 export const MAX_REPLACED = MAX_TRANSACTION - 5;
 
 /** Files of one model and one day of arrival. */
-export interface Replacement {
+interface Replacement {
   readonly projectId: number;
   readonly model: Model;
   /** At least one, `MAX_REPLACED` at most. */

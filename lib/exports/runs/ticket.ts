@@ -19,7 +19,7 @@ declare module '../../ports/table/keys.ts' {
 }
 
 /** A ticket as stored. It expires by itself when nobody gives it back. */
-export interface TicketItem extends Item {
+interface TicketItem extends Item {
   readonly execution: string;
   /** How many intervals the execution delivers at a time. */
   readonly intervals: number;

@@ -49,7 +49,7 @@ export interface Listing {
   readonly offset: number;
 }
 
-export interface Order {
+interface Order {
   readonly by: Syntax;
   readonly isDown: boolean;
 }
@@ -83,7 +83,7 @@ export const tupleType = (types: readonly string[]): string => `Tuple(${types.jo
 export const objectOf = (cell: unknown): unknown => (typeof cell === 'string' ? JSON.parse(cell) : {});
 
 /** Returns whether an expression has an aggregate in it, of which its rows are no longer single. */
-export function hasAggregate(syntax: unknown): boolean {
+function hasAggregate(syntax: unknown): boolean {
   if (Array.isArray(syntax)) return syntax.some(hasAggregate);
   if (!isObject(syntax)) return false;
   if (syntax['node'] === 'SelectQuery' || syntax['node'] === 'WindowFunction') return false;
@@ -92,7 +92,7 @@ export function hasAggregate(syntax: unknown): boolean {
 }
 
 /** Returns the expression of an alias. */
-export function withoutAlias(syntax: Syntax): Syntax {
+function withoutAlias(syntax: Syntax): Syntax {
   return syntax.node === 'Alias' && 'expr' in syntax ? withoutAlias(syntax.expr) : syntax;
 }
 
