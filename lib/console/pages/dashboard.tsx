@@ -2,7 +2,7 @@ import { Alert, Button, Group, Modal, Stack, Text, TextInput } from '@mantine/co
 import { useDisclosure } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { Refusal, type Schemas, type Versioned } from '../client/api.ts';
 import {
   type Dashboard as Board,
@@ -20,11 +20,12 @@ import { Duplicate } from '../parts/dashboards/duplicate.tsx';
 import { Sharing } from '../parts/dashboards/sharing.tsx';
 import { TextTileForm } from '../parts/dashboards/text-tile-form.tsx';
 import { TileGrid } from '../parts/dashboards/tile-grid.tsx';
+import { FormDialog } from '../parts/form-dialog.tsx';
 import { Label } from '../parts/label.tsx';
 import { Empty } from '../parts/listing.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Page } from '../parts/page.tsx';
-import { faultOf, Problem, tell, tellProblem } from '../parts/problem.tsx';
+import { Problem, tell, tellProblem } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
 
 type Change = Schemas['DashboardsUpdateRequest'];
@@ -226,63 +227,24 @@ interface RenameProps {
 }
 
 function Rename({ value, write }: RenameProps) {
-  const [isOpen, { open, close }] = useDisclosure(false);
-  const [name, setName] = useState('');
-  const [description, setDescription] = useState('');
-  const [tags, setTags] = useState('');
-  const [error, setError] = useState<unknown>(null);
-  const begin = (): void => {
-    setName(value.name);
-    setDescription(value.description);
-    setTags(value.tags.join(', '));
-    setError(null);
-    open();
-  };
-  async function submit(event: FormEvent): Promise<void> {
-    event.preventDefault();
-    const named = tags.split(',').map((tag) => tag.trim());
-    try {
-      await write({ name, description, tags: named.filter((tag) => tag !== '') });
-      close();
-    } catch (problem) {
-      setError(problem);
-    }
-  }
   return (
-    <>
-      <ScopedButton scope="dashboard:write" variant="default" size="xs" onClick={begin}>
-        Rename
-      </ScopedButton>
-      <Modal opened={isOpen} onClose={close} title="Rename" closeButtonProps={{ 'aria-label': 'Close' }}>
-        <form onSubmit={(event) => void submit(event)}>
-          <Stack>
-            <TextInput
-              label="Name"
-              data-autofocus
-              value={name}
-              error={faultOf(error, 'name')}
-              onChange={(event) => setName(event.currentTarget.value)}
-            />
-            <TextInput
-              label="Description"
-              value={description}
-              error={faultOf(error, 'description')}
-              onChange={(event) => setDescription(event.currentTarget.value)}
-            />
-            <TextInput
-              label="Tags"
-              description="With commas between them"
-              value={tags}
-              error={faultOf(error, 'tags')}
-              onChange={(event) => setTags(event.currentTarget.value)}
-            />
-            <Problem error={error} fields={['name', 'description', 'tags']} />
-            <Group justify="end">
-              <Button type="submit">Save</Button>
-            </Group>
-          </Stack>
-        </form>
-      </Modal>
-    </>
+    <FormDialog
+      label="Rename"
+      scope="dashboard:write"
+      initial={{ name: value.name, description: value.description, tags: value.tags.join(', ') }}
+      does="Save"
+      submit={({ tags, ...rest }) => {
+        const named = tags.split(',').map((tag) => tag.trim());
+        return write({ ...rest, tags: named.filter((tag) => tag !== '') });
+      }}
+    >
+      {(form) => (
+        <>
+          <TextInput label="Name" data-autofocus {...form.text('name')} />
+          <TextInput label="Description" {...form.text('description')} />
+          <TextInput label="Tags" description="With commas between them" {...form.text('tags')} />
+        </>
+      )}
+    </FormDialog>
   );
 }

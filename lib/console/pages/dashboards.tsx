@@ -1,17 +1,16 @@
-import { Button, Group, Modal, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
-import { useDebouncedCallback, useDisclosure } from '@mantine/hooks';
+import { Button, Group, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { answered, api } from '../client/api.ts';
 import { DASHBOARDS_PAGE, useDashboards } from '../client/dashboards.ts';
 import { useParam, useView } from '../parts/address.ts';
+import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Label } from '../parts/label.tsx';
 import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
-import { faultOf, Problem } from '../parts/problem.tsx';
-import { ScopedButton } from '../parts/scoped-button.tsx';
 import { To } from '../parts/to.tsx';
 
 const TYPING_MS = 250;
@@ -115,62 +114,31 @@ const TEMPLATES = [
 function NewDashboard({ project }: { readonly project: string }) {
   const navigate = useNavigate();
   const queries = useQueryClient();
-  const [isOpen, { open, close }] = useDisclosure(false);
-  const [name, setName] = useState('');
-  const [template, setTemplate] = useState('');
-  const [error, setError] = useState<unknown>(null);
-  const [isBusy, setBusy] = useState(false);
-  async function submit(event: FormEvent): Promise<void> {
-    event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      const made = await answered(
-        api.POST('/api/projects/{project_id}/dashboards/', {
-          params: { path: { project_id: project } },
-          body: { name, ...(template === '' ? {} : { use_template: template }) },
-        }),
-      );
-      await queries.invalidateQueries({ queryKey: ['dashboards', project] });
-      void navigate({ to: `/projects/${project}/dashboards/${made.id}` });
-    } catch (problem) {
-      setError(problem);
-    } finally {
-      setBusy(false);
-    }
-  }
   return (
-    <>
-      <ScopedButton scope="dashboard:write" onClick={open}>
-        New dashboard
-      </ScopedButton>
-      <Modal opened={isOpen} onClose={close} title="New dashboard" closeButtonProps={{ 'aria-label': 'Close' }}>
-        <form onSubmit={(event) => void submit(event)}>
-          <Stack>
-            <TextInput
-              label="Name"
-              required
-              data-autofocus
-              value={name}
-              error={faultOf(error, 'name')}
-              onChange={(event) => setName(event.currentTarget.value)}
-            />
-            <Select
-              label="Begin with"
-              data={TEMPLATES}
-              value={template}
-              allowDeselect={false}
-              onChange={(value) => setTemplate(value ?? '')}
-            />
-            <Problem error={error} fields={['name']} />
-            <Group justify="end">
-              <Button type="submit" loading={isBusy}>
-                Create
-              </Button>
-            </Group>
-          </Stack>
-        </form>
-      </Modal>
-    </>
+    <FormDialog
+      label="New dashboard"
+      scope="dashboard:write"
+      variant="filled"
+      size="sm"
+      initial={{ name: '', use_template: '' }}
+      does="Create"
+      submit={async ({ name, use_template }) => {
+        const made = await answered(
+          api.POST('/api/projects/{project_id}/dashboards/', {
+            params: { path: { project_id: project } },
+            body: { name, ...(use_template === '' ? {} : { use_template }) },
+          }),
+        );
+        await queries.invalidateQueries({ queryKey: ['dashboards', project] });
+        void navigate({ to: `/projects/${project}/dashboards/${made.id}` });
+      }}
+    >
+      {(form) => (
+        <>
+          <TextInput label="Name" required data-autofocus {...form.text('name')} />
+          <Select label="Begin with" data={TEMPLATES} {...form.choice('use_template')} />
+        </>
+      )}
+    </FormDialog>
   );
 }
