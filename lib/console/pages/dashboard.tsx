@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { Group, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -14,6 +14,7 @@ import {
 import type { Place } from '../client/layout.ts';
 import { useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
+import { ConflictNotice } from '../parts/conflict-notice.tsx';
 import { BoardDates, useChosenRange } from '../parts/dashboards/board-dates.tsx';
 import { Collaborators } from '../parts/dashboards/collaborators.tsx';
 import { Duplicate } from '../parts/dashboards/duplicate.tsx';
@@ -40,6 +41,14 @@ interface Conflict {
 /** Returns the dashboard as a change makes it, but for its tiles, which the answer brings. */
 function withChange(value: Board, { tiles: _tiles, ...change }: Change): Board {
   return { ...value, ...(change as Partial<Board>) };
+}
+
+/** Returns the fields of a change in both versions; of tiles how many there are. */
+function disputedOf({ change, mine, theirs: { value: theirs } }: Conflict) {
+  const fields = Object.keys(change) as (keyof Change & keyof Board)[];
+  const shown = (value: Board, field: keyof Board): unknown =>
+    field === 'tiles' ? `${value.tiles.length} tiles` : value[field];
+  return fields.map((field) => ({ field, theirs: shown(theirs, field), mine: shown(mine, field) }));
 }
 
 export default function DashboardPage() {
@@ -149,7 +158,8 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
       </Stack>
       {conflict !== null && (
         <ConflictNotice
-          conflict={conflict}
+          what="the dashboard"
+          disputed={disputedOf(conflict)}
           keep={() => {
             queries.setQueryData(key, conflict.theirs);
             setConflict(null);
@@ -162,62 +172,6 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
         />
       )}
     </Page>
-  );
-}
-
-interface ConflictNoticeProps {
-  readonly conflict: Conflict;
-  readonly keep: () => void;
-  readonly replace: () => void;
-}
-
-/** Both versions, where somebody else has changed the dashboard meanwhile. */
-function ConflictNotice({ conflict: { change, mine, theirs }, keep, replace }: ConflictNoticeProps) {
-  const fields = Object.keys(change) as (keyof Change & keyof Board)[];
-  return (
-    <Modal
-      opened
-      onClose={keep}
-      title="Somebody else has changed it"
-      size="lg"
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
-      <Stack>
-        <Alert color="orange" variant="outline">
-          Your change was not written, because the dashboard has changed since you opened it.
-        </Alert>
-        {fields.map((field) => (
-          <Group key={field} grow align="start">
-            <Version name={`${field}, as it is now`} value={theirs.value[field]} />
-            <Version name={`${field}, as you wanted it`} value={mine[field]} />
-          </Group>
-        ))}
-        <Group justify="end">
-          <Button variant="default" onClick={keep}>
-            Keep theirs
-          </Button>
-          <Button onClick={replace}>Write mine</Button>
-        </Group>
-      </Stack>
-    </Modal>
-  );
-}
-
-function Version({ name, value }: { readonly name: string; readonly value: unknown }) {
-  const shown = Array.isArray(value)
-    ? `${value.length} tiles`
-    : typeof value === 'string'
-      ? value
-      : JSON.stringify(value);
-  return (
-    <div>
-      <Text size="xs" c="dimmed">
-        {name}
-      </Text>
-      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-        {shown}
-      </Text>
-    </div>
   );
 }
 

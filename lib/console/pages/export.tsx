@@ -6,6 +6,7 @@ import { type BatchExport, exportKey, useExport } from '../client/exports.ts';
 import { useParam, useView } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Backfills } from '../parts/exports/backfills.tsx';
+import { ExportSettings } from '../parts/exports/export-settings.tsx';
 import { Logs } from '../parts/exports/logs.tsx';
 import { Runs } from '../parts/exports/runs.tsx';
 import { useSubmission } from '../parts/form.ts';
@@ -60,6 +61,7 @@ export default function Export() {
             <Tabs.Tab value="runs">Runs</Tabs.Tab>
             <Tabs.Tab value="backfills">Backfills</Tabs.Tab>
             <Tabs.Tab value="logs">Logs</Tabs.Tab>
+            <Tabs.Tab value="settings">Settings</Tabs.Tab>
           </Tabs.List>
           <Tabs.Panel value="runs" pt="md">
             <Runs project={project} id={id} />
@@ -69,6 +71,9 @@ export default function Export() {
           </Tabs.Panel>
           <Tabs.Panel value="logs" pt="md">
             <Logs project={project} id={id} run={view['run']} />
+          </Tabs.Panel>
+          <Tabs.Panel value="settings" pt="md">
+            <ExportSettings project={project} now={data} />
           </Tabs.Panel>
         </Tabs>
       </Stack>

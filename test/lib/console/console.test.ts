@@ -286,11 +286,65 @@ describeConsole('the console', ({ service, open }) => {
     await row(page, 'Runs', 'Completed').first().getByRole('link', { name: 'Log' }).click();
     await expectSeen(page.getByRole('log').getByText('INFO'));
 
+    await page.getByRole('tab', { name: 'Settings' }).click();
+    await page.getByRole('textbox', { name: 'Folder' }).fill(temporaryFolder());
+    await button(page, 'Check the destination').click();
+    await expectSeen(page.getByRole('list', { name: 'Checks' }).getByLabel('Passed'));
+    await button(page, 'Save').click();
+    await expectSeen(page.getByText('Files is changed.'));
+
     await button(page, 'Pause').click();
     await expectSeen(page.getByText('Files is paused.'));
     await button(page, 'Unpause').click();
     await button(page.getByRole('dialog'), 'Go on').click();
     await expectSeen(page.getByText('Files goes on.'));
+  });
+
+  test('changes an export without its secrets, and shows both versions where somebody else was faster', async () => {
+    const { body: made } = await service().call('POST', api('/batch_exports/'), {
+      name: 'Told',
+      interval: 'hour',
+      destination: { type: 'HTTP', config: { url: 'https://events.example.com/batch/', token: 'phc_receiver' } },
+    });
+    const path = `/exports/${String(made['id'])}`;
+    const kept = async () => (await service().call('GET', `${api('/batch_exports/')}${String(made['id'])}/`)).body;
+    const { page } = await open(at(`${path}?tab=settings`));
+    const field = (name: string): Locator => page.getByRole('textbox', { name, exact: true });
+    await field('Name').fill('Told daily');
+    await page.getByRole('combobox', { name: 'Every' }).click();
+    await page.getByRole('option', { name: 'day' }).click();
+    await button(page, 'Add a filter').click();
+    await field('Property 1').fill('plan');
+    await field('Value 1').fill('pro');
+    await field('Webhook').fill('https://hooks.example.com/failures');
+    await button(page, 'Save').click();
+    await expectSeen(page.getByRole('heading', { name: 'Told daily' }));
+    const filters = [{ key: 'plan', operator: 'exact', type: 'event', value: ['pro'] }];
+    expect(await kept()).toMatchObject({ interval: 'day', filters, notify_host: 'hooks.example.com' });
+
+    await field('Address').fill('https://other.example.com/batch/');
+    await button(page, 'Save').click();
+    await expectSeen(page.getByRole('alert').filter({ hasText: "'token' must be sent again when 'url' changes" }));
+    await page.getByLabel('Token', { exact: true }).fill('phc_other');
+    await page.getByRole('textbox', { name: 'HogQL' }).fill('SELECT event FROM events');
+    await button(page, 'Save').click();
+    await expectSeen(page.getByText("'hogql_query' is not supported for HTTP"));
+    await page.getByRole('textbox', { name: 'HogQL' }).fill('');
+    await page.getByRole('switch', { name: 'Tell failures to nobody' }).press('Space');
+    await service().call('PATCH', `${api('/batch_exports/')}${String(made['id'])}/`, { name: 'Theirs' });
+    await button(page, 'Save').click();
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await expectSeen(notice.getByText('https://other.example.com/batch/'));
+    await expectSeen(notice.getByText('https://events.example.com/batch/'));
+    expect(await notice.textContent()).not.toContain('phc_other');
+    await button(notice, 'Write mine').click();
+    await expectSeen(page.getByRole('heading', { name: 'Theirs' }));
+    await expectSeen(page.getByText('An address that is told when a run fails for good.'));
+    expect(await kept()).toMatchObject({
+      name: 'Theirs',
+      notify_host: null,
+      destination: { config: { url: 'https://other.example.com/batch/' } },
+    });
   });
 
   test('invites somebody, whose link opens a page that accepts', async () => {
@@ -392,7 +446,7 @@ describeConsole('the console', ({ service, open }) => {
       '/activity',
       '/settings',
       `/dashboards/${String(board['id'])}`,
-      ...['runs', 'backfills', 'logs'].map((tab) => `/exports/${String(one['id'])}?tab=${tab}`),
+      ...['runs', 'backfills', 'logs', 'settings'].map((tab) => `/exports/${String(one['id'])}?tab=${tab}`),
     ];
     const { page, complaints } = await open(at('/home'), { colorScheme, viewport: { width, height: 900 } });
     for (const path of [...PAGES, ...more]) {
