@@ -1,3 +1,5 @@
+import type { Syntax } from './syntax.ts';
+
 /** A query or filter that is not supported, and the text that its author reads. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
@@ -30,6 +32,16 @@ export function placeOf(part: object): Place | undefined {
   const [from, to] = [start?.offset, end?.offset];
   return from === undefined || to === undefined ? undefined : { start: Math.min(from, to), end: Math.max(from, to) };
 }
+
+/** Returns where a place of a text begins, as people count: `line 2, column 5`. */
+export function lineAndColumn(text: string, { start }: Place): string {
+  const lines = [...text].slice(0, start).join('').split('\n');
+  return `line ${lines.length}, column ${[...(lines.at(-1) ?? '')].length + 1}`;
+}
+
+/** Returns what the parser made without its places: it is to stand in another text. */
+export const withoutPlaces = (syntax: Syntax): Syntax =>
+  JSON.parse(JSON.stringify(syntax, (key, value) => (key === 'start' || key === 'end' ? undefined : value)));
 
 interface Position {
   readonly offset: number;

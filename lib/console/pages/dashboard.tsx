@@ -16,6 +16,7 @@ import { useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { ConflictNotice } from '../parts/conflict-notice.tsx';
 import { BoardDates, useChosenRange } from '../parts/dashboards/board-dates.tsx';
+import { useChosenFilters } from '../parts/dashboards/board-filters.tsx';
 import { Collaborators } from '../parts/dashboards/collaborators.tsx';
 import { Duplicate } from '../parts/dashboards/duplicate.tsx';
 import { Sharing } from '../parts/dashboards/sharing.tsx';
@@ -76,7 +77,13 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
   const [conflict, setConflict] = useState<Conflict | null>(null);
   const key = dashboardKey(project, id);
   const { value } = data;
-  const board = { project, id: value.id, filters: value.filters, range: useChosenRange() };
+  const board = {
+    project,
+    id: value.id,
+    filters: value.filters,
+    range: useChosenRange(),
+    properties: useChosenFilters(),
+  };
 
   /** Shows a change at once, writes it, and takes it back when it is refused. */
   async function write(change: Change, shown: Board = withChange(value, change)): Promise<void> {
@@ -130,7 +137,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
             {isEditing ? 'Done' : 'Edit layout'}
           </ScopedButton>
           <ConfirmButton label="Delete" scope="dashboard:write" act={remove}>
-            The dashboard goes from all lists; its insights stay. The API can bring it back.
+            The dashboard goes from all lists; its insights stay. The list of deleted ones can bring it back.
           </ConfirmButton>
         </>
       }

@@ -4,7 +4,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { answered, api, ifMatch, Refusal, type Versioned, versioned } from '../client/api.ts';
-import { useDashboards } from '../client/dashboards.ts';
+import { ALL_DASHBOARDS, useDashboards } from '../client/dashboards.ts';
 import { type Insight, insightKey, useAnswer, useInsight } from '../client/insights.ts';
 import { FIRST_QUESTION, type Question, queryOf, questionOf } from '../client/questions.ts';
 import { useParam } from '../parts/address.ts';
@@ -51,7 +51,7 @@ function InsightEditor({ project, seen }: InsightEditorProps) {
   const isForm = begun !== undefined || isTouched;
   const query = useMemo(() => (isForm ? queryOf(settled) : (kept?.query ?? {})), [isForm, settled, kept]);
   const answer = useAnswer(project, query);
-  const dashboards = useDashboards(project, 1, { search: '', tag: undefined, pinned: false });
+  const dashboards = useDashboards(project, 1, ALL_DASHBOARDS);
   const fault = answer.error instanceof Refusal ? answer.error.message : undefined;
 
   async function save(): Promise<void> {
