@@ -83,7 +83,7 @@ export function useDestinationTests(project: string, types: readonly string[]) {
   };
 }
 
-export interface RunFilter {
+interface RunFilter {
   /** Absent: of any state. */
   readonly status: Run['status'] | undefined;
   /** `-7d`. */
@@ -125,7 +125,7 @@ export function useBackfills(project: string, id: string) {
   });
 }
 
-export interface LogFilter {
+interface LogFilter {
   readonly level: Schemas['BatchExportLogEntry']['level'] | undefined;
   readonly search: string;
   readonly follow: boolean;
