@@ -35,8 +35,9 @@ function placeOf(part: object): Place | undefined {
 
 /** Returns where a place of a text begins, as people count: `line 2, column 5`. */
 export function lineAndColumn(text: string, { start }: Place): string {
-  const lines = [...text].slice(0, start).join('').split('\n');
-  return `line ${lines.length}, column ${[...(lines.at(-1) ?? '')].length + 1}`;
+  const before = Array.from(text).slice(0, start);
+  const lines = before.filter((character) => character === '\n').length;
+  return `line ${lines + 1}, column ${before.length - before.lastIndexOf('\n')}`;
 }
 
 /** Returns what the parser made without its places: it is to stand in another text. */

@@ -114,10 +114,11 @@ export const initialValues = ({ fields }: DestinationForm): Values =>
 /** Returns what the form of a destination begins with that there is: secrets are never told, and stay while left empty. */
 export const storedValues = ({ fields }: DestinationForm, config: Readonly<Record<string, unknown>>): Values =>
   Object.fromEntries(
-    fields.map(({ key, kind }) => [
-      key,
-      kind === 'switch' ? config[key] === true : config[key] == null ? '' : String(config[key]),
-    ]),
+    fields.map(({ key, kind }) => {
+      const value = config[key];
+      if (kind === 'switch') return [key, value === true];
+      return [key, typeof value === 'string' || typeof value === 'number' ? String(value) : ''];
+    }),
   );
 
 /** Returns the config that the values say; what is left empty is not sent. */

@@ -44,12 +44,13 @@ function withChange(value: Board, { tiles: _tiles, ...change }: Change): Board {
   return { ...value, ...(change as Partial<Board>) };
 }
 
+const versionOf = (value: Board, field: keyof Board): unknown =>
+  field === 'tiles' ? `${value.tiles.length} tiles` : value[field];
+
 /** Returns the fields of a change in both versions; of tiles how many there are. */
 function disputedOf({ change, mine, theirs: { value: theirs } }: Conflict) {
   const fields = Object.keys(change) as (keyof Change & keyof Board)[];
-  const shown = (value: Board, field: keyof Board): unknown =>
-    field === 'tiles' ? `${value.tiles.length} tiles` : value[field];
-  return fields.map((field) => ({ field, theirs: shown(theirs, field), mine: shown(mine, field) }));
+  return fields.map((field) => ({ field, theirs: versionOf(theirs, field), mine: versionOf(mine, field) }));
 }
 
 export default function DashboardPage() {

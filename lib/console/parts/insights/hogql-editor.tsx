@@ -35,7 +35,9 @@ function placeOf(error: string, doc: Text): { readonly from: number; readonly to
   const [, line, column] = /\(line (\d+), column (\d+)\)$/.exec(error) ?? [];
   if (line === undefined || Number(line) > doc.lines) return undefined;
   const { from, text } = doc.line(Number(line));
-  const before = [...text].slice(0, Number(column) - 1).join('').length;
+  const before = Array.from(text)
+    .slice(0, Number(column) - 1)
+    .join('').length;
   const [word = ''] = /^(\w+|\W)?/.exec(text.slice(before)) ?? [];
   // Behind the end of the text there is nothing to mark but its end.
   const start = word === '' ? Math.max(0, before - 1) : before;
