@@ -19,7 +19,7 @@ type SharedTile = Shared['dashboard']['tiles'][number];
 type Query = z.output<typeof SharedQuery>;
 
 /** What a page shows beside the dashboard. */
-export interface PageView {
+interface PageView {
   /** Where the page was asked for. */
   readonly path: string;
   readonly query: Query;

@@ -17,7 +17,7 @@ import { countTry, findShared, type SharedItem } from './store.ts';
 type ViewContext = Pick<Context, 'table' | 'clock' | 'answers' | 'log'>;
 
 /** What a request says of the page that it wants. */
-export interface SharedRequest {
+interface SharedRequest {
   /** The absolute address. */
   readonly url: string;
   /** The parameter of the path: the token, with the ending of a form. */
