@@ -194,6 +194,7 @@ async function* removeProjectContent(context: Context, id: number): Removals {
     }
   }
   yield* removeRange(table, ranges.lakeOf(id));
+  yield* removeRange(table, ranges.queriesOf(id));
   for (const folder of projectFolders(id)) yield* removeFiles(lake, folder);
   yield* forgetExecutions(context, `${id}-`);
   yield* forgetExecutions(context, `${compactionJob(id)}-`);

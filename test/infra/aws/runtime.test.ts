@@ -1,5 +1,5 @@
 import { ENVIRONMENT } from '../../../infra/aws/functions.ts';
-import { answers, contextOf, endedInput, personRemoval, reader } from '../../../infra/aws/runtime.ts';
+import { contextOf, endedInput, personRemoval } from '../../../infra/aws/runtime.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import { MACHINES } from '../../../lib/workflow/definitions/index.ts';
 
@@ -78,11 +78,7 @@ describe('the context of a function', () => {
   });
 
   test('tells it that what it needs is not offered', () => {
-    expect(contextOf({ answers, reader, personRemoval })).toMatchObject({
-      answers: null,
-      reader: null,
-      personRemoval: null,
-    });
+    expect(contextOf({ personRemoval })).toMatchObject({ personRemoval: null });
   });
 
   test.each(Object.keys(ENVIRONMENT).filter((name) => name !== 'always' && name !== 'converter'))(
