@@ -3,8 +3,8 @@ import { Answer } from '../../lib/http/answer.ts';
 import { answersIn, foundRun, queryStatus } from '../../lib/insights/answering/answers.ts';
 import { retrieveQuery } from '../../lib/insights/queries/routes.ts';
 
-export const handler = endpoint(retrieveQuery, ({ params }, context) => {
-  const run = foundRun(answersIn(context), params.project_id, params.id);
+export const handler = endpoint(retrieveQuery, async ({ params }, context) => {
+  const run = await foundRun(answersIn(context), params.project_id, params.id);
   if (run.failure !== null) throw run.failure;
   return new Answer({ query_status: queryStatus(run) }, { isAccepted: run.endedAt === null });
 });

@@ -40,8 +40,16 @@ export const credentials = replacement(
 const declarations = replacement(
   'declarations',
   /\/lib\/[\w/-]+\/(model|routes)\.ts$/,
-  (path) => withoutEffects(readFileSync(path, 'utf8')),
+  (path) => withoutEffects(readFileSync(path, 'utf8'), ['CallExpression']),
   'ts',
+);
+
+/**
+ * A client of the SDK describes the shapes of all its operations in lists. esbuild cannot know that making one does
+ * nothing else, so a function would carry those of operations that it never calls.
+ */
+const shapes = replacement('shapes', /\/@aws-sdk\/client-[\w-]+\/dist-es\/schemas\/schemas_0\.js$/, (path) =>
+  withoutEffects(readFileSync(path, 'utf8'), ['ArrayExpression']),
 );
 
 /** Bytes from where the parser began to count, which is not the file's first byte. */
@@ -50,14 +58,15 @@ interface Span {
   readonly end: number;
 }
 
-function withoutEffects(source: string): string {
+/** Lets the values of declarations be left out where nobody reads them, if they are expressions of these types. */
+function withoutEffects(source: string, types: readonly string[]): string {
   // The first character is a statement, so that the program's span begins with the text.
   const text = `;${source}`;
   const { body, span } = parseSync(text, { syntax: 'typescript', target: 'es2024' });
   const made = body
     .map((item) => (item.type === 'ExportDeclaration' ? item.declaration : item))
     .flatMap((item) => (item.type === 'VariableDeclaration' ? item.declarations : []))
-    .flatMap(({ init }): Span[] => (init?.type === 'CallExpression' ? [init.span] : []));
+    .flatMap(({ init }): Span[] => (init != null && types.includes(init.type) && 'span' in init ? [init.span] : []));
   let bytes = Buffer.from(text);
   // From the last to the first: what stands before stays where it is.
   for (const { start, end } of made.toReversed()) {
@@ -77,16 +86,20 @@ const computed = replacement('computed', /\/lib\/api\/computed\/[\w-]+\.ts$/, as
 
 /**
  * No operation that is used here streams events. The SDK loads its code for them when one does, and esbuild would keep
- * everything that this code might need as it is, in wrappers: a tenth of a bundle.
+ * everything that this code might need as it is, in wrappers: a tenth of a bundle. The client of Lambda has it at once.
  */
 const eventStreams: Plugin = {
   name: 'event-streams',
   setup: (esbuild) => {
-    esbuild.onResolve({ filter: /^@smithy\/core\/event-streams$/ }, ({ kind }) =>
-      kind === 'dynamic-import' ? { path: 'event-streams', namespace: 'absent' } : undefined,
+    esbuild.onResolve({ filter: /^@smithy\/core\/event-streams$/ }, ({ kind, importer }) =>
+      kind === 'dynamic-import' || importer.includes('/client-lambda/')
+        ? { path: 'event-streams', namespace: 'absent' }
+        : undefined,
     );
     esbuild.onLoad({ filter: /.*/, namespace: 'absent' }, () => ({
-      contents: 'export const EventStreamSerde = undefined;',
+      contents: `export const EventStreamSerde = undefined;
+        export const eventStreamSerdeProvider = undefined;
+        export const resolveEventStreamSerdeConfig = (config) => config;`,
     }));
   },
 };
@@ -116,4 +129,12 @@ const consoleFolder = replacement(
 );
 
 /** All that change what a bundle holds, but for `credentials`, without which nothing is bundled. */
-export const lean: readonly Plugin[] = [declarations, computed, eventStreams, profiles, descriptions, consoleFolder];
+export const lean: readonly Plugin[] = [
+  declarations,
+  shapes,
+  computed,
+  eventStreams,
+  profiles,
+  descriptions,
+  consoleFolder,
+];

@@ -32,7 +32,7 @@ export interface Bundles {
 }
 
 /** Ports that bring native code with them: each is made in a file of its own. */
-const NATIVE_PORTS = ['converter', 'compactor', 'landing'] as const;
+const NATIVE_PORTS = ['converter', 'compactor', 'landing', 'lakeWorker'] as const;
 
 /** Does the function run only on the processor that its native code is made for? */
 export const isNative = ({ needs }: LambdaSpec): boolean => NATIVE_PORTS.some((port) => needs.includes(port));
@@ -92,6 +92,8 @@ export async function bundle(outdir: string): Promise<Bundles> {
   await builtConsole();
   const convertWorker = await programOf('lib/warehouse/convert-worker.ts');
   const queryWorker = await programOf('lib/exports/query/query-worker.ts');
+  const answerWorker = await programOf('lib/insights/answering/answer-worker.ts');
+  const rowWorker = await programOf('lib/warehouse/row-worker.ts');
   const folder = (name: string): string => join(outdir, flat(name));
   for (const spec of FUNCTIONS) {
     // Wherever the folder lies, below a package of ES modules too.
@@ -101,6 +103,11 @@ export async function bundle(outdir: string): Promise<Bundles> {
       writeFileSync(join(folder(spec.name), S3_FILE), client.outputFiles[0]?.contents ?? '');
     if (isNative(spec)) carry(DUCKDB, folder(spec.name));
     if (spec.needs.includes('converter')) writeFileSync(join(folder(spec.name), 'convert-worker.js'), convertWorker);
+    if (spec.needs.includes('lakeWorker')) {
+      writeFileSync(join(folder(spec.name), 'answer-worker.js'), answerWorker);
+      writeFileSync(join(folder(spec.name), 'row-worker.js'), rowWorker);
+      carry(PARSER, folder(spec.name));
+    }
     if (spec.needs.includes('compiler')) {
       writeFileSync(join(folder(spec.name), 'query-worker.js'), queryWorker);
       carry(PARSER, folder(spec.name));
@@ -136,6 +143,7 @@ function entryOf({ name, needs }: LambdaSpec): string {
     `import { ${['contextOf', 'endedInput', ...ofRuntime].join(', ')} } from './infra/aws/runtime.ts';`,
     ...(needs.includes('converter') ? [`import { converter as warehouse } from './infra/aws/converter.ts';`] : []),
     ...(needs.includes('landing') ? [`import { landing } from './infra/aws/landing.ts';`] : []),
+    ...(needs.includes('lakeWorker') ? [`import { lakeWorker } from './infra/aws/lake-worker.ts';`] : []),
     ...(needs.includes('compactor') ? [`import { compactor } from './infra/aws/compactor.ts';`] : []),
     ...(name === 'authorizer' ? [`import { scopeFor } from './lib/api/methods.ts';`] : []),
     `const run = made(contextOf({ ${given} })${name === 'authorizer' ? ', scopeFor' : ''});`,

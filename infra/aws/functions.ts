@@ -10,6 +10,8 @@ export interface LambdaSpec extends StepRow {
   readonly table: TableUse;
   /** It counts the requests of each key. */
   readonly countsKeys?: true;
+  /** It has the lake read for who waits, and keeps what it learns of queries. */
+  readonly reads?: true;
 }
 
 /**
@@ -27,10 +29,12 @@ export const ENVIRONMENT = {
   lake: ['LAKE_BUCKET'],
   outbound: [],
   compiler: [],
-  reader: [],
+  reader: ['LAKE_WORKER'],
   personRemoval: [],
-  answers: [],
   imports: [],
+  answers: ['LAKE_WORKER', 'QUERY_RUNNER'],
+  lakeWorker: [],
+  queryRunner: ['LAKE_WORKER'],
   events: ['EVENT_BUS'],
   warehouse: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'RUN_FILES_BUCKET'],
   compactor: [],
@@ -52,18 +56,35 @@ function endpoints(): LambdaSpec[] {
     ...(rows.every(({ scope, table }) => scope === 'public' && table !== 'counts')
       ? {}
       : { countsKeys: true as const }),
+    ...(rows.some(isReading) ? { reads: true as const } : {}),
     needs: [...new Set(rows.flatMap((row) => row.needs ?? []))],
     ...ENDPOINT,
   }));
 }
+
+/** What a page shows to strangers others compute. */
+const isReading = ({ scope, needs = [] }: Route): boolean =>
+  scope !== 'public' && (needs.includes('answers') || needs.includes('reader'));
 
 function tableUseOf(rows: readonly Route[]): TableUse {
   if (rows.every(({ table }) => table === 'none')) return 'none';
   return rows.every(({ method, table }) => method === 'GET' || table !== undefined) ? 'read' : 'write';
 }
 
+const LAKE_WORKER = {
+  table: 'none',
+  needs: ['lakeWorker', 'lake'],
+  uses: { lake: ['read'] },
+  memory: 4096,
+} as const;
+
 /** Every function of the service. */
 export const FUNCTIONS: readonly LambdaSpec[] = [
+  // Those that others call come first. Most of the memory is DuckDB's, and more than two cores come with it.
+  { name: 'lake-worker/waited', ...LAKE_WORKER, timeout: 29 },
+  { name: 'lake-worker/background', ...LAKE_WORKER, timeout: 310 },
+  // It waits for the one before, and renews answers for 9 minutes.
+  { name: 'run-queries', table: 'read', reads: true, needs: ['queryRunner'], timeout: 900, memory: 512 },
   { name: 'authorizer', table: 'keys', needs: [], timeout: 10, memory: 512 },
   { name: 'method-not-allowed', table: 'read', needs: [], ...ENDPOINT },
   // A body may be 5 MB and unpack to 100 MB, and 1,769 MB are a whole core.
@@ -71,9 +92,11 @@ export const FUNCTIONS: readonly LambdaSpec[] = [
   ...endpoints(),
   // It takes jobs for 40 s, and what it takes last ends before the next one begins.
   { name: 'tick', table: 'write', needs: ['workflow'], timeout: 55, memory: 512 },
-  ...(Object.keys(STEPS) as StepName[]).map(
-    (name) => ({ name: `steps/${name}`, table: 'write-many', ...STEPS[name] }) as const,
-  ),
+  ...(Object.keys(STEPS) as StepName[]).map((name) => {
+    const row: StepRow = STEPS[name];
+    const reads = row.needs.includes('answers') ? { reads: true as const } : {};
+    return { name: `steps/${name}`, table: 'write-many' as const, ...reads, ...row };
+  }),
 ];
 
 /** One that runs, and one that begins while that one ends. */
@@ -86,6 +109,9 @@ export function reservedOf({ name, needs }: LambdaSpec, reserved: Concurrency | 
   if (name === 'capture') return reserved.capture;
   if (name === 'tick') return TICKS_AT_ONCE;
   if (name === 'steps/send-interval') return reserved.senders;
+  if (name === 'lake-worker/waited') return reserved.queries;
+  // As many as there are places for what they begin: what is ordered beyond that waits.
+  if (name === 'lake-worker/background' || name === 'run-queries') return Math.ceil(reserved.queries / 2);
   return needs.includes('outbound') && !name.startsWith('steps/') ? reserved.tests : undefined;
 }
 

@@ -3,6 +3,8 @@ import { type Concurrency, STAGE_NAMES, type Stage } from './stages.ts';
 
 /** Of the function that takes events, where a deployment names the others' shares alone. */
 const CAPTURE_AT_ONCE = 10;
+/** The same of those that read the lake. */
+const QUERIES_AT_ONCE = 10;
 
 const share = z.int().min(1, 'must be at least 1');
 
@@ -20,7 +22,13 @@ const StageOptions = z.strictObject({
   alertEmail: z.email().optional(),
   /** What of the account's functions at once is set apart for the stage's, in place of its own numbers. Null: nothing. */
   concurrency: z
-    .strictObject({ authorizer: share, capture: share.default(CAPTURE_AT_ONCE), senders: share, tests: share })
+    .strictObject({
+      authorizer: share,
+      capture: share.default(CAPTURE_AT_ONCE),
+      senders: share,
+      queries: share.default(QUERIES_AT_ONCE),
+      tests: share,
+    })
     .nullable()
     .optional(),
   /** The API's own address. The certificate is in the stage's Region, and covers the name. */

@@ -8,11 +8,15 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { FirehoseClient } from '@aws-sdk/client-firehose';
 import { KMSClient } from '@aws-sdk/client-kms';
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SFNClient } from '@aws-sdk/client-sfn';
 import type { EventBridgeEvent } from 'aws-lambda';
 import { v7 } from 'uuid';
 import { pooledCompiler } from '../../lib/exports/query/compiler.ts';
+import { BACKGROUND_MS, pooledAnswerer, WAITED_MS } from '../../lib/insights/answering/pooled-answerer.ts';
+import { queryRunner as runnerOf, type StartOrder, stageAnswers } from '../../lib/insights/answering/stage-answers.ts';
+import { orTransient } from '../../lib/ports/aws-failures.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { eventBridgeEvents } from '../../lib/ports/events/eventbridge.ts';
 import { s3Files } from '../../lib/ports/files/s3.ts';
@@ -25,7 +29,11 @@ import { dynamodbTable } from '../../lib/ports/table/dynamodb.ts';
 import { SECOND_MS } from '../../lib/ports/units.ts';
 import { kmsVault } from '../../lib/ports/vault/kms.ts';
 import { athenaWarehouse, type Converter } from '../../lib/warehouse/athena.ts';
+import { pooledReader } from '../../lib/warehouse/pooled-reader.ts';
+import { READING_MS } from '../../lib/warehouse/reader.ts';
+import { functionPool } from '../../lib/workers/function-pool.ts';
 import { type PoolOptions, workerPool } from '../../lib/workers/pool.ts';
+import { tableTurns } from '../../lib/workers/table-turns.ts';
 import type { EndedInput } from '../../lib/workflow/messages.ts';
 import { stepFunctionsWorkflow } from '../../lib/workflow/stepfunctions.ts';
 import type { StepNeed } from '../../lib/workflow/steps.ts';
@@ -105,12 +113,91 @@ export const compiler = () =>
     }),
   );
 
-/** Not offered: Athena takes seconds for what somebody waits for, and bills each look. */
-export const reader = () => null;
+/** Not offered: it would write the lake while somebody waits. */
 export const personRemoval = () => null;
-export const answers = () => null;
 /** Not offered: a file is larger than what a function may be sent, and its import takes longer than one may run. */
 export const imports = () => null;
+
+/** What an organization has done at once: for those who wait for a query, for a page of rows, and for nobody. */
+const TURNS = { waited: 8, read: 4, background: 8 };
+
+/** Nothing is sent twice: what was lost may have been done. */
+const lambda = (ms: number): LambdaClient =>
+  new LambdaClient({
+    maxAttempts: 1,
+    requestHandler: { connectionTimeout: CONNECT_TIMEOUT_MS, requestTimeout: ms, throwOnRequestTimeout: true },
+  });
+const CONNECT_TIMEOUT_MS = 3 * SECOND_MS;
+/** An order is taken in this time, or not at all. */
+const ORDER_TIMEOUT_MS = 5 * SECOND_MS;
+
+type Turning = Pick<Context, 'table' | 'clock' | 'newId'>;
+
+const turnsOf = (context: Turning, kind: keyof typeof TURNS, waitMs?: number) =>
+  tableTurns({ ...context, kind, each: TURNS[kind], ...(waitMs === undefined ? {} : { waitMs }) });
+
+/** What runs behind has a turn, or is refused at once. */
+const backgroundTurns = (context: Turning) => turnsOf(context, 'background', 0);
+
+/** Rows of the lake, read by the function that has copies of its files. */
+export const reader = (context: Turning) =>
+  pooledReader(
+    functionPool({
+      client: lambda(READING_MS),
+      functionName: variable('LAKE_WORKER'),
+      turns: turnsOf(context, 'read'),
+      ms: READING_MS,
+      clock: context.clock,
+    }),
+  );
+
+/**
+ * Answers that somebody waits for come from the same; others are ordered. A step waits where nobody else does: its
+ * function is told the one that is for the background.
+ */
+export const answers = (context: Pick<Context, 'table' | 'clock' | 'newId' | 'log'>) => {
+  const waited = functionPool({
+    client: lambda(WAITED_MS),
+    functionName: variable('LAKE_WORKER'),
+    turns: turnsOf(context, 'waited'),
+    ms: WAITED_MS,
+    clock: context.clock,
+  });
+  const background = functionPool({
+    client: lambda(BACKGROUND_MS),
+    functionName: variable('LAKE_WORKER'),
+    turns: turnsOf(context, 'background'),
+    ms: BACKGROUND_MS,
+    clock: context.clock,
+  });
+  const client = lambda(ORDER_TIMEOUT_MS);
+  const FunctionName = variable('QUERY_RUNNER');
+  const start: StartOrder = async (order) => {
+    const Payload = Buffer.from(JSON.stringify(order));
+    await orTransient('Lambda', client.send(new InvokeCommand({ FunctionName, InvocationType: 'Event', Payload })));
+  };
+  return stageAnswers(context, {
+    answerer: pooledAnswerer({ waited, background }),
+    start,
+    background: backgroundTurns(context),
+  });
+};
+
+/** In the one function that carries out orders. */
+export const queryRunner = (context: Pick<Context, 'table' | 'clock' | 'newId' | 'log' | 'settings'>) => {
+  const background = functionPool({
+    client: lambda(BACKGROUND_MS),
+    functionName: variable('LAKE_WORKER'),
+    ms: BACKGROUND_MS,
+    clock: context.clock,
+  });
+  return runnerOf({
+    ...context,
+    answerer: pooledAnswerer({ waited: background, background }),
+    background: backgroundTurns(context),
+    cancelMs: context.settings.cancelSeconds * SECOND_MS,
+  });
+};
 
 /** The source names the stage: `workspaces.prod`. */
 export const events = () =>
@@ -148,6 +235,8 @@ const PORTS: Readonly<Record<PortName, true>> = {
   compactor: true,
   inbox: true,
   landing: true,
+  lakeWorker: true,
+  queryRunner: true,
 };
 
 const lines = jsonLines(write);

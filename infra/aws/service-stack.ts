@@ -65,6 +65,9 @@ export class ServiceStack extends Stack {
     const tick = functionNamed('tick');
     // A tick that is lost, or could not begin in time, is made up for by the next one.
     tick.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(1) });
+    // Who ordered it has been told so, and asks again: nothing is tried twice.
+    const queryRunner = functionNamed('run-queries');
+    queryRunner.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(1) });
     new Schedule(this, 'Tick', {
       description: 'Starts what is due',
       schedule: ScheduleExpression.rate(Duration.minutes(1)),
@@ -83,8 +86,9 @@ export class ServiceStack extends Stack {
       tableName: data.tableName,
       machines: workflows.machines,
       unsettled: workflows.unsettled,
-      functions: [tick, functionNamed('steps/execution-ended')],
+      functions: [tick, functionNamed('steps/execution-ended'), queryRunner],
       sender: functionNamed('steps/send-interval'),
+      lakeWorkers: ['waited', 'background'].map((name) => functionNamed(`lake-worker/${name}`)),
     });
     const { all: alarms } = new Alarms(this, 'Alarms', { stage, options, measured });
     new Overview(this, 'Overview', { stage, measured, alarms });

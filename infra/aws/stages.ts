@@ -15,6 +15,8 @@ export interface Concurrency {
   readonly capture: number;
   /** Deliveries at once, of 4 GB each; whatever destinations do to them, the API and the tick have the rest. */
   readonly senders: number;
+  /** Of the function that reads the lake for who waits, of 4 GB each; half as many for what nobody waits for. */
+  readonly queries: number;
   /** Of each function by which a caller tries a destination, which may take 28 s to answer. */
   readonly tests: number;
 }
@@ -59,7 +61,7 @@ const STAGES: readonly Stage[] = [
     logLevel: 'INFO',
     monthlyBudget: 50,
     hasFirewall: false,
-    concurrency: { authorizer: 20, capture: 20, senders: 50, tests: 5 },
+    concurrency: { authorizer: 20, capture: 20, senders: 50, queries: 10, tests: 5 },
     settings: CLOUD_SETTINGS,
   },
   {
@@ -71,8 +73,8 @@ const STAGES: readonly Stage[] = [
     logLevel: 'INFO',
     monthlyBudget: 500,
     hasFirewall: true,
-    // Some 600 of the 1,000 that a Region gives an account.
-    concurrency: { authorizer: 80, capture: 100, senders: 400, tests: 10 },
+    // Some 700 of the 1,000 that a Region gives an account.
+    concurrency: { authorizer: 80, capture: 100, senders: 400, queries: 50, tests: 10 },
     settings: CLOUD_SETTINGS,
   },
 ];

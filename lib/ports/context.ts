@@ -2,6 +2,8 @@ import type { Landing } from '../capture/landing.ts';
 import type { Compiler } from '../exports/query/compiler.ts';
 import type { Imports } from '../imports/imports.ts';
 import type { Answers } from '../insights/answering/answers.ts';
+import type { LakeWorker } from '../insights/answering/lake-worker.ts';
+import type { QueryRunner } from '../insights/answering/stage-answers.ts';
 import type { Compactor } from '../lake/compactor.ts';
 import type { PersonRemoval } from '../lake/import/person-removal.ts';
 import type { Reader } from '../warehouse/reader.ts';
@@ -37,6 +39,10 @@ export interface Context {
   readonly inbox: Inbox | null;
   /** Who lands it when a job says so; null on one machine, where the service lands by itself. */
   readonly landing: Landing | null;
+  /** Who reads the lake for other functions; null on one machine, where worker processes do. */
+  readonly lakeWorker: LakeWorker | null;
+  /** Who answers queries that nobody waits for; null on one machine, where the service does so by itself. */
+  readonly queryRunner: QueryRunner | null;
   /** Who joins the lake's small files. */
   readonly compactor: Compactor;
   /** The files that runs keep until they are delivered. */

@@ -195,6 +195,7 @@ async function* removeProjectContent(context: Context, id: number): Removals {
     }
   }
   yield* removeRange(table, ranges.lakeOf(id));
+  yield* removeRange(table, ranges.queriesOf(id));
   for (const folder of projectFolders(id)) yield* removeFiles(lake, folder);
   if (imports !== null) yield* removeFiles(imports.files, importsOf(id));
   yield* forgetExecutions(context, `${id}-`);

@@ -17,5 +17,5 @@ export function lookFor({ reader, callerLeft }: Pick<Context, 'reader' | 'caller
 }
 
 /** Throws the 400 of a place without the ports of reading. */
-export const notOffered = (): never =>
-  invalid(null, 'Reading events, persons and their names is not offered on AWS yet. Export them instead.');
+const notOffered = (): never =>
+  invalid(null, 'Reading events, persons and their names is not offered here. Export them instead.');

@@ -5,7 +5,7 @@ import { failFull, LineFull } from '../workers/turns.ts';
 import type { Reader, ReadRows } from './reader.ts';
 
 /** Reads by a pool whose workers run `row-worker.ts`. */
-export const pooledReader = (pool: WorkerPool): Reader => ({
+export const pooledReader = (pool: Pick<WorkerPool, 'run'>): Reader => ({
   read: async (reading, { organization: owner, signal }) => {
     try {
       return (await pool.run({ name: 'look', input: reading, owner, signal })) as ReadRows;

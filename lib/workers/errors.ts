@@ -2,7 +2,7 @@
 import { Damaged, Failure, messageOf, Permanent, Transient } from '../ports/errors.ts';
 
 /** Plain JSON. */
-interface SentError {
+export interface SentError {
   readonly name: string;
   readonly message: string;
   readonly stack: string | null;

@@ -65,7 +65,7 @@ export interface WorkerPool {
 }
 
 /** Why a worker was killed; `died`: by itself, or by somebody else. */
-type Loss = 'memory' | 'silence' | 'died';
+export type Loss = 'memory' | 'silence' | 'died';
 
 /**
  * A worker's process ended before its task. Its name is the one by which Lambda tells that a function's process ended, so
@@ -156,7 +156,7 @@ class Pool implements WorkerPool {
 
   async *#done({ name, input, signal }: Task): AsyncGenerator<Buffer, unknown> {
     signal?.throwIfAborted();
-    const worker = this.#idle.pop() ?? this.#start();
+    const worker = this.#waiting() ?? this.#start();
     this.#begin(worker);
     let isDone = false;
     const abort = (): void => void worker.kill('aborted');
@@ -178,6 +178,14 @@ class Pool implements WorkerPool {
     } finally {
       signal?.removeEventListener('abort', abort);
       this.#end(worker, isDone);
+    }
+  }
+
+  /** Returns a worker that has nothing to do. One that has just been let go may still stand among them. */
+  #waiting(): WorkerProcess | undefined {
+    for (;;) {
+      const worker = this.#idle.pop();
+      if (worker === undefined || !worker.isLeaving) return worker;
     }
   }
 

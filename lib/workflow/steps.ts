@@ -1,7 +1,16 @@
 import type { Need } from '../http/route.ts';
 
 /** A port that a step touches. `converter` is the warehouse that also forms bytes; `warehouse` only writes queries. */
-export type StepNeed = Need | 'warehouse' | 'converter' | 'compactor' | 'inbox' | 'landing' | 'events';
+export type StepNeed =
+  | Need
+  | 'warehouse'
+  | 'converter'
+  | 'compactor'
+  | 'inbox'
+  | 'landing'
+  | 'events'
+  | 'lakeWorker'
+  | 'queryRunner';
 
 /** The things that a step does with executions and files. With the table and with secrets all do the same. */
 export interface StepUses {

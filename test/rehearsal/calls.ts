@@ -6,6 +6,7 @@
 import { Agent, createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ACCOUNT, PARTITION, REGION } from './assembly.ts';
+import type { Invocation } from './lambda.ts';
 import type { Access, Permissions } from './permissions.ts';
 
 /** A service of which the protocol is JSON: answers a call by its name, or throws an error with AWS's name for it. */
@@ -42,6 +43,11 @@ interface CallsOptions {
    */
   readonly clock: () => number;
   readonly services: Readonly<Record<JsonServiceName, JsonService>>;
+  /** Calls the function of this name; undefined: there is none. */
+  readonly functions: {
+    readonly arn: (name: string) => string | undefined;
+    readonly invoke: (arn: string, event: unknown) => Promise<Invocation>;
+  };
 }
 
 export interface Calls {
@@ -93,12 +99,13 @@ export async function startCalls(options: CallsOptions): Promise<Calls> {
     const [, key = '', service = ''] =
       /Credential=(\w+)\/\d+\/[\w-]+\/(\w+)\//.exec(request.headers.authorization ?? '') ?? [];
     const caller = options.caller(key);
-    if (caller === undefined || !['dynamodb', 's3', ...JSON_SERVICES].includes(service)) {
+    if (caller === undefined || !['dynamodb', 's3', 'lambda', ...JSON_SERVICES].includes(service)) {
       strange.push(`${caller?.name ?? key} called ${service} ${received.method} ${received.url.pathname}`);
       response.writeHead(403).end();
       return;
     }
     response.setHeader('Date', new Date(caller.role === null ? Date.now() : options.clock()).toUTCString());
+    if (service === 'lambda') return invoke(received, response, caller);
     const action =
       service === 's3' ? s3Action(received) : (String(request.headers['x-amz-target']).split('.')[1] ?? '');
     const call = { caller: caller.name, service, action };
@@ -136,6 +143,31 @@ export async function startCalls(options: CallsOptions): Promise<Calls> {
     if (answered.status !== 200) return 0;
     const { ConsumedCapacity } = JSON.parse(answered.body.toString()) as { ConsumedCapacity?: Consumed | Consumed[] };
     return [ConsumedCapacity ?? []].flat().reduce((sum, { CapacityUnits }) => sum + CapacityUnits, 0);
+  }
+
+  /** A function calls another one: and waits for it, or not. */
+  async function invoke({ url, headers, body }: Received, response: ServerResponse, caller: Caller): Promise<void> {
+    const [, name = ''] =
+      /^\/2015-03-31\/functions\/([\w-]+)\/invocations$/.exec(decodeURIComponent(url.pathname)) ?? [];
+    const arn = options.functions.arn(name);
+    const access = { action: 'lambda:InvokeFunction', resource: arn ?? name };
+    log.push({ caller: caller.name, service: 'lambda', action: 'Invoke', units: 0 });
+    if (arn === undefined || (caller.role !== null && !permissions.allows(caller.role, access, caller.name))) {
+      const refusal = { Message: `${caller.name} may not call ${name}` };
+      response.writeHead(403, { 'x-amzn-ErrorType': 'AccessDeniedException' }).end(JSON.stringify(refusal));
+      return;
+    }
+    const invoked = options.functions.invoke(arn, JSON.parse(body.toString()));
+    if (headers['x-amz-invocation-type'] === 'Event') {
+      void invoked.then((outcome) => {
+        if ('failed' in outcome) strange.push(`${name} failed: ${outcome.failed.errorMessage}`);
+      });
+      response.writeHead(202).end();
+      return;
+    }
+    const outcome = await invoked;
+    if ('payload' in outcome) response.writeHead(200).end(outcome.payload);
+    else response.writeHead(200, { 'X-Amz-Function-Error': 'Unhandled' }).end(JSON.stringify(outcome.failed));
   }
 
   /** Without the right to list, S3 answers 403 for an object that is not there. */
@@ -276,7 +308,7 @@ function dynamodbAccesses(action: string, asked: any): Access[] {
         ? [on(asked.TableName, action)]
         : [{ action: 'dynamodb:Query', resource: `${table(asked.TableName)}/index/${asked.IndexName}` }];
     default:
-      return [on(asked.TableName, action, asked.Key)];
+      return [on(asked.TableName, action, asked.Key ?? asked.Item)];
   }
 }
 

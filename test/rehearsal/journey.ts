@@ -348,6 +348,78 @@ export async function journey(options: JourneyOptions): Promise<void> {
     return `${rows} events, each once`;
   });
 
+  await step('queries, which tell what was sent and imported', async () => {
+    const queries = `/api/projects/${projectId}/query/`;
+    const ask = async (query: object, rest: object = {}): Promise<Reply['body']> => {
+      const { status, body } = await call('POST', queries, { query, ...rest });
+      assert.equal(status, 200, JSON.stringify(body));
+      return body;
+    };
+    const hogql = async (query: string, rest: object = {}) => ask({ kind: 'HogQLQuery', query }, rest);
+    // What was imported, what arrived live, and what SDKs sent.
+    const events = { $pageview: hours * PER_HOUR, large: 20, paid: 25, seen: 1, sent: 60 };
+    const query = 'SELECT event, count() AS n FROM events GROUP BY event ORDER BY event';
+    const counted = await hogql(query);
+    assert.deepEqual(counted.results, Object.entries(events));
+    assert.deepEqual([counted.is_cached, (await hogql(query)).is_cached], [false, true]);
+    const sum = await hogql("SELECT sum(toFloat(properties.n)), uniq(distinct_id) FROM events WHERE event = 'sent'");
+    assert.deepEqual(sum.results, [[(59 * 60) / 2, 3]]);
+    // Each hour of the log is another visitor.
+    const { results } = await ask({
+      kind: 'TrendsQuery',
+      series: [{ event: '$pageview' }, { event: '$pageview', math: 'dau' }],
+      interval: 'day',
+      dateRange: { date_from: '2015-05-17', date_to: '2015-05-18' },
+    });
+    const first = Math.min(hours, 24);
+    const second = Math.min(hours - first, 24);
+    assert.deepEqual(
+      results.map(({ data }: { data: number[] }) => data),
+      [
+        [first * PER_HOUR, second * PER_HOUR],
+        [first, second],
+      ],
+    );
+    const wrong = await call('POST', queries, { query: { kind: 'HogQLQuery', query: 'SELECT nothing FROM events' } });
+    assert.deepEqual([wrong.status, wrong.body.attr], [400, 'query'], JSON.stringify(wrong.body));
+
+    const { status, body } = await call('POST', queries, {
+      query: { kind: 'HogQLQuery', query: 'SELECT count() FROM events WHERE 1 = 1' },
+      refresh: 'async',
+      client_query_id: 'rehearsed',
+    });
+    assert.deepEqual([status, body.query_status?.complete], [202, false], JSON.stringify(body));
+    let told: Reply = await call('GET', `${queries}rehearsed/`);
+    for (let tries = 0; told.status === 202 && tries < 100; tries += 1) {
+      await setTimeout(200);
+      told = await call('GET', `${queries}rehearsed/`);
+    }
+    const all = Object.values(events).reduce((sum, n) => sum + n, 0);
+    assert.deepEqual(told.body.query_status?.results?.results, [[all]], JSON.stringify(told.body));
+    assert.equal((await call('DELETE', `${queries}rehearsed/`)).status, 200);
+
+    const paid = await call('GET', `/api/projects/${projectId}/events/?event=paid&limit=7`);
+    assert.deepEqual([paid.status, paid.body.results?.length], [200, 7], JSON.stringify(paid.body));
+    const one = await call('GET', `/api/projects/${projectId}/events/${paid.body.results[0].id}/`);
+    assert.deepEqual([one.status, one.body.event], [200, 'paid'], JSON.stringify(one.body));
+    const persons = await call('GET', `/api/projects/${projectId}/persons/?distinct_id=user-3`);
+    assert.deepEqual(
+      [persons.status, persons.body.results?.[0]?.properties?.plan],
+      [200, 'all'],
+      JSON.stringify(persons.body),
+    );
+    const names = await call('GET', `/api/projects/${projectId}/event_definitions/`);
+    assert.equal(names.status, 200, JSON.stringify(names.body));
+
+    const shown = await call('POST', `/api/projects/${projectId}/insights/`, {
+      name: 'Events',
+      query: { kind: 'DataVisualizationNode', source: { kind: 'HogQLQuery', query } },
+    });
+    const insight = await call('GET', `/api/projects/${projectId}/insights/${shown.body.id}/?refresh=blocking`);
+    assert.deepEqual(insight.body.result, Object.entries(events), JSON.stringify(insight.body));
+    return `${all} events counted, at once and later`;
+  });
+
   await step('a pause, and what it left out', async () => {
     const range = { start_at: new Date(start).toISOString(), end_at: new Date(start + 3 * HOUR_MS).toISOString() };
     const asked = await call('POST', `${exportsPath()}/${exportId}/backfill_estimate/`, range);

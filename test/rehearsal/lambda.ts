@@ -6,8 +6,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PayloadTooLarge } from '../../infra/local/rest-api.ts';
 import { type Assembly, REGION, type Resource } from './assembly.ts';
@@ -26,7 +28,7 @@ interface Failed {
   readonly errorMessage: string;
 }
 
-type Invocation = { readonly payload: string } | { readonly failed: Failed };
+export type Invocation = { readonly payload: string } | { readonly failed: Failed };
 
 /** The work of a function so far. */
 interface Statistics {
@@ -153,6 +155,8 @@ export function startLambda(options: LambdaOptions): Lambda {
     const began = performance.now();
     const task = assembly.codeOf(one.resource);
     const memory = Number(properties['MemorySize']);
+    // An environment has a disk of its own.
+    const disk = mkdtempSync(join(tmpdir(), 'rehearsal-disk-'));
     const child = spawn(
       process.execPath,
       [`--max-old-space-size=${Math.floor(memory * 0.9)}`, join(import.meta.dirname, 'runtime.ts')],
@@ -164,6 +168,7 @@ export function startLambda(options: LambdaOptions): Lambda {
           LAMBDA_TASK_ROOT: task,
           AWS_LAMBDA_RUNTIME_API: `127.0.0.1:${(server.address() as AddressInfo).port}`,
           AWS_ENDPOINT_URL: endpoint(),
+          TMPDIR: disk,
           NODE_EXTRA_CA_CERTS: trusted,
         },
         stdio: ['ignore', 'pipe', 'pipe'],
@@ -209,6 +214,7 @@ export function startLambda(options: LambdaOptions): Lambda {
       });
     });
     child.once('exit', (code, signal) => {
+      rmSync(disk, { recursive: true, force: true, maxRetries: 3 });
       one.processes.delete(slot);
       server.close();
       server.closeAllConnections();

@@ -43,6 +43,16 @@ const STAYS: readonly { readonly right: RegExp; readonly roles: RegExp; readonly
     roles: /./,
     why: 'files over 5 MB are sent in parts',
   },
+  {
+    right: /^s3:ListBucket .*lake/i,
+    roles: /^Functions/,
+    why: 'a file that is not there is an absence, not a refusal',
+  },
+  {
+    right: /^lambda:InvokeFunction .*(lakeworker|runqueries)/,
+    roles: /^Functions(Endpoints|Internal)/,
+    why: 'queries and readings that a rehearsal does not ask of each endpoint, and what shared pages renew',
+  },
   { right: /^sqs:/, roles: /^FunctionsEnded/, why: 'an end that could not be settled in three attempts' },
   { right: /^s3:DeleteObject .*runfiles/i, roles: /^Functions(Steps|Ended)/, why: 'what a run that broke has kept' },
   { right: /^s3:GetObject .*runfiles/i, roles: /^Workflows/, why: 'Athena reads what it has written' },

@@ -126,6 +126,13 @@ export async function startStage({ assembly, log, functionLog }: StageOptions): 
       dynamodb,
       s3: storage.url,
       clock: clock.now,
+      functions: {
+        arn: (name) => {
+          const found = assembly.ofType('AWS::Lambda::Function').find(({ ref }) => ref === name);
+          return found && assembly.attribute(found, 'Arn');
+        },
+        invoke: (arn, event) => lambda.invoke(arn, event),
+      },
       services: {
         events: eventBus({ assembly, permissions, lambda }),
         firehose: firehose.call,

@@ -177,6 +177,8 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     },
     inbox: null,
     landing: null,
+    lakeWorker: null,
+    queryRunner: null,
     compactor: { compact: (project) => compact(made, project) },
     personRemoval: { remove: (person) => deletePerson(made, person) },
     answers: answersOf({ table, clock, newId, log }, { answer: (asked) => computed(worlds, asked) }),

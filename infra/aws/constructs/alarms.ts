@@ -10,6 +10,7 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
@@ -37,7 +38,7 @@ const QUARTER = Duration.minutes(15);
 /** The rules, by the heading in docs/operations.md. */
 const rules = (
   stage: Stage,
-  { own, api, machines, functions, sender, table, everyFunction, unsettled }: Measured,
+  { own, api, machines, functions, sender, lakeWorkers, table, everyFunction, unsettled }: Measured,
 ): Record<string, Rule> => ({
   'Jobs are waiting': {
     says: 'The oldest due job has waited for five minutes, or the tick does not run.',
@@ -121,16 +122,23 @@ const rules = (
     threshold: 10,
   },
   'Functions are held back': {
-    says: 'The account runs as many functions at once as it may, senders aside.',
+    says: 'The account runs as many functions at once as it may, senders and queries aside.',
     metric: new MathExpression({
-      expression: 'SUM([all, -1 * senders])',
+      expression: 'SUM([all, -1 * senders, -1 * queries0, -1 * queries1])',
       usingMetrics: {
         all: everyFunction('Throttles', FIVE_MINUTES),
         senders: sender.metricThrottles({ period: FIVE_MINUTES }),
+        ...throttlesOf(lakeWorkers),
       },
       period: FIVE_MINUTES,
     }),
     threshold: 1,
+  },
+  'Queries are held back': {
+    says: 'As many queries as may run at once have done so for half an hour, and others are refused.',
+    metric: sumOf(throttlesOf(lakeWorkers), FIVE_MINUTES),
+    threshold: 1,
+    periods: 6,
   },
   'Senders are held back': {
     says: 'As many deliveries as may run at once have done so for half an hour, and others wait for them.',
@@ -144,6 +152,9 @@ const rules = (
     threshold: 500,
   },
 });
+
+const throttlesOf = (functions: readonly IFunction[]): Record<string, IMetric> =>
+  Object.fromEntries(functions.map((one, n) => [`queries${n}`, one.metricThrottles({ period: FIVE_MINUTES })]));
 
 /** A sum of what there is: most of these metrics are silent when all is well, and `a + b` is nothing where one is. */
 const sumOf = (usingMetrics: Record<string, IMetric>, period: Duration): MathExpression =>

@@ -47,13 +47,14 @@ const TABLE_ACTIONS: Readonly<Record<TableUse, readonly string[]>> = {
   'write-many': [...READS, ...WRITES, 'BatchWriteItem'],
 };
 
-/** Who calls a function: the gateway before a request and with it, the schedule, a machine, the rule of its end. */
-type Kind = 'Authorizer' | 'Endpoints' | 'Tick' | 'Steps' | 'Ended';
+/** Who calls a function: the gateway before a request and with it, another function, the schedule, a machine, its end. */
+type Kind = 'Authorizer' | 'Endpoints' | 'Internal' | 'Tick' | 'Steps' | 'Ended';
 
 const kindOf = ({ name }: LambdaSpec): Kind => {
   if (name === 'authorizer') return 'Authorizer';
   if (name === 'tick') return 'Tick';
   if (name === 'steps/execution-ended') return 'Ended';
+  if (name === 'run-queries' || name.startsWith('lake-worker/')) return 'Internal';
   return name.startsWith('steps/') ? 'Steps' : 'Endpoints';
 };
 
@@ -92,7 +93,7 @@ export class Functions extends Construct {
         role,
         logGroup,
         tracing: Tracing.ACTIVE,
-        environment: environmentOf(spec, props),
+        environment: this.environmentOf(spec, props),
       });
       this.byName.set(spec.name, lambda);
     }
@@ -114,13 +115,59 @@ export class Functions extends Construct {
       allow(['xray:PutTraceSegments', 'xray:PutTelemetryRecords'], ['*']),
       ...tableStatements(spec, table),
       ...spec.needs.flatMap((need) => statementsOf(need, spec, partition, props)),
+      ...this.callsOf(spec),
     ];
     permit(role, statements, WILDCARDS);
     return role;
   }
+
+  /** Who waits has the lake read; who does not, and what strangers see, has it ordered. */
+  private callsOf(spec: LambdaSpec): PolicyStatement[] {
+    const { needs, reads } = spec;
+    const called = [
+      ...(reads === true ? [lakeWorkerOf(spec)] : []),
+      ...(needs.includes('answers') ? ['run-queries'] : []),
+    ];
+    return called.length === 0
+      ? []
+      : [
+          allow(
+            ['lambda:InvokeFunction'],
+            called.map((name) => this.named(name).functionArn),
+          ),
+        ];
+  }
+
+  private environmentOf(spec: LambdaSpec, props: FunctionsProps): Record<string, string> {
+    const { needs } = spec;
+    const { stage, data, machines, workGroup, eventBus, inboxStream } = props;
+    const values: Record<Variable, () => string> = {
+      STAGE: () => stage.name,
+      TABLE_NAME: () => data.tableName,
+      SETTINGS: () => JSON.stringify(stage.settings),
+      LOG_LEVEL: () => stage.logLevel,
+      MACHINES: () => JSON.stringify(machines),
+      KEY_ARN: () => data.keyArn,
+      RUN_FILES_BUCKET: () => data.runFilesBucket,
+      LAKE_BUCKET: () => data.lakeBucket,
+      LAKE_DATABASE: () => data.database,
+      WORK_GROUP: () => workGroup,
+      EVENT_BUS: () => eventBus,
+      INBOX_BUCKET: () => data.inboxBucket,
+      INBOX_STREAM: () => inboxStream.slice(inboxStream.lastIndexOf('/') + 1),
+      LAKE_WORKER: () => this.named(lakeWorkerOf(spec)).functionName,
+      QUERY_RUNNER: () => this.named('run-queries').functionName,
+    };
+    const names = new Set<Variable>([...ENVIRONMENT.always, ...needs.flatMap((need) => [...ENVIRONMENT[need]])]);
+    return Object.fromEntries([...names].map((name) => [name, values[name]()]));
+  }
 }
 
-function tableStatements({ table: use, countsKeys }: LambdaSpec, table: string): PolicyStatement[] {
+/** Returns the function that reads the lake for another one: who waits has it for themselves. */
+const lakeWorkerOf = (spec: LambdaSpec): string =>
+  `lake-worker/${kindOf(spec) === 'Endpoints' ? 'waited' : 'background'}`;
+
+function tableStatements({ table: use, countsKeys, reads }: LambdaSpec, table: string): PolicyStatement[] {
   if (use === 'none') return [];
   const actions = TABLE_ACTIONS[use].map((name) => `dynamodb:${name}`);
   const within = (partition: string, names: readonly string[]): PolicyStatement =>
@@ -135,8 +182,12 @@ function tableStatements({ table: use, countsKeys }: LambdaSpec, table: string):
     allow(['dynamodb:Query'], [table, `${table}/index/*`]),
     // Who writes anyway needs no right of its own for counts.
     ...(countsKeys === true && use === 'read' ? [within(keys.requestCount('*', 0).pk, ['dynamodb:UpdateItem'])] : []),
+    ...(reads === true && use === 'read' ? [within(keys.answerTurn('*', '', 0).pk, KEEPS)] : []),
   ];
 }
+
+/** What is kept of queries is put, changed and removed, each by itself. */
+const KEEPS = ['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'];
 
 const WILDCARDS =
   'Log streams, indexes of the table, objects of a bucket, executions of a machine and X-Ray have no names beforehand.';
@@ -166,11 +217,17 @@ const FILE_ACTIONS: Readonly<Record<FileUse, string>> = {
 const SEALING = ['batch-exports/create', 'batch-exports/update'];
 
 /** What a role's functions need and do, in words: `EndpointsTableWriteVaultSealRole`. */
-function roleName(kind: Kind, { name, table, countsKeys, needs, uses = {} }: LambdaSpec): string {
+function roleName(kind: Kind, { name, table, countsKeys, reads, needs, uses = {} }: LambdaSpec): string {
   const used = (need: StepNeed): readonly string[] =>
     need === 'vault' && SEALING.includes(name) ? ['seal'] : (uses[need as keyof StepUses] ?? []);
   const ports = needs.toSorted((a, b) => (a < b ? -1 : 1)).flatMap((need) => [need, ...used(need)]);
-  const words = ['table', table, ...(countsKeys === true ? ['counts'] : []), ...ports];
+  const words = [
+    'table',
+    table,
+    ...(countsKeys === true ? ['counts'] : []),
+    ...(reads === true ? ['reads'] : []),
+    ...ports,
+  ];
   return `${kind}${words
     .flatMap((word) => word.split('-'))
     .map(capitalized)
@@ -194,6 +251,7 @@ function statementsOf(
   // A request begins a backfill; whatever else is due the tick begins. What a machine calls begins nothing.
   const starts: Readonly<Record<Kind, readonly string[]>> = {
     Endpoints: [machines.backfill],
+    Internal: [],
     Tick: Object.values(machines),
     Authorizer: [],
     Steps: [],
@@ -226,6 +284,8 @@ function statementsOf(
     imports: [],
     events: [allow(['events:PutEvents'], [eventBus])],
     warehouse: [],
+    lakeWorker: [],
+    queryRunner: [],
     compactor: [],
     landing: [],
     // Who takes requests puts them there; who lands them reads, forgets, and sets aside what is damaged.
@@ -248,25 +308,4 @@ function objectsOf(uses: readonly FileUse[] | undefined, bucket: string): Policy
   const actions = uses?.map((use) => FILE_ACTIONS[use]);
   // Without the right to list, an object that is not there is a refusal, not an absence.
   return actions === undefined ? [] : [allow(actions, [`${bucket}/*`]), allow(['s3:ListBucket'], [bucket])];
-}
-
-function environmentOf({ needs }: LambdaSpec, props: FunctionsProps): Record<string, string> {
-  const { stage, data, machines, workGroup, eventBus, inboxStream } = props;
-  const values: Record<Variable, () => string> = {
-    STAGE: () => stage.name,
-    TABLE_NAME: () => data.tableName,
-    SETTINGS: () => JSON.stringify(stage.settings),
-    LOG_LEVEL: () => stage.logLevel,
-    MACHINES: () => JSON.stringify(machines),
-    KEY_ARN: () => data.keyArn,
-    RUN_FILES_BUCKET: () => data.runFilesBucket,
-    LAKE_BUCKET: () => data.lakeBucket,
-    LAKE_DATABASE: () => data.database,
-    WORK_GROUP: () => workGroup,
-    EVENT_BUS: () => eventBus,
-    INBOX_BUCKET: () => data.inboxBucket,
-    INBOX_STREAM: () => inboxStream.slice(inboxStream.lastIndexOf('/') + 1),
-  };
-  const names = new Set<Variable>([...ENVIRONMENT.always, ...needs.flatMap((need) => [...ENVIRONMENT[need]])]);
-  return Object.fromEntries([...names].map((name) => [name, values[name]()]));
 }

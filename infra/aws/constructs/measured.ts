@@ -28,12 +28,14 @@ export interface Measured {
   /** Functions that nobody waits for: only their errors tell that they failed. */
   readonly functions: readonly IFunction[];
   readonly sender: IFunction;
+  /** Those that read the lake for others. */
+  readonly lakeWorkers: readonly IFunction[];
   readonly unsettled: IQueue;
 }
 
 const FIVE_MINUTES = Duration.minutes(5);
 
-interface Watched extends Pick<Measured, 'machines' | 'functions' | 'sender' | 'unsettled'> {
+interface Watched extends Pick<Measured, 'machines' | 'functions' | 'sender' | 'lakeWorkers' | 'unsettled'> {
   readonly stage: Stage;
   readonly apiName: string;
   readonly tableName: string;

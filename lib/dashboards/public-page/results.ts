@@ -3,12 +3,12 @@ import type { ProjectItem } from '../../accounts/organizations/model.ts';
 import type { NumberTable } from '../../charts/chart.ts';
 import { sourceOf } from '../../charts/describe/describe.ts';
 import { parseJson } from '../../http/json.ts';
-import type { AskedQuery, Told } from '../../insights/answering/answers.ts';
+import type { Told } from '../../insights/answering/answers.ts';
+import type { AskedQuery } from '../../insights/answering/computations.ts';
 import type { InsightItem } from '../../insights/model.ts';
 import type { Overrides } from '../../insights/overrides.ts';
 import { queryOf, type ResultFields, toldFields } from '../../insights/results.ts';
 import type { Context } from '../../ports/context.ts';
-import { Failure, messageOf } from '../../ports/errors.ts';
 import { SECOND_MS } from '../../ports/units.ts';
 import { type DataRange, dataRange } from '../data-range.ts';
 import { chartOfAnswer, type Drawn, drawn } from './drawn.ts';
@@ -47,7 +47,7 @@ interface AskedInsight {
  * more are computed behind, once for all who look, and are there at a later look.
  */
 export async function shownResults(
-  context: Pick<Context, 'answers' | 'clock' | 'log'>,
+  context: Pick<Context, 'answers' | 'clock'>,
   insights: readonly InsightItem[],
   asking: { readonly project: ProjectItem; readonly overrides: Overrides; readonly dashboard: number },
 ): Promise<ReadonlyMap<number, ShownResult>> {
@@ -60,7 +60,7 @@ export async function shownResults(
     return asked === undefined ? [] : [{ id, query, asked }];
   });
   const told = wanted.length === 0 ? [] : await answers.cached(wanted.map(({ asked }) => asked));
-  renew({ ...context, answers }, wanted, told);
+  await renew({ ...context, answers }, wanted, told);
   return new Map(
     wanted.flatMap(({ id, query, asked }, at) => {
       const one = told[at];
@@ -77,20 +77,16 @@ export async function shownResults(
   );
 }
 
-/** Has answers computed that are missing or may not be true any more. Nobody waits for it, and failures are logged. */
-function renew(
-  { answers, clock, log }: Pick<Context, 'clock' | 'log'> & { readonly answers: NonNullable<Context['answers']> },
+/** Has answers computed that are missing or may not be true any more. Nobody waits for it. */
+async function renew(
+  { answers, clock }: Pick<Context, 'clock'> & { readonly answers: NonNullable<Context['answers']> },
   insights: readonly AskedInsight[],
   told: readonly Told[],
-): void {
-  for (const [at, { id, asked }] of insights.entries()) {
-    if (clock() - (told[at]?.kept?.at ?? -Infinity) < LOOKED_LATELY_MS) continue;
-    answers.ask(asked, 'lazy_async', {}).catch((error: unknown) => {
-      // What was asked cannot be answered, or too many wait: editors are told so where they look.
-      if (error instanceof Failure) return;
-      log.warning('an insight of a shared page was not computed', { insight: id, reason: messageOf(error) });
-    });
-  }
+): Promise<void> {
+  const isLate = (_: AskedInsight, at: number): boolean =>
+    clock() - (told[at]?.kept?.at ?? -Infinity) >= LOOKED_LATELY_MS;
+  const late = insights.filter(isLate).map(({ asked }) => asked);
+  if (late.length > 0) await answers.renew(late);
 }
 
 /** Members of results that anybody may see. Others say what was asked: filters, properties, expressions, persons. */

@@ -1,17 +1,24 @@
 /** The program of a worker that computes answers of queries. */
+import { existsSync } from 'node:fs';
 import { folderFiles } from '../../ports/files/folder.ts';
 import { serveTasks } from '../../workers/serve.ts';
 import { type Asked, computed } from './answerer.ts';
+import { type AnswerOfCopies, answerOfCopies } from './copied-world.ts';
 import { worldDatabase } from './world.ts';
 
 export interface AnswerWorkerOptions {
-  /** The folder of the lake. */
+  /** The folder of the lake, or of copies of it. */
   readonly lake: string;
   /** What DuckDB holds at most, as it writes sizes. */
   readonly memoryLimit: string;
 }
 
 void serveTasks<AnswerWorkerOptions>(async ({ folder, options: { lake, memoryLimit } }) => {
-  const worlds = worldDatabase({ lake: folderFiles(lake), tempDirectory: folder, memoryLimit });
-  return { answer: (asked: Asked) => computed(worlds, asked) };
+  const files = folderFiles(lake);
+  const worlds = worldDatabase({ lake: files, tempDirectory: folder, memoryLimit });
+  return {
+    answer: (asked: Asked) => computed(worlds, asked),
+    'answer-of-copies': (asked: AnswerOfCopies) =>
+      answerOfCopies(worlds, asked, (path) => existsSync(files.address(path))),
+  };
 });

@@ -4,7 +4,7 @@ import { Failure } from '../../ports/errors.ts';
 import type { Answer } from '../kinds/kind.ts';
 import { kindOf } from '../kinds/kinds.ts';
 import type { SentQuery } from '../kinds/source.ts';
-import type { Looked, Moment, WorldDatabase, WorldFiles } from './world.ts';
+import type { Looked, Moment, WorldDatabase, WorldFile, WorldFiles } from './world.ts';
 
 /** A query, and all that its answer depends on. Plain JSON. */
 export interface Asked {
@@ -38,12 +38,16 @@ export interface Answerer {
 /** An answer has at most so many bytes, as JSON. */
 const MAX_BYTES = 5_000_000;
 
-/** Computes an answer in this process: what a worker does. */
-export async function computed(worlds: WorldDatabase, { query, moment, files }: Asked): Promise<Answered> {
+/** Computes an answer in this process: what a worker does. `reads` is told the files that are read, before they are. */
+export async function computed(
+  worlds: WorldDatabase,
+  { query, moment, files }: Asked,
+  reads?: (files: readonly WorldFile[]) => void,
+): Promise<Answered> {
   const kind = kindOf(query);
   const read = kind.schema.safeParse(query, { reportInput: true });
   if (!read.success) throw within('query', failureOf(read.error));
-  const world = worlds.world(files, moment);
+  const world = worlds.world(files, moment, reads);
   const answer = await kind.answer(read.data, world);
   const bytes = Buffer.byteLength(JSON.stringify(answer));
   if (bytes > MAX_BYTES)

@@ -1,33 +1,27 @@
 /** Answers to queries: from the cache while they are true, else computed, once for all who ask at the same time. */
-import type { ProjectItem } from '../../accounts/organizations/model.ts';
-import { insightMoment } from '../../accounts/organizations/projects/time.ts';
 import { wireInstant } from '../../http/instant.ts';
-import { allFiles } from '../../lake/catalog.ts';
 import type { Context } from '../../ports/context.ts';
 import { Failure, fail, invalid, messageOf } from '../../ports/errors.ts';
 import { MINUTE_MS } from '../../ports/units.ts';
 import { kindOf } from '../kinds/kinds.ts';
-import type { SentQuery } from '../kinds/source.ts';
 import type { Refresh } from '../queries/model.ts';
-import type { Answered, Answerer } from './answerer.ts';
-import { type AnswerCache, answerCache, answerKey, type KeptAnswer } from './cache.ts';
-import { clockUseOf, filesDigest, meansTheSame } from './freshness.ts';
-import type { Moment, WorldFiles } from './world.ts';
-
-/** A query of a project, with the overrides that it was asked with. */
-export interface AskedQuery {
-  readonly project: ProjectItem;
-  readonly query: SentQuery;
-  /** What it is asked for, where it is. */
-  readonly insight?: number;
-  readonly dashboard?: number;
-}
+import type { Answerer } from './answerer.ts';
+import { type AnswerCache, answerCache, type KeptAnswer } from './cache.ts';
+import { type AskedQuery, computations, keyOf, momentOf, type SeenFiles, wayOf } from './computations.ts';
+import type { Moment } from './world.ts';
 
 /** Who asks. */
 export interface Asker {
   readonly callerLeft?: AbortSignal | undefined;
   /** The name that the caller gives to the run. */
   readonly runId?: string | undefined;
+  /** Nobody waits at the other end of a request: the turn of what is computed is that of the background. */
+  readonly isBackground?: boolean;
+  /**
+   * The files of projects as questions of one request see them, which then list them once to find out whether answers are
+   * still true. What is computed is made of the files as they are by then.
+   */
+  readonly seen?: SeenFiles;
 }
 
 /** What is told of a query: its answer, if there is one, and of the run that goes on behind it or has made it. */
@@ -39,7 +33,7 @@ export interface Told {
 }
 
 /** A run of a query, as it may be asked about. Instants are milliseconds since 1970. */
-interface QueryRun {
+export interface QueryRun {
   readonly id: string;
   readonly project: number;
   readonly key: string;
@@ -57,10 +51,12 @@ export interface Answers {
   ask(asked: AskedQuery, refresh: Refresh, asker: Asker): Promise<Told>;
   /** Tells the answers of queries of one project as they are kept, true or not any more. Nothing is computed. */
   cached(asked: readonly AskedQuery[]): Promise<Told[]>;
+  /** Has answers computed that are missing or not true any more, if they can be. Nobody waits for that. */
+  renew(asked: readonly AskedQuery[]): Promise<void>;
   /** A run of the project; undefined: there is none, or it has ended more than a quarter of an hour ago. */
-  run(project: number, id: string): QueryRun | undefined;
-  /** Stops a run that goes on. */
-  cancel(run: QueryRun): void;
+  run(project: number, id: string): Promise<QueryRun | undefined>;
+  /** Stops a run that goes on: from then on it is told as cancelled. */
+  cancel(run: QueryRun): Promise<void>;
   /** Ends when nothing is computed any more. */
   idle(): Promise<void>;
 }
@@ -73,63 +69,25 @@ interface Flight {
 }
 
 /** An ended run is known for so long. */
-const RUN_KNOWN_MS = 15 * MINUTE_MS;
+export const RUN_KNOWN_MS = 15 * MINUTE_MS;
 /** So many runs are known; the oldest that have ended go first. */
 const MAX_RUNS = 2_000;
 
 /** Why a run that somebody stopped has no answer. */
-const cancelled = (): Failure => new Failure('validation', { detail: 'The query was cancelled.', attr: 'query' });
+export const cancelled = (): Failure =>
+  new Failure('validation', { detail: 'The query was cancelled.', attr: 'query' });
 
 export function answersOf(
   context: Pick<Context, 'table' | 'clock' | 'newId' | 'log'>,
   answerer: Answerer,
   cache: AnswerCache = answerCache(context),
 ): Answers {
-  const { table, clock, newId, log } = context;
+  const { clock, newId, log } = context;
   const flights = new Map<string, Flight>();
   const runs = new Map<string, QueryRun>();
   const stops = new Map<QueryRun, () => void>();
   const background = new Set<Promise<unknown>>();
-
-  const filesOf = async (project: number): Promise<WorldFiles> => {
-    const [events, persons] = await Promise.all([
-      allFiles(table, project, 'events'),
-      allFiles(table, project, 'persons'),
-    ]);
-    const named = (files: typeof events) =>
-      files.map(({ path, bytes, sha256, min_timestamp, max_timestamp }) => ({
-        path,
-        bytes,
-        ...(sha256 === undefined ? {} : { sha256 }),
-        min_timestamp,
-        max_timestamp,
-      }));
-    return { events: named(events), persons: named(persons) };
-  };
-
-  const compute = async (
-    { project, query }: AskedQuery,
-    key: string,
-    moment: Moment,
-    waiting: { readonly signal: AbortSignal; readonly isBackground: boolean },
-  ): Promise<KeptAnswer> => {
-    const files = await filesOf(project.id);
-    const { answer, looked }: Answered = await answerer.answer(
-      { query, moment, files },
-      { organization: project.organization_id, ...waiting },
-    );
-    const kept: KeptAnswer = {
-      at: moment.now,
-      answer,
-      looked,
-      clock: clockUseOf(query, looked.now),
-      files: filesDigest(files, looked),
-    };
-    await cache.keep(project.id, key, kept).catch((error) => {
-      log.warning('an answer could not be kept', { reason: messageOf(error) });
-    });
-    return kept;
-  };
+  const { compute, isFresh } = computations(context, answerer, cache);
 
   /** Joins the computation that is under way, or begins one; it is stopped when all who wait have left. */
   const join = async (
@@ -179,7 +137,7 @@ export function answersOf(
     asked: AskedQuery,
     key: string,
     moment: Moment,
-    { callerLeft, runId }: Asker,
+    { callerLeft, runId, isBackground = false }: Asker,
     isAsync: boolean,
   ): { readonly run: QueryRun; readonly promise: Promise<KeptAnswer> } => {
     forget();
@@ -204,7 +162,7 @@ export function answersOf(
     const signal = isAsync || callerLeft === undefined ? stop.signal : AbortSignal.any([stop.signal, callerLeft]);
     runs.set(name, run);
     stops.set(run, () => stop.abort(cancelled()));
-    const promise = join(asked, key, moment, { signal, isBackground: isAsync }).then(
+    const promise = join(asked, key, moment, { signal, isBackground: isAsync || isBackground }).then(
       (kept) => {
         Object.assign(run, { endedAt: clock(), kept });
         return kept;
@@ -231,39 +189,33 @@ export function answersOf(
     return run;
   };
 
-  return {
+  const answers: Answers = {
     ask: async (asked, refresh, asker) => {
       const { project, query } = asked;
-      const moment: Moment = { now: clock(), ...insightMoment(project) };
+      const moment = momentOf(asked, clock());
       const key = keyOf(asked);
       const kept = (await cache.find(project.id, [key]))[0] ?? null;
       const cached = { key, kept, isCached: kept !== null, run: null };
       if (refresh === 'force_cache') return cached;
       kindOf(query);
-
-      const isFresh = async (): Promise<boolean> =>
-        kept !== null &&
-        meansTheSame(kept.clock, kept.at, moment.now, moment.timezone) &&
-        kept.files === filesDigest(await filesOf(project.id), kept.looked);
-      const now = async (): Promise<Told> => {
+      const way = await wayOf(refresh, kept, (one) => isFresh(project.id, one, moment, asker.seen));
+      if (way === 'cached') return cached;
+      if (way === 'now') {
         const { run, promise } = begin(asked, key, moment, asker, false);
         return { key, kept: await promise, isCached: false, run };
-      };
-      const later = async (): Promise<Told> => ({
-        ...cached,
-        kept: null,
-        isCached: false,
-        run: await behind(asked, key, moment, asker),
-      });
-      const both = async (): Promise<Told> => ({ ...cached, run: await behind(asked, key, moment, asker) });
-
-      if (refresh === 'force_blocking') return now();
-      if (refresh === 'force_async') return later();
-      if (await isFresh()) return cached;
-      if (refresh === 'blocking') return now();
-      if (refresh === 'async') return later();
-      if (kept !== null) return both();
-      return refresh === 'lazy_async' ? later() : now();
+      }
+      const run = await behind(asked, key, moment, asker);
+      return way === 'both' ? { ...cached, run } : { key, kept: null, isCached: false, run };
+    },
+    renew: (asked) => {
+      const seen: SeenFiles = new Map();
+      for (const one of asked)
+        answers.ask(one, 'lazy_async', { seen }).catch((error: unknown) => {
+          // What was asked cannot be answered, or too many wait: editors are told so where they look.
+          if (error instanceof Failure) return;
+          log.warning('an answer was not computed', { insight: one.insight ?? null, reason: messageOf(error) });
+        });
+      return Promise.resolve();
     },
     cached: async (asked) => {
       const wanted = asked.map(keyOf);
@@ -276,20 +228,23 @@ export function answersOf(
     },
     run: (project, id) => {
       forget();
-      return runs.get(`${project} ${id}`);
+      return Promise.resolve(runs.get(`${project} ${id}`));
     },
-    cancel: (run) => stops.get(run)?.(),
+    cancel: (run) => {
+      const known = runs.get(`${run.project} ${run.id}`);
+      if (known !== undefined) stops.get(known)?.();
+      return Promise.resolve();
+    },
     idle: async () => {
       while (background.size > 0) await Promise.all(background);
     },
   };
+  return answers;
 }
-
-const keyOf = ({ project, query }: AskedQuery): string => answerKey(project.id, query, insightMoment(project));
 
 /** Throws the 400 of a place that computes no answers. */
 export function answersIn({ answers }: Pick<Context, 'answers'>): Answers {
-  return answers ?? invalid(null, 'Answering queries is not offered on AWS yet. Export the events instead.');
+  return answers ?? invalid(null, 'Answering queries is not offered here. Export the events instead.');
 }
 
 const wireTime = (instant: number | null): string | null => (instant === null ? null : wireInstant(instant));
@@ -319,5 +274,5 @@ export function queryStatus(run: QueryRun) {
 }
 
 /** Returns the run of a project. Throws a 404 when it is not known. */
-export const foundRun = (answers: Answers, project: number, id: string): QueryRun =>
-  answers.run(project, id) ?? fail('not_found');
+export const foundRun = async (answers: Answers, project: number, id: string): Promise<QueryRun> =>
+  (await answers.run(project, id)) ?? fail('not_found');

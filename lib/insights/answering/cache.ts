@@ -55,9 +55,20 @@ const canonical = (value: unknown): string =>
     isObject(inner) ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1))) : inner,
   );
 
-/** What is larger, deflated, is kept in memory alone. */
-const MAX_STORED_CHARACTERS = 100_000;
-const MAX_MEMORY_CHARACTERS = 64_000_000;
+/** How much is kept, and where. */
+interface CacheLimits {
+  /** What is larger, deflated, is not stored in the table. */
+  readonly storedCharacters: number;
+  /** Of answers in the memory of this process, which nobody else writes. 0: others may, so the table alone knows. */
+  readonly memoryCharacters: number;
+  /** Whether this process removes the oldest from the table. */
+  readonly isSwept: boolean;
+}
+
+/** Of the one process that answers. */
+const OF_ONE: CacheLimits = { storedCharacters: 100_000, memoryCharacters: 64_000_000, isSwept: true };
+/** Of one among many functions: an item of the table has 400 KB, and what is old expires. */
+export const OF_MANY: CacheLimits = { storedCharacters: 380_000, memoryCharacters: 0, isSwept: false };
 const KEPT_MS = 7 * DAY_MS;
 
 /** A project has about so many in the table; after so many more the oldest go. */
@@ -71,9 +82,12 @@ export interface AnswerCache {
 }
 
 /** Returns the cache of a process over the table. An answer is found by the project that it is of, and no other. */
-export function answerCache({ table, clock }: Pick<Context, 'table' | 'clock'>): AnswerCache {
+export function answerCache(
+  { table, clock }: Pick<Context, 'table' | 'clock'>,
+  { storedCharacters, memoryCharacters, isSwept }: CacheLimits = OF_ONE,
+): AnswerCache {
   /** As JSON. */
-  const memory = new Recent<string>(MAX_MEMORY_CHARACTERS, (text) => text.length);
+  const memory = new Recent<string>(memoryCharacters, (text) => text.length);
   const stored = new Map<number, number>();
 
   /** Removes the oldest answers of a project beyond those that it may have. */
@@ -90,14 +104,21 @@ export function answerCache({ table, clock }: Pick<Context, 'table' | 'clock'>):
   return {
     find: async (project, wanted) => {
       const nameOf = (key: string): string => `${project} ${key}`;
-      const missing = [...new Set(wanted)].filter((key) => !memory.has(nameOf(key)));
+      const texts = new Map<string, string>();
+      for (const key of wanted) {
+        const text = memory.get(nameOf(key));
+        if (text !== undefined) texts.set(key, text);
+      }
+      const missing = [...new Set(wanted)].filter((key) => !texts.has(key));
       const items = missing.length === 0 ? [] : await table.many(missing.map((key) => keys.answer(project, key)));
       for (const [n, item] of items.entries())
         if (item !== undefined)
-          memory.set(nameOf(missing[n] as string), inflateRawSync(Buffer.from(item.body, 'base64')).toString());
+          texts.set(missing[n] as string, inflateRawSync(Buffer.from(item.body, 'base64')).toString());
       return wanted.map((key) => {
-        const text = memory.get(nameOf(key));
-        return text === undefined ? undefined : (JSON.parse(text) as KeptAnswer);
+        const text = texts.get(key);
+        if (text === undefined) return undefined;
+        memory.set(nameOf(key), text);
+        return JSON.parse(text) as KeptAnswer;
       });
     },
     keep: async (project, key, kept) => {
@@ -105,12 +126,13 @@ export function answerCache({ table, clock }: Pick<Context, 'table' | 'clock'>):
       memory.set(`${project} ${key}`, text);
       const body = deflateRawSync(text).toString('base64');
       const at = keys.answer(project, key);
-      if (body.length > MAX_STORED_CHARACTERS) {
+      if (body.length > storedCharacters) {
         await table.write([{ remove: at }]);
         return;
       }
       const ttl = Math.ceil((clock() + KEPT_MS) / SECOND_MS);
       await table.write([{ put: { ...at, at: kept.at, body, ttl } }]);
+      if (!isSwept) return;
       const count = (stored.get(project) ?? 0) + 1;
       stored.set(project, count % SWEEP_EVERY);
       if (count === SWEEP_EVERY) await sweep(project);

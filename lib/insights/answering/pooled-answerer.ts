@@ -14,7 +14,10 @@ export const BACKGROUND_MS = 300 * SECOND_MS;
  * Answers by pools whose workers run `answer-worker.ts`: one for those who wait, the other for what runs in the
  * background, so that the second never holds up the first.
  */
-export const pooledAnswerer = (pools: { readonly waited: WorkerPool; readonly background: WorkerPool }): Answerer => ({
+export const pooledAnswerer = (pools: {
+  readonly waited: Pick<WorkerPool, 'run'>;
+  readonly background: Pick<WorkerPool, 'run'>;
+}): Answerer => ({
   answer: async (asked, { organization: owner, signal, isBackground }) => {
     const pool = isBackground ? pools.background : pools.waited;
     const ms = isBackground ? BACKGROUND_MS : WAITED_MS;

@@ -50,8 +50,8 @@ export interface LookingWorld extends World {
 }
 
 export interface WorldDatabase {
-  /** A world over these files. */
-  world(files: WorldFiles, moment: Moment): LookingWorld;
+  /** A world over these files. `reads` is told which of them a question reads, and may refuse it. */
+  world(files: WorldFiles, moment: Moment, reads?: (files: readonly WorldFile[]) => void): LookingWorld;
   /** Gives back memory and disk. */
   close(): Promise<void>;
 }
@@ -136,7 +136,7 @@ export function worldDatabase({ lake, parser = hogqlParser(), ...limits }: World
   };
 
   return {
-    world: (files, { now, ...moment }) => {
+    world: (files, { now, ...moment }, reads) => {
       const looks: Looked['events'][number][] = [];
       let [persons, isNow, hogql]: [boolean, boolean, string | null] = [false, false, null];
 
@@ -163,6 +163,7 @@ export function worldDatabase({ lake, parser = hogqlParser(), ...limits }: World
         const to = question.to === undefined ? Infinity : question.to + margin;
         if (hasEvents) looks.push({ from: finite(from), to: finite(to) });
         const chosen = files.events.filter((file) => file.max_timestamp >= from && file.min_timestamp <= to);
+        reads?.([...(hasEvents ? chosen : []), ...(isTied || hasPersons ? files.persons : [])]);
         const sources: Sources = {
           events: hasEvents ? await rowsOf('events', chosen) : '',
           ties: isTied ? await tiesOf(files.persons) : '',

@@ -3,7 +3,8 @@ import type * as z from 'zod';
 import { wireInstant } from '../../http/instant.ts';
 import { MINUTE_MS } from '../../ports/units.ts';
 import { answerAge } from '../answering/age.ts';
-import { type AskedQuery, queryStatus, type Told } from '../answering/answers.ts';
+import { queryStatus, type Told } from '../answering/answers.ts';
+import type { AskedQuery } from '../answering/computations.ts';
 import type { QueryAnswer } from './model.ts';
 
 /** A client may ask again after so long. */

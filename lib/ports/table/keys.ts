@@ -38,10 +38,13 @@
  *   lake: state of persons     W#pid         PERSONS
  *   captured events of a day   W#pid         CAPTURED#day
  *   of the minutes of an hour  W#pid         MINUTES#hour
- *   answer to a query          W#pid         ANSWER#key
  *   forgotten distinct_id      W#pid         FORGOTTEN#sha256
  *   how far a file is imported W#pid         BOOKMARK#sha256
  *   import by request          W#pid         IMPORT#iid                IMPORTS / created#iid (not ended)
+ *   answer to a query          ANSWERS#pid   ANSWER#key
+ *   run of a query (AWS)       ANSWERS#pid   QUERY#name
+ *   it is being computed (AWS) ANSWERS#pid   UNDER-WAY#key
+ *   turn to compute (AWS)      ANSWERS#oid   TURN#kind#n
  *   execution (local mode)     X#name        EXECUTION | ITEM#state#index  EXECUTIONS / name       EXECUTIONS / name (running only)
  *   definition of a machine    DEFINITIONS   hash
  *
@@ -140,7 +143,10 @@ export const keys = {
   lakeFile: (pid: number, model: string, day: string, instant: number, batch: string, n: number) =>
     at<'lakeFile'>(`W#${pid}`, `FILE#${model}#${day}#${sortable(instant)}#${batch}#${n}`),
   captureCounts: (pid: number, day: string) => at<'captureCounts'>(`W#${pid}`, `CAPTURED#${day}`),
-  answer: (pid: number, key: string) => at<'answer'>(`W#${pid}`, `ANSWER#${key}`),
+  answer: (pid: number, key: string) => at<'answer'>(`ANSWERS#${pid}`, `ANSWER#${key}`),
+  queryRun: (pid: number, name: string) => at<'queryRun'>(`ANSWERS#${pid}`, `QUERY#${name}`),
+  answerUnderWay: (pid: number, key: string) => at<'answerUnderWay'>(`ANSWERS#${pid}`, `UNDER-WAY#${key}`),
+  answerTurn: (oid: string, kind: string, n: number) => at<'answerTurn'>(`ANSWERS#${oid}`, `TURN#${kind}#${padded(n)}`),
   lakeLayout: (pid: number) => at<'lakeLayout'>(`W#${pid}`, 'LAYOUT'),
   retiredFiles: (pid: number, due: number, id: string) =>
     at<'retiredFiles'>(`W#${pid}`, `RETIRED#${sortable(due)}#${id}`),
@@ -254,10 +260,11 @@ export const ranges = {
       | 'importBookmark'
       | 'requestedImport'
       | 'forgotten'
-      | 'answer'
     >(`W#${pid}`),
   /** Answers to queries that are kept. */
-  answersOf: (pid: number) => partition<'answer'>(`W#${pid}`, { prefix: 'ANSWER#' }),
+  answersOf: (pid: number) => partition<'answer'>(`ANSWERS#${pid}`, { prefix: 'ANSWER#' }),
+  /** All that is kept of a project's queries. */
+  queriesOf: (pid: number) => partition<'answer' | 'queryRun' | 'answerUnderWay'>(`ANSWERS#${pid}`),
   /** What became of captured events, the newest day first. */
   captureCounts: (pid: number) => partition<'captureCounts'>(`W#${pid}`, { prefix: 'CAPTURED#', newestFirst: true }),
   /** The counts of minutes of the hours in [from, to], both `YYYY-MM-DDTHH`. */

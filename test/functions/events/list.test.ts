@@ -183,7 +183,7 @@ test('a place without the reader says that it is not offered', async () => {
       body: {
         type: 'validation_error',
         code: 'invalid_input',
-        detail: 'Reading events, persons and their names is not offered on AWS yet. Export them instead.',
+        detail: 'Reading events, persons and their names is not offered here. Export them instead.',
         attr: null,
       },
     });

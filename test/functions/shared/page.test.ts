@@ -53,8 +53,9 @@ function known(result: (query: SentQuery) => unknown): Answers & { readonly aske
       return told(query);
     },
     cached: async (all) => all.map(({ query }) => told(query)),
-    run: () => undefined,
-    cancel: () => {},
+    renew: async (all) => void asked.push(...all.map(({ query }) => query)),
+    run: async () => undefined,
+    cancel: async () => {},
     idle: async () => {},
   };
 }

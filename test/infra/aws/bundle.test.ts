@@ -61,10 +61,11 @@ describe('a bundle', () => {
     }
   });
 
-  test('is told that nothing answers queries, where it would ask', () => {
+  test('has who answers queries, where it would ask', () => {
     const ASKING = /^lib\/insights\/(results|answering\/answers)\.ts$/;
     const asking = FUNCTIONS.filter(({ name }) => filesIn(name).some((path) => ASKING.test(path)));
-    expect(FUNCTIONS.filter(({ needs }) => needs.includes('answers'))).toEqual(asking);
+    const answering = FUNCTIONS.filter(({ needs }) => needs.includes('answers') || needs.includes('queryRunner'));
+    expect(answering).toEqual(asking);
   });
 
   test('answers no query itself, and so carries no kind of query', () => {
@@ -123,22 +124,43 @@ describe('a bundle', () => {
         task: 'count',
         input: { files: ['/no/such.parquet'] },
       },
+      {
+        name: 'lake-worker/waited',
+        program: 'answer-worker.js',
+        task: 'answer',
+        input: {
+          query: { kind: 'HogQLQuery', query: 'SELECT 40 + 2' },
+          moment: { now: 0, timezone: 'UTC', weekStartDay: 0, testAccountFilters: [] },
+          files: { events: [], persons: [] },
+        },
+      },
+      {
+        name: 'lake-worker/waited',
+        program: 'row-worker.js',
+        task: 'look',
+        input: { files: [{ path: 'no/such.parquet' }], sql: 'SELECT 1', parameters: {} },
+      },
     ];
     const said: string[] = [];
     for (const { name, program, task, input } of workers) {
       const pool = workerPool({
         program: join(bundles.folder(name), program),
-        options: { memoryLimit: '100MB', place: '/no' },
+        options: { memoryLimit: '100MB', place: '/no', lake: '/no' },
         what: 'The work',
         turns: { atOnce: 1, each: 1 },
         memory: { each: 1_000, all: 1_000 },
         silenceMs: 60_000,
         log: { warning: () => {} },
       });
-      said.push(await pool.run({ name: task, input, owner: '' }).then(String, messageOf));
+      said.push(await pool.run({ name: task, input, owner: '' }).then((result) => JSON.stringify(result), messageOf));
       await pool.close();
     }
-    expect(said).toEqual([expect.stringContaining('Failed to parse query'), expect.stringContaining('No files found')]);
+    expect(said).toEqual([
+      expect.stringContaining('Failed to parse query'),
+      expect.stringContaining('No files found'),
+      expect.stringContaining('"results":[[42]]'),
+      expect.stringContaining("no/such.parquet' is damaged"),
+    ]);
     const having = FUNCTIONS.filter(({ name }) => existsSync(join(bundles.folder(name), 'query-worker.js')));
     expect(having).toEqual(FUNCTIONS.filter(({ needs }) => needs.includes('compiler')));
   });

@@ -203,7 +203,9 @@ describe('the API of a stage', () => {
       who: Properties['Principal'],
       from: flat(Properties['SourceArn']),
     }));
-    const called = FUNCTIONS.filter(({ name }) => name !== 'tick' && !name.startsWith('steps/'));
+    const called = FUNCTIONS.filter(
+      ({ name }) => name !== 'tick' && !name.startsWith('steps/') && !INTERNAL.includes(name),
+    );
     expect(callers.filter(({ who }) => who === 'apigateway.amazonaws.com').map(({ of }) => of)).toEqual(
       expect.arrayContaining(called.map(({ name }) => name)),
     );
@@ -237,7 +239,16 @@ describe('the API of a stage', () => {
 });
 
 /** Those that carry DuckDB, which is made for one processor. */
-const NATIVE = ['steps/send-interval', 'steps/compact-lake', 'steps/land-inbox'];
+const NATIVE = [
+  'lake-worker/waited',
+  'lake-worker/background',
+  'steps/send-interval',
+  'steps/compact-lake',
+  'steps/land-inbox',
+];
+
+/** Those that other functions call, and nobody else. */
+const INTERNAL = ['lake-worker/waited', 'lake-worker/background', 'run-queries'];
 
 describe('the functions of a stage', () => {
   test('are those of the list, on the processor and with the time that each needs', () => {
@@ -271,7 +282,7 @@ describe('the functions of a stage', () => {
   });
 
   test('share a role only where they are called by the same and declare the same: their own would allow no less', () => {
-    const declared = ({ name, table, countsKeys, needs, uses = {} }: LambdaSpec): string => {
+    const declared = ({ name, table, countsKeys, reads, needs, uses = {} }: LambdaSpec): string => {
       const kind = name.startsWith('steps/') ? 'steps' : 'endpoints';
       const caller = ['authorizer', 'tick', 'steps/execution-ended'].includes(name) ? name : kind;
       const seals = ['batch-exports/create', 'batch-exports/update'].includes(name);
@@ -279,6 +290,7 @@ describe('the functions of a stage', () => {
         caller,
         table,
         countsKeys === true,
+        reads === true,
         needs.toSorted((a, b) => (a < b ? -1 : 1)),
         uses,
         seals,
@@ -292,8 +304,9 @@ describe('the functions of a stage', () => {
 
   test('write the table only where something is changed, and never where anybody may call', () => {
     const isWrite = (right: string): boolean => /^dynamodb:(Put|Update|Delete|BatchWrite|PartiQL)/.test(right);
-    const isCount = ({ Condition }: Statement): boolean =>
-      isDeepStrictEqual(Condition, { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['COUNT#*'] } });
+    const isWithin = ({ Condition }: Statement, partition: string): boolean =>
+      isDeepStrictEqual(Condition, { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [partition] } });
+    const isCount = (one: Statement): boolean => isWithin(one, 'COUNT#*') || isWithin(one, 'ANSWERS#*');
     const writes = (name: string): boolean =>
       rightsOf(
         name,
@@ -311,10 +324,23 @@ describe('the functions of a stage', () => {
       new Set(['shared/open counts']),
     );
     expect(writes('shared/open')).toBe(false);
+    // What is learned of queries is kept where somebody with a key asks, and by what they have ordered.
+    const keeping = FUNCTIONS.filter(({ name }) => statementsOf(name).some((one) => isWithin(one, 'ANSWERS#*')));
+    const reading = FUNCTIONS.filter(({ table, reads }) => reads === true && table === 'read');
+    expect(keeping.map(({ name }) => name)).toEqual(reading.map(({ name }) => name));
+    for (const { handler } of open) expect(keeping.map(({ name }) => name)).not.toContain(handler);
     expect(writes('method-not-allowed')).toBe(false);
     const touches = (name: string): boolean => services(name).includes('dynamodb');
     const idle = FUNCTIONS.filter(({ name }) => !touches(name)).map(({ name }) => name);
-    expect(idle).toEqual(['console/page', 'console/file', 'reference/page', 'reference/file', 'schema']);
+    expect(idle).toEqual([
+      'lake-worker/waited',
+      'lake-worker/background',
+      'console/page',
+      'console/file',
+      'reference/page',
+      'reference/file',
+      'schema',
+    ]);
   });
 
   test('the authorizer reads and notes keys, and can touch no other item', () => {
@@ -346,6 +372,9 @@ describe('the functions of a stage', () => {
       capture: 100,
       tick: 2,
       'steps/send-interval': 400,
+      'lake-worker/waited': 50,
+      'lake-worker/background': 25,
+      'run-queries': 25,
       ...tests,
     });
     // A new account, which may run 10 at once, could not deploy what sets any apart.
@@ -378,16 +407,42 @@ describe('the functions of a stage', () => {
       compactor: null,
       inbox: 's3',
       landing: null,
+      lakeWorker: null,
+      queryRunner: null,
       converter: null,
     } as const;
-    for (const { name, table, needs } of FUNCTIONS) {
+    for (const { name, table, needs, reads } of FUNCTIONS) {
       const wanted = new Set([...always, ...needs.flatMap((need) => more[need] ?? [])]);
       if (table !== 'none') wanted.add('dynamodb');
       if (name === 'capture') wanted.add('firehose');
+      if (reads === true || needs.includes('answers')) wanted.add('lambda');
       // What could not be done is put into the queue by the function's own right.
       if (name === 'steps/execution-ended') wanted.add('sqs');
       expect({ name, may: services(name) }).toEqual({ name, may: [...wanted].toSorted((a, b) => (a < b ? -1 : 1)) });
     }
+  });
+
+  test('call other functions only where the lake is read: who waits the one for that, strangers the one that decides', () => {
+    const calls = (name: string) =>
+      rightsOf(name)
+        .filter((right) => right.startsWith('lambda:'))
+        .map((right) => right.replace(/^lambda:InvokeFunction <(\w+)\.Arn>$/, (_, id: string) => functionName(id)));
+    expect(calls('query/create')).toEqual(['lake-worker/waited', 'run-queries']);
+    expect(calls('events/list')).toEqual(['lake-worker/waited']);
+    expect(calls('run-queries')).toEqual(['lake-worker/background']);
+    for (const name of ['shared/page', 'shared/open']) expect(calls(name)).toEqual(['run-queries']);
+    const calling = FUNCTIONS.filter(({ name }) => calls(name).length > 0);
+    expect(calling).toEqual(FUNCTIONS.filter(({ reads, needs }) => reads === true || needs.includes('answers')));
+    // The one that reads the lake may do that, and nothing else.
+    for (const name of ['lake-worker/waited', 'lake-worker/background'])
+      expect(rightsOf(name).map((right) => right.split(' ')[0])).toEqual([
+        'logs:CreateLogStream',
+        'logs:PutLogEvents',
+        'xray:PutTelemetryRecords',
+        'xray:PutTraceSegments',
+        's3:GetObject',
+        's3:ListBucket',
+      ]);
   });
 
   test('begin executions only where something begins: a backfill by requests, whatever is due by the tick', () => {
@@ -437,6 +492,7 @@ describe('the functions of a stage', () => {
         const [action = '', resource = ''] = right.split(' ');
         if (action.startsWith('xray:')) return resource !== '*';
         if (action.startsWith('events:')) return !resource.endsWith(':event-bus/default');
+        if (action.startsWith('lambda:')) return !/^<Functions(lakeworker|runqueries)\w+\.Arn>$/.test(resource);
         if (action.startsWith('sqs:')) return !/^<WorkflowsUnsettled\w+\.Arn>$/.test(resource);
         if (action.startsWith('dynamodb:')) return ![table, `${table}/index/*`].includes(resource);
         return !/^(<Functions(Endpoints|Steps)Log\w+\.Arn>$|arn:.*workspaces-dev-|workspaces-dev-data-key$)/.test(
@@ -503,6 +559,7 @@ describe('the state machines of a stage', () => {
       ...Properties,
     }));
     expect(invoked).toMatchObject([
+      { of: 'run-queries', MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 },
       { of: 'tick', MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 },
       { of: 'steps/execution-ended', DestinationConfig: { OnFailure: { Destination: arn } } },
     ]);

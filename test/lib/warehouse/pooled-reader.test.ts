@@ -14,10 +14,6 @@ const reading = { files: [], sql: 'SELECT 1', parameters: {} };
 const failing = (error: unknown, signal = waiting.signal) =>
   pooledReader({
     run: () => Promise.reject(error),
-    stream: () => {
-      throw error;
-    },
-    close: async () => {},
   }).read(reading, { ...waiting, signal });
 
 test('rows come from a worker, what was sent is only a value, and a file that was changed is not read', async () => {

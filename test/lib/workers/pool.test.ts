@@ -169,3 +169,17 @@ describe('work that takes its process down three times', () => {
     expect(existsSync(deaths) && readdirSync(deaths)).toEqual([]);
   });
 });
+
+test('a worker that has just been let go, after a pause in which the process was frozen, is given no task', async () => {
+  jest.useFakeTimers({
+    doNotFake: ['setImmediate', 'setInterval', 'clearInterval', 'nextTick', 'queueMicrotask', 'performance', 'Date'],
+  });
+  try {
+    const pool = poolWith();
+    expect(await pool.run({ name: 'answers', input: 1, owner })).toMatchObject({ input: 1 });
+    jest.advanceTimersByTime(60_000);
+    expect(await pool.run({ name: 'answers', input: 2, owner })).toMatchObject({ input: 2 });
+  } finally {
+    jest.useRealTimers();
+  }
+});

@@ -1,6 +1,7 @@
 import type { ProjectItem } from '../../../../lib/accounts/organizations/model.ts';
 import type { Answered, Answerer, Waiting } from '../../../../lib/insights/answering/answerer.ts';
-import { type AskedQuery, answersOf } from '../../../../lib/insights/answering/answers.ts';
+import { answersOf } from '../../../../lib/insights/answering/answers.ts';
+import type { AskedQuery } from '../../../../lib/insights/answering/computations.ts';
 import { keys } from '../../../../lib/ports/table/keys.ts';
 import { testContext } from '../../../support/context.ts';
 
@@ -56,7 +57,7 @@ test('a computation is stopped when the last who waits has left, and not before'
   first.abort(new Error('gone'));
   expect(await waiting[0]).toMatchObject({ message: 'gone' });
   expect(calls[0]?.waiting.signal.aborted).toBe(false);
-  expect(answers.run(7, 'first')).toMatchObject({ failure: { kind: 'validation' } });
+  expect(await answers.run(7, 'first')).toMatchObject({ failure: { kind: 'validation' } });
   second.abort(new Error('gone too'));
   await waiting[1];
   expect(calls[0]?.waiting.signal.aborted).toBe(true);
@@ -71,13 +72,13 @@ test('a run that is cancelled stops, and tells so; another one of its name waits
   await expect(answers.ask(asked('SELECT 2'), 'blocking', { runId: 'mine' })).rejects.toMatchObject({
     body: { attr: 'client_query_id' },
   });
-  const known = answers.run(7, 'mine');
+  const known = await answers.run(7, 'mine');
   expect(known).toBe(run);
-  if (known !== undefined) answers.cancel(known);
+  if (known !== undefined) await answers.cancel(known);
   await answers.idle();
   expect(calls[0]?.waiting.signal.aborted).toBe(true);
-  expect(answers.run(7, 'mine')).toMatchObject({ failure: { message: 'The query was cancelled.' } });
-  expect(answers.run(8, 'mine')).toBeUndefined();
+  expect(await answers.run(7, 'mine')).toMatchObject({ failure: { message: 'The query was cancelled.' } });
+  expect(await answers.run(8, 'mine')).toBeUndefined();
 });
 
 test('an answer outlives the service, and one that is too large for the table is kept in memory', async () => {

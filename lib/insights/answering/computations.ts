@@ -1,0 +1,97 @@
+/** An answer is computed over the files that a project has, and kept; it is true until they, or the dates, are others. */
+import type { ProjectItem } from '../../accounts/organizations/model.ts';
+import { insightMoment } from '../../accounts/organizations/projects/time.ts';
+import { allFiles } from '../../lake/catalog.ts';
+import type { Context } from '../../ports/context.ts';
+import { messageOf } from '../../ports/errors.ts';
+import type { SentQuery } from '../kinds/source.ts';
+import type { Refresh } from '../queries/model.ts';
+import type { Answered, Answerer, Waiting } from './answerer.ts';
+import { type AnswerCache, answerKey, type KeptAnswer } from './cache.ts';
+import { clockUseOf, filesDigest, meansTheSame } from './freshness.ts';
+import type { Moment, WorldFiles } from './world.ts';
+
+/** A query of a project, with the overrides that it was asked with. */
+export interface AskedQuery {
+  readonly project: ProjectItem;
+  readonly query: SentQuery;
+  /** What it is asked for, where it is. */
+  readonly insight?: number;
+  readonly dashboard?: number;
+}
+
+/** The files of projects, by their numbers, as they were listed once. */
+export type SeenFiles = Map<number, Promise<WorldFiles>>;
+
+export const keyOf = ({ project, query }: AskedQuery): string => answerKey(project.id, query, insightMoment(project));
+
+export const momentOf = ({ project }: AskedQuery, now: number): Moment => ({ now, ...insightMoment(project) });
+
+export function computations({ table, log }: Pick<Context, 'table' | 'log'>, answerer: Answerer, cache: AnswerCache) {
+  const filesOf = async (project: number): Promise<WorldFiles> => {
+    const [events, persons] = await Promise.all([
+      allFiles(table, project, 'events'),
+      allFiles(table, project, 'persons'),
+    ]);
+    const named = (files: typeof events) =>
+      files.map(({ path, bytes, sha256, min_timestamp, max_timestamp }) => ({
+        path,
+        bytes,
+        ...(sha256 === undefined ? {} : { sha256 }),
+        min_timestamp,
+        max_timestamp,
+      }));
+    return { events: named(events), persons: named(persons) };
+  };
+
+  return {
+    compute: async (
+      { project, query }: AskedQuery,
+      key: string,
+      moment: Moment,
+      waiting: Pick<Waiting, 'signal' | 'isBackground'>,
+    ): Promise<KeptAnswer> => {
+      const files = await filesOf(project.id);
+      const { answer, looked }: Answered = await answerer.answer(
+        { query, moment, files },
+        { organization: project.organization_id, ...waiting },
+      );
+      const kept: KeptAnswer = {
+        at: moment.now,
+        answer,
+        looked,
+        clock: clockUseOf(query, looked.now),
+        files: filesDigest(files, looked),
+      };
+      await cache.keep(project.id, key, kept).catch((error) => {
+        log.warning('an answer could not be kept', { reason: messageOf(error) });
+      });
+      return kept;
+    },
+    isFresh: async (project: number, kept: KeptAnswer, moment: Moment, seen?: SeenFiles): Promise<boolean> => {
+      if (!meansTheSame(kept.clock, kept.at, moment.now, moment.timezone)) return false;
+      const files = seen?.get(project) ?? filesOf(project);
+      seen?.set(project, files);
+      return kept.files === filesDigest(await files, kept.looked);
+    },
+  };
+}
+
+/** What becomes of a query: `cached` is told as it is, `both` as it is while it is computed anew behind. */
+type Way = 'cached' | 'now' | 'later' | 'both';
+
+/** Returns what becomes of a query, as `refresh` says; `isFresh`: there is an answer, and it is true. */
+export async function wayOf(
+  refresh: Refresh,
+  kept: KeptAnswer | null,
+  isFresh: (kept: KeptAnswer) => Promise<boolean>,
+): Promise<Way> {
+  if (refresh === 'force_cache') return 'cached';
+  if (refresh === 'force_blocking') return 'now';
+  if (refresh === 'force_async') return 'later';
+  if (kept !== null && (await isFresh(kept))) return 'cached';
+  if (refresh === 'blocking') return 'now';
+  if (refresh === 'async') return 'later';
+  if (kept !== null) return 'both';
+  return refresh === 'lazy_async' ? 'later' : 'now';
+}

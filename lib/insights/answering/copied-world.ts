@@ -1,0 +1,68 @@
+/** Answers where the lake is elsewhere: a question is asked again once copies of the files that it reads are there. */
+import { invalid } from '../../ports/errors.ts';
+import { type Answered, type Asked, computed } from './answerer.ts';
+import type { WorldDatabase, WorldFile } from './world.ts';
+
+/** A query, and how much may be read for its answer. Plain JSON. */
+export interface AnswerOfCopies extends Asked {
+  /** In bytes, as the rows of the files tell their sizes. */
+  readonly mostBytes: number;
+  /** The same when it is asked for later. */
+  readonly mostLater: number;
+}
+
+/** Plain JSON. */
+export type AnsweredOfCopies =
+  | { readonly answered: Answered; readonly read: readonly string[] }
+  /** Some of these files are not there, and all of them are read. */
+  | { readonly wanted: readonly (Pick<WorldFile, 'path'> & { readonly bytes: number })[] };
+
+/** Of these files some are not there. */
+class Wanted extends Error {
+  readonly files: readonly WorldFile[];
+  constructor(files: readonly WorldFile[]) {
+    super('copies of files are wanted');
+    this.files = files;
+  }
+}
+
+/**
+ * Computes an answer of copies, or tells which are wanted first. Throws a 400 when the answer needs more bytes than it
+ * may: that is known before a file is fetched, or read.
+ */
+export async function answerOfCopies(
+  worlds: WorldDatabase,
+  { mostBytes, mostLater, ...asked }: AnswerOfCopies,
+  isThere: (path: string) => boolean,
+): Promise<AnsweredOfCopies> {
+  const read = new Map<string, WorldFile>();
+  try {
+    const answered = await computed(worlds, asked, (files) => {
+      for (const file of files) read.set(file.path, file);
+      const all = [...read.values()];
+      checkSize(
+        all.reduce((sum, { bytes = 0 }) => sum + bytes, 0),
+        mostBytes,
+        mostLater,
+      );
+      if (!files.every(({ path }) => isThere(path))) throw new Wanted(all);
+    });
+    return { answered, read: [...read.keys()] };
+  } catch (error) {
+    if (!(error instanceof Wanted)) throw error;
+    return { wanted: error.files.map(({ path, bytes = 0 }) => ({ path, bytes })) };
+  }
+}
+
+const megabytes = (bytes: number): string => `${Math.ceil(bytes / 1e6).toLocaleString('en-US')} MB`;
+
+function checkSize(bytes: number, mostBytes: number, mostLater: number): void {
+  if (bytes <= mostBytes) return;
+  const later =
+    bytes <= mostLater ? `Send \`"refresh": "async"\`, with which it may read ${megabytes(mostLater)}, or ask` : 'Ask';
+  invalid(
+    'query',
+    `The query reads ${megabytes(bytes)} of the project's events and persons, and may read ${megabytes(mostBytes)}. ` +
+      `${later} for less: a shorter time.`,
+  );
+}

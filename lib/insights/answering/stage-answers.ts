@@ -1,0 +1,362 @@
+/**
+ * The answers of a stage: of many functions, none of which outlives its request. What is known of them is in the table,
+ * and what nobody waits for is carried out by a function that is started for it.
+ */
+import type { ProjectItem } from '../../accounts/organizations/model.ts';
+import type { Context } from '../../ports/context.ts';
+import { Failure, type FailureKind, invalid, messageOf } from '../../ports/errors.ts';
+import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
+import { keys } from '../../ports/table/keys.ts';
+import { type Item, Refused } from '../../ports/table/table.ts';
+import { MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
+import type { SharedTurn, SharedTurns } from '../../workers/function-pool.ts';
+import { failFull, LineFull } from '../../workers/turns.ts';
+import type { SentQuery } from '../kinds/source.ts';
+import type { Answerer } from './answerer.ts';
+import { type Answers, cancelled, type QueryRun, RUN_KNOWN_MS } from './answers.ts';
+import { answerCache, OF_MANY } from './cache.ts';
+import { type AskedQuery, computations, keyOf, momentOf, wayOf } from './computations.ts';
+import { BACKGROUND_MS } from './pooled-answerer.ts';
+
+declare module '../../ports/table/keys.ts' {
+  interface Items {
+    queryRun: QueryRunItem;
+    answerUnderWay: Item;
+  }
+}
+
+/** A run as it is stored; its answer is that of its key. Instants are milliseconds since 1970. */
+interface QueryRunItem extends Item {
+  readonly id: string;
+  readonly key: string;
+  readonly is_async: boolean;
+  readonly started_at: number;
+  readonly ended_at: number | null;
+  readonly insight: number | null;
+  readonly dashboard: number | null;
+  readonly failure: JsonText<KeptFailure> | null;
+}
+
+/** What is told again of a failure. */
+interface KeptFailure {
+  readonly kind: FailureKind;
+  readonly detail: string;
+  readonly code: string;
+  readonly attr: string | null;
+}
+
+/** A query of an order, after overrides. */
+interface OrderedQuery {
+  readonly query: SentQuery;
+  readonly insight: number | null;
+  readonly dashboard: number | null;
+}
+
+/** What nobody waits for: one query under the name of its run, or some that are computed if they are not true. Plain JSON. */
+export interface QueryOrder {
+  readonly project: number;
+  readonly queries: readonly OrderedQuery[];
+  /** Null: they are computed if it has to be, and have no run. */
+  readonly run: { readonly id: string; readonly turn: SharedTurn } | null;
+}
+
+/** Has an order carried out by somebody else. Resolves when it is sure that it begins. */
+export type StartOrder = (order: QueryOrder) => Promise<void>;
+
+type StageContext = Pick<Context, 'table' | 'clock' | 'newId' | 'log'>;
+
+/** A query that nobody waits for has ended after so long. */
+const ORDER_MS = BACKGROUND_MS + 30 * SECOND_MS;
+/** A run that has not told its end by then has none. */
+const LONGEST_RUN_MS = ORDER_MS + MINUTE_MS;
+/** An order travels in the event of an invocation, which has 256 KB. */
+const MAX_ORDER_BYTES = 240_000;
+
+interface StageAnswersOptions {
+  readonly answerer: Answerer;
+  readonly start: StartOrder;
+  /** A turn of what runs behind is taken when it is asked for, so that nobody's orders stand in others' way. */
+  readonly background: SharedTurns;
+}
+
+export function stageAnswers(context: StageContext, { answerer, start, background }: StageAnswersOptions): Answers {
+  const { clock, newId, log } = context;
+  const cache = answerCache(context, OF_MANY);
+  const { compute, isFresh } = computations(context, answerer, cache);
+  const runs = storedRuns(context);
+
+  return {
+    ask: async (asked, refresh, { runId, callerLeft, isBackground = false, seen }) => {
+      const { project } = asked;
+      const moment = momentOf(asked, clock());
+      const key = keyOf(asked);
+      const kept = (await cache.find(project.id, [key]))[0] ?? null;
+      const cached = { key, kept, isCached: kept !== null, run: null };
+      const way = await wayOf(refresh, kept, (one) => isFresh(project.id, one, moment, seen));
+      if (way === 'cached') return cached;
+      if (way === 'now') {
+        // Only who has given it a name can ask about it.
+        const run = runId === undefined ? null : await runs.begin(asked, key, runId, false);
+        const signal = callerLeft ?? new AbortController().signal;
+        try {
+          const made = await compute(asked, key, moment, { signal, isBackground });
+          if (run !== null) await runs.end(project.id, run.id, null);
+          return { key, kept: made, isCached: false, run };
+        } catch (error) {
+          if (run !== null) await runs.end(project.id, run.id, failureOf(error));
+          throw error;
+        }
+      }
+      const order = { project: project.id, queries: [ordered(asked)] };
+      if (!fits({ ...order, run: null }))
+        invalid('query', 'The query is too long to be answered later. Send `"refresh": "blocking"`.');
+      const turn = await background.take(project.organization_id, ORDER_MS).catch((error: unknown) => {
+        if (error instanceof LineFull) failFull('Too many queries of the organization are being answered.');
+        throw error;
+      });
+      try {
+        const run = await runs.begin(asked, key, runId ?? newId(), true);
+        await start({ ...order, run: { id: run.id, turn } });
+        return way === 'both' ? { ...cached, run } : { key, kept: null, isCached: false, run };
+      } catch (error) {
+        await background.giveBack(turn);
+        throw error;
+      }
+    },
+    cached: async (asked) => {
+      const wanted = asked.map(keyOf);
+      const [first] = asked;
+      const found = first === undefined ? [] : await cache.find(first.project.id, wanted);
+      return wanted.map((key, n) => {
+        const kept = found[n] ?? null;
+        return { key, kept, isCached: kept !== null, run: null };
+      });
+    },
+    renew: async (asked) => {
+      const orders = ordersOf(asked);
+      await Promise.all(orders.map(start)).catch((error: unknown) => {
+        log.warning('answers were not renewed', { reason: messageOf(error) });
+      });
+    },
+    run: async (project, id) => {
+      const run = await runs.find(project, id);
+      if (run === undefined || run.endedAt === null || run.failure !== null) return run;
+      const [kept] = await cache.find(project, [run.key]);
+      return { ...run, kept: kept ?? null };
+    },
+    cancel: (run) => runs.end(run.project, run.id, cancelled()),
+    idle: () => Promise.resolve(),
+  };
+}
+
+const ordered = ({ query, insight, dashboard }: AskedQuery): OrderedQuery => ({
+  query,
+  insight: insight ?? null,
+  dashboard: dashboard ?? null,
+});
+
+const fits = (order: QueryOrder): boolean => Buffer.byteLength(JSON.stringify(order)) <= MAX_ORDER_BYTES;
+
+/** Queries of one project as few orders that can be sent; a query that is too long for one is left out. */
+function ordersOf(asked: readonly AskedQuery[]): QueryOrder[] {
+  const orders: QueryOrder[] = [];
+  for (const one of asked) {
+    const last = orders.at(-1);
+    const alone: QueryOrder = { project: one.project.id, queries: [ordered(one)], run: null };
+    const joined = { ...alone, queries: [...(last?.queries ?? []), ...alone.queries] };
+    if (last !== undefined && fits(joined)) orders.splice(-1, 1, joined);
+    else if (fits(alone)) orders.push(alone);
+  }
+  return orders;
+}
+
+const isTaken = (): never => invalid('client_query_id', 'A query with this id is being answered already.');
+
+/** The runs of queries, in the table. */
+function storedRuns({ table, clock }: Pick<Context, 'table' | 'clock'>) {
+  const find = async (project: number, id: string): Promise<QueryRun | undefined> => {
+    const item = await table.get(keys.queryRun(project, id));
+    return item && runOf(project, item, clock());
+  };
+  return {
+    find,
+    /** Notes that a run begins. Throws a 400 when one of its name goes on. */
+    begin: async (asked: AskedQuery, key: string, id: string, isAsync: boolean): Promise<QueryRun> => {
+      const { project, insight = null, dashboard = null } = asked;
+      const at = keys.queryRun(project.id, id);
+      const before = await table.get(at);
+      if (before !== undefined && runOf(project.id, before, clock()).endedAt === null) isTaken();
+      const started_at = clock();
+      const item: QueryRunItem = {
+        ...at,
+        id,
+        key,
+        is_async: isAsync,
+        started_at,
+        ended_at: null,
+        insight,
+        dashboard,
+        failure: null,
+        ttl: expiry(started_at + LONGEST_RUN_MS),
+      };
+      const unchanged = before === undefined ? 'absent' : { is: { started_at: before.started_at } };
+      await table.write([{ put: item, if: unchanged }]).catch((error: unknown) => {
+        if (error instanceof Refused) isTaken();
+        throw error;
+      });
+      return runOf(project.id, item, clock());
+    },
+    /** Notes the end of a run that has none, and where its answer is: a run that was cancelled stays so. */
+    end: async (project: number, id: string, failure: Failure | null, key?: string): Promise<void> => {
+      const now = clock();
+      const set = {
+        ...(key === undefined ? {} : { key }),
+        ended_at: now,
+        ttl: expiry(now),
+        failure:
+          failure === null
+            ? null
+            : toJsonText<KeptFailure>({
+                kind: failure.kind,
+                detail: failure.body.detail,
+                code: failure.body.code,
+                attr: failure.body.attr,
+              }),
+      };
+      const goesOn = { is: { id, ended_at: null } };
+      await table.write([{ change: keys.queryRun(project, id), set, if: goesOn }]).catch((error: unknown) => {
+        if (!(error instanceof Refused)) throw error;
+      });
+    },
+  };
+}
+
+const expiry = (from: number): number => Math.ceil((from + RUN_KNOWN_MS) / SECOND_MS);
+
+function runOf(project: number, item: QueryRunItem, now: number): QueryRun {
+  const { id, key, is_async: isAsync, started_at: startedAt, insight, dashboard } = item;
+  const isLost = item.ended_at === null && startedAt + LONGEST_RUN_MS <= now;
+  const { failure } = item;
+  const told = failure === null ? null : fromJsonText(failure);
+  return {
+    id,
+    project,
+    key,
+    isAsync,
+    startedAt,
+    insight,
+    dashboard,
+    endedAt: isLost ? startedAt + LONGEST_RUN_MS : item.ended_at,
+    failure: isLost
+      ? new Failure('unavailable', { detail: 'The query was interrupted. Ask it again.' })
+      : told && new Failure(told.kind, { detail: told.detail, code: told.code, attr: told.attr }),
+    kept: null,
+  };
+}
+
+const failureOf = (error: unknown): Failure => (error instanceof Failure ? error : new Failure('server_error'));
+
+interface OrderContext extends StageContext {
+  /** Computes in the background. */
+  readonly answerer: Answerer;
+  readonly background: SharedTurns;
+  /** A run that somebody has cancelled is noticed within this, in milliseconds. */
+  readonly cancelMs: number;
+}
+
+/** After so long no further answer is renewed: the function has 15 minutes. */
+const RENEWAL_MS = 9 * MINUTE_MS;
+
+/** Carries out an order. Throws what is nobody's query's fault. */
+export type QueryRunner = (order: QueryOrder) => Promise<void>;
+
+export function queryRunner(context: OrderContext): QueryRunner {
+  const { table, clock, newId, log, answerer, background, cancelMs } = context;
+  const cache = answerCache(context, OF_MANY);
+  const { compute, isFresh } = computations(context, answerer, cache);
+  const runs = storedRuns(context);
+
+  const run = async (asked: AskedQuery, id: string): Promise<void> => {
+    const project = asked.project.id;
+    const key = keyOf(asked);
+    const stop = new AbortController();
+    const look = setInterval(() => {
+      runs.find(project, id).then(
+        (found) => {
+          if (found === undefined || found.endedAt !== null) stop.abort(cancelled());
+        },
+        () => {},
+      );
+    }, cancelMs);
+    try {
+      await compute(asked, key, momentOf(asked, clock()), { signal: stop.signal, isBackground: true });
+      const isKept = (await cache.find(project, [key]))[0] !== undefined;
+      await runs.end(project, id, isKept ? null : tooLarge(), key);
+    } catch (error) {
+      if (!(error instanceof Failure)) log.error('a query failed', { error });
+      await runs.end(project, id, failureOf(error));
+    } finally {
+      clearInterval(look);
+    }
+  };
+
+  /** Computes what is not true, unless somebody does, or the organization has no turn. */
+  const renew = async (asked: AskedQuery): Promise<void> => {
+    const { id, organization_id: organization } = asked.project;
+    const key = keyOf(asked);
+    const moment = momentOf(asked, clock());
+    const kept = (await cache.find(id, [key]))[0] ?? null;
+    if ((await wayOf('blocking', kept, (one) => isFresh(id, one, moment))) === 'cached') return;
+    const claim = keys.answerUnderWay(id, key);
+    const holder = newId();
+    try {
+      const ttl = Math.ceil((clock() + ORDER_MS) / SECOND_MS);
+      await table.write([{ put: { ...claim, holder, ttl }, if: 'absent' }]);
+    } catch (error) {
+      if (error instanceof Refused) return;
+      throw error;
+    }
+    let turn: SharedTurn | undefined;
+    try {
+      turn = await background.take(organization, ORDER_MS);
+      await compute(asked, key, moment, { signal: new AbortController().signal, isBackground: true });
+    } catch (error) {
+      // What was asked cannot be answered, or too many wait: editors are told so where they look.
+      if (!(error instanceof Failure || error instanceof LineFull)) throw error;
+    } finally {
+      if (turn !== undefined) await background.giveBack(turn);
+      await table.write([{ remove: claim, if: { is: { holder } } }]).catch(() => {});
+    }
+  };
+
+  return async ({ project: id, queries, run: named }) => {
+    const project = await table.get(keys.project(id));
+    try {
+      if (project === undefined || project.deleted_at !== null) return;
+      const last = clock() + RENEWAL_MS;
+      for (const one of queries) {
+        const asked = askedOf(project, one);
+        if (named !== null) await run(asked, named.id);
+        else if (clock() < last) await renew(asked);
+      }
+    } finally {
+      if (named !== null) await background.giveBack(named.turn);
+    }
+  };
+}
+
+const askedOf = (project: ProjectItem, { query, insight, dashboard }: OrderedQuery): AskedQuery => ({
+  project,
+  query,
+  ...(insight === null ? {} : { insight }),
+  ...(dashboard === null ? {} : { dashboard }),
+});
+
+/** Why a run whose answer nobody could find has none. */
+const tooLarge = (): Failure =>
+  new Failure('validation', {
+    attr: 'query',
+    detail:
+      'The answer is too large to be kept until it is asked for. Ask for less (a shorter time, fewer columns, or a limit), ' +
+      'or send `"refresh": "blocking"`.',
+  });

@@ -1,0 +1,109 @@
+/** Tasks that a Lambda function does, where there are no worker processes beside the one that asks. */
+import { InvokeCommand, type LambdaClient, TooManyRequestsException } from '@aws-sdk/client-lambda';
+import { orTransient } from '../ports/aws-failures.ts';
+import { SECOND_MS } from '../ports/units.ts';
+import { receivedError, type SentError } from './errors.ts';
+import { type Loss, type Task, WorkerLost, type WorkerPool } from './pool.ts';
+import { LineFull } from './turns.ts';
+
+/** A task on its way to the function. Plain JSON. */
+export interface FunctionTask extends Pick<Task, 'name' | 'input' | 'owner'> {
+  /** Nobody waits for it from then on; milliseconds since 1970. */
+  readonly until: number;
+}
+
+/** What became of it. Plain JSON. */
+export type FunctionOutcome =
+  | { readonly result: unknown }
+  | { readonly error: SentError }
+  | { readonly lost: Loss; readonly message: string };
+
+/** A turn that somebody has. Plain JSON: whoever is told of it may give it back. */
+export interface SharedTurn {
+  readonly owner: string;
+  readonly n: number;
+  readonly holder: string;
+}
+
+/** Turns that are shared by all who ask, wherever they run. */
+export interface SharedTurns {
+  /**
+   * Waits for a turn of an owner, which ends by itself after so many milliseconds. Rejects with the signal's reason on
+   * abort, and with `LineFull` when none came free in time.
+   */
+  take(owner: string, forMs: number, signal?: AbortSignal): Promise<SharedTurn>;
+  giveBack(turn: SharedTurn): Promise<void>;
+}
+
+interface FunctionPoolOptions {
+  /** It waits for the answer as long as a task may take, and tries nothing twice. */
+  readonly client: Pick<LambdaClient, 'send'>;
+  readonly functionName: string;
+  /** Absent: whoever asks has a turn. */
+  readonly turns?: SharedTurns;
+  /** A task takes at most so long. */
+  readonly ms: number;
+  readonly clock: () => number;
+}
+
+/** What the function says has to arrive before whoever asked has given up. */
+const RETURN_MS = SECOND_MS;
+
+/** How Lambda names the end of a process that took more memory or time than it has. */
+const LOSSES: ReadonlyMap<string, Loss> = new Map([
+  ['Runtime.OutOfMemory', 'memory'],
+  ['Runtime.ExitError', 'memory'],
+  ['Sandbox.Timedout', 'silence'],
+]);
+
+/**
+ * A pool whose tasks are done by a function. Throws as any pool does: `LineFull` when its owner has no turn, or the
+ * function runs as often as it may; `WorkerLost` when it ran out of memory or time. Who leaves does not stop the
+ * function: it ends its task in its own time.
+ */
+export function functionPool({ client, functionName, turns, ms, clock }: FunctionPoolOptions): Pick<WorkerPool, 'run'> {
+  return {
+    run: async ({ name, input, owner, signal }) => {
+      const until = clock() + ms - RETURN_MS;
+      const turn = await turns?.take(owner, ms, signal);
+      try {
+        const task: FunctionTask = { name, input, owner, until };
+        return resultOf(await invoked(client, functionName, task, signal));
+      } finally {
+        // Who has left leaves the function at work: their turn ends when it does.
+        if (turn !== undefined && signal?.aborted !== true) await turns?.giveBack(turn);
+      }
+    },
+  };
+}
+
+async function invoked(
+  client: Pick<LambdaClient, 'send'>,
+  FunctionName: string,
+  task: FunctionTask,
+  signal: AbortSignal | undefined,
+): Promise<FunctionOutcome> {
+  signal?.throwIfAborted();
+  const command = new InvokeCommand({ FunctionName, Payload: Buffer.from(JSON.stringify(task)) });
+  const call = client.send(command, signal === undefined ? {} : { abortSignal: signal });
+  const { FunctionError, Payload } = await orTransient('Lambda', call).catch((error: unknown) => {
+    signal?.throwIfAborted();
+    const cause = error instanceof Error ? error.cause : undefined;
+    if ([error, cause].some((one) => one instanceof TooManyRequestsException))
+      throw new LineFull('the function runs as often as it may');
+    throw error;
+  });
+  const said = JSON.parse(Buffer.from(Payload ?? []).toString());
+  if (FunctionError === undefined) return said as FunctionOutcome;
+  const { errorType = '', errorMessage = '' } = said as { errorType?: string; errorMessage?: string };
+  // Where time ends, Lambda tells it in the message alone.
+  const lost = /Task timed out/.test(errorMessage) ? 'silence' : LOSSES.get(errorType);
+  if (lost !== undefined) return { lost, message: errorMessage };
+  throw new Error(`the function ${FunctionName} failed: ${errorType} ${errorMessage}`);
+}
+
+function resultOf(outcome: FunctionOutcome): unknown {
+  if ('lost' in outcome) throw new WorkerLost(outcome.lost, outcome.message);
+  if ('error' in outcome) throw receivedError(outcome.error);
+  return outcome.result;
+}

@@ -1,0 +1,291 @@
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { answerOfCopies } from '../../../../lib/insights/answering/copied-world.ts';
+import { worldDatabase } from '../../../../lib/insights/answering/world.ts';
+import { folderFiles } from '../../../../lib/ports/files/folder.ts';
+import { keys } from '../../../../lib/ports/table/keys.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../../../lib/ports/units.ts';
+import { START } from '../../../support/context.ts';
+import { importRecords } from '../../../support/imports.ts';
+import { onEnd } from '../../../support/on-end.ts';
+import { seeded, testService } from '../../../support/service.ts';
+import { askedOf, REFUSED, stageContext } from '../../../support/stage-answers.ts';
+
+const DAYS = 3;
+
+/** Four events of three persons on each of the days before the clock's: each day lies in a file of its own. */
+async function stage(options: Parameters<typeof stageContext>[0] = {}) {
+  const made = await stageContext(options);
+  const { context } = made;
+  const service = await testService(context);
+  const project = service.project.id;
+  for (let day = DAYS; day >= 1; day -= 1)
+    await importRecords(
+      context,
+      project,
+      Array.from({ length: 4 }, (_, n) => ({
+        uuid: `01940000-0000-7000-8000-0000000000${day}${n}`,
+        event: n === 3 ? 'paid' : 'seen',
+        distinct_id: `user-${n % 3}`,
+        timestamp: new Date(START - day * DAY_MS + n * MINUTE_MS).toISOString(),
+        properties: { n, $set: { plan: 'free' } },
+      })),
+    );
+  const path = `/api/projects/${project}/query/`;
+  const hogql = (query: string, rest: object = {}) =>
+    service.call('POST', path, { body: { query: { kind: 'HogQLQuery', query }, ...rest } });
+  const trends = (from: string, rest: object = {}) =>
+    service.call('POST', path, {
+      body: {
+        query: { kind: 'TrendsQuery', series: [{ event: null, math: 'dau' }], dateRange: { date_from: from } },
+        ...rest,
+      },
+    });
+  made.fetched.length = 0;
+  return { ...made, service, project, path, hogql, trends };
+}
+
+const COUNT = 'SELECT count() AS n FROM events';
+
+test('a query is answered over copies of the files that its range touches, which are kept for the next', async () => {
+  const { trends, hogql, fetched, folder } = await stage();
+  const { status, body } = await trends('-1d');
+  expect(status).toBe(200);
+  expect(body).toMatchObject({ results: [{ data: [3, 0] }], is_cached: false });
+  const [events, persons] = ['events/', 'persons/'].map((kind) => fetched.filter((path) => path.startsWith(kind)));
+  expect(events).toHaveLength(1);
+  expect(persons?.length).toBeGreaterThan(0);
+  expect(readdirSync(folder).toSorted()).toEqual(['events', 'persons']);
+  expect((await hogql(COUNT)).body).toMatchObject({ results: [[4 * DAYS]] });
+  expect(fetched.filter((path) => path.startsWith('events/'))).toHaveLength(DAYS);
+  expect(new Set(fetched).size).toBe(fetched.length);
+});
+
+test('what is asked again is from the table, whichever function is asked, until an event comes', async () => {
+  const { context, project, hogql, lambda } = await stage();
+  expect((await hogql(COUNT)).body).toMatchObject({ results: [[12]], is_cached: false });
+  expect((await hogql(COUNT)).body).toMatchObject({ results: [[12]], is_cached: true });
+  expect(askedOf(lambda.tasks)).toHaveLength(1);
+  await importRecords(context, project, [
+    { event: 'late', distinct_id: 'x', timestamp: new Date(START - DAY_MS).toISOString() },
+  ]);
+  expect((await hogql(COUNT)).body).toMatchObject({ results: [[13]], is_cached: false });
+});
+
+test('a copy that is not what was written is not read, and fetched anew by the next who ask', async () => {
+  const { hogql, trends, folder } = await stage();
+  await hogql(COUNT);
+  const files = readdirSync(join(folder, 'events'), { recursive: true, withFileTypes: true }).filter((one) =>
+    one.isFile(),
+  );
+  for (const { parentPath, name } of files) writeFileSync(join(parentPath, name), 'no parquet');
+  expect((await trends('-1d')).status).toBe(500);
+  expect((await trends('-1d')).body).toMatchObject({ results: [{ data: [3, 0] }] });
+});
+
+test('what is too much to be read is refused by its size, before a file is fetched', async () => {
+  const worlds = worldDatabase({ lake: folderFiles('/no') });
+  onEnd(() => worlds.close());
+  const answer = (mostBytes: number, mostLater: number) =>
+    answerOfCopies(
+      worlds,
+      {
+        query: { kind: 'HogQLQuery', query: COUNT },
+        moment: { now: START, timezone: 'UTC', weekStartDay: 0, testAccountFilters: [] },
+        files: { events: [{ path: 'events/a', bytes: 2e9, min_timestamp: 0, max_timestamp: 1 }], persons: [] },
+        mostBytes,
+        mostLater,
+      },
+      () => false,
+    );
+  await expect(answer(1e9, 4e9)).rejects.toMatchObject({
+    kind: 'validation',
+    message: expect.stringMatching(/reads 2,000 MB .* may read 1,000 MB\. Send `"refresh": "async"`.* 4,000 MB/),
+  });
+  await expect(answer(1e9, 1e9)).rejects.toMatchObject({ message: expect.stringMatching(/MB\. Ask for less/) });
+  expect(await answer(2e9, 4e9)).toEqual({ wanted: [{ path: 'events/a', bytes: 2e9 }] });
+});
+
+test('events, persons and names are read by the same function', async () => {
+  const { service, project, fetched } = await stage();
+  const get = (path: string) => service.call('GET', `/api/projects/${project}/${path}`);
+  const { status, body } = await get('events/?event=paid&limit=2');
+  expect(status).toBe(200);
+  expect(body).toMatchObject({
+    results: [1, 2].map((day) => ({ id: `01940000-0000-7000-8000-0000000000${day}3`, event: 'paid' })),
+  });
+  expect(await get('events/01940000-0000-7000-8000-000000000022/')).toMatchObject({
+    status: 200,
+    body: { distinct_id: 'user-2' },
+  });
+  expect((await get('persons/?limit=10')).body).toMatchObject({ results: [{}, {}, {}] });
+  expect((await get('event_definitions/')).body).toMatchObject({ results: [{ name: 'paid' }, { name: 'seen' }] });
+  expect(new Set(fetched).size).toBe(fetched.length);
+});
+
+test('what the function runs out of is told in sentences, and a mistake of ours as one', async () => {
+  const { hogql, service, project, lambda } = await stage();
+  const answers = [];
+  for (const instead of [REFUSED.throttled, REFUSED.memory, REFUSED.time, REFUSED.mistake]) {
+    lambda.instead = instead;
+    answers.push(await hogql(COUNT));
+  }
+  expect(answers).toMatchObject([
+    { status: 429, body: { code: 'throttled', detail: expect.stringContaining('Try again in 10 seconds') } },
+    { status: 400, body: { attr: 'query', detail: expect.stringContaining('more memory') } },
+    { status: 400, body: { attr: 'query', detail: expect.stringContaining('Send `"refresh": "async"`') } },
+    { status: 500, body: { code: 'error' } },
+  ]);
+  expect(answers[0]?.headers.get('retry-after')).toBe('10');
+  lambda.instead = REFUSED.time;
+  expect(await service.call('GET', `/api/projects/${project}/events/`)).toMatchObject({
+    status: 503,
+    body: { detail: expect.stringContaining('more time') },
+  });
+});
+
+test('an organization has so many turns at once, which are its own, given back, and end by themselves', async () => {
+  const { context, service, hogql, lambda } = await stage({ turns: 2 });
+  const other = await seeded({ context, address: service.address, mail: (name) => `${name}@example.org` });
+  const all = [0, 1].map((n) => keys.answerTurn(service.organization.id, 'waited', n));
+  const ttl = START / SECOND_MS + 30;
+  await context.table.write(all.map((key) => ({ put: { ...key, holder: 'somebody', ttl } })));
+  expect(await hogql(COUNT)).toMatchObject({
+    status: 429,
+    body: { detail: expect.stringContaining('Too many queries') },
+  });
+  expect(lambda.tasks).toEqual([]);
+  const theirs = await other.call('POST', `/api/projects/${other.project.id}/query/`, {
+    body: { query: { kind: 'HogQLQuery', query: COUNT } },
+  });
+  expect(theirs).toMatchObject({ status: 200, body: { results: [[0]] } });
+  context.clock.advance(31 * SECOND_MS);
+  expect(await hogql(COUNT)).toMatchObject({ status: 200 });
+  expect(await context.table.many(all)).toEqual([undefined, undefined]);
+});
+
+describe('a run that nobody waits for', () => {
+  test('is told as it goes on, and has its answer when it has ended, for a quarter of an hour', async () => {
+    const { context, hogql, service, path, orders, carryOut } = await stage();
+    const { status, body } = await hogql(COUNT, { refresh: 'async', client_query_id: 'mine' });
+    expect(status).toBe(202);
+    expect(body).toMatchObject({ query_status: { id: 'mine', complete: false, query_async: true, results: null } });
+    expect(await service.call('GET', `${path}mine/`)).toMatchObject({
+      status: 202,
+      body: { query_status: { complete: false } },
+    });
+    expect(await hogql(COUNT, { refresh: 'force_async', client_query_id: 'mine' })).toMatchObject({
+      status: 400,
+      body: { attr: 'client_query_id' },
+    });
+    expect(orders).toHaveLength(1);
+    context.clock.advance(2 * SECOND_MS);
+    for (const order of orders) await carryOut(order);
+    expect(await service.call('GET', `${path}mine/`)).toMatchObject({
+      status: 200,
+      body: {
+        query_status: {
+          complete: true,
+          error: false,
+          results: { results: [[12]] },
+          end_time: '2026-01-01T00:00:02Z',
+        },
+      },
+    });
+    expect((await hogql(COUNT)).body).toMatchObject({ results: [[12]], is_cached: true });
+    context.clock.advance(16 * MINUTE_MS);
+    expect((await service.call('GET', `${path}mine/`)).status).toBe(404);
+    expect((await service.call('GET', `${path}other/`)).status).toBe(404);
+  });
+
+  test('that cannot be answered tells why', async () => {
+    const { hogql, service, path, orders, carryOut } = await stage();
+    await hogql('SELECT nothing FROM events', { refresh: 'async', client_query_id: 'wrong' });
+    for (const order of orders) await carryOut(order);
+    expect(await service.call('GET', `${path}wrong/`)).toMatchObject({
+      status: 400,
+      body: { attr: 'query', detail: expect.stringContaining('nothing') },
+    });
+  });
+
+  test('is told as cancelled from then on, and who waits for the function stops', async () => {
+    const { hogql, service, path, orders, carryOut, lambda } = await stage();
+    await hogql(COUNT, { refresh: 'async', client_query_id: 'long' });
+    const cancelled = Promise.withResolvers<void>();
+    lambda.instead = () => {
+      void service.call('DELETE', `${path}long/`).then(() => cancelled.resolve());
+      return new Promise(() => {});
+    };
+    for (const order of orders) await carryOut(order);
+    await cancelled.promise;
+    expect(await service.call('GET', `${path}long/`)).toMatchObject({
+      status: 400,
+      body: { detail: 'The query was cancelled.' },
+    });
+    expect((await service.call('DELETE', `${path}long/`)).body).toEqual({ message: 'The query has ended already.' });
+  });
+
+  test('of which nobody hears is told as interrupted, and its name is free', async () => {
+    const { context, hogql, service, path } = await stage();
+    await hogql(COUNT, { refresh: 'async', client_query_id: 'lost' });
+    context.clock.advance(8 * MINUTE_MS);
+    expect(await service.call('GET', `${path}lost/`)).toMatchObject({
+      status: 503,
+      body: { detail: 'The query was interrupted. Ask it again.' },
+    });
+    expect((await hogql(COUNT, { refresh: 'async', client_query_id: 'lost' })).status).toBe(202);
+  });
+
+  test('is refused when the organization has as many as it may, and free again when one has ended', async () => {
+    const { hogql, orders, carryOut } = await stage({ turns: 2 });
+    const ask = () => hogql(COUNT, { refresh: 'force_async' });
+    expect([(await ask()).status, (await ask()).status, (await ask()).status]).toEqual([202, 202, 429]);
+    for (const order of orders.splice(0, 1)) await carryOut(order);
+    expect((await ask()).status).toBe(202);
+  });
+
+  test('is not begun for a query that does not fit into an order', async () => {
+    const { hogql } = await stage();
+    const long = `SELECT count() FROM events WHERE event IN (${Array.from({ length: 45_000 }, (_, n) => `'${n}'`).join()})`;
+    expect(await hogql(long, { refresh: 'async' })).toMatchObject({
+      status: 400,
+      body: { attr: 'query', detail: expect.stringContaining('too long') },
+    });
+  });
+
+  test('whose answer is too large to be kept says so', async () => {
+    const { context, project, hogql, service, path, orders, carryOut } = await stage();
+    const noise = Array.from({ length: 40 }, (_, n) => ({
+      event: 'large',
+      distinct_id: 'x',
+      timestamp: new Date(START - DAY_MS + n).toISOString(),
+      properties: { noise: context.random(12_000).toString('base64') },
+    }));
+    await importRecords(context, project, noise);
+    const query = "SELECT properties.noise FROM events WHERE event = 'large'";
+    await hogql(query, { refresh: 'async', client_query_id: 'large' });
+    for (const order of orders) await carryOut(order);
+    expect(await service.call('GET', `${path}large/`)).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('"refresh": "blocking"') },
+    });
+    expect(await hogql(query)).toMatchObject({ status: 200, body: { is_cached: false } });
+  });
+});
+
+test('what a page shows to strangers is ordered at once, and computed once while somebody does, if it is not true', async () => {
+  const { context, project, orders, carryOut, lambda } = await stage();
+  const item = await context.table.get(keys.project(project));
+  if (item === undefined) throw new Error('no project');
+  const asked = [COUNT, 'SELECT 1'].map((query) => ({ project: item, query: { kind: 'HogQLQuery', query } }));
+  await context.answers.renew(asked);
+  await context.answers.renew(asked.slice(0, 1));
+  expect(orders.map(({ queries }) => queries.length)).toEqual([2, 1]);
+  expect(lambda.tasks).toEqual([]);
+  await Promise.all(orders.map((order) => carryOut(order)));
+  expect(askedOf(lambda.tasks).map(({ query }) => query)).toEqual(expect.arrayContaining([COUNT, 'SELECT 1']));
+  expect(lambda.tasks).toHaveLength(2);
+  for (const order of orders) await carryOut(order);
+  expect(lambda.tasks).toHaveLength(2);
+  expect((await context.answers.cached(asked)).map(({ kept }) => kept?.answer.results)).toEqual([[[12]], [[1]]]);
+});
