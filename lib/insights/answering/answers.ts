@@ -28,6 +28,11 @@ export interface Asker {
   readonly callerLeft?: AbortSignal | undefined;
   /** The name that the caller gives to the run. */
   readonly runId?: string | undefined;
+  /**
+   * The files of projects as questions of one request see them, which then list them once to find out whether answers are
+   * still true. What is computed is made of the files as they are by then.
+   */
+  readonly seen?: Map<number, Promise<WorldFiles>>;
 }
 
 /** What is told of a query: its answer, if there is one, and of the run that goes on behind it or has made it. */
@@ -241,10 +246,15 @@ export function answersOf(
       if (refresh === 'force_cache') return cached;
       kindOf(query);
 
+      const seen = (): Promise<WorldFiles> => {
+        const files = asker.seen?.get(project.id) ?? filesOf(project.id);
+        asker.seen?.set(project.id, files);
+        return files;
+      };
       const isFresh = async (): Promise<boolean> =>
         kept !== null &&
         meansTheSame(kept.clock, kept.at, moment.now, moment.timezone) &&
-        kept.files === filesDigest(await filesOf(project.id), kept.looked);
+        kept.files === filesDigest(await seen(), kept.looked);
       const now = async (): Promise<Told> => {
         const { run, promise } = begin(asked, key, moment, asker, false);
         return { key, kept: await promise, isCached: false, run };
