@@ -195,7 +195,17 @@ const REFUSED: readonly (readonly [query: string, text: string])[] = [
   ],
   ['SELECT 1 FROM events e JOIN persons e ON 1 = 1', 'Two tables have the name e'],
   ['SELECT 1 FROM events e FULL JOIN persons p ON 1 = 1', 'FULL JOIN is not supported'],
-  ['SELECT (SELECT 1)', 'Subqueries are supported after FROM, JOIN and IN, not as values'],
+  ['SELECT (SELECT event FROM events)', 'A subquery as a value has one row: aggregates without GROUP BY, or LIMIT 1'],
+  ['SELECT (SELECT count() FROM events GROUP BY event)', 'A subquery as a value has one row'],
+  ['SELECT (SELECT arrayJoin([1, 2]))', 'A subquery as a value has one row'],
+  ['SELECT (SELECT 1 UNION ALL SELECT 2)', 'A subquery as a value has one row'],
+  ['SELECT (SELECT 1, 2)', 'A subquery as a value has one column'],
+  ['SELECT (SELECT max(id) FROM persons WHERE id = event) FROM events', 'Unable to resolve field: event'],
+  [
+    'SELECT 1 FROM events e JOIN persons p ON e.person_id = (SELECT max(id) FROM persons)',
+    'A subquery as a value is not supported after ON and in a lambda',
+  ],
+  ['SELECT arrayMap(x -> (SELECT 1), [1])', 'A subquery as a value is not supported after ON and in a lambda'],
   ['SELECT event FROM events WHERE event IN (SELECT uuid, event FROM events)', 'The subquery of IN has one column'],
   ['SELECT row_number() OVER () AS n FROM events WHERE n = 1', 'only supported in SELECT and ORDER BY: row_number()'],
   [
