@@ -1,7 +1,7 @@
 /** From syntax to the checked tree of a whole SELECT: every name, type, group and window of it is known after this. */
 import { aggregateOf, isAggregate, isNullable } from './aggregates.ts';
 import { comparable, converted, integerConstant, isNothing, operation, truth, unified } from './build.ts';
-import { expression, isA, isQuery, place, refuseParts, type Scope, standingFor } from './check.ts';
+import { expression, isA, isQuery, place, refuseParts, type Scope, standingFor, tupleOf } from './check.ts';
 import { clickhouseType, withClickhouseType } from './clickhouse-types.ts';
 import { type Clock, withClock } from './clock.ts';
 import type { Aggregate, Column, Join, Order, Query, Select, Source, WholeQuery, Window } from './expression.ts';
@@ -289,7 +289,7 @@ function checkedOne(syntax: SelectQuery, outer: Named, whole: Whole, isTop: bool
     );
     return { kind, source, on: condition(expression(on, before), 'ON') };
   });
-  const keys = (syntax.group_by ?? []).map((one) => keyOf(one, syntax, rows));
+  const keys = (syntax.group_by ?? []).flatMap((one) => tupleOf(one) ?? [one]).map((one) => keyOf(one, syntax, rows));
   for (const key of keys) addKey(key, making);
   const where = syntax.where ? condition(expression(syntax.where, rows), 'WHERE') : undefined;
   const columns = syntax.select.flatMap((one) => columnsOf(one, making, groups));

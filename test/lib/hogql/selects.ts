@@ -255,6 +255,25 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
     ],
     ['SELECT arrayJoin([1, (SELECT 2)]) AS x ORDER BY x', [[1], [2]]],
   ],
+  Tuples: [
+    ["SELECT uuid FROM events WHERE (event, distinct_id) = ('buy', 'd-bob')", [['e5']]],
+    ["SELECT count() FROM events WHERE tuple(event, person_id) != tuple('view', 'ada')", [[4]]],
+    [
+      "SELECT uuid FROM events WHERE (event, person_id) IN (('buy', 'ada'), ('view', 'bob')) ORDER BY uuid",
+      [['e3'], ['e4']],
+    ],
+    ["SELECT uuid FROM events WHERE (event, person_id) IN ('buy', 'ada')", [['e3']]],
+    ["SELECT count() FROM events WHERE (event, person_id) NOT IN [('buy', 'ada'), ('buy', NULL)]", [[5]]],
+    ["SELECT count() FROM events WHERE (properties.tags, event) IN ((NULL, 'buy'))", [[0]]],
+    ["SELECT count() FROM events WHERE (properties.tags, event) = (NULL, 'buy')", [[2]]],
+    [
+      "SELECT event, person_id, count() FROM events WHERE person_id = 'ada' GROUP BY (event, person_id) ORDER BY event",
+      [
+        ['buy', 'ada', 1],
+        ['view', 'ada', 2],
+      ],
+    ],
+  ],
   Windows: [
     [
       'SELECT uuid, row_number() OVER (PARTITION BY person_id ORDER BY timestamp) AS n FROM events ORDER BY uuid LIMIT 4',
