@@ -298,7 +298,7 @@ function built(syntax: Syntax, scope: Scope): Expression {
     case 'TypeCast':
       return call(castOf(node.type_name), [expression(node.expr, scope)]);
     case 'Tuple':
-      return refuse('Tuples are only supported after IN');
+      return refuse('Tuples are only supported beside =, != and IN, and in GROUP BY');
     case 'Lambda':
       return refuse('Lambdas are only supported in arrayMap(), arrayFilter() and arrayExists()');
     case 'Field':
@@ -429,8 +429,32 @@ function calculated(op: string, left: Syntax, right: Syntax, scope: Scope): Expr
   return operators === undefined ? operation('divide', allAs(of, 'float', op)) : arithmetic(of, op, ...operators);
 }
 
-function compared({ op, left, right }: CompareOperation, scope: Scope): Expression {
+/** The parts of a tuple, `(a, b)` or `tuple(a, b)`; undefined: it is something else. */
+export function tupleOf(syntax: Syntax): readonly Syntax[] | undefined {
+  if (syntax.node === 'Tuple') return (syntax as Listing).exprs;
+  return isA(syntax, 'Call') && syntax.name === 'tuple' ? syntax.args : undefined;
+}
+
+/** What holds of two tuples where `same` holds of each part and the one in its place. */
+function partByPart(
+  left: readonly Syntax[],
+  right: readonly Syntax[],
+  same: (left: Syntax, right: Syntax) => Expression,
+): Expression {
+  if (left.length !== right.length) refuse(`Tuples of ${left.length} and ${right.length} parts cannot be compared`);
+  const [first, ...rest] = left.map((one, n) => same(one, right[n] as Syntax));
+  if (first === undefined) return refuse('A tuple has at least one part');
+  return rest.length === 0 ? first : operation('and', [first, ...rest]);
+}
+
+function compared(node: CompareOperation, scope: Scope): Expression {
+  const { op, left, right } = node;
   if (op === 'in' || op === 'not in') return among(left, right, op === 'not in', scope);
+  const [ofLeft, ofRight] = op === '==' || op === '!=' ? [tupleOf(left), tupleOf(right)] : [];
+  if (ofLeft !== undefined && ofRight !== undefined) {
+    const found = partByPart(ofLeft, ofRight, (a, b) => compared({ ...node, op: '==', left: a, right: b }, scope));
+    return op === '==' ? found : operation('not', [found]);
+  }
   const of = [expression(left, scope), expression(right, scope)];
   const [a, b] = of as [Expression, Expression];
   switch (op) {
@@ -469,7 +493,17 @@ function among(left: Syntax, right: Syntax, isNot: boolean, scope: Scope): Expre
     const found = scope.beyond.among(expression(left, scope), right);
     return isNot ? operation('not', [found]) : found;
   }
-  const list = right.node === 'Tuple' || right.node === 'Array' ? (right as Listing).exprs : [right];
+  const list = tupleOf(right) ?? (right.node === 'Array' ? (right as Listing).exprs : [right]);
+  const parts = tupleOf(left);
+  if (parts !== undefined) {
+    const tuples = list.some((one) => tupleOf(one) === undefined) ? [right] : list;
+    const each = tuples.map((one) =>
+      partByPart(parts, tupleOf(one) ?? [one], (a, b) => among(a, { node: 'Tuple', exprs: [b] }, false, scope)),
+    );
+    const [only = truth(false), ...others] = each;
+    const found = others.length === 0 ? only : operation('or', each);
+    return isNot ? operation('not', [found]) : found;
+  }
   const values = list.map((one) => expression(one, scope));
   if (!values.every((one) => 'constant' in one)) refuse('IN takes constants');
   const present = values.filter((one) => !isNothing(one));
@@ -517,6 +551,16 @@ function called(node: Call, scope: Scope): Expression {
     order_by: `ORDER BY is not supported in ${name}()`,
   });
   if (Object.hasOwn(OF_LISTS, name)) return overList(node, scope);
+  const [left, right, ...others] = node.args;
+  if (
+    (name === 'equals' || name === 'notEquals') &&
+    left &&
+    right &&
+    others.length === 0 &&
+    tupleOf(left) &&
+    tupleOf(right)
+  )
+    return compared({ node: 'CompareOperation', op: name === 'equals' ? '==' : '!=', left, right }, scope);
   if (INTERVAL.test(name)) refuse('Intervals are only supported beside + and -, and in dateAdd() and dateSub()');
   const added =
     /^(?:dateAdd|date_add|dateSub|date_subtract|date_sub)$/.test(name) && node.args.length === 2

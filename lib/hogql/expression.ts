@@ -364,6 +364,8 @@ export interface Select {
     readonly keys: readonly Expression[];
     readonly aggregates: readonly Aggregate[];
     readonly as: string;
+    /** Queries of one row, which stands beside each group. */
+    readonly joins: readonly Join[];
   };
   readonly having?: Expression;
   /** Each is a column `w0`, `w1` … of the relation. */

@@ -2,6 +2,7 @@
 import type {
   Aggregate,
   Expression,
+  Join,
   Order,
   Query,
   QueryField,
@@ -77,15 +78,13 @@ function printOne(select: Select, printer: Printer): string {
   const passing = (one: Expression, isJoin = false): string =>
     printCondition(one, dialect, printer.now, surroundings, isJoin);
 
-  const sources = [
-    ...(select.from ? [sourceText(select.from, read, printer)] : []),
-    ...select.joins.map(({ kind, source, on }) => {
-      const text = sourceText(source, read, printer);
-      return kind === 'cross'
-        ? `CROSS JOIN ${text}`
-        : `${kind.toUpperCase()} JOIN ${text} ON ${passing(on as Expression, true)}`;
-    }),
-  ];
+  const joinText = ({ kind, source, on }: Join): string => {
+    const text = sourceText(source, read, printer);
+    return kind === 'cross'
+      ? `CROSS JOIN ${text}`
+      : `${kind.toUpperCase()} JOIN ${text} ON ${passing(on as Expression, true)}`;
+  };
+  const sources = [...(select.from ? [sourceText(select.from, read, printer)] : []), ...select.joins.map(joinText)];
   let from = sources.length === 0 ? '' : ` FROM ${sources.join(' ')}`;
   const { where, unnest, group, having, windows } = select;
   if (where && !(unnest && reads(where, unnest.as))) from += ` WHERE ${passing(where)}`;
@@ -111,11 +110,14 @@ function printOne(select: Select, printer: Printer): string {
     );
     const all = [...keys, ...aggregates];
     const by = keys.length === 0 ? '' : ` GROUP BY ${keys.map((_, n) => n + 1).join(', ')}`;
-    from = ` FROM (SELECT ${all.length === 0 ? '1 AS k0' : all.join(', ')}${from}${by}) AS ${group.as}`;
+    const grouped = `(SELECT ${all.length === 0 ? '1 AS k0' : all.join(', ')}${from}${by}) AS ${group.as}`;
+    from = ` FROM ${[grouped, ...group.joins.map(joinText)].join(' ')}`;
     if (having) from += ` WHERE ${passing(having)}`;
   }
   if (windows) {
-    const relations = group ? [group.as] : [...own, ...(unnest ? [unnest.as] : [])];
+    const relations = group
+      ? [group.as, ...group.joins.map(({ source }) => source.as)]
+      : [...own, ...(unnest ? [unnest.as] : [])];
     const texts = windows.all.map((one, n) => `${windowText(one, printer, value)} AS w${n}`);
     layered(windows.as, relations, (columns) => `SELECT ${[...columns, ...texts].join(', ')}${from}`);
   }

@@ -1,7 +1,7 @@
 /** From syntax to the checked tree of a whole SELECT: every name, type, group and window of it is known after this. */
 import { aggregateOf, isAggregate, isNullable } from './aggregates.ts';
-import { comparable, converted, integerConstant, isNothing, operation, unified } from './build.ts';
-import { expression, isA, isQuery, place, refuseParts, type Scope, standingFor } from './check.ts';
+import { comparable, converted, integerConstant, isNothing, operation, truth, unified } from './build.ts';
+import { expression, isA, isQuery, place, refuseParts, type Scope, standingFor, tupleOf } from './check.ts';
 import { clickhouseType, withClickhouseType } from './clickhouse-types.ts';
 import { type Clock, withClock } from './clock.ts';
 import type { Aggregate, Column, Join, Order, Query, Select, Source, WholeQuery, Window } from './expression.ts';
@@ -235,6 +235,8 @@ interface Making {
   readonly windows: Window[];
   readonly windowOf: Map<string, Expression>;
   unnest: { readonly list: Expression; readonly as: string } | undefined;
+  /** Queries whose one value is read, by the stage that reads it; undefined: none may be. */
+  readonly values: Readonly<Record<Stage, Join[]>> | undefined;
   /** The relations of the groups and of the windows. */
   readonly group: string | undefined;
   readonly window: string;
@@ -257,6 +259,7 @@ function checkedOne(syntax: SelectQuery, outer: Named, whole: Whole, isTop: bool
   ]);
   const isGrouped =
     Boolean(syntax.group_by?.length) || Boolean(syntax.having) || [...written, ...columnAliases].some(hasAggregate);
+  const values: Record<Stage, Join[]> = { rows: [], groups: [] };
   const making: Making = {
     whole,
     named,
@@ -270,6 +273,7 @@ function checkedOne(syntax: SelectQuery, outer: Named, whole: Whole, isTop: bool
     windows: [],
     windowOf: new Map(),
     unnest: undefined,
+    values,
     group: isGrouped ? relationName(whole) : undefined,
     window: relationName(whole),
   };
@@ -279,13 +283,13 @@ function checkedOne(syntax: SelectQuery, outer: Named, whole: Whole, isTop: bool
   const joins = joined.slice(1).map(({ kind, on, source }, n): Join => {
     if (on === undefined) return { kind, source };
     const before = scopeOf(
-      { ...making, relations: making.relations.slice(0, n + 2), aliases: new Map() },
+      { ...making, relations: making.relations.slice(0, n + 2), aliases: new Map(), values: undefined },
       'rows',
       false,
     );
     return { kind, source, on: condition(expression(on, before), 'ON') };
   });
-  const keys = (syntax.group_by ?? []).map((one) => keyOf(one, syntax, rows));
+  const keys = (syntax.group_by ?? []).flatMap((one) => tupleOf(one) ?? [one]).map((one) => keyOf(one, syntax, rows));
   for (const key of keys) addKey(key, making);
   const where = syntax.where ? condition(expression(syntax.where, rows), 'WHERE') : undefined;
   const columns = syntax.select.flatMap((one) => columnsOf(one, making, groups));
@@ -321,14 +325,14 @@ function checkedOne(syntax: SelectQuery, outer: Named, whole: Whole, isTop: bool
     ],
     whole,
   );
-  const from = joined[0]?.source;
+  const from = joined[0]?.source ?? (values.rows.length > 0 ? nothingSelected(whole) : undefined);
   const query: Select = {
     ...(from && { from }),
-    joins,
+    joins: [...joins, ...values.rows],
     ...(making.unnest && { unnest: making.unnest }),
     ...(where && { where }),
     ...(making.group !== undefined && {
-      group: { keys: making.keysOf, aggregates: making.aggregates, as: making.group },
+      group: { keys: making.keysOf, aggregates: making.aggregates, as: making.group, joins: values.groups },
     }),
     ...(having && { having }),
     ...(making.windows.length > 0 && { windows: { all: making.windows, as: making.window } }),
@@ -604,7 +608,7 @@ function otherOf(
   scope: Scope,
 ): Expression | undefined {
   if (syntax.node === 'Placeholder') return refuse('A placeholder has no value');
-  if (isQuery(syntax)) return refuse('Subqueries are supported after FROM, JOIN and IN, not as values');
+  if (isQuery(syntax)) return valueOfQuery(syntax, making, stage, scope);
   if (syntax.node !== 'WindowFunction') return undefined;
   const node = syntax as unknown as WindowFunction;
   if (!takesWindows || scope.variables.length > 0)
@@ -655,6 +659,45 @@ function overOf(written: WindowExpr | undefined, of: (syntax: Syntax) => Express
     ),
     frame,
   };
+}
+
+/** One row of no use. */
+function nothingSelected(whole: Whole): Source {
+  const one = integerConstant(1);
+  const query: Select = { joins: [], columns: [columnNamed('1', one)], distinct: false, order: [] };
+  return { query, as: relationName(whole) };
+}
+
+/** `(SELECT ...)` as a value: the query has one column and one row at most, which is read beside each row. */
+function valueOfQuery(syntax: Syntax, { named, whole, values }: Making, stage: Stage, scope: Scope): Expression {
+  if (values === undefined || scope.variables.length > 0)
+    return refuse('A subquery as a value is not supported after ON and in a lambda');
+  whole.sources += 1;
+  if (whole.sources > MAX_SOURCES) refuse(`A query reads at most ${MAX_SOURCES} tables and subqueries`);
+  const { query, columns } = checkedQuery(syntax, named, whole);
+  const [column, ...rest] = columns;
+  if (column === undefined || rest.length > 0) return refuse('A subquery as a value has one column');
+  const as = relationName(whole);
+  const count = rowCount(query);
+  if (count === 'many') refuse('A subquery as a value has one row: aggregates without GROUP BY, or LIMIT 1');
+  const source = { query, as };
+  values[stage].push(count === 'one' ? { kind: 'cross', source } : { kind: 'left', source, on: truth(true) });
+  const { clickhouse, expression: value } = column;
+  const isNull = clickhouse.startsWith('Nullable(') || clickhouse.startsWith('Array(');
+  return withClickhouseType(
+    sameZone(value, columnOf(value, as, 'c0')),
+    isNull ? clickhouse : `Nullable(${clickhouse})`,
+  );
+}
+
+/** How many rows a query surely has: one, one at most, or perhaps more. */
+function rowCount(query: Query): 'one' | 'at most one' | 'many' {
+  if ('union' in query) return 'many';
+  const { from, where, unnest, group, having, limit, offset } = query;
+  const isOne = group === undefined ? from === undefined && unnest === undefined : group.keys.length === 0;
+  if (!isOne) return limit !== undefined && limit <= 1 ? 'at most one' : 'many';
+  const isThere = having === undefined && (limit ?? 1) > 0 && (offset ?? 0) === 0;
+  return isThere && (group !== undefined || where === undefined) ? 'one' : 'at most one';
 }
 
 /** `x IN (SELECT ...)` */
@@ -729,12 +772,13 @@ const keyFor = (built: Expression, making: Making): Expression =>
   'constant' in built ? built : (making.keys.get(idOf(built, making.whole)) ?? built);
 
 /** Refuses a column of the rows where there are groups. */
-function checkLoose(expressions: readonly Expression[], { group, window, whole }: Making): void {
+function checkLoose(expressions: readonly Expression[], { group, window, whole, values }: Making): void {
+  const beside = (values?.groups ?? []).map(({ source }) => source.as);
   const seen = new Set<Expression>();
   const walk = (one: Expression): void => {
     if (seen.has(one)) return;
     seen.add(one);
-    if ('column' in one && one.relation !== group && one.relation !== window)
+    if ('column' in one && one.relation !== group && one.relation !== window && !beside.includes(one.relation ?? ''))
       refuse(
         `${whole.names.get(one) ?? 'A column'} is neither in GROUP BY nor in an aggregate function, as in any(${whole.names.get(one) ?? 'x'})`,
       );

@@ -86,10 +86,11 @@ export async function resultsOf(
     );
   }
   const found = new Map<number, ResultFields>();
+  const together: Asker = { seen: new Map(), ...asker };
   const left = [...items];
   const work = async (): Promise<void> => {
     for (let item = left.shift(); item !== undefined; item = left.shift()) {
-      const fields = await resultOf(context, item, asking, asker).catch((error: unknown) => {
+      const fields = await resultOf(context, item, asking, together).catch((error: unknown) => {
         if (!(error instanceof Failure)) throw error;
         return { ...noResult(asking), error: error.body.detail };
       });

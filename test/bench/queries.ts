@@ -95,6 +95,8 @@ export const querying: Part = async (bench) => {
   database.closeSync();
   bench.say('a kept answer');
   rows.push(await keptBesideDashboard(service));
+  bench.say('a dashboard');
+  rows.push(await dashboardBesideQueries(service));
   const peakMb = await service.stop();
   return rows.map((row, n) => (n === 0 ? { ...row, note: `peak memory of all processes ${count(peakMb)} MB` } : row));
 };
@@ -150,6 +152,49 @@ async function keptBesideDashboard(service: Service): Promise<Row> {
     ratio,
     goal: atMost(1.3, ratio),
     note: `medians of ${SAMPLES.requests}`,
+  };
+}
+
+const pageviews = { ...series[0], math: 'dau' };
+/** Ten questions over the same days, most of them about persons. */
+const TILES: readonly object[] = [
+  ...['day', 'week', 'hour'].map((interval) => ({ kind: 'TrendsQuery', series: [pageviews], dateRange, interval })),
+  { kind: 'TrendsQuery', series, dateRange },
+  { kind: 'TrendsQuery', series: [pageviews], dateRange, trendsFilter: { display: 'BoldNumber' } },
+  { kind: 'TrendsQuery', series: [pageviews], dateRange, trendsFilter: { display: 'ActionsLineGraphCumulative' } },
+  { kind: 'StickinessQuery', series, dateRange },
+  { kind: 'StickinessQuery', series, dateRange, stickinessFilter: { computedAs: 'cumulative' } },
+  { kind: 'FunnelsQuery', series: [series[0], series[0]], dateRange },
+  { kind: 'RetentionQuery', dateRange, retentionFilter: { period: 'Day', totalIntervals: 7 } },
+];
+
+/** All tiles of a dashboard, computed at once, beside the mean of the same questions, each after others were asked. */
+async function dashboardBesideQueries(service: Service): Promise<Row> {
+  const project = `/api/projects/${service.projectId}`;
+  const { body: dashboard } = await service.call('POST', `${project}/dashboards/`, { name: 'Ten' });
+  const id = Number(dashboard['id']);
+  for (const query of TILES) await service.call('POST', `${project}/insights/`, { query, dashboards: [id] });
+  // A question about one day less looks at other files, so that nothing of the days is kept.
+  const other = { kind: 'TrendsQuery', series: [pageviews], dateRange: { ...dateRange, date_to: '2025-06-07' } };
+  const forget = async (): Promise<void> => {
+    for (let n = 0; n < 2; n += 1)
+      await service.call('POST', `${project}/query/`, { query: other, refresh: 'force_blocking' });
+  };
+  const singles: number[] = [];
+  for (const query of TILES) {
+    await forget();
+    singles.push(await took(() => service.call('POST', `${project}/query/`, { query, refresh: 'force_blocking' })));
+  }
+  await forget();
+  const whole = await took(() => service.call('GET', `${project}/dashboards/${id}/?refresh=force_blocking`));
+  const mean = singles.reduce((sum, one) => sum + one, 0) / singles.length;
+  const ratio = whole / mean;
+  return {
+    what: 'a dashboard of ten tiles, cold, in single queries',
+    measured: `${whole.toFixed(0)} ms`,
+    peer: `a single query ${mean.toFixed(0)} ms`,
+    ratio,
+    goal: atMost(5, ratio),
   };
 }
 

@@ -2,10 +2,11 @@
 import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { type DuckDBConnection, type DuckDBInstance, DuckDBListValue, type DuckDBValue } from '@duckdb/node-api';
-import { type DatabaseLimits, openDatabase, ownFolder, parquet } from '../../duckdb/database.ts';
+import { type DatabaseLimits, openDatabase, ownFolder, parquet, pathList } from '../../duckdb/database.ts';
 import { duckdbSelect } from '../../hogql/duckdb-select.ts';
 import { hogqlParser, type Parser } from '../../hogql/parse.ts';
 import { filled } from '../../hogql/placeholders.ts';
+import type { RelationOf } from '../../hogql/print-select.ts';
 import { lineAndColumn, Refusal, withoutPlaces } from '../../hogql/refusal.ts';
 import { checkedSelect } from '../../hogql/select.ts';
 import type { Syntax } from '../../hogql/syntax.ts';
@@ -18,6 +19,7 @@ import { invalid, messageOf } from '../../ports/errors.ts';
 import type { FileStore } from '../../ports/files/files.ts';
 import { DAY_MS } from '../../ports/units.ts';
 import type { Question, Rows, World } from '../kinds/kind.ts';
+import { RESOLVED_COLUMNS, resolvedEvents } from './resolved-events.ts';
 import { INSIGHT_TABLES, readsSessions, readsTies, relation, type Sources } from './tables.ts';
 
 /** A file of the lake. The timestamps of its rows are milliseconds since 1970, inclusive. */
@@ -135,6 +137,8 @@ export function worldDatabase({ lake, parser = hogqlParser(), ...limits }: World
     return name;
   };
 
+  const resolved = resolvedEvents(connected);
+
   return {
     world: (files, { now, ...moment }, reads) => {
       const looks: Looked['events'][number][] = [];
@@ -164,19 +168,35 @@ export function worldDatabase({ lake, parser = hogqlParser(), ...limits }: World
         if (hasEvents) looks.push({ from: finite(from), to: finite(to) });
         const chosen = files.events.filter((file) => file.max_timestamp >= from && file.min_timestamp <= to);
         reads?.([...(hasEvents ? chosen : []), ...(isTied || hasPersons ? files.persons : [])]);
-        const sources: Sources = {
+        const sourcesOf = async (withTies: boolean): Promise<Sources> => ({
           events: hasEvents ? await rowsOf('events', chosen) : '',
-          ties: isTied ? await tiesOf(files.persons) : '',
+          ties: withTies ? await tiesOf(files.persons) : '',
           persons: hasPersons ? personsOf(await rowsOf('persons', files.persons)) : '',
+        });
+        const answered = async (relationOf: RelationOf): Promise<unknown[][]> => {
+          const sql = duckdbSelect(checked.query, relationOf, at);
+          const types = checked.columns.map(({ type }) => type);
+          return connected((connection) => all(connection, sql, types));
         };
-        const sql = duckdbSelect(checked.query, (table, columns) => relation(table, columns, sources), at);
-        const found = await connected((connection) =>
-          all(
-            connection,
-            sql,
-            checked.columns.map(({ type }) => type),
-          ),
+        const fromFiles = async (): Promise<unknown[][]> => {
+          const sources = await sourcesOf(isTied);
+          return answered((table, columns) => relation(table, columns, sources));
+        };
+        const isOfResolved = tables.every(
+          ([table, columns]) => table === 'events' && [...columns].every((column) => RESOLVED_COLUMNS.has(column)),
         );
+        const looked = {
+          paths: [...chosen, ...files.persons].map(({ path }) => path),
+          rows: async () => ({
+            sql: relation('events', RESOLVED_COLUMNS, await sourcesOf(true)),
+            count: `SELECT sum(num_rows) FROM parquet_file_metadata(${pathList(chosen.map(({ path }) => lake.address(path)))})`,
+          }),
+          isTied,
+        };
+        const found =
+          isOfResolved && chosen.length > 0
+            ? await resolved.during(looked, (table) => (table === undefined ? fromFiles() : answered(() => table)))
+            : await fromFiles();
         return {
           columns: checked.columns.map(({ name }) => name),
           types: checked.columns.map(({ clickhouse }) => clickhouse),

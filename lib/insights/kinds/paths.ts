@@ -164,7 +164,8 @@ async function nameOf(filter: PathsFilter, world: World): Promise<{ readonly key
     const url = field('properties', '$current_url');
     const path = call('extract', url, constant(PATH));
     made = call('if', isOf(PAGEVIEW), url, made);
-    key = call('if', isOf(PAGEVIEW), call('if', call('equals', path, constant('')), constant('/'), path), key);
+    // An address that is there has a path, which is empty at the root.
+    key = call('if', isOf(PAGEVIEW), call('replaceRegexpOne', path, constant('^$'), constant('/')), key);
   }
   if (isAsked(SCREEN)) {
     made = call('if', isOf(SCREEN), field('properties', '$screen_name'), made);

@@ -215,6 +215,65 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
     ['SELECT sum(a) FROM (SELECT 1 AS a UNION ALL SELECT 2 UNION ALL SELECT 3)', [[6]]],
     ['SELECT person.properties.plan, e.person.properties.plan FROM events e LIMIT 1', [['pro', 'pro']]],
   ],
+  'Subqueries as values': [
+    ['SELECT (SELECT 1) + 1', [[2]]],
+    ['SELECT uuid FROM events WHERE timestamp >= (SELECT max(timestamp) FROM events)', [['e6']]],
+    [
+      'SELECT uuid FROM events WHERE toFloat(properties.price) > (SELECT avg(toFloat(properties.price)) FROM events) ORDER BY uuid',
+      [['e3'], ['e5']],
+    ],
+    ["SELECT count() / (SELECT count() FROM events) FROM events WHERE event = 'nothing'", [[0]]],
+    ['SELECT count() AS c, (SELECT count() FROM persons) AS p, c * p FROM events', [[6, 3, 18]]],
+    [
+      'SELECT event, count() - (SELECT min(id) FROM persons WHERE 1 = 2 LIMIT 1)::int AS c FROM events GROUP BY event ORDER BY event',
+      [
+        ['buy', null],
+        ['view', null],
+      ],
+    ],
+    [
+      "SELECT event, count() AS c FROM events GROUP BY event HAVING c > (SELECT count() FROM events WHERE event = 'buy')",
+      [['view', 4]],
+    ],
+    [
+      'SELECT event, sum(count()) OVER () + (SELECT count() FROM persons) AS c FROM events GROUP BY event ORDER BY event',
+      [
+        ['buy', 9],
+        ['view', 9],
+      ],
+    ],
+    ["SELECT uuid, row_number() OVER (ORDER BY uuid) + (SELECT 10) AS n FROM events WHERE uuid = 'e1'", [['e1', 11]]],
+    [
+      'SELECT (SELECT id FROM persons WHERE 1 = 2 LIMIT 1), (SELECT id FROM persons ORDER BY id LIMIT 1)',
+      [[null, 'ada']],
+    ],
+    ['SELECT sum(toFloat(properties.price) - (SELECT 1)) FROM events', [[29.5]]],
+    ['SELECT count() FROM (SELECT 1) AS a, persons AS b WHERE b.id = (SELECT max(id) FROM persons)', [[1]]],
+    [
+      'WITH firsts AS (SELECT min(timestamp) AS at FROM events) SELECT count() FROM events WHERE timestamp = (SELECT at FROM firsts LIMIT 1)',
+      [[1]],
+    ],
+    ['SELECT arrayJoin([1, (SELECT 2)]) AS x ORDER BY x', [[1], [2]]],
+  ],
+  Tuples: [
+    ["SELECT uuid FROM events WHERE (event, distinct_id) = ('buy', 'd-bob')", [['e5']]],
+    ["SELECT count() FROM events WHERE tuple(event, person_id) != tuple('view', 'ada')", [[4]]],
+    [
+      "SELECT uuid FROM events WHERE (event, person_id) IN (('buy', 'ada'), ('view', 'bob')) ORDER BY uuid",
+      [['e3'], ['e4']],
+    ],
+    ["SELECT uuid FROM events WHERE (event, person_id) IN ('buy', 'ada')", [['e3']]],
+    ["SELECT count() FROM events WHERE (event, person_id) NOT IN [('buy', 'ada'), ('buy', NULL)]", [[5]]],
+    ["SELECT count() FROM events WHERE (properties.tags, event) IN ((NULL, 'buy'))", [[0]]],
+    ["SELECT count() FROM events WHERE (properties.tags, event) = (NULL, 'buy')", [[2]]],
+    [
+      "SELECT event, person_id, count() FROM events WHERE person_id = 'ada' GROUP BY (event, person_id) ORDER BY event",
+      [
+        ['buy', 'ada', 1],
+        ['view', 'ada', 2],
+      ],
+    ],
+  ],
   Windows: [
     [
       'SELECT uuid, row_number() OVER (PARTITION BY person_id ORDER BY timestamp) AS n FROM events ORDER BY uuid LIMIT 4',

@@ -1,6 +1,6 @@
 import type { ProjectItem } from '../../../../lib/accounts/organizations/model.ts';
 import type { Answered, Answerer, Waiting } from '../../../../lib/insights/answering/answerer.ts';
-import { answersOf } from '../../../../lib/insights/answering/answers.ts';
+import { type Asker, answersOf } from '../../../../lib/insights/answering/answers.ts';
 import type { AskedQuery } from '../../../../lib/insights/answering/computations.ts';
 import { keys } from '../../../../lib/ports/table/keys.ts';
 import { testContext } from '../../../support/context.ts';
@@ -95,4 +95,23 @@ test('an answer outlives the service, and one that is too large for the table is
     Promise.all([0, 1].map(async (n) => (await of.ask(asked(`SELECT ${n}`), 'force_cache', {})).kept?.answer.results));
   expect(await found(answers)).toEqual([[1], large]);
   expect(await found(later)).toEqual([[1], undefined]);
+});
+
+test('questions of one request list the files once to see whether answers are still true', async () => {
+  const { context, answers, calls, begun } = world();
+  const tiles = [1, 2, 3].map((n) => asked(`SELECT ${n}`));
+  for (const [n, tile] of tiles.entries()) {
+    const going = answers.ask(tile, 'blocking', {});
+    await begun(n + 1);
+    calls[n]?.answer();
+    await going;
+  }
+  const lists = async (asker: Asker): Promise<number> => {
+    const list = jest.spyOn(context.table, 'list');
+    for (const tile of tiles) expect((await answers.ask(tile, 'blocking', asker)).isCached).toBe(true);
+    const count = list.mock.calls.length;
+    list.mockRestore();
+    return count;
+  };
+  expect([await lists({}), await lists({ seen: new Map() })]).toEqual([6, 2]);
 });

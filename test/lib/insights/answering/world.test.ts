@@ -1,4 +1,9 @@
+import { type WorldFiles, worldDatabase } from '../../../../lib/insights/answering/world.ts';
+import { folderFiles } from '../../../../lib/ports/files/folder.ts';
+import { temporaryFolder } from '../../../support/context.ts';
 import { insightWorld } from '../../../support/insight-world.ts';
+import { writePersons, writeRows } from '../../../support/lake-rows.ts';
+import { onEnd } from '../../../support/on-end.ts';
 
 const EVENTS = [
   { event: 'seen', distinct_id: 'phone', timestamp: '2026-01-01T10:00:00Z', properties: { n: 1 } },
@@ -106,6 +111,46 @@ test('what is not supported is a 400 that says so', async () => {
     body: { attr: 'query' },
   });
   await expect(world.expression('1 +')).rejects.toMatchObject({ body: { attr: 'query' } });
+});
+
+test('events that are asked about again are kept with whose they are, until there are other files', async () => {
+  const folder = temporaryFolder();
+  const lake = folderFiles(folder);
+  const worlds = worldDatabase({ lake });
+  onEnd(() => worlds.close());
+  const rows = EVENTS.map(({ timestamp, properties: _, ...event }, n) => ({
+    person_id: null,
+    ...event,
+    uuid: `u${n}`,
+    timestamp_us: Date.parse(timestamp) * 1000,
+  }));
+  const of = (distinct_id: string, person_id: string, inserted_us: number) => ({
+    distinct_id,
+    person_id,
+    inserted_us,
+    created_us: 1,
+  });
+  const written = async (files: ReturnType<typeof writeRows>) =>
+    (await files).map((file) => ({ ...file, min_timestamp: 0, max_timestamp: Date.UTC(2027, 0, 1) }));
+  const events = await written(writeRows(lake, [rows]));
+  const merged = await written(
+    writePersons(lake, [[of('phone', 'p1', 1), of('laptop', 'p2', 1)], [of('phone', 'p2', 2)]]),
+  );
+  const apart = merged.slice(0, 1);
+  const moment = { now: 0, timezone: 'UTC', weekStartDay: 0, testAccountFilters: [] } as const;
+  const asked = async (files: WorldFiles, hogql: string): Promise<unknown> =>
+    (await worlds.world(files, moment).rows({ hogql })).rows;
+  const persons = 'SELECT count(DISTINCT person_id) FROM events';
+  for (let n = 0; n < 3; n += 1) expect(await asked({ events, persons: apart }, persons)).toEqual([[4]]);
+  for (let n = 0; n < 3; n += 1) expect(await asked({ events, persons: merged }, persons)).toEqual([[3]]);
+  const all = await Promise.all([persons, persons].map((one) => asked({ events, persons: merged }, one)));
+  expect(all).toEqual([[[3]], [[3]]]);
+  // Nothing is read of files that are kept.
+  for (const { path } of events) await lake.remove(path);
+  expect(await asked({ events, persons: merged }, persons)).toEqual([[3]]);
+  expect(await asked({ events, persons: merged }, "SELECT count() FROM events WHERE event = 'seen'")).toEqual([[4]]);
+  await expect(asked({ events, persons: merged }, 'SELECT count(uuid) FROM events')).rejects.toThrow();
+  await expect(asked({ events, persons: apart }, persons)).rejects.toThrow();
 });
 
 test('a refusal says where in the text of the caller it is, and nothing of places in other texts', async () => {
