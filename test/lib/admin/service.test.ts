@@ -42,6 +42,7 @@ async function commandLine() {
       }),
       interruption: (reason) => ({ signal: stop.signal, end: () => stop.abort(reason) }),
       resolve: (path) => path,
+      importFiles: async (words) => [...words],
       address: async (given) => ({ url: given ?? url, key }),
       read: async (path) => (path === '-' ? input.text : Promise.reject(new Error(`no file ${path}`))),
       pause: async () => {
