@@ -18,8 +18,6 @@ interface Surroundings extends ServiceSurroundings {
   readonly copies?: Copies;
   /** Returns the files that words name: paths, folders, `-` for standard input, `s3://bucket/prefix`. */
   readonly importFiles: (words: readonly string[]) => Promise<ImportFile[]>;
-  /** Makes a path that the caller typed absolute. */
-  readonly resolve: (path: string) => string;
 }
 
 /** Copies of a data directory. */
