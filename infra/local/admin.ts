@@ -50,6 +50,10 @@ process.exitCode = await runAdmin(process.argv.slice(2), {
   interruption,
   progress: process.stderr.isTTY ? () => terminalProgress(process.stderr) : silentProgress,
   resolve: fromHere,
+  importFiles: async (words) => {
+    const { importFiles } = await import('./import-files.ts');
+    return importFiles(words, { resolve: fromHere, input: process.stdin, environment: process.env });
+  },
   address: (url) => serviceAddress(url, process.env),
   read: (path) => (path === '-' ? text(process.stdin) : readFile(fromHere(path), 'utf8')),
   pause: async (milliseconds, signal) => {

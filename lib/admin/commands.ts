@@ -12,7 +12,7 @@ import { hasLiveExports, neededBackfills } from '../exports/resource/import-back
 import { wireInstant } from '../http/instant.ts';
 import { LEVELS } from '../http/levels.ts';
 import { type FollowOptions, follow } from '../lake/import/follow.ts';
-import { type ImportOptions, type ImportReport, importEvents } from '../lake/import/import.ts';
+import { type ImportFile, type ImportOptions, type ImportReport, importEvents } from '../lake/import/import.ts';
 import { IMPORT_FORMATS, type ImportFormat, PAGE_VIEWS, type PageViews } from '../lake/sources/formats.ts';
 import type { Context } from '../ports/context.ts';
 import { fail } from '../ports/errors.ts';
@@ -167,7 +167,7 @@ interface Following extends Pick<FollowOptions, 'pause' | 'stop'> {
 export async function importFiles(
   context: AdminContext,
   options: ImportCommandOptions,
-  files: readonly string[],
+  files: readonly ImportFile[],
   progress: Progress,
   stop?: AbortSignal,
 ): Promise<Outcome> {
@@ -209,7 +209,7 @@ export async function followFiles(
 const importOptions = (
   context: AdminContext,
   options: ImportCommandOptions,
-  files: readonly string[],
+  files: readonly ImportFile[],
   progress: Progress,
   stop?: AbortSignal,
 ): ImportOptions => ({

@@ -1,6 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { LEVELS } from '../http/levels.ts';
-import { ImportStopped } from '../lake/import/import.ts';
+import { type ImportFile, ImportStopped } from '../lake/import/import.ts';
 import { inWords } from '../ports/disk-failures.ts';
 import { messageOf } from '../ports/errors.ts';
 import * as commands from './commands.ts';
@@ -16,8 +16,8 @@ interface Surroundings extends ServiceSurroundings {
   readonly progress: () => Progress;
   /** Of the data directory; absent where there is none. */
   readonly copies?: Copies;
-  /** Makes a path that the caller typed absolute. */
-  readonly resolve: (path: string) => string;
+  /** Returns the files that words name: paths, folders, `-` for standard input, `s3://bucket/prefix`. */
+  readonly importFiles: (words: readonly string[]) => Promise<ImportFile[]>;
 }
 
 /** Copies of a data directory. */
@@ -137,17 +137,20 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
   command(
     root,
     'import <file...>',
-    'Import events and persons from files. The same file twice adds nothing; of one that has grown, what is new is read.',
+    'Import events and persons from files, folders, standard input (-), or s3://bucket/prefix. The same file twice adds nothing; of one that has grown, what is new is read.',
     async (context, options: commands.ImportCommandOptions & { readonly follow?: boolean }, files) => {
       const { signal: stop, end } = surroundings.interruption(new ImportStopped());
-      const paths = files.map(surroundings.resolve);
+      if (options.follow && files.some((file) => file === '-' || file.startsWith('s3://')))
+        root.error('error: --follow goes on with files of this machine alone.', { exitCode: EXIT.usage });
       const done = options.follow
-        ? commands.followFiles(context, options, paths, {
+        ? commands.followFiles(context, options, files.map(surroundings.resolve), {
             stop,
             tell: complain,
             pause: (ms) => surroundings.pause(ms, stop).catch(() => {}),
           })
-        : commands.importFiles(context, options, paths, surroundings.progress(), stop);
+        : surroundings
+            .importFiles(files)
+            .then((found) => commands.importFiles(context, options, found, surroundings.progress(), stop));
       return done.finally(end);
     },
   )

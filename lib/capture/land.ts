@@ -6,7 +6,7 @@ import { filesSince } from '../lake/catalog.ts';
 import { adding } from '../lake/import/adding.ts';
 import { ofModel } from '../lake/import/batch-writer.ts';
 import type { SameEvents } from '../lake/import/staging.ts';
-import { ImportUnderWay, type Lease, type Publishing, underLease } from '../lake/lease.ts';
+import { adderUnder, ImportUnderWay, type Lease, type Publishing, underLease } from '../lake/lease.ts';
 import { ProjectGone } from '../lake/publish.ts';
 import { messageOf } from '../ports/errors.ts';
 import type { CapturedRequest, Inbox } from '../ports/inbox/inbox.ts';
@@ -133,9 +133,9 @@ async function landProject(
     delayMs: Math.max(0, context.clock() - oldest),
   });
   const work = async (lease: Lease): Promise<ProjectLanding> => {
-    const before = await filesSince(context.table, projectId, 'events', context.clock() - ATTEMPTS_MS);
+    const before = () => filesSince(context.table, projectId, 'events', context.clock() - ATTEMPTS_MS);
     const options = { before, arrived: 'now', same: SAME_CAPTURED, temporaryFolder } as const;
-    return adding(context, lease, options, async (batches) => {
+    return adding(context, adderUnder(lease), options, async (batches) => {
       for (const request of requests) {
         let events = 0;
         for (const event of eventsOf(request, refuse)) {

@@ -1,10 +1,14 @@
-/** The lease that makes its holder the one importer of a project. */
+/**
+ * The leases of a project: of two who add to it, one waits, or is told so. A landing or a removal has it for all that it
+ * does; an import for each batch, so that captured events land between its batches, and beside that one of its own, which
+ * keeps other imports away from its first record to its last.
+ */
 import { readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
-import { type Item, type Op, Refused } from '../ports/table/table.ts';
+import { type Item, type Key, type Op, Refused, type Table } from '../ports/table/table.ts';
 import { MINUTE_MS, SECOND_MS } from '../ports/units.ts';
 import { incomingOf } from './catalog.ts';
 import { finishPending } from './pending.ts';
@@ -12,11 +16,12 @@ import { finishPending } from './pending.ts';
 declare module '../ports/table/keys.ts' {
   interface Items {
     lease: LeaseItem;
+    importing: LeaseItem;
   }
 }
 
-/** A landing of captured events takes seconds, an import any time. */
-type LeasePurpose = 'import' | 'landing';
+/** A landing of captured events takes seconds, a batch of an import up to minutes, what else adds any time. */
+type LeasePurpose = 'import' | 'batch' | 'landing';
 
 /** A lease as stored. Instants are milliseconds since 1970. */
 interface LeaseItem extends Item {
@@ -29,6 +34,8 @@ interface LeaseItem extends Item {
   /** The process that holds it: its number, and among which processes that counts. */
   readonly pid: number;
   readonly processes: string;
+  /** A landing waits for the end of the batch. */
+  readonly wanted?: true;
 }
 
 /** Which processes this one can see: those of this machine, or of this container. */
@@ -56,12 +63,23 @@ function isDead({ pid, processes }: LeaseItem): boolean {
 /** What whoever adds to the lake needs: a running service, or a command beside one. */
 export type Publishing = Pick<Context, 'table' | 'lake' | 'clock' | 'newId' | 'random' | 'log' | 'settings'>;
 
-/** The hold that one importer has on a project. `signal` is aborted when it is lost, or the importer is to stop. */
+/** The hold that somebody has on a project. `signal` is aborted when it is lost, or its holder is to stop. */
 export interface Lease {
   readonly projectId: number;
   readonly holder: string;
   readonly signal: AbortSignal;
 }
+
+/** Whoever adds to a project, batch by batch. `signal` is aborted when no other may follow. */
+export interface Adder {
+  readonly projectId: number;
+  readonly signal: AbortSignal;
+  /** Does what one batch takes under a lease. */
+  batch<T>(work: (lease: Lease) => Promise<T>): Promise<T>;
+}
+
+/** Adds all batches under one lease. */
+export const adderUnder = (lease: Lease): Adder => ({ ...lease, batch: (work) => work(lease) });
 
 /** Somebody else adds to the project, and is not about to end. */
 export class ImportUnderWay extends Error {
@@ -78,42 +96,106 @@ const RENEWAL_MS = 20 * SECOND_MS;
 /** ... and is taken for dead after three renewals that did not come, in milliseconds. */
 const LEASE_MS = MINUTE_MS;
 
-/** How often it is looked whether a landing has ended. */
+/** How often it is looked whether a landing has ended, or has begun. */
 const LOOK_MS = 50;
 
+/** So long the next batch of an import is held back at most, while a landing wants its turn. It asks each second. */
+const YIELD_MS = 3 * SECOND_MS;
+
 interface LeaseOptions {
-  /** Default: `import`, which waits for a landing. A landing waits for nobody: it is tried again. */
+  /** Default: `import`, which waits for a landing. A batch waits for anybody, a landing for nobody: it is tried again. */
   readonly purpose?: LeasePurpose;
   readonly stop?: AbortSignal | undefined;
 }
 
 /**
- * Does `work` as the one importer of the project. First it finishes what a dead importer committed, and removes what
- * it did not. Throws `ImportUnderWay`, and `LeaseLost` when it was taken for dead on the way; of `stop` the reason.
+ * Does `work` as the one who adds to the project. First it finishes what a dead one committed, and removes what it did
+ * not. Throws `ImportUnderWay`, and `LeaseLost` when it was taken for dead on the way; of `stop` the reason.
  */
-export async function underLease<T>(
+export function underLease<T>(
   context: Publishing,
   projectId: number,
   work: (lease: Lease) => Promise<T>,
   { purpose = 'import', stop }: LeaseOptions = {},
 ): Promise<T> {
+  return whileHeld(context, { key: keys.lease(projectId), projectId, purpose, stop }, async (lease) => {
+    await recover(context, lease);
+    return work(lease);
+  });
+}
+
+/**
+ * Does `work` as the one import of the project, which has a lease for each of its batches. What a dead one left is
+ * finished first. Throws as `underLease` does.
+ */
+export function asImport<T>(
+  context: Publishing,
+  projectId: number,
+  work: (adder: Adder) => Promise<T>,
+  { stop }: Pick<LeaseOptions, 'stop'> = {},
+): Promise<T> {
+  const { table } = context;
+  return whileHeld(
+    context,
+    { key: keys.importing(projectId), projectId, purpose: 'import', stop },
+    async ({ signal }) => {
+      const adder: Adder = {
+        projectId,
+        signal,
+        batch: async (batchWork) => {
+          let isWanted = false;
+          const underOwn = async (lease: Lease) => {
+            const done = await batchWork(lease);
+            isWanted = (await table.get(keys.lease(projectId)))?.wanted === true;
+            return done;
+          };
+          const done = await underLease(context, projectId, underOwn, { purpose: 'batch', stop: signal });
+          if (isWanted) await landed(context, projectId, signal);
+          return done;
+        },
+      };
+      await adder.batch(async () => {});
+      return work(adder);
+    },
+  );
+}
+
+/** Resolves when a landing has had the project, or none has come for it. */
+async function landed({ table, clock }: Publishing, projectId: number, signal: AbortSignal): Promise<void> {
+  let isLanding = false;
+  for (let waited = 0; (waited < YIELD_MS || isLanding) && !signal.aborted; waited += LOOK_MS) {
+    const held = await table.get(keys.lease(projectId));
+    if (isLanding && held?.purpose !== 'landing') return;
+    isLanding = held?.purpose === 'landing' && held.until > clock() && !isDead(held);
+    await pause(LOOK_MS);
+  }
+}
+
+interface Hold {
+  readonly key: Key<LeaseItem>;
+  readonly projectId: number;
+  readonly purpose: LeasePurpose;
+  readonly stop: AbortSignal | undefined;
+}
+
+async function whileHeld<T>(context: Publishing, hold: Hold, work: (lease: Lease) => Promise<T>): Promise<T> {
+  const { key, projectId, stop } = hold;
   const lost = new AbortController();
   const signal = stop === undefined ? lost.signal : AbortSignal.any([lost.signal, stop]);
   const lease: Lease = { projectId, holder: context.newId(), signal };
-  while (!(await takeLease(context, lease, purpose))) {
+  stop?.throwIfAborted();
+  while (!(await takeLease(context, lease, hold))) {
     stop?.throwIfAborted();
     await pause(LOOK_MS);
   }
   const renewal = setInterval(() => {
     // Only a refusal means that it is lost; what else failed may go well the next time.
-    renewLease(context, lease).catch((error) => error instanceof Refused && lost.abort(leaseLost()));
+    renewLease(context, key, lease).catch((error) => error instanceof Refused && lost.abort(leaseLost()));
   }, RENEWAL_MS).unref();
   try {
-    await recover(context, lease);
     return await work(lease);
   } finally {
     clearInterval(renewal);
-    const key = keys.lease(projectId);
     await context.table.write([{ remove: key, if: { is: { holder: lease.holder } } }]).catch((error) => {
       if (!(error instanceof Refused)) throw error;
     });
@@ -154,20 +236,20 @@ export async function writeUnderLease({ table }: Publishing, { projectId, holder
   }
 }
 
-/** Returns whether the lease was taken; if not, a landing holds it, and an import waits for its end. */
+/** Returns whether the lease was taken; if not, somebody holds it for whom this one waits. */
 async function takeLease(
   { table, clock }: Publishing,
   { projectId, holder }: Lease,
-  purpose: LeasePurpose,
+  { key, purpose }: Hold,
 ): Promise<boolean> {
-  const key = keys.lease(projectId);
   const now = clock();
   const hold = { ...key, holder, since: now, until: now + LEASE_MS, purpose, pid: process.pid, processes: PROCESSES };
   const isWaitedFor = (held: LeaseItem | undefined): boolean =>
-    purpose === 'import' && (held === undefined || held.purpose === 'landing');
+    purpose === 'batch' || (purpose === 'import' && (held === undefined || held.purpose === 'landing'));
   const held = await table.get(key);
   if (held !== undefined && held.until > now && !isDead(held)) {
     if (isWaitedFor(held)) return false;
+    if (purpose === 'landing' && held.purpose === 'batch') await askForTurn(table, key, held);
     throw new ImportUnderWay(underWay(projectId, held));
   }
   try {
@@ -182,12 +264,19 @@ async function takeLease(
   }
 }
 
+/** Marks the lease of a batch, so that its import leaves time for a landing before the next one. */
+async function askForTurn(table: Table, key: Key<LeaseItem>, { holder }: LeaseItem): Promise<void> {
+  await table.write([{ change: key, set: { wanted: true }, if: { is: { holder } } }]).catch((error: unknown) => {
+    if (!(error instanceof Refused)) throw error;
+  });
+}
+
 const underWay = (projectId: number, held: LeaseItem | undefined): string =>
   held === undefined
     ? `Another import into project ${projectId} has just ended; try again.`
     : `Another import into project ${projectId} is under way since ${new Date(held.since).toISOString()}. ` +
       `If it has died, the next one may start at ${new Date(held.until).toISOString()}.`;
 
-async function renewLease({ table, clock }: Publishing, { projectId, holder }: Lease): Promise<void> {
-  await table.write([{ change: keys.lease(projectId), set: { until: clock() + LEASE_MS }, if: { is: { holder } } }]);
+async function renewLease({ table, clock }: Publishing, key: Key, { holder }: Lease): Promise<void> {
+  await table.write([{ change: key, set: { until: clock() + LEASE_MS }, if: { is: { holder } } }]);
 }

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { neededBackfills } from '../../lib/exports/resource/import-backfills.ts';
-import { type ImportOptions, importEvents } from '../../lib/lake/import/import.ts';
+import { type ImportFile, type ImportOptions, importEvents } from '../../lib/lake/import/import.ts';
 import { keys } from '../../lib/ports/table/keys.ts';
 import type { Item, Ops } from '../../lib/ports/table/table.ts';
 import { type TestContext, testContext } from './context.ts';
@@ -27,7 +27,7 @@ export function fileIn(context: TestContext<object>, name: string, content: stri
 /** Imports files, and returns the report of it and which backfills are needed then. */
 export async function run(
   context: TestContext<object>,
-  files: string | readonly string[],
+  files: string | readonly ImportFile[],
   options: Partial<ImportOptions> = {},
 ) {
   const { hours, ...report } = await importEvents(context, {

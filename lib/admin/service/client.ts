@@ -1,5 +1,6 @@
 /** The public API, as the command line speaks it. */
 import * as z from 'zod';
+import { SECOND_MS } from '../../ports/units.ts';
 
 /** Where a service is, and who asks. */
 export interface ServiceAddress {
@@ -19,6 +20,10 @@ type Query = Readonly<Record<string, string | number | undefined>>;
 export interface Client {
   get<Found>(path: string, query?: Query): Promise<Found>;
   send<Found>(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<Found>;
+  /** Sends bytes as they are. */
+  put<Found>(path: string, query: Query, bytes: Uint8Array<ArrayBuffer>): Promise<Found>;
+  /** Sends what must still be said when `signal` is aborted. */
+  last<Found>(method: 'POST', path: string): Promise<Found>;
   /** Returns the first `limit` objects of a list, over as many pages as it takes. */
   list<Found>(path: string, limit: number, query?: Query): Promise<Found[]>;
 }
@@ -30,22 +35,29 @@ interface Page<Found> {
 
 const Problem = z.object({ detail: z.string(), attr: z.string().nullable() });
 
+/** What is said at last is waited for so long. */
+const LAST_MS = 5 * SECOND_MS;
+
 /** What a page has at most. */
 const PAGE = 100;
 
 /** Returns a client of the service at an address; `signal` ends its requests. */
 export function openClient({ url, key }: ServiceAddress, signal: AbortSignal): Client {
-  async function request<Found>(method: string, address: string, body?: unknown): Promise<Found> {
+  async function request<Found>(
+    method: string,
+    address: string,
+    body?: unknown,
+    until: AbortSignal = signal,
+  ): Promise<Found> {
+    const isBytes = body instanceof Uint8Array;
+    const type = isBytes ? 'application/octet-stream' : 'application/json';
     const answer = await fetch(address, {
       method,
-      signal,
-      headers: {
-        Authorization: `Bearer ${key}`,
-        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: until,
+      headers: { Authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'Content-Type': type }) },
+      ...(body === undefined ? {} : { body: isBytes ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body) }),
     }).catch((error: unknown) => {
-      signal.throwIfAborted();
+      until.throwIfAborted();
       throw new ServiceError(
         `No service answers at ${url} (${reasonOf(error)}). Start it with npm start, or say where it is: --url.`,
       );
@@ -65,6 +77,8 @@ export function openClient({ url, key }: ServiceAddress, signal: AbortSignal): C
   return {
     get: (path, query) => request('GET', addressOf(path, query)),
     send: (method, path, body) => request(method, addressOf(path), body),
+    put: (path, query, bytes) => request('PUT', addressOf(path, query), bytes),
+    last: (method, path) => request(method, addressOf(path), undefined, AbortSignal.timeout(LAST_MS)),
     list: async <Found>(path: string, limit: number, query?: Query) => {
       const found: Found[] = [];
       let address: string | null = addressOf(path, { ...query, limit: Math.min(limit, PAGE) });

@@ -16,6 +16,8 @@ export interface Asked<Options = Readonly<Record<string, unknown>>> {
   readonly progress: () => Progress;
   /** Waits between two looks. Throws the reason of Ctrl-C. */
   readonly pause: (milliseconds: number) => Promise<void>;
+  /** Makes a path that the caller typed absolute. */
+  readonly resolve: (path: string) => string;
   /** Returns what a file holds; `-` is what comes in. */
   readonly read: (path: string) => Promise<string>;
 }

@@ -15,6 +15,8 @@ export interface ServiceSurroundings {
   readonly interruption: (reason: Error) => { readonly signal: AbortSignal; readonly end: () => void };
   /** Waits. Throws the reason of the signal when it is aborted. */
   readonly pause: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+  /** Makes a path that the caller typed absolute. */
+  readonly resolve: (path: string) => string;
   /** Returns what a file holds; `-` is standard input. */
   readonly read: (path: string) => Promise<string>;
 }
@@ -75,6 +77,7 @@ function addCommand(
         show: (object: unknown, text: string) => print(`${own.json === true ? JSON.stringify(object) : text}\n`),
         progress: surroundings.progress,
         pause: (milliseconds: number) => surroundings.pause(milliseconds, signal),
+        resolve: surroundings.resolve,
         read: surroundings.read,
       });
       if (outcome === undefined) return;

@@ -4,14 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Arrived } from '../arrival.ts';
 import type { LakeFile } from '../catalog.ts';
-import type { Lease, Publishing } from '../lease.ts';
+import type { Adder, Publishing } from '../lease.ts';
 import { BatchWriter } from './batch-writer.ts';
-import { forgottenRows } from './forgotten.ts';
 import { openStaging, type SameEvents } from './staging.ts';
 
 interface AddingOptions {
-  /** Files of events in which what is added may be known already. */
-  readonly before: readonly LakeFile[];
+  /** Lists the files of events in which what is added may be known already, for each batch anew. */
+  readonly before: () => Promise<readonly LakeFile[]>;
   readonly arrived: Arrived;
   /** Default: as imports tell events apart. */
   readonly same?: SameEvents;
@@ -22,15 +21,14 @@ interface AddingOptions {
 /** Returns what `work` does with a writer of batches and the writer's folder, which is gone then. */
 export async function adding<T>(
   context: Publishing,
-  lease: Lease,
+  adder: Adder,
   { before, arrived, same, temporaryFolder = tmpdir() }: AddingOptions,
   work: (batches: BatchWriter, folder: string) => Promise<T>,
 ): Promise<T> {
   const folder = await mkdtemp(join(temporaryFolder, 'adding-'));
   try {
-    const forgotten = await forgottenRows(context.table, lease.projectId);
-    const staging = await openStaging(folder, lease.projectId, context.lake, { same, forgotten });
-    const batches = new BatchWriter({ context, lease, staging, before, arrived, folder });
+    const staging = await openStaging(folder, adder.projectId, context.lake, same);
+    const batches = new BatchWriter({ context, adder, staging, before, arrived, folder });
     try {
       return await work(batches, folder);
     } finally {

@@ -5,11 +5,12 @@ import { MINUTE_MS } from '../../ports/units.ts';
 import { type Arrived, historyEnd } from '../arrival.ts';
 import type { LakeFile, PublishedFile } from '../catalog.ts';
 import { intactCopies, intactFiles } from '../intact.ts';
-import type { Lease, Publishing } from '../lease.ts';
-import { openPersonStates, type PersonStates } from '../persons/states.ts';
+import type { Adder, Lease, Publishing } from '../lease.ts';
+import { openPersonStates } from '../persons/states.ts';
 import { publish } from '../publish.ts';
 import type { Model } from '../schema.ts';
-import { LONGEST_ROW, type StagedRow, type Staging, stagedLine } from './staging.ts';
+import { forgottenRows } from './forgotten.ts';
+import { LONGEST_ROW, type Overlapping, type StagedRow, type Staging, stagedLine } from './staging.ts';
 
 /** A batch: this many rows, or bytes while it is staged, or milliseconds of reading, or what its rows weigh. */
 const BATCH = { rows: 1_000_000, bytes: 512 * 1024 * 1024, timeMs: MINUTE_MS, weight: 256e9 };
@@ -30,16 +31,16 @@ export const ofModel = (files: readonly PublishedFile[], model: Model): Publishe
 
 interface BatchWriterOptions {
   readonly context: Publishing;
-  readonly lease: Lease;
+  readonly adder: Adder;
   readonly staging: Staging;
-  /** The files of events that the project has. */
-  readonly before: readonly LakeFile[];
+  /** Lists the files of events that the project has. */
+  readonly before: () => Promise<readonly LakeFile[]>;
   readonly arrived: Arrived;
   /** A folder of the local disk for the batches' own files; the caller removes it. */
   readonly folder: string;
 }
 
-/** Takes rows one by one, and publishes them in batches under the lease, in their order. */
+/** Takes rows one by one, and publishes them in batches, each under a lease, in their order. */
 export class BatchWriter {
   readonly #options: BatchWriterOptions;
   readonly #copies: string;
@@ -47,7 +48,6 @@ export class BatchWriter {
   readonly #published: PublishedFile[] = [];
   #known = 0;
   #refused = 0;
-  #persons: PersonStates | undefined;
   #underWay: Promise<void> = Promise.resolve();
   /** Rows of the batch that is filled, which are not on disk yet. */
   #lines = '';
@@ -73,8 +73,8 @@ export class BatchWriter {
 
   /** Writes rows to the disk, and publishes the batch when it is full, if it is time. Throws when an earlier one has failed. */
   async pass(): Promise<void> {
-    const { context, lease } = this.#options;
-    lease.signal.throwIfAborted();
+    const { context, adder } = this.#options;
+    adder.signal.throwIfAborted();
     if (this.#lines.length >= WRITE) await this.#write();
     const batch = this.#batch;
     const isLate = context.clock() - batch.began > BATCH.timeMs;
@@ -116,19 +116,23 @@ export class BatchWriter {
     if (this.#batch.rows === 0) return;
     await this.#write();
     await this.#underWay;
-    this.#underWay = this.#publish(this.#path());
+    const path = this.#path();
+    this.#underWay = this.#options.adder.batch((lease) => this.#publish(lease, path));
     this.#underWay.catch(() => {});
     this.#batch = this.#empty(this.#batch.number + 1);
   }
 
-  async #publish(file: string): Promise<void> {
-    const { context, lease, staging, arrived } = this.#options;
-    const batch = await staging.load(file, (min, max) => this.#overlapping(min, max));
+  /** What the lake has is looked up under the lease: others may have added to it since the batch before. */
+  async #publish(lease: Lease, file: string): Promise<void> {
+    const { context, staging, arrived } = this.#options;
+    const before = await this.#options.before();
+    const overlapping: Overlapping = (min, max) => this.#copiesOf(before, min, max);
+    const batch = await staging.load(file, overlapping, await forgottenRows(context.table, lease.projectId));
     await rm(file);
     this.#known += batch.known;
     if (batch.rows === 0) return;
-    if (batch.personChanges > 0) this.#persons ??= await openPersonStates(context, lease, this.#copies, this.#isIntact);
-    const persons = batch.personChanges > 0 ? this.#persons : undefined;
+    const persons =
+      batch.personChanges === 0 ? undefined : await openPersonStates(context, lease, this.#copies, this.#isIntact);
     let refused = 0;
     const files = await publish(
       context,
@@ -154,12 +158,9 @@ export class BatchWriter {
     await staging.renew(persons);
   }
 
-  /** Local copies of the files that may hold an event of these timestamps (milliseconds, inclusive). */
-  #overlapping(min: number, max: number): Promise<string[]> {
-    const { context, before } = this.#options;
-    const files = [...before, ...ofModel(this.#published, 'events')].filter(
-      (file) => file.min_timestamp <= max && file.max_timestamp >= min,
-    );
-    return intactCopies(context.lake, this.#isIntact, files, this.#copies);
+  /** Local copies of those files that may hold an event of these timestamps (milliseconds, inclusive). */
+  #copiesOf(all: readonly LakeFile[], min: number, max: number): Promise<string[]> {
+    const files = all.filter((file) => file.min_timestamp <= max && file.max_timestamp >= min);
+    return intactCopies(this.#options.context.lake, this.#isIntact, files, this.#copies);
   }
 }

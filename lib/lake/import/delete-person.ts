@@ -1,5 +1,5 @@
 /** Deletes a person, as the `$delete_person` of an import does, without an event of it. */
-import { type Publishing, underLease } from '../lease.ts';
+import { adderUnder, type Publishing, underLease } from '../lease.ts';
 import type { PersonChange } from '../persons/change.ts';
 import { adding } from './adding.ts';
 import { forget } from './forgotten.ts';
@@ -26,22 +26,27 @@ export async function deletePerson(
   await underLease(context, projectId, async (lease) => {
     // First: who asks again after this died finds the person still there.
     if (forgotten.length > 0) await forget(context, lease, forgotten, temporaryFolder);
-    await adding(context, lease, { before: [], arrived: 'now', temporaryFolder }, async (batches) => {
-      batches.add({
-        uuid: context.newId(),
-        own: false,
-        file: 0,
-        event: null,
-        distinctId,
-        properties: '{}',
-        timestamp: context.clock() * 1000,
-        created: null,
-        personId: null,
-        personProperties: null,
-        elementsChain: null,
-        personChange: JSON.stringify({ delete: true } satisfies PersonChange),
-      });
-      await batches.end();
-    });
+    await adding(
+      context,
+      adderUnder(lease),
+      { before: async () => [], arrived: 'now', temporaryFolder },
+      async (batches) => {
+        batches.add({
+          uuid: context.newId(),
+          own: false,
+          file: 0,
+          event: null,
+          distinctId,
+          properties: '{}',
+          timestamp: context.clock() * 1000,
+          created: null,
+          personId: null,
+          personProperties: null,
+          elementsChain: null,
+          personChange: JSON.stringify({ delete: true } satisfies PersonChange),
+        });
+        await batches.end();
+      },
+    );
   });
 }

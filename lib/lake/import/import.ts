@@ -8,7 +8,7 @@
  * has before it. So the same file twice adds nothing, a file that has grown adds its new records, and two files that
  * hold equal ones hold the same events. Of a person what is not newer than known adds nothing.
  */
-import { stat } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DatabaseLimits } from '../../duckdb/database.ts';
 import { fail } from '../../ports/errors.ts';
@@ -17,7 +17,7 @@ import { keys } from '../../ports/table/keys.ts';
 import { HOUR_MS } from '../../ports/units.ts';
 import { allFiles, type LakeFile } from '../catalog.ts';
 import type { ArrivalRange } from '../intervals.ts';
-import { type Lease, type Publishing, underLease } from '../lease.ts';
+import { type Adder, asImport, type Publishing } from '../lease.ts';
 import type { Model } from '../schema.ts';
 import { contentUuid } from '../sources/event.ts';
 import type { ImportFormat, PageViews } from '../sources/formats.ts';
@@ -30,9 +30,22 @@ import { type BatchWriter, ofModel } from './batch-writer.ts';
 import { type Bookmark, bookmarkOf, type FileRead, keepBookmark, type RestartPlace } from './bookmark.ts';
 import { type Rejected, type RejectedLine, rejectedLines } from './rejected.ts';
 
+/** A file that is brought to this machine when it is its turn, and removed when it was read. */
+export interface FetchedFile {
+  /** As reports call it. */
+  readonly name: string;
+  /** In bytes; 0: nobody knows. */
+  readonly size: number;
+  /** Writes it into a local file. Throws the signal's reason on abort. */
+  readonly save: (localFile: string, signal: AbortSignal) => Promise<void>;
+}
+
+/** A path on this machine, or a file that is elsewhere. */
+export type ImportFile = string | FetchedFile;
+
 export interface ImportOptions extends Pick<LinesOptions, 'onlyEnded'> {
   readonly projectId: number;
-  readonly files: readonly string[];
+  readonly files: readonly ImportFile[];
   /** Default: told for each file by how it begins. */
   readonly format?: ImportFormat;
   /** How tables (CSV, Parquet) are read. Default: by the names of their columns. */
@@ -127,24 +140,26 @@ export async function importEvents(context: Publishing, options: ImportOptions):
   if (project === undefined || project['deleted_at'] !== null) fail('not_found', `There is no project ${projectId}.`);
   checkMapping(options.mapping ?? {});
   const sizes = await sizesOf(options.files);
-  const work = async (lease: Lease): Promise<ImportReport> => {
-    const before = await allFiles(context.table, projectId, 'events');
+  const work = async (adder: Adder): Promise<ImportReport> => {
+    const before = () => allFiles(context.table, projectId, 'events');
     const { arrived = 'auto', temporaryFolder } = options;
-    return adding(context, lease, { before, arrived, temporaryFolder }, async (batches, folder) => {
+    return adding(context, adder, { before, arrived, temporaryFolder }, async (batches, folder) => {
       const files: FileReport[] = [];
       const rejected: RejectedLine[] = [];
       const reads: FileRead[] = [];
       let passages = -1;
       for (const [n, file] of options.files.entries()) {
-        const size = sizes[n] as number;
-        const bookmark = await bookmarkOf(context, projectId, file, size);
+        const { name, path, size } = await localFile(file, sizes[n] as number, folder, adder.signal);
+        // What was fetched is read whole: it is not kept, so what follows is no more than what is there again.
+        const bookmark = name === path ? await bookmarkOf(context, projectId, path, size) : undefined;
         const known = options.format === undefined || options.format === bookmark?.format ? bookmark : undefined;
-        const { report, read } = await readFile(file, size, known, {
+        const { report, read } = await readFile(path, size, known, {
           ...options,
+          name,
           limits: { memoryLimit: '200MB', tempDirectory: join(folder, 'rows') },
           batches,
           passage: () => (passages += 1),
-          rejected: await rejectedLines(file, options.rejectedFolder, rejected, known?.lines),
+          rejected: await rejectedLines(name, options.rejectedFolder, rejected, known?.lines),
           onRecords: (bytes, { events, bad }) =>
             options.onProgress?.({
               bytes: sum(files, 'bytes') + bytes,
@@ -154,7 +169,8 @@ export async function importEvents(context: Publishing, options: ImportOptions):
             }),
         });
         files.push(report);
-        if (read !== undefined) reads.push(read);
+        if (name !== path) await rm(path, { force: true });
+        else if (read !== undefined) reads.push(read);
       }
       const { published, known, refused } = await batches.end();
       for (const read of reads) await keepBookmark(context, projectId, read);
@@ -172,12 +188,27 @@ export async function importEvents(context: Publishing, options: ImportOptions):
       };
     });
   };
-  return underLease(context, projectId, work, { stop: options.stop });
+  return asImport(context, projectId, work, { stop: options.stop });
 }
 
-async function sizesOf(files: readonly string[]): Promise<number[]> {
+/** Brings a file to this machine, if it is elsewhere. */
+async function localFile(file: ImportFile, size: number, folder: string, signal: AbortSignal) {
+  if (typeof file === 'string') return { name: file, path: file, size };
+  const path = join(folder, 'fetched');
+  await file.save(path, signal).catch((error: unknown) => {
+    signal.throwIfAborted();
+    throw error;
+  });
+  return { name: file.name, path, size: (await stat(path)).size };
+}
+
+async function sizesOf(files: readonly ImportFile[]): Promise<number[]> {
   const sizes: number[] = [];
   for (const file of files) {
+    if (typeof file !== 'string') {
+      sizes.push(file.size);
+      continue;
+    }
     const found = await stat(file).catch(() => undefined);
     if (found === undefined) fail('not_found', `There is no file ${file}.`);
     if (!found.isFile()) fail('validation', `${file} is not a file.`);
@@ -190,6 +221,8 @@ const sum = (files: readonly FileReport[], field: 'bytes' | 'events' | 'persons'
   files.reduce((total, file) => total + file[field], 0);
 
 interface Reading extends ImportOptions {
+  /** Of the file, as reports call it. */
+  readonly name: string;
   readonly batches: BatchWriter;
   readonly rejected: Rejected;
   readonly limits: DatabaseLimits;
@@ -282,7 +315,7 @@ async function readFrom(
   const found = source.format();
   return {
     report: {
-      file: path,
+      file: options.name,
       format: found,
       bytes: source.bytesRead(),
       ...(from.offset > 0 ? { from: from.offset } : {}),

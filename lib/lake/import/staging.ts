@@ -91,11 +91,11 @@ interface WriteOptions {
 }
 
 /** Local files that may hold an event of a range of timestamps (milliseconds, inclusive). */
-type Overlapping = (min: number, max: number) => Promise<readonly string[]>;
+export type Overlapping = (min: number, max: number) => Promise<readonly string[]>;
 
 export interface Staging {
-  /** Takes a staging file in and drops what is known. */
-  load(file: string, lake: Overlapping): Promise<StagedBatch>;
+  /** Takes a staging file in and drops what is known. `forgotten`: SQL of rows that somebody asked to be forgotten. */
+  load(file: string, lake: Overlapping, forgotten?: string): Promise<StagedBatch>;
   /**
    * Writes the batch as Parquet: a file of events, and one of what becomes of persons, for each day of arrival.
    * `refused`: changes of persons that are not made.
@@ -114,13 +114,6 @@ export interface SameEvents {
   readonly withinMs: number;
 }
 
-interface StagingOptions {
-  /** Default: as imports tell events apart. */
-  readonly same?: SameEvents | undefined;
-  /** SQL of rows that are not taken, for somebody asked that they be forgotten. */
-  readonly forgotten?: string | undefined;
-}
-
 /** Of imports: what is imported carries the timestamp that was stored. */
 const SAME_RECORDS: SameEvents = { columns: ['uuid', 'timestamp_us'], withinMs: 0 };
 
@@ -132,7 +125,7 @@ export async function openStaging(
   folder: string,
   projectId: number,
   lake: FileStore,
-  { same = SAME_RECORDS, forgotten }: StagingOptions = {},
+  same: SameEvents = SAME_RECORDS,
 ): Promise<Staging> {
   const places = [folder, lake.root];
   const database = await openDatabase({ ...LIMITS, tempDirectory: join(folder, 'spill'), places });
@@ -142,7 +135,7 @@ export async function openStaging(
   await connection.run('CREATE TABLE seen (file INTEGER, first UUID)');
 
   return {
-    load: async (file, lake) => {
+    load: async (file, lake, forgotten) => {
       // Not emptied but made anew: of rows that are removed DuckDB keeps the long texts.
       await connection.run(`CREATE OR REPLACE TABLE staged (${columns.join(', ')})`);
       await connection.run(`INSERT INTO staged SELECT * REPLACE (

@@ -30,7 +30,7 @@
  *   idempotency record         IDEMPOTENCY#uid#hash IDEMPOTENCY
  *   job                        J#kind#id     JOB                                                   DUE / time#kind#id
  *   integer ids                SEQ#kind      SEQ
- *   lake: fence, lease         W#pid         FENCE | LEASE
+ *   lake: fence, lease         W#pid         FENCE | LEASE | IMPORTING
  *   lake: batch on its way     W#pid         PENDING#time#batch
  *   lake: file                 W#pid         FILE#model#day#time#n
  *   lake: which files there are W#pid        LAYOUT
@@ -138,6 +138,7 @@ export const keys = {
   sequence: (kind: string) => at<'sequence'>(`SEQ#${kind}`, 'SEQ'),
   fence: (pid: number) => at<'fence'>(`W#${pid}`, 'FENCE'),
   lease: (pid: number) => at<'lease'>(`W#${pid}`, 'LEASE'),
+  importing: (pid: number) => at<'importing'>(`W#${pid}`, 'IMPORTING'),
   pendingBatch: (pid: number, instant: number, batch: string) =>
     at<'pendingBatch'>(`W#${pid}`, `PENDING#${sortable(instant)}#${batch}`),
   lakeFile: (pid: number, model: string, day: string, instant: number, batch: string, n: number) =>
@@ -250,6 +251,7 @@ export const ranges = {
     partition<
       | 'fence'
       | 'lease'
+      | 'importing'
       | 'pendingBatch'
       | 'lakeFile'
       | 'lakeLayout'

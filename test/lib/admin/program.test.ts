@@ -23,6 +23,7 @@ import { ROOT } from '../../support/source.ts';
 const never = () => ({ signal: new AbortController().signal, end: () => {} });
 const unasked = () => Promise.reject(new Error('understood'));
 const noService = { address: unasked, read: unasked };
+const importFiles = async (words: readonly string[]) => [...words];
 
 function commandLine() {
   const context = testContext();
@@ -42,6 +43,7 @@ function commandLine() {
       interruption: () => ({ signal: stop.signal, end: () => {} }),
       pause: async () => {},
       resolve: (path) => path,
+      importFiles,
       ...noService,
     });
     return { code, out, errors };
@@ -187,6 +189,7 @@ test.each([
   ['a missing option', ['user', 'create']],
   ['a level that does not exist', ['member', 'add', '--organization', 'x', '--email', 'x', '--level', 'king']],
   ['a project that is no number', ['import', 'file', '--project', 'one']],
+  ['following what is no file', ['import', '-', '--follow', '--project', '1']],
 ])('%s is not understood: exit code 2', async (_, words) => {
   const { code, errors } = await commandLine().run(...words);
   expect(code).toBe(EXIT.usage);
@@ -348,6 +351,7 @@ test('a command is for this machine, or for the stage that it names, wherever in
       interruption: never,
       pause: async () => {},
       resolve: (path) => path,
+      importFiles,
       ...noService,
     });
   for (const words of [['status'], ['--stage', 'dev', 'key', 'list'], ['key', 'list', '--stage', 'dev']])
@@ -379,6 +383,7 @@ describe('the documentation', () => {
       interruption: never,
       pause: async () => {},
       resolve: (path) => path,
+      importFiles,
       ...noService,
     });
     const isHelp = words.includes('--help');

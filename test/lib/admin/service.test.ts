@@ -2,6 +2,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { EXIT, runAdmin } from '../../../lib/admin/program.ts';
+import type { Imports } from '../../../lib/imports/imports.ts';
+import { runImport } from '../../../lib/imports/run.ts';
+import { ImportRunner } from '../../../lib/imports/runner.ts';
 import { importEvents } from '../../../lib/lake/import/import.ts';
 import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { exportWorld } from '../../support/export-world.ts';
@@ -42,6 +45,7 @@ async function commandLine() {
       }),
       interruption: (reason) => ({ signal: stop.signal, end: () => stop.abort(reason) }),
       resolve: (path) => path,
+      importFiles: async (words) => [...words],
       address: async (given) => ({ url: given ?? url, key }),
       read: async (path) => (path === '-' ? input.text : Promise.reject(new Error(`no file ${path}`))),
       pause: async () => {
@@ -55,6 +59,7 @@ async function commandLine() {
   };
   return {
     ...service,
+    imports: context.imports as Imports,
     run,
     runMachines,
     input,
@@ -197,6 +202,56 @@ test('organizations and projects are listed, projects made, and their tokens rep
   const { out } = await run('project', 'rotate-token', '--project', String(made.id));
   expect(out).toMatch(/^The token of "Second" is now phc_\w+\n$/);
   expect(out).not.toContain(made.api_token);
+});
+
+describe('an import', () => {
+  const line = '{"event":"paid","distinct_id":"ada","timestamp":"2026-01-01"}\n';
+
+  /** A file, and a look at which the service has imported what was started. */
+  async function importing(content: string) {
+    const line = await commandLine();
+    const file = join(world.folder, 'sent.jsonl');
+    writeFileSync(file, content);
+    const files = line.imports.files;
+    const runner = new ImportRunner({
+      ...world.context,
+      files,
+      run: (task) => runImport(world.context, task, { files, folder: world.folder, onProgress: () => {} }),
+    });
+    line.meanwhile(async () => {
+      await runner.pass();
+      await runner.idle();
+    });
+    return { ...line, file };
+  }
+
+  test('is sent with a bar, listed and shown', async () => {
+    const { run, json, file, bars } = await importing(line);
+    const [sent] = await json('imports', 'send', file);
+    expect(sent).toMatchObject({ name: 'sent.jsonl', state: 'completed', added: 1, rejected: 0 });
+    expect(bars).toEqual([`${line.length}/${line.length} uploaded`, `0/${line.length} 0 events`, 'end']);
+    expect((await run('imports', 'list')).out).toContain('sent.jsonl  completed  1       1      0');
+    expect((await run('imports', 'show', sent.id)).out).toContain('state     completed');
+    expect(await run('imports', 'cancel', sent.id)).toMatchObject({
+      code: EXIT.failed,
+      errors: expect.stringContaining('The import is completed'),
+    });
+  });
+
+  test('of which something was rejected is a failure of the command', async () => {
+    const { run, file } = await importing(`${line}no event\n`);
+    expect(await run('imports', 'send', file)).toMatchObject({
+      code: EXIT.failed,
+      out: expect.stringContaining('rejected  1'),
+    });
+  });
+
+  test('is cancelled when the command is interrupted', async () => {
+    const { run, json, file, meanwhile } = await importing(line);
+    meanwhile();
+    expect(await run('imports', 'send', file)).toMatchObject({ code: EXIT.interrupted });
+    expect(await json('imports', 'list')).toMatchObject([{ name: 'sent.jsonl', state: 'cancelled' }]);
+  });
 });
 
 describe('what goes wrong', () => {

@@ -232,6 +232,35 @@ test('an import waits for a landing that is under way, unless it is stopped', as
   expect(await imported).toMatchObject({ added: 1 });
 });
 
+test('captured events land between the batches of an import', async () => {
+  const { context, inbox, lander, send } = await world();
+  await send([{ event: 'captured' }]);
+  const lines = Array.from({ length: 12_000 }, (_, n) =>
+    JSON.stringify({ event: 'imported', distinct_id: `u${n}`, timestamp: '2026-01-01T00:00:00Z', properties: { n } }),
+  );
+  const file = fileIn(context, 'events.jsonl', lines.join('\n'));
+  let [batches, isOver] = [0, false];
+  // A batch is cut when it has been filled for a minute.
+  const clock = Object.assign(() => context.clock() + 2 * MINUTE_MS * batches, context.clock);
+  const begun = Promise.withResolvers<void>();
+  const onProgress = (): void => {
+    batches += 1;
+    if (batches === 2) begun.resolve();
+  };
+  const imported = run({ ...context, clock }, file, { onProgress }).finally(() => {
+    isOver = true;
+  });
+  await begun.promise;
+  while ((await lander.pass()) === 0) await new Promise(setImmediate);
+  expect(isOver).toBe(false);
+  expect(await imported).toMatchObject({ added: 12_000, known: 0 });
+  expect(batches).toBeGreaterThan(3);
+  expect(await inbox.segments()).toEqual([]);
+  const events = await inLake(context, PROJECT, 'event');
+  expect(events.filter((event) => event === 'captured')).toHaveLength(1);
+  expect(events).toHaveLength(12_001);
+});
+
 test('a segment that takes down what lands it holds up no other, and is tried again', async () => {
   const { context, inbox, send } = await world();
   const tried: number[] = [];
