@@ -109,6 +109,8 @@ export const compiler = () =>
 export const reader = () => null;
 export const personRemoval = () => null;
 export const answers = () => null;
+/** Not offered: a browser is larger than all of a function may be. */
+export const pictures = () => null;
 
 /** The source names the stage: `workspaces.prod`. */
 export const events = () =>
@@ -141,6 +143,7 @@ const PORTS: Readonly<Record<PortName, true>> = {
   reader: true,
   personRemoval: true,
   answers: true,
+  pictures: true,
   events: true,
   compactor: true,
   inbox: true,

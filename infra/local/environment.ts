@@ -68,6 +68,11 @@ const address: Kind<string | null> = {
   },
 };
 
+const program: Kind<string | null> = {
+  must: 'be the absolute path of a program, or none',
+  read: (text) => (text === 'none' ? null : isAbsolute(text) ? text : INVALID),
+};
+
 const destinationTypes: Kind<readonly string[]> = {
   must: `be names with ',' between them, of ${LOCAL_SETTINGS.destinations.join(', ')}`,
   read: (text) => {
@@ -130,6 +135,10 @@ export const VARIABLES = {
     fallback: 'on',
     guarded: 'off',
     about: 'whether exports and webhooks may connect to loopback, link-local and private addresses',
+  }),
+  CHROMIUM: variable(program, {
+    fallback: 'none',
+    about: 'the path of a Chromium or Chrome, which makes `.png` and `.pdf` of shared pages',
   }),
   METRICS: variable(isOn, {
     fallback: 'on',
@@ -221,6 +230,7 @@ export function choicesOf(environment: NodeJS.ProcessEnv): Choices {
     settings: {
       ...LOCAL_SETTINGS,
       publicUrl: values.PUBLIC_URL,
+      chromium: values.CHROMIUM,
       eventsPerDay: values.EVENTS_PER_DAY,
       folderRoots: values.FOLDER_ROOTS,
       privateAddresses: values.PRIVATE_ADDRESSES,

@@ -15,7 +15,8 @@ export type Need =
   | 'compiler'
   | 'reader'
   | 'personRemoval'
-  | 'answers';
+  | 'answers'
+  | 'pictures';
 
 /** How a list is paged; `page.ts` reads it. */
 export interface PagingRule {

@@ -3,6 +3,7 @@ import type { Compiler } from '../exports/query/compiler.ts';
 import type { Answers } from '../insights/answering/answers.ts';
 import type { Compactor } from '../lake/compactor.ts';
 import type { PersonRemoval } from '../lake/import/person-removal.ts';
+import type { Pictures } from '../pictures/pictures.ts';
 import type { Reader } from '../warehouse/reader.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Workflow } from '../workflow/workflow.ts';
@@ -28,6 +29,8 @@ export interface Context {
   readonly reader: Reader | null;
   /** Who answers queries; null where that is not offered. */
   readonly answers: Answers | null;
+  /** Who makes pictures of pages; null where there is no browser. */
+  readonly pictures: Pictures | null;
   /** Who deletes persons of the lake; null where there is no reader. */
   readonly personRemoval: PersonRemoval | null;
   /** What was captured and is not in the lake yet; null on one machine, where the service has it to itself. */

@@ -33,6 +33,7 @@ const FLOORS = [
   'jobs',
   'workflow',
   'http',
+  'pictures',
   'workers',
   'ports',
 ] as const;

@@ -15,7 +15,8 @@ const sent = (fields: Json): Json =>
   );
 
 const textOrNull = (value: unknown): unknown => (typeof value === 'string' && value.trim() !== '' ? value : null);
-const set = (values: unknown): unknown => (Array.isArray(values) && values.length > 0 ? values.toSorted() : null);
+const set = (values: unknown): unknown =>
+  Array.isArray(values) && values.length > 0 ? values.toSorted((a, b) => (a < b ? -1 : 1)) : null;
 
 /** JSON with its keys in order, as the provider compares queries and layouts. */
 const canonical = (value: unknown): string =>
@@ -142,7 +143,7 @@ test('an insight is applied twice without a drift, moved between dashboards, and
     ...whole,
     query: canonical(QUERY),
     tags: ['a', 'b'],
-    dashboards: [one, two].toSorted(),
+    dashboards: [one, two],
     deleted: false,
   });
   const moved = INSIGHT.state(
