@@ -35,6 +35,7 @@ export const ENVIRONMENT = {
   answers: ['LAKE_WORKER', 'QUERY_RUNNER'],
   lakeWorker: [],
   queryRunner: ['LAKE_WORKER'],
+  pictures: [],
   events: ['EVENT_BUS'],
   warehouse: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'RUN_FILES_BUCKET'],
   compactor: [],

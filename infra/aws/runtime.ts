@@ -117,6 +117,8 @@ export const compiler = () =>
 export const personRemoval = () => null;
 /** Not offered: a file is larger than what a function may be sent, and its import takes longer than one may run. */
 export const imports = () => null;
+/** Not offered: a browser is larger than all of a function may be. */
+export const pictures = () => null;
 
 /** What an organization has done at once: for those who wait for a query, for a page of rows, and for nobody. */
 const TURNS = { waited: 8, read: 4, background: 8 };
@@ -231,6 +233,7 @@ const PORTS: Readonly<Record<PortName, true>> = {
   personRemoval: true,
   answers: true,
   imports: true,
+  pictures: true,
   events: true,
   compactor: true,
   inbox: true,

@@ -10,6 +10,7 @@ import { answersOf } from '../../lib/insights/answering/answers.ts';
 import { BACKGROUND_MS, pooledAnswerer, WAITED_MS } from '../../lib/insights/answering/pooled-answerer.ts';
 import { pooledCompactor } from '../../lib/lake/compactor.ts';
 import { pooledPersonRemoval } from '../../lib/lake/import/person-removal.ts';
+import { chromiumPictures } from '../../lib/pictures/chromium.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
 import { folderFiles, removeLeftovers } from '../../lib/ports/files/folder.ts';
@@ -168,6 +169,15 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     personRemoval: pooledPersonRemoval(removals),
     answers: answersOf({ table, clock, newId: v7, log }, pooledAnswerer({ waited, background })),
     imports: pooledImports(folderFiles(importsIn(folder)), previews),
+    pictures:
+      settings.chromium === null
+        ? null
+        : chromiumPictures({
+            program: settings.chromium,
+            environment: process.env,
+            folder: temporaryIn(folder),
+            log,
+          }),
     inbox: null,
     landing: null,
     lakeWorker: null,

@@ -68,6 +68,11 @@ const address: Kind<string | null> = {
   },
 };
 
+const program: Kind<string | null> = {
+  must: 'be the absolute path of a program, or none',
+  read: (text) => (text === 'none' ? null : isAbsolute(text) ? text : INVALID),
+};
+
 const destinationTypes: Kind<readonly string[]> = {
   must: `be names with ',' between them, of ${LOCAL_SETTINGS.destinations.join(', ')}`,
   read: (text) => {
@@ -134,6 +139,10 @@ export const VARIABLES = {
     fallback: 'on',
     guarded: 'off',
     about: 'whether exports and webhooks may connect to loopback, link-local and private addresses',
+  }),
+  CHROMIUM: variable(program, {
+    fallback: 'none',
+    about: 'the path of a Chromium or Chrome, which makes `.png` and `.pdf` of shared pages',
   }),
   METRICS: variable(isOn, {
     fallback: 'on',
@@ -225,6 +234,7 @@ export function choicesOf(environment: NodeJS.ProcessEnv): Choices {
     settings: {
       ...LOCAL_SETTINGS,
       publicUrl: values.PUBLIC_URL,
+      chromium: values.CHROMIUM,
       eventsPerDay: values.EVENTS_PER_DAY,
       importBytes: values.IMPORT_BYTES,
       folderRoots: values.FOLDER_ROOTS,

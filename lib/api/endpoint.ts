@@ -3,7 +3,7 @@ import middy from '@middy/core';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context as LambdaContext } from 'aws-lambda';
 import { activityOpsOf } from '../accounts/activity/ops.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
-import { Answer, declaredBody, EmptyAnswer, reply, TextAnswer } from '../http/answer.ts';
+import { Answer, BytesAnswer, declaredBody, EmptyAnswer, reply, TextAnswer } from '../http/answer.ts';
 import { bodyOf, bytesOf, fields } from '../http/body.ts';
 import { type Credentials, type CredentialsText, fromContext } from '../http/credentials.ts';
 import { etagOf, namesVersion, versionsIn } from '../http/etag.ts';
@@ -337,6 +337,10 @@ function answerText(row: Route): Middleware {
       }
       if (answer instanceof TextAnswer) {
         request.response = reply(event, row.status, headers, answer.text, answer.mediaType);
+        return;
+      }
+      if (answer instanceof BytesAnswer) {
+        request.response = reply(event, row.status, headers, answer.bytes, answer.mediaType);
         return;
       }
       const tag: Record<string, string> = version === undefined ? {} : { ETag: etagOf(version) };

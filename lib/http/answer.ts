@@ -45,6 +45,18 @@ export class TextAnswer extends Answer<never> {
   }
 }
 
+/** An answer that is a file of bytes, such as a picture. */
+export class BytesAnswer extends Answer<never> {
+  readonly bytes: Buffer;
+  /** `image/png`. */
+  readonly mediaType: string;
+  constructor(bytes: Buffer, mediaType: string, headers: Record<string, string> = {}) {
+    super(undefined as never, { headers });
+    this.bytes = bytes;
+    this.mediaType = mediaType;
+  }
+}
+
 /**
  * Returns the body as it may leave: exactly the fields that the row declares. A body that does not fit its row is a
  * mistake of ours. `strict` (tests) throws it; otherwise it is logged, and the caller still gets the declared fields:
@@ -83,11 +95,15 @@ export function reply(
   { httpMethod }: Pick<APIGatewayProxyEvent, 'httpMethod'>,
   statusCode: number,
   headers: Readonly<Record<string, string>>,
-  body?: string,
+  body?: string | Buffer,
   mediaType: string = JSON_TYPE,
 ): APIGatewayProxyResult {
   if (body === undefined) return { statusCode, headers: { ...headers }, body: '' };
   const described = { ...(mediaType === JSON_TYPE ? JSON_HEADERS : {}), ...headers, 'Content-Type': mediaType };
-  if (httpMethod !== 'HEAD') return { statusCode, headers: described, body };
+  if (httpMethod !== 'HEAD') {
+    return typeof body === 'string'
+      ? { statusCode, headers: described, body }
+      : { statusCode, headers: described, body: body.toString('base64'), isBase64Encoded: true };
+  }
   return { statusCode, headers: { ...described, 'Content-Length': String(Buffer.byteLength(body)) }, body: '' };
 }

@@ -16,7 +16,8 @@ export type Need =
   | 'reader'
   | 'personRemoval'
   | 'answers'
-  | 'imports';
+  | 'imports'
+  | 'pictures';
 
 /** How a list is paged; `page.ts` reads it. */
 export interface PagingRule {

@@ -6,6 +6,7 @@ import type { LakeWorker } from '../insights/answering/lake-worker.ts';
 import type { QueryRunner } from '../insights/answering/stage-answers.ts';
 import type { Compactor } from '../lake/compactor.ts';
 import type { PersonRemoval } from '../lake/import/person-removal.ts';
+import type { Pictures } from '../pictures/pictures.ts';
 import type { Reader } from '../warehouse/reader.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Workflow } from '../workflow/workflow.ts';
@@ -31,6 +32,8 @@ export interface Context {
   readonly reader: Reader | null;
   /** Who answers queries; null where that is not offered. */
   readonly answers: Answers | null;
+  /** Who makes pictures of pages; null where there is no browser. */
+  readonly pictures: Pictures | null;
   /** Who deletes persons of the lake; null where there is no reader. */
   readonly personRemoval: PersonRemoval | null;
   /** What keeps files that are uploaded to be imported; null where that is not offered. */

@@ -40,6 +40,8 @@ export interface Settings {
   readonly eventsPerDay: number | null;
   /** A file that is uploaded to be imported has at most so many bytes. Null: any number, as the disk has room. */
   readonly importBytes: number | null;
+  /** The path of the Chromium that makes pictures of pages; null: none are made. */
+  readonly chromium: string | null;
   /** An answer that does not fit its row is a 500 (tests), not a line in the log. */
   readonly strictAnswers: boolean;
   /** Destination types that this deployment can deliver to. */
@@ -65,6 +67,7 @@ export const LOCAL_SETTINGS: Settings = {
   requestsPerKey: null,
   eventsPerDay: null,
   importBytes: 10e9,
+  chromium: null,
   strictAnswers: false,
   destinations: ['Folder', 'HTTP', 'NoOp', 'Postgres', 'Redshift', 'S3'],
 };

@@ -34,6 +34,7 @@ const FLOORS = [
   'jobs',
   'workflow',
   'http',
+  'pictures',
   'workers',
   'ports',
 ] as const;

@@ -61,15 +61,17 @@ export async function obstacles(page: Page): Promise<unknown[]> {
   });
 }
 
-/** Starts the browser in a new, empty folder of its own, with the libraries and fonts of its package. */
-export function launch(): Promise<Browser> {
+/** Returns the browser's program, and an environment with the libraries and fonts of its package. */
+export function browserProgram(): { readonly program: string; readonly environment: NodeJS.ProcessEnv } {
   const folder = unpacked();
-  const env = {
-    ...process.env,
-    LD_LIBRARY_PATH: join(folder, 'al2023/lib'),
-    FONTCONFIG_PATH: join(folder, 'fonts'),
-  };
-  return chromium.launch({ executablePath: join(folder, 'chromium'), args: ARGUMENTS, env });
+  const own = { LD_LIBRARY_PATH: join(folder, 'al2023/lib'), FONTCONFIG_PATH: join(folder, 'fonts') };
+  return { program: join(folder, 'chromium'), environment: { ...process.env, ...own } };
+}
+
+/** Starts the browser in a new, empty folder of its own. */
+export function launch(): Promise<Browser> {
+  const { program, environment } = browserProgram();
+  return chromium.launch({ executablePath: program, args: ARGUMENTS, env: environment });
 }
 
 /** The folder of what the package holds, which is unpacked once for each version. */

@@ -182,6 +182,7 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     compactor: { compact: (project) => compact(made, project) },
     personRemoval: { remove: (person) => deletePerson(made, person) },
     answers: answersOf({ table, clock, newId, log }, { answer: (asked) => computed(worlds, asked) }),
+    pictures: null,
     vault: keyfileVault(join(path, 'vault-key')),
     events: null,
     outbound: openOutbound(LOCAL_SETTINGS),

@@ -282,6 +282,7 @@ function statementsOf(
     personRemoval: [],
     answers: [],
     imports: [],
+    pictures: [],
     events: [allow(['events:PutEvents'], [eventBus])],
     warehouse: [],
     lakeWorker: [],

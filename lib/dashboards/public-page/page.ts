@@ -34,6 +34,8 @@ interface PageView {
   readonly timezone: string;
   /** Returns Markdown as safe markup. */
   readonly markdown: (text: string) => string;
+  /** It becomes a picture, in which nothing is chosen or followed. */
+  readonly isPicture: boolean;
 }
 
 /** A page shows so many bytes of tiles: a function answers at most 6 MB, in which a page is a JSON string. */
@@ -72,8 +74,8 @@ ${description !== '' && html`<p>${description}</p>`}
 ${tags.length > 0 && html`<ul class="tags" aria-label="Tags">${tags.map((tag) => html`<li>${tag}</li>`)}</ul>`}
 </header>
 <main>
-${view.mayChooseRange && rangesMarkup(view)}
-${view.choices.length > 0 && choicesMarkup(view)}
+${view.mayChooseRange && !view.isPicture && rangesMarkup(view)}
+${view.choices.length > 0 && !view.isPicture && choicesMarkup(view)}
 ${otherRangeMarkup(view)}
 ${markups.length === 0 && html`<p class="note">This dashboard has no tiles.</p>`}
 <div class="tiles">
@@ -82,7 +84,7 @@ ${markups}
 ${left > 0 && html`<p class="note">${left} more ${left === 1 ? 'tile does' : 'tiles do'} not fit on this page.</p>`}
 </main>
 <footer>
-<p>${refreshedMarkup(view)} Shared for reading. <a href="${addressOf(view, '.json')}">The same as data</a></p>
+<p>${refreshedMarkup(view)} Shared for reading.${!view.isPicture && html` <a href="${addressOf(view, '.json')}">The same as data</a>`}</p>
 </footer>`,
   });
 }
@@ -137,7 +139,9 @@ function otherRangeMarkup(view: PageView): Markup | false {
   const days = date_from === date_to ? dayText(date_from) : `${dayText(date_from)} to ${dayText(date_to)}`;
   const isShown = query.date_from === date_from && query.date_to === date_to;
   return html`<p class="notice">Nothing happened in these dates. There are events of ${
-    mayChooseRange && !isShown ? html`<a href="${addressOf(view, '', { date_from, date_to })}">${days}</a>` : days
+    mayChooseRange && !isShown && !view.isPicture
+      ? html`<a href="${addressOf(view, '', { date_from, date_to })}">${days}</a>`
+      : days
   }.</p>`;
 }
 
@@ -254,7 +258,7 @@ function insightMarkup(
   return html`<h2>${name === null || name === '' ? 'Untitled insight' : name}</h2>
 ${description !== '' && show_description !== false && html`<p class="about">${description}</p>`}
 ${shown === undefined ? absentMarkup(view.personal.has(id)) : trusted(shown.drawn.figure)}
-${shown !== undefined && shown.drawn.hasRows && html`<p class="download"><a href="${addressOf(view, '.csv', { tile: String(tile) })}" download aria-label="CSV of ${name ?? 'this insight'}">CSV</a></p>`}`;
+${shown !== undefined && shown.drawn.hasRows && !view.isPicture && html`<p class="download"><a href="${addressOf(view, '.csv', { tile: String(tile) })}" download aria-label="CSV of ${name ?? 'this insight'}">CSV</a></p>`}`;
 }
 
 const absentMarkup = (isPersonal: boolean): Markup =>

@@ -1,7 +1,8 @@
 /** What somebody who has a link is answered: the page, its data, or the numbers of a tile. */
 import type * as z from 'zod';
-import { Answer, TextAnswer } from '../../http/answer.ts';
+import { Answer, BytesAnswer, TextAnswer } from '../../http/answer.ts';
 import { FiltersOverride, joinedProperties } from '../../insights/overrides.ts';
+import { PictureFailed, type PictureForm } from '../../pictures/pictures.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
 import { isObject } from '../../ports/raw-number.ts';
@@ -17,7 +18,7 @@ import { isPersonal, otherRange, shownResults } from './results.ts';
 import { readAddress } from './rules.ts';
 import { countTry, findShared, type SharedItem } from './store.ts';
 
-type ViewContext = Pick<Context, 'table' | 'clock' | 'answers' | 'log'>;
+type ViewContext = Pick<Context, 'table' | 'clock' | 'answers' | 'log' | 'pictures'>;
 
 /** What a request says of the page that it wants. */
 interface SharedRequest {
@@ -44,12 +45,7 @@ export async function sharedAnswer(
   const { token, type, path, form } = readAddress(request.url, request.sent);
   const found = (await findShared(context, token)) ?? fail('not_found');
   const headers = await passHeaders(context, found, request, token);
-  if (form === 'png' || form === 'pdf') {
-    invalid(
-      null,
-      `There is no .${form} of this page. Open it in a browser and print it: pages are made for paper, too.`,
-    );
-  }
+  if (isPicture(form) && context.pictures === null) invalid(null, noPictures(form));
   const { stored, insights, project } = found;
   const range = await rangeOf(context, found, request.query);
   const choice = choiceOf(found, request.query);
@@ -64,7 +60,8 @@ export async function sharedAnswer(
     const body = sharedObject(found, fields, { type, query: request.query });
     return new Answer(body, { headers: { ...PUBLIC_HEADERS, ...headers } });
   }
-  const shared = sharedObject(found, new Map(), { type, query: request.query });
+  const whole = sharedObject(found, new Map(), { type, query: request.query });
+  const shared = isPicture(form) ? pictured(whole, request.query.tile) : whole;
   const view = {
     path,
     query: request.query,
@@ -75,8 +72,47 @@ export async function sharedAnswer(
     choices: choicesOf(stored.sharing).map(({ name }) => name),
     timezone: project.timezone ?? 'UTC',
     markdown: await markdownOf(stored.tiles),
+    isPicture: isPicture(form),
   };
-  return sharedPage(shared, view, headers);
+  const page = sharedPage(shared, view, headers);
+  return isPicture(form) ? pictureAnswer(context, found, page, form) : page;
+}
+
+const isPicture = (form: string): form is PictureForm => form === 'png' || form === 'pdf';
+
+const noPictures = (form: PictureForm): string =>
+  `There is no .${form} of this page: the service has no browser to make it. On one machine, whoever runs it installs ` +
+  'Chromium and sets CHROMIUM to its path; on AWS there is none. Open the page in a browser and print it: pages are ' +
+  'made for paper, too.';
+
+/** Returns what a picture shows: the whole page, or one tile of it alone. Throws a 400 for a tile that is not there. */
+function pictured(shared: z.input<typeof SharedDashboard>, tile: number | undefined): z.input<typeof SharedDashboard> {
+  if (tile === undefined) return shared;
+  const tiles = shared.dashboard.tiles.filter(({ id }) => id === tile);
+  if (tiles.length === 0) invalid('tile', 'There is no such tile on this page.');
+  const alone = tiles.map((one) => ({ ...one, layouts: { sm: { x: 0, y: 0, w: 12, h: 5 } } }));
+  return { ...shared, noHeader: true, dashboard: { ...shared.dashboard, tiles: alone } };
+}
+
+const MEDIA_TYPES = { png: 'image/png', pdf: 'application/pdf' } as const;
+
+/** Returns a page as a picture. Throws a 503 when the browser cannot make it. */
+async function pictureAnswer(
+  { pictures }: Pick<Context, 'pictures'>,
+  { organization }: SharedItem,
+  page: TextAnswer,
+  form: PictureForm,
+): Promise<BytesAnswer> {
+  const bytes = await pictures?.make({ html: page.text, form, owner: organization.id }).catch((error: unknown) => {
+    if (!(error instanceof PictureFailed)) throw error;
+    return fail('unavailable', 'The picture could not be made. Try again later.');
+  });
+  if (bytes === undefined) invalid(null, noPictures(form));
+  const { 'Content-Security-Policy': _, ...headers } = page.headers;
+  return new BytesAnswer(bytes, MEDIA_TYPES[form], {
+    ...headers,
+    'Content-Disposition': `inline; filename="dashboard.${form}"`,
+  });
 }
 
 /** Returns what makes markup of the texts of tiles. A function whose pages have none starts without its library. */

@@ -3,6 +3,7 @@ import { retrieveShared } from '../../../lib/dashboards/public-page/routes.ts';
 import type { Answers, Told } from '../../../lib/insights/answering/answers.ts';
 import type { KeptAnswer } from '../../../lib/insights/answering/cache.ts';
 import type { SentQuery } from '../../../lib/insights/kinds/source.ts';
+import { type Page, PictureFailed } from '../../../lib/pictures/pictures.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { describeInBrowser, obstacles } from '../../support/browser.ts';
 import { trend } from '../../support/charts.ts';
@@ -411,13 +412,60 @@ describe('results', () => {
     expect(file.text.split('\r\n')).toEqual([head, '1-Jan-2020,3,-1', '2-Jan-2020,,2', '']);
     expect((await look(world, `/shared/${world.token}.csv?tile=0`)).body).toMatchObject({ attr: 'tile' });
   });
+});
 
-  test.each(['png', 'pdf'])('are not made into .%s, which says what to do instead', async (form) => {
+describe('pictures', () => {
+  async function pictured(make: (page: Page) => Promise<Buffer>) {
+    const world = await shared(testContext({ answers: known(() => RESULTS), pictures: { make } }));
+    const sharing = (body: object) => world.service.call('PATCH', `${world.path}/sharing`, { body });
+    return { ...world, sharing };
+  }
+
+  test.each(['png', 'pdf'])('are not made where there is no browser, which says what to install: .%s', async (form) => {
     const world = await shown();
     expect(await look(world, `/shared/${world.token}.${form}`)).toMatchObject({
       status: 400,
-      body: { detail: expect.stringContaining('Open it in a browser and print it') },
+      body: { detail: expect.stringMatching(/installs Chromium and sets CHROMIUM to its path.*print it/) },
     });
+  });
+
+  test.each([
+    ['png', 'image/png'],
+    ['pdf', 'application/pdf'],
+  ])('are made of the page that readers see, without what they would click on: .%s', async (form, type) => {
+    const asked: Page[] = [];
+    const world = await pictured(async (page) => (asked.push(page), Buffer.from([0, 255, 10])));
+    await world.sharing({ allow_date_range: true, filter_choices: [{ name: 'Phones', properties: [] }] });
+    const address = `${world.service.address}/shared/${world.token}.${form}`;
+    const answer = await fetch(`${address}?date_from=-7d`);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, type]);
+    expect([...new Uint8Array(await answer.arrayBuffer())]).toEqual([0, 255, 10]);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect((await fetch(address, { method: 'HEAD' })).headers.get('content-length')).toBe('3');
+    expect(asked[0]).toMatchObject({ form, owner: world.service.organization.id });
+    expect(asked[0]?.html).toContain('aria-label="Line chart of Views');
+    expect(asked[0]?.html).not.toMatch(/<nav|\.csv|\.json|secret/);
+  });
+
+  test('may be of one tile', async () => {
+    const asked: Page[] = [];
+    const world = await pictured(async (page) => (asked.push(page), Buffer.from('picture')));
+    const { body } = await look(world, `/shared/${world.token}.json`);
+    const { tiles } = body?.['dashboard'] as { tiles: { id: number; insight: { name: string | null } | null }[] };
+    const tile = tiles.find(({ insight }) => insight?.name?.startsWith('Visitors'))?.id;
+    await look(world, `/shared/${world.token}.png?tile=${tile}`);
+    expect(asked[0]?.html.match(/<article/g)).toHaveLength(1);
+    expect(asked[0]?.html).toContain('<h2>Visitors');
+    const other = await look(world, `/shared/${world.token}.png?tile=999`);
+    expect(other).toMatchObject({ status: 400, body: { attr: 'tile' } });
+  });
+
+  test('are made for nobody without the password, and a browser that fails is told as such', async () => {
+    const world = await pictured(() => Promise.reject(new PictureFailed('The browser ended: secret path')));
+    const failed = await look(world, `/shared/${world.token}.png`);
+    expect(failed).toMatchObject({ status: 503, body: { detail: 'The picture could not be made. Try again later.' } });
+    await world.sharing({ password: 'a password of many letters' });
+    expect((await look(world, `/shared/${world.token}.png`)).status).toBe(403);
   });
 });
 

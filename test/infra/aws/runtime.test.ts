@@ -1,5 +1,5 @@
 import { ENVIRONMENT } from '../../../infra/aws/functions.ts';
-import { contextOf, endedInput, imports, personRemoval } from '../../../infra/aws/runtime.ts';
+import { contextOf, endedInput, imports, personRemoval, pictures } from '../../../infra/aws/runtime.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import { MACHINES } from '../../../lib/workflow/definitions/index.ts';
 
@@ -78,7 +78,11 @@ describe('the context of a function', () => {
   });
 
   test('tells it that what it needs is not offered', () => {
-    expect(contextOf({ imports, personRemoval })).toMatchObject({ imports: null, personRemoval: null });
+    expect(contextOf({ imports, personRemoval, pictures })).toMatchObject({
+      imports: null,
+      personRemoval: null,
+      pictures: null,
+    });
   });
 
   test.each(Object.keys(ENVIRONMENT).filter((name) => name !== 'always' && name !== 'converter'))(

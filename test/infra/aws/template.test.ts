@@ -402,6 +402,7 @@ describe('the functions of a stage', () => {
       personRemoval: null,
       answers: null,
       imports: null,
+      pictures: null,
       events: 'events',
       warehouse: null,
       compactor: null,

@@ -36,6 +36,7 @@ test('every setting is set by a variable, but for those that are nobody’s to s
     PROXIES: '2',
     LOG_LEVEL: 'warning',
     PUBLIC_URL: 'https://Analytics.example.com/ws/',
+    CHROMIUM: '/usr/bin/chromium',
   });
   expect(all).toMatchObject({ logLevel: 'WARNING', proxies: 2 });
   const { settings } = all;

@@ -1,0 +1,211 @@
+/**
+ * Pictures of pages by a Chromium of the machine: a process for each picture, which is killed when it has made it, takes
+ * too long or too much memory. It has no way to any network, and runs no script.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { messageOf } from '../ports/errors.ts';
+import type { Log } from '../ports/log.ts';
+import { Recent } from '../ports/recent.ts';
+import { SECOND_MS } from '../ports/units.ts';
+import { residentBytes } from '../workers/memory.ts';
+import { failFull, LineFull, type TurnLimits, Turns } from '../workers/turns.ts';
+import { devtools } from './devtools.ts';
+import { type Page, PictureFailed, type PictureForm, type Pictures } from './pictures.ts';
+
+interface ChromiumOptions {
+  /** The path of the program. */
+  readonly program: string;
+  /** Of which it is given where it finds programs, libraries and fonts. */
+  readonly environment: NodeJS.ProcessEnv;
+  /** Where it keeps what it needs while it runs. */
+  readonly folder: string;
+  readonly log: Pick<Log, 'warning'>;
+  /** A picture takes so long at most. */
+  readonly mostMs?: number;
+}
+
+const TURNS: TurnLimits = { atOnce: 1, each: 1, waiting: { each: 4, all: 16 } };
+const MOST_MS = 20 * SECOND_MS;
+/** Of all its processes together, which share much of it. */
+const MOST_MEMORY_BYTES = 1_500_000_000;
+const LOOK_MS = 100;
+/** Pictures that were made last are given again. */
+const MAX_KEPT_BYTES = 32_000_000;
+
+/** A page as wide as a small screen, at two dots for each pixel. A picture is so high at most, in pixels of the page. */
+const WIDTH = 1200;
+const SCALE = 2;
+const MAX_HEIGHT = 8_000;
+/** A4, in inches. */
+const PAPER = {
+  paperWidth: 8.27,
+  paperHeight: 11.69,
+  marginTop: 0.4,
+  marginBottom: 0.4,
+  marginLeft: 0.4,
+  marginRight: 0.4,
+};
+
+const GIVEN = ['PATH', 'LD_LIBRARY_PATH', 'FONTCONFIG_PATH', 'LANG'] as const;
+
+const ARGUMENTS = [
+  '--headless',
+  '--remote-debugging-pipe',
+  '--disable-gpu',
+  '--disable-dev-shm-usage',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-default-apps',
+  '--disable-extensions',
+  '--disable-sync',
+  '--no-first-run',
+  '--hide-scrollbars',
+  '--mute-audio',
+  // No name has an address, and there is nothing to connect to.
+  '--host-resolver-rules=MAP * ~NOTFOUND',
+  '--proxy-server=127.0.0.1:9',
+];
+
+export function chromiumPictures({ program, environment, folder, log, mostMs = MOST_MS }: ChromiumOptions): Pictures {
+  const given = Object.fromEntries(GIVEN.map((name) => [name, environment[name]]));
+  const turns = new Turns(TURNS);
+  const kept = new Recent<Buffer>(MAX_KEPT_BYTES, ({ length }) => length);
+  const under = new Map<string, Promise<Buffer>>();
+
+  const made = async ({ html, form }: Page): Promise<Buffer> => {
+    mkdirSync(folder, { recursive: true });
+    const own = await mkdtemp(join(folder, 'picture-'));
+    // Its own sandbox needs another user than root.
+    const flags = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
+    const child = spawn(program, [...ARGUMENTS, ...flags, `--user-data-dir=${own}`], {
+      stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
+      // Its processes are one group, which is killed as a whole.
+      detached: true,
+      env: { ...given, HOME: own, TMPDIR: own },
+    });
+    const ended = endOf(child);
+    const watch = watched(child, mostMs);
+    try {
+      return await Promise.race([drawn(child, html, form), ended, watch.failed]);
+    } finally {
+      watch.stop();
+      kill(child);
+      await ended.catch(() => {});
+      await rm(own, { recursive: true, force: true }).catch(() => {});
+    }
+  };
+
+  return {
+    make: async (page) => {
+      const name = createHash('sha256').update(`${page.form} ${page.html}`).digest('base64');
+      const known = kept.get(name) ?? under.get(name);
+      if (known !== undefined) return known;
+      const making = turns
+        .run(page.owner, () => made(page))
+        .then((bytes) => {
+          kept.set(name, bytes);
+          return bytes;
+        })
+        .catch((error: unknown) => {
+          if (error instanceof LineFull) failFull('Many pictures are being made.');
+          log.warning('a picture was not made', { reason: messageOf(error) });
+          throw error;
+        })
+        .finally(() => under.delete(name));
+      under.set(name, making);
+      return making;
+    },
+  };
+}
+
+/** Makes the bytes of a page in a browser that has just been started. */
+async function drawn(child: ChildProcess, html: string, form: PictureForm): Promise<Buffer> {
+  const browser = devtools(child);
+  const { targetId } = await browser.call('Target.createTarget', { url: 'about:blank' });
+  const { sessionId } = await browser.call('Target.attachToTarget', { targetId, flatten: true });
+  const call = (method: string, input: object = {}) => browser.call(method, input, String(sessionId));
+  await call('Emulation.setScriptExecutionDisabled', { value: true });
+  await call('Network.enable');
+  const nothing = { latency: 0, downloadThroughput: 0, uploadThroughput: 0 };
+  await call('Network.emulateNetworkConditions', { offline: true, ...nothing });
+  await call('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: 'light' }] });
+  const size = { width: WIDTH, height: 800, deviceScaleFactor: SCALE, mobile: false };
+  await call('Emulation.setDeviceMetricsOverride', size);
+  const { frameTree } = await call('Page.getFrameTree');
+  const { frame } = frameTree as { frame: { id: string } };
+  await call('Page.setDocumentContent', { frameId: frame.id, html });
+  if (form === 'pdf') {
+    const { data } = await call('Page.printToPDF', { ...PAPER, printBackground: true });
+    return Buffer.from(String(data), 'base64');
+  }
+  const { cssContentSize } = await call('Page.getLayoutMetrics');
+  const height = Math.min(Math.ceil((cssContentSize as { height: number }).height), MAX_HEIGHT);
+  const clip = { x: 0, y: 0, width: WIDTH, height, scale: 1 };
+  const { data } = await call('Page.captureScreenshot', { format: 'png', captureBeyondViewport: true, clip });
+  return Buffer.from(String(data), 'base64');
+}
+
+/** What is kept of a browser's last words, in characters. */
+const MAX_LAST_WORDS = 500;
+
+/** Rejects when the browser has ended, with its last words. */
+function endOf(child: ChildProcess): Promise<never> {
+  let said = '';
+  child.stderr?.on('data', (text: Buffer) => {
+    said = `${said}${text.toString()}`.slice(-MAX_LAST_WORDS);
+  });
+  return new Promise((_, reject) => {
+    child.once('error', (error) => reject(new PictureFailed(`The browser could not be started: ${messageOf(error)}.`)));
+    child.once('exit', () => reject(new PictureFailed(`The browser ended: ${said.replace(/\s+/g, ' ').trim()}`)));
+  });
+}
+
+/** Rejects when the browser has taken too much time or memory, until it is stopped. */
+function watched(child: ChildProcess, mostMs: number): { readonly failed: Promise<never>; readonly stop: () => void } {
+  const { promise, reject } = Promise.withResolvers<never>();
+  promise.catch(() => {});
+  const late = setTimeout(
+    () => reject(new PictureFailed(`The browser took longer than ${mostMs / SECOND_MS} s.`)),
+    mostMs,
+  );
+  const look = setInterval(() => {
+    if (child.pid === undefined) return;
+    void residentBytes([child.pid, ...descendantsOf(child.pid)]).then((sizes) => {
+      const sum = [...sizes.values()].reduce((all, one) => all + one, 0);
+      if (sum > MOST_MEMORY_BYTES) reject(new PictureFailed('The browser took too much memory.'));
+    });
+  }, LOOK_MS);
+  return {
+    failed: promise,
+    stop: () => {
+      clearTimeout(late);
+      clearInterval(look);
+    },
+  };
+}
+
+/** Returns the processes that a process has started, and those that these have; none where the system has no /proc. */
+function descendantsOf(pid: number): number[] {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`);
+    const text = threads.map((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8')).join(' ');
+    const children = text.split(/\s+/).filter(Boolean).map(Number);
+    return children.flatMap((child) => [child, ...descendantsOf(child)]);
+  } catch {
+    return [];
+  }
+}
+
+/** Kills the browser and all that it has started. */
+function kill({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+}

@@ -1,0 +1,69 @@
+import { chmodSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { chromiumPictures } from '../../../lib/pictures/chromium.ts';
+import { browserProgram, describeInBrowser } from '../../support/browser.ts';
+import { temporaryFolder } from '../../support/context.ts';
+import { startReceiver } from '../../support/receiver.ts';
+
+const log = { warning: () => {} };
+
+const pageOf = (body: string): string =>
+  `<!doctype html><html lang="en"><title>Page</title><body>${body}</body></html>`;
+
+/** Width and height of a PNG, in dots. */
+const sizeOf = (png: Buffer): number[] => [png.readUInt32BE(16), png.readUInt32BE(20)];
+
+describeInBrowser('pictures by a browser of the machine', () => {
+  const pictures = () => {
+    const folder = temporaryFolder();
+    return { folder, pictures: chromiumPictures({ ...browserProgram(), folder, log }) };
+  };
+
+  test('are of the whole page, made once for all who ask, and nothing of the browser is left', async () => {
+    const { folder, pictures: made } = pictures();
+    const page = {
+      html: pageOf('<div style="height: 2000px">Tall</div>'),
+      form: 'png',
+      owner: 'an organization',
+    } as const;
+    const [one, two] = await Promise.all([made.make(page), made.make(page)]);
+    expect(one.subarray(1, 4).toString()).toBe('PNG');
+    expect(sizeOf(one)).toEqual([2400, 4032]);
+    expect(two).toBe(one);
+    expect(await made.make(page)).toBe(one);
+    expect((await made.make({ ...page, form: 'pdf' })).subarray(0, 5).toString()).toBe('%PDF-');
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('show what the page holds: no script runs, and nothing is asked of any address', async () => {
+    const server = await startReceiver();
+    const { pictures: made } = pictures();
+    const html = pageOf(`<script>document.body.innerHTML = '<div style="height: 3000px"></div>'</script>
+      <img src="${server.url}/picture.png"><iframe src="${server.url}/frame"></iframe>
+      <link rel="stylesheet" href="${server.url}/style.css">`);
+    const png = await made.make({ html, form: 'png', owner: 'an organization' });
+    expect(sizeOf(png)[1]).toBeLessThan(3000);
+    await server.close();
+    expect(server.received).toEqual([]);
+  });
+});
+
+test.each([
+  ['is not there', '/nowhere/chromium', /could not be started/],
+  ['ends at once', '/bin/false', /^The browser ended/],
+])('a program that %s makes no picture', async (_, program, message) => {
+  const made = chromiumPictures({ program, environment: {}, folder: temporaryFolder(), log });
+  await expect(made.make({ html: pageOf('x'), form: 'png', owner: 'o' })).rejects.toThrow(message);
+});
+
+test('a program that takes too long is killed with all that it has started', async () => {
+  const folder = temporaryFolder();
+  const [program, proof] = [join(folder, 'slow'), join(folder, 'proof')];
+  writeFileSync(program, `#!/bin/sh\n(while :; do sleep 0.05; done; touch ${proof}) & wait\n`);
+  chmodSync(program, 0o700);
+  const environment = { PATH: process.env['PATH'] };
+  const made = chromiumPictures({ program, environment, folder: join(folder, 'own'), log, mostMs: 50 });
+  await expect(made.make({ html: pageOf('x'), form: 'png', owner: 'o' })).rejects.toThrow('took longer than 0.05 s');
+  expect(existsSync(proof)).toBe(false);
+  expect(readdirSync(join(folder, 'own'))).toEqual([]);
+});
