@@ -56,6 +56,17 @@ describe('an event is taken', () => {
     },
   );
 
+  test('and only what is not taken has a line of the log at INFO', async () => {
+    const before = context.lines.length;
+    await ask('/e/', { body: event() });
+    await ask('/e/', { body: event({ api_key: 'phc_nobody' }) });
+    const lines = context.lines.slice(before).filter(({ message }) => message === 'answered');
+    expect(lines.map(({ level, fields }) => [fields['status'], level])).toEqual([
+      [200, 'DEBUG'],
+      [401, 'INFO'],
+    ]);
+  });
+
   test('by GET, and from a beacon, which is answered without a body', async () => {
     const data = encodeURIComponent(Buffer.from(JSON.stringify(event())).toString('base64'));
     expect(await status(ask(`/e/?data=${data}`, { method: 'GET' }))).toBe(200);
