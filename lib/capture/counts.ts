@@ -54,6 +54,8 @@ export interface RefusedSample {
 const KEPT_MS = 90 * DAY_MS;
 /** And those of minutes so long after their hour. */
 const MINUTES_KEPT_MS = 8 * DAY_MS;
+/** How often the table is told at most: a write for each project that events came for. */
+const TOLD_MS = 10 * SECOND_MS;
 /** As many characters of a name are shown; names have up to 200. */
 const SAMPLE_LENGTH = 200;
 
@@ -77,8 +79,11 @@ export class CaptureCounts {
   /** Accepted events of the day that is now, by project. */
   readonly #accepted = new Map<number, { readonly day: string; events: Promise<number> }>();
 
+  #toldAt: number;
+
   constructor(context: Pick<Context, 'table' | 'clock' | 'log'>) {
     this.#context = context;
+    this.#toldAt = context.clock();
   }
 
   /** `delayMs`: of a landing. */
@@ -118,6 +123,14 @@ export class CaptureCounts {
     // A failure is not an answer.
     read.catch(() => this.#accepted.delete(projectId));
     return read;
+  }
+
+  /** Tells the table if it was not told lately. Never throws. */
+  async tellNowAndThen(): Promise<void> {
+    const { clock, log } = this.#context;
+    if (clock() - this.#toldAt < TOLD_MS) return;
+    this.#toldAt = clock();
+    await this.tell().catch((error: unknown) => log.warning('counts were not told', { error }));
   }
 
   /** Tells the table. Of a project that is gone nothing is kept; what fails is told the next time. */
