@@ -212,8 +212,8 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
       }
       const callerLeft = new AbortController();
       response.once('close', () => {
-        if (!response.writableFinished)
-          callerLeft.abort(new Failure('parse_error', { detail: 'The caller left before the answer.' }));
+        if (response.writableFinished) return;
+        callerLeft.abort(new Failure('parse_error', { detail: 'The caller left before the answer.' }));
       });
       const { result, isLogged } = await respond(request, requestId, callerLeft);
       const milliseconds = performance.now() - startedAt;

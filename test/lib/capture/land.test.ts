@@ -240,7 +240,7 @@ test('what is too much for one pass is left to the next, and what an import hold
     inbox: {
       ...inbox,
       segments: async () =>
-        names.filter((name) => !landed.flat().includes(name)).map((name) => ({ name, bytes: 2 ** 21 })),
+        names.filter((name) => !landed.flat().includes(name)).map((name) => ({ name, bytes: 3 * 2 ** 20 })),
       remove: async () => {},
     },
     log: context.log,
