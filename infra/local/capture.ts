@@ -12,7 +12,7 @@ import type { LandWorkerOptions } from './land-worker.ts';
 import { requestReader } from './request-reader.ts';
 import { type SdkEndpoint, type SdkLimits, sdkEndpoint } from './sdk-endpoint.ts';
 
-/** One landing after the other; each has DuckDB's memory and that of 64 MB of requests. */
+/** One landing after the other; each has DuckDB's memory and that of a pass of requests. */
 const LANDING_TURNS = { atOnce: 1, each: 1 };
 const LANDING_MEMORY_MB = { each: 700, all: 700 };
 const LANDING_SILENCE_MS = 10 * MINUTE_MS;
