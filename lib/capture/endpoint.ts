@@ -13,6 +13,12 @@ const TOKENS_BELIEVED_MS = MINUTE_MS;
 /** How often it has what is kept landed, before it keeps the next. */
 const LANDING_ASKED_MS = MINUTE_MS;
 
+/**
+ * Of one project. An instance knows what the others have taken from the table, which each tells every ten seconds, so that a
+ * project may get as much more as they take in that time.
+ */
+const EVENTS_PER_MINUTE = 600_000;
+
 type Capture = (event: APIGatewayProxyEvent) => Promise<APIGatewayProxyResult>;
 
 /** Returns what takes the requests of SDKs that the gateway passes on, and answers 200 when they are kept. */
@@ -36,8 +42,9 @@ export function captureEndpoint(context: Context): Capture {
     tokens: projectTokens(context, { believedMs: TOKENS_BELIEVED_MS }),
     counts,
     read: async (request) => contentOf(request),
-    // The gateway's limit is that of all; an instance knows only what it has taken itself.
-    mayTake: () => 0,
+    // The gateway's limit is that of all together.
+    mayTake: (projectId) =>
+      counts.acceptedThisMinute(projectId) < EVENTS_PER_MINUTE ? 0 : MINUTE_MS - (clock() % MINUTE_MS),
     eventsPerDay: settings.eventsPerDay,
   };
   return async (event) => {
