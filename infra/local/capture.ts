@@ -5,20 +5,17 @@ import { Lander } from '../../lib/capture/lander.ts';
 import { projectTokens } from '../../lib/capture/tokens.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { folderInbox } from '../../lib/ports/inbox/folder.ts';
-import { MINUTE_MS, SECOND_MS } from '../../lib/ports/units.ts';
+import { MINUTE_MS } from '../../lib/ports/units.ts';
 import { workerPool } from '../../lib/workers/pool.ts';
 import { inboxIn, temporaryIn } from './data-directory.ts';
 import type { LandWorkerOptions } from './land-worker.ts';
 import { requestReader } from './request-reader.ts';
 import { type SdkEndpoint, type SdkLimits, sdkEndpoint } from './sdk-endpoint.ts';
 
-/** One landing after the other; each has DuckDB's memory and that of 64 MB of requests. */
+/** One landing after the other; each has DuckDB's memory and that of a pass of requests. */
 const LANDING_TURNS = { atOnce: 1, each: 1 };
 const LANDING_MEMORY_MB = { each: 700, all: 700 };
 const LANDING_SILENCE_MS = 10 * MINUTE_MS;
-
-/** How often the table is told what was counted: a write for each project that events came for. */
-const COUNTS_TOLD_MS = 10 * SECOND_MS;
 
 /** To look one up takes 3 to 20 microseconds here, and whoever deletes a project is not to wait. */
 const TOKENS_BELIEVED_MS = 0;
@@ -67,7 +64,6 @@ export async function openCapture(
   });
   const tokens = projectTokens({ table, clock }, { believedMs: TOKENS_BELIEVED_MS });
   const { eventsPerDay } = settings;
-  let toldAt = clock();
   return {
     sdk: sdkEndpoint({
       context: { clock, log, metrics, inbox, tokens, counts, read: reader.read, eventsPerDay },
@@ -75,14 +71,10 @@ export async function openCapture(
       proxies,
     }),
     land: async () => {
-      try {
-        return await lander.pass();
-      } finally {
-        if (clock() - toldAt >= COUNTS_TOLD_MS) {
-          toldAt = clock();
-          await counts.tell();
-        }
-      }
+      let events = 0;
+      do events += await lander.pass().finally(() => counts.tellNowAndThen());
+      while (lander.left > 0);
+      return events;
     },
     close: async () => {
       await inbox.close();

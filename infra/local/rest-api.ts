@@ -190,11 +190,6 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
   let closing = false;
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const requestId = randomUUID();
-    const callerLeft = new AbortController();
-    response.once('close', () => {
-      if (response.writableFinished) return;
-      callerLeft.abort(new Failure('parse_error', { detail: 'The caller left before the answer.' }));
-    });
     const startedAt = performance.now();
     const { method = 'GET', url = '/' } = request;
     const [path = '/'] = url.split('?', 1);
@@ -204,7 +199,9 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
         const { status, headers, body } = await options.sdk.answer(request, requestId);
         const milliseconds = performance.now() - startedAt;
         options.answered?.({ method, status, seconds: milliseconds / SECOND_MS });
-        log.info('answered', { request_id: requestId, method, path, status, ms: Math.round(milliseconds) });
+        // What is kept is counted, and told by the minute: a line for each would be thousands a second.
+        const level = status < 300 ? 'debug' : 'info';
+        log[level]('answered', { request_id: requestId, method, path, status, ms: Math.round(milliseconds) });
         if (closing || !request.complete) response.setHeader('Connection', 'close');
         send(response, { statusCode: status, headers: { ...headers }, body }, requestId);
         return;
@@ -213,6 +210,11 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
         send(response, await probe(), requestId);
         return;
       }
+      const callerLeft = new AbortController();
+      response.once('close', () => {
+        if (response.writableFinished) return;
+        callerLeft.abort(new Failure('parse_error', { detail: 'The caller left before the answer.' }));
+      });
       const { result, isLogged } = await respond(request, requestId, callerLeft);
       const milliseconds = performance.now() - startedAt;
       const status = result.statusCode;

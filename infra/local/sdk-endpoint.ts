@@ -66,9 +66,7 @@ export function sdkEndpoint({ context, limits, proxies }: SdkEndpointOptions): S
   return {
     isFor: isSdkPath,
     answer: async (request, id) => {
-      const headers = Object.fromEntries(
-        Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
-      );
+      const { headers } = request;
       const address = addressOf(request, proxies);
       const network = networkOf(address);
       const waitMs = addresses?.(network, performance.now()) ?? 0;
@@ -86,7 +84,7 @@ export function sdkEndpoint({ context, limits, proxies }: SdkEndpointOptions): S
           id,
           method: request.method ?? 'GET',
           path,
-          query: Object.fromEntries(new URLSearchParams(query)),
+          query: query === '' ? {} : Object.fromEntries(new URLSearchParams(query)),
           headers,
           body,
           address,

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
@@ -6,8 +7,11 @@ import ipaddr from 'ipaddr.js';
  * whom it serves to `X-Forwarded-For`. An IPv4 address that came over IPv6 is IPv4.
  */
 export function addressOf(request: IncomingMessage, proxies: number): string | null {
-  const forwarded = request.headersDistinct['x-forwarded-for']?.join(',').split(',') ?? [];
-  const named = proxies === 0 ? undefined : forwarded.at(-proxies)?.trim();
+  const named = proxies === 0 ? undefined : forwardedFor(request).at(-proxies)?.trim();
   const address = named ?? request.socket.remoteAddress;
-  return address !== undefined && ipaddr.isValid(address) ? ipaddr.process(address).toString() : null;
+  if (address === undefined || isIPv4(address)) return address ?? null;
+  return ipaddr.isValid(address) ? ipaddr.process(address).toString() : null;
 }
+
+const forwardedFor = (request: IncomingMessage): string[] =>
+  request.headersDistinct['x-forwarded-for']?.join(',').split(',') ?? [];

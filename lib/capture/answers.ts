@@ -3,6 +3,7 @@
  * Answers are those that no SDK logs an error for; every one carries what a browser asks before it shows an answer.
  */
 import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Context } from '../ports/context.ts';
 import { inWords } from '../ports/disk-failures.ts';
 import { messageOf } from '../ports/errors.ts';
@@ -19,8 +20,7 @@ export interface SdkRequest {
   readonly method: string;
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
-  /** By their names in lower case. */
-  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly headers: Pick<IncomingHttpHeaders, 'origin' | 'access-control-request-headers'>;
   readonly body: Buffer;
   /** Of the sender; null: nobody knows. */
   readonly address: string | null;
@@ -116,7 +116,7 @@ const EVENTS: Answer = async (context, { id, path, query, body, address }) => {
   }
   await inbox.append({ id, projectId, receivedAt, path, query, address, body });
   counts.add(projectId, { accepted: taken });
-  counts.refuse(projectId, refused);
+  if (bad > 0) counts.refuse(projectId, refused);
   metrics.record({ EventsAccepted: taken, EventsRefused: bad });
   return query['beacon'] === '1' ? { status: 204, headers: {}, body: '' } : TAKEN;
 };

@@ -1,6 +1,6 @@
 /** What a request of an SDK comes to, before it is kept: whose it is, and how many of its events can be taken. */
 import { DECODE_LIMITS, type DecodeLimits } from './decode.ts';
-import { type Arrival, type EventRefusal, eachEvent, type RefusedEvent, readEvent } from './normalize.ts';
+import { type Arrival, type EventRefusal, eachEvent, type RefusedEvent, refusalOf } from './normalize.ts';
 import { type CaptureRequest, type RefusedPayload, readPayload } from './payload.ts';
 
 /** A request that came. */
@@ -67,12 +67,12 @@ export function contentOf(
   let taken = 0;
   const refused: Partial<Record<EventRefusal, Refusals>> = {};
   for (const sent of found.sent) {
-    const one = readEvent(sent, found.arrival);
-    if (!('reason' in one)) {
+    const refusal = refusalOf(sent, found.arrival);
+    if (refusal === null) {
       taken += 1;
       continue;
     }
-    const { reason, event, distinctId } = one;
+    const { reason, event, distinctId } = refusal;
     refused[reason] = { events: (refused[reason]?.events ?? 0) + 1, sample: { event, distinctId } };
   }
   return { token: found.token, taken, refused };

@@ -54,6 +54,8 @@ export interface RefusedSample {
 const KEPT_MS = 90 * DAY_MS;
 /** And those of minutes so long after their hour. */
 const MINUTES_KEPT_MS = 8 * DAY_MS;
+/** How often the table is told at most: a write for each project that events came for. */
+const TOLD_MS = 10 * SECOND_MS;
 /** As many characters of a name are shown; names have up to 200. */
 const SAMPLE_LENGTH = 200;
 
@@ -76,9 +78,14 @@ export class CaptureCounts {
   #untold = new Map<string, Untold>();
   /** Accepted events of the day that is now, by project. */
   readonly #accepted = new Map<number, { readonly day: string; events: Promise<number> }>();
+  /** What the table said of a minute when it was told last, by project. */
+  readonly #minutes = new Map<number, { readonly minute: string; readonly accepted: number }>();
+
+  #toldAt: number;
 
   constructor(context: Pick<Context, 'table' | 'clock' | 'log'>) {
     this.#context = context;
+    this.#toldAt = context.clock();
   }
 
   /** `delayMs`: of a landing. */
@@ -120,6 +127,24 @@ export class CaptureCounts {
     return read;
   }
 
+  /**
+   * Returns how many events of a project were accepted in the minute that is now: by this process, and by the others as
+   * far as they had told the table when this one told it last.
+   */
+  acceptedThisMinute(projectId: number): number {
+    const minute = this.#minute();
+    const told = this.#minutes.get(projectId);
+    return this.#untoldOf(projectId, minute) + (told?.minute === minute ? told.accepted : 0);
+  }
+
+  /** Tells the table if it was not told lately. Never throws. */
+  async tellNowAndThen(): Promise<void> {
+    const { clock, log } = this.#context;
+    if (clock() - this.#toldAt < TOLD_MS) return;
+    this.#toldAt = clock();
+    await this.tell().catch((error: unknown) => log.warning('counts were not told', { error }));
+  }
+
   /** Tells the table. Of a project that is gone nothing is kept; what fails is told the next time. */
   async tell(): Promise<void> {
     const { table } = this.#context;
@@ -146,7 +171,33 @@ export class CaptureCounts {
         for (const [hour, count] of hours) addTo(known(since.hours, hour, emptyCount), count);
         throw error;
       }
+      await this.#learn(projectId);
     }
+  }
+
+  /** Takes in what all processes have accepted, where it is asked for. */
+  async #learn(projectId: number): Promise<void> {
+    const minute = this.#minute();
+    const day = minute.slice(0, 10);
+    const [ofDay, ofHour] = await this.#context.table.many([
+      keys.captureCounts(projectId, day),
+      keys.captureMinutes(projectId, minute.slice(0, 13)),
+    ]);
+    this.#minutes.set(projectId, { minute, accepted: Number(ofHour?.[`accepted_${minute.slice(14)}`] ?? 0) });
+    if (this.#accepted.get(projectId)?.day !== day) return;
+    const untold = this.#untold.get(`${projectId} ${day}`)?.add['accepted'] ?? 0;
+    this.#accepted.set(projectId, { day, events: Promise.resolve(Number(ofDay?.['accepted'] ?? 0) + untold) });
+  }
+
+  /** What this process has accepted in a minute and not told yet. */
+  #untoldOf(projectId: number, minute: string): number {
+    const hours = this.#untold.get(`${projectId} ${minute.slice(0, 10)}`)?.hours;
+    return hours?.get(minute.slice(0, 13))?.add[`accepted_${minute.slice(14)}`] ?? 0;
+  }
+
+  /** `2026-01-01T10:07`, in UTC. */
+  #minute(): string {
+    return new Date(this.#context.clock()).toISOString().slice(0, 16);
   }
 
   #day(): string {

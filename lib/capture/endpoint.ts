@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
 import { bytesOf } from '../http/body.ts';
 import type { Context } from '../ports/context.ts';
-import { MINUTE_MS, SECOND_MS } from '../ports/units.ts';
+import { MINUTE_MS } from '../ports/units.ts';
 import { answerSdk, type CaptureContext, type SdkRequest } from './answers.ts';
 import { contentOf } from './content.ts';
 import { CaptureCounts } from './counts.ts';
@@ -10,10 +10,14 @@ import { projectTokens } from './tokens.ts';
 
 /** A token that was made or reset less than this ago may still be taken for what it was before. */
 const TOKENS_BELIEVED_MS = MINUTE_MS;
-/** How often an instance tells the table what it has counted, with the answer that it gives then. */
-const COUNTS_TOLD_MS = 10 * SECOND_MS;
 /** How often it has what is kept landed, before it keeps the next. */
 const LANDING_ASKED_MS = MINUTE_MS;
+
+/**
+ * Of one project. An instance knows what the others have taken from the table, which each tells every ten seconds, so that a
+ * project may get as much more as they take in that time.
+ */
+const EVENTS_PER_MINUTE = 600_000;
 
 type Capture = (event: APIGatewayProxyEvent) => Promise<APIGatewayProxyResult>;
 
@@ -22,7 +26,6 @@ export function captureEndpoint(context: Context): Capture {
   const { inbox, clock, settings } = context;
   if (inbox === null) throw new Error('there is no inbox here');
   const counts = new CaptureCounts(context);
-  let toldAt = clock();
   let askedAt = Number.NEGATIVE_INFINITY;
   const capture: CaptureContext = {
     ...context,
@@ -39,16 +42,14 @@ export function captureEndpoint(context: Context): Capture {
     tokens: projectTokens(context, { believedMs: TOKENS_BELIEVED_MS }),
     counts,
     read: async (request) => contentOf(request),
-    // The gateway's limit is that of all; an instance knows only what it has taken itself.
-    mayTake: () => 0,
+    // The gateway's limit is that of all together.
+    mayTake: (projectId) =>
+      counts.acceptedThisMinute(projectId) < EVENTS_PER_MINUTE ? 0 : MINUTE_MS - (clock() % MINUTE_MS),
     eventsPerDay: settings.eventsPerDay,
   };
   return async (event) => {
     const { status, headers, body } = await answerSdk(capture, requestOf(event));
-    if (clock() - toldAt >= COUNTS_TOLD_MS) {
-      toldAt = clock();
-      await counts.tell().catch((error: unknown) => context.log.warning('counts were not told', { error }));
-    }
+    await counts.tellNowAndThen();
     return { statusCode: status, headers: { ...headers }, body };
   };
 }

@@ -58,12 +58,16 @@ export function* eachEvent(
 ): Generator<{ readonly captured: CapturedEvent } | { readonly refused: RefusedEvent }, void> {
   const times = new Map<string, number>();
   for (const [index, sent] of events.entries()) {
-    const read = readEvent(sent, arrival);
+    const read = readEvent(sent);
     if ('reason' in read) {
       yield { refused: { ...read, index } };
       continue;
     }
     const event = normalized(read, arrival);
+    if ('reason' in event) {
+      yield { refused: { ...event, index } };
+      continue;
+    }
     if (event.uuid !== null) {
       yield { captured: { ...event, uuid: event.uuid } };
       continue;
@@ -85,35 +89,60 @@ const MAX_DEPTH = 128;
  */
 const MAX_BYTES = 1_000_000;
 
-type Normalized = Omit<CapturedEvent, 'uuid'> & Pick<SourceEvent, 'uuid'>;
+/** What is stored of an event that is not in it as it was sent: an address at most. */
+const ADDED_BYTES = 1_000;
 
-/** An event that can be taken, as far as it is read to know that. */
+type Normalized = Omit<CapturedEvent, 'uuid'> & Pick<SourceEvent, 'uuid'>;
+type Refusal = Omit<RefusedEvent, 'index'>;
+
+/** An event that can be taken, unless it is too big. */
 interface ReadEvent extends Pick<Normalized, 'uuid' | 'event' | 'distinctId'> {
   readonly sent: Readonly<Record<string, unknown>>;
+  readonly given: Readonly<Record<string, unknown>>;
+  /** Whether its size must be known to say so. */
+  readonly isWeighed: boolean;
+}
+
+/** What is stored of the properties of an event. */
+interface StoredProperties {
   readonly properties: Readonly<Record<string, unknown>>;
-  /** The properties, as they are stored. */
   readonly json: string;
+  /** '' when there is none. */
   readonly elementsChain: string;
 }
 
-/** Returns the event that was sent, or why it is not taken. Never throws for what was sent. */
-export function readEvent(
-  sent: unknown,
-  { clientAddress }: Pick<Arrival, 'clientAddress'>,
-): ReadEvent | Omit<RefusedEvent, 'index'> {
+/** Returns why an event that was sent is not taken; null: it is. Never throws for what was sent. */
+export function refusalOf(sent: unknown, arrival: Arrival): Refusal | null {
+  const read = readEvent(sent);
+  if ('reason' in read) return read;
+  if (!read.isWeighed) return null;
+  const stored = storedProperties(read, arrival);
+  return 'reason' in stored ? stored : null;
+}
+
+function readEvent(sent: unknown): ReadEvent | Refusal {
   if (!isObject(sent)) return { reason: 'not_an_object', event: null, distinctId: null };
   const event = typeof sent['event'] === 'string' ? cut(sent['event']) : null;
-  if (isDeeper(sent, MAX_DEPTH)) return { reason: 'nested_too_deeply', event, distinctId: null };
+  const bytes = mostBytes(sent, MAX_DEPTH);
+  if (bytes === Number.POSITIVE_INFINITY) return { reason: 'nested_too_deeply', event, distinctId: null };
   const given = sent['properties'] ?? {};
   const distinctId = distinctIdOf(sent, given);
-  const refusal = (reason: EventRefusal): Omit<RefusedEvent, 'index'> => ({ reason, event, distinctId });
+  const refusal = (reason: EventRefusal): Refusal => ({ reason, event, distinctId });
 
   if (event === null || event.trim() === '') return refusal('missing_event_name');
   if (!isObject(given)) return refusal('invalid_properties');
   if (distinctId === null) return refusal('missing_distinct_id');
   const uuid = sentUuid(sent['uuid']);
   if (uuid === undefined) return refusal('invalid_uuid');
+  // As a chain, elements grow.
+  const isWeighed = bytes + ADDED_BYTES > MAX_BYTES || Array.isArray(given['$elements']);
+  return { sent, given, uuid, event, distinctId, isWeighed };
+}
 
+function storedProperties(
+  { sent, given, event, distinctId }: ReadEvent,
+  { clientAddress }: Pick<Arrival, 'clientAddress'>,
+): StoredProperties | Refusal {
   const properties = { ...given };
   const elementsChain = takeChain(properties);
   addMembers(properties, sent);
@@ -121,13 +150,16 @@ export function readEvent(
     properties['$ip'] = Object.hasOwn(properties, 'capture_internal') ? '127.0.0.1' : clientAddress;
   const json = storable(JSON.stringify(properties));
   if (Buffer.byteLength(json) + Buffer.byteLength(JSON.stringify(elementsChain)) > MAX_BYTES)
-    return refusal('event_too_big');
-  return { sent, uuid, event, distinctId, properties, json, elementsChain };
+    return { reason: 'event_too_big', event, distinctId };
+  return { properties, json, elementsChain };
 }
 
-/** Returns what the lake takes in of an event. */
-function normalized(read: ReadEvent, arrival: Arrival): Normalized {
-  const { sent, uuid, event, distinctId, properties, json, elementsChain } = read;
+/** Returns what the lake takes in of an event, or why it is not taken. */
+function normalized(read: ReadEvent, arrival: Arrival): Normalized | Refusal {
+  const { sent, uuid, event, distinctId } = read;
+  const stored = storedProperties(read, arrival);
+  if ('reason' in stored) return stored;
+  const { properties, json, elementsChain } = stored;
   const { happened, sent: sentTimestamp } = timesOf({
     timestamp: sent['timestamp'],
     offset: sent['offset'],
@@ -153,8 +185,11 @@ function normalized(read: ReadEvent, arrival: Arrival): Normalized {
 
 /** Some SDKs put beside the properties what belongs in them. */
 function addMembers(properties: Record<string, unknown>, { $set, $set_once, $unset, groups }: Record<string, unknown>) {
-  for (const [name, beside] of Object.entries({ $set, $set_once }))
+  const put = (name: string, beside: unknown): void => {
     if (isObject(beside)) properties[name] = isObject(properties[name]) ? { ...properties[name], ...beside } : beside;
+  };
+  put('$set', $set);
+  put('$set_once', $set_once);
   if (typeof $unset === 'object' && $unset !== null && !Object.hasOwn(properties, '$unset'))
     properties['$unset'] = $unset;
   if (isObject(groups) && !Object.hasOwn(properties, '$groups')) properties['$groups'] = groups;
@@ -173,7 +208,10 @@ function distinctIdOf(sent: Readonly<Record<string, unknown>>, properties: unkno
 function sentUuid(value: unknown): string | null | undefined {
   if (value === undefined || value === null || value === '') return null;
   if (typeof value !== 'string') return undefined;
-  return canonicalUuid(value.trim().replace(/^(\w{8})(\w{4})(\w{4})(\w{4})(\w{12})$/, '$1-$2-$3-$4-$5'));
+  return (
+    canonicalUuid(value) ??
+    canonicalUuid(value.trim().replace(/^(\w{8})(\w{4})(\w{4})(\w{4})(\w{12})$/, '$1-$2-$3-$4-$5'))
+  );
 }
 
 /**
@@ -193,12 +231,24 @@ function uuidOf(sent: unknown, { token, now, sentAt }: Arrival): string {
 const LONGEST = new RegExp(`^.{${LONGEST_NAME}}`, 'su');
 
 /** The first characters of a text, as it can be stored. */
-const cut = (text: string): string => storableText(LONGEST.exec(text)?.[0] ?? text);
+const cut = (text: string): string =>
+  storableText(text.length > LONGEST_NAME ? (LONGEST.exec(text)?.[0] ?? text) : text);
 
-const isDeeper = (value: unknown, levels: number): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)));
+/** Of a unit of a text, as an escape; of a number, `-1.2345678901234567e-300`; of what stands around a value. */
+const BYTES = { unit: 6, number: 24, around: 4 };
+
+/** Returns how many bytes a value has at most as JSON text; infinitely many when it is nested over so many levels. */
+function mostBytes(value: unknown, levels: number): number {
+  if (typeof value === 'string') return BYTES.unit * value.length + BYTES.around;
+  if (typeof value !== 'object' || value === null) return BYTES.number + BYTES.around;
+  if (levels === 0) return Number.POSITIVE_INFINITY;
+  let bytes = BYTES.around;
+  if (Array.isArray(value)) for (const inner of value) bytes += mostBytes(inner, levels - 1);
+  else
+    for (const name in value)
+      bytes += BYTES.unit * name.length + BYTES.around + mostBytes(value[name as keyof typeof value], levels - 1);
+  return bytes;
+}
 
 const LONGEST_TEXT = 400;
 const LONGEST_HREF = 2048;

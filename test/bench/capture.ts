@@ -4,8 +4,9 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { inboxIn } from '../../infra/local/data-directory.ts';
-import { SECOND_MS } from '../../lib/ports/units.ts';
+import { DAY_MS, SECOND_MS } from '../../lib/ports/units.ts';
 import { atLeast, atMost, type Bench, count, median, type Part, type Row, rate } from './bench.ts';
+import { backfill, folderOf, makeExport } from './exports.ts';
 import { run, startProgram } from './processes.ts';
 import { type Service, startService } from './service.ts';
 
@@ -20,6 +21,13 @@ const OFFERED_PER_SECOND = 24_000;
 const GOAL_P99_MS = 50;
 const GOAL_MB = 700;
 const GOAL_QUERYABLE_MS = 2 * SECOND_MS;
+/** Throughput of an export of a day that came in small requests, by that of the same events that came at once. */
+const GOAL_EXPORT = 0.8;
+const SMALL_REQUESTS = 10_000;
+/** All of them arrive on this day, which is the interval. */
+const START = Date.UTC(2025, 5, 2);
+/** The best of so many exports counts, for both. */
+const ROUNDS = 3;
 
 interface Loaded {
   readonly perSecond: number;
@@ -30,6 +38,7 @@ export const capturing: Part = async (bench) => [
   ...(await accepting(bench)),
   ...(await sustaining(bench)),
   await askingFor(bench),
+  await exportingCaptured(bench),
 ];
 
 async function tokenOf(service: Service): Promise<string> {
@@ -161,5 +170,47 @@ async function askingFor(bench: Bench): Promise<Row> {
     ratio: ms / GOAL_QUERYABLE_MS,
     goal: atMost(1, ms / GOAL_QUERYABLE_MS),
     note: `at most ${count(Math.max(...took))} ms of ${rounds}`,
+  };
+}
+
+interface CapturedDay {
+  readonly filesBefore: number;
+  readonly files: number;
+  readonly events: number;
+}
+
+/** An export of a day that was captured in small requests, joined since, beside one of the same events in one batch. */
+async function exportingCaptured(bench: Bench): Promise<Row> {
+  const [eventsEach, landings] = bench.small ? [10, 50] : [50, 250];
+  const events = SMALL_REQUESTS * eventsEach;
+  bench.say(`landing ${count(events)} events in ${landings} landings, and in one`);
+  const day = async (name: string, times: number) => {
+    const service = await startService(bench, name);
+    const { dataDirectory, projectId } = service;
+    const form = { requests: SMALL_REQUESTS, eventsEach, start: START, length: DAY_MS, landings: times };
+    const { output } = await run('captured-day.ts', { dataDirectory, projectId, ...form }, bench);
+    const about = output as CapturedDay;
+    if (about.events !== events) throw new Error(`of ${events} events ${about.events} are in the lake`);
+    return { service, about, path: await makeExport(service, 'day', folderOf(join(bench.folder, `${name}-files`))) };
+  };
+  const captured = await day('captured', landings);
+  const whole = await day('whole', 1);
+  const [ours, theirs]: [number[], number[]] = [[], []];
+  for (let round = 1; round <= ROUNDS; round += 1) {
+    bench.say(`exporting ${count(events)} events, round ${round} of ${ROUNDS}`);
+    ours.push(await backfill(captured.service, captured.path, START, START + DAY_MS, bench));
+    theirs.push(await backfill(whole.service, whole.path, START, START + DAY_MS, bench));
+  }
+  await captured.service.stop();
+  await whole.service.stop();
+  const [seconds, peerSeconds] = [Math.min(...ours), Math.min(...theirs)];
+  const { filesBefore, files } = captured.about;
+  return {
+    what: `export a day of ${count(SMALL_REQUESTS)} requests, ${count(events)} events`,
+    measured: rate(events / seconds),
+    peer: `in one batch ${rate(events / peerSeconds)}`,
+    ratio: peerSeconds / seconds,
+    goal: atLeast(GOAL_EXPORT, peerSeconds / seconds),
+    note: `${filesBefore} files were joined to ${files}`,
   };
 }

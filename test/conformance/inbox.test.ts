@@ -185,7 +185,7 @@ describe('an inbox in a folder', () => {
 
   test('begins another segment when one is large', async () => {
     const inbox = await openInbox(temporaryFolder());
-    const large = Buffer.alloc(6 * 1024 * 1024);
+    const large = Buffer.alloc(2.25 * 1024 * 1024);
     for (const id of ['a', 'b', 'c', 'd']) await inbox.append(request(id, large));
     const sizes = (await inbox.segments()).map(({ bytes }) => Math.round(bytes / large.length));
     expect(sizes).toEqual([3, 1]);

@@ -1,3 +1,4 @@
+import type { Definition } from '../states-language.ts';
 import { GRACE_SECONDS, STEPS, type StepName } from '../steps.ts';
 
 /** Waits of what may pass: 5, 10, 20, 40, 80, 160 s, then 300 s each, every one times a random part (full jitter). */
@@ -38,6 +39,47 @@ export function calls<Payload>(step: StepName, payload: Payload) {
     TimeoutSeconds: STEPS[step].timeout + GRACE_SECONDS,
     Retry: RETRY,
   } as const;
+}
+
+/** A machine whose walks leave what they have no time for to the next. */
+interface Walking {
+  readonly comment: string;
+  /** In seconds: of all walks together. The machine's job starts another execution, which goes on with what is left. */
+  readonly timeout: number;
+  /** Which answers `{ do }`: `more` has it walk again, `rest` after a rest, and anything else ends it. */
+  readonly step: StepName;
+  /** The fields of the machine's input that each walk is given. */
+  readonly input: readonly string[];
+  /** In seconds; absent: it never rests. */
+  readonly rest?: number;
+}
+
+/** Returns the machine that repeats a step until nothing is left. A walk that fails for good fails the execution. */
+export function walks({ comment, timeout, step, input, rest }: Walking): Definition {
+  const again = (answer: string, state: string) => ({
+    Condition: `{% $states.input.do = '${answer}' %}`,
+    Next: state,
+  });
+  return {
+    Comment: comment,
+    QueryLanguage: 'JSONata',
+    TimeoutSeconds: timeout,
+    StartAt: 'Walk',
+    States: {
+      Walk: {
+        ...calls(step, { ...fields(...input), execution: EXECUTION }),
+        Output: { ...fields(...input), do: '{% $states.result.Payload.do %}' },
+        Next: 'More',
+      },
+      More: {
+        Type: 'Choice',
+        Choices: [again('more', 'Walk'), ...(rest === undefined ? [] : [again('rest', 'Rest')])],
+        Default: 'Done',
+      },
+      ...(rest === undefined ? {} : { Rest: { Type: 'Wait', Seconds: rest, Next: 'Walk' } as const }),
+      Done: { Type: 'Succeed' },
+    },
+  };
 }
 
 /** The name of the execution that runs. */

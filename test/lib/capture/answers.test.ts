@@ -8,11 +8,15 @@ import { gzipSync } from 'node:zlib';
 import { PostHog } from 'posthog-node';
 import { SDK_LIMITS } from '../../../infra/local/sdk-endpoint.ts';
 import { answerSdk, type SdkAnswer } from '../../../lib/capture/answers.ts';
+import { CaptureCounts } from '../../../lib/capture/counts.ts';
+import { captureEndpoint } from '../../../lib/capture/endpoint.ts';
+import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
-import { DAY_MS } from '../../../lib/ports/units.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../../lib/ports/units.ts';
 import { describeInBrowser } from '../../support/browser.ts';
 import { captureService } from '../../support/capture.ts';
 import { onEnd } from '../../support/on-end.ts';
+import { proxyEvent } from '../../support/proxy-event.ts';
 import { SDK_REQUESTS, TOKEN } from '../../support/sdk-requests.ts';
 
 const MEGABYTE = 1024 * 1024;
@@ -55,6 +59,17 @@ describe('an event is taken', () => {
       }
     },
   );
+
+  test('and only what is not taken has a line of the log at INFO', async () => {
+    const before = context.lines.length;
+    await ask('/e/', { body: event() });
+    await ask('/e/', { body: event({ api_key: 'phc_nobody' }) });
+    const lines = context.lines.slice(before).filter(({ message }) => message === 'answered');
+    expect(lines.map(({ level, fields }) => [fields['status'], level])).toEqual([
+      [200, 'DEBUG'],
+      [401, 'INFO'],
+    ]);
+  });
 
   test('by GET, and from a beacon, which is answered without a body', async () => {
     const data = encodeURIComponent(Buffer.from(JSON.stringify(event())).toString('base64'));
@@ -369,6 +384,37 @@ describe('a flood', () => {
     expect(found).toMatchObject({ accepted: 2, refused_over_quota: 1 });
     limited.context.clock.set(Date.UTC(2026, 0, 2));
     expect(await send()).toEqual({ status: 1 });
+  });
+
+  test('of a project is held back by several functions of AWS together, as far as they have told of it', async () => {
+    const { context: own, service: one, token: api_key } = await captureService();
+    const inbox = await folderInbox(join(own.folder, 'inbox-of-functions'));
+    onEnd(() => inbox.close());
+    const functions = { ...own, inbox, settings: { ...own.settings, eventsPerDay: 1_000_000 } };
+    const [first, second] = [captureEndpoint(functions), captureEndpoint(functions)];
+    const row = { method: 'POST', paths: ['/e'] } as const;
+    const send = async (by: typeof first) => {
+      own.clock.advance(10 * SECOND_MS);
+      return by(proxyEvent(row, { body: event({ api_key }) }));
+    };
+    const tell = async (accepted: number): Promise<void> => {
+      const others = new CaptureCounts(own);
+      others.add(one.project.id, { accepted });
+      await others.tell();
+    };
+    expect([(await send(first)).statusCode, (await send(second)).statusCode]).toEqual([200, 200]);
+    await tell(599_998);
+    // Each has told the table of one, and hears then how many there are.
+    expect([(await send(first)).statusCode, (await send(second)).statusCode]).toEqual([200, 200]);
+    const late = await send(first);
+    expect([late.statusCode, late.headers?.['Retry-After']]).toEqual([429, '10']);
+    own.clock.advance(MINUTE_MS);
+    expect((await send(first)).statusCode).toBe(200);
+    await tell(500_000);
+    expect([(await send(first)).body, (await send(first)).body].map((text) => JSON.parse(text))).toEqual([
+      { status: 1 },
+      { status: 1, quota_limited: ['events'] },
+    ]);
   });
 });
 

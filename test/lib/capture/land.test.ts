@@ -261,6 +261,45 @@ test('captured events land between the batches of an import', async () => {
   expect(events).toHaveLength(12_001);
 });
 
+test('what is too much for one pass is left to the next, and what an import holds is not', async () => {
+  const { context, inbox } = await world();
+  const names = ['held', 'second', 'third', 'last'];
+  const landed: string[][] = [];
+  const lander = new Lander({
+    inbox: {
+      ...inbox,
+      segments: async () =>
+        names.filter((name) => !landed.flat().includes(name)).map((name) => ({ name, bytes: 3 * 2 ** 20 })),
+      remove: async () => {},
+    },
+    log: context.log,
+    clock: context.clock,
+    metrics: context.metrics,
+    counts: new CaptureCounts(context),
+    land: async (segments) => {
+      landed.push(segments.map(({ name }) => name).filter((name) => name !== 'held'));
+      return {
+        projects: [],
+        failures: [],
+        segments: segments.map(({ name }) => ({
+          name,
+          landed: [],
+          waiting: name === 'held' ? [PROJECT] : [],
+          damaged: 0,
+          unfinished: 0,
+        })),
+      };
+    },
+  });
+  const left: number[] = [];
+  do {
+    await lander.pass();
+    left.push(lander.left);
+  } while (lander.left > 0);
+  expect(left).toEqual([2, 0]);
+  expect(landed).toEqual([['second'], ['third', 'last']]);
+});
+
 test('a segment that takes down what lands it holds up no other, and is tried again', async () => {
   const { context, inbox, send } = await world();
   const tried: number[] = [];

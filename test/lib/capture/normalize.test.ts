@@ -1,5 +1,11 @@
 import * as fc from 'fast-check';
-import { type Arrival, type CapturedEvent, EVENT_REFUSALS, type RefusedEvent } from '../../../lib/capture/normalize.ts';
+import {
+  type Arrival,
+  type CapturedEvent,
+  EVENT_REFUSALS,
+  type RefusedEvent,
+  refusalOf,
+} from '../../../lib/capture/normalize.ts';
 import { readPayload } from '../../../lib/capture/payload.ts';
 import { LONGEST_ROW, stagedLine } from '../../../lib/lake/import/staging.ts';
 import { contentOfJson } from '../../../lib/lake/sources/fields.ts';
@@ -18,6 +24,12 @@ const captured = (event: unknown, arrival: Partial<Arrival> = {}): CapturedEvent
   if (events[0] === undefined) throw new Error(refused[0]?.reason);
   return events[0];
 };
+/** The events that are not taken, as far as it is looked at them before they are kept. */
+const refusalsAtArrival = (events: readonly unknown[], arrival: Arrival): RefusedEvent[] =>
+  events.flatMap((event, index) => {
+    const refusal = refusalOf(event, arrival);
+    return refusal === null ? [] : [{ ...refusal, index }];
+  });
 const refused = (event: unknown): RefusedEvent | undefined => normalizeEvents([event], ARRIVAL).refused[0];
 const propertiesOf = (event: object, arrival: Partial<Arrival> = {}): unknown =>
   JSON.parse(captured({ ...MINIMAL, ...event }, arrival).properties);
@@ -372,6 +384,7 @@ describe('any JSON value as an event', () => {
         const answer = normalizeEvents(sent, arrival);
         expect(normalizeEvents(structuredClone(sent), arrival)).toEqual(answer);
         expect(answer.captured.length + answer.refused.length).toBe(sent.length);
+        expect(refusalsAtArrival(sent, arrival)).toEqual(answer.refused);
         for (const { reason } of answer.refused) expect(Object.keys(EVENT_REFUSALS)).toContain(reason);
         for (const event of answer.captured) {
           expect(Number.isSafeInteger(event.timestamp)).toBe(true);
@@ -392,6 +405,42 @@ describe('any JSON value as an event', () => {
       }),
       { numRuns: propertyRuns(500) },
     );
+  });
+
+  test('is found too big when it arrives exactly when it is when it lands', () => {
+    const arrival = { ...ARRIVAL, clientAddress: '2001:db8:1111:2222:3333:4444:5555:6666' };
+    // As they are sent, and how many bytes of each are stored.
+    const fillers: readonly (readonly [filler: unknown, bytes: number])[] = [
+      ['x', 1],
+      ['\u0001', 6],
+      ['\ud800', 6],
+      ['é', 2],
+      ['🦔', 4],
+      ['"', 2],
+    ];
+    const properties = { empty: {}, list: [1, -1.5e-300], $ip: arrival.clientAddress };
+    for (const [filler, bytes] of fillers) {
+      for (const name of ['text', '$elements_chain', '$set']) {
+        const most = Math.floor(1_000_000 / bytes);
+        const reasons = [most - 200, most + 1].map((times) => {
+          const text = String(filler).repeat(times);
+          const sent = { ...MINIMAL, properties: { ...properties, [name]: name === '$set' ? { text } : text } };
+          const at = refusalsAtArrival([sent], arrival);
+          expect(at).toEqual(normalizeEvents([sent], arrival).refused);
+          return at[0]?.reason;
+        });
+        expect(reasons).toEqual([undefined, 'event_too_big']);
+      }
+    }
+    for (const numbers of [Array.from({ length: 45_454 }, () => 1e20), Array.from({ length: 45_600 }, () => 1e20)]) {
+      const sent = { ...MINIMAL, properties: { numbers } };
+      expect(refusalsAtArrival([sent], arrival)).toEqual(normalizeEvents([sent], arrival).refused);
+    }
+    // An element is 31 bytes of a chain at least.
+    for (const elements of [1_000, 40_000]) {
+      const sent = { ...MINIMAL, properties: { $elements: Array.from({ length: elements }, () => ({})) } };
+      expect(refusalsAtArrival([sent], arrival)).toEqual(normalizeEvents([sent], arrival).refused);
+    }
   });
 
   test('that is taken is not too long for the lake, whatever it is made of', () => {

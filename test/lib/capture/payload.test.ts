@@ -49,6 +49,8 @@ describe('what SDKs send', () => {
 describe('a request that is sent in another way has the same events', () => {
   const encodings: Readonly<Record<string, (text: string) => Buffer | string>> = {
     gzip: (text) => gzipSync(text),
+    'gzip of several parts, of which the last is empty': (text) =>
+      Buffer.concat([gzipSync(text.slice(0, 9)), gzipSync(text.slice(9)), gzipSync('')]),
     base64: (text) => Buffer.from(text).toString('base64'),
     'base64 of gzip': (text) => gzipSync(text).toString('base64'),
     'gzip of base64': (text) => gzipSync(Buffer.from(text).toString('base64')),
