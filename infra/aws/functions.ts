@@ -31,6 +31,7 @@ export const ENVIRONMENT = {
   personRemoval: [],
   answers: [],
   events: ['EVENT_BUS'],
+  mail: [],
   warehouse: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'RUN_FILES_BUCKET'],
   compactor: [],
   inbox: ['INBOX_BUCKET', 'INBOX_STREAM'],

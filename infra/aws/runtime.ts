@@ -9,6 +9,7 @@ import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { FirehoseClient } from '@aws-sdk/client-firehose';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { S3Client } from '@aws-sdk/client-s3';
+import { SESv2Client } from '@aws-sdk/client-sesv2';
 import { SFNClient } from '@aws-sdk/client-sfn';
 import type { EventBridgeEvent } from 'aws-lambda';
 import { v7 } from 'uuid';
@@ -18,6 +19,7 @@ import { eventBridgeEvents } from '../../lib/ports/events/eventbridge.ts';
 import { s3Files } from '../../lib/ports/files/s3.ts';
 import { firehoseInbox } from '../../lib/ports/inbox/firehose.ts';
 import { isLevel, jsonLines, type LogSink, logTo } from '../../lib/ports/log.ts';
+import { sesMail } from '../../lib/ports/mail/ses.ts';
 import { emfMetrics } from '../../lib/ports/metrics/emf.ts';
 import { openOutbound } from '../../lib/ports/outbound/outbound.ts';
 import type { Settings } from '../../lib/ports/settings.ts';
@@ -110,6 +112,11 @@ export const reader = () => null;
 export const personRemoval = () => null;
 export const answers = () => null;
 
+export const mail = () => {
+  const { mailFrom } = settings();
+  return mailFrom === null ? null : sesMail({ client: new SESv2Client(), from: mailFrom });
+};
+
 /** The source names the stage: `workspaces.prod`. */
 export const events = () =>
   eventBridgeEvents({
@@ -142,6 +149,7 @@ const PORTS: Readonly<Record<PortName, true>> = {
   personRemoval: true,
   answers: true,
   events: true,
+  mail: true,
   compactor: true,
   inbox: true,
   landing: true,

@@ -1,7 +1,7 @@
 import type { Need } from '../http/route.ts';
 
 /** A port that a step touches. `converter` is the warehouse that also forms bytes; `warehouse` only writes queries. */
-export type StepNeed = Need | 'warehouse' | 'converter' | 'compactor' | 'inbox' | 'landing' | 'events';
+export type StepNeed = Need | 'warehouse' | 'converter' | 'compactor' | 'inbox' | 'landing' | 'events' | 'mail';
 
 /** The things that a step does with executions and files. With the table and with secrets all do the same. */
 export interface StepUses {
@@ -83,6 +83,12 @@ export const STEPS = {
   },
   // It waits at most 50 s for a webhook.
   'send-notice': { timeout: 60, memory: 512, needs: ['vault', 'outbound', 'events'] },
+  // It waits for its turn and for an answer.
+  'check-alert': { timeout: 300, memory: 512, needs: ['answers'] },
+  // As many answers as a dashboard has insights; what was answered is kept, so a repetition goes on from there.
+  'compose-subscription': { timeout: 300, memory: 512, needs: ['answers'] },
+  // It waits at most 50 s for a webhook, or for a mail server.
+  'send-message': { timeout: 60, memory: 512, needs: ['vault', 'outbound', 'mail'] },
   'execution-ended': SETTLES,
 } as const satisfies Readonly<Record<string, StepRow>>;
 

@@ -1,8 +1,9 @@
 /** The answers of a shared page's insights, as anybody may see them. */
 import type { ProjectItem } from '../../accounts/organizations/model.ts';
 import { type Chart, isEmptyChart } from '../../charts/chart.ts';
-import { chartOf, sourceOf } from '../../charts/describe/describe.ts';
+import { sourceOf } from '../../charts/describe/describe.ts';
 import { parseJson } from '../../http/json.ts';
+import { chartOfResult } from '../../insights/chart.ts';
 import type { InsightItem } from '../../insights/model.ts';
 import type { Overrides } from '../../insights/overrides.ts';
 import { queryOf, type ResultFields, resultsOf } from '../../insights/results.ts';
@@ -45,19 +46,10 @@ export async function shownResults(
     shown.flatMap(({ id, query }) => {
       const fields = results.get(id);
       if (fields === undefined || query === null || fields.last_refresh === null) return [];
-      const { result, columns, types, hasMore } = fields;
-      const answered = {
-        results: result,
-        columns: textsOf(columns),
-        hasMore,
-        ...(Array.isArray(types) ? { types } : {}),
-      };
-      return [[id, { chart: chartOf(parseJson(query), answered), fields: withoutQuestion(fields) }] as const];
+      return [[id, { chart: chartOfResult(query, fields), fields: withoutQuestion(fields) }] as const];
     }),
   );
 }
-
-const textsOf = (columns: readonly unknown[] | null | undefined): string[] | undefined => columns?.map(String);
 
 /** Has answers computed that are missing or may not be true any more. Nobody waits for it, and failures are logged. */
 function renew(

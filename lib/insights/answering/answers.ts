@@ -28,6 +28,8 @@ export interface Asker {
   readonly callerLeft?: AbortSignal | undefined;
   /** The name that the caller gives to the run. */
   readonly runId?: string | undefined;
+  /** Nobody waits at the other end of a request: the turn of what is computed is that of the background. */
+  readonly isBackground?: boolean;
 }
 
 /** What is told of a query: its answer, if there is one, and of the run that goes on behind it or has made it. */
@@ -179,7 +181,7 @@ export function answersOf(
     asked: AskedQuery,
     key: string,
     moment: Moment,
-    { callerLeft, runId }: Asker,
+    { callerLeft, runId, isBackground = false }: Asker,
     isAsync: boolean,
   ): { readonly run: QueryRun; readonly promise: Promise<KeptAnswer> } => {
     forget();
@@ -204,7 +206,7 @@ export function answersOf(
     const signal = isAsync || callerLeft === undefined ? stop.signal : AbortSignal.any([stop.signal, callerLeft]);
     runs.set(name, run);
     stops.set(run, () => stop.abort(cancelled()));
-    const promise = join(asked, key, moment, { signal, isBackground: isAsync }).then(
+    const promise = join(asked, key, moment, { signal, isBackground: isAsync || isBackground }).then(
       (kept) => {
         Object.assign(run, { endedAt: clock(), kept });
         return kept;

@@ -373,6 +373,8 @@ describe('the functions of a stage', () => {
       personRemoval: null,
       answers: null,
       events: 'events',
+      // A stage without a sender sends none.
+      mail: null,
       warehouse: null,
       compactor: null,
       inbox: 's3',
