@@ -30,8 +30,9 @@ interface ServiceStackProps {
 export class ServiceStack extends Stack {
   constructor(scope: Construct, id: string, { stage: own, options, data, folder }: ServiceStackProps) {
     super(scope, id, { description: `Workspaces (${own.name}): what can be rebuilt`, tags: tagsOf(own) });
-    const { mailFrom = null } = options;
-    const stage: Stage = { ...own, settings: { ...own.settings, mailFrom } };
+    const { mailFrom = null, domain } = options;
+    const publicUrl = domain === undefined ? own.settings.publicUrl : `https://${domain.name}`;
+    const stage: Stage = { ...own, settings: { ...own.settings, mailFrom, publicUrl } };
     this.addStackDependency(data);
 
     const workGroup = `workspaces-${stage.name}`;

@@ -204,7 +204,7 @@ type Name = keyof typeof VARIABLES;
 type Values = { readonly [N in Name]: Exclude<ReturnType<(typeof VARIABLES)[N]['read']>, typeof INVALID> };
 
 /** Variables hold what they may not; the message has a sentence a line, each with what to write instead. */
-export class InvalidVariables extends Error {
+class InvalidVariables extends Error {
   override readonly name = 'InvalidVariables';
 }
 

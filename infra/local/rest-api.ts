@@ -191,9 +191,10 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const requestId = randomUUID();
     const callerLeft = new AbortController();
-    response.once('close', () =>
-      callerLeft.abort(new Failure('parse_error', { detail: 'The caller left before the answer.' })),
-    );
+    response.once('close', () => {
+      if (response.writableFinished) return;
+      callerLeft.abort(new Failure('parse_error', { detail: 'The caller left before the answer.' }));
+    });
     const startedAt = performance.now();
     const { method = 'GET', url = '/' } = request;
     const [path = '/'] = url.split('?', 1);

@@ -24,7 +24,7 @@ export interface OpenApi {
 const SECURITY_SCHEME = 'personalApiKey';
 
 /** Schemas by the names of the components in whose place they are described: of parts whose keys depend on a kind. */
-export type Kinds = Readonly<Record<string, { readonly schema: z.ZodType; readonly io: 'input' | 'output' }>>;
+type Kinds = Readonly<Record<string, { readonly schema: z.ZodType; readonly io: 'input' | 'output' }>>;
 
 /** Returns the description of every row, on every path of it. Throws when two rows describe one name differently. */
 export function openApi(rows: readonly Route[], kinds: Kinds = {}): OpenApi {

@@ -23,7 +23,7 @@ export type CountedRefusal = EventRefusal | 'over_quota';
  * The counts of a day, in UTC, as stored: `accepted`, `landed` and `known` events, and for each reason `refused_<reason>`
  * and the last such event, `sample_<reason>`, as the JSON text of a `RefusedSample`. What is 0 may be absent.
  */
-export interface CaptureCountsItem extends Item {
+interface CaptureCountsItem extends Item {
   readonly day: string;
   readonly ttl: number;
 }
@@ -36,7 +36,7 @@ type MinuteCount = (typeof MINUTE_COUNTS)[number];
  * The counts of the minutes of an hour, in UTC, as stored: `<count>_<minute>` (two digits), and `delay_<minute>`, how long
  * the slowest landing of the minute took, from the arrival of its oldest request, in milliseconds.
  */
-export interface CaptureMinutesItem extends Item {
+interface CaptureMinutesItem extends Item {
   /** `2026-01-01T10`. */
   readonly hour: string;
   readonly ttl: number;

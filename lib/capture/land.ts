@@ -21,7 +21,7 @@ export interface LandingSegment {
 }
 
 /** What became of the requests of one project. */
-export interface ProjectLanding {
+interface ProjectLanding {
   readonly projectId: number;
   /** Events that are new in the lake. */
   readonly landed: number;
@@ -49,7 +49,7 @@ export interface LandingReport {
   readonly failures: readonly { readonly projectId: number; readonly reason: string }[];
 }
 
-export interface LandingOptions {
+interface LandingOptions {
   /** For files of its own while it works. Default: the system's temporary folder. */
   readonly temporaryFolder?: string;
 }

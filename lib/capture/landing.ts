@@ -1,7 +1,7 @@
 /** The port to who lands what waits in the inbox, where a job has it landed; and that job. */
 import { jobOps } from '../jobs/job.ts';
 import type { Context } from '../ports/context.ts';
-import { Refused } from '../ports/table/table.ts';
+import { isWritten } from '../ports/table/until-written.ts';
 import { MINUTE_MS } from '../ports/units.ts';
 
 export interface Landing {
@@ -9,7 +9,7 @@ export interface Landing {
   walk(): Promise<LandingWalk>;
 }
 
-export interface LandingWalk {
+interface LandingWalk {
   /** Segments of the inbox that it found when it began. */
   readonly found: number;
   /** Its time was over: more waits. */
@@ -29,7 +29,5 @@ export const QUIET_MS = 15 * MINUTE_MS;
 export async function askForLanding({ table, clock }: Pick<Context, 'table' | 'clock'>): Promise<void> {
   const [job] = jobOps('landing', LANDING_JOB, clock() + MINUTE_MS, { quietSince: clock() });
   if (job === undefined) return;
-  await table.write([{ ...job, if: 'absent' }]).catch((error: unknown) => {
-    if (!(error instanceof Refused)) throw error;
-  });
+  await isWritten(table, [{ ...job, if: 'absent' }]);
 }

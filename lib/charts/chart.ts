@@ -40,7 +40,7 @@ export interface FunnelGroup {
 }
 
 /** Cohorts of a retention, and how many of each came back. */
-export interface GridRow {
+interface GridRow {
   readonly name: string;
   /** The first is the cohort's size. A cell that is null lies in the future. */
   readonly counts: readonly (number | null)[];

@@ -1,7 +1,7 @@
 /** Every page of the console: its address, what stands in the menu, and the file that is loaded when it is opened. */
 import type { ComponentType } from 'react';
 
-export interface PageRow {
+interface PageRow {
   /** The path in the fragment. `$project` is a project's number. */
   readonly path: string;
   /** The word in the menu; absent: it is reached from another page. */

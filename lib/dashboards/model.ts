@@ -26,7 +26,7 @@ export const RESTRICTION = { everyone: 21, collaborators: 37 } as const;
 export type RestrictionLevel = (typeof RESTRICTION)[keyof typeof RESTRICTION];
 
 const CREATION_MODES = ['default', 'template', 'duplicate'] as const;
-export type CreationMode = (typeof CREATION_MODES)[number];
+type CreationMode = (typeof CREATION_MODES)[number];
 
 /** A dashboard has at most so many tiles. */
 export const MAX_TILES = 500;

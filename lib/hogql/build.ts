@@ -140,7 +140,7 @@ export const fromLocal = (local: Expression, zone: string): Expression =>
 const OF_NO_ZONE = /(?:Z|[0-9][+-][0-9]{2}:?[0-9]{2}|^[0-9.]+)$/;
 
 /** The instant that a text names; without an offset it is a time of the zone. */
-export function instantOfText(text: Expression, zone: string): Expression {
+function instantOfText(text: Expression, zone: string): Expression {
   const read = operation('instant_of_text', [text]);
   if (zone === 'UTC') return read;
   const constant = constantText(text);

@@ -163,7 +163,7 @@ function checkTable(from: JoinExpr): void {
 }
 
 /** What expressions may say in a SELECT, beyond what they may say of one table. */
-export interface Beyond {
+interface Beyond {
   /** What a field is of. */
   field(path: readonly (string | number)[], scope: Scope): Expression;
   /** What a call is of a function that only a SELECT has; undefined: it is another. */

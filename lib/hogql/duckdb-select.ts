@@ -1,32 +1,13 @@
 /** A whole SELECT as SQL of DuckDB. */
 import { DUCKDB } from './duckdb.ts';
 import type { WholeQuery, Window } from './expression.ts';
-import { type PrintedAggregate, printSelect, type RelationOf, type SelectDialect } from './print-select.ts';
-
-const filtered = (call: string, filter: string): string => (filter === '' ? call : `${call} FILTER (WHERE ${filter})`);
-
-const plain =
-  (name: string): PrintedAggregate =>
-  (of, filter) =>
-    filtered(`${name}(${of.join(', ')})`, filter);
-
-const both = (filter: string, more: string): string => (filter === '' ? more : `${filter} AND ${more}`);
-
-/** Squares beyond this have no sum, and DuckDB fails. */
-const MOST_SQUARED = '1e140';
-
-/** Of finite numbers alone: DuckDB fails for others. */
-const moment =
-  (name: string): PrintedAggregate =>
-  ([x], filter) =>
-    filtered(`${name}(${x})`, both(filter, `abs(${x}) < ${MOST_SQUARED}`));
+import { both, filtered, MOST_SQUARED, moment, type PrintedWindow, plain, present } from './print-aggregates.ts';
+import { printSelect, type RelationOf, type SelectDialect } from './print-select.ts';
 
 const momentOver =
   (name: string): PrintedWindow =>
   ([x], over) =>
     `${name}(${x}) FILTER (WHERE abs(${x}) < ${MOST_SQUARED}) OVER (${over})`;
-
-type PrintedWindow = (of: readonly string[], over: string, window: Pick<Window, 'at'>) => string;
 
 /** Windows that are more than their name. */
 const WINDOWS: Readonly<Partial<Record<Window['window'], PrintedWindow>>> = {
@@ -49,10 +30,7 @@ const SELECT: SelectDialect = {
     count_distinct: (of, filter) =>
       of.length === 1
         ? filtered(`count(DISTINCT ${of[0]})`, filter)
-        : filtered(
-            `count(DISTINCT (${of.join(', ')}))`,
-            both(filter, of.map((one) => `${one} IS NOT NULL`).join(' AND ')),
-          ),
+        : filtered(`count(DISTINCT (${of.join(', ')}))`, both(filter, present(of))),
     sum: ([x], filter) => `TRY_CAST(${filtered(`sum(${x})`, filter)} AS BIGINT)`,
     sum_float: plain('sum'),
     avg: plain('avg'),
@@ -66,9 +44,9 @@ const SELECT: SelectDialect = {
     stddev_samp: moment('stddev_samp'),
     var_pop: moment('var_pop'),
     var_samp: moment('var_samp'),
-    list: ([x], filter) => `coalesce(${filtered(`list(${x})`, both(filter, `${x} IS NOT NULL`))}, [])`,
+    list: ([x], filter) => `coalesce(${filtered(`list(${x})`, both(filter, present([String(x)])))}, [])`,
     list_distinct: ([x], filter) =>
-      `coalesce(${filtered(`list(DISTINCT ${x})`, both(filter, `${x} IS NOT NULL`))}, [])`,
+      `coalesce(${filtered(`list(DISTINCT ${x})`, both(filter, present([String(x)])))}, [])`,
   },
   window: (window, of, over) =>
     (WINDOWS[window.window] ?? ((all) => `${window.window}(${all.join(', ')}) OVER (${over})`))(of, over, window),

@@ -251,7 +251,7 @@ export const ALL = { all: true } as const;
 export type QueryColumn = Selected | typeof ALL;
 
 /** A date is delivered as text, and of lists those of texts. */
-export type Delivered = Exclude<Scalar, 'date'> | 'texts';
+type Delivered = Exclude<Scalar, 'date'> | 'texts';
 
 /** A column that a query asks for: `expression` is of type `type`, which is none that is not delivered. */
 export interface Selected {
@@ -379,7 +379,7 @@ export interface Select {
 }
 
 /** Rows of queries behind one another, whose columns have the same types. */
-export interface Union {
+interface Union {
   readonly union: readonly Query[];
   readonly limit?: number;
   readonly offset?: number;

@@ -5,7 +5,7 @@ export class Refusal extends Error {
   place: Place | undefined;
 }
 
-export interface Place {
+interface Place {
   readonly start: number;
   readonly end: number;
 }
@@ -25,7 +25,7 @@ export function within<T>(part: object, work: () => T): T {
 }
 
 /** The place of what the parser made. */
-export function placeOf(part: object): Place | undefined {
+function placeOf(part: object): Place | undefined {
   const { start, end } = part as { readonly start?: Partial<Position>; readonly end?: Partial<Position> };
   const [from, to] = [start?.offset, end?.offset];
   return from === undefined || to === undefined ? undefined : { start: Math.min(from, to), end: Math.max(from, to) };

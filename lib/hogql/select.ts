@@ -24,7 +24,7 @@ import { hogqlName } from './text.ts';
 import { frameOf, hasDistance, measurable, type Over, windowOf } from './windows.ts';
 
 /** A field of a table. */
-export interface TableField {
+interface TableField {
   /** As it is written in SQL after the name of the relation. */
   readonly column: string;
   readonly type: Type;

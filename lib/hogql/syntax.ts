@@ -82,7 +82,7 @@ export interface Cte {
   readonly expr: Syntax;
 }
 
-export interface LimitBy {
+interface LimitBy {
   readonly n: Syntax;
   readonly offset_value: Syntax | null;
   readonly exprs: readonly Syntax[];

@@ -1,25 +1,8 @@
 /** A whole SELECT as SQL of Trino. The values are those that DuckDB gives, but for what docs/hogql.md names. */
 import type { WholeQuery, Window } from './expression.ts';
+import { both, filtered, MOST_SQUARED, moment, type PrintedWindow, plain, present } from './print-aggregates.ts';
 import { type PrintedAggregate, printSelect, type RelationOf, type SelectDialect } from './print-select.ts';
 import { TRINO } from './trino.ts';
-
-const filtered = (call: string, filter: string): string => (filter === '' ? call : `${call} FILTER (WHERE ${filter})`);
-
-const plain =
-  (name: string): PrintedAggregate =>
-  (of, filter) =>
-    filtered(`${name}(${of.join(', ')})`, filter);
-
-const both = (filter: string, more: string): string => (filter === '' ? more : `${filter} AND ${more}`);
-const present = (of: readonly string[]): string => of.map((one) => `${one} IS NOT NULL`).join(' AND ');
-
-/** Squares beyond this have no sum. */
-const MOST_SQUARED = '1e140';
-
-const moment =
-  (name: string): PrintedAggregate =>
-  ([x], filter) =>
-    filtered(`${name}(${x})`, both(filter, `abs(${x}) < ${MOST_SQUARED}`));
 
 /** The value of least or greatest order, of the rows that have both. */
 const by =
@@ -70,8 +53,6 @@ const SELECT: SelectDialect = {
   unnested: (list, columns, element, from) =>
     `SELECT ${[...columns.map((column) => column.replace(/^.* AS /s, 'rows_.')), `elements_.${element}`].join(', ')} FROM (SELECT ${[...columns, `${list} AS list_`].join(', ')}${from}) AS rows_ CROSS JOIN UNNEST(rows_.list_) AS elements_(${element})`,
 };
-
-type PrintedWindow = (of: readonly string[], over: string, window: Pick<Window, 'at'>) => string;
 
 const momentOver =
   (name: string): PrintedWindow =>

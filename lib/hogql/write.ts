@@ -46,7 +46,7 @@ const node = (value: { readonly node: string; readonly [member: string]: unknown
 export type Columns = Readonly<Record<string, Syntax>>;
 
 /** What a query is made of. */
-export interface QueryParts {
+interface QueryParts {
   readonly columns: Columns;
   /** A table by its name, or a query. */
   readonly from: string | Syntax;

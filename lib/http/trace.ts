@@ -1,7 +1,7 @@
 /** W3C Trace Context (https://www.w3.org/TR/trace-context/): which trace a piece of work belongs to, whoever began it. */
 import { hash } from 'node:crypto';
 
-export interface Trace {
+interface Trace {
   /** 32 hexadecimal digits, in every line of the log. */
   readonly id: string;
   /** The header `traceparent` that names this piece of work to whoever it calls, and to its caller. */

@@ -46,7 +46,7 @@ export function queryOf({ id, query }: InsightItem, { project, overrides = {}, d
  * Returns the answers of insights by their numbers, from the cache alone: what is not there is not in it. Nothing is
  * computed. One read, of those that are not in memory.
  */
-export async function cachedResults(
+async function cachedResults(
   { answers }: Pick<Context, 'answers'>,
   items: readonly InsightItem[],
   asking: Omit<Asking, 'refresh'>,
@@ -99,7 +99,8 @@ export async function resultsOf(
   return found;
 }
 
-function toldFields(asked: AskedQuery, told: Told) {
+/** Returns the members of an insight that tell the answer of its query. */
+export function toldFields(asked: AskedQuery, told: Told) {
   return {
     result: told.kept?.answer.results ?? null,
     ...answerFields(asked, told),

@@ -6,7 +6,8 @@
 import { fromJsonText, type JsonText, toJsonText } from '../ports/table/json-text.ts';
 import { keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
-import { type Item, MAX_TRANSACTION, type Op, Refused } from '../ports/table/table.ts';
+import { type Item, MAX_TRANSACTION, type Op } from '../ports/table/table.ts';
+import { isWritten } from '../ports/table/until-written.ts';
 import { DAY_MS } from '../ports/units.ts';
 import { dayOf, filesBetween, type LakeFile, publishedAt, rowsOf } from './catalog.ts';
 import type { Publishing } from './lease.ts';
@@ -34,7 +35,7 @@ export const RETIRED_MS = 2 * DAY_MS;
 export const MAX_REPLACED = MAX_TRANSACTION - 5;
 
 /** Files of one model and one day of arrival. */
-export interface Replacement {
+interface Replacement {
   readonly projectId: number;
   readonly model: Model;
   /** At least one, `MAX_REPLACED` at most. */
@@ -91,13 +92,7 @@ export async function replaceFiles(
     ops.push({ put: { ...keys.lakeFile(projectId, model, day, at, id, 0), path: `${folder}${name}`, ...about } });
     ops.push({ remove: { pk: own.pk, sk: own.sk } });
   }
-  try {
-    await table.write(ops);
-    return true;
-  } catch (error) {
-    if (error instanceof Refused) return false;
-    throw error;
-  }
+  return isWritten(table, ops);
 }
 
 /** Removes files that were replaced long enough ago. Returns when the next ones are due; null: there are none. */

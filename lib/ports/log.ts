@@ -33,7 +33,7 @@ export function logTo(sink: LogSink, clock: () => number, threshold: Level = 'IN
 }
 
 /** What the lines of all processes of the service have in `service`. */
-export const SERVICE = 'workspaces';
+const SERVICE = 'workspaces';
 
 /**
  * Returns a sink that writes one JSON object a line, for CloudWatch and log shippers, with the fields that Powertools for

@@ -21,7 +21,7 @@ interface ConverterOptions {
 }
 
 /** What a worker is asked for: rows of files on its disk. */
-export interface ConvertWanted {
+interface ConvertWanted {
   readonly model: Model;
   readonly files: readonly string[];
   readonly form?: Form;

@@ -19,7 +19,7 @@ export interface ReadRows {
 }
 
 /** Whose turn a reading takes, and what is aborted when nobody waits for it any more. */
-export interface ReadingFor {
+interface ReadingFor {
   readonly organization: string;
   readonly signal: AbortSignal;
 }

@@ -2,7 +2,7 @@
 import type { Writable } from 'node:stream';
 
 /** `task` goes to the worker; of the others, any number of `bytes` and then one `result` or `error` come back. */
-export type FrameKind = 'task' | 'bytes' | 'result' | 'error';
+type FrameKind = 'task' | 'bytes' | 'result' | 'error';
 
 export interface Frame {
   readonly kind: FrameKind;

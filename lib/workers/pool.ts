@@ -65,7 +65,7 @@ export interface WorkerPool {
 }
 
 /** Why a worker was killed; `died`: by itself, or by somebody else. */
-export type Loss = 'memory' | 'silence' | 'died';
+type Loss = 'memory' | 'silence' | 'died';
 
 /**
  * A worker's process ended before its task. Its name is the one by which Lambda tells that a function's process ended, so

@@ -18,7 +18,7 @@ export interface Start<Options = unknown> {
 }
 
 /** The file descriptor of the socket to the parent. */
-export const SOCKET_FD = 3;
+const SOCKET_FD = 3;
 
 /** So many pieces, of 64 KB to 1 MB, are made while the reader is behind: it works on one meanwhile. */
 const MOST_AHEAD = 4;

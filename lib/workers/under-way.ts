@@ -14,7 +14,7 @@ export const MOST_DEATHS = 3;
 /** What is about work that nobody asked for again for so long is forgotten. */
 const FORGOTTEN_AFTER_MS = 7 * DAY_MS;
 
-export interface UnderWay {
+interface UnderWay {
   /** Counts a beginning. Returns how often the work was begun before without coming to an end in order. */
   begin(subject: string): number;
   /** The beginning after so many others has come to an end in order, and does not count. */

@@ -53,7 +53,7 @@ export interface ProjectBrief {
 }
 
 /** Which project a token is of, as stored. */
-export interface ProjectTokenItem extends Item {
+interface ProjectTokenItem extends Item {
   readonly project_id: number;
 }
 

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type * as z from 'zod';
 import type { BackfillEstimate, BatchExportBackfill } from '../../exports/records/model.ts';
 import type { Outcome } from '../commands.ts';
-import { type Asked, LOOK_MS, type ServiceCommand, withLimit } from './command.ts';
+import { type Addressed, type Asked, exportPath, LOOK_MS, type ServiceCommand, withLimit } from './command.ts';
 import { details, table } from './table.ts';
 
 type Backfill = z.output<typeof BatchExportBackfill>;
@@ -11,8 +11,7 @@ type Estimate = z.output<typeof BackfillEstimate>;
 
 const BACKFILLS = ['backfill', 'Backfills of a batch export'] as const;
 
-const exportPath = ({ of, words }: Asked<never>): string => of(`/batch_exports/${encodeURIComponent(words[0] ?? '')}`);
-const backfillPath = (asked: Asked<never>): string =>
+const backfillPath = (asked: Addressed): string =>
   `${exportPath(asked)}/backfills/${encodeURIComponent(asked.words[1] ?? '')}`;
 
 const backfillText = (one: Backfill): string =>
@@ -28,7 +27,7 @@ const backfillText = (one: Backfill): string =>
   });
 
 /** Watches a backfill until it ends. */
-async function watched(asked: Asked<never>, path: string): Promise<Outcome> {
+async function watched(asked: Pick<Asked, 'client' | 'progress' | 'pause'>, path: string): Promise<Outcome> {
   const bar = asked.progress();
   try {
     for (;;) {
@@ -68,7 +67,7 @@ export const BACKFILL_COMMANDS: readonly ServiceCommand[] = [
     description: 'Tell what a backfill would deliver',
     options: withRange,
     run: async (asked: Asked<Range>) => {
-      const path = `${exportPath(asked as Asked<never>)}/backfill_estimate/`;
+      const path = `${exportPath(asked)}/backfill_estimate/`;
       const found = await asked.client.send<Estimate>('POST', path, rangeOf(asked.options));
       const { intervals, rows, bytes, warnings } = found;
       const lines = [details({ intervals, rows, bytes }), ...warnings.map((warning) => `warning: ${warning}`)];
@@ -81,10 +80,10 @@ export const BACKFILL_COMMANDS: readonly ServiceCommand[] = [
     description: 'Deliver a range again, or for the first time',
     options: (command) => withRange(command).option('--wait', 'stay until it has ended'),
     run: async (asked: Asked<Range>) => {
-      const path = exportPath(asked as Asked<never>);
+      const path = exportPath(asked);
       const body = rangeOf(asked.options);
       const { backfill_id } = await asked.client.send<{ backfill_id: string }>('POST', `${path}/backfills/`, body);
-      if (asked.options.wait === true) return watched(asked as Asked<never>, `${path}/backfills/${backfill_id}`);
+      if (asked.options.wait === true) return watched(asked, `${path}/backfills/${backfill_id}`);
       return { object: { backfill_id }, text: `Began backfill ${backfill_id}` };
     },
   },
@@ -94,7 +93,7 @@ export const BACKFILL_COMMANDS: readonly ServiceCommand[] = [
     description: 'List backfills, newest first',
     options: withLimit,
     run: async (asked: Asked<{ limit: number }>) => {
-      const path = `${exportPath(asked as Asked<never>)}/backfills/`;
+      const path = `${exportPath(asked)}/backfills/`;
       const found = await asked.client.list<Backfill>(path, asked.options.limit);
       const rows = found.map((one) => [one.id, one.status, one.start_at, one.end_at, one.total_records_count]);
       return { object: found, text: table(['ID', 'STATUS', 'FROM', 'UNTIL', 'ROWS'], rows, 'No backfills.') };
@@ -106,8 +105,8 @@ export const BACKFILL_COMMANDS: readonly ServiceCommand[] = [
     description: 'Show how far a backfill is',
     options: (command) => command.option('--wait', 'stay until it has ended'),
     run: async (asked: Asked<{ wait?: boolean }>) => {
-      const path = backfillPath(asked as Asked<never>);
-      if (asked.options.wait === true) return watched(asked as Asked<never>, path);
+      const path = backfillPath(asked);
+      if (asked.options.wait === true) return watched(asked, path);
       const found = await asked.client.get<Backfill>(`${path}/`);
       return { object: found, text: backfillText(found) };
     },

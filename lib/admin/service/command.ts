@@ -20,6 +20,13 @@ export interface Asked<Options = Readonly<Record<string, unknown>>> {
   readonly read: (path: string) => Promise<string>;
 }
 
+/** What says of what object a command is. */
+export type Addressed = Pick<Asked, 'of' | 'words'>;
+
+/** Returns the path of the export that the first word names, without a slash at its end. */
+export const exportPath = ({ of, words }: Addressed): string =>
+  of(`/batch_exports/${encodeURIComponent(words[0] ?? '')}`);
+
 /** A command; to add one, write it beside the others of its group. */
 export interface ServiceCommand {
   /** The word before it, and what that is about; absent: it stands by itself. */
@@ -37,7 +44,7 @@ export interface ServiceCommand {
 export const LOOK_MS = 1_000;
 
 /** So many objects does a list show, unless asked for more. */
-export const LIST_LIMIT = 100;
+const LIST_LIMIT = 100;
 
 /** Returns the option of lists. */
 export const withLimit = (command: Command): Command =>

@@ -2,7 +2,7 @@
 import type * as z from 'zod';
 import type { BatchExport, BatchExportLogEntry } from '../../exports/records/model.ts';
 import type { Outcome } from '../commands.ts';
-import { type Asked, LOOK_MS, type ServiceCommand, withLimit } from './command.ts';
+import { type Addressed, type Asked, exportPath, LOOK_MS, type ServiceCommand, withLimit } from './command.ts';
 import { details, plain, table } from './table.ts';
 
 type Export = z.output<typeof BatchExport>;
@@ -12,9 +12,7 @@ type LogEntry = z.output<typeof BatchExportLogEntry>;
 const EXPORTS = ['exports', 'Batch exports'] as const;
 const RUNS = ['runs', 'Runs of a batch export'] as const;
 
-const exportPath = ({ of, words }: Asked<never>): string => of(`/batch_exports/${encodeURIComponent(words[0] ?? '')}`);
-const runPath = (asked: Asked<never>): string =>
-  `${exportPath(asked)}/runs/${encodeURIComponent(asked.words[1] ?? '')}`;
+const runPath = (asked: Addressed): string => `${exportPath(asked)}/runs/${encodeURIComponent(asked.words[1] ?? '')}`;
 
 const exportText = (one: Export): string =>
   details({
@@ -70,7 +68,7 @@ async function logs(asked: Asked<LogsOptions>): Promise<undefined> {
   const { client, options, show, pause } = asked;
   const { level } = options;
   const run = options.run === undefined ? '' : `/runs/${encodeURIComponent(options.run)}`;
-  const path = `${exportPath(asked as Asked<never>)}${run}/logs/`;
+  const path = `${exportPath(asked)}${run}/logs/`;
   let known = new Set<string>();
   let after: string | undefined;
   for (;;) {
@@ -150,7 +148,7 @@ export const EXPORT_COMMANDS: readonly ServiceCommand[] = [
     options: (command) => withLimit(command).option('--status <status>', 'only those, such as Failed'),
     run: async (asked: Asked<{ limit: number; status?: string }>) => {
       const { limit, status } = asked.options;
-      const path = `${exportPath(asked as Asked<never>)}/runs/`;
+      const path = `${exportPath(asked)}/runs/`;
       const found = await asked.client.list<Run>(path, limit, { status });
       const rows = found.map((run) => [
         run.id,

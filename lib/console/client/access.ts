@@ -17,7 +17,7 @@ export function useOwnKey() {
 }
 
 /** Does a key of these scopes have this one? */
-export function isAllowed(scopes: readonly string[], wanted: string): boolean {
+function isAllowed(scopes: readonly string[], wanted: string): boolean {
   const [resource] = wanted.split(':');
   return scopes.some((scope) => scope === '*' || scope === wanted || scope === `${resource}:write`);
 }

@@ -8,7 +8,7 @@ export type Tile = Schemas['Tile'];
 /** How many dashboards stand on a page. */
 export const DASHBOARDS_PAGE = 25;
 
-export interface DashboardFilter {
+interface DashboardFilter {
   readonly search: string;
   readonly tag: string | undefined;
   readonly pinned: boolean;

@@ -4,7 +4,6 @@ import { answered, api, type Schemas } from './api.ts';
 import { usePaged } from './paged.ts';
 
 export type AnalyticsEvent = Schemas['Event'];
-export type Person = Schemas['Person'];
 
 const PAGE = 50;
 const DEFINITIONS = 100;

@@ -44,7 +44,7 @@ export function useExport(project: string, id: string) {
   });
 }
 
-export interface RunFilter {
+interface RunFilter {
   /** Absent: of any state. */
   readonly status: Run['status'] | undefined;
   /** `-7d`. */
@@ -86,7 +86,7 @@ export function useBackfills(project: string, id: string) {
   });
 }
 
-export interface LogFilter {
+interface LogFilter {
   readonly level: Schemas['BatchExportLogEntry']['level'] | undefined;
   readonly search: string;
   readonly follow: boolean;

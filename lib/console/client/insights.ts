@@ -17,7 +17,7 @@ export interface Answered {
 type Told = Pick<Insight, 'columns' | 'types' | 'hasMore'>;
 
 /** Returns an answer as charts take it. */
-export const answerOf = (results: unknown, { columns, types, hasMore }: Told): Answered => ({
+const answerOf = (results: unknown, { columns, types, hasMore }: Told): Answered => ({
   results,
   columns: (columns as readonly string[] | null | undefined) ?? undefined,
   types: types ?? undefined,

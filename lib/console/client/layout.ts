@@ -43,7 +43,7 @@ export function placesOf(tiles: readonly Placed[]): ReadonlyMap<number, Place> {
 }
 
 /** Returns the place with its edges inside of the grid. */
-export function within({ x, y, w, h }: Place): Place {
+function within({ x, y, w, h }: Place): Place {
   const width = Math.min(COLUMNS, Math.max(1, w));
   return { x: Math.min(COLUMNS - width, Math.max(0, x)), y: Math.max(0, y), w: width, h: Math.max(1, h) };
 }

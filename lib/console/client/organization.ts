@@ -14,7 +14,7 @@ export const levelName = (level: number): string =>
   LEVELS.find(({ value }) => value === String(level))?.label ?? String(level);
 
 /** Most lists of people are one page; more are said to be there. */
-export const PEOPLE_PAGE = 200;
+const PEOPLE_PAGE = 200;
 
 /** Returns the id of the project's organization; undefined while it is not known. */
 export function useOrganizationId(project: string): string | undefined {

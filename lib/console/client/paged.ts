@@ -18,7 +18,7 @@ interface PagedOptions<Row> {
 }
 
 /** What is known of a list, as a table takes it. */
-export interface Paged<Row> {
+interface Paged<Row> {
   /** Undefined: nothing is known yet. */
   readonly rows: readonly Row[] | undefined;
   readonly error: unknown;

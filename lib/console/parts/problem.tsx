@@ -3,7 +3,7 @@ import type { NotificationData } from '@mantine/notifications';
 import { Refusal } from '../client/api.ts';
 
 /** Returns what went wrong in a sentence. */
-export const sentenceOf = (error: unknown): string =>
+const sentenceOf = (error: unknown): string =>
   error instanceof Refusal ? error.message : 'The service cannot be reached. What you did may not have happened.';
 
 /** Returns what is wrong with a field, for the field; nested names end in the field's. */

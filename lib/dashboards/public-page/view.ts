@@ -6,6 +6,7 @@ import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
 import { dashboardOverrides } from '../answers.ts';
 import { dataRange } from '../data-range.ts';
+import type { TileItem } from '../model.ts';
 import { isPass, isPassword, PASS_MS, passOf } from '../sharing/password.ts';
 import { csvOf } from './csv.ts';
 import { RANGES, type SharedDashboard, type SharedQuery, sharedObject } from './model.ts';
@@ -17,7 +18,7 @@ import { countTry, findShared, type SharedItem } from './store.ts';
 type ViewContext = Pick<Context, 'table' | 'clock' | 'answers' | 'log'>;
 
 /** What a request says of the page that it wants. */
-export interface SharedRequest {
+interface SharedRequest {
   /** The absolute address. */
   readonly url: string;
   /** The parameter of the path: the token, with the ending of a form. */
@@ -54,9 +55,12 @@ export async function sharedAnswer(
   const asking = { project, overrides, dashboard: stored.summary.id };
   const results = await shownResults(context, [...insights.values()], asking);
   if (form === 'csv') return csvAnswer(found, results, request.query.tile, headers);
-  const fields = new Map([...results].map(([id, shown]) => [id, shown.fields]));
-  const shared = sharedObject(found, fields, { type, query: request.query });
-  if (form === 'json') return new Answer(shared, { headers: { ...PUBLIC_HEADERS, ...headers } });
+  if (form === 'json') {
+    const fields = new Map([...results].map(([id, shown]) => [id, shown.fields()]));
+    const body = sharedObject(found, fields, { type, query: request.query });
+    return new Answer(body, { headers: { ...PUBLIC_HEADERS, ...headers } });
+  }
+  const shared = sharedObject(found, new Map(), { type, query: request.query });
   const view = {
     path,
     query: request.query,
@@ -65,8 +69,15 @@ export async function sharedAnswer(
     otherRange: await otherRange(context, project, results),
     mayChooseRange: stored.sharing.allow_date_range === true,
     timezone: project.timezone ?? 'UTC',
+    markdown: await markdownOf(stored.tiles),
   };
   return sharedPage(shared, view, headers);
+}
+
+/** Returns what makes markup of the texts of tiles. A function whose pages have none starts without its library. */
+async function markdownOf(tiles: readonly TileItem[]): Promise<(text: string) => string> {
+  if (tiles.every(({ text }) => text === null)) return () => '';
+  return (await import('./markdown.ts')).markdownMarkup;
 }
 
 /** Returns the headers that open the page again. Throws when it has a password, and neither that nor a pass was sent. */
@@ -118,7 +129,7 @@ function csvAnswer(
   const insight = stored.tiles.find(({ id }) => id === tile)?.insight;
   const shown = typeof insight === 'number' ? results.get(insight) : undefined;
   if (shown === undefined) invalid('tile', 'Name a tile of this page that has numbers: `?tile=<its number>`.');
-  return new TextAnswer(csvOf(shown.chart.table), 'text/csv; charset=utf-8', {
+  return new TextAnswer(csvOf(shown.table()), 'text/csv; charset=utf-8', {
     ...PUBLIC_HEADERS,
     ...headers,
     'Cache-Control': 'no-store',

@@ -8,14 +8,13 @@ import { messageOf, Transient } from '../../ports/errors.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';
-import { untilWritten } from '../../ports/table/until-written.ts';
+import { isWritten, untilWritten } from '../../ports/table/until-written.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
 import { GRACE_SECONDS, STEPS } from '../../workflow/steps.ts';
 import { lineOps } from '../records/logs.ts';
 import type { BatchExportItem, RunItem, Trouble } from '../records/model.ts';
 import { errorText } from './outcome.ts';
 import { OPEN } from './run.ts';
-import { isWritten } from './store.ts';
 
 /** So many like failures in a row are trouble of the destination, not of one delivery. */
 const LIKE_FAILURES = 2;

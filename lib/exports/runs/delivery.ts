@@ -5,6 +5,7 @@ import type { Context } from '../../ports/context.ts';
 import { Permanent } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Table } from '../../ports/table/table.ts';
+import { isWritten } from '../../ports/table/until-written.ts';
 import { SECOND_MS } from '../../ports/units.ts';
 import { deliveredColumns } from '../../warehouse/query-columns.ts';
 import { type Delivery, type Destination, type Prepared, reachOf } from '../destinations/destination.ts';
@@ -14,7 +15,6 @@ import type { BatchExportItem, RunItem } from '../records/model.ts';
 import { troubleOp } from './outcome.ts';
 import { intervalOf } from './run.ts';
 import { type BatchInput, dropReceipt, keepNote, keepReceipt, noteOf, receiptOf } from './run-files.ts';
-import { isWritten } from './store.ts';
 
 /** How a step finds a destination by its type; a test adds its own. */
 export type DestinationOf = (type: string) => Destination | undefined;

@@ -1,6 +1,7 @@
 /** The end of a batch, as the machine tells it: by its last step, or by an execution that did not succeed. */
 import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
+import { isWritten } from '../../ports/table/until-written.ts';
 import {
   type BackfillInput,
   type EndedInput,
@@ -19,7 +20,7 @@ import { batchOf } from './plan.ts';
 import { isOpen, OPEN } from './run.ts';
 import { removeFiles } from './run-files.ts';
 import { type Ending, settleExecution, UNEXPECTED } from './settle.ts';
-import { backfillWithPlan, isWritten } from './store.ts';
+import { backfillWithPlan } from './store.ts';
 
 /** Errors that may pass, though a machine has tried for long. What is unknown is our own fault, and not tried again. */
 const PASSING_ERROR =

@@ -2,11 +2,11 @@
 import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op, Value } from '../../ports/table/table.ts';
+import { isWritten } from '../../ports/table/until-written.ts';
 import { noticeOps } from '../notices/notice.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
 import type { RunItem, RunStatus } from '../records/model.ts';
 import { intervalOf, OPEN, rangeText } from './run.ts';
-import { isWritten } from './store.ts';
 
 /** `latest_error` in characters: at most 2 KB of UTF-8. */
 const MAX_ERROR_LENGTH = 500;

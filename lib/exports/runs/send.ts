@@ -4,6 +4,7 @@ import { inWords } from '../../ports/disk-failures.ts';
 import { Damaged, messageOf, Permanent, Transient } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op, Value } from '../../ports/table/table.ts';
+import { isWritten } from '../../ports/table/until-written.ts';
 import { MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
 import type { SendInput, SendOutput } from '../../workflow/messages.ts';
 import { STEPS } from '../../workflow/steps.ts';
@@ -15,7 +16,6 @@ import { type DestinationOf, discard, openSending, prepare, resume, type Sending
 import { cancelOpenRun, completeRun, failRun, troubleOp } from './outcome.ts';
 import { intervalOf, isOpen, OPEN, rangeText } from './run.ts';
 import { type BatchInput, inputOf } from './run-files.ts';
-import { isWritten } from './store.ts';
 
 /** How long a delivery may take: a minute of the step's time is left to tell of it, and to remove what it prepared. */
 const MAX_SENDING_MS = STEPS['send-interval'].timeout * SECOND_MS - MINUTE_MS;

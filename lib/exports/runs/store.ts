@@ -2,7 +2,7 @@
 import type { Interval } from '../../lake/intervals.ts';
 import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
-import { type Op, Refused, type Table } from '../../ports/table/table.ts';
+import type { Op, Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import type { BackfillInput } from '../../workflow/messages.ts';
 import type { BatchExportItem, RunItem } from '../records/model.ts';
@@ -60,15 +60,4 @@ export async function showRuns({ table }: Pick<Context, 'table'>, exportId: stri
     const unchanged = { id: exportId, latest_runs: item.latest_runs };
     await table.write([{ change: keys.batchExport(exportId), set: { latest_runs }, if: { is: unchanged } }]);
   });
-}
-
-/** Writes the ops. Returns false when one of their conditions does not hold. */
-export async function isWritten(table: Table, ops: readonly Op[]): Promise<boolean> {
-  try {
-    await table.write(ops);
-    return true;
-  } catch (error) {
-    if (error instanceof Refused) return false;
-    throw error;
-  }
 }

@@ -7,10 +7,10 @@ import type { Context } from '../../ports/context.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import type { Item, Op } from '../../ports/table/table.ts';
+import { isWritten } from '../../ports/table/until-written.ts';
 import { DAY_MS, MINUTE_MS } from '../../ports/units.ts';
 import { lineOps } from '../records/logs.ts';
 import type { BatchExportItem } from '../records/model.ts';
-import { isWritten } from './store.ts';
 
 declare module '../../ports/table/keys.ts' {
   interface Items {
@@ -19,7 +19,7 @@ declare module '../../ports/table/keys.ts' {
 }
 
 /** A ticket as stored. It expires by itself when nobody gives it back. */
-export interface TicketItem extends Item {
+interface TicketItem extends Item {
   readonly execution: string;
   /** How many intervals the execution delivers at a time. */
   readonly intervals: number;

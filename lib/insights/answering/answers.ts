@@ -41,7 +41,7 @@ export interface Told {
 }
 
 /** A run of a query, as it may be asked about. Instants are milliseconds since 1970. */
-export interface QueryRun {
+interface QueryRun {
   readonly id: string;
   readonly project: number;
   readonly key: string;

@@ -2,16 +2,18 @@
 import * as z from 'zod';
 import type { Syntax } from '../../hogql/syntax.ts';
 import { any, call, constant, field } from '../../hogql/write.ts';
-import { choice, integer, text } from '../../http/fields.ts';
+import { choice, integer } from '../../http/fields.ts';
 import { invalid } from '../../ports/errors.ts';
 import type { Answer, Kind, Question, World } from './kind.ts';
 import { cellsOf } from './parts/cells.ts';
 import {
   columnOf,
+  DEFAULT_LIMIT,
   displayName,
   type ListedColumn,
   type Listing,
   listed,
+  listingMembers,
   listingQuestion,
   objectOf,
   orderOf,
@@ -21,11 +23,6 @@ import {
 } from './parts/listing.ts';
 import { lacking } from './parts/members.ts';
 import { propertyCondition, propertyFilters } from './parts/property-filters.ts';
-
-const MAX_COLUMNS = 100;
-const DEFAULT_LIMIT = 100;
-const MAX_LIMIT = 50_000;
-const MAX_OFFSET = 1_000_000;
 
 /** What says of which number the persons are. */
 const SOURCES = ['InsightActorsQuery', 'FunnelsActorsQuery', 'StickinessActorsQuery'] as const;
@@ -54,13 +51,10 @@ type Source = z.output<typeof Source>;
 const ActorsQuery = z.object({
   kind: z.literal('ActorsQuery'),
   source: Source.nullish(),
-  select: z.array(text()).max(MAX_COLUMNS).nullish(),
+  ...listingMembers(),
   search: z.string().nullish(),
   properties: propertyFilters().optional(),
   fixedProperties: propertyFilters().optional(),
-  orderBy: z.array(text()).max(MAX_COLUMNS).nullish(),
-  limit: integer({ min: 1, max: MAX_LIMIT }).nullish(),
-  offset: integer({ min: 0, max: MAX_OFFSET }).nullish(),
 });
 type ActorsQuery = z.output<typeof ActorsQuery>;
 

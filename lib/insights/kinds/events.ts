@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { Syntax } from '../../hogql/syntax.ts';
 import { any, call, constant, field, list } from '../../hogql/write.ts';
-import { integer, text } from '../../http/fields.ts';
+import { text } from '../../http/fields.ts';
 import { SECOND_MS } from '../../ports/units.ts';
 import type { Answer, Kind, World } from './kind.ts';
 import { cellsOf } from './parts/cells.ts';
@@ -10,10 +10,12 @@ import { instantOf } from './parts/date-range.ts';
 import { elementsOf } from './parts/elements.ts';
 import {
   columnOf,
+  DEFAULT_LIMIT,
   displayName,
   type ListedColumn,
   type Listing,
   listed,
+  listingMembers,
   listingQuestion,
   objectOf,
   orderOf,
@@ -24,21 +26,16 @@ import {
 import { lacking } from './parts/members.ts';
 import { propertyCondition, propertyFilters } from './parts/property-filters.ts';
 
-const MAX_COLUMNS = 100;
 const MAX_CONDITIONS = 20;
 const MAX_EVENTS = 200;
-const DEFAULT_LIMIT = 100;
-const MAX_LIMIT = 50_000;
-const MAX_OFFSET = 1_000_000;
 
 /** Events of clocks that are a little fast are shown. */
 const AHEAD_MS = 5 * SECOND_MS;
 
 const EventsQuery = z.object({
   kind: z.literal('EventsQuery'),
-  select: z.array(text()).max(MAX_COLUMNS).nullish(),
+  ...listingMembers(),
   where: z.array(text()).max(MAX_CONDITIONS).nullish(),
-  orderBy: z.array(text()).max(MAX_COLUMNS).nullish(),
   event: z.string().nullish(),
   events: z.array(z.string()).max(MAX_EVENTS).nullish(),
   personId: text().nullish(),
@@ -47,8 +44,6 @@ const EventsQuery = z.object({
   filterTestAccounts: z.boolean().nullish(),
   after: z.string().nullish(),
   before: z.string().nullish(),
-  limit: integer({ min: 1, max: MAX_LIMIT }).nullish(),
-  offset: integer({ min: 0, max: MAX_OFFSET }).nullish(),
   actionId: lacking('Actions are'),
   actionSteps: lacking('Actions are'),
   source: lacking('The events behind a number of an insight are'),

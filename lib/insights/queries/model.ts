@@ -46,7 +46,7 @@ export const QueryInput = z.object({
 });
 
 /** A run of a query. */
-export const QueryStatus = z
+const QueryStatus = z
   .object({
     id: z.string(),
     team_id: z.int(),

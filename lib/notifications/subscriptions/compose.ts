@@ -2,16 +2,16 @@
 import { insightMoment } from '../../accounts/organizations/projects/time.ts';
 import { dashboardOverrides } from '../../dashboards/answers.ts';
 import { seenInsights } from '../../dashboards/insights/visibility.ts';
+import { chartOfAnswer } from '../../dashboards/public-page/drawn.ts';
 import { isPersonal } from '../../dashboards/public-page/results.ts';
 import { maySee } from '../../dashboards/rules.ts';
 import { readDashboard } from '../../dashboards/store.ts';
 import { insightsOf } from '../../dashboards/tiles.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { answersIn } from '../../insights/answering/answers.ts';
-import { chartOfResult } from '../../insights/chart.ts';
 import type { InsightItem } from '../../insights/model.ts';
 import type { Overrides } from '../../insights/overrides.ts';
-import { resultOf } from '../../insights/results.ts';
+import { queryOf } from '../../insights/results.ts';
 import { readInsights } from '../../insights/store.ts';
 import type { Context } from '../../ports/context.ts';
 import { Failure, Transient } from '../../ports/errors.ts';
@@ -171,16 +171,17 @@ async function shownInsight(
   if (insight.query === null) return without('It has no query.');
   if (isPersonal(insight)) return without('Its rows are about persons, and are not sent.');
   // Where answering is not offered, all of it fails.
-  answersIn(context);
+  const answers = answersIn(context);
   try {
-    const asking = {
+    const asked = queryOf(insight, {
       project,
       refresh: 'blocking',
       overrides,
       ...(dashboard === undefined ? {} : { dashboard }),
-    } as const;
-    const fields = await resultOf(context, insight, asking, { callerLeft: signal, isBackground: true });
-    const { summary, table } = chartOfResult(insight.query, fields);
+    });
+    if (asked === undefined) return without('Its query cannot be read.');
+    const told = await answers.ask(asked, 'blocking', { callerLeft: signal, isBackground: true });
+    const { summary, table } = chartOfAnswer({ project: project.id, query: insight.query, told });
     return {
       ...head,
       summary: cut(summary, MAX_TEXT_LENGTH),

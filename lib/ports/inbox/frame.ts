@@ -28,7 +28,7 @@ export function frameOf({ body, ...head }: CapturedRequest): Buffer {
 }
 
 /** What frames hold. */
-export interface Frames {
+interface Frames {
   readonly requests: readonly CapturedRequest[];
   /** Bytes of frames whose checksum is wrong. */
   readonly damaged: number;

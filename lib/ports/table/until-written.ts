@@ -1,4 +1,4 @@
-import { Busy, Refused } from './table.ts';
+import { Busy, type Op, Refused, type Table } from './table.ts';
 
 /** A write outlasts so many changes by others: each time that it is refused, one of them was done. */
 export const MAX_ATTEMPTS = 30;
@@ -16,4 +16,15 @@ export async function untilWritten<T>(attempt: () => Promise<T>): Promise<T> {
     }
   }
   throw new Busy('many others change the same object');
+}
+
+/** Writes the ops. Returns false when one of their conditions does not hold. */
+export async function isWritten(table: Table, ops: readonly Op[]): Promise<boolean> {
+  try {
+    await table.write(ops);
+    return true;
+  } catch (error) {
+    if (error instanceof Refused) return false;
+    throw error;
+  }
 }

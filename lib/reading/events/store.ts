@@ -14,7 +14,7 @@ import type { Look } from '../waiting.ts';
 import type { EventRow, LakeEvent } from './model.ts';
 
 /** Which events are asked for. Absent: any. */
-export interface EventsAsked {
+interface EventsAsked {
   readonly uuid?: string | undefined;
   readonly event?: string | undefined;
   readonly distinctId?: string | undefined;

@@ -27,7 +27,7 @@ export const IngestionWarning = z
   .meta({ id: 'IngestionWarning' });
 
 /** What became of captured events in one minute. */
-export const IngestionMinute = z
+const IngestionMinute = z
   .object({
     minute: z.iso.datetime(),
     accepted: z.int().describe('Events that were acknowledged.'),

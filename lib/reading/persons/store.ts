@@ -13,7 +13,7 @@ import type { Look } from '../waiting.ts';
 import type { Person, PersonRow, StateRow } from './model.ts';
 
 /** Which persons are asked for. Absent: any. */
-export interface PersonsAsked {
+interface PersonsAsked {
   readonly id?: string | undefined;
   readonly search?: string | undefined;
   readonly distinctId?: string | undefined;

@@ -16,7 +16,7 @@ import type { ProjectInput } from './model.ts';
 import { refuseTooManyProjects } from './rules.ts';
 
 /** What a caller may say of a project, as it is stored; of what is absent nothing was said. */
-export type ProjectFields = Partial<Pick<ProjectItem, 'name' | 'timezone' | 'week_start_day' | 'test_account_filters'>>;
+type ProjectFields = Partial<Pick<ProjectItem, 'name' | 'timezone' | 'week_start_day' | 'test_account_filters'>>;
 
 type NamedFields = ProjectFields & Pick<ProjectItem, 'name'>;
 

@@ -201,7 +201,7 @@ function edgesOf(least: number, most: number, count: number): number[] {
 export const missingValue = ({ parts }: Breakdown): string => parts.map(() => MISSING).join(SEPARATOR);
 
 /** What a result says of its value. */
-export interface BreakdownLabel {
+interface BreakdownLabel {
   readonly label: string;
   readonly breakdown_value: string | readonly string[];
 }

@@ -19,7 +19,7 @@ const each = (text: (at: number) => string) =>
   };
 
 /** Returns an instant (milliseconds since 1970, with fractions) in a zone, with as many digits as it has. */
-export function instantText(at: number, zone: string): string {
+function instantText(at: number, zone: string): string {
   const whole = Math.floor(at / 1000) * 1000;
   const microseconds = Math.round((at - whole) * 1000);
   const fraction = microseconds === 0 ? '' : `.${String(microseconds).padStart(6, '0')}`;

@@ -7,7 +7,7 @@ import type { World } from '../kind.ts';
 export type Formula = (values: readonly number[]) => number;
 
 /** The name of a series in formulas, by its place from 0. */
-export const letterOf = (place: number): string => String.fromCharCode('A'.charCodeAt(0) + place);
+const letterOf = (place: number): string => String.fromCharCode('A'.charCodeAt(0) + place);
 
 const OPERATIONS: Readonly<Record<string, (left: number, right: number) => number>> = {
   '+': (left, right) => left + right,

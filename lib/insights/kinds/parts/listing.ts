@@ -1,9 +1,26 @@
 /** Tables of columns that a caller writes: what EventsQuery and ActorsQuery have in common. */
+import * as z from 'zod';
 import { isAggregate } from '../../../hogql/aggregates.ts';
 import type { Syntax } from '../../../hogql/syntax.ts';
 import { all, call, constant, field } from '../../../hogql/write.ts';
+import { integer, text } from '../../../http/fields.ts';
 import { isObject } from '../../../ports/raw-number.ts';
 import type { Question, World } from '../kind.ts';
+
+const MAX_COLUMNS = 100;
+const MAX_LIMIT = 50_000;
+const MAX_OFFSET = 1_000_000;
+
+/** So many rows are given, unless asked for others. */
+export const DEFAULT_LIMIT = 100;
+
+/** The members of a query that say which columns and rows it wants. */
+export const listingMembers = () => ({
+  select: z.array(text()).max(MAX_COLUMNS).nullish(),
+  orderBy: z.array(text()).max(MAX_COLUMNS).nullish(),
+  limit: integer({ min: 1, max: MAX_LIMIT }).nullish(),
+  offset: integer({ min: 0, max: MAX_OFFSET }).nullish(),
+});
 
 /** A column of the answer. */
 export interface ListedColumn {
@@ -32,7 +49,7 @@ export interface Listing {
   readonly offset: number;
 }
 
-export interface Order {
+interface Order {
   readonly by: Syntax;
   readonly isDown: boolean;
 }
@@ -66,7 +83,7 @@ export const tupleType = (types: readonly string[]): string => `Tuple(${types.jo
 export const objectOf = (cell: unknown): unknown => (typeof cell === 'string' ? JSON.parse(cell) : {});
 
 /** Returns whether an expression has an aggregate in it, of which its rows are no longer single. */
-export function hasAggregate(syntax: unknown): boolean {
+function hasAggregate(syntax: unknown): boolean {
   if (Array.isArray(syntax)) return syntax.some(hasAggregate);
   if (!isObject(syntax)) return false;
   if (syntax['node'] === 'SelectQuery' || syntax['node'] === 'WindowFunction') return false;
@@ -75,7 +92,7 @@ export function hasAggregate(syntax: unknown): boolean {
 }
 
 /** Returns the expression of an alias. */
-export function withoutAlias(syntax: Syntax): Syntax {
+function withoutAlias(syntax: Syntax): Syntax {
   return syntax.node === 'Alias' && 'expr' in syntax ? withoutAlias(syntax.expr) : syntax;
 }
 

@@ -78,7 +78,7 @@ export const MATHS = [
 ] as const;
 
 /** How the property of a math is told. */
-export type MathSeries = Pick<Series, 'math' | 'math_property' | 'math_hogql'> & {
+type MathSeries = Pick<Series, 'math' | 'math_property' | 'math_hogql'> & {
   readonly math_property_type?: string | null | undefined;
 };
 

@@ -45,10 +45,10 @@ interface FilterGroup {
 }
 
 /** What `properties` says, after it was read: an event must pass it. */
-export type PropertyFilters = FilterGroup;
+type PropertyFilters = FilterGroup;
 
 /** What queries and series say of properties. */
-export interface Filtered {
+interface Filtered {
   readonly properties?: PropertyFilters | null | undefined;
   readonly fixedProperties?: PropertyFilters | null | undefined;
   readonly filterTestAccounts?: boolean | null | undefined;

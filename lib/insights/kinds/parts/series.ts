@@ -54,7 +54,7 @@ export async function seriesCondition(
 const isOfAnyName = (event: string | null | undefined): event is null | undefined | '' => (event ?? '') === '';
 
 /** What a result says of the series that it is of. */
-export interface SeriesLabel {
+interface SeriesLabel {
   readonly label: string;
   readonly action: Readonly<Record<string, unknown>>;
 }

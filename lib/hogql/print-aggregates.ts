@@ -1,0 +1,31 @@
+/** What aggregates and windows of both dialects are written with. */
+import type { Window } from './expression.ts';
+import type { PrintedAggregate } from './print-select.ts';
+
+/** A printed window, its arguments and its frame being SQL. */
+export type PrintedWindow = (of: readonly string[], over: string, window: Pick<Window, 'at'>) => string;
+
+/** Squares beyond this have no sum: DuckDB fails for them. */
+export const MOST_SQUARED = '1e140';
+
+/** Returns an aggregate of the rows of which the condition holds; an empty one: of all. */
+export const filtered = (call: string, filter: string): string =>
+  filter === '' ? call : `${call} FILTER (WHERE ${filter})`;
+
+/** Returns the condition that both hold; the first may be empty. */
+export const both = (filter: string, more: string): string => (filter === '' ? more : `${filter} AND ${more}`);
+
+/** Returns the condition that none of these is null. */
+export const present = (of: readonly string[]): string => of.map((one) => `${one} IS NOT NULL`).join(' AND ');
+
+/** Returns the aggregate that has this name in SQL. */
+export const plain =
+  (name: string): PrintedAggregate =>
+  (of, filter) =>
+    filtered(`${name}(${of.join(', ')})`, filter);
+
+/** Returns an aggregate of squares, of those numbers that have them. */
+export const moment =
+  (name: string): PrintedAggregate =>
+  ([x], filter) =>
+    filtered(`${name}(${x})`, both(filter, `abs(${x}) < ${MOST_SQUARED}`));
