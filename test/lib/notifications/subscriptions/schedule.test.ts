@@ -1,6 +1,7 @@
 /** When subscriptions are due, beside the reference of rules of recurrence, over clocks that change. */
 import { createRequire } from 'node:module';
 import * as fc from 'fast-check';
+import type { RRule as Rule } from 'rrule';
 import { Temporal } from 'temporal-polyfill';
 import { FREQUENCIES, type Schedule, WEEKDAYS } from '../../../../lib/notifications/subscriptions/model.ts';
 import { nextTime, scheduleText } from '../../../../lib/notifications/subscriptions/schedule.ts';
@@ -8,7 +9,7 @@ import { DAY_MS } from '../../../../lib/ports/units.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
 
 // Its types are those of a module, the package is none.
-const { RRule } = createRequire(import.meta.url)('rrule') as typeof import('rrule');
+const { RRule } = createRequire(import.meta.url)('rrule') as { RRule: typeof Rule };
 
 const ZONES = ['UTC', 'Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kolkata'];
 
