@@ -14,6 +14,7 @@ const FLOORS = [
   'dashboards',
   'insights',
   'reading',
+  'imports',
   'exports/resource',
   'exports/runs',
   'exports/notices',

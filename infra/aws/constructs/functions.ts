@@ -230,6 +230,7 @@ function statementsOf(
     reader: [],
     personRemoval: [],
     answers: [],
+    imports: [],
     events: [allow(['events:PutEvents'], [eventBus])],
     mail: mailIdentities.length === 0 ? [] : [allow(['ses:SendEmail'], mailIdentities)],
     warehouse: [],

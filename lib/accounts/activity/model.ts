@@ -26,6 +26,7 @@ export const ACTIVITY_SCOPES = [
   'BatchExport',
   'BatchExportBackfill',
   'BatchExportRun',
+  'Import',
 ] as const;
 type ActivityScope = (typeof ACTIVITY_SCOPES)[number];
 
@@ -37,6 +38,7 @@ export type ActivityVerb =
   | 'restored'
   | 'cancelled'
   | 'retried'
+  | 'started'
   | 'sharing enabled'
   | 'sharing disabled'
   | 'access token refreshed';

@@ -373,6 +373,7 @@ describe('the functions of a stage', () => {
       reader: null,
       personRemoval: null,
       answers: null,
+      imports: null,
       events: 'events',
       // A stage without a sender sends none.
       mail: null,
