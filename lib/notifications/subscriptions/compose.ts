@@ -1,5 +1,6 @@
 /** Composes what a subscription sends when it is due: the numbers of an insight, or of those of a dashboard. */
 import { insightMoment } from '../../accounts/organizations/projects/time.ts';
+import type { Cell } from '../../charts/chart.ts';
 import { dashboardOverrides } from '../../dashboards/answers.ts';
 import { seenInsights } from '../../dashboards/insights/visibility.ts';
 import { chartOfAnswer } from '../../dashboards/public-page/drawn.ts';
@@ -182,18 +183,17 @@ async function shownInsight(
     if (asked === undefined) return without('Its query cannot be read.');
     const told = await answers.ask(asked, 'blocking', { callerLeft: signal, isBackground: true });
     const { summary, table } = chartOfAnswer({ project: project.id, query: insight.query, told });
+    // Of days the latest are news; of anything else the first are the greatest.
+    const rows = table.columns[0] === 'Date' ? table.rows.slice(-MAX_ROWS) : table.rows.slice(0, MAX_ROWS);
+    const shorter = (cell: Cell): Cell => (typeof cell === 'string' ? cut(cell, MAX_CELL_LENGTH) : cell);
     return {
       ...head,
       summary: cut(summary, MAX_TEXT_LENGTH),
       table: {
         columns: table.columns.slice(0, MAX_COLUMNS).map((name) => cut(name, MAX_CELL_LENGTH)),
-        rows: table.rows
-          .slice(0, MAX_ROWS)
-          .map((row) =>
-            row.slice(0, MAX_COLUMNS).map((cell) => (typeof cell === 'string' ? cut(cell, MAX_CELL_LENGTH) : cell)),
-          ),
+        rows: rows.map((row) => row.slice(0, MAX_COLUMNS).map(shorter)),
       },
-      moreRows: Math.max(0, table.rows.length - MAX_ROWS),
+      moreRows: table.rows.length - rows.length,
     };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
@@ -223,7 +223,7 @@ function messageOf(
     at: now,
     title,
     lines: [
-      `${name}, ${scheduleText(fromJsonText(item.schedule))}.`,
+      `${title === name ? 'It is' : `${name},`} ${scheduleText(fromJsonText(item.schedule))}.`,
       ...(more > 0 ? [`${more} more insights are on the dashboard.`] : []),
     ],
     link,

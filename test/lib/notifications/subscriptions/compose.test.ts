@@ -3,10 +3,12 @@ import { LEVELS } from '../../../../lib/http/levels.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
 import { ranges } from '../../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../../lib/ports/table/list-all.ts';
+import { Busy } from '../../../../lib/ports/table/table.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/ports/units.ts';
 import { START, settableClock } from '../../../support/context.ts';
-import { notifyingService } from '../../../support/notifications.ts';
+import { notifyingService, runDue } from '../../../support/notifications.ts';
 import { type Receiver, startReceiver } from '../../../support/receiver.ts';
+import { tableWith } from '../../../support/table-override.ts';
 
 const NOON = START + 12 * HOUR_MS;
 const SEVEN = '2026-01-01T07:00:00Z';
@@ -70,7 +72,7 @@ test('a dashboard is sent each day at seven, with its numbers and links, once', 
     {
       type: 'subscription.due',
       timestamp: '2026-01-02T07:00:00Z',
-      text: 'Our shop\nOur shop, sent every day.',
+      text: 'Our shop\nIt is sent every day.',
       data: {
         id: receiver.received[0]?.headers['webhook-id'],
         subscription: id,
@@ -210,9 +212,74 @@ test("a deployment that answers no queries says so where the subscription's resu
   const { subscribe, read, insight, clock, context } = await subscribing();
   const { id } = await subscribe({ insight });
   clock.advance(DAY_MS);
-  const { runDue } = await import('../../../support/notifications.ts');
   await runDue(context, { ...context, answers: null });
   expect(await read(id)).toMatchObject({ latest_error: expect.stringContaining('not offered on AWS') });
+});
+
+test('killed before or after any write, it is sent, and with one id', async () => {
+  for (const after of [false, true]) {
+    for (let n = 1; ; n++) {
+      receiver.reset();
+      const { subscribe, read, insight, clock, context } = await subscribing();
+      const { id } = await subscribe({ insight });
+      clock.set(Date.UTC(2026, 0, 2, 7));
+      let writes = 0;
+      const table = tableWith(context.table, {
+        write: (async (ops: never, options: never) => {
+          writes += 1;
+          if (writes === n && !after) throw new Busy('killed');
+          const written = await context.table.write(ops, options);
+          if (writes === n) throw new Busy('killed');
+          return written;
+        }) as never,
+      });
+      await runDue(context, { ...context, table });
+      const isOver = writes < n;
+      for (let minute = 0; minute < 5; minute++) {
+        clock.advance(MINUTE_MS);
+        await runDue(context);
+      }
+      const ids = receiver.received.map(({ headers }) => headers['webhook-id']);
+      expect([new Set(ids).size, ids.length <= 2]).toEqual([1, true]);
+      expect(await read(id)).toMatchObject({ next_delivery_date: '2026-01-03T07:00:00Z', latest_error: null });
+      if (isOver) break;
+    }
+  }
+});
+
+test("what PostHog's Terraform provider sends is taken, and comes back as it was", async () => {
+  const { subscribe, dashboard, read, call } = await subscribing();
+  const { id: board, insights } = await dashboard();
+  const sent = {
+    target_type: 'webhook',
+    target_value: receiver.url,
+    integration_id: null,
+    dashboard: board,
+    dashboard_export_insights: [insights[0]],
+    frequency: 'monthly',
+    interval: 1,
+    start_date: '2026-08-17T07:00:00Z',
+    byweekday: ['monday'],
+    bysetpos: 1,
+    enabled: true,
+    title: 'Monthly',
+    summary_enabled: false,
+  };
+  const { id } = await subscribe(sent);
+  const { integration_id: _, summary_enabled: __, target_value: ___, ...kept } = sent;
+  expect(await read(id)).toMatchObject({
+    ...kept,
+    resource_type: 'dashboard',
+    summary: 'sent every month on the first Monday',
+  });
+  const cleared = { ...sent, target_value: receiver.url, dashboard_export_insights: [], byweekday: [], bysetpos: null };
+  expect(await call('PATCH', `/subscriptions/${String(id)}/`, cleared)).toMatchObject({
+    dashboard_export_insights: [],
+    byweekday: [],
+    bysetpos: null,
+    next_delivery_date: '2026-08-17T07:00:00Z',
+  });
+  expect(await call('PATCH', `/subscriptions/${String(id)}/`, { deleted: true })).toMatchObject({ deleted: true });
 });
 
 test('what answers show of an address stays the address', async () => {
