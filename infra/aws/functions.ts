@@ -37,6 +37,7 @@ export const ENVIRONMENT = {
   queryRunner: ['LAKE_WORKER'],
   pictures: [],
   events: ['EVENT_BUS'],
+  mail: [],
   warehouse: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'RUN_FILES_BUCKET'],
   compactor: [],
   inbox: ['INBOX_BUCKET', 'INBOX_STREAM'],

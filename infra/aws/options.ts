@@ -20,6 +20,8 @@ const StageOptions = z.strictObject({
     .optional(),
   /** Who is told by e-mail of alarms and of the budget. */
   alertEmail: z.email().optional(),
+  /** Who mail of alerts and subscriptions is from: an address that SES knows, or of a domain that it knows. */
+  mailFrom: z.email().optional(),
   /** What of the account's functions at once is set apart for the stage's, in place of its own numbers. Null: nothing. */
   concurrency: z
     .strictObject({

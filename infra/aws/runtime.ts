@@ -10,6 +10,7 @@ import { FirehoseClient } from '@aws-sdk/client-firehose';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { S3Client } from '@aws-sdk/client-s3';
+import { SESv2Client } from '@aws-sdk/client-sesv2';
 import { SFNClient } from '@aws-sdk/client-sfn';
 import type { EventBridgeEvent } from 'aws-lambda';
 import { v7 } from 'uuid';
@@ -22,6 +23,7 @@ import { eventBridgeEvents } from '../../lib/ports/events/eventbridge.ts';
 import { s3Files } from '../../lib/ports/files/s3.ts';
 import { firehoseInbox } from '../../lib/ports/inbox/firehose.ts';
 import { isLevel, jsonLines, type LogSink, logTo } from '../../lib/ports/log.ts';
+import { sesMail } from '../../lib/ports/mail/ses.ts';
 import { emfMetrics } from '../../lib/ports/metrics/emf.ts';
 import { openOutbound } from '../../lib/ports/outbound/outbound.ts';
 import type { Settings } from '../../lib/ports/settings.ts';
@@ -201,6 +203,11 @@ export const queryRunner = (context: Pick<Context, 'table' | 'clock' | 'newId' |
   });
 };
 
+export const mail = () => {
+  const { mailFrom } = settings();
+  return mailFrom === null ? null : sesMail({ client: new SESv2Client(), from: mailFrom });
+};
+
 /** The source names the stage: `workspaces.prod`. */
 export const events = () =>
   eventBridgeEvents({
@@ -235,6 +242,7 @@ const PORTS: Readonly<Record<PortName, true>> = {
   imports: true,
   pictures: true,
   events: true,
+  mail: true,
   compactor: true,
   inbox: true,
   landing: true,

@@ -28,8 +28,11 @@ interface ServiceStackProps {
 
 /** What can be rebuilt at any time: API, functions, state machines, the tick, and what watches them. */
 export class ServiceStack extends Stack {
-  constructor(scope: Construct, id: string, { stage, options, data, folder }: ServiceStackProps) {
-    super(scope, id, { description: `Workspaces (${stage.name}): what can be rebuilt`, tags: tagsOf(stage) });
+  constructor(scope: Construct, id: string, { stage: own, options, data, folder }: ServiceStackProps) {
+    super(scope, id, { description: `Workspaces (${own.name}): what can be rebuilt`, tags: tagsOf(own) });
+    const { mailFrom = null, domain } = options;
+    const publicUrl = domain === undefined ? own.settings.publicUrl : `https://${domain.name}`;
+    const stage: Stage = { ...own, settings: { ...own.settings, mailFrom, publicUrl } };
     this.addStackDependency(data);
 
     const workGroup = `workspaces-${stage.name}`;
@@ -56,6 +59,7 @@ export class ServiceStack extends Stack {
       eventBus,
       machines,
       inboxStream,
+      mailIdentities: mailFrom === null ? [] : this.identitiesOf(mailFrom),
       concurrency: concurrencyOf(options, stage),
       folder,
     });
@@ -100,5 +104,11 @@ export class ServiceStack extends Stack {
         description: `Where the DNS record of ${options.domain?.name} must point: an alias or a CNAME`,
       });
     }
+  }
+  /** Returns the ARNs under which SES may know a sender: by its address, and by the domain of that. */
+  private identitiesOf(sender: string): string[] {
+    return [sender, sender.slice(sender.lastIndexOf('@') + 1)].map((resourceName) =>
+      this.formatArn({ service: 'ses', resource: 'identity', resourceName }),
+    );
   }
 }

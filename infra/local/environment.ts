@@ -20,6 +20,8 @@ interface Variable<Value> extends Kind<Value> {
   readonly guarded?: string;
   /** What it is for, as the table of the docs says it. */
   readonly about: string;
+  /** Its value is never repeated. */
+  readonly isSecret?: true;
 }
 
 const anyText: Kind<string> = { must: 'be a text', read: (text) => text };
@@ -73,6 +75,21 @@ const program: Kind<string | null> = {
   read: (text) => (text === 'none' ? null : isAbsolute(text) ? text : INVALID),
 };
 
+/** `user@example.com`, or with a name before it. */
+const sender: Kind<string | null> = {
+  must: 'be an e-mail address such as analytics@example.com, or none',
+  read: (text) => (text === 'none' ? null : /^(?:[^<>"\r\n]+ <)?[^\s<>@]+@[\w.-]+>?$/.test(text) ? text : INVALID),
+};
+
+const mailServer: Kind<string | null> = {
+  must: 'be an address such as smtp://user:password@mail.example.com:587, or none',
+  read: (text) => {
+    if (text === 'none') return null;
+    const url = URL.parse(text);
+    return url !== null && /^smtps?:$/.test(url.protocol) && url.hostname !== '' ? text : INVALID;
+  },
+};
+
 const destinationTypes: Kind<readonly string[]> = {
   must: `be names with ',' between them, of ${LOCAL_SETTINGS.destinations.join(', ')}`,
   read: (text) => {
@@ -105,6 +122,15 @@ export const VARIABLES = {
   PUBLIC_URL: variable(address, {
     fallback: 'none',
     about: 'the address under which callers know the service, such as that of a proxy before it; links lead there',
+  }),
+  SMTP_URL: variable(mailServer, {
+    fallback: 'none',
+    about: 'the server that carries mail of alerts and subscriptions; `smtps:` is TLS from the beginning',
+    isSecret: true,
+  }),
+  MAIL_FROM: variable(sender, {
+    fallback: 'none',
+    about: 'who that mail is from, such as `Analytics <analytics@example.com>`',
   }),
   LOG_LEVEL: variable(level, {
     fallback: 'INFO',
@@ -205,6 +231,8 @@ export interface Choices {
   readonly hasRateLimit: boolean;
   readonly hasMetrics: boolean;
   readonly proxies: number;
+  /** The server that carries mail; null: none is sent. */
+  readonly mailServer: string | null;
   readonly settings: Settings;
 }
 
@@ -214,14 +242,17 @@ export function choicesOf(environment: NodeJS.ProcessEnv): Choices {
   const wrong: string[] = [];
   const values = Object.fromEntries(
     Object.entries(VARIABLES).map(
-      ([name, { fallback, guarded = fallback, must, read }]: [string, Variable<unknown>]) => {
+      ([name, { fallback, guarded = fallback, must, read, isSecret }]: [string, Variable<unknown>]) => {
         const text = environment[name] || (isGuarded ? guarded : fallback);
         const value = read(text);
-        if (value === INVALID) wrong.push(`${name} must ${must}, not "${text}".`);
+        if (value === INVALID) wrong.push(`${name} must ${must}${isSecret ? '' : `, not "${text}"`}.`);
         return [name, value];
       },
     ),
   ) as Values;
+  if ((values.SMTP_URL === null) !== (values.MAIL_FROM === null)) {
+    wrong.push('SMTP_URL and MAIL_FROM must be set together: mail needs a server and a sender.');
+  }
   if (wrong.length > 0) throw new InvalidVariables(wrong.join('\n'));
   return {
     folder: resolve(values.WORKSPACE_HOME),
@@ -231,10 +262,12 @@ export function choicesOf(environment: NodeJS.ProcessEnv): Choices {
     hasRateLimit: values.RATE_LIMIT,
     hasMetrics: values.METRICS,
     proxies: values.PROXIES,
+    mailServer: values.SMTP_URL,
     settings: {
       ...LOCAL_SETTINGS,
       publicUrl: values.PUBLIC_URL,
       chromium: values.CHROMIUM,
+      mailFrom: values.MAIL_FROM,
       eventsPerDay: values.EVENTS_PER_DAY,
       importBytes: values.IMPORT_BYTES,
       folderRoots: values.FOLDER_ROOTS,

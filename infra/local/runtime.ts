@@ -15,11 +15,13 @@ interface Runtime {
   readonly engine: Engine;
 }
 
-/** Returns what tells the organization of a step by the export in its input; '' where there is none. */
+/** Returns what tells the organization of a step by its input, or by the export there; '' where there is none. */
 const organizationOf =
   ({ table }: Pick<Context, 'table'>) =>
   async (input: Json): Promise<string> => {
-    const id = typeof input === 'object' && input !== null && !Array.isArray(input) ? input['export'] : undefined;
+    const { organization, export: id } =
+      typeof input === 'object' && input !== null && !Array.isArray(input) ? input : {};
+    if (typeof organization === 'string') return organization;
     if (typeof id !== 'string') return '';
     return (await table.get(keys.batchExport(id)))?.organization_id ?? '';
   };

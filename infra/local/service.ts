@@ -2,6 +2,7 @@ import { handler as tick } from '../../functions/tick.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
 import type { Log } from '../../lib/ports/log.ts';
+import { smtpMail } from '../../lib/ports/mail/smtp.ts';
 import type { Metrics } from '../../lib/ports/metrics/metrics.ts';
 import { prometheusMetrics } from '../../lib/ports/metrics/prometheus.ts';
 import type { Settings } from '../../lib/ports/settings.ts';
@@ -32,6 +33,8 @@ interface ServiceOptions {
   readonly settings: Settings;
   /** How many proxies stand before it. */
   readonly proxies: number;
+  /** The server that carries mail, from the `mailFrom` of the settings. Null: none is sent. */
+  readonly mailServer: string | null;
   /** `/metrics` is answered. */
   readonly hasMetrics: boolean;
   readonly log: Log;
@@ -54,6 +57,7 @@ export async function startService({
   settings,
   hasMetrics,
   proxies,
+  mailServer,
   log,
   ...listen
 }: ServiceOptions): Promise<Service> {
@@ -62,7 +66,14 @@ export async function startService({
     await removeUnfinished(folder);
     const directory = openDataDirectory(folder, settings, log, true);
     const numbers = prometheusMetrics();
-    const { context, engine } = runtimeOf({ ...directory, metrics: bothMetrics(directory.metrics, numbers) });
+    const { context, engine } = runtimeOf({
+      ...directory,
+      mail:
+        mailServer === null || settings.mailFrom === null
+          ? null
+          : smtpMail({ url: mailServer, from: settings.mailFrom }),
+      metrics: bothMetrics(directory.metrics, numbers),
+    });
     let pauseReason: string | null = 'starting';
     const probes = probesOf({ ...context, pauseReason: () => pauseReason, numbers: hasMetrics ? numbers : null });
     const limits = listen.rateLimit === null ? { ...SDK_LIMITS, ofAddress: null, ofProject: null } : SDK_LIMITS;

@@ -15,6 +15,8 @@ import type { Route } from '../http/route.ts';
 import * as imports from '../imports/routes.ts';
 import * as queries from '../insights/queries/routes.ts';
 import * as insights from '../insights/routes.ts';
+import * as alerts from '../notifications/alerts/routes.ts';
+import * as subscriptions from '../notifications/subscriptions/routes.ts';
 import * as definitions from '../reading/definitions/routes.ts';
 import * as events from '../reading/events/routes.ts';
 import * as ingestion from '../reading/ingestion/routes.ts';
@@ -48,6 +50,8 @@ export const routes: readonly Route[] = [
   accessControls,
   insights,
   queries,
+  alerts,
+  subscriptions,
   events,
   persons,
   definitions,

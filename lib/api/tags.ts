@@ -13,6 +13,8 @@ export const TAGS: Readonly<Record<string, string>> = {
   'Dashboard access': 'Who may see and edit a dashboard.',
   Insights: 'What tiles show.',
   Queries: 'Questions about events and persons, and their answers.',
+  Alerts: 'Who is told, and where, when a number of an insight is out of bounds.',
+  Subscriptions: 'Dashboards and insights that are sent by day, week, month or year.',
   Events: 'What happened, as it lies in the lake.',
   Persons: 'Who did it.',
   Definitions: 'The names that events and properties had lately.',

@@ -4,7 +4,7 @@
  */
 // biome-ignore format: a list of words
 export const SCOPE_OBJECTS = [
-  'action', 'access_control', 'activity_log', 'annotation', 'batch_export', 'batch_import', 'cohort', 'dashboard',
+  'action', 'access_control', 'activity_log', 'alert', 'annotation', 'batch_export', 'batch_import', 'cohort', 'dashboard',
   'dashboard_template', 'dataset', 'early_access_feature', 'element', 'error_tracking', 'event_definition',
   'experiment', 'experiment_saved_metric', 'export', 'external_data_schema', 'external_data_source', 'feature_flag',
   'file_system', 'group', 'hog_flow', 'hog_function', 'insight', 'insight_variable', 'integration', 'llm_analytics',

@@ -73,7 +73,7 @@ export const ResultQuery = z.object({
 const SHORT_ID_DIGITS = 7;
 
 /** Returns PostHog's second name of an insight: eight letters and digits, never digits alone, made of its number. */
-const shortIdOf = (id: number): string => `i${id.toString(36).padStart(SHORT_ID_DIGITS, '0')}`;
+export const shortIdOf = (id: number): string => `i${id.toString(36).padStart(SHORT_ID_DIGITS, '0')}`;
 
 /** Returns a field of the number of an insight, or its short id. */
 export function insightId() {

@@ -14,7 +14,17 @@ declare module '../ports/table/keys.ts' {
 
 /** What must happen, and when; written in the transaction of what it follows from. */
 export interface JobItem extends Item {
-  readonly kind: 'export' | 'backfill' | 'retry' | 'purge' | 'notice' | 'compaction' | 'landing';
+  readonly kind:
+    | 'export'
+    | 'backfill'
+    | 'retry'
+    | 'purge'
+    | 'notice'
+    | 'compaction'
+    | 'landing'
+    | 'alert'
+    | 'subscription'
+    | 'message';
   readonly id: string;
   readonly due: number;
   readonly attempts: number;
@@ -37,6 +47,17 @@ interface About {
   readonly landing: { readonly quietSince: number };
   /** What the notice says; only who sends it looks into it. */
   readonly notice: object;
+  readonly alert: Told<string>;
+  readonly subscription: Told<number>;
+  /** The message; only who sends it looks into it. */
+  readonly message: { readonly organization: string };
+}
+
+/** An alert or a subscription, of which its own id is in the job's. */
+interface Told<Id> {
+  readonly organization: string;
+  readonly project: number;
+  readonly id: Id;
 }
 
 /** The ops that put a job (`due` in milliseconds since 1970), or remove it (null). A job that is there is replaced. */

@@ -15,10 +15,10 @@ const PAGE = 500;
 /** How long a tick takes jobs. The next one comes a minute after it began. */
 export const TICK_MS = 40 * SECOND_MS;
 /**
- * A job that was started this often and is still there waits a day for somebody to look at it. Of notices that a webhook
- * does not take nobody needs to know but the export's own people; they end after a day by themselves.
+ * A job that was started this often and is still there waits a day for somebody to look at it. Of notices and
+ * messages that are not taken nobody needs to know but their own people; they end after a day by themselves.
  */
-const maxAttempts = ({ kind }: JobItem): number => (kind === 'notice' ? Infinity : 10);
+const maxAttempts = ({ kind }: JobItem): number => (kind === 'notice' || kind === 'message' ? Infinity : 10);
 
 /**
  * Starts what is due, the oldest first, for TICK_MS; what is left then is the next tick's. Returns how many jobs were
@@ -129,6 +129,13 @@ const EXECUTIONS: Readonly<Record<JobKind, (job: JobItem, name: string) => Execu
   compaction: (job, name) => ({ machine: 'compaction', name, input: { project: aboutOf('compaction', job).project } }),
   landing: (_job, name) => ({ machine: 'landing', name, input: {} }),
   notice: ({ id }, name) => ({ machine: 'notice', name, input: { notice: id } }),
+  alert: (job, name) => ({ machine: 'alert', name, input: { ...aboutOf('alert', job) } }),
+  subscription: (job, name) => ({ machine: 'subscription', name, input: { ...aboutOf('subscription', job) } }),
+  message: (job, name) => ({
+    machine: 'message',
+    name,
+    input: { organization: aboutOf('message', job).organization, message: job.id },
+  }),
 };
 
 /** The minute in a name lets a job that came back start again, and one tick that runs twice not. */

@@ -14,6 +14,7 @@ import type { Events } from './events/events.ts';
 import type { FileStore } from './files/files.ts';
 import type { Inbox } from './inbox/inbox.ts';
 import type { Log } from './log.ts';
+import type { Mail } from './mail/mail.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import type { Outbound } from './outbound/outbound.ts';
 import type { Settings } from './settings.ts';
@@ -55,6 +56,8 @@ export interface Context {
   readonly vault: Vault;
   /** The way to customers' addresses. */
   readonly outbound: Outbound;
+  /** Who carries mail; null where none is sent. */
+  readonly mail: Mail | null;
   /** The compiler of exports' queries and filters. */
   readonly compiler: Compiler;
   /** The bus on which failures are announced; null when there is none. */

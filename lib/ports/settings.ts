@@ -34,6 +34,8 @@ export interface Settings {
   readonly folderRoots: readonly string[] | null | undefined;
   /** The address under which callers know the service, without a slash at its end; null: as the gateway sees it. */
   readonly publicUrl: string | null;
+  /** Who mail is from; null: none is sent. */
+  readonly mailFrom: string | null;
   /** Requests of one key in a minute, about; more are answered 429. Null: any number. */
   readonly requestsPerKey: number | null;
   /** Captured events of one project that are taken in a day (UTC), about; more are dropped, and counted. Null: any number. */
@@ -64,6 +66,7 @@ export const LOCAL_SETTINGS: Settings = {
   privateAddresses: true,
   folderRoots: null,
   publicUrl: null,
+  mailFrom: null,
   requestsPerKey: null,
   eventsPerDay: null,
   importBytes: 10e9,

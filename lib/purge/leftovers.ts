@@ -2,8 +2,8 @@
  * Finds what is left of a deleted organization or project, down a fixed tree, and removes it. Every walk finds it anew,
  * and what is below goes before the item by which it is found: so a purge can die anywhere, and holds little in memory.
  *
- * The following ends by itself: idempotency records (a day), notices of failures (their next try finds no
- * export), the execution of the purge itself (7 days in a data directory), executions on AWS (90 days). The
+ * The following ends by itself: idempotency records (a day), notices of failures and messages (their next try finds
+ * nobody whose they are), the execution of the purge itself (7 days in a data directory), executions on AWS (90 days). The
  * activity log of an organization goes with it; its entries about a deleted project stay as long as the rest.
  */
 
@@ -18,6 +18,7 @@ import { importsOf } from '../imports/spool.ts';
 import { jobOps } from '../jobs/job.ts';
 import { projectFolders } from '../lake/catalog.ts';
 import { compactionJob } from '../lake/compaction-job.ts';
+import { dueOps } from '../notifications/notifier.ts';
 import type { Context } from '../ports/context.ts';
 import type { FileStore } from '../ports/files/files.ts';
 import { idsIn, isSameKind, keys, ranges } from '../ports/table/keys.ts';
@@ -194,12 +195,33 @@ async function* removeProjectContent(context: Context, id: number): Removals {
       }
     }
   }
+  yield* removeNotifiers(table, id);
   yield* removeRange(table, ranges.lakeOf(id));
   yield* removeRange(table, ranges.queriesOf(id));
   for (const folder of projectFolders(id)) yield* removeFiles(lake, folder);
   if (imports !== null) yield* removeFiles(imports.files, importsOf(id));
   yield* forgetExecutions(context, `${id}-`);
   yield* forgetExecutions(context, `${compactionJob(id)}-`);
+}
+
+/** Their messages end by themselves. */
+async function* removeNotifiers(table: Table, project: number): Removals {
+  for await (const items of pagesOf(table, ranges.alertsOf(project))) {
+    await remove(
+      table,
+      items,
+      items.flatMap((item) => dueOps('alert', item, null)),
+    );
+    if (items.length > 0) yield;
+  }
+  for await (const items of pagesOf(table, ranges.subscriptionsOf(project))) {
+    await remove(
+      table,
+      items,
+      items.flatMap((item) => dueOps('subscription', item, null)),
+    );
+    if (items.length > 0) yield;
+  }
 }
 
 /** Removes the files below a folder, those that lie together at a time. */

@@ -165,12 +165,25 @@ export interface NoticeInput {
   readonly notice: string;
 }
 
+/** Input of an `alert` or a `subscription` execution. */
+export interface NotifierInput {
+  readonly organization: string;
+  readonly project: number;
+  readonly id: string | number;
+}
+
+/** Input of a `message` execution: the message's id, which is its job's, and whose it is. */
+export interface MessageInput {
+  readonly organization: string;
+  readonly message: string;
+}
+
 /** Input of `execution-ended`: an execution that ended by itself in another way than SUCCEEDED, or was stopped. */
 export interface EndedInput {
   readonly machine: MachineName;
   readonly execution: string;
   readonly status: 'FAILED' | 'TIMED_OUT' | 'ABORTED';
-  /** The execution's own input: ExportRunInput, BackfillInput, PurgeInput, NoticeInput, CompactionInput or LandingInput. */
+  /** The execution's own input, such as ExportRunInput. */
   readonly input: unknown;
   readonly error: ErrorOutput | null;
 }

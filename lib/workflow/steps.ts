@@ -9,6 +9,7 @@ export type StepNeed =
   | 'inbox'
   | 'landing'
   | 'events'
+  | 'mail'
   | 'lakeWorker'
   | 'queryRunner';
 
@@ -92,6 +93,12 @@ export const STEPS = {
   },
   // It waits at most 50 s for a webhook.
   'send-notice': { timeout: 60, memory: 512, needs: ['vault', 'outbound', 'events'] },
+  // It waits for its turn and for an answer.
+  'check-alert': { timeout: 300, memory: 512, needs: ['answers'] },
+  // As many answers as a dashboard has insights; what was answered is kept, so a repetition goes on from there.
+  'compose-subscription': { timeout: 300, memory: 512, needs: ['answers'] },
+  // It waits at most 50 s for a webhook, or for a mail server.
+  'send-message': { timeout: 60, memory: 512, needs: ['vault', 'outbound', 'mail'] },
   'execution-ended': SETTLES,
 } as const satisfies Readonly<Record<string, StepRow>>;
 

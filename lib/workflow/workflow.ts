@@ -1,7 +1,17 @@
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
 /** The state machines, by name: `lib/workflow/definitions/<name>.ts` holds each as data. */
-export const MACHINE_NAMES = ['export-run', 'backfill', 'purge', 'notice', 'compaction', 'landing'] as const;
+export const MACHINE_NAMES = [
+  'export-run',
+  'backfill',
+  'purge',
+  'notice',
+  'compaction',
+  'landing',
+  'alert',
+  'subscription',
+  'message',
+] as const;
 export type MachineName = (typeof MACHINE_NAMES)[number];
 
 export type ExecutionStatus = 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'TIMED_OUT' | 'ABORTED';

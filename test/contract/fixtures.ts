@@ -199,6 +199,35 @@ async function ofInsight(world: World): Promise<Example> {
   return { params: { ...params, id: String(body?.['id']) } };
 }
 
+const TRENDS = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'paid' }] };
+
+async function toAlert(world: World): Promise<Example> {
+  const params = place(world);
+  const path = `/api/projects/${params.project_id}/insights/`;
+  const { body } = await world.service.call('POST', path, { body: { name: 'Paid', query: TRENDS } });
+  const threshold = { configuration: { type: 'absolute', bounds: { upper: 10 } } };
+  return { params, body: { insight: body?.['id'], subscribed_users: [], threshold } };
+}
+
+async function ofAlert(world: World): Promise<Example> {
+  const { params, body } = await toAlert(world);
+  const made = await world.service.call('POST', `/api/projects/${params['project_id']}/alerts/`, { body });
+  return { params: { ...params, id: String(made.body?.['id']) } };
+}
+
+async function toSubscription(world: World): Promise<Example> {
+  const { params } = await ofInsight(world);
+  const target = { target_type: 'webhook', target_value: 'https://hooks.example.com/reports' };
+  const body = { insight: Number(params['id']), ...target, frequency: 'daily', start_date: '2026-01-05T07:00:00Z' };
+  return { params: place(world), body };
+}
+
+async function ofSubscription(world: World): Promise<Example> {
+  const { params, body } = await toSubscription(world);
+  const made = await world.service.call('POST', `/api/projects/${params['project_id']}/subscriptions/`, { body });
+  return { params: { ...params, id: String(made.body?.['id']) } };
+}
+
 const QUERY = { kind: 'HogQLQuery', query: 'SELECT count() FROM events' };
 
 async function ofQuery(world: World): Promise<Example> {
@@ -344,6 +373,18 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   'insights/create': async (world) => ({ params: place(world), body: { name: 'Visitors' } }),
   'insights/retrieve': ofInsight,
   'insights/update': async (world) => ({ ...(await ofInsight(world)), body: { name: 'Renamed' } }),
+
+  'alerts/list': inPlace,
+  'alerts/create': toAlert,
+  'alerts/retrieve': ofAlert,
+  'alerts/update': async (world) => ({ ...(await ofAlert(world)), body: { snoozed_until: '2h' } }),
+  'alerts/destroy': ofAlert,
+
+  'subscriptions/list': inPlace,
+  'subscriptions/create': toSubscription,
+  'subscriptions/retrieve': ofSubscription,
+  'subscriptions/update': async (world) => ({ ...(await ofSubscription(world)), body: { enabled: false } }),
+  'subscriptions/destroy': ofSubscription,
 
   'query/create': async (world) => ({ params: place(world), body: { query: QUERY } }),
   'query/retrieve': ofQuery,

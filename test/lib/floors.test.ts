@@ -10,6 +10,7 @@ const FLOORS = [
   'admin',
   'api',
   'purge',
+  'notifications',
   'dashboards',
   'insights',
   'reading',

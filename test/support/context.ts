@@ -186,6 +186,7 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     vault: keyfileVault(join(path, 'vault-key')),
     events: null,
     outbound: openOutbound(LOCAL_SETTINGS),
+    mail: null,
     compiler,
     newId,
     random: countedBytes(),

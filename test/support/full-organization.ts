@@ -50,6 +50,17 @@ export async function fullOrganization(
   await send('POST', `${inOrganization}/invites/`, { target_email: 'nobody@example.com' });
 
   const insight = await send('POST', `${inProject}/insights/`, { name: 'Visitors' });
+  const series = [{ kind: 'EventsNode', event: '$pageview' }];
+  await send('PATCH', `${inProject}/insights/${String(insight['id'])}/`, { query: { kind: 'TrendsQuery', series } });
+  const hook = 'https://hooks.example.com/told';
+  await send('POST', `${inProject}/alerts/`, {
+    insight: insight['id'],
+    subscribed_users: [],
+    threshold: { configuration: { type: 'absolute', bounds: { upper: 10 } } },
+    notify_url: hook,
+  });
+  const target = { target_type: 'webhook', target_value: hook, frequency: 'daily', start_date: new Date(clock()) };
+  await send('POST', `${inProject}/subscriptions/`, { insight: insight['id'], ...target });
   const gone = await send('POST', `${inProject}/insights/`, { name: 'Gone' });
   await send('PATCH', `${inProject}/insights/${String(gone['id'])}/`, { deleted: true });
   const dashboard = async (name: string): Promise<string> => {

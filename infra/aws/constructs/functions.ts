@@ -29,6 +29,8 @@ interface FunctionsProps {
   readonly eventBus: string;
   /** ARN of the delivery stream of the inbox. */
   readonly inboxStream: string;
+  /** ARNs of what SES knows as the sender of mail; none: no mail is sent. */
+  readonly mailIdentities: readonly string[];
   /** ARNs of the state machines, by name. */
   readonly machines: Readonly<Record<MachineName, string>>;
   readonly concurrency: Concurrency | null;
@@ -214,7 +216,14 @@ const FILE_ACTIONS: Readonly<Record<FileUse, string>> = {
 };
 
 /** The requests that bring secrets. All other functions only open them. */
-const SEALING = ['batch-exports/create', 'batch-exports/update'];
+const SEALING = [
+  'batch-exports/create',
+  'batch-exports/update',
+  'alerts/create',
+  'alerts/update',
+  'subscriptions/create',
+  'subscriptions/update',
+];
 
 /** What a role's functions need and do, in words: `EndpointsTableWriteVaultSealRole`. */
 function roleName(kind: Kind, { name, table, countsKeys, reads, needs, uses = {} }: LambdaSpec): string {
@@ -239,7 +248,7 @@ function statementsOf(
   need: StepNeed,
   spec: LambdaSpec,
   partition: string,
-  { data, machines, eventBus, inboxStream }: FunctionsProps,
+  { data, machines, eventBus, inboxStream, mailIdentities }: FunctionsProps,
 ): PolicyStatement[] {
   const kind = kindOf(spec);
   const { uses = {} } = spec;
@@ -268,10 +277,8 @@ function statementsOf(
       new PolicyStatement({
         actions: SEALING.includes(spec.name) ? [OPEN, SEAL] : [OPEN],
         resources: [data.keyArn],
-        // Only for a named export of a named organization.
-        conditions: {
-          Null: { 'kms:EncryptionContext:organization': 'false', 'kms:EncryptionContext:export': 'false' },
-        },
+        // Only for a named organization: its export, alert or subscription is named beside it.
+        conditions: { Null: { 'kms:EncryptionContext:organization': 'false' } },
       }),
     ],
     runFiles: objectsOf(uses.runFiles, `arn:${partition}:s3:::${data.runFilesBucket}`),
@@ -284,6 +291,7 @@ function statementsOf(
     imports: [],
     pictures: [],
     events: [allow(['events:PutEvents'], [eventBus])],
+    mail: mailIdentities.length === 0 ? [] : [allow(['ses:SendEmail'], mailIdentities)],
     warehouse: [],
     lakeWorker: [],
     queryRunner: [],

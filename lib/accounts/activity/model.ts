@@ -21,6 +21,8 @@ export const ACTIVITY_SCOPES = [
   'Dashboard',
   'Insight',
   'Person',
+  'AlertConfiguration',
+  'Subscription',
   'BatchExport',
   'BatchExportBackfill',
   'BatchExportRun',

@@ -19,6 +19,8 @@
  *   tries of its password      COUNT#token#addr  WINDOW#n
  *   insight                    I#pid#iid     INSIGHT                   P#pid#INSIGHTS / created#iid          the same
  *   insight, deleted           I#pid#iid     INSIGHT                   P#pid#DELETED / INSIGHT#deleted#iid   the same
+ *   alert                      N#pid#aid     ALERT                     P#pid#ALERTS / created#aid
+ *   subscription               N#pid#sid     SUBSCRIPTION              P#pid#SUBSCRIPTIONS / created#sid
  *   batch export / its plan    E#eid         EXPORT | PLAN             O#oid#EXPORTS / created#eid
  *   batch export, deleted      E#eid         EXPORT                    O#oid#DELETED / deleted#eid
  *   run                        E#eid         RUN#rid                   E#eid#RUNS / created#rid    E#eid#RUNS / interval start#rid
@@ -124,6 +126,8 @@ export const keys = {
   passwordTries: (token: string, address: string, window: number) =>
     at<'passwordTries'>(`COUNT#${token}#${address}`, `WINDOW#${padded(window)}`),
   insight: (pid: number, iid: number) => at<'insight'>(`I#${pid}#${iid}`, 'INSIGHT'),
+  alert: (pid: number, aid: string) => at<'alert'>(`N#${pid}#${aid}`, 'ALERT'),
+  subscription: (pid: number, sid: number) => at<'subscription'>(`N#${pid}#${sid}`, 'SUBSCRIPTION'),
   batchExport: (eid: string) => at<'batchExport'>(`E#${eid}`, 'EXPORT'),
   plan: (eid: string) => at<'plan'>(`E#${eid}`, 'PLAN'),
   run: (eid: string, rid: string) => at<'run'>(`E#${eid}`, `RUN#${rid}`),
@@ -186,6 +190,9 @@ export const places = {
     both(`P#${pid}#INSIGHTS`, `${sortable(created)}#${padded(iid)}`),
   deletedInsightOf: (pid: number, deleted: number, iid: number) =>
     both(`P#${pid}#DELETED`, `INSIGHT#${sortable(deleted)}#${padded(iid)}`),
+  alertOf: (pid: number, created: number, aid: string) => first(`P#${pid}#ALERTS`, `${sortable(created)}#${aid}`),
+  subscriptionOf: (pid: number, created: number, sid: number) =>
+    first(`P#${pid}#SUBSCRIPTIONS`, `${sortable(created)}#${padded(sid)}`),
   exportOf: (oid: string, created: number, eid: string) => first(`O#${oid}#EXPORTS`, `${sortable(created)}#${eid}`),
   deletedExportOf: (oid: string, deleted: number, eid: string) =>
     first(`O#${oid}#DELETED`, `${sortable(deleted)}#${eid}`),
@@ -243,6 +250,9 @@ export const ranges = {
   tilesOf: (pid: number, iid: number) => entries<'tile'>(`I#${pid}#${iid}`),
   /** Dashboards and insights of a project that were deleted and can be brought back. */
   deletedOf: (pid: number) => wholes<'dashboard' | 'insight'>(`P#${pid}#DELETED`),
+  alertsOf: (pid: number) => wholes<'alert'>(`P#${pid}#ALERTS`, { newestFirst: true }),
+  /** Deleted ones too: they are deleted softly. */
+  subscriptionsOf: (pid: number) => wholes<'subscription'>(`P#${pid}#SUBSCRIPTIONS`, { newestFirst: true }),
   exportsOf: (oid: string) => wholes<'batchExport'>(`O#${oid}#EXPORTS`, { newestFirst: true }),
   /** The exports of an organization that were deleted and wait for their purge. */
   deletedExportsOf: (oid: string) => wholes<'batchExport'>(`O#${oid}#DELETED`),

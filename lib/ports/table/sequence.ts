@@ -15,7 +15,7 @@ interface SequenceItem extends Item {
 /** Returns the next number of a kind, from 1; the first of `count` in a row. Some may be skipped, none comes twice. */
 export async function nextNumber(
   table: Table,
-  kind: 'user' | 'project' | 'dashboard' | 'tile' | 'insight',
+  kind: 'user' | 'project' | 'dashboard' | 'tile' | 'insight' | 'subscription',
   count = 1,
 ): Promise<number> {
   const [item] = await table.write([{ change: keys.sequence(kind), add: { last: count } }]);

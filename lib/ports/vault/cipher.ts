@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { Permanent } from '../errors.ts';
+import { notOfThisOwner } from './vault.ts';
 
 const CIPHER = 'aes-256-gcm';
 export const KEY_BYTES = 32;
@@ -22,6 +22,6 @@ export function decrypted(key: Uint8Array, all: Uint8Array, bound: Uint8Array): 
       .setAuthTag(all.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
     return Buffer.concat([decipher.update(all.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString();
   } catch {
-    throw new Permanent('The stored credentials were altered, or belong to another export. Enter them again.');
+    throw notOfThisOwner();
   }
 }

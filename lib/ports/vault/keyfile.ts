@@ -8,7 +8,7 @@ import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { messageOf, Permanent } from '../errors.ts';
 import { decrypted, encrypted, KEY_BYTES } from './cipher.ts';
-import { type Belonging, notOfThisForm, type Vault } from './vault.ts';
+import { boundTo, notOfThisForm, type Vault } from './vault.ts';
 
 const VERSION = 'v1';
 /** The first line of the key file; the key follows as base64url. */
@@ -31,7 +31,7 @@ export function keyfileVault(path: string): Vault {
   return {
     seal: async (plain, belonging) => {
       const secret = await key(readOrMakeKey);
-      const body = encrypted(secret, plain, bound(belonging)).toString('base64url');
+      const body = encrypted(secret, plain, boundTo(VERSION, belonging)).toString('base64url');
       return `${VERSION}.${fingerprint(secret)}.${body}`;
     },
 
@@ -46,13 +46,10 @@ export function keyfileVault(path: string): Vault {
       if (print !== fingerprint(secret)) {
         throw new Permanent('The stored credentials were sealed with another key. Enter them again.');
       }
-      return decrypted(secret, Buffer.from(body, 'base64url'), bound(belonging));
+      return decrypted(secret, Buffer.from(body, 'base64url'), boundTo(VERSION, belonging));
     },
   };
 }
-
-const bound = ({ organization, batchExport }: Belonging): Buffer =>
-  Buffer.from(JSON.stringify([VERSION, organization, batchExport]));
 
 const fingerprint = (secret: Buffer): string => createHash('sha256').update(secret).digest('hex').slice(0, 16);
 

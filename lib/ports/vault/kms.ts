@@ -17,7 +17,7 @@ import {
 import { orTransient } from '../aws-failures.ts';
 import { messageOf, Permanent } from '../errors.ts';
 import { decrypted, encrypted } from './cipher.ts';
-import { type Belonging, notOfThisForm, type Vault } from './vault.ts';
+import { type Belonging, boundTo, notOfThisForm, notOfThisOwner, type Vault } from './vault.ts';
 
 const VERSION = 'kms1';
 const LENGTH_BYTES = 2;
@@ -41,7 +41,7 @@ export function kmsVault({ client, keyId: KeyId }: KmsOptions): Vault {
       if (Plaintext === undefined || CiphertextBlob === undefined) throw new Error('KMS made no data key');
       const length = Buffer.alloc(LENGTH_BYTES);
       length.writeUInt16BE(CiphertextBlob.length);
-      const all = Buffer.concat([length, CiphertextBlob, encrypted(Plaintext, plain, bound(belonging))]);
+      const all = Buffer.concat([length, CiphertextBlob, encrypted(Plaintext, plain, boundTo(VERSION, belonging))]);
       Plaintext.fill(0);
       return `${VERSION}.${all.toString('base64url')}`;
     },
@@ -58,7 +58,7 @@ export function kmsVault({ client, keyId: KeyId }: KmsOptions): Vault {
         throw explained(error);
       });
       if (Plaintext === undefined) throw new Error('KMS opened no data key');
-      const plain = decrypted(Plaintext, all.subarray(end), bound(belonging));
+      const plain = decrypted(Plaintext, all.subarray(end), boundTo(VERSION, belonging));
       Plaintext.fill(0);
       return plain;
     },
@@ -66,17 +66,14 @@ export function kmsVault({ client, keyId: KeyId }: KmsOptions): Vault {
 }
 
 /** Not secret: it stands in the audit log. */
-const contextOf = ({ organization, batchExport }: Belonging): Record<string, string> => ({
-  organization,
-  export: batchExport,
-});
-
-const bound = ({ organization, batchExport }: Belonging): Buffer =>
-  Buffer.from(JSON.stringify([VERSION, organization, batchExport]));
+const contextOf = (belonging: Belonging): Record<string, string> => {
+  const { organization, ...owner } = belonging;
+  return 'batchExport' in owner ? { organization, export: owner.batchExport } : { organization, ...owner };
+};
 
 function explained(error: unknown): unknown {
   if (error instanceof InvalidCiphertextException || error instanceof IncorrectKeyException) {
-    return new Permanent('The stored credentials were altered, or belong to another export. Enter them again.');
+    return notOfThisOwner();
   }
   const isGone = [NotFoundException, DisabledException, KMSInvalidStateException].some((kind) => error instanceof kind);
   return isGone ? new Permanent(`The key of the stored credentials cannot be used: ${messageOf(error)}`) : error;

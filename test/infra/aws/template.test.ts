@@ -44,6 +44,7 @@ function synthesized(name: string, stages: object = {}) {
 /** What a deployment may say of a stage of its own. */
 const OWN = {
   alertEmail: 'ops@example.com',
+  mailFrom: 'analytics@mail.example.com',
   restoredTable: 'workspaces-prod-restored',
   domain: { name: 'api.example.com', certificateArn: 'arn:aws:acm:eu-central-1:123456789012:certificate/abc' },
 };
@@ -404,6 +405,8 @@ describe('the functions of a stage', () => {
       imports: null,
       pictures: null,
       events: 'events',
+      // A stage without a sender sends none.
+      mail: null,
       warehouse: null,
       compactor: null,
       inbox: 's3',
@@ -483,7 +486,31 @@ describe('the functions of a stage', () => {
 
   test('seal secrets only where requests bring some', () => {
     const seals = FUNCTIONS.filter(({ name }) => rightsOf(name).some((right) => right.startsWith('kms:Generate')));
-    expect(seals.map(({ name }) => name)).toEqual(['batch-exports/create', 'batch-exports/update']);
+    expect(seals.map(({ name }) => name)).toEqual([
+      'alerts/create',
+      'alerts/update',
+      'subscriptions/create',
+      'subscriptions/update',
+      'batch-exports/create',
+      'batch-exports/update',
+    ]);
+  });
+
+  test('send mail only where messages are sent, from the sender of the stage alone', () => {
+    const mailing = ofType(prod.service, 'AWS::IAM::Policy').flatMap(([, { Properties }]) => {
+      const { Statement } = Properties['PolicyDocument'] as { Statement: Statement[] };
+      return rightsOf('', Statement).filter((right) => right.startsWith('ses:'));
+    });
+    expect(mailing.map((right) => right.replace(/ses:<AWS::Region>:<AWS::AccountId>:/, ''))).toEqual([
+      'ses:SendEmail arn:<AWS::Partition>:identity/analytics@mail.example.com',
+      'ses:SendEmail arn:<AWS::Partition>:identity/mail.example.com',
+    ]);
+    const settings = ofType(prod.service, 'AWS::Lambda::Function').map(([, { Properties }]) =>
+      flat((Properties['Environment'] as { Variables: Record<string, unknown> }).Variables['SETTINGS']),
+    );
+    for (const text of settings) {
+      expect(JSON.parse(text)).toMatchObject({ mailFrom: OWN.mailFrom, publicUrl: 'https://api.example.com' });
+    }
   });
 
   test('reach only this stage: its table, its buckets, its machines, its key', () => {

@@ -14,6 +14,7 @@ test('nothing set is the local settings, on loopback', () => {
     hasRateLimit: true,
     hasMetrics: true,
     proxies: 0,
+    mailServer: null,
     settings: LOCAL_SETTINGS,
   });
 });
@@ -37,8 +38,11 @@ test('every setting is set by a variable, but for those that are nobody’s to s
     LOG_LEVEL: 'warning',
     PUBLIC_URL: 'https://Analytics.example.com/ws/',
     CHROMIUM: '/usr/bin/chromium',
+    SMTP_URL: 'smtp://me:secret@mail.example.com:587',
+    MAIL_FROM: 'Analytics <analytics@example.com>',
   });
-  expect(all).toMatchObject({ logLevel: 'WARNING', proxies: 2 });
+  const mailServer = 'smtp://me:secret@mail.example.com:587';
+  expect(all).toMatchObject({ logLevel: 'WARNING', proxies: 2, mailServer });
   const { settings } = all;
   expect(settings).toMatchObject({ folderRoots: ['/srv/a', '/srv/b'], destinations: ['S3', 'HTTP'], runDays: null });
   expect(settings.publicUrl).toBe('https://analytics.example.com/ws');
@@ -76,6 +80,7 @@ test('what is wrong is told in sentences, all at once', () => {
     LOG_LEVEL: 'loud',
     FOLDER_ROOTS: 'exports',
     PUBLIC_URL: 'analytics.example.com',
+    SMTP_URL: 'https://me:secret@mail.example.com',
     PRIVATE_ADDRESSES: 'true',
     DESTINATIONS: 'S3,FTP',
     SETTLE_SECONDS: '-1',
@@ -85,6 +90,7 @@ test('what is wrong is told in sentences, all at once', () => {
     [
       'PORT must be a number from 0 to 65535, not "80100".',
       'PUBLIC_URL must be an address such as https://analytics.example.com, or none, not "analytics.example.com".',
+      'SMTP_URL must be an address such as smtp://user:password@mail.example.com:587, or none.',
       'LOG_LEVEL must be DEBUG, INFO, WARNING or ERROR, not "loud".',
       'RATE_LIMIT must be on or off, not "no".',
       `FOLDER_ROOTS must be any, none, or absolute paths with ':' between them, not "exports".`,
@@ -92,6 +98,7 @@ test('what is wrong is told in sentences, all at once', () => {
       `DESTINATIONS must be names with ',' between them, of Folder, HTTP, NoOp, Postgres, Redshift, S3, not "S3,FTP".`,
       'SETTLE_SECONDS must be a number from 0 to 3600, not "-1".',
       'RUN_DAYS must be a number from 7 to 36500, or forever, not "3".',
+      'SMTP_URL and MAIL_FROM must be set together: mail needs a server and a sender.',
     ].join('\n'),
   );
 });

@@ -303,8 +303,8 @@ describe('to the end', () => {
     // What is gone is the project's, its tokens, what it ran and the keys that were limited to it; all else is as it was.
     const gone = Object.entries(world.filled.items).filter(([name]) => after.items[name] === undefined);
     const others = new Set(gone.filter(([, item]) => !isNamed(item)).map(([, item]) => item.sk));
-    // The keys' and the shared dashboard's tokens; and the project's own, by which it was found.
-    expect(others).toEqual(new Set(['KEY', 'TOKEN', 'PROJECT', 'EXECUTION']));
+    // The keys' and the shared dashboard's tokens; the jobs of alerts and subscriptions; and the project's own items.
+    expect(others).toEqual(new Set(['KEY', 'TOKEN', 'PROJECT', 'EXECUTION', 'JOB']));
     const isChanged = (item: Item) => !isDeepStrictEqual(world.filled.items[`${item.pk} ${item.sk}`], item);
     const changed = Object.values(after.items).filter((item) => !isLog(item) && isChanged(item));
     expect(new Set(changed.map(({ sk }) => sk))).toEqual(new Set(['ORG', 'USER']));

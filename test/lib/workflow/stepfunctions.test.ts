@@ -22,6 +22,9 @@ const workflow = stepFunctionsWorkflow({
     notice: `${PREFIX}:stateMachine:dev-notice`,
     compaction: `${PREFIX}:stateMachine:dev-compaction`,
     landing: `${PREFIX}:stateMachine:dev-landing`,
+    alert: `${PREFIX}:stateMachine:dev-alert`,
+    subscription: `${PREFIX}:stateMachine:dev-subscription`,
+    message: `${PREFIX}:stateMachine:dev-message`,
   },
 });
 const about = { message: 'no', $metadata: {} };

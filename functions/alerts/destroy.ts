@@ -1,0 +1,12 @@
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { destroyAlert as row } from '../../lib/notifications/alerts/routes.ts';
+import { destroyAlert, foundAlert, readAlert } from '../../lib/notifications/alerts/store.ts';
+
+export const handler = endpoint(row, {
+  read: ({ params }, { table }) => readAlert(table, params.project_id, params.id),
+  found: foundAlert,
+  async run({ read, tenant, activityOps }, context) {
+    await destroyAlert(context, { tenant, activityOps }, read);
+    return undefined;
+  },
+});

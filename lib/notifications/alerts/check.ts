@@ -1,0 +1,207 @@
+/** Looks at the number of an alert, and lets it be told when it is out of bounds. */
+import type { ProjectItem } from '../../accounts/organizations/model.ts';
+import { insightMoment } from '../../accounts/organizations/projects/time.ts';
+import { seenInsights } from '../../dashboards/insights/visibility.ts';
+import { answersIn } from '../../insights/answering/answers.ts';
+import type { InsightItem } from '../../insights/model.ts';
+import type { Context } from '../../ports/context.ts';
+import { Failure, Transient } from '../../ports/errors.ts';
+import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
+import { keys } from '../../ports/table/keys.ts';
+import type { Op, Value } from '../../ports/table/table.ts';
+import { untilWritten } from '../../ports/table/until-written.ts';
+import type { NotifierInput } from '../../workflow/messages.ts';
+import { insightLink } from '../links.ts';
+import { type Message, messageOps, type Target } from '../messages/message.ts';
+import { dueOps, failed, paused, SUCCEEDED, UNSEEN } from '../notifier.ts';
+import { type Place, placeOf } from '../place.ts';
+import type { AlertCheck, AlertItem } from './model.ts';
+import { watchedQuery } from './query.ts';
+import { type Breach, evaluated, NoNumber, type TrendsResult } from './rules.ts';
+import { afterWeekend, nextCheck } from './times.ts';
+
+/** So many checks are kept. */
+const KEPT_CHECKS = 5;
+
+type CheckContext = Pick<Context, 'table' | 'clock' | 'answers' | 'newId' | 'settings' | 'log'>;
+
+/**
+ * Checks an alert that is due: what was found, its messages and the next check are one transaction, so that it may end
+ * anywhere and be repeated. Throws `Transient` when too much waits for an answer.
+ */
+export async function checkAlert(context: CheckContext, input: NotifierInput, signal: AbortSignal): Promise<void> {
+  const { table, clock } = context;
+  const key = keys.alert(input.project, String(input.id));
+  await untilWritten(async () => {
+    const item = await table.get(key);
+    const place = item?.enabled === true ? await placeOf(table, item) : undefined;
+    if (item === undefined || place === undefined) {
+      await table.write(dueOps('alert', ofInput(input), null));
+      return;
+    }
+    const now = clock();
+    const { timezone } = insightMoment(place.project);
+    const due = afterWeekend(Math.max(item.next_check_at, item.snoozed_until ?? 0), item.skip_weekend, timezone);
+    if (due > now) {
+      await table.write(dueOps('alert', item, due));
+      return;
+    }
+    const next = nextCheck(now, item, timezone);
+    const { set, messages } = await outcome(context, item, place, signal, now);
+    const after = { ...item, ...set } as AlertItem;
+    const ops: Op[] = [
+      {
+        change: key,
+        set: { ...set, next_check_at: next, last_checked_at: now, snoozed_until: null },
+        if: { is: { id: item.id, ver: item.ver, next_check_at: item.next_check_at } },
+      },
+      ...dueOps('alert', item, after.enabled ? next : null),
+      ...messages.flatMap((message) => messageOps(`${item.project_id}-${context.newId()}`, message)),
+    ];
+    await table.write(ops);
+  });
+}
+
+const ofInput = ({ organization, project, id }: NotifierInput) => ({
+  organization_id: organization,
+  project_id: project,
+  id,
+});
+
+interface Outcome {
+  readonly set: Readonly<Record<string, Value>>;
+  readonly messages: readonly Message[];
+}
+
+/** Looks, and returns what to store and to tell. */
+async function outcome(
+  context: CheckContext,
+  item: AlertItem,
+  { organization, project, membership }: Place,
+  signal: AbortSignal,
+  now: number,
+): Promise<Outcome> {
+  const insight = await context.table.get(keys.insight(project.id, item.insight_id));
+  // A deleted insight may come back, and its alert with it.
+  if (insight?.deleted_at !== null) return { set: {}, messages: [] };
+  const [seen] =
+    membership === undefined ? [] : await seenInsights(context.table, { organization, project, membership }, [insight]);
+  if (seen === undefined) return { set: paused(UNSEEN), messages: [] };
+  try {
+    const found = await look(context, item, insight, project, signal);
+    return told(context, item, insight, found, now);
+  } catch (error) {
+    const reason = reasonOf(error);
+    const check = checked(context, item, { value: null, state: 'Errored', targets_notified: false, at: now });
+    return { set: { ...failed(item, reason, now), state: 'Errored', ...check }, messages: [] };
+  }
+}
+
+/** Returns why there is no number. Throws `Transient` for what may pass, and what is nobody's but ours. */
+function reasonOf(error: unknown): string {
+  if (error instanceof NoNumber) return error.message;
+  if (!(error instanceof Failure)) throw error;
+  if (error.kind !== 'validation') throw new Transient(error.message, { cause: error });
+  return error.message;
+}
+
+async function look(
+  context: CheckContext,
+  item: AlertItem,
+  insight: InsightItem,
+  project: ProjectItem,
+  signal: AbortSignal,
+) {
+  const { query, isTotal, hasBreakdown } = watchedQuery(insight);
+  const asked = { project, query, insight: insight.id };
+  const { kept } = await answersIn(context).ask(asked, 'blocking', { callerLeft: signal, isBackground: true });
+  const results = (kept?.answer.results ?? []) as readonly TrendsResult[];
+  const { condition, series_index, check_ongoing_interval } = item;
+  const threshold = fromJsonText(item.threshold);
+  return evaluated(results, { threshold, condition, series_index, check_ongoing_interval, isTotal, hasBreakdown });
+}
+
+/** Returns what to store of a number that was found, and the messages: what was told already is not told again. */
+function told(
+  context: CheckContext,
+  item: AlertItem,
+  insight: InsightItem,
+  { value, breaches }: { readonly value: number | null; readonly breaches: readonly Breach[] },
+  now: number,
+): Outcome {
+  const before = new Set(fromJsonText(item.told));
+  const isNew = breaches.some(({ key }) => !before.has(key));
+  const state = breaches.length > 0 ? 'Firing' : 'Not firing';
+  const set = {
+    // A message that was not sent is still to be told of as an error.
+    ...(item.state === 'Errored' ? SUCCEEDED : {}),
+    state,
+    last_value: value,
+    told: toJsonText(breaches.map(({ key }) => key)),
+    ...checked(context, item, { value, state, targets_notified: false, at: now }),
+  };
+  if (!isNew) return { set, messages: [] };
+  return {
+    set,
+    messages: targetsOf(item).map((target) => message(context, item, insight, { value, breaches, target, now })),
+  };
+}
+
+function checked({ newId }: CheckContext, item: AlertItem, check: Omit<AlertCheck, 'id'>) {
+  const checks = [{ id: newId(), ...check }, ...fromJsonText(item.checks)].slice(0, KEPT_CHECKS);
+  return { checks: toJsonText<readonly AlertCheck[]>(checks) };
+}
+
+const targetsOf = ({ notify_url, notify_type, subscribed_users }: AlertItem): readonly Target[] => [
+  ...(notify_url === null ? [] : [{ type: notify_type }]),
+  ...fromJsonText(subscribed_users).map((user) => ({ type: 'member', user }) as const),
+];
+
+/** So many breaches are told one by one. */
+const TOLD_BREACHES = 10;
+
+function message(
+  context: CheckContext,
+  item: AlertItem,
+  insight: InsightItem,
+  {
+    value,
+    breaches,
+    target,
+    now,
+  }: {
+    readonly value: number | null;
+    readonly breaches: readonly Breach[];
+    readonly target: Target;
+    readonly now: number;
+  },
+): Message {
+  const insightName = insight.name ?? insight.derived_name ?? `Insight ${insight.id}`;
+  const link = insightLink(context, item.project_id, insight.id);
+  const more = breaches.length - TOLD_BREACHES;
+  return {
+    organization: item.organization_id,
+    project: item.project_id,
+    by: { kind: 'alert', id: item.id },
+    target,
+    type: 'alert.firing',
+    at: now,
+    title: `Alert: ${item.name === '' ? insightName : item.name}`,
+    lines: [
+      ...breaches.slice(0, TOLD_BREACHES).map(({ sentence }) => sentence),
+      ...(more > 0 ? [`${more} more are out of bounds.`] : []),
+    ],
+    link,
+    insights: [],
+    data: {
+      alert: item.id,
+      name: item.name,
+      team_id: item.project_id,
+      insight: insight.id,
+      insight_name: insightName,
+      value,
+      breaches: breaches.slice(0, TOLD_BREACHES).map(({ sentence }) => sentence),
+      link,
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import * as z from 'zod';
+import { integer, uuid } from '../../http/fields.ts';
+import { pageOf, route } from '../../http/route.ts';
+import { insightId } from '../../insights/model.ts';
+import { AlertInput, AlertObject, AlertPatch } from './model.ts';
+
+const tag = 'Alerts';
+const all = { paths: ['/api/projects/{project_id}/alerts'], params: z.object({ project_id: integer() }) } as const;
+const one = {
+  paths: ['/api/projects/{project_id}/alerts/{id}'],
+  params: z.object({ project_id: integer(), id: uuid() }),
+} as const;
+
+/** What PostHog's alerts have and these have not: detectors of anomalies, and times of the day. */
+const UNSUPPORTED = { detector_config: null, schedule_restriction: null } as const;
+
+export const listAlerts = route({
+  ...all,
+  handler: 'alerts/list',
+  method: 'GET',
+  scope: 'alert:read',
+  tag,
+  summary: 'List alerts',
+  description: 'Newest first, with what each found and told; those of insights that the caller may see.',
+  query: z.object({ insight: insightId().optional().describe('Those of this insight.') }),
+  response: pageOf(AlertObject),
+  paging: { kind: 'offset' },
+});
+
+export const createAlert = route({
+  ...all,
+  handler: 'alerts/create',
+  method: 'POST',
+  scope: 'alert:write',
+  tag,
+  summary: 'Create an alert',
+  description:
+    'Tells a webhook, and members by e-mail, when a number of an insight passes a bound, or changes by a share. It looks ' +
+    'at once, then by hour, day, week or month.',
+  needs: ['vault'],
+  body: AlertInput,
+  example: {
+    insight: 1,
+    name: 'Few visitors',
+    subscribed_users: [],
+    threshold: { configuration: { type: 'absolute', bounds: { lower: 100 } } },
+    condition: { type: 'absolute_value' },
+    config: { type: 'TrendsAlertConfig', series_index: 0 },
+    calculation_interval: 'daily',
+    notify_url: 'https://hooks.example.com/alerts',
+  },
+  unsupported: UNSUPPORTED,
+  response: AlertObject,
+  status: 201,
+  idempotent: true,
+});
+
+export const retrieveAlert = route({
+  ...one,
+  handler: 'alerts/retrieve',
+  method: 'GET',
+  scope: 'alert:read',
+  tag,
+  summary: 'Retrieve an alert',
+  response: AlertObject,
+});
+
+export const updateAlert = route({
+  ...one,
+  handler: 'alerts/update',
+  method: 'PATCH',
+  scope: 'alert:write',
+  tag,
+  summary: 'Change an alert',
+  description: 'Fields that are not sent stay. For whoever made it, and admins.',
+  needs: ['vault'],
+  body: AlertPatch,
+  example: { snoozed_until: '2h' },
+  unsupported: UNSUPPORTED,
+  response: AlertObject,
+});
+
+export const destroyAlert = route({
+  ...one,
+  handler: 'alerts/destroy',
+  method: 'DELETE',
+  scope: 'alert:write',
+  tag,
+  summary: 'Delete an alert',
+  description: 'For whoever made it, and admins.',
+  status: 204,
+});

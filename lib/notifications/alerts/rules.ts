@@ -1,0 +1,124 @@
+/** Which numbers of an insight break the bounds of an alert. */
+import type { AlertItem, Threshold } from './model.ts';
+
+/** A series as trends answer it, as far as an alert looks at it. */
+export interface TrendsResult {
+  readonly label: string;
+  readonly data: readonly number[] | null;
+  readonly days: readonly string[];
+  readonly labels: readonly string[];
+  readonly aggregated_value?: number;
+}
+
+/** What is asked of the numbers. */
+export interface Watch {
+  readonly threshold: Threshold;
+  readonly condition: AlertItem['condition'];
+  readonly series_index: number;
+  readonly check_ongoing_interval: boolean;
+  /** There is one number of all the range, and none of intervals. */
+  readonly isTotal: boolean;
+  readonly hasBreakdown: boolean;
+}
+
+/** A number out of bounds. */
+export interface Breach {
+  /** What it is told once by: its interval and its series. */
+  readonly key: string;
+  readonly sentence: string;
+  readonly value: number | null;
+}
+
+interface Evaluated {
+  /** The number that was looked at; null: there are several, or it has no end. */
+  readonly value: number | null;
+  readonly breaches: readonly Breach[];
+}
+
+/** So many breaches are known at a time; a breakdown may have more values. */
+const MAX_BREACHES = 50;
+
+/** Why there is no number; the message says what to do. */
+export class NoNumber extends Error {
+  override readonly name = 'NoNumber';
+}
+
+/**
+ * Returns what an alert finds in results: of a breakdown in each, else in the one that it names. It looks at the last
+ * whole interval, or at the one that goes on; a change is from the interval before. Throws `NoNumber`.
+ */
+export function evaluated(results: readonly TrendsResult[], watch: Watch): Evaluated {
+  const chosen = results[watch.series_index];
+  if (!watch.hasBreakdown && chosen === undefined) {
+    throw new NoNumber(`The insight has no series ${watch.series_index}. Choose another series_index.`);
+  }
+  const looked = watch.hasBreakdown ? results : [chosen as TrendsResult];
+  const found = looked.map((result) => ({ result, number: numberOf(result, watch) }));
+  const breaches = found.flatMap(({ result, number }) => breachOf(result, number, watch) ?? []);
+  const [first] = breaches;
+  const only = watch.hasBreakdown ? null : (found[0]?.number.value ?? null);
+  return { value: first === undefined ? finite(only) : first.value, breaches: breaches.slice(0, MAX_BREACHES) };
+}
+
+interface Looked {
+  /** What the bounds are of; infinite where something came after nothing. */
+  readonly value: number;
+  readonly now: number;
+  readonly before: number;
+  /** The interval, by its name in `days` and in `labels`; null: there is none. */
+  readonly interval: { readonly day: string; readonly label: string } | null;
+}
+
+const finite = (value: number | null): number | null => (value === null || !Number.isFinite(value) ? null : value);
+
+function numberOf({ data, days, labels, aggregated_value }: TrendsResult, watch: Watch): Looked {
+  if (watch.isTotal) {
+    const now = aggregated_value ?? 0;
+    return { value: now, now, before: 0, interval: null };
+  }
+  const numbers = data ?? [];
+  const at = numbers.length - (watch.check_ongoing_interval ? 1 : 2);
+  const [now = 0, before = 0] = [numbers[at], numbers[at - 1]];
+  return {
+    value: watched(now, before, watch),
+    now,
+    before,
+    interval: { day: days[at] ?? '', label: labels[at] ?? '' },
+  };
+}
+
+/** Returns the number of an interval, or by how much it is more or less than the one before. */
+function watched(now: number, before: number, { condition, threshold }: Watch): number {
+  if (condition === 'absolute_value') return now;
+  const change = condition === 'relative_increase' ? now - before : before - now;
+  if (threshold.type === 'absolute' || change === 0) return change;
+  return before === 0 ? change * Infinity : change / Math.abs(before);
+}
+
+function breachOf(result: TrendsResult, { value, now, before, interval }: Looked, watch: Watch): Breach | undefined {
+  const { lower, upper, type } = watch.threshold;
+  const bound =
+    lower !== null && value < lower
+      ? `below ${written(lower, type)}`
+      : upper !== null && value > upper
+        ? `above ${written(upper, type)}`
+        : undefined;
+  if (bound === undefined) return undefined;
+  const when = interval === null ? '' : ` of ${interval.label}`;
+  const what = `'${result.label}'${when}`;
+  const sentence =
+    watch.condition === 'absolute_value'
+      ? `${what} is ${plain(now)}, ${bound}.`
+      : `${what} is ${plain(now)} after ${plain(before)}: ${change(value, watch)}, ${bound}.`;
+  return { key: `${interval?.day ?? ''} ${result.label}`, sentence, value: finite(value) };
+}
+
+function change(value: number, { condition, threshold }: Watch): string {
+  const word = condition === 'relative_increase' ? 'an increase' : 'a decrease';
+  return Number.isFinite(value) ? `${word} of ${written(value, threshold.type)}` : `${word} from nothing`;
+}
+
+const plain = (value: number): string => String(Math.round(value * 100) / 100);
+
+const written = (value: number, type: Threshold['type']): string =>
+  type === 'absolute' ? plain(value) : `${plain(value * 100)}%`;

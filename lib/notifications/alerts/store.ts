@@ -1,0 +1,377 @@
+/** Makes, reads, changes and removes alerts. */
+import type * as z from 'zod';
+import type { ActivityOps } from '../../accounts/activity/model.ts';
+import { changesOf, creationChanges, type LoggedFields } from '../../accounts/activity/rules.ts';
+import { placeIn } from '../../accounts/organizations/projects/store.ts';
+import { insightMoment } from '../../accounts/organizations/projects/time.ts';
+import type { Caller, Tenant } from '../../accounts/organizations/tenant.ts';
+import { userLookup } from '../../accounts/users/lookup.ts';
+import { seenInsights } from '../../dashboards/insights/visibility.ts';
+import { failUnseen } from '../../dashboards/rules.ts';
+import { invalidReference } from '../../dashboards/tiles.ts';
+import { checkWebhook, webhookFields } from '../../exports/notices/webhook.ts';
+import { Answer } from '../../http/answer.ts';
+import { LEVELS } from '../../http/levels.ts';
+import { type InsightItem, insightObject } from '../../insights/model.ts';
+import { readInsights } from '../../insights/store.ts';
+import type { Context } from '../../ports/context.ts';
+import { fail, invalid } from '../../ports/errors.ts';
+import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
+import { keys, places, ranges } from '../../ports/table/keys.ts';
+import { listAll } from '../../ports/table/list-all.ts';
+import type { Op, Table, Value } from '../../ports/table/table.ts';
+import { untilWritten } from '../../ports/table/until-written.ts';
+import { NO_MAIL } from '../messages/letter.ts';
+import { dueOps, SUCCEEDED, UNTRIED } from '../notifier.ts';
+import {
+  type AlertInput,
+  type AlertItem,
+  type AlertObject,
+  type AlertPatch,
+  alertObject,
+  type Threshold,
+} from './model.ts';
+import { watchedQuery } from './query.ts';
+import { snoozeEnd } from './times.ts';
+
+/** A project has at most so many alerts. */
+const MAX_ALERTS = 500;
+
+/** An alert, and the insight that it watches. */
+export interface AlertWithInsight {
+  readonly item: AlertItem;
+  readonly insight: InsightItem;
+}
+
+/** Reads an alert of the project, whoever asks, for `foundAlert`. Two round trips. */
+export async function readAlert(table: Table, project: number, id: string): Promise<AlertWithInsight | undefined> {
+  const item = await table.get(keys.alert(project, id));
+  const insight = item && (await table.get(keys.insight(project, item.insight_id)));
+  return item === undefined || insight === undefined ? undefined : { item, insight };
+}
+
+/** Returns the alert. Throws a 404 when it is not there, or its insight is deleted. */
+export function foundAlert(read: AlertWithInsight | undefined): AlertWithInsight {
+  return read?.insight.deleted_at === null ? read : fail('not_found');
+}
+
+/** Returns the alerts whose insights are there for the member, the newest first; `insight`: those of that one. */
+export async function alertsOf(table: Table, tenant: Tenant, insight: number | undefined): Promise<AlertWithInsight[]> {
+  const { project } = placeIn(tenant);
+  const items = await listAll(table, ranges.alertsOf(project.id));
+  const asked = items.filter(({ insight_id }) => insight === undefined || insight_id === insight);
+  const insights = await readInsights(
+    table,
+    project.id,
+    asked.map(({ insight_id }) => insight_id),
+  );
+  const live = [...insights.values()].filter(({ deleted_at }) => deleted_at === null);
+  const seen = new Map((await seenInsights(table, tenant, live)).map((one) => [one.id, one]));
+  return asked.flatMap((item) => {
+    const found = seen.get(item.insight_id);
+    return found === undefined ? [] : [{ item, insight: found }];
+  });
+}
+
+/** Returns the public objects. */
+export async function alertObjects(
+  context: Pick<Context, 'table' | 'clock'>,
+  alerts: readonly AlertWithInsight[],
+  { user }: Caller,
+): Promise<z.input<typeof AlertObject>[]> {
+  const people = alerts.flatMap(({ item, insight }) => [
+    item.created_by,
+    insight.created_by,
+    insight.last_modified_by,
+    ...fromJsonText(item.subscribed_users),
+  ]);
+  const userOf = await userLookup(context, people, user);
+  return alerts.map(({ item, insight }) => alertObject(item, insightObject(insight, userOf), userOf));
+}
+
+/** Returns what shows one alert. Throws a 403 when its insight is not there for the caller. */
+export async function alertAnswer(
+  context: Pick<Context, 'table' | 'clock'>,
+  alert: AlertWithInsight,
+  tenant: Tenant,
+  caller: Caller,
+): Promise<Answer<z.input<typeof AlertObject>>> {
+  const [seen] = await seenInsights(context.table, tenant, [alert.insight]);
+  if (seen === undefined) failUnseen();
+  const [body] = await alertObjects(context, [alert], caller);
+  // What it found changes without its version.
+  const isComputed = alert.item.last_checked_at !== null;
+  return new Answer(body as z.input<typeof AlertObject>, { version: alert.item.ver, isComputed });
+}
+
+/** Who writes, and with what. */
+interface Writing {
+  readonly tenant: Tenant;
+  readonly activityOps: ActivityOps;
+}
+
+type WriteContext = Pick<Context, 'table' | 'clock' | 'newId' | 'vault' | 'settings'>;
+
+/** Makes an alert, which looks at once. Throws a 400 for an insight that is not there or cannot be watched. */
+export async function createAlert(
+  context: WriteContext,
+  { tenant, activityOps }: Writing,
+  input: z.output<typeof AlertInput>,
+  idempotencyOps: (id: string) => readonly Op[],
+): Promise<AlertWithInsight> {
+  const { table, clock, newId } = context;
+  const { project, organization, membership } = placeIn(tenant);
+  const [id, now] = [newId(), clock()];
+  const set = await fieldsOf(context, tenant, id, input);
+  const insight = await insightFor(context, tenant, input.insight, set);
+  const { count = 0 } = await table.list(ranges.alertsOf(project.id), { limit: 1, count: true });
+  if (count >= MAX_ALERTS) invalid(null, `A project may have at most ${MAX_ALERTS} alerts.`);
+  const item: AlertItem = {
+    ...keys.alert(project.id, id),
+    ...places.alertOf(project.id, now, id),
+    id,
+    organization_id: organization.id,
+    project_id: project.id,
+    created_at: now,
+    created_by: membership.user_uuid,
+    name: '',
+    threshold_id: newId(),
+    threshold_name: '',
+    condition: 'absolute_value',
+    series_index: 0,
+    check_ongoing_interval: false,
+    calculation_interval: 'daily',
+    skip_weekend: false,
+    snoozed_until: null,
+    notify_url: null,
+    notify_host: null,
+    notify_secret: null,
+    notify_type: 'webhook',
+    enabled: true,
+    last_value: null,
+    last_checked_at: null,
+    last_notified_at: null,
+    ...UNTRIED,
+    ...ANEW,
+    next_check_at: now,
+    checks: toJsonText([]),
+    ver: 1,
+    ...(set as Pick<AlertItem, 'insight_id' | 'threshold' | 'subscribed_users'>),
+  };
+  checkWatch(item, insight);
+  await table.write([
+    { put: item, if: 'absent' },
+    ...dueOps('alert', item, item.enabled ? now : null),
+    ...idempotencyOps(id),
+    ...activityOps({ ...about(item), activity: 'created', changes: creationChanges(item, LOGGED_FIELDS) }),
+  ]);
+  return { item, insight };
+}
+
+/** What is set when an alert looks at something else than before: nothing was found or told of it. */
+const ANEW = { state: 'Not firing', told: toJsonText<readonly string[]>([]) } as const;
+
+/** The fields that, when they change, make what was found another thing. */
+const WATCHED = [
+  'insight_id',
+  'threshold',
+  'condition',
+  'series_index',
+  'check_ongoing_interval',
+  'calculation_interval',
+] as const;
+
+/**
+ * Changes the fields that were sent. What it watches, or that it is enabled again, lets it look at once. Throws a 403
+ * for whoever neither made it nor is an admin, and a 412 when its version is none of `ifMatch`.
+ */
+export async function changeAlert(
+  context: WriteContext,
+  { tenant, activityOps }: Writing,
+  read: AlertWithInsight,
+  patch: z.output<typeof AlertPatch>,
+  ifMatch: readonly number[] | undefined,
+): Promise<AlertWithInsight> {
+  const { table, clock } = context;
+  checkMayChange(read.item, tenant);
+  const { project } = placeIn(tenant);
+  const sent = await fieldsOf(context, tenant, read.item.id, patch);
+  let known: AlertWithInsight | undefined = read;
+  return untilWritten(async () => {
+    const { item } = known ?? foundAlert(await readAlert(table, project.id, read.item.id));
+    known = undefined;
+    if (ifMatch !== undefined && !ifMatch.includes(item.ver)) fail('precondition_failed');
+    const now = clock();
+    const insight = await insightFor(context, tenant, patch.insight ?? item.insight_id, sent);
+    const isAnew = WATCHED.some((name) => sent[name] !== undefined && sent[name] !== item[name]);
+    const isBack = sent['enabled'] === true && !item.enabled;
+    const set = {
+      ...sent,
+      ...(isAnew ? { ...ANEW, ...SUCCEEDED } : {}),
+      ...(sent['enabled'] === true ? UNTRIED : {}),
+      ...snoozeOf(patch.snoozed_until, now, insightMoment(project).timezone),
+      ...(isAnew || isBack || patch.snoozed_until === null ? { next_check_at: now } : {}),
+    };
+    const after = { ...item, ...set } as AlertItem;
+    checkWatch(after, insight);
+    const due = Math.max(after.next_check_at, after.snoozed_until ?? 0);
+    await table.write([
+      { change: keys.alert(project.id, item.id), set, add: { ver: 1 }, if: { is: { id: item.id, ver: item.ver } } },
+      ...dueOps('alert', item, after.enabled ? due : null),
+      ...activityOps({
+        ...about(after),
+        activity: 'updated',
+        changes: [
+          ...changesOf(item, set, LOGGED_FIELDS),
+          ...SECRETS.filter((field) => sent[field] !== undefined).map(
+            (field) => ({ action: 'changed', field, before: null, after: null }) as const,
+          ),
+        ],
+      }),
+    ]);
+    return { item: { ...after, ver: item.ver + 1 }, insight };
+  });
+}
+
+/** Removes an alert, and what it was to do next. Throws a 403 as `changeAlert`. */
+export async function destroyAlert(
+  { table }: Pick<Context, 'table'>,
+  { tenant, activityOps }: Writing,
+  { item }: AlertWithInsight,
+): Promise<void> {
+  checkMayChange(item, tenant);
+  await table.write([
+    { remove: keys.alert(item.project_id, item.id) },
+    ...dueOps('alert', item, null),
+    ...activityOps({ ...about(item), activity: 'deleted' }),
+  ]);
+}
+
+/** It tells what whoever made it may see, so nobody else but an admin says where that goes. */
+function checkMayChange({ created_by }: AlertItem, { membership: { user_uuid, level } }: Tenant): void {
+  if (created_by === user_uuid || level >= LEVELS.admin) return;
+  fail('permission_denied', 'Only whoever made the alert, and admins, may change it.');
+}
+
+const about = ({ id, name, project_id: project }: AlertItem) =>
+  ({ scope: 'AlertConfiguration', id, name, project }) as const;
+
+const SECRETS = ['notify_url', 'notify_secret'] as const;
+
+const LOGGED_FIELDS: LoggedFields = {
+  insight_id: 'plain',
+  name: 'plain',
+  threshold: 'json',
+  condition: 'plain',
+  series_index: 'plain',
+  check_ongoing_interval: 'plain',
+  calculation_interval: 'plain',
+  skip_weekend: 'plain',
+  enabled: 'plain',
+  subscribed_users: 'json',
+  snoozed_until: 'instant',
+  notify_host: 'plain',
+  notify_type: 'plain',
+};
+
+type Sent = z.output<typeof AlertPatch>;
+
+/** Returns the fields to store of what was sent, checked. */
+async function fieldsOf(
+  context: WriteContext,
+  tenant: Tenant,
+  id: string,
+  sent: Sent,
+): Promise<Readonly<Record<string, Value>>> {
+  const { insight, name, threshold, condition, config, calculation_interval, enabled, skip_weekend } = sent;
+  checkWebhook(sent, context.settings);
+  const subscribed = sent.subscribed_users && (await membersAmong(context, tenant, sent.subscribed_users));
+  const isSlack = typeof sent.notify_url === 'string' && new URL(sent.notify_url).host === SLACK_HOST;
+  return {
+    ...(insight === undefined ? {} : { insight_id: insight }),
+    ...(name === undefined ? {} : { name }),
+    ...(threshold === undefined ? {} : { threshold: toJsonText(boundsOf(threshold)) }),
+    ...(threshold?.name === undefined ? {} : { threshold_name: threshold.name }),
+    ...(condition === undefined ? {} : { condition: condition?.type ?? 'absolute_value' }),
+    ...(config === undefined
+      ? {}
+      : {
+          series_index: config?.series_index ?? 0,
+          check_ongoing_interval: config?.check_ongoing_interval ?? false,
+        }),
+    ...(calculation_interval === undefined ? {} : { calculation_interval: calculation_interval ?? 'daily' }),
+    ...(enabled === undefined ? {} : { enabled, paused_reason: null }),
+    ...(skip_weekend === undefined ? {} : { skip_weekend: skip_weekend ?? false }),
+    ...(subscribed === undefined ? {} : { subscribed_users: toJsonText(subscribed) }),
+    ...(await webhookFields(context, sent, { organization: tenant.organization.id, alert: id })),
+    ...(isSlack ? { notify_type: 'slack' } : {}),
+    ...(sent.notify_type === undefined ? {} : { notify_type: sent.notify_type }),
+  };
+}
+
+const SLACK_HOST = 'hooks.slack.com';
+
+function boundsOf({ configuration: { type, bounds } }: NonNullable<Sent['threshold']>): Threshold {
+  const { lower = null, upper = null } = bounds ?? {};
+  const attr = 'threshold__configuration__bounds';
+  if (lower === null && upper === null) invalid(attr, 'Set lower or upper, or both.');
+  if (lower !== null && upper !== null && lower > upper) invalid(attr, 'lower must not be above upper.');
+  return { type, lower, upper };
+}
+
+/** Returns the uuids of the members with these numbers. Throws a 400 for one who is none, and where no mail is sent. */
+async function membersAmong(
+  { table, settings }: Pick<Context, 'table' | 'settings'>,
+  { organization }: Tenant,
+  ids: readonly number[],
+): Promise<readonly string[]> {
+  if (ids.length === 0) return [];
+  if (settings.mailFrom === null) invalid('subscribed_users', `${NO_MAIL} Send [], and use notify_url.`);
+  const members = await listAll(table, ranges.membersOf(organization.id));
+  const users = await table.many(members.map(({ user_uuid }) => keys.user(user_uuid)));
+  const uuids = new Map(users.flatMap((user) => (user === undefined ? [] : [[user.id, user.uuid] as const])));
+  return [...new Set(ids)].map(
+    (id) => uuids.get(id) ?? invalid('subscribed_users', `The organization has no member with the number ${id}.`),
+  );
+}
+
+/** Returns the insight, if the member sees it. Throws a 400 when it is not there. */
+async function insightFor(
+  { table }: Pick<Context, 'table'>,
+  tenant: Tenant,
+  id: number,
+  sent: Readonly<Record<string, Value>>,
+): Promise<InsightItem> {
+  const found = await table.get(keys.insight(placeIn(tenant).project.id, id));
+  const [seen] = found?.deleted_at === null ? await seenInsights(table, tenant, [found]) : [];
+  if (seen !== undefined) return seen;
+  if (sent['insight_id'] === undefined) fail('not_found');
+  return invalidReference('insight', id);
+}
+
+/** Throws a 400 when what is to be watched does not go together. */
+function checkWatch(item: AlertItem, insight: InsightItem): void {
+  const { isTotal, hasBreakdown, series } = watchedQuery(insight);
+  const { type, upper } = fromJsonText(item.threshold);
+  if (item.condition === 'absolute_value' && type === 'percentage') {
+    invalid('threshold__configuration__type', 'A percentage is of a change: choose a condition that is relative.');
+  }
+  if (isTotal && item.condition !== 'absolute_value') {
+    invalid('condition__type', 'The insight shows one number, which has none before it: choose absolute_value.');
+  }
+  if (item.check_ongoing_interval && (upper === null || item.condition === 'relative_decrease')) {
+    invalid(
+      'config__check_ongoing_interval',
+      'The interval that goes on can only be found to be above an upper bound.',
+    );
+  }
+  if (!hasBreakdown && series !== undefined && item.series_index >= series) {
+    invalid('config__series_index', `The insight has ${series} series, which are counted from 0.`);
+  }
+}
+
+function snoozeOf(sent: string | null | undefined, now: number, timezone: string) {
+  if (sent === undefined) return {};
+  if (sent === null) return { snoozed_until: null, ...ANEW };
+  return { snoozed_until: snoozeEnd(sent, now, timezone), state: 'Snoozed' as const };
+}

@@ -1,0 +1,54 @@
+/** When an alert looks again. */
+import { Temporal } from 'temporal-polyfill';
+import { invalid } from '../../ports/errors.ts';
+import { HOUR_MS } from '../../ports/units.ts';
+import type { CalculationInterval } from './model.ts';
+
+/** By the clocks of the project, as PostHog does: at night, when the interval before is whole. */
+const AT_HOUR = { daily: 1, weekly: 3, monthly: 4 } as const;
+
+/**
+ * Returns when it looks next: an hour later, at one o'clock of the next day, at three of the next Monday, or at four of
+ * the next month's first day, by the project's clocks; `skipsWeekend`: not on Saturday and Sunday.
+ */
+export function nextCheck(
+  now: number,
+  { calculation_interval, skip_weekend }: { calculation_interval: CalculationInterval; skip_weekend: boolean },
+  timezone: string,
+): number {
+  if (calculation_interval === 'hourly') return afterWeekend(now + HOUR_MS, skip_weekend, timezone);
+  const today = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timezone).toPlainDate();
+  const day = {
+    daily: () => today.add({ days: 1 }),
+    weekly: () => today.add({ days: 8 - today.dayOfWeek }),
+    monthly: () => today.with({ day: 1 }).add({ months: 1 }),
+  }[calculation_interval]();
+  const at = day.toZonedDateTime({ timeZone: timezone, plainTime: { hour: AT_HOUR[calculation_interval] } });
+  return afterWeekend(at.epochMilliseconds, skip_weekend, timezone);
+}
+
+const SATURDAY = 6;
+
+/** Returns the instant itself, or, where it is on a weekend that is skipped, the same time of the next Monday. */
+export function afterWeekend(instant: number, isSkipped: boolean, timezone: string): number {
+  const at = Temporal.Instant.fromEpochMilliseconds(instant).toZonedDateTimeISO(timezone);
+  if (!isSkipped || at.dayOfWeek < SATURDAY) return instant;
+  return at.add({ days: 8 - at.dayOfWeek }).epochMilliseconds;
+}
+
+const RELATIVE = /^-?(\d{1,4})([hdwm])$/;
+const UNITS = { h: 'hours', d: 'days', w: 'weeks', m: 'months' } as const;
+
+/** Returns until when an alert is to be quiet: a span from now, or a time. Throws a 400 for what is neither. */
+export function snoozeEnd(text: string, now: number, timezone: string): number {
+  const [, count = '', unit = ''] = RELATIVE.exec(text) ?? [];
+  if (unit !== '') {
+    const at = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timezone);
+    return at.add({ [UNITS[unit as keyof typeof UNITS]]: Number(count) }).epochMilliseconds;
+  }
+  const instant = Date.parse(text);
+  if (!/^\d{4}-\d\d-\d\d/.test(text) || Number.isNaN(instant)) {
+    invalid('snoozed_until', 'Use a span such as 2h, 1d, 1w or 1m, or a time such as 2026-01-31T10:00:00Z.');
+  }
+  return instant;
+}

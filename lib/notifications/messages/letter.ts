@@ -1,0 +1,72 @@
+/** A message as a mail. Mail programs show no SVG, so it is texts, tables and links. */
+import type { Cell } from '../../charts/chart.ts';
+import { html, type Markup } from '../../http/markup.ts';
+import type { Letter } from '../../ports/mail/mail.ts';
+import type { Message, ShownInsight } from './message.ts';
+import { tableText } from './slack.ts';
+
+/** What is said where somebody would be sent mail. */
+export const NO_MAIL = 'This service sends no mail: its operator has set no mail server.';
+
+const MAX_SUBJECT_LENGTH = 200;
+
+/** Returns the mail of a message to an address. */
+export function letterOf(id: string, message: Message, to: string): Letter {
+  return {
+    id,
+    to,
+    subject: message.title.replaceAll(/\s+/g, ' ').slice(0, MAX_SUBJECT_LENGTH),
+    text: textOf(message),
+    html: markupOf(message).toString(),
+  };
+}
+
+const END = { alert: 'An alert sends this.', subscription: 'A subscription sends this.' } as const;
+const STOP = 'Whoever made it, or an admin of the organization, can stop it.';
+
+function textOf({ title, lines, link, insights, by }: Message): string {
+  const parts = insights.map(({ name, summary, table, moreRows, link: to }) =>
+    [
+      name,
+      summary,
+      ...(table.rows.length === 0 ? [] : [tableText(table)]),
+      ...(moreRows === 0 ? [] : [`${moreRows} more`]),
+      ...(to === null ? [] : [to]),
+    ].join('\n'),
+  );
+  const head = [title, ...lines, ...(link === null ? [] : [link])].join('\n');
+  return `${[head, ...parts, `${END[by.kind]} ${STOP}`].join('\n\n')}\n`;
+}
+
+const CELL = 'padding: 2px 12px 2px 0; text-align: left;';
+const NUMBER = 'padding: 2px 12px 2px 0; text-align: right;';
+
+const linked = (name: string, link: string | null): Markup =>
+  link === null ? html`${name}` : html`<a href="${link}">${name}</a>`;
+
+function markupOf({ title, lines, link, insights, by }: Message): Markup {
+  return html`<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>${title}</title></head>
+<body style="font-family: sans-serif; line-height: 1.4;">
+<h1 style="font-size: 18px;">${linked(title, link)}</h1>
+${lines.map((line) => html`<p>${line}</p>\n`)}${insights.map(insightMarkup)}<p style="color: #666;">${END[by.kind]} ${STOP}</p>
+</body>
+</html>
+`;
+}
+
+const cellMarkup = (value: Cell): Markup =>
+  html`<td style="${typeof value === 'number' ? NUMBER : CELL}">${value ?? ''}</td>`;
+
+function insightMarkup({ name, link, summary, table, moreRows }: ShownInsight): Markup {
+  return html`<h2 style="font-size: 16px;">${linked(name, link)}</h2>
+<p>${summary}</p>
+${
+  table.rows.length > 0 &&
+  html`<table style="border-collapse: collapse;">
+<tr>${table.columns.map((column) => html`<th style="${CELL}">${column}</th>`)}</tr>
+${table.rows.map((row) => html`<tr>${row.map(cellMarkup)}</tr>\n`)}</table>
+`
+}${moreRows > 0 && html`<p>${moreRows} more</p>\n`}`;
+}

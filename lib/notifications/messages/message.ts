@@ -1,0 +1,45 @@
+/** What a person or a program is told, whatever carries it. */
+import type { NumberTable } from '../../charts/chart.ts';
+import { jobOps } from '../../jobs/job.ts';
+import type { Op } from '../../ports/table/table.ts';
+import type { NotifierKind } from '../notifier.ts';
+
+/** Where a message goes. The address of a webhook is read when it is sent, of whose message it is. */
+export type Target =
+  | { readonly type: 'webhook' | 'slack' }
+  /** A member, as long as they are one. */
+  | { readonly type: 'member'; readonly user: string }
+  | { readonly type: 'email'; readonly address: string };
+
+/** The numbers of an insight. */
+export interface ShownInsight {
+  readonly name: string;
+  readonly link: string | null;
+  /** What its picture looks like, in a sentence; or why there are no numbers. */
+  readonly summary: string;
+  readonly table: NumberTable;
+  /** How many more rows there are. */
+  readonly moreRows: number;
+}
+
+export interface Message {
+  readonly organization: string;
+  readonly project: number;
+  /** Whose message it is. */
+  readonly by: { readonly kind: NotifierKind; readonly id: string | number };
+  readonly target: Target;
+  /** Of a webhook: what happened. */
+  readonly type: 'alert.firing' | 'subscription.due';
+  /** When it happened, milliseconds since 1970. */
+  readonly at: number;
+  readonly title: string;
+  readonly lines: readonly string[];
+  /** To what it is about; null: the service does not know its own address. */
+  readonly link: string | null;
+  readonly insights: readonly ShownInsight[];
+  /** Of a webhook: the same for programs. */
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** Returns the op that lets a message be sent, for the transaction of what it tells of. `id`: one for each target. */
+export const messageOps = (id: string, message: Message): Op[] => jobOps('message', id, message.at, message);

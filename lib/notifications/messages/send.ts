@@ -1,0 +1,151 @@
+/** Sends messages: each is a job, tried for a day, always with the same id, by which its receiver can tell it. */
+import { findMembership } from '../../accounts/organizations/store.ts';
+import { seenInsights } from '../../dashboards/insights/visibility.ts';
+import { webhookHeaders } from '../../exports/notices/webhook.ts';
+import { wireInstant } from '../../http/instant.ts';
+import { traceOf } from '../../http/trace.ts';
+import { aboutOf, jobOps } from '../../jobs/job.ts';
+import type { Context } from '../../ports/context.ts';
+import { Permanent, Transient } from '../../ports/errors.ts';
+import { post } from '../../ports/outbound/outbound.ts';
+import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
+import { keys } from '../../ports/table/keys.ts';
+import type { Key, Op } from '../../ports/table/table.ts';
+import { untilWritten } from '../../ports/table/until-written.ts';
+import { DAY_MS, SECOND_MS } from '../../ports/units.ts';
+import type { MessageInput } from '../../workflow/messages.ts';
+import type { AlertItem } from '../alerts/model.ts';
+import { failed, type NotifierItem, SUCCEEDED } from '../notifier.ts';
+import { placeOf } from '../place.ts';
+import { letterOf } from './letter.ts';
+import type { Message, Target } from './message.ts';
+import { slackBody } from './slack.ts';
+
+/** How long a webhook may be silent, and for how long a message is tried to be sent. */
+const IDLE_TIMEOUT_MS = 10 * SECOND_MS;
+const MAX_AGE_MS = DAY_MS;
+
+/**
+ * Sends a message, unless it has been sent, or whose it is is gone, paused, or made by somebody who has left. What is not
+ * taken is tried again, with the backoff of jobs, for a day.
+ */
+export async function sendMessage(context: Context, { message: id }: MessageInput, signal: AbortSignal): Promise<void> {
+  const { table, clock } = context;
+  const job = await table.get(keys.job('message', id));
+  if (job === undefined) return;
+  const message = aboutOf('message', job) as Message;
+  const done = jobOps('message', id, null);
+  const item = await table.get(keyOf(message));
+  if (item === undefined || !item.enabled || item['deleted'] === true || !(await isWanted(context, item, message))) {
+    await table.write(done);
+    return;
+  }
+  const failure = await sent(context, item, id, message, signal);
+  const isOver = !(failure instanceof Transient) || clock() >= message.at + MAX_AGE_MS;
+  await untilWritten(async () => {
+    const now = clock();
+    const current = await table.get(keyOf(message));
+    if (current === undefined) return table.write(done);
+    const set =
+      failure === undefined
+        ? { ...SUCCEEDED, ...succeeded(current, message, now) }
+        : failed(current, sentenceOf(failure, isOver), now);
+    const isSame = { created_at: current.created_at, checks: checksOf(current), failing_since: current.failing_since };
+    const ops: Op[] = [{ change: keyOf(message), set, if: { is: isSame } }, ...(isOver ? done : [])];
+    return table.write(ops);
+  });
+}
+
+/** Returns the key of whose message it is. */
+const keyOf = ({ project, by: { kind, id } }: Message): Key<NotifierItem> =>
+  kind === 'alert' ? keys.alert(project, String(id)) : keys.subscription(project, Number(id));
+
+/** Whoever made it is still there; and a member who is told is one still, and sees what it is about. */
+async function isWanted({ table }: Context, item: NotifierItem, { target }: Message): Promise<boolean> {
+  const place = await placeOf(table, item);
+  if (place?.membership === undefined) return false;
+  if (target.type !== 'member') return true;
+  const { organization, project } = place;
+  const membership = await findMembership(table, target.user, organization.id);
+  const insight = await table.get(keys.insight(project.id, (item as AlertItem).insight_id));
+  if (membership === undefined || insight === undefined) return false;
+  return (await seenInsights(table, { organization, project, membership }, [insight])).length > 0;
+}
+
+/** Sends it. Returns the failure, if there is one: `Transient` may be tried again, `Permanent` may not. */
+async function sent(
+  context: Context,
+  item: NotifierItem,
+  id: string,
+  message: Message,
+  signal: AbortSignal,
+): Promise<Transient | Permanent | undefined> {
+  try {
+    const { target } = message;
+    if (target.type === 'member' || target.type === 'email') await mailMessage(context, id, message, target);
+    else await postMessage(context, item, id, message, signal);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Transient || error instanceof Permanent) return error;
+    throw error;
+  }
+}
+
+async function postMessage(
+  { outbound, vault, clock }: Context,
+  item: NotifierItem,
+  id: string,
+  message: Message,
+  signal: AbortSignal,
+): Promise<void> {
+  const { notify_url, notify_secret } = item;
+  if (typeof notify_url !== 'string') return;
+  const belonging = belongingOf(message);
+  const url = await vault.open(notify_url, belonging);
+  const secret = typeof notify_secret === 'string' ? await vault.open(notify_secret, belonging) : null;
+  const body = JSON.stringify(message.target.type === 'slack' ? slackBody(message) : webhookBody(id, message));
+  const { parent: traceparent } = traceOf(id);
+  const headers = { 'content-type': 'application/json', traceparent, ...webhookHeaders(id, clock(), body, secret) };
+  const { status } = await post(outbound, url, {
+    headers,
+    body: Buffer.from(body),
+    signal,
+    idleTimeoutMs: IDLE_TIMEOUT_MS,
+  });
+  if (status < 200 || status >= 300) throw new Transient(`${new URL(url).host} answered ${status}.`);
+}
+
+async function mailMessage(
+  { mail, table }: Context,
+  id: string,
+  message: Message,
+  target: Exclude<Target, { type: 'webhook' | 'slack' }>,
+): Promise<void> {
+  if (mail === null) throw new Permanent('The service sends no mail.');
+  const to = target.type === 'email' ? target.address : (await table.get(keys.user(target.user)))?.email;
+  if (to !== undefined) await mail.send(letterOf(id, message, to));
+}
+
+/** Returns whose the sealed address is. */
+export const belongingOf = ({ organization, by: { kind, id } }: Pick<Message, 'organization' | 'by'>) =>
+  kind === 'alert' ? { organization, alert: String(id) } : { organization, subscription: String(id) };
+
+/** Returns the body of a webhook. `text` is for people: chat services show it as it is. */
+function webhookBody(id: string, { type, at, title, lines, data }: Message) {
+  return { type, timestamp: wireInstant(at), text: [title, ...lines].join('\n'), data: { id, ...data } };
+}
+
+const sentenceOf = (failure: Error, isOver: boolean): string =>
+  `A message could not be sent: ${failure.message} ${isOver ? 'It is not tried again.' : 'It will be tried again.'}`;
+
+const checksOf = (item: NotifierItem): string | null => (item as Partial<AlertItem>).checks ?? null;
+
+/** Returns what else is set of whose message was sent. */
+function succeeded(item: NotifierItem, { by, at }: Message, now: number) {
+  if (by.kind === 'subscription') return { last_delivered_at: now };
+  const checks = fromJsonText((item as AlertItem).checks);
+  return {
+    last_notified_at: now,
+    checks: toJsonText(checks.map((check) => (check.at === at ? { ...check, targets_notified: true } : check))),
+  };
+}

@@ -1,0 +1,65 @@
+/** What tells people something by itself: alerts and subscriptions, as far as they are alike. */
+import { jobOps } from '../jobs/job.ts';
+import type { Item, Op } from '../ports/table/table.ts';
+import { DAY_MS } from '../ports/units.ts';
+
+/** What is stored of both. Instants are milliseconds since 1970. */
+export interface NotifierItem extends Item {
+  readonly organization_id: string;
+  readonly project_id: number;
+  readonly created_at: number;
+  /** Who made it: it tells what they may see, when it tells it. */
+  readonly created_by: string;
+  readonly enabled: boolean;
+  /** Why the latest check or message failed; null: it did not. */
+  readonly latest_error: string | null;
+  /** Since when nothing has succeeded; null: the latest did. */
+  readonly failing_since: number | null;
+  /** Why the service has paused it; null: it has not. */
+  readonly paused_reason: string | null;
+  /** Counts what people change of it (ETag). */
+  readonly ver: number;
+}
+
+/** Who is told of is found by these. */
+export type NotifierKind = 'alert' | 'subscription';
+
+/** Failures of so many days in a row pause it. */
+export const FAILING_DAYS = 7;
+
+/** What is set when something has succeeded. */
+export const SUCCEEDED = { latest_error: null, failing_since: null } as const;
+
+/** What is set when it begins anew: it was made, or enabled again. */
+export const UNTRIED = { ...SUCCEEDED, paused_reason: null } as const;
+
+/** Returns what is set when something has failed: after a week of nothing else it is paused. */
+export function failed({ failing_since }: Pick<NotifierItem, 'failing_since'>, reason: string, now: number) {
+  const since = failing_since ?? now;
+  const isLong = now - since >= FAILING_DAYS * DAY_MS;
+  return {
+    latest_error: reason,
+    failing_since: since,
+    ...(isLong ? paused(`It has failed for ${FAILING_DAYS} days: ${reason}`) : {}),
+  };
+}
+
+/** Returns what is set when it is paused. */
+export const paused = (reason: string) => ({ enabled: false, paused_reason: reason, latest_error: reason });
+
+/** Why it is paused when the person who made it may not see any more what it tells. */
+export const UNSEEN = 'Whoever made it may not see it any more. Make another one.';
+
+/** Returns the ops that let the next check or message be made at a time, or none (null). */
+export function dueOps(
+  kind: NotifierKind,
+  item: Pick<NotifierItem, 'organization_id' | 'project_id'> & { readonly id: string | number },
+  due: number | null,
+): Op[] {
+  const { organization_id: organization, project_id: project, id } = item;
+  const job = `${project}-${id}`;
+  if (due === null) return jobOps(kind, job, null);
+  return kind === 'alert'
+    ? jobOps(kind, job, due, { organization, project, id: String(id) })
+    : jobOps(kind, job, due, { organization, project, id: Number(id) });
+}

@@ -1,0 +1,243 @@
+/** Composes what a subscription sends when it is due: the numbers of an insight, or of those of a dashboard. */
+import { insightMoment } from '../../accounts/organizations/projects/time.ts';
+import type { Cell } from '../../charts/chart.ts';
+import { dashboardOverrides } from '../../dashboards/answers.ts';
+import { seenInsights } from '../../dashboards/insights/visibility.ts';
+import { chartOfAnswer } from '../../dashboards/public-page/drawn.ts';
+import { isPersonal } from '../../dashboards/public-page/results.ts';
+import { maySee } from '../../dashboards/rules.ts';
+import { readDashboard } from '../../dashboards/store.ts';
+import { insightsOf } from '../../dashboards/tiles.ts';
+import { wireInstant } from '../../http/instant.ts';
+import { answersIn } from '../../insights/answering/answers.ts';
+import type { InsightItem } from '../../insights/model.ts';
+import type { Overrides } from '../../insights/overrides.ts';
+import { queryOf } from '../../insights/results.ts';
+import { readInsights } from '../../insights/store.ts';
+import type { Context } from '../../ports/context.ts';
+import { Failure, Transient } from '../../ports/errors.ts';
+import { fromJsonText } from '../../ports/table/json-text.ts';
+import { keys } from '../../ports/table/keys.ts';
+import type { Value } from '../../ports/table/table.ts';
+import { untilWritten } from '../../ports/table/until-written.ts';
+import type { NotifierInput } from '../../workflow/messages.ts';
+import { dashboardLink, insightLink } from '../links.ts';
+import { type Message, messageOps, type ShownInsight, type Target } from '../messages/message.ts';
+import { dueOps, failed, paused, UNSEEN } from '../notifier.ts';
+import { type Place, placeOf } from '../place.ts';
+import type { SubscriptionItem } from './model.ts';
+import { nextTime, scheduleText } from './schedule.ts';
+
+type ComposeContext = Pick<Context, 'table' | 'clock' | 'answers' | 'newId' | 'settings' | 'log'>;
+
+/**
+ * Composes what is due: its messages and the next time are one transaction, so that it may end anywhere and be
+ * repeated. What was missed is sent once. Throws `Transient` when too much waits for an answer.
+ */
+export async function composeSubscription(
+  context: ComposeContext,
+  input: NotifierInput,
+  signal: AbortSignal,
+): Promise<void> {
+  const { table, clock } = context;
+  const key = keys.subscription(input.project, Number(input.id));
+  await untilWritten(async () => {
+    const item = await table.get(key);
+    const isLive = item?.enabled === true && !item.deleted && item.next_delivery_date !== null;
+    const place = isLive ? await placeOf(table, item) : undefined;
+    if (item === undefined || place === undefined || item.next_delivery_date === null) {
+      const { organization: organization_id, project: project_id, id } = input;
+      await table.write(dueOps('subscription', { organization_id, project_id, id }, null));
+      return;
+    }
+    const now = clock();
+    if (item.next_delivery_date > now) {
+      await table.write(dueOps('subscription', item, item.next_delivery_date));
+      return;
+    }
+    const next = nextTime(fromJsonText(item.schedule), now, insightMoment(place.project).timezone);
+    const { set, messages } = await outcome(context, item, place, signal, now);
+    const isPaused = set['enabled'] === false;
+    await table.write([
+      {
+        change: key,
+        set: { ...set, next_delivery_date: next },
+        if: { is: { id: item.id, ver: item.ver, next_delivery_date: item.next_delivery_date } },
+      },
+      ...dueOps('subscription', item, isPaused ? null : next),
+      ...messages.flatMap((message) => messageOps(`${item.project_id}-${context.newId()}`, message)),
+    ]);
+  });
+}
+
+interface Outcome {
+  readonly set: Readonly<Record<string, Value>>;
+  readonly messages: readonly Message[];
+}
+
+const NOTHING: Outcome = { set: {}, messages: [] };
+
+async function outcome(
+  context: ComposeContext,
+  item: SubscriptionItem,
+  place: Place,
+  signal: AbortSignal,
+  now: number,
+): Promise<Outcome> {
+  const found = await subjectOf(context, item, place);
+  // What is deleted may come back, and its subscription with it.
+  if (found === 'deleted') return NOTHING;
+  if (found === 'unseen') return { set: paused(UNSEEN), messages: [] };
+  try {
+    const shown: ShownInsight[] = [];
+    for (const insight of found.insights.slice(0, MAX_INSIGHTS)) {
+      shown.push(await shownInsight(context, insight, found, place, signal));
+    }
+    const made = messageOf(item, found, shown, now);
+    return { set: {}, messages: targetsOf(item).map((target) => ({ ...made, target })) };
+  } catch (error) {
+    if (!(error instanceof Failure) || error.kind !== 'validation') throw error;
+    return { set: failed(item, error.message, now), messages: [] };
+  }
+}
+
+/** So many insights of a dashboard are sent. */
+const MAX_INSIGHTS = 25;
+
+/** What a subscription sends. */
+interface Subject {
+  readonly name: string;
+  readonly link: string | null;
+  readonly insights: readonly InsightItem[];
+  readonly dashboard: number | undefined;
+  readonly overrides: Overrides;
+}
+
+/** Returns what is sent, as far as whoever made the subscription sees it. */
+async function subjectOf(
+  context: ComposeContext,
+  item: SubscriptionItem,
+  { organization, project, membership }: Place,
+): Promise<Subject | 'deleted' | 'unseen'> {
+  const { table } = context;
+  if (item.dashboard !== null) {
+    const stored = await readDashboard(table, project.id, item.dashboard);
+    if (stored?.summary.deleted_at !== null) return 'deleted';
+    if (membership === undefined || !maySee(stored.summary, membership)) return 'unseen';
+    const chosen = new Set(fromJsonText(item.dashboard_export_insights));
+    const ids = insightsOf(stored.tiles).filter((id) => chosen.size === 0 || chosen.has(id));
+    const insights = await readInsights(table, project.id, ids);
+    return {
+      name: stored.summary.name,
+      link: dashboardLink(context, project.id, item.dashboard),
+      insights: [...insights.values()].filter(({ deleted_at }) => deleted_at === null),
+      dashboard: item.dashboard,
+      overrides: dashboardOverrides(stored),
+    };
+  }
+  const insight = await table.get(keys.insight(project.id, item.insight ?? 0));
+  if (insight?.deleted_at !== null) return 'deleted';
+  const [seen] =
+    membership === undefined ? [] : await seenInsights(table, { organization, project, membership }, [insight]);
+  if (seen === undefined) return 'unseen';
+  const link = insightLink(context, project.id, seen.id);
+  return { name: nameOf(seen), link, insights: [seen], dashboard: undefined, overrides: {} };
+}
+
+const nameOf = ({ id, name, derived_name }: InsightItem): string => name ?? derived_name ?? `Insight ${id}`;
+
+/** What is sent of a table. */
+const MAX_ROWS = 10;
+const MAX_COLUMNS = 8;
+const MAX_CELL_LENGTH = 60;
+const MAX_TEXT_LENGTH = 300;
+
+const cut = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
+
+/** Returns an insight with its numbers, or why there are none. Throws `Transient` for what may pass. */
+async function shownInsight(
+  context: ComposeContext,
+  insight: InsightItem,
+  { dashboard, overrides }: Subject,
+  { project }: Place,
+  signal: AbortSignal,
+): Promise<ShownInsight> {
+  const head = { name: cut(nameOf(insight), MAX_TEXT_LENGTH), link: insightLink(context, project.id, insight.id) };
+  const without = (summary: string): ShownInsight => ({
+    ...head,
+    summary: cut(summary, MAX_TEXT_LENGTH),
+    table: { columns: [], rows: [] },
+    moreRows: 0,
+  });
+  if (insight.query === null) return without('It has no query.');
+  if (isPersonal(insight)) return without('Its rows are about persons, and are not sent.');
+  // Where answering is not offered, all of it fails.
+  const answers = answersIn(context);
+  try {
+    const asked = queryOf(insight, {
+      project,
+      refresh: 'blocking',
+      overrides,
+      ...(dashboard === undefined ? {} : { dashboard }),
+    });
+    if (asked === undefined) return without('Its query cannot be read.');
+    const told = await answers.ask(asked, 'blocking', { callerLeft: signal, isBackground: true });
+    const { summary, table } = chartOfAnswer({ project: project.id, query: insight.query, told });
+    // Of days the latest are news; of anything else the first are the greatest.
+    const rows = table.columns[0] === 'Date' ? table.rows.slice(-MAX_ROWS) : table.rows.slice(0, MAX_ROWS);
+    const shorter = (cell: Cell): Cell => (typeof cell === 'string' ? cut(cell, MAX_CELL_LENGTH) : cell);
+    return {
+      ...head,
+      summary: cut(summary, MAX_TEXT_LENGTH),
+      table: {
+        columns: table.columns.slice(0, MAX_COLUMNS).map((name) => cut(name, MAX_CELL_LENGTH)),
+        rows: rows.map((row) => row.slice(0, MAX_COLUMNS).map(shorter)),
+      },
+      moreRows: table.rows.length - rows.length,
+    };
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    if (error.kind !== 'validation') throw new Transient(error.message, { cause: error });
+    return without(error.message);
+  }
+}
+
+const targetsOf = ({ target_type, target_value }: SubscriptionItem): readonly Target[] =>
+  target_type === 'email'
+    ? target_value.split(',').map((address) => ({ type: 'email', address }) as const)
+    : [{ type: target_type }];
+
+function messageOf(
+  item: SubscriptionItem,
+  { name, link, insights }: Subject,
+  shown: readonly ShownInsight[],
+  now: number,
+): Omit<Message, 'target'> {
+  const title = item.title === null || item.title === '' ? name : item.title;
+  const more = insights.length - shown.length;
+  return {
+    organization: item.organization_id,
+    project: item.project_id,
+    by: { kind: 'subscription', id: item.id },
+    type: 'subscription.due',
+    at: now,
+    title,
+    lines: [
+      `${title === name ? 'It is' : `${name},`} ${scheduleText(fromJsonText(item.schedule))}.`,
+      ...(more > 0 ? [`${more} more insights are on the dashboard.`] : []),
+    ],
+    link,
+    insights: shown,
+    data: {
+      subscription: item.id,
+      title,
+      team_id: item.project_id,
+      dashboard: item.dashboard,
+      insight: item.insight,
+      name,
+      computed_at: wireInstant(now),
+      link,
+      insights: shown.map(({ table, moreRows, ...rest }) => ({ ...rest, ...table, more_rows: moreRows })),
+    },
+  };
+}

@@ -1,0 +1,400 @@
+/** When an alert fires, what it tells, to whom and how often: over the API, the jobs and the steps. */
+import { createHmac } from 'node:crypto';
+import { LEVELS } from '../../../../lib/http/levels.ts';
+import { nextCheck } from '../../../../lib/notifications/alerts/times.ts';
+import { ranges } from '../../../../lib/ports/table/keys.ts';
+import { listAll } from '../../../../lib/ports/table/list-all.ts';
+import { Busy } from '../../../../lib/ports/table/table.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/ports/units.ts';
+import { START, settableClock } from '../../../support/context.ts';
+import { notifyingService, runDue } from '../../../support/notifications.ts';
+import { type Received, type Receiver, startReceiver } from '../../../support/receiver.ts';
+import { tableWith } from '../../../support/table-override.ts';
+
+const NOON = START + 12 * HOUR_MS;
+const SECRET = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+beforeEach(() => receiver.reset());
+afterAll(() => receiver.close());
+
+const bodies = () => receiver.received.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+const threshold = (bounds: object, type = 'absolute') => ({ configuration: { type, bounds } });
+
+/** A service at noon, whose alerts tell the receiver. */
+async function alerting() {
+  const clock = settableClock(NOON);
+  const world = await notifyingService({ clock });
+  const alert = (fields: object) =>
+    world.call('POST', '/alerts/', {
+      insight: world.insight,
+      name: 'Payments',
+      subscribed_users: [],
+      notify_url: `${receiver.url}/hook?key=1`,
+      ...fields,
+    });
+  const read = (id: unknown) => world.call('GET', `/alerts/${String(id)}/`);
+  return { ...world, clock, alert, read };
+}
+
+test('the day before is looked at; a breach is told once, with what it was, and again only of another day', async () => {
+  const { alert, read, pay, run, clock, insight, service } = await alerting();
+  await pay(NOON - DAY_MS, 12);
+  const { id, state, next_check_at } = await alert({
+    threshold: threshold({ upper: 10 }),
+    notify_secret: SECRET,
+    calculation_interval: 'hourly',
+  });
+  expect({ state, next_check_at }).toEqual({ state: 'Not firing', next_check_at: '2026-01-01T12:00:00Z' });
+  await run();
+  expect(bodies()).toEqual([
+    {
+      type: 'alert.firing',
+      timestamp: '2026-01-01T12:00:00Z',
+      text: "Alert: Payments\n'paid' of 31-Dec-2025 is 12, above 10.",
+      data: {
+        id: receiver.received[0]?.headers['webhook-id'],
+        alert: id,
+        name: 'Payments',
+        team_id: service.project.id,
+        insight,
+        insight_name: 'Payments',
+        value: 12,
+        breaches: ["'paid' of 31-Dec-2025 is 12, above 10."],
+        link: null,
+      },
+    },
+  ]);
+  const { headers, body } = receiver.received[0] as Received;
+  const signed = createHmac('sha256', Buffer.alloc(24, 1)).update(
+    `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`,
+  );
+  expect(headers['webhook-signature']).toBe(`v1,${signed.digest('base64')}`);
+  expect(await read(id)).toMatchObject({
+    state: 'Firing',
+    last_value: 12,
+    last_notified_at: '2026-01-01T12:00:00Z',
+    next_check_at: '2026-01-01T13:00:00Z',
+    latest_error: null,
+    checks: [{ calculated_value: 12, state: 'Firing', targets_notified: true }],
+  });
+
+  clock.advance(HOUR_MS);
+  await run();
+  expect(bodies()).toHaveLength(1);
+  expect((await read(id))['checks']).toMatchObject([{ state: 'Firing', targets_notified: false }, {}]);
+  await pay(clock(), 30);
+  clock.set(NOON + DAY_MS);
+  await run();
+  expect(bodies().map(({ text }) => text)).toEqual([
+    "Alert: Payments\n'paid' of 31-Dec-2025 is 12, above 10.",
+    "Alert: Payments\n'paid' of 1-Jan-2026 is 30, above 10.",
+  ]);
+  clock.advance(DAY_MS);
+  await run();
+  expect(await read(id)).toMatchObject({ state: 'Not firing', last_value: 0 });
+});
+
+test.each([
+  ['absolute_value', 'absolute', { lower: 13 }, "'paid' of 31-Dec-2025 is 12, below 13."],
+  ['relative_increase', 'absolute', { upper: 3 }, "'paid' of 31-Dec-2025 is 12 after 8: an increase of 4, above 3."],
+  [
+    'relative_increase',
+    'percentage',
+    { upper: 0.4 },
+    "'paid' of 31-Dec-2025 is 12 after 8: an increase of 50%, above 40%.",
+  ],
+  [
+    'relative_decrease',
+    'percentage',
+    { lower: -0.4 },
+    "'paid' of 31-Dec-2025 is 12 after 8: a decrease of -50%, below -40%.",
+  ],
+  ['relative_increase', 'percentage', { upper: 0.5 }, undefined],
+  ['absolute_value', 'absolute', { lower: 12, upper: 12 }, undefined],
+])('%s of %s bounds %j', async (type, kind, bounds, sentence) => {
+  const { alert, pay, run } = await alerting();
+  await pay(NOON - 2 * DAY_MS, 8);
+  await pay(NOON - DAY_MS, 12);
+  await alert({ condition: { type }, threshold: threshold(bounds, kind) });
+  await run();
+  expect(bodies().map(({ text }) => text)).toEqual(sentence === undefined ? [] : [`Alert: Payments\n${sentence}`]);
+});
+
+test('something after nothing has no share, and is above any', async () => {
+  const { alert, read, pay, run } = await alerting();
+  await pay(NOON - DAY_MS, 5);
+  const condition = { type: 'relative_increase' };
+  const { id } = await alert({ condition, threshold: threshold({ upper: 9 }, 'percentage') });
+  await run();
+  expect(bodies()[0]?.['text']).toMatch(/is 5 after 0: an increase from nothing, above 900%\.$/);
+  expect(await read(id)).toMatchObject({ state: 'Firing', last_value: null });
+});
+
+test('each value of a breakdown is looked at, one number of all the range as it is, and today when that is asked', async () => {
+  const { alert, pay, run, insightOf, series } = await alerting();
+  await pay(NOON - DAY_MS, 3, { plan: '<b>&basic' });
+  await pay(NOON - DAY_MS, 7, { plan: 'pro' });
+  await pay(NOON, 20);
+  const breakdown = await insightOf({ series, breakdownFilter: { breakdown: 'plan', breakdown_type: 'event' } });
+  const total = await insightOf({ series, trendsFilter: { display: 'BoldNumber' } });
+  await alert({ insight: breakdown, threshold: threshold({ upper: 2 }) });
+  await alert({ insight: total, threshold: threshold({ upper: 29 }) });
+  await alert({
+    threshold: threshold({ upper: 19 }),
+    config: { type: 'TrendsAlertConfig', series_index: 0, check_ongoing_interval: true },
+  });
+  await run();
+  expect(bodies().map(({ data }) => (data as { breaches: string[] }).breaches)).toEqual([
+    ["'pro' of 31-Dec-2025 is 7, above 2.", "'<b>&basic' of 31-Dec-2025 is 3, above 2."],
+    ["'paid' is 30, above 29."],
+    ["'paid' of 1-Jan-2026 is 20, above 19."],
+  ]);
+});
+
+test("Slack's form shows names as they are: they make no links and call nobody", async () => {
+  const { alert, pay, run } = await alerting();
+  await pay(NOON - DAY_MS, 12);
+  await alert({ name: '<!channel> & <http://evil|x>', notify_type: 'slack', threshold: threshold({ upper: 1 }) });
+  await run();
+  const title = 'Alert: &lt;!channel&gt; &amp; &lt;http://evil|x&gt;';
+  const line = "'paid' of 31-Dec-2025 is 12, above 1.";
+  expect(bodies()).toEqual([
+    {
+      text: `${title}\n${line}`,
+      blocks: [{ type: 'section', text: { type: 'mrkdwn', text: `*${title}*\n${line}` } }],
+    },
+  ]);
+});
+
+test('a webhook that does not take it is tried again with the same id, for a day; after a week of that it is paused', async () => {
+  const { alert, read, pay, run, clock, call } = await alerting();
+  receiver.answer = () => ({ status: 500 });
+  const { id } = await alert({ threshold: threshold({ lower: 1 }) });
+  await run();
+  expect(await read(id)).toMatchObject({
+    state: 'Firing',
+    latest_error: `A message could not be sent: ${new URL(receiver.url).host} answered 500. It will be tried again.`,
+  });
+  for (let minute = 0; minute < 4; minute++) {
+    clock.advance(MINUTE_MS);
+    await run();
+  }
+  const ids = new Set(receiver.received.map(({ headers }) => headers['webhook-id']));
+  expect([receiver.received.length, ids.size]).toEqual([3, 1]);
+  receiver.answer = () => ({ status: 200 });
+  clock.advance(HOUR_MS);
+  await run();
+  expect(await read(id)).toMatchObject({ latest_error: null, checks: [{ targets_notified: true }] });
+
+  receiver.answer = () => ({ status: 500 });
+  // A day that has a breach of its own is told each day, and none is taken.
+  for (let hour = 0; hour < 9 * 24; hour++) {
+    clock.advance(HOUR_MS);
+    await run();
+  }
+  const paused = await read(id);
+  expect(paused).toMatchObject({
+    enabled: false,
+    next_check_at: null,
+    paused_reason: expect.stringMatching(/^It has failed for 7 days: A message could not be sent: .* answered 500\./),
+  });
+  const before = receiver.received.length;
+  clock.advance(3 * DAY_MS);
+  await run();
+  expect(receiver.received).toHaveLength(before);
+  receiver.answer = () => ({ status: 200 });
+  await call('PATCH', `/alerts/${String(id)}/`, { enabled: true });
+  await run();
+  expect(await read(id)).toMatchObject({ enabled: true, paused_reason: null, latest_error: null });
+  await pay(clock(), 1);
+});
+
+test('an insight that cannot be answered any more is said, and tried again; it tells nobody', async () => {
+  const { alert, read, run, call, insight } = await alerting();
+  const { id } = await alert({ threshold: threshold({ lower: 1 }) });
+  await call('PATCH', `/insights/${insight}/`, { query: { kind: 'TrendsQuery', series: [] } });
+  await run();
+  expect(bodies()).toEqual([]);
+  expect(await read(id)).toMatchObject({
+    state: 'Errored',
+    enabled: true,
+    latest_error: 'Ensure this field has at least 1 elements.',
+    checks: [{ state: 'Errored', calculated_value: null }],
+  });
+});
+
+test('it tells what whoever made it may see then: after they have left, it is paused', async () => {
+  const { read, run, service, insight, call } = await alerting();
+  const member = await service.newUser(LEVELS.member);
+  const key = await service.newKey(member);
+  const fields = { insight, subscribed_users: [], threshold: threshold({ lower: 1 }), notify_url: receiver.url };
+  const { id } = await call('POST', '/alerts/', fields, { key });
+  const other = await service.newUser(LEVELS.member);
+  const denied = await service.call('PATCH', `/api/projects/${service.project.id}/alerts/${String(id)}/`, {
+    key: await service.newKey(other),
+    body: { notify_url: 'http://127.0.0.1:1/mine' },
+  });
+  expect([denied.status, denied.body?.['detail']]).toEqual([
+    403,
+    'Only whoever made the alert, and admins, may change it.',
+  ]);
+  await service.call('DELETE', `/api/organizations/${service.organization.id}/members/${member.uuid}/`);
+  await run();
+  expect(bodies()).toEqual([]);
+  expect(await read(id)).toMatchObject({
+    enabled: false,
+    paused_reason: 'Whoever made it may not see it any more. Make another one.',
+  });
+});
+
+test('with its insight it goes and comes back; deleted, it leaves nothing', async () => {
+  const { alert, run, context, service, insight, call, clock, inProject } = await alerting();
+  const { id } = await alert({ threshold: threshold({ lower: 1 }), calculation_interval: 'hourly' });
+  await call('PATCH', `/insights/${insight}/`, { deleted: true });
+  await run();
+  expect((await service.call('GET', `${inProject}/alerts/${String(id)}/`)).status).toBe(404);
+  expect(await call('GET', '/alerts/')).toMatchObject({ count: 0, results: [] });
+  await call('PATCH', `/insights/${insight}/`, { deleted: false });
+  clock.advance(HOUR_MS);
+  await run();
+  expect(await call('GET', `/alerts/?insight=${insight}`)).toMatchObject({
+    count: 1,
+    results: [{ id, state: 'Firing' }],
+  });
+  expect(bodies()).toHaveLength(1);
+  await call('DELETE', `/alerts/${String(id)}/`);
+  expect(await listAll(context.table, ranges.alertsOf(service.project.id))).toEqual([]);
+  expect(await listAll(context.table, ranges.dueJobs(clock() + 365 * DAY_MS))).toEqual([]);
+});
+
+test('snoozed it does not look, until then or until that is taken back', async () => {
+  const { alert, read, run, call, clock } = await alerting();
+  const { id } = await alert({ threshold: threshold({ lower: 1 }), calculation_interval: 'hourly' });
+  expect(await call('PATCH', `/alerts/${String(id)}/`, { snoozed_until: '2h' })).toMatchObject({
+    state: 'Snoozed',
+    snoozed_until: '2026-01-01T14:00:00Z',
+  });
+  clock.advance(HOUR_MS);
+  await run();
+  expect(bodies()).toEqual([]);
+  clock.advance(HOUR_MS);
+  await run();
+  expect(await read(id)).toMatchObject({ state: 'Firing', snoozed_until: null });
+  await call('PATCH', `/alerts/${String(id)}/`, { snoozed_until: '1d' });
+  await call('PATCH', `/alerts/${String(id)}/`, { snoozed_until: null });
+  clock.advance(MINUTE_MS);
+  await run();
+  expect(bodies()).toHaveLength(2);
+});
+
+test('killed before or after any write, it is told, and with one id', async () => {
+  for (const after of [false, true]) {
+    for (let n = 1; ; n++) {
+      receiver.reset();
+      const { alert, context, read } = await alerting();
+      const { id } = await alert({ threshold: threshold({ lower: 1 }) });
+      let writes = 0;
+      const dying = tableWith(context.table, {
+        write: (async (ops: never, options: never) => {
+          writes += 1;
+          if (writes === n && !after) throw new Busy('killed');
+          const written = await context.table.write(ops, options);
+          if (writes === n) throw new Busy('killed');
+          return written;
+        }) as never,
+      });
+      await runDue(context, { ...context, table: dying });
+      const isOver = writes < n;
+      // What was under way is started again by its job.
+      for (let minute = 0; minute < 5; minute++) {
+        context.clock.advance(MINUTE_MS);
+        await runDue(context);
+      }
+      const ids = receiver.received.map(({ headers }) => headers['webhook-id']);
+      expect(new Set(ids).size).toBe(1);
+      expect(ids.length).toBeLessThanOrEqual(2);
+      expect(await read(id)).toMatchObject({ state: 'Firing', checks: [{ targets_notified: true }] });
+      expect((await read(id))['checks']).toHaveLength(1);
+      if (isOver) break;
+    }
+  }
+});
+
+test('two that check it at once tell of it once', async () => {
+  const { alert, context } = await alerting();
+  await alert({ threshold: threshold({ lower: 1 }) });
+  const { handler } = await import('../../../../functions/steps/check-alert.ts');
+  const [job] = await context.table.many(await listAll(context.table, ranges.dueJobs(context.clock())));
+  const input = JSON.parse(String(job?.about)) as never;
+  await Promise.all([handler(context)(input), handler(context)(input)]);
+  await runDue(context);
+  expect(bodies()).toHaveLength(1);
+});
+
+describe('an alert is refused', () => {
+  const refused = async (fields: object, insight?: object) => {
+    const { service, insight: own, insightOf } = await alerting();
+    const id = insight === undefined ? own : await insightOf(insight);
+    const body = { insight: id, subscribed_users: [], threshold: threshold({ upper: 1 }), ...fields };
+    const reply = await service.call('POST', `/api/projects/${service.project.id}/alerts/`, { body });
+    return [reply.status, reply.body?.['attr'], reply.body?.['detail']];
+  };
+
+  test.each([
+    [{ threshold: threshold({}) }, 'threshold__configuration__bounds', 'Set lower or upper, or both.'],
+    [
+      { threshold: threshold({ lower: 2, upper: 1 }) },
+      'threshold__configuration__bounds',
+      'lower must not be above upper.',
+    ],
+    [
+      { threshold: threshold({ upper: 1 }, 'percentage') },
+      'threshold__configuration__type',
+      'A percentage is of a change: choose a condition that is relative.',
+    ],
+    [
+      { config: { type: 'TrendsAlertConfig', series_index: 1 } },
+      'config__series_index',
+      'The insight has 1 series, which are counted from 0.',
+    ],
+    [
+      { threshold: threshold({ lower: 1 }), config: { type: 'TrendsAlertConfig', check_ongoing_interval: true } },
+      'config__check_ongoing_interval',
+      'The interval that goes on can only be found to be above an upper bound.',
+    ],
+    [{ insight: 99 }, 'insight', 'Invalid pk "99" - object does not exist.'],
+    [
+      { detector_config: { type: 'zscore' } },
+      'detector_config',
+      "'detector_config' is not supported here. Leave it out.",
+    ],
+    [{ notify_url: 'ftp://x' }, 'notify_url', expect.stringContaining('is not a valid address')],
+  ])('%j', async (fields, attr, detail) => {
+    expect(await refused(fields)).toEqual([400, attr, detail]);
+  });
+
+  test('of an insight that has no numbers by intervals', async () => {
+    expect(await refused({}, { kind: 'FunnelsQuery', series: [] })).toEqual([
+      400,
+      'insight',
+      'An alert watches a TrendsQuery; FunnelsQuery is not supported.',
+    ]);
+  });
+});
+
+test('it looks by the clocks of the project, as PostHog does', () => {
+  const next = (interval: 'hourly' | 'daily' | 'weekly' | 'monthly', at: string, skip_weekend = false) =>
+    new Date(
+      nextCheck(Date.parse(at), { calculation_interval: interval, skip_weekend }, 'Europe/Berlin'),
+    ).toISOString();
+  expect(next('hourly', '2026-03-29T00:30:00Z')).toBe('2026-03-29T01:30:00.000Z');
+  expect(next('daily', '2026-03-27T12:00:00Z')).toBe('2026-03-28T00:00:00.000Z');
+  expect(next('daily', '2026-03-29T12:00:00Z')).toBe('2026-03-29T23:00:00.000Z');
+  expect(next('weekly', '2026-03-25T12:00:00Z')).toBe('2026-03-30T01:00:00.000Z');
+  expect(next('monthly', '2026-01-31T12:00:00Z')).toBe('2026-02-01T03:00:00.000Z');
+  expect(next('daily', '2026-03-27T12:00:00Z', true)).toBe('2026-03-29T23:00:00.000Z');
+});

@@ -1,0 +1,127 @@
+/** Mail of alerts and subscriptions: to whom, and what it looks like. */
+import { LEVELS } from '../../../lib/http/levels.ts';
+import { Permanent, Transient } from '../../../lib/ports/errors.ts';
+import type { Letter } from '../../../lib/ports/mail/mail.ts';
+import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
+import { START, settableClock } from '../../support/context.ts';
+import { notifyingService } from '../../support/notifications.ts';
+
+const SEVEN = '2026-01-01T07:00:00Z';
+
+/** A service at noon that sends mail, which is kept. */
+async function mailing() {
+  const letters: Letter[] = [];
+  const refusals: Error[] = [];
+  const mail = {
+    send: async (letter: Letter) => {
+      const refusal = refusals.shift();
+      if (refusal !== undefined) throw refusal;
+      letters.push(letter);
+    },
+  };
+  const settings = {
+    ...LOCAL_SETTINGS,
+    strictAnswers: true,
+    publicUrl: 'https://analytics.example.com',
+    mailFrom: 'analytics@example.com',
+  };
+  const world = await notifyingService({ clock: settableClock(START + 12 * HOUR_MS), mail, settings });
+  return { ...world, clock: world.context.clock, letters, refusals };
+}
+
+test('an alert is mailed to its users who are members still, and see the insight', async () => {
+  const { letters, call, run, service, insight } = await mailing();
+  const people = await Promise.all(
+    [LEVELS.member, LEVELS.member, LEVELS.member].map((level) => service.newUser(level)),
+  );
+  const [told, left, blind] = people;
+  const { id } = await call('POST', '/dashboards/', { name: 'Closed', tiles: [{ insight }] });
+  await call('PUT', `/dashboards/${String(id)}/access_controls/`, {
+    access_level: 'none',
+    organization_member: blind?.uuid,
+  });
+  const threshold = { configuration: { type: 'absolute', bounds: { lower: 1 } } };
+  const stranger = await service.newUser();
+  await expect(call('POST', '/alerts/', { insight, threshold, subscribed_users: [stranger.id] })).rejects.toThrow(
+    `The organization has no member with the number ${stranger.id}.`,
+  );
+  await call('POST', '/alerts/', {
+    insight,
+    name: 'None',
+    subscribed_users: people.map((user) => user.id),
+    threshold,
+  });
+  await service.call('DELETE', `/api/organizations/${service.organization.id}/members/${left?.uuid}/`);
+  await run();
+  const link = `https://analytics.example.com/#/projects/${service.project.id}/insights/${insight}`;
+  expect(letters).toEqual([
+    {
+      id: expect.stringMatching(/^1-[0-9a-f-]{36}$/),
+      to: told?.email,
+      subject: 'Alert: None',
+      text: [
+        'Alert: None',
+        "'paid' of 31-Dec-2025 is 0, below 1.",
+        link,
+        '',
+        'An alert sends this. Whoever made it, or an admin of the organization, can stop it.',
+        '',
+      ].join('\n'),
+      html: expect.stringContaining(`<a href="${link}">Alert: None</a>`) as unknown,
+    },
+  ]);
+});
+
+test('a subscription is mailed to each address by itself; names in it are harmless', async () => {
+  const { letters, refusals, call, run, clock, insightOf, series, pay } = await mailing();
+  await pay(clock(), 3);
+  const insight = await insightOf({ series, dateRange: { date_from: '-1d' } }, '<img src=x>\r\nBcc: x@y.z');
+  const { id } = await call('POST', '/subscriptions/', {
+    insight,
+    target_type: 'email',
+    target_value: 'ada@example.com, bob@example.com,ada@example.com',
+    frequency: 'daily',
+    start_date: SEVEN,
+  });
+  clock.advance(DAY_MS);
+  refusals.push(new Transient('The mail server answered 451.'), new Permanent('The mail server answered 550.'));
+  await run();
+  clock.advance(MINUTE_MS);
+  await run();
+  expect(letters.map(({ to }) => to)).toEqual(['ada@example.com']);
+  const [letter] = letters;
+  expect(letter?.subject).toBe('<img src=x> Bcc: x@y.z');
+  expect(letter?.text).toContain('1-Jan-2026');
+  expect(letter?.html).toMatch(/&lt;img src=x&gt;/);
+  expect(letter?.html).not.toMatch(/<img/);
+  expect(letter?.html).toMatch(/<td style="[^"]*right;">3<\/td>/);
+  expect(await call('GET', `/subscriptions/${String(id)}/`)).toMatchObject({
+    target_value: 'ada@example.com,bob@example.com',
+    last_delivered_at: '2026-01-02T12:01:00Z',
+    latest_error: null,
+  });
+});
+
+test('without a mail server, addresses and users are refused by name', async () => {
+  const { service, insight, inProject } = await notifyingService();
+  const threshold = { configuration: { type: 'absolute', bounds: { lower: 1 } } };
+  const alert = await service.call('POST', `${inProject}/alerts/`, {
+    body: { insight, threshold, subscribed_users: [service.owner.id] },
+  });
+  const refusal = 'This service sends no mail: its operator has set no mail server.';
+  expect([alert.status, alert.body?.['attr'], alert.body?.['detail']]).toEqual([
+    400,
+    'subscribed_users',
+    `${refusal} Send [], and use notify_url.`,
+  ]);
+  const target = { target_type: 'email', target_value: 'ada@example.com' };
+  const subscription = await service.call('POST', `${inProject}/subscriptions/`, {
+    body: { insight, ...target, frequency: 'daily', start_date: SEVEN },
+  });
+  expect([subscription.status, subscription.body?.['attr'], subscription.body?.['detail']]).toEqual([
+    400,
+    'target_type',
+    `${refusal} Use webhook or slack.`,
+  ]);
+});

@@ -1,0 +1,331 @@
+/** What subscriptions send, when, where to and how often: over the API, the jobs and the steps. */
+import { LEVELS } from '../../../../lib/http/levels.ts';
+import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
+import { ranges } from '../../../../lib/ports/table/keys.ts';
+import { listAll } from '../../../../lib/ports/table/list-all.ts';
+import { Busy } from '../../../../lib/ports/table/table.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/ports/units.ts';
+import { START, settableClock } from '../../../support/context.ts';
+import { notifyingService, runDue } from '../../../support/notifications.ts';
+import { type Receiver, startReceiver } from '../../../support/receiver.ts';
+import { tableWith } from '../../../support/table-override.ts';
+
+const NOON = START + 12 * HOUR_MS;
+const SEVEN = '2026-01-01T07:00:00Z';
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+beforeEach(() => receiver.reset());
+afterAll(() => receiver.close());
+
+const bodies = () => receiver.received.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+
+/** A service at noon, whose subscriptions are sent to the receiver. */
+async function subscribing() {
+  const clock = settableClock(NOON);
+  const publicUrl = 'https://analytics.example.com';
+  const world = await notifyingService({ clock, settings: { ...LOCAL_SETTINGS, strictAnswers: true, publicUrl } });
+  const subscribe = (fields: object, options = {}) =>
+    world.call(
+      'POST',
+      '/subscriptions/',
+      {
+        target_type: 'webhook',
+        target_value: `${receiver.url}/hook?key=1`,
+        frequency: 'daily',
+        start_date: SEVEN,
+        ...fields,
+      },
+      options,
+    );
+  const read = (id: unknown) => world.call('GET', `/subscriptions/${String(id)}/`);
+  const weekly = { series: world.series, dateRange: { date_from: '-1d' } };
+  const dashboard = async (name = 'Our shop') => {
+    const insights = [await world.insightOf(weekly, 'Payments'), await world.insightOf({ series: [] }, 'Broken')];
+    const tiles = insights.map((insight) => ({ insight }));
+    const { id } = await world.call('POST', '/dashboards/', { name, tiles });
+    return { id: Number(id), insights };
+  };
+  return { ...world, clock, subscribe, read, weekly, dashboard };
+}
+
+test('a dashboard is sent each day at seven, with its numbers and links, once', async () => {
+  const { subscribe, read, dashboard, pay, run, clock, service } = await subscribing();
+  await pay(NOON, 12);
+  const { id: board, insights } = await dashboard();
+  const { id, next_delivery_date, target_value, summary, resource_name } = await subscribe({ dashboard: board });
+  expect({ next_delivery_date, target_value, summary, resource_name }).toEqual({
+    next_delivery_date: '2026-01-02T07:00:00Z',
+    target_value: `${receiver.url}/…`,
+    summary: 'sent every day',
+    resource_name: 'Our shop',
+  });
+  await run();
+  expect(bodies()).toEqual([]);
+  clock.set(Date.UTC(2026, 0, 2, 7));
+  await run();
+  await run();
+  const inProject = `https://analytics.example.com/#/projects/${service.project.id}`;
+  expect(bodies()).toEqual([
+    {
+      type: 'subscription.due',
+      timestamp: '2026-01-02T07:00:00Z',
+      text: 'Our shop\nIt is sent every day.',
+      data: {
+        id: receiver.received[0]?.headers['webhook-id'],
+        subscription: id,
+        title: 'Our shop',
+        team_id: service.project.id,
+        dashboard: board,
+        insight: null,
+        name: 'Our shop',
+        computed_at: '2026-01-02T07:00:00Z',
+        link: `${inProject}/dashboards/${board}`,
+        insights: [
+          {
+            name: 'Payments',
+            link: `${inProject}/insights/${insights[0]}`,
+            summary: 'Line chart of paid, 1-Jan-2026 to 2-Jan-2026; from 0 to 12.',
+            columns: expect.any(Array) as unknown,
+            rows: [
+              ['1-Jan-2026', 12],
+              ['2-Jan-2026', 0],
+            ],
+            more_rows: 0,
+          },
+          {
+            name: 'Broken',
+            link: `${inProject}/insights/${insights[1]}`,
+            summary: 'Ensure this field has at least 1 elements.',
+            columns: [],
+            rows: [],
+            more_rows: 0,
+          },
+        ],
+      },
+    },
+  ]);
+  expect(await read(id)).toMatchObject({
+    last_delivered_at: '2026-01-02T07:00:00Z',
+    next_delivery_date: '2026-01-03T07:00:00Z',
+    latest_error: null,
+  });
+  // What was missed for three days is sent once.
+  clock.set(Date.UTC(2026, 0, 5, 12));
+  await run();
+  expect(bodies()).toHaveLength(2);
+  expect(await read(id)).toMatchObject({ next_delivery_date: '2026-01-06T07:00:00Z' });
+});
+
+test("Slack's form shows the numbers as a table, and names as they are", async () => {
+  const { subscribe, insightOf, weekly, pay, run, clock } = await subscribing();
+  await pay(NOON, 12);
+  const insight = await insightOf(weekly, '<!here> *|* ```');
+  await subscribe({ insight, target_type: 'slack', title: 'A & B' });
+  clock.advance(DAY_MS);
+  await run();
+  const [{ text, blocks } = { text: '', blocks: [] }] = bodies();
+  expect(text).toBe('A &amp; B\n&lt;!here&gt; *|* ```, sent every day.');
+  const [head, section] = (blocks as { text: { text: string } }[]).map((block) => block.text.text);
+  expect(head).toMatch(
+    /^\*<https:\/\/analytics\.example\.com\/#\/projects\/1\/insights\/\d+\|A &amp; B>\*\n&lt;!here&gt;/,
+  );
+  expect(section).toMatch(/\|&lt;!here&gt; \*¦\* ```>\*\nLine chart .*\n```.*\n1-Jan-2026 +12\n2-Jan-2026 +0```$/);
+});
+
+test('an insight is sent as often as was asked, and not when disabled or deleted', async () => {
+  const { subscribe, read, insight, run, clock, call, context } = await subscribing();
+  const { id } = await subscribe({ insight, count: 3 });
+  for (let day = 0; day < 5; day++) {
+    clock.advance(DAY_MS);
+    await run();
+  }
+  // The first of the three was before it was made.
+  expect(bodies()).toHaveLength(2);
+  expect(await read(id)).toMatchObject({ next_delivery_date: null, enabled: true });
+  expect(await listAll(context.table, ranges.dueJobs(clock() + 365 * DAY_MS))).toEqual([]);
+  const path = `/subscriptions/${String(id)}/`;
+  expect(await call('PATCH', path, { count: null })).toMatchObject({ next_delivery_date: '2026-01-07T07:00:00Z' });
+  await call('PATCH', path, { enabled: false });
+  clock.advance(DAY_MS);
+  await run();
+  expect(bodies()).toHaveLength(2);
+  expect(await call('PATCH', path, { enabled: true })).toMatchObject({ next_delivery_date: '2026-01-08T07:00:00Z' });
+  await call('PATCH', path, { deleted: true });
+  clock.advance(DAY_MS);
+  await run();
+  expect(bodies()).toHaveLength(2);
+  expect(await call('GET', '/subscriptions/')).toMatchObject({ count: 0 });
+  expect(await call('PATCH', path, { deleted: false })).toMatchObject({ next_delivery_date: '2026-01-09T07:00:00Z' });
+});
+
+test('a webhook that does not take it is tried again with the same id, and is said', async () => {
+  const { subscribe, read, insight, run, clock } = await subscribing();
+  receiver.answer = () => ({ status: 503 });
+  const { id } = await subscribe({ insight });
+  clock.set(Date.UTC(2026, 0, 2, 7));
+  await run();
+  expect(await read(id)).toMatchObject({
+    last_delivered_at: null,
+    latest_error: expect.stringMatching(/answered 503\. It will be tried again\.$/),
+  });
+  receiver.answer = () => ({ status: 204 });
+  clock.advance(MINUTE_MS);
+  await run();
+  expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+  expect(await read(id)).toMatchObject({ last_delivered_at: '2026-01-02T07:01:00Z', latest_error: null });
+});
+
+test('it sends what whoever made it may see then: a dashboard that was closed to them pauses it', async () => {
+  const { subscribe, read, dashboard, run, clock, call, service } = await subscribing();
+  const member = await service.newUser(LEVELS.member);
+  const { id: board } = await dashboard();
+  const { id } = await subscribe({ dashboard: board }, { key: await service.newKey(member) });
+  await call('PUT', `/dashboards/${board}/access_controls/`, { access_level: 'none' });
+  clock.advance(DAY_MS);
+  await run();
+  expect(bodies()).toEqual([]);
+  expect(await read(id)).toMatchObject({
+    enabled: false,
+    paused_reason: 'Whoever made it may not see it any more. Make another one.',
+  });
+});
+
+test('a dashboard that is deleted takes its subscriptions along, and brings them back', async () => {
+  const { subscribe, dashboard, run, clock, call, service, inProject } = await subscribing();
+  const { id: board } = await dashboard();
+  const { id } = await subscribe({ dashboard: board });
+  await call('PATCH', `/dashboards/${board}/`, { deleted: true });
+  clock.advance(DAY_MS);
+  await run();
+  expect(bodies()).toEqual([]);
+  expect((await service.call('GET', `${inProject}/subscriptions/${String(id)}/`)).status).toBe(403);
+  await call('PATCH', `/dashboards/${board}/`, { deleted: false });
+  clock.advance(DAY_MS);
+  await run();
+  expect(bodies()).toHaveLength(1);
+});
+
+test("a deployment that answers no queries says so where the subscription's results are", async () => {
+  const { subscribe, read, insight, clock, context } = await subscribing();
+  const { id } = await subscribe({ insight });
+  clock.advance(DAY_MS);
+  await runDue(context, { ...context, answers: null });
+  expect(await read(id)).toMatchObject({ latest_error: expect.stringContaining('not offered on AWS') });
+});
+
+test('killed before or after any write, it is sent, and with one id', async () => {
+  for (const after of [false, true]) {
+    for (let n = 1; ; n++) {
+      receiver.reset();
+      const { subscribe, read, insight, clock, context } = await subscribing();
+      const { id } = await subscribe({ insight });
+      clock.set(Date.UTC(2026, 0, 2, 7));
+      let writes = 0;
+      const table = tableWith(context.table, {
+        write: (async (ops: never, options: never) => {
+          writes += 1;
+          if (writes === n && !after) throw new Busy('killed');
+          const written = await context.table.write(ops, options);
+          if (writes === n) throw new Busy('killed');
+          return written;
+        }) as never,
+      });
+      await runDue(context, { ...context, table });
+      const isOver = writes < n;
+      for (let minute = 0; minute < 5; minute++) {
+        clock.advance(MINUTE_MS);
+        await runDue(context);
+      }
+      const ids = receiver.received.map(({ headers }) => headers['webhook-id']);
+      expect([new Set(ids).size, ids.length <= 2]).toEqual([1, true]);
+      expect(await read(id)).toMatchObject({ next_delivery_date: '2026-01-03T07:00:00Z', latest_error: null });
+      if (isOver) break;
+    }
+  }
+});
+
+test("what PostHog's Terraform provider sends is taken, and comes back as it was", async () => {
+  const { subscribe, dashboard, read, call } = await subscribing();
+  const { id: board, insights } = await dashboard();
+  const sent = {
+    target_type: 'webhook',
+    target_value: receiver.url,
+    integration_id: null,
+    dashboard: board,
+    dashboard_export_insights: [insights[0]],
+    frequency: 'monthly',
+    interval: 1,
+    start_date: '2026-08-17T07:00:00Z',
+    byweekday: ['monday'],
+    bysetpos: 1,
+    enabled: true,
+    title: 'Monthly',
+    summary_enabled: false,
+  };
+  const { id } = await subscribe(sent);
+  const { integration_id: _, summary_enabled: __, target_value: ___, ...kept } = sent;
+  expect(await read(id)).toMatchObject({
+    ...kept,
+    resource_type: 'dashboard',
+    summary: 'sent every month on the first Monday',
+  });
+  const cleared = { ...sent, target_value: receiver.url, dashboard_export_insights: [], byweekday: [], bysetpos: null };
+  expect(await call('PATCH', `/subscriptions/${String(id)}/`, cleared)).toMatchObject({
+    dashboard_export_insights: [],
+    byweekday: [],
+    bysetpos: null,
+    next_delivery_date: '2026-08-17T07:00:00Z',
+  });
+  expect(await call('PATCH', `/subscriptions/${String(id)}/`, { deleted: true })).toMatchObject({ deleted: true });
+});
+
+test('what answers show of an address stays the address', async () => {
+  const { subscribe, insight, run, clock, call } = await subscribing();
+  const made = await subscribe({ insight });
+  const { target_value, target_type } = made;
+  await call('PATCH', `/subscriptions/${String(made['id'])}/`, { target_value, target_type, title: 'New' });
+  clock.advance(DAY_MS);
+  await run();
+  expect(receiver.received.map(({ path }) => path)).toEqual(['/hook?key=1']);
+});
+
+describe('a subscription is refused', () => {
+  test.each([
+    [{ insight: 1, dashboard: 1 }, 'insight', 'A subscription sends a dashboard or an insight: leave out one of them.'],
+    [{}, 'insight', 'Send a dashboard or an insight.'],
+    [{ dashboard: 99 }, 'dashboard', 'Invalid pk "99" - object does not exist.'],
+    [
+      { insight: 1, target_type: 'sms' },
+      'target_type',
+      expect.stringContaining('Choose one of: email, slack, webhook.'),
+    ],
+    [{ insight: 1, target_value: 'C123|#reports' }, 'target_value', expect.stringContaining('not a valid address')],
+    [{ insight: 1, integration_id: 3 }, 'integration_id', "'integration_id' is not supported here. Leave it out."],
+    [{ insight: 1, prompt: 'Tell me' }, 'prompt', "'prompt' is not supported here. Leave it out."],
+    [{ insight: 1, byweekday: ['monday'] }, 'byweekday', expect.stringContaining('choose weekly or monthly')],
+    [
+      { insight: 1, frequency: 'weekly', byweekday: ['monday'], bysetpos: 1 },
+      'bysetpos',
+      expect.stringContaining('choose monthly'),
+    ],
+    [
+      { insight: 1, dashboard_export_insights: [1] },
+      'dashboard_export_insights',
+      'Only of a dashboard can insights be chosen.',
+    ],
+  ])('%j', async (fields, attr, detail) => {
+    const { service, inProject } = await subscribing();
+    const body = {
+      target_type: 'webhook',
+      target_value: receiver.url,
+      frequency: 'daily',
+      start_date: SEVEN,
+      ...fields,
+    };
+    const reply = await service.call('POST', `${inProject}/subscriptions/`, { body });
+    expect([reply.status, reply.body?.['attr'], reply.body?.['detail']]).toEqual([400, attr, detail]);
+  });
+});

@@ -1,0 +1,120 @@
+/** When subscriptions are due, beside the reference of rules of recurrence, over clocks that change. */
+import { createRequire } from 'node:module';
+import * as fc from 'fast-check';
+import type { RRule as Rule } from 'rrule';
+import { Temporal } from 'temporal-polyfill';
+import { FREQUENCIES, type Schedule, WEEKDAYS } from '../../../../lib/notifications/subscriptions/model.ts';
+import { nextTime, scheduleText } from '../../../../lib/notifications/subscriptions/schedule.ts';
+import { DAY_MS } from '../../../../lib/ports/units.ts';
+import { propertyRuns } from '../../../support/property-runs.ts';
+
+// Its types are those of a module, the package is none.
+const { RRule } = createRequire(import.meta.url)('rrule') as { RRule: typeof Rule };
+
+const ZONES = ['UTC', 'Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kolkata'];
+
+/** The times of a rule that is told in local time, each as the clocks of the zone show it. */
+function reference(schedule: Schedule, zone: string, until: number): number[] {
+  const local = Temporal.Instant.fromEpochMilliseconds(schedule.start_date).toZonedDateTimeISO(zone).toPlainDateTime();
+  const rule = new RRule({
+    freq: { daily: RRule.DAILY, weekly: RRule.WEEKLY, monthly: RRule.MONTHLY, yearly: RRule.YEARLY }[
+      schedule.frequency
+    ],
+    interval: schedule.interval,
+    byweekday: schedule.byweekday.length === 0 ? null : schedule.byweekday.map((day) => WEEKDAYS.indexOf(day)),
+    bysetpos: schedule.bysetpos,
+    count: schedule.count,
+    dtstart: new Date(local.toZonedDateTime('UTC').epochMilliseconds),
+    until: new Date(until + 2 * DAY_MS),
+  });
+  return rule
+    .all()
+    .map((date) => {
+      const at = Temporal.Instant.fromEpochMilliseconds(date.getTime()).toZonedDateTimeISO('UTC').toPlainDateTime();
+      return at.toZonedDateTime(zone).epochMilliseconds;
+    })
+    .filter((at) => at <= (schedule.until_date ?? Infinity));
+}
+
+const START = Date.UTC(2024, 0, 1);
+
+const schedules = fc
+  .record({
+    frequency: fc.constantFrom(...FREQUENCIES),
+    interval: fc.integer({ min: 1, max: 5 }),
+    days: fc.uniqueArray(fc.constantFrom(...WEEKDAYS), { maxLength: 7 }),
+    // The reference takes the first of four for the fifth last.
+    position: fc.option(fc.constantFrom(1, 2, 3, 4, 5, -1, -2, -4)),
+    count: fc.option(fc.integer({ min: 1, max: 30 })),
+    start_date: fc.integer({ min: 0, max: 800 * 24 * 4 }).map((quarters) => START + quarters * 900_000),
+    until_date: fc.option(fc.integer({ min: 0, max: 1500 }).map((days) => START + days * DAY_MS)),
+  })
+  .map(({ days, position, ...rest }): Schedule => {
+    const hasDays = (rest.frequency === 'weekly' || rest.frequency === 'monthly') && days.length > 0;
+    const byweekday = hasDays ? days : [];
+    return { ...rest, byweekday, bysetpos: hasDays && rest.frequency === 'monthly' ? position : null };
+  });
+
+test('each time is the one that the reference has next, whatever the clocks do', () => {
+  fc.assert(
+    fc.property(schedules, fc.constantFrom(...ZONES), fc.integer({ min: -30, max: 1800 }), (schedule, zone, days) => {
+      const after = START + days * DAY_MS + 1;
+      const all = reference(schedule, zone, START + 12 * 365 * DAY_MS);
+      expect(nextTime(schedule, after, zone)).toBe(all.find((at) => at > after) ?? null);
+    }),
+    { numRuns: propertyRuns(300) },
+  );
+});
+
+const rule = (fields: Partial<Schedule>): Schedule => ({
+  frequency: 'daily',
+  interval: 1,
+  byweekday: [],
+  bysetpos: null,
+  count: null,
+  start_date: Date.UTC(2026, 2, 27, 1, 30),
+  until_date: null,
+  ...fields,
+});
+
+test('seven in the morning stays seven when the clocks change; what they skip is an hour later', () => {
+  const times = (schedule: Schedule, count: number): string[] => {
+    const found: string[] = [];
+    for (let after = schedule.start_date - 1; found.length < count; ) {
+      const next = nextTime(schedule, after, 'Europe/Berlin');
+      if (next === null) break;
+      found.push(new Date(next).toISOString());
+      after = next;
+    }
+    return found;
+  };
+  // 02:30 is not there on 29 March.
+  expect(times(rule({}), 4)).toEqual([
+    '2026-03-27T01:30:00.000Z',
+    '2026-03-28T01:30:00.000Z',
+    '2026-03-29T01:30:00.000Z',
+    '2026-03-30T00:30:00.000Z',
+  ]);
+  const monday = rule({ frequency: 'monthly', byweekday: ['monday'], bysetpos: -1, count: 2 });
+  expect(times(monday, 5)).toEqual(['2026-03-30T00:30:00.000Z', '2026-04-27T00:30:00.000Z']);
+});
+
+test('a rule that began long ago, or has no time left, is told at once', () => {
+  const old = rule({ start_date: Date.UTC(1, 0, 1), interval: 7 });
+  expect(nextTime(old, Date.UTC(2026, 0, 1), 'UTC')).toBeGreaterThan(Date.UTC(2026, 0, 1));
+  expect(nextTime(rule({ count: 1 }), Date.UTC(2027, 0, 1), 'UTC')).toBeNull();
+  expect(nextTime(rule({ start_date: Date.UTC(9999, 0, 1) }), Date.UTC(2026, 0, 1), 'UTC')).toBe(Date.UTC(9999, 0, 1));
+});
+
+test.each([
+  [rule({}), 'sent every day'],
+  [
+    rule({ frequency: 'weekly', interval: 2, byweekday: ['friday', 'monday'] }),
+    'sent every 2 weeks on Monday and Friday',
+  ],
+  [rule({ frequency: 'monthly', byweekday: ['monday'], bysetpos: -1 }), 'sent every month on the last Monday'],
+  [rule({ frequency: 'monthly', byweekday: [...WEEKDAYS], bysetpos: 1 }), 'sent every month on the first day'],
+  [rule({ frequency: 'yearly' }), 'sent every year'],
+])('a rule in words', (schedule, words) => {
+  expect(scheduleText(schedule)).toBe(words);
+});
