@@ -25,7 +25,6 @@ const UNSUPPORTED = {
   breakdown_colors: null,
   data_color_theme_id: null,
   quick_filter_ids: null,
-  'tiles.show_description': null,
   'tiles.filters_overrides': null,
   'tiles.transparent_background': null,
   'tiles.button_tile': null,

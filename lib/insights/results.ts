@@ -99,7 +99,8 @@ export async function resultsOf(
   return found;
 }
 
-function toldFields(asked: AskedQuery, told: Told) {
+/** Returns the members of an insight that tell the answer of its query. */
+export function toldFields(asked: AskedQuery, told: Told) {
   return {
     result: told.kept?.answer.results ?? null,
     ...answerFields(asked, told),

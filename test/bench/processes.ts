@@ -26,6 +26,8 @@ export async function run(name: string, input: object, where: Where): Promise<{ 
 }
 
 interface Started {
+  /** Returns the processor time that it has taken, in milliseconds, without its workers; NaN where the system has no /proc. */
+  readonly processorMs: () => number;
   /** Returns what it has written so far. */
   readonly lines: () => string[];
   /** Resolves to the line with this text in it, as soon as it is there. */
@@ -61,6 +63,7 @@ export function start(
   };
   child.on('error', () => {});
   return {
+    processorMs: () => processorMs(child.pid),
     lines,
     ended,
     async line(text) {
@@ -111,6 +114,19 @@ function proportionalKb(pid: number): number {
     return Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'))?.[1] ?? 0);
   } catch {
     return 0;
+  }
+}
+
+/** Linux counts processor time in pieces of so many milliseconds. */
+const TICK_MS = 10;
+
+function processorMs(pid: number | undefined): number {
+  try {
+    const [, after = ''] = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ');
+    const fields = after.split(' ');
+    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+  } catch {
+    return Number.NaN;
   }
 }
 

@@ -13,6 +13,8 @@ export interface Service {
   readonly projectId: number;
   /** Sends a request. Throws when it is refused. */
   call(method: string, path: string, body?: object): Promise<Answer>;
+  /** Returns the processor time that it has taken, in milliseconds, without its workers. */
+  processorMs(): number;
   /** Ends the service; returns the most memory that it ever had, in MB. */
   stop(): Promise<number>;
 }
@@ -34,7 +36,7 @@ interface Welcome {
 export async function startService(bench: Bench, name: string): Promise<Service> {
   const dataDirectory = join(bench.folder, name);
   const environment = { WORKSPACE_HOME: dataDirectory, HOST: '127.0.0.1', PORT: '0', RATE_LIMIT: 'off' };
-  const { line, stop } = start('infra/local/main.ts', [], environment, bench);
+  const { line, stop, processorMs } = start('infra/local/main.ts', [], environment, bench);
   const welcome = JSON.parse(await line('first start')) as Welcome;
   const { address } = welcome;
   const key = readFileSync(welcome.key_file, 'utf8').trim();
@@ -45,6 +47,7 @@ export async function startService(bench: Bench, name: string): Promise<Service>
     organizationId: welcome.organization_id,
     projectId: welcome.project_id,
     stop,
+    processorMs,
     async call(method, path, body) {
       const response = await fetch(new URL(path, address), {
         method,

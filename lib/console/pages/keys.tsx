@@ -20,6 +20,7 @@ const RESOURCES = [
   'sharing_configuration',
   'access_control',
   'batch_export',
+  'batch_import',
   'query',
   'event_definition',
   'property_definition',

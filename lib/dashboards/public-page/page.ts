@@ -1,14 +1,13 @@
 /** The public page of a shared dashboard. It needs no script, loads nothing, and names nobody. */
 import type * as z from 'zod';
-import { figure } from '../../charts/figure.ts';
 import { CHART_STYLE } from '../../charts/style.ts';
 import type { TextAnswer } from '../../http/answer.ts';
 import { htmlPage } from '../../http/html-page.ts';
+import { wireInstant } from '../../http/instant.ts';
 import { html, type Markup, trusted } from '../../http/markup.ts';
 import type { Failure, FailureKind } from '../../ports/errors.ts';
 import type { DataRange } from '../data-range.ts';
 import { layoutStyle, placesOf } from './layout.ts';
-import { markdownMarkup } from './markdown.ts';
 import { RANGES, type SharedDashboard, type SharedQuery } from './model.ts';
 import type { ShownResult } from './results.ts';
 import { isDataAddress } from './rules.ts';
@@ -30,11 +29,17 @@ interface PageView {
   /** The days that have events, where those that were asked for have none. */
   readonly otherRange: DataRange | undefined;
   readonly mayChooseRange: boolean;
+  /** The names of the filters that readers may choose. */
+  readonly choices: readonly string[];
   readonly timezone: string;
+  /** Returns Markdown as safe markup. */
+  readonly markdown: (text: string) => string;
 }
 
 /** A page shows so many bytes of tiles: a function answers at most 6 MB, in which a page is a JSON string. */
 const MAX_TILES_BYTES = 4_000_000;
+/** A character is so many bytes of a JSON string at most. */
+const MAX_CHARACTER_BYTES = 6;
 
 /** Links are closed at will, so no copy may be kept. */
 const NO_COPY = 'no-store';
@@ -68,6 +73,7 @@ ${tags.length > 0 && html`<ul class="tags" aria-label="Tags">${tags.map((tag) =>
 </header>
 <main>
 ${view.mayChooseRange && rangesMarkup(view)}
+${view.choices.length > 0 && choicesMarkup(view)}
 ${otherRangeMarkup(view)}
 ${markups.length === 0 && html`<p class="note">This dashboard has no tiles.</p>`}
 <div class="tiles">
@@ -97,13 +103,31 @@ function addressOf(
 
 function rangesMarkup(view: PageView): Markup {
   const { query } = view;
-  const links = [[undefined, 'As the dashboard has it'] as const, ...RANGES].map(([date_from, label]) => {
-    const isChosen = query.date_from === date_from && query.date_to === undefined;
-    const address = addressOf(view, '', { date_from, date_to: undefined });
-    return html`<li><a href="${address}"${isChosen && html` aria-current="true"`}>${label}</a></li>`;
-  });
-  return html`<nav aria-label="Dates"><ul class="ranges">${links}</ul></nav>`;
+  const links = [[undefined, 'As the dashboard has it'] as const, ...RANGES].map(([date_from, label]) => ({
+    label,
+    address: addressOf(view, '', { date_from, date_to: undefined }),
+    isChosen: query.date_from === date_from && query.date_to === undefined,
+  }));
+  return linksMarkup('Dates', links);
 }
+
+function choicesMarkup(view: PageView): Markup {
+  const links = [undefined, ...view.choices].map((filter) => ({
+    label: filter ?? 'Everything',
+    address: addressOf(view, '', { filter }),
+    isChosen: view.query.filter === filter,
+  }));
+  return linksMarkup('Filters', links);
+}
+
+const linksMarkup = (
+  name: string,
+  links: readonly { readonly label: string; readonly address: string; readonly isChosen: boolean }[],
+): Markup =>
+  html`<nav aria-label="${name}"><ul class="choices">${links.map(
+    ({ label, address, isChosen }) =>
+      html`<li><a href="${address}"${isChosen && html` aria-current="true"`}>${label}</a></li>`,
+  )}</ul></nav>`;
 
 /** Returns what a page says where there is nothing in its range: which days have something. */
 function otherRangeMarkup(view: PageView): Markup | false {
@@ -122,11 +146,22 @@ const dayText = (day: string): string =>
 
 /** Returns when the oldest of the results was computed. */
 function refreshedMarkup({ results, timezone }: PageView): Markup | false {
-  const instants = [...results.values()].flatMap(({ fields }) => fields.last_refresh ?? []).toSorted();
-  const [oldest] = instants;
-  if (oldest === undefined) return false;
-  const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: timezone });
-  return html`Last refreshed <time datetime="${oldest}">${format.format(new Date(oldest))} (${timezone})</time>.`;
+  if (results.size === 0) return false;
+  const oldest = Math.min(...[...results.values()].map(({ refreshedAt }) => refreshedAt));
+  return html`Last refreshed <time datetime="${wireInstant(oldest)}">${minuteText(oldest, timezone)} (${timezone})</time>.`;
+}
+
+/** By their zones: to make one costs more than to draw the rest of a page. */
+const minuteFormats = new Map<string, Intl.DateTimeFormat>();
+
+/** Returns an instant as the clock of a zone shows it, to the minute: `1 Jan 2026, 09:30`. */
+function minuteText(instant: number, timeZone: string): string {
+  let format = minuteFormats.get(timeZone);
+  if (format === undefined) {
+    format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone });
+    minuteFormats.set(timeZone, format);
+  }
+  return format.format(instant);
 }
 
 const NOT_FROM_PAGES: ReadonlySet<FailureKind> = new Set([
@@ -190,35 +225,36 @@ function passwordPage(detail: string, isFramable: boolean): TextAnswer {
 
 const UNTITLED = 'Untitled dashboard';
 
+/** Returns the tiles that fit on a page, from the first on, and how many are left. */
 function fittingTiles(tiles: readonly SharedTile[], view: PageView): { markups: Markup[]; left: number } {
-  const markups: Markup[] = [];
+  const markups = tiles.map((tile, at) => tileMarkup(tile, at, view));
+  const characters = markups.reduce((sum, markup) => sum + markup.toString().length, 0);
+  if (characters * MAX_CHARACTER_BYTES <= MAX_TILES_BYTES) return { markups, left: 0 };
   let bytes = 0;
-  for (const [at, tile] of tiles.entries()) {
-    const markup = tileMarkup(tile, at, view);
+  const end = markups.findIndex((markup) => {
     bytes += Buffer.byteLength(JSON.stringify(markup.toString()));
-    if (bytes > MAX_TILES_BYTES) break;
-    markups.push(markup);
-  }
-  return { markups, left: tiles.length - markups.length };
+    return bytes > MAX_TILES_BYTES;
+  });
+  return end < 0 ? { markups, left: 0 } : { markups: markups.slice(0, end), left: markups.length - end };
 }
 
 function tileMarkup(tile: SharedTile, at: number, view: PageView): Markup {
   return html`<article class="tile t${at}">
-${tile.insight === null ? trusted(markdownMarkup(tile.text?.body ?? '')) : insightMarkup(tile.id, tile.insight, view)}
+${tile.insight === null ? trusted(view.markdown(tile.text?.body ?? '')) : insightMarkup(tile, tile.insight, view)}
 </article>
 `;
 }
 
 function insightMarkup(
-  tile: number,
+  { id: tile, show_description }: SharedTile,
   { id, name, description }: NonNullable<SharedTile['insight']>,
   view: PageView,
 ): Markup {
   const shown = view.results.get(id);
   return html`<h2>${name === null || name === '' ? 'Untitled insight' : name}</h2>
-${description !== '' && html`<p class="about">${description}</p>`}
-${shown === undefined ? absentMarkup(view.personal.has(id)) : figure(shown.chart)}
-${shown !== undefined && shown.chart.table.rows.length > 0 && html`<p class="download"><a href="${addressOf(view, '.csv', { tile: String(tile) })}" download aria-label="CSV of ${name ?? 'this insight'}">CSV</a></p>`}`;
+${description !== '' && show_description !== false && html`<p class="about">${description}</p>`}
+${shown === undefined ? absentMarkup(view.personal.has(id)) : trusted(shown.drawn.figure)}
+${shown !== undefined && shown.drawn.hasRows && html`<p class="download"><a href="${addressOf(view, '.csv', { tile: String(tile) })}" download aria-label="CSV of ${name ?? 'this insight'}">CSV</a></p>`}`;
 }
 
 const absentMarkup = (isPersonal: boolean): Markup =>

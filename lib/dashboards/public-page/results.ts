@@ -1,21 +1,27 @@
 /** The answers of a shared page's insights, as anybody may see them. */
 import type { ProjectItem } from '../../accounts/organizations/model.ts';
-import { type Chart, isEmptyChart } from '../../charts/chart.ts';
-import { chartOf, sourceOf } from '../../charts/describe/describe.ts';
+import type { NumberTable } from '../../charts/chart.ts';
+import { sourceOf } from '../../charts/describe/describe.ts';
 import { parseJson } from '../../http/json.ts';
+import type { AskedQuery, Told } from '../../insights/answering/answers.ts';
 import type { InsightItem } from '../../insights/model.ts';
 import type { Overrides } from '../../insights/overrides.ts';
-import { queryOf, type ResultFields, resultsOf } from '../../insights/results.ts';
+import { queryOf, type ResultFields, toldFields } from '../../insights/results.ts';
 import type { Context } from '../../ports/context.ts';
 import { Failure, messageOf } from '../../ports/errors.ts';
 import { SECOND_MS } from '../../ports/units.ts';
 import { type DataRange, dataRange } from '../data-range.ts';
+import { chartOfAnswer, type Drawn, drawn } from './drawn.ts';
 
 /** What a page shows of an insight. */
 export interface ShownResult {
-  readonly chart: Chart;
-  /** What its data has of it, without the query and without values of filters. */
-  readonly fields: ResultFields;
+  readonly drawn: Drawn;
+  /** When it was computed, in milliseconds since 1970. */
+  readonly refreshedAt: number;
+  /** Returns all its numbers. */
+  readonly table: () => NumberTable;
+  /** Returns what the page's data has of it, without the query and without values of filters. */
+  readonly fields: () => ResultFields;
 }
 
 /** An answer that was looked at so lately is shown as it is: many who look at once cost as much as one. */
@@ -28,6 +34,14 @@ const PERSONAL: ReadonlySet<unknown> = new Set(['EventsQuery', 'ActorsQuery']);
 export const isPersonal = ({ query }: Pick<InsightItem, 'query'>): boolean =>
   query !== null && PERSONAL.has(sourceOf(parseJson(query))['kind']);
 
+/** An insight as a page asks for it. */
+interface AskedInsight {
+  readonly id: number;
+  /** As it is stored. */
+  readonly query: string;
+  readonly asked: AskedQuery;
+}
+
 /**
  * Returns what is known of the insights, by their numbers: answers from the cache alone. Those that are not true any
  * more are computed behind, once for all who look, and are there at a later look.
@@ -37,44 +51,44 @@ export async function shownResults(
   insights: readonly InsightItem[],
   asking: { readonly project: ProjectItem; readonly overrides: Overrides; readonly dashboard: number },
 ): Promise<ReadonlyMap<number, ShownResult>> {
-  const shown = insights.filter((insight) => insight.deleted_at === null && !isPersonal(insight));
-  const cached = { ...asking, refresh: 'force_cache' } as const;
-  const results = await resultsOf(context, shown, cached, {});
-  renew(context, shown, results, cached);
+  const { answers } = context;
+  if (answers === null) return new Map();
+  const wanted = insights.flatMap((insight): AskedInsight[] => {
+    const { id, query, deleted_at } = insight;
+    if (query === null || deleted_at !== null || isPersonal(insight)) return [];
+    const asked = queryOf(insight, { ...asking, refresh: 'force_cache' });
+    return asked === undefined ? [] : [{ id, query, asked }];
+  });
+  const told = wanted.length === 0 ? [] : await answers.cached(wanted.map(({ asked }) => asked));
+  renew({ ...context, answers }, wanted, told);
   return new Map(
-    shown.flatMap(({ id, query }) => {
-      const fields = results.get(id);
-      if (fields === undefined || query === null || fields.last_refresh === null) return [];
-      const { result, columns, types, hasMore } = fields;
-      const answered = {
-        results: result,
-        columns: textsOf(columns),
-        hasMore,
-        ...(Array.isArray(types) ? { types } : {}),
+    wanted.flatMap(({ id, query, asked }, at) => {
+      const one = told[at];
+      if (one === undefined || one.kept === null) return [];
+      const answered = { project: asking.project.id, query, told: one };
+      const shown: ShownResult = {
+        drawn: drawn(answers, answered),
+        refreshedAt: one.kept.at,
+        table: () => chartOfAnswer(answered).table,
+        fields: () => withoutQuestion(toldFields(asked, one)),
       };
-      return [[id, { chart: chartOf(parseJson(query), answered), fields: withoutQuestion(fields) }] as const];
+      return [[id, shown] as const];
     }),
   );
 }
 
-const textsOf = (columns: readonly unknown[] | null | undefined): string[] | undefined => columns?.map(String);
-
 /** Has answers computed that are missing or may not be true any more. Nobody waits for it, and failures are logged. */
 function renew(
-  { answers, clock, log }: Pick<Context, 'answers' | 'clock' | 'log'>,
-  insights: readonly InsightItem[],
-  results: ReadonlyMap<number, ResultFields>,
-  asking: Parameters<typeof queryOf>[1],
+  { answers, clock, log }: Pick<Context, 'clock' | 'log'> & { readonly answers: NonNullable<Context['answers']> },
+  insights: readonly AskedInsight[],
+  told: readonly Told[],
 ): void {
-  if (answers === null) return;
-  for (const insight of insights) {
-    const asked = queryOf(insight, asking);
-    const refreshedAt = results.get(insight.id)?.last_refresh ?? null;
-    if (asked === undefined || (refreshedAt !== null && clock() - Date.parse(refreshedAt) < LOOKED_LATELY_MS)) continue;
+  for (const [at, { id, asked }] of insights.entries()) {
+    if (clock() - (told[at]?.kept?.at ?? -Infinity) < LOOKED_LATELY_MS) continue;
     answers.ask(asked, 'lazy_async', {}).catch((error: unknown) => {
       // What was asked cannot be answered, or too many wait: editors are told so where they look.
       if (error instanceof Failure) return;
-      log.warning('an insight of a shared page was not computed', { insight: insight.id, reason: messageOf(error) });
+      log.warning('an insight of a shared page was not computed', { insight: id, reason: messageOf(error) });
     });
   }
 }
@@ -133,6 +147,6 @@ export async function otherRange(
   project: ProjectItem,
   results: ReadonlyMap<number, ShownResult>,
 ): Promise<DataRange | undefined> {
-  const charts = [...results.values()].map(({ chart }) => chart);
-  return charts.length > 0 && charts.every(isEmptyChart) ? dataRange(context, project) : undefined;
+  const all = [...results.values()];
+  return all.length > 0 && all.every(({ drawn: { isEmpty } }) => isEmpty) ? dataRange(context, project) : undefined;
 }

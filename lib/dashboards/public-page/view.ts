@@ -1,11 +1,14 @@
 /** What somebody who has a link is answered: the page, its data, or the numbers of a tile. */
 import type * as z from 'zod';
 import { Answer, TextAnswer } from '../../http/answer.ts';
-import { parseJson } from '../../http/json.ts';
+import { FiltersOverride, joinedProperties } from '../../insights/overrides.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
+import { isObject } from '../../ports/raw-number.ts';
 import { dashboardOverrides } from '../answers.ts';
 import { dataRange } from '../data-range.ts';
+import type { TileItem } from '../model.ts';
+import { choicesOf, type FilterChoice } from '../sharing/model.ts';
 import { isPass, isPassword, PASS_MS, passOf } from '../sharing/password.ts';
 import { csvOf } from './csv.ts';
 import { RANGES, type SharedDashboard, type SharedQuery, sharedObject } from './model.ts';
@@ -49,14 +52,19 @@ export async function sharedAnswer(
   }
   const { stored, insights, project } = found;
   const range = await rangeOf(context, found, request.query);
-  const filters = range === undefined ? undefined : { ...(parseJson(stored.detail.filters) as object), ...range };
-  const overrides = dashboardOverrides(stored, filters === undefined ? {} : { filters });
+  const choice = choiceOf(found, request.query);
+  const own = dashboardOverrides(stored);
+  const chosen = { ...own.filters, ...range, ...(choice && chosenFilters(own.filters?.properties, choice)) };
+  const overrides = { ...own, filters: FiltersOverride.parse(chosen) };
   const asking = { project, overrides, dashboard: stored.summary.id };
   const results = await shownResults(context, [...insights.values()], asking);
   if (form === 'csv') return csvAnswer(found, results, request.query.tile, headers);
-  const fields = new Map([...results].map(([id, shown]) => [id, shown.fields]));
-  const shared = sharedObject(found, fields, { type, query: request.query });
-  if (form === 'json') return new Answer(shared, { headers: { ...PUBLIC_HEADERS, ...headers } });
+  if (form === 'json') {
+    const fields = new Map([...results].map(([id, shown]) => [id, shown.fields()]));
+    const body = sharedObject(found, fields, { type, query: request.query });
+    return new Answer(body, { headers: { ...PUBLIC_HEADERS, ...headers } });
+  }
+  const shared = sharedObject(found, new Map(), { type, query: request.query });
   const view = {
     path,
     query: request.query,
@@ -64,9 +72,17 @@ export async function sharedAnswer(
     personal: new Set([...insights.values()].filter(isPersonal).map(({ id }) => id)),
     otherRange: await otherRange(context, project, results),
     mayChooseRange: stored.sharing.allow_date_range === true,
+    choices: choicesOf(stored.sharing).map(({ name }) => name),
     timezone: project.timezone ?? 'UTC',
+    markdown: await markdownOf(stored.tiles),
   };
   return sharedPage(shared, view, headers);
+}
+
+/** Returns what makes markup of the texts of tiles. A function whose pages have none starts without its library. */
+async function markdownOf(tiles: readonly TileItem[]): Promise<(text: string) => string> {
+  if (tiles.every(({ text }) => text === null)) return () => '';
+  return (await import('./markdown.ts')).markdownMarkup;
 }
 
 /** Returns the headers that open the page again. Throws when it has a password, and neither that nor a pass was sent. */
@@ -109,6 +125,24 @@ async function rangeOf(
   return invalid('date_from', `These dates cannot be chosen. These can: ${known}${days}.`);
 }
 
+/** Returns the filter that a reader chose; undefined: none. */
+function choiceOf({ stored: { sharing } }: SharedItem, { filter }: SharedRequest['query']): FilterChoice | undefined {
+  if (filter === undefined) return undefined;
+  const choices = choicesOf(sharing);
+  if (choices.length === 0) invalid('filter', 'The owner of this page has not allowed other filters.');
+  const names = choices.map(({ name }) => name).join(', ');
+  return (
+    choices.find(({ name }) => name === filter) ??
+    invalid('filter', `This filter cannot be chosen. These can: ${names}.`)
+  );
+}
+
+/** Returns what a choice makes of a dashboard's filters: its own properties hold on, whatever readers choose. */
+const chosenFilters = (own: unknown, { properties, breakdown_filter }: FilterChoice) => ({
+  ...joinedProperties(own, properties),
+  ...(isObject(breakdown_filter) ? { breakdown_filter } : {}),
+});
+
 function csvAnswer(
   { stored }: SharedItem,
   results: Awaited<ReturnType<typeof shownResults>>,
@@ -118,7 +152,7 @@ function csvAnswer(
   const insight = stored.tiles.find(({ id }) => id === tile)?.insight;
   const shown = typeof insight === 'number' ? results.get(insight) : undefined;
   if (shown === undefined) invalid('tile', 'Name a tile of this page that has numbers: `?tile=<its number>`.');
-  return new TextAnswer(csvOf(shown.chart.table), 'text/csv; charset=utf-8', {
+  return new TextAnswer(csvOf(shown.table()), 'text/csv; charset=utf-8', {
     ...PUBLIC_HEADERS,
     ...headers,
     'Cache-Control': 'no-store',

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { Context } from '../../ports/context.ts';
 import { isObject } from '../../ports/raw-number.ts';
+import { Recent } from '../../ports/recent.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import type { Item, Op } from '../../ports/table/table.ts';
@@ -71,25 +72,9 @@ export interface AnswerCache {
 
 /** Returns the cache of a process over the table. An answer is found by the project that it is of, and no other. */
 export function answerCache({ table, clock }: Pick<Context, 'table' | 'clock'>): AnswerCache {
-  /** As JSON, those used last at the end. */
-  const memory = new Map<string, string>();
+  /** As JSON. */
+  const memory = new Recent<string>(MAX_MEMORY_CHARACTERS, (text) => text.length);
   const stored = new Map<number, number>();
-  let characters = 0;
-
-  const drop = (name: string): void => {
-    characters -= memory.get(name)?.length ?? 0;
-    memory.delete(name);
-  };
-  const hold = (name: string, text: string): void => {
-    drop(name);
-    if (text.length > MAX_MEMORY_CHARACTERS) return;
-    memory.set(name, text);
-    characters += text.length;
-    for (const oldest of memory.keys()) {
-      if (characters <= MAX_MEMORY_CHARACTERS) break;
-      drop(oldest);
-    }
-  };
 
   /** Removes the oldest answers of a project beyond those that it may have. */
   const sweep = async (project: number): Promise<void> => {
@@ -109,17 +94,15 @@ export function answerCache({ table, clock }: Pick<Context, 'table' | 'clock'>):
       const items = missing.length === 0 ? [] : await table.many(missing.map((key) => keys.answer(project, key)));
       for (const [n, item] of items.entries())
         if (item !== undefined)
-          hold(nameOf(missing[n] as string), inflateRawSync(Buffer.from(item.body, 'base64')).toString());
+          memory.set(nameOf(missing[n] as string), inflateRawSync(Buffer.from(item.body, 'base64')).toString());
       return wanted.map((key) => {
         const text = memory.get(nameOf(key));
-        if (text === undefined) return undefined;
-        hold(nameOf(key), text);
-        return JSON.parse(text) as KeptAnswer;
+        return text === undefined ? undefined : (JSON.parse(text) as KeptAnswer);
       });
     },
     keep: async (project, key, kept) => {
       const text = JSON.stringify(kept);
-      hold(`${project} ${key}`, text);
+      memory.set(`${project} ${key}`, text);
       const body = deflateRawSync(text).toString('base64');
       const at = keys.answer(project, key);
       if (body.length > MAX_STORED_CHARACTERS) {

@@ -574,6 +574,41 @@ describeConsole('the console', ({ service, open }) => {
     await service().call('PATCH', api('/'), { name: 'Default project' });
   });
 
+  test('imports a file that is chosen: its first records, its columns, how far it is, and what was rejected', async () => {
+    const { page, complaints } = await open(at('/import'));
+    await expectSeen(page.getByText('Nothing was imported here yet.'));
+    const choose = async (name: string, content: string): Promise<void> => {
+      const [chooser] = await Promise.all([page.waitForEvent('filechooser'), button(page, 'Choose a file').click()]);
+      await chooser.setFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(content) });
+    };
+    await choose(`${HOSTILE}.csv`, `Action,Who,When\nimported,ada,2025-12-31\n${HOSTILE},ada,never\n`);
+    await expectSeen(page.getByText('no known format'));
+    await page.getByLabel('Event').selectOption('Action');
+    await page.getByLabel('Person (distinct_id)').selectOption('Who');
+    await page.getByLabel('Time').selectOption('When');
+    await expectSeen(page.getByText('It is read as CSV'));
+    await expectSeen(row(page, 'First records', 'imported'));
+    await expectSeen(row(page, 'First records', 'a quote within a field'));
+    expect(await obstacles(page)).toEqual([]);
+    await button(page, 'Import').click();
+    const done = row(page, 'Imports', 'Completed');
+    await expectSeen(done.getByText('1 event added'));
+    await expectSeen(done.getByText('1 record rejected'));
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      button(page, 'Download what was rejected').click(),
+    ]);
+    expect(readFileSync(await download.path(), 'utf8')).toBe(`Action,Who,When\n${HOSTILE},ada,never\n`);
+    await choose('again.jsonl', '{"event":"imported","distinct_id":"ada","timestamp":"2025-12-31"}\n');
+    await expectSeen(page.getByText('It is read as JSON lines'));
+    await page.getByRole('region', { name: 'Import again.jsonl' }).getByRole('button', { name: 'Cancel' }).click();
+    await expectSeen(row(page, 'Imports', 'Cancelled'));
+    await page.goto(`${service().address}/#${at('/events')}?event=imported`);
+    await expectSeen(row(page, 'Events', 'imported'));
+    expect(await page.title()).not.toBe('taken');
+    expect(complaints).toEqual([]);
+  });
+
   const PAGES = [
     '/home',
     '/dashboards',

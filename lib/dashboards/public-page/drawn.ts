@@ -1,0 +1,66 @@
+/** What was drawn of answers: the picture of an answer is always the same, so a later look needs not draw it again. */
+import { createHash } from 'node:crypto';
+import { type Chart, isEmptyChart } from '../../charts/chart.ts';
+import { chartOf } from '../../charts/describe/describe.ts';
+import { figure } from '../../charts/figure.ts';
+import { parseJson } from '../../http/json.ts';
+import type { Answers, Told } from '../../insights/answering/answers.ts';
+import { Recent } from '../../ports/recent.ts';
+
+/** An answer as a page shows it. */
+export interface Drawn {
+  /** Its chart as markup. */
+  readonly figure: string;
+  /** It has no number but zero. */
+  readonly isEmpty: boolean;
+  /** It has rows for a spreadsheet. */
+  readonly hasRows: boolean;
+}
+
+/** Of each process, for all its pages. */
+const MAX_CHARACTERS = 16_000_000;
+
+const memories = new WeakMap<Answers, Recent<Drawn>>();
+
+/** An answer of a project's insight, and the query with its display, as it is stored. */
+export interface AnsweredInsight {
+  readonly project: number;
+  readonly query: string;
+  readonly told: Told;
+}
+
+/** Returns the chart of an answer that is kept. */
+export function chartOfAnswer({ query, told }: AnsweredInsight): Chart {
+  const { results, columns, types, hasMore = false } = told.kept?.answer ?? { results: null };
+  return chartOf(parseJson(query), {
+    results,
+    columns: columns?.map(String),
+    hasMore,
+    ...(Array.isArray(types) ? { types } : {}),
+  });
+}
+
+/**
+ * Returns an answer as a page shows it, from memory when this answer of this query was drawn before. An answer is known by
+ * its project, its key, and when and of which files it was computed.
+ */
+export function drawn(answers: Answers, answered: AnsweredInsight): Drawn {
+  const { project, query, told } = answered;
+  const memory = memories.get(answers) ?? new Recent<Drawn>(MAX_CHARACTERS, ({ figure: { length } }) => length);
+  memories.set(answers, memory);
+  const said = JSON.stringify([project, told.key, told.kept?.at, told.kept?.files, query]);
+  const name = createHash('sha256').update(said).digest('base64');
+  const known = memory.get(name);
+  if (known !== undefined) return known;
+  const chart = chartOfAnswer(answered);
+  const made: Drawn = {
+    figure: inOnePiece(figure(chart).toString()),
+    isEmpty: isEmptyChart(chart),
+    hasRows: chart.table.rows.length > 0,
+  };
+  memory.set(name, made);
+  return made;
+}
+
+/** Returns a text that is one piece of memory, not a tree of the pieces that it was joined from. */
+const inOnePiece = (text: string): string => Buffer.from(text).toString();

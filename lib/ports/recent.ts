@@ -1,0 +1,47 @@
+/** What was used last, in memory: as much as fits. */
+export class Recent<T> {
+  /** Those used last at the end. */
+  readonly #kept = new Map<string, T>();
+  readonly #most: number;
+  readonly #sizeOf: (value: T) => number;
+  #size = 0;
+
+  /** Keeps values whose sizes are `most` together. */
+  constructor(most: number, sizeOf: (value: T) => number) {
+    this.#most = most;
+    this.#sizeOf = sizeOf;
+  }
+
+  has(name: string): boolean {
+    return this.#kept.has(name);
+  }
+
+  /** Returns a value, which is the one used last from now on; undefined: it is not kept. */
+  get(name: string): T | undefined {
+    const value = this.#kept.get(name);
+    if (value === undefined) return undefined;
+    this.#kept.delete(name);
+    this.#kept.set(name, value);
+    return value;
+  }
+
+  /** Keeps a value in the place of what has its name. One that is larger than all may be together is not kept. */
+  set(name: string, value: T): void {
+    this.#drop(name);
+    const size = this.#sizeOf(value);
+    if (size > this.#most) return;
+    this.#kept.set(name, value);
+    this.#size += size;
+    for (const oldest of this.#kept.keys()) {
+      if (this.#size <= this.#most) break;
+      this.#drop(oldest);
+    }
+  }
+
+  #drop(name: string): void {
+    const value = this.#kept.get(name);
+    if (value === undefined) return;
+    this.#size -= this.#sizeOf(value);
+    this.#kept.delete(name);
+  }
+}
