@@ -9,6 +9,7 @@ import { type Part, type Row, tableOf } from './bench.ts';
 import { bundling } from './bundles.ts';
 import { capturing } from './capture.ts';
 import { drawing } from './charts.ts';
+import { openingConsole } from './console.ts';
 import { listingDashboards, showingShared } from './dashboards.ts';
 import { exporting } from './export.ts';
 import { importing } from './imports.ts';
@@ -29,6 +30,7 @@ const PARTS: ReadonlyMap<string, Part> = new Map([
   ['import', importing],
   ['capture', capturing],
   ['charts', drawing],
+  ['console', openingConsole],
   ['queries', querying],
   ['bundles', bundling],
   ['stage', staging],

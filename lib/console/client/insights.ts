@@ -60,7 +60,8 @@ export function useAnswer(project: string, query: Readonly<Record<string, unknow
       const answer = await answered(
         api.POST('/api/projects/{project_id}/query/', {
           params: { path: { project_id: project } },
-          body: { query, refresh: 'blocking' },
+          // Which kind it is, and what it says, is checked by the service.
+          body: { query: query as Schemas['Query'], refresh: 'blocking' },
           signal,
         }),
       );

@@ -6,13 +6,13 @@ interface DestinationFieldsProps {
   readonly form: DestinationForm;
   readonly values: Values;
   readonly error: unknown;
-  /** Whether secrets are known already, and stay while nothing is written. */
-  readonly isStored: boolean;
+  /** The config that is kept; what it does not tell is secret, and stays while nothing is written. Undefined: there is none. */
+  readonly kept: Readonly<Record<string, unknown>> | undefined;
   readonly change: (key: string, value: string | number | boolean) => void;
 }
 
 /** The fields of a destination's config. */
-export function DestinationFields({ form, values, error, isStored, change }: DestinationFieldsProps) {
+export function DestinationFields({ form, values, error, kept, change }: DestinationFieldsProps) {
   return (
     <Stack gap="sm">
       {form.fields.map((field) => (
@@ -21,7 +21,7 @@ export function DestinationFields({ form, values, error, isStored, change }: Des
           field={field}
           value={values[field.key] ?? ''}
           fault={faultOf(error, field.key)}
-          isStored={isStored}
+          isWithheld={kept !== undefined && !(field.key in kept)}
           change={(value) => change(field.key, value)}
         />
       ))}
@@ -33,13 +33,19 @@ interface DestinationFieldProps {
   readonly field: Field;
   readonly value: string | number | boolean;
   readonly fault: string | undefined;
-  readonly isStored: boolean;
+  readonly isWithheld: boolean;
   readonly change: (value: string | number | boolean) => void;
 }
 
-function DestinationField({ field, value, fault, isStored, change }: DestinationFieldProps) {
+function DestinationField({ field, value, fault, isWithheld, change }: DestinationFieldProps) {
   const { label, help, kind, choices = [], isRequired = false } = field;
-  const about = { label, description: help, error: fault, required: isRequired };
+  const about = {
+    label,
+    description: help,
+    error: fault,
+    required: isRequired && !isWithheld,
+    ...(isWithheld ? { placeholder: 'stays as it is' } : {}),
+  };
   switch (kind) {
     case 'switch':
       return (
@@ -59,8 +65,6 @@ function DestinationField({ field, value, fault, isStored, change }: Destination
       return (
         <PasswordInput
           {...about}
-          required={isRequired && !isStored}
-          {...(isStored ? { placeholder: 'stays as it is' } : {})}
           value={String(value)}
           autoComplete="new-password"
           onChange={(event) => change(event.currentTarget.value)}

@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Group, Select, Stack, TextInput } from '@mantine/core';
+import { ActionIcon, Button, CloseIcon, Group, Select, Stack, TextInput } from '@mantine/core';
 import { BARE, type Filter, OPERATORS } from '../client/property-filters.ts';
 
 interface PropertyFiltersProps {
@@ -43,7 +43,7 @@ export function PropertyFilters({ filters, change }: PropertyFiltersProps) {
             aria-label={`Remove filter ${at + 1}`}
             onClick={() => change(filters.filter(({ key }) => key !== one.key))}
           >
-            ✕
+            <CloseIcon size="1rem" />
           </ActionIcon>
         </Group>
       ))}

@@ -150,6 +150,16 @@ const Schema = z.object({
   hogql_query: z.string().describe('The query in normal form.'),
 });
 
+/** A filter of a property as the document of the API tells it; `checkedFilter` reads what was sent. */
+const PropertyFilter = z
+  .looseObject({
+    key: z.string().describe('The name of a property; of type hogql, an expression.'),
+    type: z.enum(['event', 'person', 'hogql']),
+    operator: z.string().optional().describe('Default: exact.'),
+    value: z.unknown().optional(),
+  })
+  .meta({ id: 'PropertyFilter' });
+
 export const BatchExport = z
   .object({
     id: z.uuid(),
@@ -171,7 +181,7 @@ export const BatchExport = z
       .describe('Where `notify_url` leads; null: nowhere. The address itself is never returned.'),
     hogql_query: z.string().nullable(),
     schema: Schema.nullable(),
-    filters: z.array(z.unknown()),
+    filters: z.array(PropertyFilter),
   })
   .meta({ id: 'BatchExport' });
 
@@ -220,7 +230,8 @@ export const BatchExportInput = z
       .describe(
         'Property filters that an event must all pass: a list of `{key, operator, value, type}`, where type is event, ' +
           'person or hogql (then the key is an expression). Null or an empty list: none. Only for events.',
-      ),
+      )
+      .meta({ anyOf: [{ type: 'array', items: { $ref: '#/components/schemas/PropertyFilter' } }, { type: 'null' }] }),
     team_id: z
       .unknown()
       .optional()
@@ -359,7 +370,7 @@ export function batchExportObject(item: BatchExportItem): z.output<typeof BatchE
     notify_host: item.notify_host ?? null,
     hogql_query: item.hogql_query,
     schema: item.schema === null ? null : fromJsonText(item.schema),
-    filters: item.filters ? fromJsonText(item.filters) : [],
+    filters: item.filters ? (fromJsonText(item.filters) as z.input<typeof PropertyFilter>[]) : [],
   };
 }
 

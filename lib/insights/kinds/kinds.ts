@@ -15,7 +15,7 @@ import { trends } from './trends.ts';
 /** Those that count persons, and may say who is behind a number. */
 const COUNTING = [funnels, lifecycle, paths, retention, stickiness, trends];
 
-const KINDS = [...COUNTING, actorsOf(COUNTING), events, hogql];
+export const KINDS = [...COUNTING, actorsOf(COUNTING), events, hogql];
 
 const byName: ReadonlyMap<string, unknown> = new Map(KINDS.map((kind) => [kind.name, kind]));
 

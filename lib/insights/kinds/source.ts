@@ -3,7 +3,7 @@ import { invalid } from '../../ports/errors.ts';
 import { isObject } from '../../ports/raw-number.ts';
 
 /** Nodes that say how an answer is shown; they are answered as their `source`. */
-const WRAPPERS: ReadonlySet<unknown> = new Set(['InsightVizNode', 'DataTableNode', 'DataVisualizationNode']);
+export const WRAPPERS: ReadonlySet<string> = new Set(['InsightVizNode', 'DataTableNode', 'DataVisualizationNode']);
 
 const MAX_WRAPPERS = 4;
 

@@ -32,7 +32,7 @@ const RUN_ID = /^[\w.:-]{1,200}$/;
 
 /** The body that asks a query. */
 export const QueryInput = z.object({
-  query: freeObject().describe('An object with `kind`, such as `TrendsQuery`.'),
+  query: freeObject().meta({ id: 'Query' }).describe('An object with `kind`, such as `TrendsQuery`.'),
   refresh: refreshField('blocking'),
   async: boolean().nullable().optional().describe('An older form of `"refresh": "async"`.'),
   client_query_id: text({ max: 200 })

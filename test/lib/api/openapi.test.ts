@@ -7,6 +7,7 @@ import { TAGS } from '../../../lib/api/tags.ts';
 import { DESTINATIONS } from '../../../lib/exports/destinations/index.ts';
 import { integer, text } from '../../../lib/http/fields.ts';
 import { pageOf, route } from '../../../lib/http/route.ts';
+import { KINDS } from '../../../lib/insights/kinds/kinds.ts';
 import { FAILURES } from '../../../lib/ports/errors.ts';
 
 const Widget = z.object({ id: z.uuid(), size: z.int().nullable() }).meta({ id: 'Widget' });
@@ -290,5 +291,21 @@ describe('the config of a destination', () => {
     });
     expect(schemas['DestinationInput']).toMatchObject({ discriminator: { propertyName: 'type' } });
     expect(configOf('S3DestinationInput').required).toContain('bucket_name');
+  });
+});
+
+test('queries are described by their kinds, and filters of exports as such, so that generated clients know both', () => {
+  const { schemas } = document.components;
+  const { anyOf } = schemas['Query'] as { readonly anyOf: readonly { readonly $ref: string }[] };
+  const names = anyOf.map(({ $ref }) => $ref.slice($ref.lastIndexOf('/') + 1));
+  expect(names).toEqual(expect.arrayContaining([...KINDS.map(({ name }) => name), 'InsightVizNode']));
+  for (const name of names) expect(schemas[name]).toMatchObject({ properties: { kind: { const: name } } });
+  expect(schemas['QueryCreateRequest']).toMatchObject({
+    properties: { query: { $ref: '#/components/schemas/Query' } },
+  });
+  const items = { $ref: '#/components/schemas/PropertyFilter' };
+  expect(schemas['BatchExport']).toMatchObject({ properties: { filters: { items } } });
+  expect(schemas['BatchExportInput']).toMatchObject({
+    properties: { filters: { anyOf: [{ items }, { type: 'null' }] } },
   });
 });

@@ -147,6 +147,104 @@ describeConsole('the console', ({ service, open }) => {
     expect(await shared.text()).toContain('Second');
   });
 
+  test('goes its main paths with the keyboard alone', async () => {
+    const { page } = await open(at('/home'), { key: 'phx_unknown' });
+    const { keyboard } = page;
+    /** Goes on with Tab until something has the focus, as who sees where it is. */
+    const reach = async (name: string | RegExp, role?: string): Promise<void> => {
+      for (let left = 120; left > 0; left -= 1) {
+        await keyboard.press('Tab');
+        const focused = page.locator(':focus');
+        if ((await focused.count()) === 0) continue;
+        const [[found = '', kind = ''] = []] = await focused.evaluateAll((elements) =>
+          elements.map((element) => {
+            const { labels } = element as unknown as { readonly labels?: readonly { readonly textContent: string }[] };
+            const said = element.getAttribute('aria-label') ?? labels?.[0]?.textContent ?? element.textContent ?? '';
+            return [said.replace(/ ?\*$/, '').trim(), element.getAttribute('role') ?? element.tagName.toLowerCase()];
+          }),
+        );
+        if ((typeof name === 'string' ? found === name : name.test(found)) && (role === undefined || role === kind))
+          return;
+      }
+      throw new Error(`Tab leads nowhere near ${String(name)}`);
+    };
+    const press = async (name: string | RegExp, role?: string): Promise<void> => {
+      await reach(name, role);
+      await keyboard.press('Enter');
+    };
+    const type = async (name: string, text: string): Promise<void> => {
+      await reach(name);
+      await keyboard.type(text);
+    };
+    const title = (name: string): Promise<void> => page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
+
+    await title('Sign in');
+    await type('Personal API key', service().key);
+    await keyboard.press('Enter');
+    await title('Default project');
+
+    await press('Dashboards', 'a');
+    await title('Dashboards');
+    await press('New dashboard');
+    await page.getByRole('dialog').waitFor();
+    // The first field has the focus already.
+    await keyboard.type('By keys');
+    await keyboard.press('Enter');
+    await title('By keys');
+    for (const text of ['One', 'Two']) {
+      await press('Add text');
+      await page.getByRole('dialog').waitFor();
+      await keyboard.type(text);
+      await press('Add', 'button');
+      await expectSeen(page.getByRole('region', { name: text }));
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    }
+    await press('Edit layout');
+    await reach('Move Two');
+    const place = () =>
+      page
+        .getByRole('region', { name: 'Two' })
+        .evaluate((tile) => (tile as unknown as { readonly style: { readonly gridRow: string } }).style.gridRow);
+    const before = await place();
+    await Promise.all([
+      page.waitForResponse((one) => one.request().method() === 'PATCH' && one.ok()),
+      keyboard.press('ArrowDown'),
+    ]);
+    expect(await place()).not.toBe(before);
+
+    await press('Insights', 'a');
+    await title('Insights');
+    await press('New insight');
+    await title('New insight');
+    await type('Name', 'Kept by keys');
+    await press('Save');
+    await title('Kept by keys');
+
+    await press('Exports', 'a');
+    await title('Exports');
+    await press('New export');
+    await title('New export');
+    await reach('Postgres');
+    for (let at = 0; at < 5 && !(await page.getByRole('radio', { name: /^Folder/ }).isChecked()); at += 1)
+      await keyboard.press('ArrowDown');
+    await type('Folder', temporaryFolder());
+    await type('Name', 'Files by keys');
+    await keyboard.press('Enter');
+    await title('Files by keys');
+    await press('Pause');
+    await expectSeen(page.getByText('Files by keys is paused.'));
+
+    await press('Keys', 'a');
+    await title('Keys');
+    await press('New key');
+    await page.getByRole('dialog').waitFor();
+    await keyboard.type('Made by keys');
+    await reach('dashboard:read');
+    await keyboard.press('Space');
+    await press('Make the key');
+    await page.getByText(/^phx_\w{20,}$/).waitFor();
+  });
+
   test('asks a question by choosing and in HogQL, keeps it, and shows it on a dashboard', async () => {
     const { body: board } = await service().call('POST', api('/dashboards/'), { name: 'Numbers' });
     await service().send({ event: 'ordered', distinct_id: 'ada', properties: { amount: 12, plan: HOSTILE } });

@@ -1,4 +1,4 @@
-import { ActionIcon, Group, List, Modal, Select, Stack, Switch, Text } from '@mantine/core';
+import { ActionIcon, CloseIcon, Group, List, Modal, Select, Stack, Switch, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -95,7 +95,7 @@ function Editors({ project, value, write }: CollaboratorsProps) {
                 aria-label={`Remove ${user.email}`}
                 onClick={() => void attempt(remove(user.uuid))}
               >
-                ✕
+                <CloseIcon size="1rem" />
               </ActionIcon>
             </Group>
           </List.Item>

@@ -1,4 +1,4 @@
-import { ActionIcon, Box, Card, Group, Skeleton, Text } from '@mantine/core';
+import { ActionIcon, Box, Card, CloseIcon, Group, Skeleton, Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type PointerEvent, useRef, useState } from 'react';
@@ -123,7 +123,7 @@ export function TileGrid({ board, tiles, isEditing, place, remove }: TileGridPro
                   </>
                 )}
                 <ActionIcon variant="default" aria-label={`Remove ${name}`} onClick={() => remove(tile.id)}>
-                  ✕
+                  <CloseIcon size="1rem" />
                 </ActionIcon>
               </Group>
             )}

@@ -1,4 +1,4 @@
-import { Group, Stack, Text } from '@mantine/core';
+import { CheckIcon, CloseIcon, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { Schemas } from '../../client/api.ts';
 import { Loading } from '../loading.tsx';
@@ -54,7 +54,7 @@ export function Checks({ steps, run, attempt }: ChecksProps) {
   );
 }
 
-const SIGNS = { Passed: '✓', Failed: '✗', Skipped: '–' } as const;
+const SIGNS = { Passed: <CheckIcon size="0.75rem" />, Failed: <CloseIcon size="0.75rem" />, Skipped: '–' } as const;
 
 function Check({ step: { name, result }, isRunning }: { readonly step: Step; readonly isRunning: boolean }) {
   return (

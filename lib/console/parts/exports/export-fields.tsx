@@ -75,7 +75,7 @@ export function ExportFields({ form, destination, kept, saysFilters = true, chec
           form={destination}
           values={values.config}
           error={error}
-          isStored={kept !== undefined}
+          kept={kept?.destination.config}
           change={(key, value) => form.set({ config: { ...values.config, [key]: value } })}
         />
         {checks}

@@ -130,7 +130,9 @@ function RunAction({ project, run }: { readonly project: string; readonly run: R
     } catch (error) {
       tellProblem(error);
     }
-    await queries.invalidateQueries({ queryKey: ['runs', project, run.batch_export] });
+    // A retry is a backfill of one interval.
+    for (const list of ['runs', 'backfills'])
+      await queries.invalidateQueries({ queryKey: [list, project, run.batch_export] });
   };
   return (
     <ScopedButton scope="batch_export:write" size="compact-xs" variant="default" onClick={() => void act()}>

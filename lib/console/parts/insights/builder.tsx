@@ -1,4 +1,4 @@
-import { ActionIcon, Autocomplete, Button, Group, Select, Stack, TextInput } from '@mantine/core';
+import { ActionIcon, Autocomplete, Button, CloseIcon, Group, Select, Stack, TextInput } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import { useEventNames } from '../../client/events.ts';
 import {
@@ -95,7 +95,7 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
                   aria-label={`Remove ${seriesLabel(kind, at)}`}
                   onClick={() => change({ series: series.filter(({ key }) => key !== one.key) })}
                 >
-                  ✕
+                  <CloseIcon size="1rem" />
                 </ActionIcon>
               )}
             </Group>
