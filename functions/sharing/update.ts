@@ -1,4 +1,5 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
+import { checkChoices } from '../../lib/dashboards/sharing/filter-choices.ts';
 import { sharingObject } from '../../lib/dashboards/sharing/model.ts';
 import { hashedPassword } from '../../lib/dashboards/sharing/password.ts';
 import { updateSharing } from '../../lib/dashboards/sharing/routes.ts';
@@ -9,6 +10,7 @@ export const handler = endpoint(updateSharing, {
   read: ({ params }, { table }) => readSharing(table, params),
   found: foundSharingToEdit,
   async run({ read, body, tenant, ifMatch, activityOps }, context) {
+    if (body.filter_choices !== undefined) checkChoices(body.filter_choices);
     const password =
       typeof body.password === 'string' ? await hashedPassword(body.password, context.random) : body.password;
     const change = patchOf(body, password);

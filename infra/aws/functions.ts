@@ -34,6 +34,7 @@ export const ENVIRONMENT = {
   answers: ['LAKE_WORKER', 'QUERY_RUNNER'],
   lakeWorker: [],
   queryRunner: ['LAKE_WORKER'],
+  imports: [],
   events: ['EVENT_BUS'],
   warehouse: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'RUN_FILES_BUCKET'],
   compactor: [],

@@ -115,6 +115,8 @@ export const compiler = () =>
 
 /** Not offered: it would write the lake while somebody waits. */
 export const personRemoval = () => null;
+/** Not offered: a file is larger than what a function may be sent, and its import takes longer than one may run. */
+export const imports = () => null;
 
 /** What an organization has done at once: for those who wait for a query, for a page of rows, and for nobody. */
 const TURNS = { waited: 8, read: 4, background: 8 };
@@ -228,6 +230,7 @@ const PORTS: Readonly<Record<PortName, true>> = {
   reader: true,
   personRemoval: true,
   answers: true,
+  imports: true,
   events: true,
   compactor: true,
   inbox: true,

@@ -271,10 +271,10 @@ export async function moveTile(
     if (ifMatch !== undefined && !ifMatch.includes(summary.ver)) fail('precondition_failed');
     if (to === from) return;
     checkTileCount(destination.tiles + 1);
-    const { insight, text, layouts, color, created_by } = tile;
+    const { insight, text, layouts, color, show_description = null, created_by } = tile;
     const place = { project: project_id, dashboard: to, id: tile.id, now: tile.created_at };
     const moved: TileItem = {
-      ...tileItem(place, { insight, text, layouts, color, created_by }),
+      ...tileItem(place, { insight, text, layouts, color, show_description, created_by }),
       last_modified_at: tile.last_modified_at,
       last_modified_by: tile.last_modified_by,
       ver: tile.ver + 1,

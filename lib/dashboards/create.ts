@@ -145,10 +145,14 @@ async function copyTiles(
   }
   const insights = await readInsights(table, project, insightsOf(source.tiles));
   return source.tiles.flatMap((tile): NewTile[] => {
-    const { insight: id, text, layouts, color } = tile;
+    const { insight: id, text, layouts, color, show_description = null } = tile;
     const insight = id === null ? undefined : insights.get(id);
     if (id !== null && insight?.deleted_at !== null) return [];
-    return [duplicate_tiles ? tileCopy(tile, insight, uid) : { insight: id, text, layouts, color, created_by: uid }];
+    return [
+      duplicate_tiles
+        ? tileCopy(tile, insight, uid)
+        : { insight: id, text, layouts, color, show_description, created_by: uid },
+    ];
   });
 }
 
@@ -275,7 +279,14 @@ export function indexPlace(
 /** Returns a new tile, which is not yet written. */
 export function tileItem(
   { project, dashboard, id, now }: { project: number; dashboard: number; id: number; now: number },
-  { insight, text, layouts, color, created_by }: Omit<NewTile, 'insight'> & { insight: number | null },
+  {
+    insight,
+    text,
+    layouts,
+    color,
+    show_description = null,
+    created_by,
+  }: Omit<NewTile, 'insight'> & { insight: number | null },
 ): TileItem {
   return {
     ...keys.tile(project, dashboard, id),
@@ -285,6 +296,7 @@ export function tileItem(
     text,
     layouts,
     color,
+    show_description,
     created_at: now,
     created_by,
     last_modified_at: now,

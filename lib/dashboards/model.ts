@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { UserLookup } from '../accounts/users/lookup.ts';
 import { User } from '../accounts/users/model.ts';
-import { boolean, choice, freeObject, integer, text, uuid } from '../http/fields.ts';
+import { boolean, choice, freeObject, integer, nullableBoolean, text, uuid } from '../http/fields.ts';
 import { wireInstant } from '../http/instant.ts';
 import { parseJson } from '../http/json.ts';
 import { tagList } from '../http/tags.ts';
@@ -80,6 +80,8 @@ export interface TileItem extends Item {
   /** JSON of an object by breakpoint. */
   readonly layouts: string;
   readonly color: string | null;
+  /** Whether the description of its insight is shown; absent and null: nobody has said. */
+  readonly show_description?: boolean | null;
   readonly created_at: number;
   /** Null: made from a template's JSON. */
   readonly created_by: string | null;
@@ -123,6 +125,7 @@ export const TileInput = z.object({
   insight: z.unknown().optional().describe('Of a new tile: the number of the insight, or an object with its `id`.'),
   layouts: freeObject().nullable().optional(),
   color: text({ max: 400, blank: true }).nullable().optional(),
+  show_description: nullableBoolean().optional().describe("Whether the insight's description is shown."),
   deleted: boolean().optional().describe('True takes the tile away.'),
 });
 export type SentTile = z.output<typeof TileInput>;
@@ -193,6 +196,7 @@ export const DashboardQuery = z.object({
   creation_mode: choice(CREATION_MODES).optional(),
   pinned: boolean().optional(),
   created_by: uuid().optional().describe("The creator's uuid."),
+  deleted: boolean().optional().describe('True: those that were deleted and can be brought back, the last one first.'),
   ordering: choice(ORDERINGS).optional().describe('Default: pinned first, then by name.'),
 });
 export type DashboardFilter = z.output<typeof DashboardQuery>;
@@ -234,6 +238,7 @@ const Tile = z
     id: z.int(),
     layouts: freeObject(),
     color: z.string().nullable(),
+    show_description: z.boolean().nullable(),
     insight: TileInsight.nullable(),
     text: TileText.nullable(),
     last_refresh: z.iso.datetime().nullable(),
@@ -308,6 +313,7 @@ export function dashboardDetailObject(
           id: tile.id,
           layouts,
           color: tile.color,
+          show_description: tile.show_description ?? null,
           insight:
             insight === undefined ? null : { ...insightObject(insight, userOf), ...(result ?? { result: null }) },
           text: tile.text === null ? null : tileText(tile, tile.text, summary.project_id, userOf),

@@ -25,7 +25,6 @@ const UNSUPPORTED = {
   breakdown_colors: null,
   data_color_theme_id: null,
   quick_filter_ids: null,
-  'tiles.show_description': null,
   'tiles.filters_overrides': null,
   'tiles.transparent_background': null,
   'tiles.button_tile': null,
@@ -36,7 +35,8 @@ export const listDashboards = route({
   ...all,
   handler: 'dashboards/list',
   summary: 'List dashboards',
-  description: 'Those that the caller may see and that are not deleted; pinned ones first, then by name.',
+  description:
+    'Those that the caller may see, pinned ones first, then by name. With `deleted: true` those that are deleted instead.',
   query: DashboardQuery,
   response: pageOf(Dashboard),
   paging: { kind: 'offset' },

@@ -11,13 +11,16 @@ const MAX_TEXT_LENGTH = 4000;
 /** A tile holds at most so many bytes. */
 const MAX_TILE_BYTES = 100 * 1024;
 
+/** What a tile shows beside its insight, and how. */
+type TileLook = Pick<TileItem, 'text' | 'layouts' | 'color' | 'show_description'>;
+
 /** A tile to be made; its insight is known by its number, or is made with it. */
-export interface NewTile extends Pick<TileItem, 'text' | 'layouts' | 'color' | 'created_by'> {
+export interface NewTile extends TileLook, Pick<TileItem, 'created_by'> {
   readonly insight: number | NewInsight | null;
 }
 
 /** The fields of a tile that a change sets. */
-type TileSet = Partial<Pick<TileItem, 'text' | 'layouts' | 'color' | 'last_modified_at' | 'last_modified_by'>>;
+type TileSet = Partial<TileLook & Pick<TileItem, 'last_modified_at' | 'last_modified_by'>>;
 
 interface TileChanges {
   readonly added: readonly NewTile[];
@@ -41,11 +44,11 @@ export function newTiles(sent: readonly SentTile[], by: string): NewTile[] {
 
 /** Returns a new tile that is the copy of one, with a copy of its insight. */
 export function tileCopy(
-  { text, layouts, color }: Pick<TileItem, 'text' | 'layouts' | 'color'>,
+  { text, layouts, color, show_description = null }: TileLook,
   insight: NewInsight | undefined,
   by: string,
 ): NewTile {
-  const tile = { text, layouts, color, created_by: by };
+  const tile = { text, layouts, color, show_description, created_by: by };
   if (insight === undefined) return { ...tile, insight: null };
   const name = insight.name === null ? null : `${insight.name} (Copy)`;
   return { ...tile, insight: { ...insight, name, created_by: by } };
@@ -106,7 +109,11 @@ export function invalidReference(attr: string, id: number | string): never {
   return invalid(attr, `Invalid pk "${id}" - object does not exist.`, 'does_not_exist');
 }
 
-function newTile({ text, insight, layouts, color }: SentTile, at: number, by: string): NewTile {
+function newTile(
+  { text, insight, layouts, color, show_description = null }: SentTile,
+  at: number,
+  by: string,
+): NewTile {
   const body = text?.body;
   const id = body === undefined ? insightIn(insight, at) : null;
   if (body === undefined && id === null) invalid(`tiles__${at}`, 'A tile needs a text or an insight.', 'required');
@@ -115,6 +122,7 @@ function newTile({ text, insight, layouts, color }: SentTile, at: number, by: st
     text: body === undefined ? null : tileText(body, at),
     layouts: JSON.stringify(layouts ?? {}),
     color: color ?? null,
+    show_description,
     created_by: by,
   };
   checkTileSize(tile, `tiles__${at}`);
@@ -123,7 +131,7 @@ function newTile({ text, insight, layouts, color }: SentTile, at: number, by: st
 
 function changeOf(
   tile: TileItem,
-  { text, layouts, color }: SentTile,
+  { text, layouts, color, show_description }: SentTile,
   at: number,
   { by, now }: { by: string; now: number },
 ): TileSet {
@@ -132,6 +140,7 @@ function changeOf(
     ...(body === undefined ? {} : { text: tileText(body, at), last_modified_at: now, last_modified_by: by }),
     ...(layouts === undefined ? {} : { layouts: JSON.stringify(layouts ?? {}) }),
     ...(color === undefined ? {} : { color }),
+    ...(show_description === undefined ? {} : { show_description }),
   };
 }
 

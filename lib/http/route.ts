@@ -15,7 +15,8 @@ export type Need =
   | 'compiler'
   | 'reader'
   | 'personRemoval'
-  | 'answers';
+  | 'answers'
+  | 'imports';
 
 /** How a list is paged; `page.ts` reads it. */
 export interface PagingRule {
@@ -63,6 +64,8 @@ export interface Route<
   readonly params: Params;
   readonly query?: Query;
   readonly body?: Body;
+  /** The body is bytes of any type, as `bytes` of the request; such a row has no `body`. At most so many. */
+  readonly maxBytes?: number;
   /** Fields that PostHog's body has and this one has not. */
   readonly unsupported?: Unsupported;
   /** Absent: an answer without a body, or one that is text. */

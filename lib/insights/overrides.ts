@@ -64,24 +64,24 @@ function filtered(query: SentQuery, sent: z.output<typeof FiltersOverride>): Sen
       ...query,
       ...(typeof date_from === 'string' ? { after: date_from } : {}),
       ...(typeof date_to === 'string' ? { before: date_to } : {}),
-      ...joined(query['properties'], properties),
+      ...joinedProperties(query['properties'], properties),
     };
   }
   if (query.kind === 'HogQLQuery') {
     const own = isObject(query['filters']) ? query['filters'] : {};
-    const filters = { ...own, ...(hasDate ? { dateRange } : {}), ...joined(own['properties'], properties) };
+    const filters = { ...own, ...(hasDate ? { dateRange } : {}), ...joinedProperties(own['properties'], properties) };
     return Object.keys(filters).length === 0 ? query : { ...query, filters };
   }
   return {
     ...query,
     ...(hasDate ? { dateRange } : {}),
-    ...joined(query['properties'], properties),
+    ...joinedProperties(query['properties'], properties),
     ...(isObject(breakdown_filter) ? { breakdownFilter: breakdown_filter } : {}),
   };
 }
 
-/** Both properties must hold: lists are joined, groups put beside each other. */
-function joined(own: unknown, added: unknown): { readonly properties?: unknown } {
+/** Returns the properties of which both must hold: lists are joined, groups put beside each other. */
+export function joinedProperties(own: unknown, added: unknown): { readonly properties?: unknown } {
   if (isEmpty(added)) return {};
   if (isEmpty(own)) return { properties: added };
   if (Array.isArray(own) && Array.isArray(added)) return { properties: [...own, ...added] };

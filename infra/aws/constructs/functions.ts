@@ -281,6 +281,7 @@ function statementsOf(
     reader: [],
     personRemoval: [],
     answers: [],
+    imports: [],
     events: [allow(['events:PutEvents'], [eventBus])],
     warehouse: [],
     lakeWorker: [],

@@ -31,6 +31,7 @@ export const SharedQuery = z.object({
         'events, with the last one as `date_to`.',
     ),
   date_to: z.string().optional(),
+  filter: z.string().optional().describe('The name of a filter, where the owner lets readers choose one.'),
   tile: integer().optional().describe('Of `.csv`: the number of a tile.'),
 });
 

@@ -29,6 +29,8 @@ interface PageView {
   /** The days that have events, where those that were asked for have none. */
   readonly otherRange: DataRange | undefined;
   readonly mayChooseRange: boolean;
+  /** The names of the filters that readers may choose. */
+  readonly choices: readonly string[];
   readonly timezone: string;
   /** Returns Markdown as safe markup. */
   readonly markdown: (text: string) => string;
@@ -71,6 +73,7 @@ ${tags.length > 0 && html`<ul class="tags" aria-label="Tags">${tags.map((tag) =>
 </header>
 <main>
 ${view.mayChooseRange && rangesMarkup(view)}
+${view.choices.length > 0 && choicesMarkup(view)}
 ${otherRangeMarkup(view)}
 ${markups.length === 0 && html`<p class="note">This dashboard has no tiles.</p>`}
 <div class="tiles">
@@ -100,13 +103,31 @@ function addressOf(
 
 function rangesMarkup(view: PageView): Markup {
   const { query } = view;
-  const links = [[undefined, 'As the dashboard has it'] as const, ...RANGES].map(([date_from, label]) => {
-    const isChosen = query.date_from === date_from && query.date_to === undefined;
-    const address = addressOf(view, '', { date_from, date_to: undefined });
-    return html`<li><a href="${address}"${isChosen && html` aria-current="true"`}>${label}</a></li>`;
-  });
-  return html`<nav aria-label="Dates"><ul class="ranges">${links}</ul></nav>`;
+  const links = [[undefined, 'As the dashboard has it'] as const, ...RANGES].map(([date_from, label]) => ({
+    label,
+    address: addressOf(view, '', { date_from, date_to: undefined }),
+    isChosen: query.date_from === date_from && query.date_to === undefined,
+  }));
+  return linksMarkup('Dates', links);
 }
+
+function choicesMarkup(view: PageView): Markup {
+  const links = [undefined, ...view.choices].map((filter) => ({
+    label: filter ?? 'Everything',
+    address: addressOf(view, '', { filter }),
+    isChosen: view.query.filter === filter,
+  }));
+  return linksMarkup('Filters', links);
+}
+
+const linksMarkup = (
+  name: string,
+  links: readonly { readonly label: string; readonly address: string; readonly isChosen: boolean }[],
+): Markup =>
+  html`<nav aria-label="${name}"><ul class="choices">${links.map(
+    ({ label, address, isChosen }) =>
+      html`<li><a href="${address}"${isChosen && html` aria-current="true"`}>${label}</a></li>`,
+  )}</ul></nav>`;
 
 /** Returns what a page says where there is nothing in its range: which days have something. */
 function otherRangeMarkup(view: PageView): Markup | false {
@@ -219,19 +240,19 @@ function fittingTiles(tiles: readonly SharedTile[], view: PageView): { markups: 
 
 function tileMarkup(tile: SharedTile, at: number, view: PageView): Markup {
   return html`<article class="tile t${at}">
-${tile.insight === null ? trusted(view.markdown(tile.text?.body ?? '')) : insightMarkup(tile.id, tile.insight, view)}
+${tile.insight === null ? trusted(view.markdown(tile.text?.body ?? '')) : insightMarkup(tile, tile.insight, view)}
 </article>
 `;
 }
 
 function insightMarkup(
-  tile: number,
+  { id: tile, show_description }: SharedTile,
   { id, name, description }: NonNullable<SharedTile['insight']>,
   view: PageView,
 ): Markup {
   const shown = view.results.get(id);
   return html`<h2>${name === null || name === '' ? 'Untitled insight' : name}</h2>
-${description !== '' && html`<p class="about">${description}</p>`}
+${description !== '' && show_description !== false && html`<p class="about">${description}</p>`}
 ${shown === undefined ? absentMarkup(view.personal.has(id)) : trusted(shown.drawn.figure)}
 ${shown !== undefined && shown.drawn.hasRows && html`<p class="download"><a href="${addressOf(view, '.csv', { tile: String(tile) })}" download aria-label="CSV of ${name ?? 'this insight'}">CSV</a></p>`}`;
 }

@@ -31,9 +31,9 @@ footer { margin-top: 1.5rem; font-size: .875rem; }
 .problem { max-width: 34rem; margin: 15vh auto 0; text-align: center; }
 .unseen { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%); }
 .about { color: var(--soft); }
-.ranges { display: flex; flex-wrap: wrap; gap: .5rem; padding: 0; list-style: none; }
-.ranges a { display: block; padding: .2rem .7rem; border: 1px solid var(--line); border-radius: 1rem; background: var(--tile); text-decoration: none; }
-.ranges a[aria-current] { border-color: var(--link); background: var(--link); color: var(--tile); }
+.choices { display: flex; flex-wrap: wrap; gap: .5rem; padding: 0; list-style: none; }
+.choices a { display: block; padding: .2rem .7rem; border: 1px solid var(--line); border-radius: 1rem; background: var(--tile); text-decoration: none; }
+.choices a[aria-current] { border-color: var(--link); background: var(--link); color: var(--tile); }
 .notice { padding: .75rem 1rem; border: 1px solid var(--line); border-left: .25rem solid var(--link); border-radius: .25rem; background: var(--tile); }
 .download { margin: .5rem 0 0; text-align: end; font-size: .875rem; }
 input, button { padding: .4rem .7rem; border: 1px solid var(--soft); border-radius: .25rem; background: var(--tile); color: inherit; font: inherit; }

@@ -1,12 +1,14 @@
 /** What somebody who has a link is answered: the page, its data, or the numbers of a tile. */
 import type * as z from 'zod';
 import { Answer, TextAnswer } from '../../http/answer.ts';
-import { parseJson } from '../../http/json.ts';
+import { FiltersOverride, joinedProperties } from '../../insights/overrides.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
+import { isObject } from '../../ports/raw-number.ts';
 import { dashboardOverrides } from '../answers.ts';
 import { dataRange } from '../data-range.ts';
 import type { TileItem } from '../model.ts';
+import { choicesOf, type FilterChoice } from '../sharing/model.ts';
 import { isPass, isPassword, PASS_MS, passOf } from '../sharing/password.ts';
 import { csvOf } from './csv.ts';
 import { RANGES, type SharedDashboard, type SharedQuery, sharedObject } from './model.ts';
@@ -50,8 +52,10 @@ export async function sharedAnswer(
   }
   const { stored, insights, project } = found;
   const range = await rangeOf(context, found, request.query);
-  const filters = range === undefined ? undefined : { ...(parseJson(stored.detail.filters) as object), ...range };
-  const overrides = dashboardOverrides(stored, filters === undefined ? {} : { filters });
+  const choice = choiceOf(found, request.query);
+  const own = dashboardOverrides(stored);
+  const chosen = { ...own.filters, ...range, ...(choice && chosenFilters(own.filters?.properties, choice)) };
+  const overrides = { ...own, filters: FiltersOverride.parse(chosen) };
   const asking = { project, overrides, dashboard: stored.summary.id };
   const results = await shownResults(context, [...insights.values()], asking);
   if (form === 'csv') return csvAnswer(found, results, request.query.tile, headers);
@@ -68,6 +72,7 @@ export async function sharedAnswer(
     personal: new Set([...insights.values()].filter(isPersonal).map(({ id }) => id)),
     otherRange: await otherRange(context, project, results),
     mayChooseRange: stored.sharing.allow_date_range === true,
+    choices: choicesOf(stored.sharing).map(({ name }) => name),
     timezone: project.timezone ?? 'UTC',
     markdown: await markdownOf(stored.tiles),
   };
@@ -119,6 +124,24 @@ async function rangeOf(
   const days = data === undefined ? '' : `, or ${data.date_from} with date_to=${data.date_to}`;
   return invalid('date_from', `These dates cannot be chosen. These can: ${known}${days}.`);
 }
+
+/** Returns the filter that a reader chose; undefined: none. */
+function choiceOf({ stored: { sharing } }: SharedItem, { filter }: SharedRequest['query']): FilterChoice | undefined {
+  if (filter === undefined) return undefined;
+  const choices = choicesOf(sharing);
+  if (choices.length === 0) invalid('filter', 'The owner of this page has not allowed other filters.');
+  const names = choices.map(({ name }) => name).join(', ');
+  return (
+    choices.find(({ name }) => name === filter) ??
+    invalid('filter', `This filter cannot be chosen. These can: ${names}.`)
+  );
+}
+
+/** Returns what a choice makes of a dashboard's filters: its own properties hold on, whatever readers choose. */
+const chosenFilters = (own: unknown, { properties, breakdown_filter }: FilterChoice) => ({
+  ...joinedProperties(own, properties),
+  ...(isObject(breakdown_filter) ? { breakdown_filter } : {}),
+});
 
 function csvAnswer(
   { stored }: SharedItem,

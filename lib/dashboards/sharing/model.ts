@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { boolean, datetime, text } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
+import { fromJsonText, type JsonText } from '../../ports/table/json-text.ts';
 import type { Item } from '../../ports/table/table.ts';
 
 declare module '../../ports/table/keys.ts' {
@@ -22,6 +23,8 @@ export interface SharingItem extends Item {
   readonly expires_at?: number | null;
   /** Whether readers may choose another range of dates. Absent: they may not. */
   readonly allow_date_range?: boolean;
+  /** The filters that readers may choose among. Absent: none. */
+  readonly filter_choices?: JsonText<FilterChoice[]>;
   /** The dashboard's own creation. */
   readonly created_at: number;
   /** Counts its changes (ETag). */
@@ -34,6 +37,30 @@ export interface SharingTokenItem extends Item {
   readonly project_id: number;
   readonly dashboard_id: number;
 }
+
+/** A filter that readers of a page may choose by its name, which is all of it that they see. */
+export interface FilterChoice {
+  readonly name: string;
+  /** Hold beside those of the dashboard and its insights. */
+  readonly properties?: unknown;
+  /** Takes the place of the insights' breakdowns. */
+  readonly breakdown_filter?: unknown;
+}
+
+/** With the ranges of dates, each choice is an answer more of every insight. */
+const MAX_CHOICES = 8;
+const MAX_NAME = 60;
+
+const filterChoices = () =>
+  z
+    .array(
+      z.object({
+        name: text({ max: MAX_NAME }),
+        properties: z.unknown().optional(),
+        breakdown_filter: z.unknown().optional(),
+      }),
+    )
+    .max(MAX_CHOICES, `There are at most ${MAX_CHOICES} choices.`);
 
 /** A password is so long, in characters. */
 const PASSWORD = { least: 8, most: 200 };
@@ -52,6 +79,12 @@ export const SharingPatch = z.object({
   password_required: boolean().optional().describe('False takes the password away.'),
   expires_at: datetime().nullable().optional().describe('When the page closes by itself.'),
   allow_date_range: boolean().optional().describe('Whether readers may choose another range of dates.'),
+  filter_choices: filterChoices()
+    .optional()
+    .describe(
+      'The filters that readers may choose among, by name: `properties` hold beside those of the dashboard, a ' +
+        "`breakdown_filter` takes the place of the insights'. Readers see the names.",
+    ),
 });
 
 /** A dashboard's public link. */
@@ -63,8 +96,15 @@ export const Sharing = z
     password_required: z.boolean(),
     expires_at: z.iso.datetime().nullable(),
     allow_date_range: z.boolean(),
+    filter_choices: z.array(
+      z.object({ name: z.string(), properties: z.unknown().optional(), breakdown_filter: z.unknown().optional() }),
+    ),
   })
   .meta({ id: 'DashboardSharing' });
+
+/** Returns the filters that readers of a page may choose among. */
+export const choicesOf = ({ filter_choices }: Pick<SharingItem, 'filter_choices'>): FilterChoice[] =>
+  filter_choices === undefined ? [] : fromJsonText(filter_choices);
 
 /** Returns the public object of a dashboard's sharing. */
 export function sharingObject(sharing: SharingItem): z.input<typeof Sharing> {
@@ -76,5 +116,6 @@ export function sharingObject(sharing: SharingItem): z.input<typeof Sharing> {
     password_required: typeof password === 'string',
     expires_at: typeof expires_at === 'number' ? wireInstant(expires_at) : null,
     allow_date_range: sharing.allow_date_range ?? false,
+    filter_choices: choicesOf(sharing),
   };
 }

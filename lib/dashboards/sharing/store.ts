@@ -3,12 +3,13 @@ import type { ActivityOps, ActivityVerb, Change } from '../../accounts/activity/
 import type { Tenant } from '../../accounts/organizations/tenant.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
+import { toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op, Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import type { DashboardItem } from '../model.ts';
 import { aboutDashboard, type DashboardPath, foundSummary, foundSummaryToEdit, summaryOp } from '../store.ts';
-import type { SharingItem, SharingPatch, SharingTokenItem } from './model.ts';
+import type { FilterChoice, SharingItem, SharingPatch, SharingTokenItem } from './model.ts';
 
 /** Bytes of a token, which are 30 characters in URL-safe base 64, as PostHog's. */
 const TOKEN_BYTES = 22;
@@ -57,7 +58,9 @@ export function foundSharingToEdit(read: SharingRead, tenant: Tenant): SharingRe
 }
 
 /** The fields that a change sets. */
-type SharingSet = Partial<Pick<SharingItem, 'enabled' | 'password' | 'expires_at' | 'allow_date_range'>>;
+type SharingSet = Partial<
+  Pick<SharingItem, 'enabled' | 'password' | 'expires_at' | 'allow_date_range' | 'filter_choices'>
+>;
 
 /** Returns what a change makes of the sharing; undefined: nothing. */
 type SharingChange = (
@@ -69,7 +72,7 @@ type SharingChange = (
  * opened again. Throws a 400 when a password is required that there is not.
  */
 export function patchOf(
-  { enabled, password_required, expires_at, allow_date_range }: z.output<typeof SharingPatch>,
+  { enabled, password_required, expires_at, allow_date_range, filter_choices }: z.output<typeof SharingPatch>,
   password: string | null | undefined,
 ): SharingChange {
   if (password_required === false && typeof password === 'string') {
@@ -82,6 +85,7 @@ export function patchOf(
       ...(newPassword === undefined ? {} : { password: newPassword }),
       ...(expires_at === undefined ? {} : { expires_at: expires_at === null ? null : expires_at }),
       ...(allow_date_range === undefined ? {} : { allow_date_range }),
+      ...(filter_choices === undefined ? {} : { filter_choices: toJsonText<FilterChoice[]>(filter_choices) }),
     };
     if (password_required === true && typeof { ...sharing, ...sent }.password !== 'string') {
       invalid('password_required', 'There is no password yet. Send it as `password`.');
@@ -100,7 +104,12 @@ export function patchOf(
 }
 
 /** What an absent field means. */
-const UNSET: Readonly<Record<string, unknown>> = { password: null, expires_at: null, allow_date_range: false };
+const UNSET: Readonly<Record<string, unknown>> = {
+  password: null,
+  expires_at: null,
+  allow_date_range: false,
+  filter_choices: toJsonText([]),
+};
 
 /** Gives the sharing another token, and leaves the rest as it is. */
 export const refresh: SharingChange = () => ({ set: {}, hasNewToken: true, activity: 'access token refreshed' });

@@ -462,6 +462,62 @@ describe('dates', () => {
   });
 });
 
+describe('filters', () => {
+  const PHONES = { key: '$device_type', value: ['Mobile'], operator: 'exact', type: 'event' };
+  const choices = [
+    { name: 'On <phones>', properties: [PHONES] },
+    { name: 'By browser', breakdown_filter: { breakdown: '$browser' } },
+  ];
+
+  test('are chosen by readers by their names, where the owner has named some', async () => {
+    const queries: SentQuery[] = [];
+    const world = await shown((query) => (queries.push(query), RESULTS), {});
+    const own = { key: 'plan', value: ['paid'], operator: 'exact', type: 'event' };
+    await world.service.call('PATCH', world.path, { body: { filters: { properties: [own] } } });
+    const refused = { status: 400, body: { attr: 'filter' } };
+    expect(await look(world, `/shared/${world.token}.json?filter=By+browser`)).toMatchObject(refused);
+    expect((await world.sharing({ filter_choices: choices })).body).toMatchObject({ filter_choices: choices });
+
+    const page = await look(world, `/shared/${world.token}?filter=On+%3Cphones%3E`);
+    expect(queries.at(-1)?.['properties']).toEqual([...QUERY.properties, own, PHONES]);
+    expect(page.text).toContain('?filter=On+%3Cphones%3E" aria-current="true">On &lt;phones&gt;</a>');
+    expect(page.text).not.toMatch(/Mobile|device_type|paid/);
+    await look(world, `/shared/${world.token}.csv?tile=2&filter=By+browser`);
+    expect(queries.at(-1)).toMatchObject({
+      properties: [...QUERY.properties, own],
+      breakdownFilter: { breakdown: '$browser' },
+    });
+    await look(world, `/shared/${world.token}`);
+    expect(queries.at(-1)).not.toHaveProperty('breakdownFilter');
+
+    const other = await look(world, `/shared/${world.token}.json?filter=Tablets`);
+    expect(other).toMatchObject({ ...refused, body: { detail: expect.stringContaining('On <phones>, By browser') } });
+    await world.sharing({ filter_choices: [] });
+    expect(await look(world, `/shared/${world.token}.json?filter=By+browser`)).toMatchObject(refused);
+  });
+
+  test('and dates are chosen together', async () => {
+    const world = await shown();
+    await world.sharing({ filter_choices: choices, allow_date_range: true });
+    const { text } = await look(world, `/shared/${world.token}?date_from=-7d&filter=By+browser`);
+    expect(text).toContain('date_from=-14d&amp;filter=By+browser">14 days</a>');
+    expect(text).toContain('?date_from=-7d">Everything</a>');
+    expect(text).toMatch(/\.csv\?date_from=-7d&amp;filter=By\+browser&amp;tile=\d+/);
+  });
+
+  test.each([
+    [[{ properties: [] }], 'filter_choices__0__name'],
+    [[{ name: 'A' }, { name: 'A' }], 'filter_choices__1__name'],
+    [[{ name: 'A', properties: [{ key: 'x', operator: 'near', value: 1 }] }], /^filter_choices__0__properties/],
+    [[{ name: 'A', breakdown_filter: { breakdown_limit: 0 } }], /^filter_choices__0__breakdown_filter/],
+    [Array.from({ length: 9 }, (_, at) => ({ name: `${at}` })), 'filter_choices'],
+  ])('that cannot be are refused: %j', async (filter_choices, attr) => {
+    const world = await shown();
+    const { status, body } = await world.sharing({ filter_choices });
+    expect({ status, attr: body?.['attr'] }).toEqual({ status: 400, attr: expect.stringMatching(attr) });
+  });
+});
+
 describe('a password', () => {
   const PASSWORD = 'a password of many letters';
 
@@ -554,7 +610,8 @@ test('an organization that shares nothing closes its pages, and opens none', asy
       body: { allow_publicly_shared_resources },
     });
   expect((await allow(false)).body).toMatchObject({ allow_publicly_shared_resources: false });
-  expect((await look(world, `/shared/${world.token}`)).status).toBe(404);
+  for (const form of ['/shared/TOKEN', '/embedded/TOKEN', '/shared/TOKEN.json', '/shared/TOKEN.csv?tile=2'])
+    expect((await look(world, form.replace('TOKEN', world.token))).status).toBe(404);
   await world.sharing({ enabled: false });
   expect(await world.sharing({ enabled: true })).toMatchObject({
     status: 403,

@@ -35,6 +35,7 @@ test('it is one object, there from the beginning and the same at each look', asy
       password_required: false,
       expires_at: null,
       allow_date_range: false,
+      filter_choices: [],
     },
   });
   table.counted();

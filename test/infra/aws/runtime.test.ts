@@ -1,5 +1,5 @@
 import { ENVIRONMENT } from '../../../infra/aws/functions.ts';
-import { contextOf, endedInput, personRemoval } from '../../../infra/aws/runtime.ts';
+import { contextOf, endedInput, imports, personRemoval } from '../../../infra/aws/runtime.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import { MACHINES } from '../../../lib/workflow/definitions/index.ts';
 
@@ -78,7 +78,7 @@ describe('the context of a function', () => {
   });
 
   test('tells it that what it needs is not offered', () => {
-    expect(contextOf({ personRemoval })).toMatchObject({ personRemoval: null });
+    expect(contextOf({ imports, personRemoval })).toMatchObject({ imports: null, personRemoval: null });
   });
 
   test.each(Object.keys(ENVIRONMENT).filter((name) => name !== 'always' && name !== 'converter'))(

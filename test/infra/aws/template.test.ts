@@ -401,6 +401,7 @@ describe('the functions of a stage', () => {
       reader: null,
       personRemoval: null,
       answers: null,
+      imports: null,
       events: 'events',
       warehouse: null,
       compactor: null,
